@@ -38,8 +38,8 @@ pub struct CapturedFrame {
     pub destination: HostId,
     /// Number of the sending end of its connection; the other end's differs in the last bit.
     pub queue: u32,
-    /// Whether that connection is of the other transport of the run.
-    pub takes_other_transport: bool,
+    /// Number of that connection's transport.
+    pub transport: u8,
     /// Its content.
     pub content: Captured,
 }

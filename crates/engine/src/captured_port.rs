@@ -27,8 +27,8 @@ pub struct CapturedPort {
 pub struct CapturedPeer {
     /// Its host.
     pub host: HostId,
-    /// Whether the connection is of the other transport of the run.
-    pub takes_other_transport: bool,
+    /// Number of the connection's transport.
+    pub transport: u8,
 }
 
 /// A pcapng file that is written while a run goes on.
@@ -127,7 +127,7 @@ mod tests {
             source,
             destination,
             queue: 0,
-            takes_other_transport: false,
+            transport: 0,
             content,
         }
     }

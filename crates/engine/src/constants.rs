@@ -71,8 +71,10 @@ pub struct RunConstants {
     pub header_bytes: u32,
     /// Shortest delay between two entities: announcements arrive that much earlier.
     pub lookahead: Duration,
-    /// Wire overhead of transport packets.
+    /// Wire overhead of packets of the run's transport.
     pub overheads: Overheads,
+    /// Those of the others.
+    other_overheads: Vec<Overheads>,
     /// The largest frame of hosts [B on the wire].
     pub largest_frame: u32,
     /// Streams are measured from here on.
@@ -81,8 +83,8 @@ pub struct RunConstants {
     pub is_background: Vec<bool>,
     /// Whether any is.
     pub has_background: bool,
-    /// Whether each job has the other transport; empty where there is none.
-    pub takes_other: Vec<bool>,
+    /// Number of each job's transport; empty where all have the same.
+    pub transports: Vec<u8>,
     /// Whether links fail, so that it is noted when what they lose arrives again.
     pub notes_losses: bool,
     /// Whether packets of any job are simulated: without them, switches and NICs have neither buffers nor credits.
@@ -127,7 +129,16 @@ impl RunConstants {
 
     /// The transport of a job.
     pub fn transport(&self, job: u32) -> &Transport {
-        self.params.transport_of(self.takes_other.get(job as usize).copied().unwrap_or_default())
+        self.params.transport_of(self.transports.get(job as usize).copied().unwrap_or_default())
+    }
+
+    /// Wire overhead of packets of a transport, by its number.
+    #[inline]
+    pub fn overheads_of(&self, number: u8) -> &Overheads {
+        match number.checked_sub(1) {
+            None => &self.overheads,
+            Some(place) => &self.other_overheads[usize::from(place)],
+        }
     }
 
     /// The MPI library of a job.
@@ -165,7 +176,7 @@ impl RunConstants {
     /// Constants without routes.
     pub fn new(params: &SimParams, lookahead: Duration) -> RunConstants {
         let groups = PriorityGroups::new(&params.flow_control);
-        let overheads = Overheads::new(params);
+        let overheads = Overheads::new(&params.transport);
         let largest_frame = largest_frame(params);
         RunConstants {
             params: params.clone(),
@@ -192,10 +203,11 @@ impl RunConstants {
             header_bytes: params.switch.header.get() as u32,
             lookahead,
             overheads,
+            other_overheads: params.other_transports.iter().map(Overheads::new).collect(),
             warm_up: Time::ZERO,
             is_background: Vec::new(),
             has_background: false,
-            takes_other: Vec::new(),
+            transports: Vec::new(),
             notes_losses: false,
             has_packets: true,
         }
@@ -228,8 +240,8 @@ pub fn pause_quanta_min(params: &SimParams) -> u32 {
 }
 
 impl Overheads {
-    fn new(params: &SimParams) -> Overheads {
-        let own = params.transports().find_map(Transport::roce).cloned().unwrap_or_default();
+    fn new(transport: &Transport) -> Overheads {
+        let own = transport.roce().cloned().unwrap_or_default();
         let (bare, roce) = (size::RoceSizes::new(own.version, true), size::RoceSizes::of(&own));
         Overheads {
             first: roce.first_overhead(),

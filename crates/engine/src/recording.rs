@@ -22,9 +22,9 @@ impl Wires {
         let (own, peer) = (*own, peers[&connection(packet.sender)]);
         let (source, destination) = if is_outgoing { (own, peer.host) } else { (peer.host, own) };
         let content = Captured::Packet(packet, side);
-        let (queue, takes_other_transport) = (packet.sender, peer.takes_other_transport);
+        let (queue, transport) = (packet.sender, peer.transport);
         let time = self.now;
-        let frame = CapturedFrame { time, is_outgoing, source, destination, queue, takes_other_transport, content };
+        let frame = CapturedFrame { time, is_outgoing, source, destination, queue, transport, content };
         self.store_frame(capture, frame);
     }
 
@@ -32,8 +32,8 @@ impl Wires {
     pub fn capture_pause(&mut self, port: PortIndex, time: Time, frame: PauseFrame, is_outgoing: bool) {
         let Some(capture) = self.capture_at(port) else { return };
         let (host, content) = (self.captures[capture].capture.host, Captured::Pause(frame));
-        let (source, destination, takes_other_transport) = (host, host, false);
-        let frame = CapturedFrame { time, is_outgoing, source, destination, queue: 0, takes_other_transport, content };
+        let (source, destination, transport) = (host, host, 0);
+        let frame = CapturedFrame { time, is_outgoing, source, destination, queue: 0, transport, content };
         self.store_frame(capture, frame);
     }
 

@@ -137,7 +137,8 @@ impl Nics {
         bytes: u64,
     ) -> u64 {
         let constants = std::sync::Arc::clone(&wires.constants);
-        let params = super::protocol::roce::params(&constants);
+        let number = self.endpoints[endpoint].protocol.transport();
+        let params = super::protocol::roce::params(&constants, number);
         let state = self.endpoints[endpoint].fluid();
         state.posted += bytes;
         let end = state.posted;
@@ -194,9 +195,16 @@ impl Nics {
         bytes: u64,
         operation: Operation,
     ) {
+        let number = self.endpoints[endpoint].protocol.transport();
         let constants = std::sync::Arc::clone(&wires.constants);
-        let wire =
-            load(bytes, 0, operation, super::protocol::roce::params(&constants), &constants.overheads).wire as f64;
+        let wire = load(
+            bytes,
+            0,
+            operation,
+            super::protocol::roce::params(&constants, number),
+            constants.overheads_of(number),
+        )
+        .wire as f64;
         let links = self.fluid_links(wires, endpoint);
         let window = fluid_window(wires, &links);
         let (now, place) = (wires.now, *self.active_place(endpoint));

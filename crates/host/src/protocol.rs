@@ -90,7 +90,7 @@ pub trait TransportState: Sized {
     }
 
     /// Window and rate of the sending side.
-    fn send_state(&self, now: Time, constants: &RunConstants) -> SendState;
+    fn send_state(&self, now: Time, transport: &Transport) -> SendState;
 
     /// What has arrived beyond the first byte that is missing, where messages complete in any order: whoever says
     /// nothing delivers in order.
@@ -157,21 +157,30 @@ macro_rules! protocols {
         /// The transport of an endpoint. Its tag comes first, beside what all transports need of the endpoint.
         #[repr(u8)]
         pub enum Protocol {
-            $($(#[$doc])* $protocol($kept),)*
+            $(
+                $(#[$doc])*
+                $protocol {
+                    /// Number of its transport in the run.
+                    transport: u8,
+                    /// State.
+                    state: $kept,
+                },
+            )*
         }
 
         impl Protocol {
-            /// A fresh connection at a NIC of `rate`.
+            /// A fresh connection of a transport, by its number in the run, at a NIC of `rate`.
             ///
             /// # Panics
             /// When the transport has no such fidelity.
-            pub fn new(params: &SimParams, transport: &Transport, fidelity: Fidelity, rate: BitRate) -> Protocol {
+            pub fn new(params: &SimParams, transport: u8, fidelity: Fidelity, rate: BitRate) -> Protocol {
+                let own = params.transport_of(transport);
                 $(
-                    if let Some(state) = <$state>::begin(params, transport, fidelity, rate) {
-                        return Protocol::$protocol(state.into());
+                    if let Some(state) = <$state>::begin(params, own, fidelity, rate) {
+                        return Protocol::$protocol { transport, state: state.into() };
                     }
                 )*
-                unreachable!("{} has no fidelity {fidelity:?}, which is checked", transport.name())
+                unreachable!("{} has no fidelity {fidelity:?}, which is checked", own.name())
             }
 
             /// Memory of an end of a transport beside [`Endpoint`] in packets [B].
@@ -186,28 +195,36 @@ macro_rules! protocols {
             /// Its name in reports.
             pub fn name(&self) -> &'static str {
                 match self {
-                    $(Protocol::$protocol(_) => $name,)*
+                    $(Protocol::$protocol { .. } => $name,)*
+                }
+            }
+
+            /// Number of its transport in the run.
+            #[inline]
+            pub fn transport(&self) -> u8 {
+                match self {
+                    $(Protocol::$protocol { transport, .. } => *transport,)*
                 }
             }
 
             /// Counts of the sending side.
             pub fn sent(&self) -> SentCounts {
                 match self {
-                    $(Protocol::$protocol(state) => state.sent(),)*
+                    $(Protocol::$protocol { state, .. } => state.sent(),)*
                 }
             }
 
             /// See [`TransportState::received_ahead`].
             pub(super) fn received_ahead(&self) -> Option<&Ranges> {
                 match self {
-                    $(Protocol::$protocol(state) => state.received_ahead(),)*
+                    $(Protocol::$protocol { state, .. } => state.received_ahead(),)*
                 }
             }
 
             /// See [`TransportState::acknowledged_ahead`].
             pub(super) fn acknowledged_ahead(&self) -> Option<&Ranges> {
                 match self {
-                    $(Protocol::$protocol(state) => state.acknowledged_ahead(),)*
+                    $(Protocol::$protocol { state, .. } => state.acknowledged_ahead(),)*
                 }
             }
 
@@ -215,53 +232,55 @@ macro_rules! protocols {
             /// it [B].
             pub fn longest_message(&self) -> Option<u64> {
                 match self {
-                    $(Protocol::$protocol(state) => state.longest_message(),)*
+                    $(Protocol::$protocol { state, .. } => state.longest_message(),)*
                 }
             }
 
             /// Window and rate of the sending side.
             pub fn send_state(&self, now: Time, constants: &RunConstants) -> SendState {
                 match self {
-                    $(Protocol::$protocol(state) => state.send_state(now, constants),)*
+                    $(Protocol::$protocol { transport, state } => {
+                        state.send_state(now, constants.params.transport_of(*transport))
+                    })*
                 }
             }
 
             /// Whether what is sent is copied into a socket.
             pub(super) fn is_socket(&self) -> bool {
                 match self {
-                    $(Protocol::$protocol(state) => state.is_socket(),)*
+                    $(Protocol::$protocol { state, .. } => state.is_socket(),)*
                 }
             }
 
             /// Bytes that are posted and not yet written to a socket.
             pub(super) fn unwritten(&self) -> u64 {
                 match self {
-                    $(Protocol::$protocol(state) => state.unwritten(),)*
+                    $(Protocol::$protocol { state, .. } => state.unwritten(),)*
                 }
             }
 
             fn received(&self) -> ReceivedCounts {
                 match self {
-                    $(Protocol::$protocol(state) => state.received(),)*
+                    $(Protocol::$protocol { state, .. } => state.received(),)*
                 }
             }
 
             /// Its messages in flow-level mode.
             fn fluid(&self) -> Option<&FluidState> {
                 match self {
-                    $(Protocol::$protocol(state) => state.fluid(),)*
+                    $(Protocol::$protocol { state, .. } => state.fluid(),)*
                 }
             }
 
             fn fluid_mut(&mut self) -> Option<&mut FluidState> {
                 match self {
-                    $(Protocol::$protocol(state) => state.fluid_mut(),)*
+                    $(Protocol::$protocol { state, .. } => state.fluid_mut(),)*
                 }
             }
 
             fn sends_segments(&self) -> bool {
                 match self {
-                    $(Protocol::$protocol(state) => state.sends_segments(),)*
+                    $(Protocol::$protocol { state, .. } => state.sends_segments(),)*
                 }
             }
         }
@@ -271,7 +290,7 @@ macro_rules! protocols {
             #[inline]
             pub(super) fn next_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
                 match self.protocol {
-                    $(Protocol::$protocol(_) => <$state>::next_packet(self, now, constants),)*
+                    $(Protocol::$protocol { .. } => <$state>::next_packet(self, now, constants),)*
                 }
             }
         }
@@ -281,14 +300,14 @@ macro_rules! protocols {
             #[inline]
             pub(super) fn after_sending(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
                 match self.endpoints[endpoint].protocol {
-                    $(Protocol::$protocol(_) => <$state>::after_sending(self, wires, endpoint),)*
+                    $(Protocol::$protocol { .. } => <$state>::after_sending(self, wires, endpoint),)*
                 }
             }
 
             /// A timer of an endpoint is due.
             pub fn transport_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
                 match self.endpoints[endpoint].protocol {
-                    $(Protocol::$protocol(_) => <$state>::on_timer(self, wires, endpoint),)*
+                    $(Protocol::$protocol { .. } => <$state>::on_timer(self, wires, endpoint),)*
                 }
             }
         }
@@ -303,7 +322,7 @@ macro_rules! protocols {
                 length: u64,
             ) -> u64 {
                 match self.nics.endpoints[endpoint].protocol {
-                    $(Protocol::$protocol(_) => <$state>::post(self, wires, endpoint, kind, length),)*
+                    $(Protocol::$protocol { .. } => <$state>::post(self, wires, endpoint, kind, length),)*
                 }
             }
 
@@ -315,7 +334,7 @@ macro_rules! protocols {
                 endpoint: EndpointIndex,
             ) {
                 match self.nics.endpoints[endpoint].protocol {
-                    $(Protocol::$protocol(_) => <$state>::begin_stream_message(self, wires, thread, endpoint),)*
+                    $(Protocol::$protocol { .. } => <$state>::begin_stream_message(self, wires, thread, endpoint),)*
                 }
             }
 
@@ -329,7 +348,7 @@ macro_rules! protocols {
                 handle: Handle,
             ) {
                 match self.nics.endpoints[endpoint].protocol {
-                    $(Protocol::$protocol(_) => <$state>::arrive(self, wires, host, handle),)*
+                    $(Protocol::$protocol { .. } => <$state>::arrive(self, wires, host, handle),)*
                 }
             }
 
@@ -337,7 +356,7 @@ macro_rules! protocols {
             #[inline]
             pub(super) fn receive(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet) {
                 match self.nics.endpoints[endpoint].protocol {
-                    $(Protocol::$protocol(_) => <$state>::receive(self, wires, endpoint, packet),)*
+                    $(Protocol::$protocol { .. } => <$state>::receive(self, wires, endpoint, packet),)*
                 }
             }
         }
@@ -360,7 +379,7 @@ impl Endpoint {
     }
 
     pub(super) fn roce(&mut self) -> &mut RoceState {
-        if let Protocol::Roce(state) = &mut self.protocol {
+        if let Protocol::Roce { state, .. } = &mut self.protocol {
             return state;
         }
         unreachable!("asked for RoCE state of another endpoint")
@@ -368,7 +387,7 @@ impl Endpoint {
 
     /// Its socket, if the kernel sends and receives.
     pub fn socket(&mut self) -> Option<&mut TcpState> {
-        if let Protocol::Tcp(state) = &mut self.protocol { Some(state) } else { None }
+        if let Protocol::Tcp { state, .. } = &mut self.protocol { Some(state) } else { None }
     }
 
     #[inline]

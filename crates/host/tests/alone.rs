@@ -83,7 +83,7 @@ fn an_endpoint(wires: &Wires, host: HostIndex, number: u32) -> Endpoint {
         behind_first: 0,
         owner_waits_for: u64::MAX,
         intake: Intake::default(),
-        protocol: Protocol::new(&wires.constants.params, &wires.constants.params.transport, Fidelity::Packet, RATE),
+        protocol: Protocol::new(&wires.constants.params, 0, Fidelity::Packet, RATE),
         resent_last: Time::ZERO,
         incoming: ShortQueue::default(),
         remote_link: PeerLink::to_shard(ELSEWHERE),

@@ -144,7 +144,7 @@ fn endpoint(wires: &Wires, host: HostIndex, thread: ThreadIndex) -> Endpoint {
         behind_first: 0,
         owner_waits_for: u64::MAX,
         intake: Intake::default(),
-        protocol: Protocol::new(params, &params.transport, Fidelity::Packet, RATE),
+        protocol: Protocol::new(params, 0, Fidelity::Packet, RATE),
         resent_last: Time::ZERO,
         incoming: ShortQueue::default(),
         remote_link: PeerLink::to_shard(0),

@@ -224,7 +224,7 @@ pub(crate) fn of_sound_jobs(
     let (observed, observed_tables) = observed(scenario, &names, sum(|size| size.messages.unwrap_or(0)));
     let routes = 4 * topology.switches() as u64 * switches_with_hosts(topology.by_port());
     let job = largest_job(scenario, &traffic);
-    let window = scenario.transports().0.window().key;
+    let window = scenario.transports()[0].window().key;
     let building = memory.building.saturating_add(routes);
     let report = memory.report.saturating_add(tables);
     let transient = building.max(memory.packets.saturating_add(report));

@@ -235,7 +235,7 @@ impl Scenario {
 
     /// All parameters of the simulator.
     pub fn params(&self) -> SimParams {
-        let (transport, other_transport) = self.transports();
+        let mut transports = self.transports().into_iter().cloned();
         SimParams {
             switch: self.switch.clone(),
             flow_control: self.flow_control.clone(),
@@ -243,8 +243,8 @@ impl Scenario {
             nic: self.nic.clone(),
             host: self.host.clone(),
             ports: self.host_ports.params(),
-            transport: transport.clone(),
-            other_transport: other_transport.cloned(),
+            transport: transports.next().expect("a run has a transport"),
+            other_transports: transports.collect(),
             controller: self.controller.clone().unwrap_or_default(),
             fidelity: self.run.fidelity,
             seed: self.seed,
@@ -394,7 +394,7 @@ fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputError
             start: spec.start,
             is_background: spec.background,
             fidelity: spec.fidelity,
-            takes_other_transport: scenario.transport_of(spec) != scenario.transports().0,
+            transport: scenario.transport_number(spec),
             connections: spec.connections.count(),
         });
     }

@@ -1,4 +1,4 @@
-//! Transports of jobs: each has its own or that of the run, and a run has one set of parameters for each transport.
+//! Transports of jobs: each has its own, or that of the run.
 
 use etherweave_primitives::{Duration, InputError, InputErrors};
 use etherweave_sim::params::Transport;
@@ -11,22 +11,34 @@ impl Scenario {
         job.transport.as_ref().unwrap_or(&self.transport)
     }
 
-    /// The transport of the run, or of its first job where none has that; and another, if any job has one.
-    pub(crate) fn transports(&self) -> (&Transport, Option<&Transport>) {
+    /// Transports of the jobs with their parameters, each once: first that of the run, or of the first job where none
+    /// has that.
+    pub(crate) fn transports(&self) -> Vec<&Transport> {
         let own = || self.job.iter().map(|job| self.transport_of(job));
         let first = own().find(|&own| *own == self.transport).or_else(|| own().next()).unwrap_or(&self.transport);
-        (first, own().find(|&own| own != first))
+        let mut all = vec![first];
+        for other in own() {
+            if !all.contains(&other) {
+                all.push(other);
+            }
+        }
+        all
+    }
+
+    /// Number of a job's transport among these.
+    pub(crate) fn transport_number(&self, job: &JobSpec) -> u8 {
+        let own = self.transport_of(job);
+        self.transports().iter().position(|&other| other == own).expect("a job has one of them") as u8
     }
 
     /// Transports of the jobs, each once.
     pub(crate) fn each_transport(&self) -> impl Iterator<Item = &Transport> {
-        let (first, other) = self.transports();
-        std::iter::once(first).chain(other)
+        self.transports().into_iter()
     }
 
     /// Where several transports share hosts, the one of networks that lose nothing.
     pub(crate) fn lossless_transport(&self) -> &Transport {
-        self.each_transport().find(|transport| transport.expects_no_loss()).unwrap_or(self.transports().0)
+        self.each_transport().find(|transport| transport.expects_no_loss()).unwrap_or(self.transports()[0])
     }
 
     /// How long a connection of any job waits for an answer, the first time, before it sends again.
@@ -35,16 +47,14 @@ impl Scenario {
     }
 }
 
-/// Rejects a second set of parameters for a transport.
-pub(crate) fn check(scenario: &Scenario) -> Result<(), InputErrors> {
-    let (first, other) = scenario.transports();
-    InputErrors::all(scenario.job.iter().enumerate().map(|(number, job)| {
-        let own = scenario.transport_of(job);
-        let is_known = own == first || other == Some(own) && own.name() != first.name();
-        let key = format!("job.{number}.transport.{}", own.name());
-        let expected = "those of the other jobs: a run has one set of parameters for each transport";
-        InputError::unless(is_known, key, "other parameters", expected)
-    }))
+/// Most transports of a run, by their parameters.
+const TRANSPORTS_MAX: usize = 64;
+
+/// Rejects too many sets of parameters.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), InputError> {
+    let count = scenario.transports().len();
+    let expected = format!("at most {TRANSPORTS_MAX} over all jobs");
+    InputError::unless(count <= TRANSPORTS_MAX, "job.0.transport", format!("{count} different ones"), expected)
 }
 
 /// Mistakes of the parameters of a transport that a job has by itself, as those of the job.
@@ -52,7 +62,14 @@ pub(crate) fn locate(scenario: &Scenario, errors: InputErrors) -> InputErrors {
     let owner = |error: &InputError| {
         let name = error.key.strip_prefix("transport.")?.split('.').next()?;
         let has_it = |own: &Transport| own.name() == name && *own != scenario.transport;
-        scenario.job.iter().position(|job| job.transport.as_ref().is_some_and(has_it))
+        // Where several jobs have parameters of their own, the one whose parameters are wrong by themselves.
+        let has_mistake = |own: &Transport| {
+            has_it(own) && own.check(scenario.switch.ecn.as_ref()).is_err_and(|own| own.key == error.key)
+        };
+        let of = |is_it: &dyn Fn(&Transport) -> bool| {
+            scenario.job.iter().position(|job| job.transport.as_ref().is_some_and(is_it))
+        };
+        of(&has_mistake).or_else(|| of(&has_it))
     };
     let located = |error: &InputError| match owner(error) {
         Some(number) => error.clone().within(&format!("job.{number}")),
@@ -76,20 +93,28 @@ mod tests {
     #[test]
     fn a_job_has_its_own_transport_or_that_of_the_run() {
         let scenario = parsed("transport.tcp.profile = \"linux-6.x\"").unwrap();
-        let (first, other) = scenario.transports();
-        assert_eq!((first.name(), other.map(|other| other.name())), ("roce", Some("tcp")));
-        assert_eq!(scenario.params().other_transport, scenario.job[1].transport);
+        let names: Vec<_> = scenario.each_transport().map(|transport| transport.name()).collect();
+        assert_eq!(names, ["roce", "tcp"]);
+        assert_eq!(scenario.params().other_transports.first(), scenario.job[1].transport.as_ref());
         let same = parsed("priority = 3\ntransport.roce = {}").unwrap();
-        assert_eq!(same.transports().1, None);
+        assert_eq!(same.transports().len(), 1);
+    }
+
+    #[test]
+    fn jobs_have_parameters_of_one_transport_that_differ() {
+        let more = "priority = 3\ntransport.roce.path_mtu = \"1KiB\"\n\
+                    [[job]]\nname = \"third\"\nshared_hosts = true\nworkload.osu_bw = {}\ntransport.roce.path_mtu = ";
+        let scenario = parsed(&format!("{more}\"2KiB\"\npriority = 3")).unwrap();
+        let payloads: Vec<u64> = scenario.each_transport().map(|transport| transport.payload().get()).collect();
+        assert_eq!(payloads, [4096, 1024, 2048]);
+        let numbers: Vec<u8> = scenario.job.iter().map(|job| scenario.transport_number(job)).collect();
+        assert_eq!(numbers, [0, 1, 2]);
+        assert!(parsed(&format!("{more}\"2MB\"\npriority = 3")).unwrap_err().contains("job.2.transport.roce.path_mtu"));
     }
 
     #[test]
     fn a_mistake_of_a_job_names_its_key() {
         let error = |text: &str| parsed(text).unwrap_err();
-        assert!(
-            error("priority = 3\ntransport.roce.ack_every = 1").contains("job.1.transport.roce"),
-            "two sets of RoCE"
-        );
         assert!(error("transport.tcp.initial_window = 0").contains("job.1.transport.tcp.initial_window"));
         assert!(error("transport.tcp.profile = \"linux-0\"").contains("job.1.transport.tcp.profile"));
     }

@@ -30,7 +30,7 @@ fn experiment() -> Experiment {
         priority: Priority::new(0),
         start: Duration::from_ms(3_600_000),
         is_background: false,
-        takes_other_transport: false,
+        transport: 0,
         binding: Binding::default(),
         fidelity: None,
         connections: 1,

@@ -55,7 +55,7 @@ fn a_warm_run_allocates_less_than_once_in_ten_thousand_packet_hops() {
         priority,
         start,
         is_background: false,
-        takes_other_transport: false,
+        transport: 0,
         binding: Binding::default(),
         fidelity: None,
         connections: 1,

@@ -18,7 +18,7 @@ fn run(workload: &Workload) -> Report {
         priority: Priority::new(0),
         start: Duration::ZERO,
         is_background: false,
-        takes_other_transport: false,
+        transport: 0,
         binding: Binding::default(),
         fidelity: None,
         connections: 1,

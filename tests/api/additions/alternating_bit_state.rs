@@ -26,7 +26,7 @@ pub struct AlternatingBitState {
 }
 
 fn state(end: &mut Endpoint) -> &mut AlternatingBitState {
-    if let Protocol::AlternatingBit(state) = &mut end.protocol {
+    if let Protocol::AlternatingBit { state, .. } = &mut end.protocol {
         return state;
     }
     unreachable!("asked for the state of another transport")
@@ -51,8 +51,8 @@ impl TransportState for AlternatingBitState {
         SentCounts { bytes, packets, retransmissions, timeouts: retransmissions }
     }
 
-    fn send_state(&self, _now: Time, constants: &RunConstants) -> SendState {
-        let window = params(constants).payload.get();
+    fn send_state(&self, _now: Time, transport: &Transport) -> SendState {
+        let window = transport.payload().get();
         SendState { window, in_flight: if self.sent_at.is_some() { window } else { 0 }, rate: None }
     }
 

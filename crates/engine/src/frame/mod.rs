@@ -25,8 +25,6 @@ pub fn octets(frame: &CapturedFrame, params: &SimParams) -> Vec<u8> {
             let source = if frame.is_outgoing { ethernet::mac(frame.source) } else { [0x02, 0x01, 0, 0, 0, 1] };
             ethernet::pause(*pause, source, is_pfc)
         }
-        Captured::Packet(packet, side) => {
-            params.transport_of(frame.takes_other_transport).frame(frame, packet, side.as_deref())
-        }
+        Captured::Packet(packet, side) => params.transport_of(frame.transport).frame(frame, packet, side.as_deref()),
     }
 }

@@ -66,8 +66,8 @@ pub struct SimParams {
     pub ports: PortParams,
     /// Transport protocol of hosts.
     pub transport: Transport,
-    /// Transport of jobs that have another, on the same hosts. Absent: all jobs use the same.
-    pub other_transport: Option<Transport>,
+    /// Transports of jobs that have others, on the same hosts, numbered from 1. Empty: all jobs use the same.
+    pub other_transports: Vec<Transport>,
     /// The controller of the routing "controller".
     pub controller: MeasurementParams,
     /// Whether packets are simulated.
@@ -79,11 +79,15 @@ pub struct SimParams {
 impl SimParams {
     /// All transports of hosts.
     pub fn transports(&self) -> impl Iterator<Item = &Transport> {
-        std::iter::once(&self.transport).chain(&self.other_transport)
+        std::iter::once(&self.transport).chain(&self.other_transports)
     }
 
-    /// The transport of jobs that take the other, or of all others.
-    pub fn transport_of(&self, takes_other: bool) -> &Transport {
-        self.other_transport.as_ref().filter(|_| takes_other).unwrap_or(&self.transport)
+    /// The transport of a number: 0 is that of the run.
+    #[inline]
+    pub fn transport_of(&self, number: u8) -> &Transport {
+        match number.checked_sub(1) {
+            None => &self.transport,
+            Some(place) => &self.other_transports[usize::from(place)],
+        }
     }
 }

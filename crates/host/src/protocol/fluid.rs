@@ -7,7 +7,7 @@ use etherweave_engine::params::{Fidelity, SimParams, Transport};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex};
 use etherweave_primitives::{BitRate, Time};
 
-use super::{SendState, SentCounts, TransportState, roce};
+use super::{SendState, SentCounts, TransportState};
 use crate::fluid::FluidState;
 use crate::message::MessageKind;
 use crate::{Endpoint, Hosts};
@@ -25,8 +25,8 @@ impl TransportState for FluidState {
         SentCounts { bytes: self.acknowledged(), packets: self.packets(), retransmissions: 0, timeouts: 0 }
     }
 
-    fn send_state(&self, _now: Time, constants: &RunConstants) -> SendState {
-        SendState { window: roce::params(constants).window.get(), in_flight: self.in_flight(), rate: None }
+    fn send_state(&self, _now: Time, transport: &Transport) -> SendState {
+        SendState { window: transport.window().bytes.get(), in_flight: self.in_flight(), rate: None }
     }
 
     fn fluid(&self) -> Option<&FluidState> {

@@ -53,9 +53,9 @@ impl TransportState for RoceState {
         ReceivedCounts { out_of_order, naks, resent_last: Time::ZERO }
     }
 
-    fn send_state(&self, now: Time, constants: &RunConstants) -> SendState {
+    fn send_state(&self, now: Time, transport: &Transport) -> SendState {
         SendState {
-            window: self.requester.window(params(constants)),
+            window: self.requester.window(transport.roce().expect(IS_ROCE)),
             in_flight: self.requester.in_flight(),
             rate: self.requester.rate(now),
         }
@@ -97,18 +97,18 @@ impl TransportState for RoceState {
     }
 }
 
-/// The parameters of RoCE, where jobs use it.
-#[inline]
+/// The first parameters of RoCE, where jobs use it.
 pub(crate) fn params_if_any(constants: &RunConstants) -> Option<&RoceParams> {
-    let params = &constants.params;
-    params.transport.roce().or_else(|| params.other_transport.as_ref()?.roce())
+    constants.params.transports().find_map(Transport::roce)
 }
 
-/// The parameters of RoCE.
+/// The parameters of RoCE that a connection has, by the number of its transport.
 #[inline]
-pub(crate) fn params(constants: &RunConstants) -> &RoceParams {
-    params_if_any(constants).expect("a RoCE endpoint exists only under the RoCE transport")
+pub(crate) fn params(constants: &RunConstants, number: u8) -> &RoceParams {
+    constants.params.transport_of(number).roce().expect(IS_ROCE)
 }
+
+const IS_ROCE: &str = "a RoCE endpoint exists only under the RoCE transport";
 
 /// Bits of the packet's header, and what headers add to its payload [B on the wire]. A request's address is its
 /// payload. A packet that may arrive out of order names its place itself.
@@ -129,10 +129,11 @@ fn dress(data: &DataPacket, reliability: Reliability, overheads: &Overheads) -> 
 impl Endpoint {
     /// The next packet, and whether more can follow at once.
     pub(crate) fn next_roce_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
-        let params = params(constants);
+        let number = self.protocol.transport();
+        let (params, overheads) = (params(constants, number), constants.overheads_of(number));
         let requester = &mut self.roce().requester;
         let Some(data) = requester.next_packet(now, params) else { return (None, false) };
-        let (bits, overhead) = dress(&data, params.reliability, &constants.overheads);
+        let (bits, overhead) = dress(&data, params.reliability, overheads);
         let wire = overhead + data.payload.next_multiple_of(4);
         let is_ecn = requester.charge(now, wire);
         let has_more = requester.may_send(params);
@@ -140,7 +141,7 @@ impl Endpoint {
         packet.offset = data.offset;
         packet.set_header(RoceHeader { sequence: data.sequence, restarts: data.restarts, bits }.pack());
         packet.sent = now;
-        packet.flags = constants.overheads.telemetry;
+        packet.flags = overheads.telemetry;
         packet.flags |= if data.is_retransmission { flags::RETRANSMISSION } else { 0 };
         packet.flags |= if is_ecn { flags::ECN_CAPABLE } else { 0 };
         (Some(packet), has_more)
@@ -150,8 +151,9 @@ impl Endpoint {
 impl Nics {
     /// Hands a message to a connection and announces it.
     pub fn roce_post(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64, operation: Operation) -> u64 {
+        let number = self.endpoints[endpoint].protocol.transport();
         let interface = self.times.interface.as_ref();
-        let fetch = interface.and_then(|interface| interface.fetch(bytes, params(&wires.constants).path_mtu));
+        let fetch = interface.and_then(|interface| interface.fetch(bytes, params(&wires.constants, number).path_mtu));
         let end = &mut self.endpoints[endpoint];
         let place = self.hosts[end.host].port;
         let is_held = fetch.is_some() && end.roce().requester.hold();
@@ -168,18 +170,20 @@ impl Nics {
 
     /// Puts the endpoint in the ring if it can send.
     fn roce_wake(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
-        if self.endpoints[endpoint].roce().requester.may_send(params(&wires.constants)) {
+        let number = self.endpoints[endpoint].protocol.transport();
+        if self.endpoints[endpoint].roce().requester.may_send(params(&wires.constants, number)) {
             self.activate(wires, endpoint);
         }
     }
 
     /// Timers that a sent packet needs.
     pub fn after_sending_roce(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let number = self.endpoints[endpoint].protocol.transport();
         let place = self.hosts[self.endpoints[endpoint].host].port;
         let requester = &mut self.endpoints[endpoint].roce().requester;
-        let timer = requester.start_timer(wires.now, params(&wires.constants));
+        let timer = requester.start_timer(wires.now, params(&wires.constants, number));
         let pacing = requester.paced_until();
-        let tail = requester.tail_check(wires.now, params(&wires.constants));
+        let tail = requester.tail_check(wires.now, params(&wires.constants, number));
         if let Some((time, restarts)) = tail.filter(|_| wires.constants.packet_routing.is_none()) {
             self.expect_tail(wires, endpoint, time, restarts);
         }
@@ -193,8 +197,9 @@ impl Nics {
 
     /// A while ago a connection that had gone back so often sent its last packet.
     pub fn probe_tail(&mut self, wires: &mut Wires, endpoint: EndpointIndex, restarts: u8) {
+        let number = self.endpoints[endpoint].protocol.transport();
         let requester = &mut self.endpoints[endpoint].roce().requester;
-        match requester.probe_tail(wires.now, restarts, params(&wires.constants)) {
+        match requester.probe_tail(wires.now, restarts, params(&wires.constants, number)) {
             Some(time) => self.expect_tail(wires, endpoint, time, restarts),
             None => self.roce_wake(wires, endpoint),
         }
@@ -220,9 +225,10 @@ impl Nics {
 
     /// The timer of a connection is due.
     pub fn roce_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let number = self.endpoints[endpoint].protocol.transport();
         let place = self.hosts[self.endpoints[endpoint].host].port;
         let requester = &mut self.endpoints[endpoint].roce().requester;
-        if let Some(time) = requester.on_timer(wires.now, params(&wires.constants)) {
+        if let Some(time) = requester.on_timer(wires.now, params(&wires.constants, number)) {
             wires.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
         }
         self.roce_wake(wires, endpoint);
@@ -230,8 +236,9 @@ impl Nics {
 
     /// Answers a packet; `side` is its entry in the side slab.
     fn roce_answer(&mut self, wires: &mut Wires, endpoint: EndpointIndex, kind: PacketKind, side: u32) {
+        let number = self.endpoints[endpoint].protocol.transport();
         let end = &mut self.endpoints[endpoint];
-        let mut packet = end.packet(kind, wires.constants.overheads.ack, 0);
+        let mut packet = end.packet(kind, wires.constants.overheads_of(number).ack, 0);
         let answer = end.roce().responder.acknowledge(kind == PacketKind::Nak);
         packet.acknowledged = answer.cumulative;
         packet.set_header(RoceHeader { sequence: answer.sequence, ..RoceHeader::default() }.pack());
@@ -244,7 +251,8 @@ impl Nics {
 
     /// Takes the report of selective repeat off an acknowledgement. Congestion control takes what switches wrote.
     fn detach(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet) -> Option<SelectiveReport> {
-        match params(&wires.constants).reliability {
+        let number = self.endpoints[endpoint].protocol.transport();
+        match params(&wires.constants, number).reliability {
             Reliability::GoBackN => None,
             Reliability::SelectiveRepeat => {
                 if let Some(path) = wires.packets.path(packet.side) {
@@ -263,9 +271,10 @@ impl Nics {
 
     /// The responder saw a mark.
     fn notify_congestion(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let number = self.endpoints[endpoint].protocol.transport();
         let end = &mut self.endpoints[endpoint];
-        if end.roce().responder.notifies_congestion(wires.now, params(&wires.constants)) {
-            let packet = end.packet(PacketKind::Cnp, wires.constants.overheads.cnp, 0);
+        if end.roce().responder.notifies_congestion(wires.now, params(&wires.constants, number)) {
+            let packet = end.packet(PacketKind::Cnp, wires.constants.overheads_of(number).cnp, 0);
             self.send_control(wires, endpoint, packet);
         }
     }
@@ -285,6 +294,7 @@ impl Hosts {
     }
 
     fn roce_data(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet) {
+        let number = self.nics.endpoints[endpoint].protocol.transport();
         if packet.has(flags::CONGESTION) {
             self.nics.notify_congestion(wires, endpoint);
         }
@@ -295,7 +305,7 @@ impl Hosts {
         let (sequence, is_last) = (header.sequence, header.has(bits::LAST));
         let arrival = DataArrival { offset, payload, sequence, is_last, sent, restarts };
         let responder = &mut self.nics.endpoints[endpoint].roce().responder;
-        let Reception { answer, bytes, is_new } = responder.on_data(&arrival, params(&wires.constants));
+        let Reception { answer, bytes, is_new } = responder.on_data(&arrival, params(&wires.constants, number));
         let received = responder.received();
         match answer {
             Answer::None => {}
@@ -311,6 +321,7 @@ impl Hosts {
     }
 
     fn roce_acknowledged(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet, is_negative: bool) {
+        let number = self.nics.endpoints[endpoint].protocol.transport();
         let report = self.nics.detach(wires, endpoint, packet);
         let requester = &mut self.nics.endpoints[endpoint].roce().requester;
         let RoceHeader { sequence, .. } = RoceHeader::unpack(packet.header());
@@ -321,7 +332,7 @@ impl Hosts {
             self.nics.packets_acknowledged(wires, endpoint);
         }
         let requester = &mut self.nics.endpoints[endpoint].roce().requester;
-        if let Some(time) = requester.restart_timer(wires.now, params(&wires.constants)) {
+        if let Some(time) = requester.restart_timer(wires.now, params(&wires.constants, number)) {
             let place = self.nics.hosts[self.nics.endpoints[endpoint].host].port;
             wires.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
         }

@@ -50,7 +50,7 @@ impl TransportState for TcpState {
         ReceivedCounts { out_of_order: self.receiver.out_of_order_segments(), naks: 0, resent_last: Time::ZERO }
     }
 
-    fn send_state(&self, _now: Time, _constants: &RunConstants) -> SendState {
+    fn send_state(&self, _now: Time, _transport: &Transport) -> SendState {
         SendState { window: self.sender.congestion_window(), in_flight: self.sender.in_flight(), rate: None }
     }
 

@@ -96,7 +96,7 @@ fn hosts(topology: &Topology, routing: RoutingKind, pattern: &Pattern, span: Dur
         priority: Priority::new(0),
         start: Duration::ZERO,
         is_background: false,
-        takes_other_transport: false,
+        transport: 0,
         binding: Binding::default(),
         fidelity: None,
         connections: 1,

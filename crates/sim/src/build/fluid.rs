@@ -58,7 +58,7 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
     let needs_packets = matches!(&experiment.paths, Paths::PerPacket(prepared) if prepared.needs_packets());
     let has_shaper = params.nic.shaper.is_some() || params.switch.shaper.is_some();
     let conditions = [
-        ("job.transport", "jobs of two transports", params.other_transport.is_none()),
+        ("job.transport", "jobs of several transports", params.other_transports.is_empty()),
         (
             "transport",
             "one that is simulated in packets alone",

@@ -147,7 +147,7 @@ fn add_endpoints(
                 intake: Intake::default(),
                 protocol: Protocol::new(
                     &experiment.params,
-                    experiment.transport(&experiment.jobs[connection.job]),
+                    experiment.jobs[connection.job].transport,
                     experiment.fidelity(&experiment.jobs[connection.job]),
                     sending_rate(experiment, hosts[side]),
                 ),

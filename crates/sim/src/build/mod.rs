@@ -40,7 +40,7 @@ use etherweave_engine::captured_port::{CapturedPeer, CapturedPort};
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::degraded::DegradedLink;
 use etherweave_engine::fingerprint::Fingerprint;
-use etherweave_engine::params::{self, Binding, Fidelity, SimParams, SwitchModel, Transport};
+use etherweave_engine::params::{self, Binding, Fidelity, SimParams, SwitchModel};
 use etherweave_host::{Endpoint, PortPaths, SendingPorts};
 use etherweave_switch::per_packet::{PreparedRouting, link_classes};
 use layout::Layout;
@@ -62,8 +62,8 @@ pub struct Job {
     pub start: Duration,
     /// Whether the run may end without it.
     pub is_background: bool,
-    /// Whether its connections have the other transport of the parameters.
-    pub takes_other_transport: bool,
+    /// Number of the transport that its connections have: 0 is that of the run.
+    pub transport: u8,
     /// How closely its messages between hosts are simulated. Absent: as the parameters say.
     pub fidelity: Option<Fidelity>,
     /// Connections of each pair of ranks on two hosts, from 1 to [`CONNECTIONS_MAX`], which messages take in turn.
@@ -117,11 +117,6 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// The transport of a job.
-    pub(crate) fn transport(&self, job: &Job) -> &Transport {
-        self.params.transport_of(job.takes_other_transport)
-    }
-
     /// How closely messages of a job are simulated.
     pub(crate) fn fidelity(&self, job: &Job) -> Fidelity {
         job.fidelity.unwrap_or(self.params.fidelity)
@@ -169,10 +164,8 @@ impl Simulation {
             let Node::Host(host) = topology.channel(channel).from.node else { panic!("a port of a host is captured") };
             let (shard, port) = layout.port(topology, channel);
             let own = shards[shard].hosts.nics.endpoints.iter().filter(|end| end.hosts.0 == host.get());
-            let peer = |end: &Endpoint| CapturedPeer {
-                host: HostId::new(end.hosts.1),
-                takes_other_transport: experiment.jobs[connections[end.number as usize / 2].job].takes_other_transport,
-            };
+            let peer =
+                |end: &Endpoint| CapturedPeer { host: HostId::new(end.hosts.1), transport: end.protocol.transport() };
             let captured = CapturedPort::new(host, port, own.map(|end| (end.number, peer(end))));
             shards[shard].wires.captures.push(captured);
         }
@@ -248,8 +241,8 @@ impl Plan {
         constants.warm_up = Time::ZERO + experiment.warm_up;
         constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
         constants.has_background = constants.is_background.contains(&true);
-        if experiment.params.other_transport.is_some() {
-            constants.takes_other = experiment.jobs.iter().map(|job| job.takes_other_transport).collect();
+        if !experiment.params.other_transports.is_empty() {
+            constants.transports = experiment.jobs.iter().map(|job| job.transport).collect();
         }
         constants.notes_losses = !experiment.outages.is_empty();
         fabric::check(topology, &constants)?;

@@ -46,7 +46,7 @@ pub fn job_of(traffic: Traffic, priority: Priority) -> Job {
         priority,
         start: Duration::ZERO,
         is_background: false,
-        takes_other_transport: false,
+        transport: 0,
         binding: Binding::default(),
         fidelity: None,
         connections: 1,

@@ -1,7 +1,7 @@
 //! Jobs over RoCE and over TCP on the same hosts, NICs and links.
 
 use etherweave_primitives::{BitRate, Bytes, Duration, Length, Priority};
-use etherweave_sim::params::{FlowControl, Pfc, SimParams};
+use etherweave_sim::params::{FlowControl, Pfc, RoceParams, SimParams, Transport};
 use etherweave_sim::{Experiment, Job, Report};
 use etherweave_topology::{Family, SingleSwitch};
 use etherweave_workload::{AllToAll, OsuLatency, Traffic, Workload};
@@ -11,7 +11,7 @@ use crate::credits::stream;
 
 /// RoCE in priority 1, which loses nothing, and TCP beside it; the classes of both have half of each link.
 fn both() -> SimParams {
-    let mut params = SimParams { other_transport: Some(tcp().transport), ..roce() };
+    let mut params = SimParams { other_transports: vec![tcp().transport], ..roce() };
     params.flow_control = FlowControl::Pfc(Pfc { priorities: vec![Priority::new(1)], ..Pfc::default() });
     params.ets.weights = [50, 50, 0, 0, 0, 0, 0, 0];
     params
@@ -22,7 +22,7 @@ fn over_roce(traffic: Traffic) -> Job {
 }
 
 fn over_tcp(traffic: Traffic) -> Job {
-    Job { name: "tcp".into(), takes_other_transport: true, ..job_of(traffic, Priority::new(0)) }
+    Job { name: "tcp".into(), transport: 1, ..job_of(traffic, Priority::new(0)) }
 }
 
 /// Two hosts on links of 10 Gb/s, which a processor of the kernel can fill.
@@ -88,8 +88,8 @@ fn a_job_takes_as_long_as_where_all_have_its_transport() {
         |params: SimParams, priority: u8| durations(params, vec![later(job_of(ping_pong(), Priority::new(priority)))]);
     let mixed = durations(both(), vec![over_roce(ping_pong()), later(over_tcp(ping_pong()))]);
     let [by_roce, by_tcp] = [
-        SimParams { other_transport: None, ..both() },
-        SimParams { transport: tcp().transport, other_transport: None, ..both() },
+        SimParams { other_transports: Vec::new(), ..both() },
+        SimParams { transport: tcp().transport, other_transports: Vec::new(), ..both() },
     ];
     assert_eq!(mixed, [single(by_roce, 1), single(by_tcp, 0)].concat());
     assert!(mixed[0] < mixed[mixed.len() - 1], "the kernel is slower");
@@ -101,4 +101,20 @@ fn two_transports_end_the_same_on_any_number_of_threads() {
     let experiment = experiment(one_switch(4), both(), vec![over_roce(all_to_all()), over_tcp(all_to_all())]);
     let (first, second) = (run(&experiment, 1), run(&experiment, 2));
     assert_eq!((first.fingerprint, first.iterations), (second.fingerprint, second.iterations));
+}
+
+/// 3 messages of 64 KiB are 48 packets of 4 KiB, or 192 of 1 KiB, on the same hosts.
+#[test]
+fn two_jobs_have_parameters_of_their_own_for_one_transport() {
+    let small = RoceParams { path_mtu: Bytes::new(1_024), ack_every: 1, ..RoceParams::default() };
+    let params = SimParams { other_transports: vec![Transport::Roce(small)], ..roce() };
+    let traffic = || Traffic::Streams(vec![stream(0, 1, 64 << 10, Some(3))]);
+    let jobs = vec![
+        job_of(traffic(), Priority::new(0)),
+        Job { name: "small".into(), transport: 1, ..job_of(traffic(), Priority::new(0)) },
+    ];
+    let reports = [1, 2].map(|threads| run(&experiment(one_switch(2), params.clone(), jobs.clone()), threads));
+    let packets: Vec<u64> = reports[0].flows.iter().map(|flow| flow.packets).filter(|&packets| packets > 0).collect();
+    assert_eq!(packets, [48, 192]);
+    assert_eq!(reports[0].fingerprint, reports[1].fingerprint);
 }
