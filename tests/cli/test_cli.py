@@ -212,6 +212,15 @@ def test_links_that_are_faster_than_the_default_nic_are_a_warning(tmp_path: Path
         assert "drain_rate" not in here("show", file, "--set", other).stderr
 
 
+def test_a_nic_slower_than_its_link_is_a_warning_in_flow_level_mode(tmp_path: Path) -> None:
+    file = tmp_path / "slow.toml"
+    head = "topology.single_switch = { hosts = 2 }\nnic.drain_rate = '40Gb/s'\n"
+    file.write_text(f'{head}[[job]]\nname = "a"\nworkload.osu_bw = {{}}\n')
+    warning = "WARNING: nic.drain_rate: 40Gb/s behind links of hosts of 100Gb/s"
+    assert warning in here("show", file, "--set", "run.fidelity=flow").stderr
+    assert "drain_rate" not in here("show", file).stderr
+
+
 def test_packets_damaged_on_a_bad_cable_are_reported_without_a_warning() -> None:
     done = here("run", SCENARIOS / "degraded_link.toml")
     assert re.search(r" 0 packets dropped, [1-9]\d* damaged$", done.stdout, re.MULTILINE)

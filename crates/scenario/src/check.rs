@@ -169,7 +169,7 @@ pub(crate) fn binding(number: usize, job: &JobSpec, cores: Option<&CoreParams>) 
 
 /// What must be known before a run, a line each.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
-    let nic = slow_nic(scenario, topology);
+    let nic = slow_nic(scenario, topology).or_else(|| draining_nic(scenario, topology));
     let subnet = subnet_warning(scenario.interconnect.as_ref(), topology);
     let buffer = small_nic_buffer(scenario, topology);
     let network = nic.into_iter().chain(buffer).chain(short_pause(scenario)).chain(subnet).collect();
@@ -209,6 +209,19 @@ fn slow_nic(scenario: &Scenario, topology: &Topology) -> Option<String> {
          interconnect.profile, nic.pcie or nic.drain_rate describes another NIC"
     );
     (is_drained && nic.drain_rate == default).then_some(text)
+}
+
+/// Links of hosts that are faster than their NICs in flow-level mode, which has no receive buffers.
+fn draining_nic(scenario: &Scenario, topology: &Topology) -> Option<String> {
+    let by_nic = |job: &JobSpec| !scenario.fidelity(job).is_packet() && !scenario.transport_of(job).is_in_kernel();
+    let (rate, is_used) = (scenario.nic.drain_rate, scenario.job.iter().any(by_nic));
+    let fastest = host_rates(topology).max().filter(|&fastest| fastest > rate)?;
+    (is_used && scenario.nic.pcie.is_none()).then(|| {
+        format!(
+            "nic.drain_rate: {rate} behind links of hosts of {fastest}; receive buffers, which fill at the rate of the \
+             link and drain while hosts wait, are not simulated by \"flow\", so that packets may end earlier"
+        )
+    })
 }
 
 /// A receive buffer that what is on the cable fills once its NIC has paused the switch.
