@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from etherweave.bench.document import UnrecognisedError, parse
+from etherweave.cli.bench.parse import decoded
 from support import command_line
 from support.captured_texts import captured, failure, value, values
 
@@ -301,6 +302,8 @@ PREFIXES: dict[str, Callable[[int], str]] = {
     "Markdown": lambda line: "    ",
     "a tabulator": lambda line: "\t",
     "blanks of a web page": lambda line: "\u00a0\u00a0",
+    "braces": lambda line: "{0} ",
+    "colours of SageMaker": lambda line: "#033[34m",
 }
 TEXTS = (
     *("osu-micro-benchmarks/osu_latency-7.4.txt", "osu-micro-benchmarks/osu_mbw_mr-5.3.txt"),
@@ -416,6 +419,20 @@ DEATHS = (
     "rc=137",
     "Out of memory",
     "Time limit reached",
+    "STOP 1",
+    "00000000 00000000 00000000 00000000",
+    "Host key verification failed.",
+    "n1:1:2 [0] NCCL INFO transport/net.cc:1138 -> 6",
+    "*** This is disallowed by the MPI standard.",
+    "004 (123.000.000) 11/20 10:11:12 Job was evicted.",
+    "job 12.1 exceeded hard wallclock time - initiate terminate via method 1",
+    "jwe0019i-u The program was terminated abnormally with signal number SIGSEGV.",
+    "java.lang.OutOfMemoryError: Java heap space",
+    "FIO-F-217/list-directed read/unit=5/attempt to read past end of file.",
+    "general protection fault, probably for non-canonical address",
+    "The system is going down for reboot NOW!",
+    "bash: osu_bw: command not found",
+    "libfabric:1:ofi_rxm:cq:rxm_handle_comp_error():123<warn> fi_cq_readerr: err: 103",
 )
 DIED = (
     *("osu-micro-benchmarks/osu_latency-5.3.txt", "handmade/nccl_tests.txt"),
@@ -468,6 +485,14 @@ def test_one_rank_of_gloo_sends_nothing_in_either_format() -> None:
         ("ucx_perftest/tag_lat-8.txt", 2, "ucx_perftest"),
         ("wrk/latency.txt", 1, "wrk"),
         ("iozone/auto-4M.txt", 1, "iozone"),
+        ("ember/halo3d-2x2x2.txt", 1, "ember"),
+        ("ember/incast-4.txt", 1, "ember"),
+        ("handmade/rpc_perf.txt", 2, "rpc_perf"),
+        ("handmade/spdk_perf.txt", 2, "spdk_perf"),
+        ("fi_pingpong/tcp-msg.txt", 1, "fi_pingpong"),
+        ("netperf/tcp_rr-omni-csv.txt", 1, "netperf"),
+        ("netperf/tcp_stream-omni-keyval.txt", 1, "netperf"),
+        ("osu-micro-benchmarks/osu_init-7.4.txt", 1, "osu"),
     ],
 )
 def test_a_text_whose_first_lines_are_lost_is_named(name: str, lines: int, family: str) -> None:
@@ -572,6 +597,8 @@ def test_a_run_that_died_without_a_row_says_of_what() -> None:
         "real    0m3.105s",
         "The run on the old switch failed yesterday, as you know.",
         "Test finished: no errors",
+        "STOP 0",
+        "Connection to node1 closed.",
     ],
 )
 def test_what_launchers_print_behind_every_run_is_no_failure(line: str) -> None:
@@ -777,3 +804,53 @@ def test_an_error_of_a_job_is_no_verification() -> None:
     assert parse(text).reports[0].valid is None
     wrong = re.sub(r'"error" : 0', '"error" : 5', text)
     assert failure(wrong).reason == "no measurement: job rr: error 5"
+
+
+def test_a_text_is_read_in_each_form_in_which_systems_keep_it() -> None:
+    text = (CASES / "01-osu-7.2-gpu-header/osu_bw.txt").read_text()
+    lines = text.splitlines()
+    entries = (json.dumps({"log": f"{line}\n", "stream": "stdout"}) for line in lines)
+    forms = {
+        "a log of Docker": "\n".join(entries) + "\n",
+        "a web page": f"<pre><code>{text}</code></pre>\n",
+        "ends of lines of a web page": text.replace("\n", "<br>\n"),
+        "colours without their first sign": text.replace("\n", "[0m\n"),
+        "colours written out": text.replace("\n", "^[[0m\n"),
+        "UTF-16 without a mark": decoded(text.encode("utf-16-le")),
+        "UTF-16, large first": decoded(text.encode("utf-16-be")),
+        "UTF-32": decoded(("\ufeff" + text).encode("utf-32-le")),
+    }
+    for name, form in forms.items():
+        assert figures_of(form) == figures_of(text), name
+
+
+def test_a_number_with_a_comma_is_the_reason_that_is_given() -> None:
+    text = (CASES / "10-sockperf-full-rtt/ping_pong.txt").read_text()
+    reason = failure(text.replace("1892.600", "1892,600")).reason
+    assert "'1892,600' has a comma: expected digits and a decimal point" in reason
+
+
+def test_runs_of_nccl_tests_behind_each_other_are_read_apart() -> None:
+    text = (CASES / "04-nccl-unvalidated-called-verified/new.txt").read_text()
+    title = "# nccl-tests version 2.17.6 nccl-headers=22809 nccl-library=22809\n"
+    document = parse(2 * (title + text))
+    assert [one.version for one in document.reports] == ["2.17.6", "2.17.6"]
+    assert not document.failures and not document.unknown_lines
+
+
+def test_a_run_whose_title_says_no_validation_is_not_verified() -> None:
+    text = (CASES / "04-nccl-unvalidated-called-verified/new.txt").read_text()
+    assert parse(text.replace("N/A", "  0")).reports[0].valid is None
+    nan = NCCL.replace("12.01  5e-04", "12.01    nan")
+    assert parse(nan).reports[0].valid is False
+
+
+def test_a_client_without_the_total_of_its_receiver_is_incomplete() -> None:
+    text = captured("iperf3/tcp-1stream.txt")
+    (report,) = parse(re.sub(r".* receiver\n", "", text)).reports
+    assert not report.is_sound and "the receiver's total is missing" in report.warnings
+
+
+def test_rows_of_param_are_read_behind_blanks_for_a_tabulator() -> None:
+    text = captured("handmade/param.txt")
+    assert figures_of(text.replace("\t", "    ")) == figures_of(text)

@@ -221,3 +221,53 @@ def test_a_file_of_which_nothing_is_understood_never_passes(
     (tmp_path / name).write_text(text)
     done = command_line.invoke("control", "lint", tmp_path / name)
     assert done.exit_code != 0 and "no findings" not in done.stdout
+
+
+NX_OS = """policy-map type network-qos NQ
+  class type network-qos c-8q-nq3
+    pause pfc-cos 3
+interface Ethernet1/1
+  priority-flow-control mode on
+"""
+OS10 = """trust dscp-map roce
+ qos-group 3 dscp 24-31
+interface ethernet1/1/1
+ priority-flow-control mode on
+ trust-map dscp roce
+"""
+JUNOS = "set class-of-service interfaces et-0/0/0 congestion-notification-profile cnp\n"
+H3C = "sysname leaf1\ninterface HundredGigE1/0/1\n priority-flow-control no-drop dot1p 3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "system"),
+    [
+        (NX_OS, "Cisco NX-OS"),
+        (OS10, "Dell OS10"),
+        (JUNOS, "Junos"),
+        (H3C, "Comware or VRP"),
+        ("frr version 8.4\nfrr defaults datacenter\n", "FRR"),
+    ],
+)
+def test_a_configuration_of_a_system_that_is_not_read_is_named(
+    text: str, system: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "leaf1.cfg"
+    file.write_text(f"hostname leaf1\n{text}")
+    done = command_line.invoke("control", "lint", file)
+    assert done.exit_code == 2
+    assert f"not read: a configuration of {system}" in done.stderr
+
+
+def test_marks_colours_and_prompts_change_no_finding(tmp_path: Path) -> None:
+    sonic = (CASES / "17-sonic-wred-not-enabled/missing.json").read_text()
+    prompt = "cumulus@leaf1:mgmt:~$ "
+    lossy = f"{prompt}nv set qos roce\n{prompt}nv set qos roce mode lossy\n"
+    for name, text, found in (
+        ("marked.json", f"\ufeff{sonic}", "wred_green_enable is missing"),
+        ("coloured.json", f"\x1b[0m{sonic}", "wred_green_enable is missing"),
+        ("session.txt", lossy, "PFC is enabled for no priority"),
+    ):
+        (tmp_path / name).write_text(text)
+        done = command_line.invoke("control", "lint", tmp_path / name)
+        assert done.exit_code == 1 and found in done.stdout, name

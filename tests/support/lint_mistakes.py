@@ -107,6 +107,22 @@ SONIC: list[SonicMistake] = [
         "a pool of the ingress",
     ),
     SonicMistake(
+        "profile without size",
+        "pools",
+        drop("BUFFER_PROFILE", "egress_lossy_profile", "size"),
+        "BUFFER_PROFILE|egress_lossy_profile",
+        "no size",
+        "its reserve in bytes, or 0",
+    ),
+    SonicMistake(
+        "profile without threshold",
+        "pools",
+        drop("BUFFER_PROFILE", "egress_lossless_profile", "static_th"),
+        "BUFFER_PROFILE|egress_lossless_profile",
+        "no threshold",
+        "dynamic_th or static_th, its part of the pool",
+    ),
+    SonicMistake(
         "a map missing",
         "maps",
         drop(PORT, "Ethernet0", "tc_to_pg_map"),

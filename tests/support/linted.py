@@ -92,7 +92,12 @@ def foreign() -> Tables:
         "PFC_WD": {port: {"action": "drop", "detection_time": "200"} for port in ports},
         "BUFFER_POOL": {"in": {"type": "ingress", "mode": "dynamic", "size": "10000000"}},
         "BUFFER_PROFILE": {
-            "lossless": {"pool": "[BUFFER_POOL|in]", "size": "59456", "xoff": "40000"},
+            "lossless": {
+                "pool": "[BUFFER_POOL|in]",
+                "size": "59456",
+                "xoff": "40000",
+                "dynamic_th": "3",
+            },
             "lossy": {"pool": "[BUFFER_POOL|in]", "size": "0", "dynamic_th": "3"},
         },
         "BUFFER_PG": {

@@ -36,6 +36,8 @@ class Adapter:
     together; else each begins a run."""
     inside: str | None = None
     """Pattern of beginnings that occur within its text, where they begin nothing."""
+    is_inside_above_rows: bool = False
+    """Such beginnings stand above the rows of a run; below them they begin another."""
     table: str | None = None
     """Pattern, without capturing groups, of a header that only this family prints: a text begins
     with it where its title is missing."""

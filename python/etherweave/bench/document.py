@@ -1,5 +1,6 @@
 """Output texts: which benchmark wrote which part, and the results in each part."""
 
+import html
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.draft import Draft, TextBlock, begins_with_digit
 from etherweave.bench.json_objects import JsonObject
-from etherweave.bench.line_prefixes import streams
+from etherweave.bench.line_prefixes import OBJECT, streams
 from etherweave.bench.measurements import (
     BenchmarkReport,
     Completeness,
@@ -28,8 +29,22 @@ LINES_MOST = 1_000_000
 _WORD = re.compile(r"\w")
 _FLOOD = re.compile(r"\d{25,}|[ \t]{500,}")
 """No benchmark prints so many digits or blanks in a row; a sign in their place garbles the line."""
-_COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
-"""Control sequences of terminals and titles of windows (ECMA-48, 5.4 and 5.6)."""
+_COLOUR = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))|"
+    r"(?:[#\\]0?33|\\x1[bB]|\\u001[bB]|\\e|\^\[|\u241b|<(?:ESC|0x1[bB])>)\[[\d;]{0,16}[mK]|"
+    r"\[0?m|(?<!\w)\[\d{1,3}(?:;\d{1,3}){0,4}m"
+)
+"""Control sequences of terminals and titles of windows (ECMA-48, 5.4 and 5.6); colours whose first
+sign a log has written out, or lost."""
+_MARKUP = re.compile(
+    r"</?(?:pre|code|samp|tt|br|p|div|span|font|b|i|em|strong|li|td|tr)\b[^<>]{0,200}>",
+    re.IGNORECASE,
+)
+"""Tags of web pages around lines."""
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|nbsp|#\d{1,5}|#x[\da-fA-F]{1,4});")
+_COMMA = re.compile(r"(?<![\w.,=])\d{1,9},\d{1,9}(?:,\d{3})*(?:\.\d+)?(?![\w,])")
+_LOGGED = ("log", "message", "msg", "MESSAGE", "textPayload", "line")
+"""Keys under which log collectors keep a line: Docker, journals, clouds."""
 _PROMPT = re.compile(r"(?:\[?[\w.-]+@[\w.-]+\b.*|\w+-\d[\d.]*)?[$%>#] ?|\S* ?[❯➜] ?")
 """What a shell puts after the text: no line that was cut."""
 _FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
@@ -160,13 +175,20 @@ def _attempt(adapter: Adapter, block: TextBlock) -> BenchmarkReport | Failure:
         _parse(adapter, draft)
         report = with_warnings(draft.report())
     except GarbledError as error:
-        return Failure(adapter.name, error.line, error.reason)
+        return Failure(adapter.name, error.line, f"{error.reason}{_comma(block)}")
     if block.is_object:
         return report
     last = max(measured.line for measured in report.measurements)
     behind = [line for line in block.lines if line.number > last]
     messages = abnormal_ends.failures(behind)
     return _failed(report, messages[0]) if messages else report
+
+
+def _comma(block: TextBlock) -> str:
+    """Name the first number with a comma, which programs print in no locale of their own."""
+    matches = (_COMMA.search(line.text) for line in block.lines if not block.is_object)
+    match = next(filter(None, matches), None)
+    return f"; {match[0]!r} has a comma: expected digits and a decimal point" if match else ""
 
 
 def _failed(result: BenchmarkReport | Failure, line: TextLine) -> BenchmarkReport | Failure:
@@ -211,7 +233,7 @@ def _streams(text: str) -> Iterator[tuple[list[TextLine], bool]]:
 
 
 def _is_object(line: TextLine) -> bool:
-    return line.text.lstrip().startswith("{")
+    return bool(OBJECT.match(line.text))
 
 
 def _is_beginning(text: str) -> bool:
@@ -224,9 +246,24 @@ def _is_prompt(line: str) -> bool:
 
 
 def _plain(line: str) -> str:
-    plain = _COLOUR.sub("", line) if "\x1b" in line else line
+    if line.startswith("{") and line.endswith("}"):
+        line = _logged(line)
+    if "<" in line or "&" in line:
+        line = _ENTITY.sub(lambda match: html.unescape(match[0]), _MARKUP.sub("", line))
+    plain = _COLOUR.sub("", line) if "[" in line or "\x1b" in line else line
     known = plain if plain.isascii() else _FOREIGN_DIGIT.sub("#", plain.translate(_BLANKS))
     return _FLOOD.sub("#", known)
+
+
+def _logged(line: str) -> str:
+    """Return the line that an object of a log collector holds."""
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    texts = (entry.get(key) for key in _LOGGED if isinstance(entry, dict))
+    text = next((text for text in texts if isinstance(text, str)), line)
+    return text.rstrip("\r\n").replace("\n", " ")
 
 
 def _parts(lines: Sequence[TextLine], is_cut: bool) -> Iterator["_Part"]:
@@ -285,7 +322,8 @@ def _begun(
     begun = ADAPTERS[match.lastgroup]
     if adapter is None:
         return begun
-    if adapter.inside and re.match(adapter.inside, line.text):
+    is_above = not (has_rows and adapter.is_inside_above_rows)
+    if adapter.inside and is_above and re.match(adapter.inside, line.text):
         return None
     goes_on = begun is adapter and begun.is_row and _BEGINS.match(before[1].text)
     return None if goes_on else begun

@@ -54,6 +54,8 @@ _ALIKE_MIN = 3
 """Lines that a prefix of no known form must begin, or all of a shorter text."""
 _TEMPLATE_MAX = 120
 """Longest prefix of no known form [characters]."""
+OBJECT = re.compile(r"\s*\{(?![\w.@-]+\})")
+"""The beginning of a JSON object; in ``{0}`` and ``{node1}`` there is none."""
 _LINES_MAX = 5_000
 """Lines in which prefixes of any benchmark are looked for; later ones must look like a title."""
 _BOUNDARY = re.compile(r"\W")
@@ -155,7 +157,7 @@ def _reach(shapes: Sequence[_Shape], lines: Sequence[TextLine]) -> int:
 
 
 def _is_bare(text: str, is_beginning: IsBeginning) -> bool:
-    return text.lstrip().startswith("{") or is_beginning(text)
+    return bool(OBJECT.match(text)) or is_beginning(text)
 
 
 def _shape(text: str, is_beginning: IsBeginning) -> _Shape | None:

@@ -186,7 +186,7 @@ GLOO = Adapter(
         "percentiles and sizes rise",
         "the rule below the table is there",
     ),
-    fragment=r" +size \(B\) +elements +min \(us\)",
+    fragment=r" *(?:size \(B\) +)?elements +min \(us\)",
     begins=rf"\s{{10,}}(?:{'|'.join(_ALGORITHMS)})\s*$|Algorithm: {{2,}}\w+\s*$",
     plan=_plan_gloo,
     parse=_parse_gloo,
@@ -199,7 +199,7 @@ _COLLECTIVES = (
 )
 _TYPES = r"(?:float(?:16|32|64)|bfloat16|int(?:8|32|64)|half|bool)"
 _ROW = re.compile(
-    rf"\tCOMMS-RES-(?P<call>{_COLLECTIVES})-(?P<type>{_TYPES})\S*\s+(?P<size>\d{{1,15}})\s+\d+"
+    rf"\s+COMMS-RES-(?P<call>{_COLLECTIVES})-(?P<type>{_TYPES})\S*\s+(?P<size>\d{{1,15}})\s+\d+"
     + r"\s+".join(["", *[rf"({NUMBER})"] * 7])
     + r"(?:\s+\S+)*\s*"
 )
@@ -251,7 +251,8 @@ PARAM = Adapter(
         "size, time and rate agree",
         "sizes rise",
     ),
-    begins=r"\tCOMMS-RES-",
+    fragment=r".*\bCOMMS-RES\b",
+    begins=r"\s+COMMS-RES-",
     is_row=True,
     plan=_plan_param,
     parse=_parse_param,

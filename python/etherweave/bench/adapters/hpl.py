@@ -158,6 +158,7 @@ ADAPTER = Adapter(
     ),
     begins=r"HPLinpack \d",
     table=_TABLE,
+    fragment=r" *(?:W[RC]\d\w{4,6}|HPL_AI +\w+) +\d+ +\d+ +\d+ +\d+ +[\d.]+ +[\d.]+e[+-]\d+",
     is_one_run=True,
     plan=_plan,
     parse=_parse,

@@ -161,7 +161,11 @@ def _parse(draft: Draft) -> None:
         draft.warn("the line `Connecting to host` is missing")
     if is_over or not re.match(_TABLE, lines[0].text):
         draft.end(is_over or (is_server and bool(totals)), "the line `iperf Done.`")
-    draft.warn("text is rounded to three or four digits: -J gives all")
+    sides = {match["side"] for _, match in totals}
+    if is_over and sides == {"sender"}:
+        draft.miss("the receiver's total is missing")
+    if draft.measurements:
+        draft.warn("text is rounded to three or four digits: -J gives all")
 
 
 def _take_line(draft: Draft, line: TextLine, match: re.Match[str]) -> None:

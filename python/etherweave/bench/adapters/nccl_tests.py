@@ -7,6 +7,7 @@ A row is wrong by its count of wrong values; old versions print the greatest rel
 only the program can judge, as it knows the type. Columns that are not known are labels.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,7 +40,7 @@ _KINDS = {
     "algbw": _NUMBER,
     "busbw": _NUMBER,
     "#wrong": re.compile(r"[0-9]{1,12}|N/A|[0-9](?:\.[0-9]+)?e[+-][0-9]+"),
-    "error": re.compile(r"N/A|[0-9]{1,12}|[0-9](?:\.[0-9]+)?e[+-][0-9]+"),
+    "error": re.compile(r"N/A|-?nan|inf|[0-9]{1,12}|[0-9](?:\.[0-9]+)?e[+-][0-9]+"),
     "i_min": _NUMBER,
     "i_max": _NUMBER,
     "i_p99": _NUMBER,
@@ -53,6 +54,7 @@ _AVERAGE = re.compile(r"# Avg bus bandwidth\s*: (\S+)\s*(OK|FAILED)?\s*")
 _BOUNDS = re.compile(r"# Out of bounds values\s*: (\d+) (OK|FAILED)\s*")
 _STARTED = re.compile(r"# Collective test starting: (\w+)_perf\s*")
 _VERSION = re.compile(r"# nccl-tests version (\S+)|rccl-tests: Version (\S+)")
+_NOT_ASKED = re.compile(r"#\s+nThread .* validation: 0\b")
 _RANK = re.compile(r"#\s+Rank\s+(\d+)\s")
 _NOTES = re.compile(r"#|NCCL version|RCCL version|\S+:\d+:\d+ \[\d+\] NCCL|\s*$")
 _FACTOR_MIN = 0.45
@@ -80,11 +82,13 @@ class _Verification:
     """How many values are out of bounds, and its verdict."""
     cells: tuple[str, ...]
     """Counts of wrong values, or errors, of all rows."""
+    is_asked: bool
+    """No title says that validation is off."""
 
     @property
     def is_made(self) -> bool:
         """Whether any row was verified: without verification the program says OK all the same."""
-        return any(cell != "N/A" for cell in self.cells)
+        return self.is_asked and any(cell != "N/A" for cell in self.cells)
 
 
 def _parse(draft: Draft) -> None:
@@ -114,7 +118,8 @@ def _parse(draft: Draft) -> None:
             table.is_in_place = "out-of-place" not in line.text
         elif not (_take_version(draft, [line]) or _NOTES.match(line.text)):
             draft.leftover.append(line)
-    _read(draft, table, bounds)
+    is_asked = not any(_NOT_ASKED.match(line.text) for line in draft.block.lines)
+    _read(draft, table, bounds, is_asked=is_asked)
     if len(ranks) == 1 and _is_factor_one(draft):
         draft.warn("one rank is listed, which sends nothing: its times are those of no network")
     if is_titled or is_over:
@@ -152,13 +157,12 @@ def _take_header(table: _Table, line: TextLine) -> None:
     table.header = names
 
 
-def _read(draft: Draft, table: _Table, bounds: tuple[str, str] | None) -> None:
+def _read(draft: Draft, table: _Table, bounds: tuple[str, str] | None, *, is_asked: bool) -> None:
     kinds = [_KINDS.get(name, _LABEL) for name in table.header]
     rows = [(row.number, fields(row, _kinds(kinds, table, row))) for row in table.rows]
     checks = [place for place, name in enumerate(table.header) if name in ("#wrong", "error")]
-    verification = _Verification(
-        bounds, tuple(cells[place] for _, cells in rows for place in checks if place < len(cells))
-    )
+    counts = tuple(cells[place] for _, cells in rows for place in checks if place < len(cells))
+    verification = _Verification(bounds, counts, is_asked)
     if verification.is_made and bounds:
         draft.check(bounds[1] == "OK", f"{bounds[0]} values are out of bounds: {bounds[1]}")
     is_alone = [_take(draft, table, line, cells, verification) for line, cells in rows]
@@ -230,6 +234,8 @@ def _is_wrong(own: Mapping[str, str], verification: _Verification) -> bool:
     if (count := own.get("#wrong")) and count != "N/A":
         return float(count) > 1e-5
     if (error := own.get("error")) and error != "N/A":
+        if not math.isfinite(float(error)):
+            return True
         is_judged = verification.bounds is not None and verification.bounds[1] == "OK"
         return not is_judged and float(error) > _LIMIT
     return False
@@ -282,8 +288,13 @@ ADAPTER = Adapter(
         "no values out of bounds",
         "size, time and rate agree",
     ),
-    begins=r"#\s+(?:Collective test starting: |nThread \d+ nGpus \d+ minBytes )",
-    inside=r"#\s+nThread \d+ nGpus",
+    begins=(
+        r"# +nccl-tests version \d|"
+        r"#\s+(?:Collective test starting: |nThread \d+ nGpus \d+ minBytes )"
+    ),
+    inside=r"#\s+(?:Collective test starting: |nThread \d+ nGpus)",
+    is_inside_above_rows=True,
+    fragment=r" *\d+ +\d+ +(?:float|half|double|bfloat16|u?int(?:8|32|64)) +\w+ +-?\d+ +[\d.]+ ",
     table=_TABLE,
     plan=_plan,
     parse=_parse,

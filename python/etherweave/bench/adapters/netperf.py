@@ -178,7 +178,10 @@ ADAPTER = Adapter(
         "names and values of selectors fit",
         "no more messages of UDP arrive than were sent",
     ),
-    fragment=r"(?:[Bb]ytes +){2,4}secs\.",
+    fragment=(
+        r"(?:[Bb]ytes +){2,4}secs\b|THROUGHPUT(?:_UNITS)?=|"
+        r"Protocol,.*Elapsed Time|(?:[\w ()]+,)*Throughput Units,"
+    ),
     begins=(
         r"(?:MIGRATED )?(?:TCP|UDP|SCTP) (?:STREAM|MAERTS|REQUEST/RESPONSE|"
         r"Connect/Request/Response) TEST from .* to "

@@ -384,6 +384,7 @@ ADAPTER = Adapter(
     ),
     begins=r"# O(?:SU|MB) (?:Python )?(?:MPI|OpenSHMEM|UPC|[NRX]CCL)",
     table=_TABLE,
+    fragment=r"This is a test with \d+ processes|nprocs: \d+, min: |shmem_\w+ +[\d.]+ +[\d.]+\s*$",
     plan=plan,
     parse=_parse,
 )

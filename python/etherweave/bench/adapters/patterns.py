@@ -142,6 +142,7 @@ EMBER = Adapter(
         "time, bytes and rate agree",
         "one result, after its header",
     ),
+    fragment=r"# +Time(?: Taken)? +(?:KBytesX|Msgs/s)|# (?:Incast Ranks|Results from rank|KBA):",
     begins=(
         r"# (?:MPI Nearest Neighbor Communication|Sweep3D Communication Pattern|"
         r"Incast Communication Benchmark)\s*$"

@@ -253,6 +253,7 @@ RPC_PERF = Adapter(
         "all requests and responses succeeded",
         "every line is below its window",
     ),
+    fragment=rf"{_LOG}(?:Rate: Request|Response Latency \(us\)): ",
     begins=rf"{_LOG}Window: \d+\s*$",
     inside=rf"{_LOG}Window: \d+\s*$",
     plan=_plan_rpc_perf,

@@ -261,6 +261,7 @@ SPDK_PERF = Adapter(
         "the mean lies within its range",
         "the row of the total is there",
     ),
+    fragment=r"(?:PCIE|TCP|RDMA) \(.*\) NSID \d+ +from core",
     begins=(
         r"Device Information\s+:\s+IOPS\s+Mi?B/s\s+Average\s+"
         r"(?:Latency\(us\) )?min\s+max\s*$"

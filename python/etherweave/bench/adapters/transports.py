@@ -102,7 +102,7 @@ UCX_PERFTEST = Adapter(
         "time and rate agree",
         "the final row is there",
     ),
-    fragment=r"\| +(?:Stage|Test) +\| +# iterations ",
+    fragment=r"\| +(?:Stage|Test) +\| +# iterations | +Count +Size +Time, us",
     begins=(
         rf"\|\s+\|\s+\|\s+(?:latency|overhead) \(usec\)|{re.escape(_CSV)}\s*$|"
         rf"{ucc_perftest.BEGINS}"
@@ -160,6 +160,7 @@ FI_PINGPONG = Adapter(
         "time and bandwidth agree",
         "sizes rise",
     ),
+    fragment=r"\w+ +\d+ +=\d+ +[\d.]+\w? +[\d.]+s +[\d.]+ +[\d.]+ +[\d.]+\s*$",
     begins=r"bytes +#sent +#ack +total +time +MB/sec +usec/xfer +Mxfers/sec\s*$",
     plan=_plan_fi,
     parse=_parse_fi,

@@ -131,10 +131,16 @@ def _rows(report: BenchmarkReport, statistics: list[str], has_sizes: bool) -> li
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 """Byte order marks, with which files of Windows begin."""
+
+
+_LETTERS = 8
+"""Letters at the beginning by which UTF-16 is known."""
 
 
 def text_of(file: Path) -> str:
@@ -151,8 +157,15 @@ def text_of(file: Path) -> str:
 
 
 def decoded(octets: bytes) -> str:
-    """Decode UTF-8, or UTF-16 with a mark; other bytes become characters that no number holds."""
+    """Decode UTF-8, or UTF-16 or UTF-32 with a mark, or UTF-16 of Latin letters without.
+
+    Other bytes become characters that no number holds.
+    """
     for mark, name in _MARKS:
         if octets.startswith(mark):
             return octets.removeprefix(mark).decode(name, errors="replace")
+    # A Latin letter and a zero are one character of UTF-16.
+    for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if len(octets) > _LETTERS and not any(octets[start : 2 * _LETTERS : 2]):
+            return octets.decode(name, errors="replace")
     return octets.decode(errors="replace")

@@ -161,18 +161,23 @@ def _standard_input() -> str:
 
 def _reject_all(site: linter.Configurations, path: Path) -> None:
     """End where nothing is a configuration, and say which command printed a state."""
+    known = "a configuration of SONiC, Onyx, EOS or NVUE"
     states = [one for one in site.unread if one.shown_by]
     if states:
         expected = "show running-config, config_db.json, nv config show, or a script of a host"
         reject(f"{states[0].file}: {_unread(states[0])}; expected {expected}")
-    expected = "a configuration of SONiC, Onyx, EOS or NVUE"
-    reject(f"{path}: no switch that can be read; expected {expected}")
+    others = [one for one in site.unread if one.system]
+    if others:
+        reject(f"{others[0].file}: {_unread(others[0])}; expected {known}")
+    reject(f"{path}: no switch that can be read; expected {known}")
 
 
 def _unread(file: linter.UnreadFile) -> str:
     """Say what is not read of a file: all of it, or some commands."""
     if file.shown_by:
         return f"not read: output of {file.shown_by}, a state and no configuration"
+    if file.system:
+        return f"not read: a configuration of {file.system}"
     if not file.commands:
         return "not read; the linter knows SONiC, Onyx, EOS, NVUE, and scripts of hosts"
     more = len(file.commands) - COMMANDS_SHOWN

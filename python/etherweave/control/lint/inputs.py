@@ -19,6 +19,7 @@ from etherweave.control.lint import (
     onyx,
     port_settings,
     state_texts,
+    texts,
 )
 from etherweave.control.lint.config_db import ConfigError, ConfiguredSwitch
 from etherweave.control.lint.dialects import Dialect
@@ -43,6 +44,8 @@ class UnreadFile:
     """First words of commands; none: the whole file."""
     shown_by: str = ""
     """The command whose output the file is, in place of a configuration."""
+    system: str = ""
+    """The system that the configuration is for, which is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,8 @@ def read(files: Mapping[str, str] | Iterable[tuple[str, str]]) -> Configurations
     known: deque[ConfiguredSwitch] = deque(maxlen=FORMS)
     hosts, unread = [], []
     policy, fabric_file = None, ""
-    for path, text in sorted(files.items()) if isinstance(files, Mapping) else files:
+    for path, content in sorted(files.items()) if isinstance(files, Mapping) else files:
+        text = texts.plain(content)
         name = PurePosixPath(path).name
         if name in BESIDE:
             continue
@@ -101,7 +105,8 @@ def read(files: Mapping[str, str] | Iterable[tuple[str, str]]) -> Configurations
 
 def _unread(path: str, text: str) -> UnreadFile:
     """Return a file of which nothing is understood."""
-    return UnreadFile(path, (), state_texts.command_of(text[:HEAD]))
+    head = text[:HEAD]
+    return UnreadFile(path, (), state_texts.command_of(head), texts.system_of(head))
 
 
 DIALECTS: Mapping[str, Dialect] = {
@@ -173,6 +178,8 @@ def _kind(name: str, text: str) -> str:
     head = text[:HEAD]
     if name.endswith(".sh") and SIGNS["host"].search(head):
         return "host"
+    if texts.system_of(head):
+        return ""
     signs = (kind for kind, sign in SIGNS.items() if sign.search(head))
     return next(signs, "host" if name.endswith(".sh") else "")
 

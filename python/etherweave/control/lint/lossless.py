@@ -287,9 +287,10 @@ def orphans(site: Configurations) -> Iterator[LintFault]:
 
 
 def pools(site: Configurations) -> Iterator[LintFault]:
-    """Find pools without size, mode or side, and groups and queues in pools of the other side."""
+    """Find pools and profiles without what they need, and those in pools of the other side."""
     for switch in site.switches:
         yield from _incomplete(switch)
+        yield from _incomplete_profiles(switch)
     yield from _sides(site)
 
 
@@ -312,6 +313,19 @@ def _incomplete(switch: ConfiguredSwitch) -> Iterator[LintFault]:
         if not (size.isascii() and size.isdecimal() and size.strip("0")) and not is_dynamic:
             found = f"size is {size[:20]}" if size else "no size"
             yield LintFault(switch.file, place, found, "a size in bytes")
+
+
+def _incomplete_profiles(switch: ConfiguredSwitch) -> Iterator[LintFault]:
+    """Find profiles without size or threshold, unless the switch computes their headroom."""
+    for name, profile in switch.tables.get("BUFFER_PROFILE", {}).items():
+        if switch.system is not SONIC or profile.get("headroom_type") == "dynamic":
+            continue
+        place = switch.system.place("BUFFER_PROFILE", name)
+        if not str(profile.get("size", "")):
+            yield LintFault(switch.file, place, "no size", "its reserve in bytes, or 0")
+        if not any(str(profile.get(key, "")) for key in ("dynamic_th", "static_th")):
+            expected = "dynamic_th or static_th, its part of the pool"
+            yield LintFault(switch.file, place, "no threshold", expected)
 
 
 def _sides(site: Configurations) -> Iterator[LintFault]:
