@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from etherweave.bench.document import UnrecognisedError, parse
-from etherweave.cli.bench.parse import decoded
 from support import command_line
-from support.captured_texts import captured, failure, value, values
+from support.captured_texts import captured, failure, figures_of, value, values
 
 CASES = Path(__file__).parent / "cases"
 
@@ -235,13 +234,6 @@ def test_titles_of_several_words_are_read_apart() -> None:
     text = (CASES / "13-iperf3-titles/tcp.txt").read_text()
     document = parse(text.replace("s1:", "first run:"))
     assert document.reports == parse(text).reports and not document.unknown_lines
-
-
-@pytest.mark.parametrize("name", ["iperf3/tcp-reverse.json", "fio/randread-4k.json"])
-def test_an_object_on_a_line_that_was_cut_is_called_cut(name: str) -> None:
-    text = " ".join(captured(name).split())
-    (failed,) = parse(text[: len(text) // 2]).failures
-    assert failed.reason == "the JSON object is cut or garbled"
 
 
 def test_tables_without_a_title_that_follow_each_other_are_runs() -> None:
@@ -551,11 +543,6 @@ def test_a_transfer_of_nothing_is_a_run_that_failed(
     assert any(reason in one for one in report.warnings)
 
 
-def figures_of(text: str) -> list[tuple[str, float]]:
-    (report,) = parse(text).reports
-    return [(one.metric.name, one.value) for one in report.measurements]
-
-
 def test_blocks_within_a_letter_lose_their_indent() -> None:
     text = captured("hpl/xhpl-4ranks.txt")
     letter = "We ran this:\n\n" + prefixed(text, lambda line: "    ") + "\nThe network is 25 GbE.\n"
@@ -804,53 +791,3 @@ def test_an_error_of_a_job_is_no_verification() -> None:
     assert parse(text).reports[0].valid is None
     wrong = re.sub(r'"error" : 0', '"error" : 5', text)
     assert failure(wrong).reason == "no measurement: job rr: error 5"
-
-
-def test_a_text_is_read_in_each_form_in_which_systems_keep_it() -> None:
-    text = (CASES / "01-osu-7.2-gpu-header/osu_bw.txt").read_text()
-    lines = text.splitlines()
-    entries = (json.dumps({"log": f"{line}\n", "stream": "stdout"}) for line in lines)
-    forms = {
-        "a log of Docker": "\n".join(entries) + "\n",
-        "a web page": f"<pre><code>{text}</code></pre>\n",
-        "ends of lines of a web page": text.replace("\n", "<br>\n"),
-        "colours without their first sign": text.replace("\n", "[0m\n"),
-        "colours written out": text.replace("\n", "^[[0m\n"),
-        "UTF-16 without a mark": decoded(text.encode("utf-16-le")),
-        "UTF-16, large first": decoded(text.encode("utf-16-be")),
-        "UTF-32": decoded(("\ufeff" + text).encode("utf-32-le")),
-    }
-    for name, form in forms.items():
-        assert figures_of(form) == figures_of(text), name
-
-
-def test_a_number_with_a_comma_is_the_reason_that_is_given() -> None:
-    text = (CASES / "10-sockperf-full-rtt/ping_pong.txt").read_text()
-    reason = failure(text.replace("1892.600", "1892,600")).reason
-    assert "'1892,600' has a comma: expected digits and a decimal point" in reason
-
-
-def test_runs_of_nccl_tests_behind_each_other_are_read_apart() -> None:
-    text = (CASES / "04-nccl-unvalidated-called-verified/new.txt").read_text()
-    title = "# nccl-tests version 2.17.6 nccl-headers=22809 nccl-library=22809\n"
-    document = parse(2 * (title + text))
-    assert [one.version for one in document.reports] == ["2.17.6", "2.17.6"]
-    assert not document.failures and not document.unknown_lines
-
-
-def test_a_run_whose_title_says_no_validation_is_not_verified() -> None:
-    text = (CASES / "04-nccl-unvalidated-called-verified/new.txt").read_text()
-    assert parse(text.replace("N/A", "  0")).reports[0].valid is None
-    nan = NCCL.replace("12.01  5e-04", "12.01    nan")
-    assert parse(nan).reports[0].valid is False
-
-
-def test_a_client_without_the_total_of_its_receiver_is_incomplete() -> None:
-    text = captured("iperf3/tcp-1stream.txt")
-    (report,) = parse(re.sub(r".* receiver\n", "", text)).reports
-    assert not report.is_sound and "the receiver's total is missing" in report.warnings
-
-
-def test_rows_of_param_are_read_behind_blanks_for_a_tabulator() -> None:
-    text = captured("handmade/param.txt")
-    assert figures_of(text.replace("\t", "    ")) == figures_of(text)

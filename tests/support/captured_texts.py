@@ -72,3 +72,9 @@ def _fits(
 ) -> bool:
     same = (one.metric.name, one.size_bytes, one.statistic) == (metric, size, statistic)
     return same and labels.items() <= dict(one.labels).items()
+
+
+def figures_of(text: str) -> list[tuple[str, float]]:
+    """Return metric and value of each measurement of the one run of a text."""
+    (report,) = parse(text).reports
+    return [(one.metric.name, one.value) for one in report.measurements]
