@@ -652,6 +652,7 @@ class Halo3d(Table):
     vars: Key[int, int]
 
 class HostParams(Table):
+    cached_max: Key[str | None, str]
     cores: Key[CoreParams, CoreParams | Keys]
     cpu: Key[CpuCosts, CpuCosts | Keys]
     memory: Key[str | None, str]
@@ -972,6 +973,7 @@ class MpiParams(Table):
         Literal["ucx-1.6", "ucx-1.15", "ucx-1.16", "ucx-1.18", "openmpi-4.0", "nccl-2.21"],
     ]
     receive_overhead: Key[str, str]
+    reduce_per_kib: Key[str | None, str]
     self_per_kib: Key[str, str]
     send_overhead: Key[str, str]
 
@@ -1255,7 +1257,9 @@ class Partner(Table):
 
 class Pcie(Table):
     generation: Key[int, int]
+    inline_max: Key[str | None, str]
     payload: Key[str, str]
+    read_latency: Key[str | None, str]
     read_request: Key[str, str]
     store_and_forward: Key[bool | None, bool]
     width: Key[int, int]
@@ -1381,9 +1385,11 @@ class SelectionKind(Table):
 
 class SharedMemoryParams(Table):
     collective_eager_max: Key[str | None, str]
+    complex: Key[int | None, int]
     eager_max: Key[str, str]
     eager_receive_per_kib: Key[str, str]
     eager_send_per_kib: Key[str, str]
+    far_latency: Key[str | None, str]
     handling_overhead: Key[str, str]
     latency: Key[str, str]
     profile: Key[Literal["ucx-1.6", "openmpi-4.0"] | None, Literal["ucx-1.6", "openmpi-4.0"]]

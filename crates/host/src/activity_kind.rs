@@ -48,7 +48,7 @@ impl ActivityKind {
             Op::Isend { .. } | Op::OneSided { .. } => Some(ActivityKind::Send),
             Op::Irecv { .. } => Some(ActivityKind::Receive),
             Op::Copy { .. } => Some(ActivityKind::Copy),
-            Op::Compute { .. } => Some(ActivityKind::Compute),
+            Op::Compute { .. } | Op::Reduce { .. } => Some(ActivityKind::Compute),
             Op::Sleep { .. } => Some(ActivityKind::Sleep),
             Op::WaitAll | Op::IterationStart | Op::IterationEnd => None,
         }

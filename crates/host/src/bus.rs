@@ -31,11 +31,15 @@ impl Bus {
         self.byte.of(self.pcie.read_bytes(in_memory(wire, payload, is_in_kernel)))
     }
 
-    /// How long a NIC that holds packets whole waits for the first of a message of so many bytes; none that lets them
-    /// pass.
-    fn fetch(&self, bytes: u64, payload_max: Bytes) -> Option<Duration> {
+    /// How long a NIC waits for the first packet of a message of so many bytes: for a read, where the message does not
+    /// come with the doorbell, and for the whole of the packet, if it holds packets. Nothing where both take no time.
+    fn fetch(&self, bytes: u64, may_be_inline: bool, payload_max: Bytes) -> Option<Duration> {
         let first = bytes.min(payload_max.get()) as u32;
-        self.pcie.store_and_forward.then(|| self.byte.of(self.pcie.write_bytes(first)))
+        let is_inline = may_be_inline && bytes <= self.pcie.inline_max.get();
+        let read = if is_inline { Duration::ZERO } else { self.pcie.read_latency };
+        let held =
+            if self.pcie.store_and_forward { self.byte.of(self.pcie.write_bytes(first)) } else { Duration::ZERO };
+        Some(read + held).filter(|_| self.pcie.store_and_forward || !read.is_zero())
     }
 
     /// The rate on the wire at which it takes packets of this size.
@@ -81,8 +85,8 @@ impl HostInterface {
     }
 
     /// See [`Bus::fetch`].
-    pub fn fetch(&self, bytes: u64, payload_max: Bytes) -> Option<Duration> {
-        self.bus.as_ref()?.fetch(bytes, payload_max)
+    pub fn fetch(&self, bytes: u64, may_be_inline: bool, payload_max: Bytes) -> Option<Duration> {
+        self.bus.as_ref()?.fetch(bytes, may_be_inline, payload_max)
     }
 
     /// Lets the requests for a packet that is sent take their time from receiving.

@@ -40,6 +40,7 @@ pub(super) fn op_cost(constants: &RunConstants, job: u32, endpoint: EndpointInde
         Op::OneSided { access, bytes, .. } => access_cost(constants, job, endpoint, access, bytes),
         Op::Irecv { .. } => TaskCost::of(constants.mpi(job).receive_overhead),
         Op::Copy { bytes } => copy_cost(constants, job, bytes),
+        Op::Reduce { bytes } => TaskCost::of_reduction(constants.mpi(job).reduce_per_kib, bytes),
         Op::Compute { duration } => TaskCost::of(duration),
         Op::Sleep { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => TaskCost::of(Duration::ZERO),
     }

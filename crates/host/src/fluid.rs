@@ -33,6 +33,8 @@ pub struct FluidState {
     in_network: VecDeque<Load>,
     /// When the last of them arrives.
     arrives: Time,
+    /// How long the NIC took to read the first message since it was idle: all that follow are later by that.
+    read: Duration,
     /// Once it is known.
     window: Option<Window>,
     /// Whether what it sends is being handed over.
@@ -72,6 +74,7 @@ impl Default for FluidState {
             waiting: VecDeque::new(),
             in_network: VecDeque::new(),
             arrives: Time::ZERO,
+            read: Duration::ZERO,
             window: None,
             is_fed: false,
         }
@@ -139,10 +142,15 @@ impl Nics {
         let constants = std::sync::Arc::clone(&wires.constants);
         let number = self.endpoints[endpoint].protocol.transport();
         let params = super::protocol::roce::params(&constants, number);
+        let operation = operation(kind);
+        let read = self.fetch(bytes, operation, params.path_mtu);
         let state = self.endpoints[endpoint].fluid();
+        if state.place == NOWHERE {
+            state.read = read.unwrap_or(Duration::ZERO);
+        }
         state.posted += bytes;
         let end = state.posted;
-        self.fluid_load(wires, endpoint, load(bytes, end, operation(kind), params, &constants.overheads));
+        self.fluid_load(wires, endpoint, load(bytes, end, operation, params, &constants.overheads));
         end
     }
 
@@ -290,8 +298,8 @@ impl Nics {
         let latency = fluid_latency(wires, &links, load.largest);
         let before = self.endpoints[endpoint].fluid().in_network.iter().map(|load| load.packets).sum();
         let late = fluid_lateness(wires, &links, place, before, &load);
-        let arrives = now + (latency - of_packet.min(latency)) + late;
         let state = self.endpoints[endpoint].fluid();
+        let arrives = now + (latency - of_packet.min(latency)) + late + state.read;
         state.arrives = state.arrives.max(arrives);
         state.in_network.push_back(load);
         let (arrives, port) = (state.arrives, self.hosts[self.endpoints[endpoint].host].port);

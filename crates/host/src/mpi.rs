@@ -88,7 +88,7 @@ impl Processors {
 impl Hosts {
     /// What an idle rank does next: its operations in order; inside a wait, its inbox.
     pub(super) fn rank_next(&mut self, wires: &mut Wires, thread: ThreadIndex) {
-        let now = wires.now;
+        let (now, job) = (wires.now, self.processors.threads[thread].job);
         loop {
             let rank = self.processors.rank(thread);
             if !rank.is_started {
@@ -101,6 +101,7 @@ impl Hosts {
                 None => return self.program_done(wires, thread),
                 Some(Op::WaitAll) if rank.outstanding > 0 => return self.inbox_next(wires, thread),
                 Some(Op::WaitAll) => rank.advance(),
+                Some(Op::Reduce { .. }) if wires.constants.mpi(job).reduce_per_kib.is_zero() => rank.advance(),
                 Some(Op::IterationStart) => rank.begin_iteration(now),
                 Some(Op::IterationEnd) => self.iteration_end(wires, thread),
                 Some(Op::Sleep { duration }) => {
@@ -174,6 +175,7 @@ impl Hosts {
             }
             Op::OneSided { access, bytes, .. } => self.one_sided(wires, thread, endpoint, access, bytes),
             Op::Copy { .. }
+            | Op::Reduce { .. }
             | Op::Compute { .. }
             | Op::Sleep { .. }
             | Op::WaitAll

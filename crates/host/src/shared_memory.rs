@@ -75,9 +75,10 @@ impl Hosts {
     /// send may take no time, but a thread makes one after the other.
     pub(super) fn share_message(&mut self, wires: &mut Wires, thread: ThreadIndex, to: Neighbour, message: Message) {
         let handle = wires.packets.insert(message.announcement(EndpointIndex::new(to.0.get())));
+        let complexes = [thread, to.0].map(|thread| self.processors.threads[thread].complex);
         let sender = &mut self.processors.threads[thread];
         let key = wires.key(self.nics.hosts[sender.host].port, Kind::Handover, thread.get());
-        let time = wires.now + wires.constants.params.host.shared_memory.latency;
+        let time = wires.now + wires.constants.params.host.shared_memory.latency_between(complexes);
         sender.shared_at = time.max(sender.shared_at + Duration::from_ps(1));
         wires.expect_packet(sender.shared_at, key, handle);
     }

@@ -19,6 +19,11 @@ impl TaskCost {
         TaskCost { time, copied: 0, copying: Duration::ZERO }
     }
 
+    /// A task that adds up `bytes`: they move through memory as a copy's, and the core computes meanwhile.
+    pub fn of_reduction(per_kib_cost: Duration, bytes: u64) -> TaskCost {
+        TaskCost { time: per_kib(per_kib_cost, bytes), copied: bytes, copying: Duration::ZERO }
+    }
+
     /// The same, which also copies `bytes`; nothing is copied where that costs nothing.
     pub fn and_copy(self, per_kib_cost: Duration, bytes: u64) -> TaskCost {
         let copied = if per_kib_cost.is_zero() { 0 } else { bytes };

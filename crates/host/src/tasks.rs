@@ -199,10 +199,12 @@ impl Hosts {
 }
 
 impl Processors {
-    /// How long a task takes with others: what threads of a host copy follows each other at the rate of its memory.
+    /// How long a task takes with others: what threads of a host copy follows each other at the rate of its memory, but
+    /// for what its caches serve.
     fn time_with_memory(&mut self, wires: &Wires, host: HostIndex, cost: TaskCost) -> Duration {
-        match wires.constants.params.host.memory_rate {
-            Some(rate) if cost.copied > 0 => {
+        let params = &wires.constants.params.host;
+        match params.memory_rate {
+            Some(rate) if cost.copied > params.cached_max.get() => {
                 let free_at = &mut self.memory_free_at[host];
                 *free_at = (*free_at).max(wires.now) + rate.serialization_time(Bytes::new(cost.copied));
                 cost.time.max(free_at.since(wires.now))

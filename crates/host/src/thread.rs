@@ -50,6 +50,8 @@ pub struct Thread {
     pub job: u32,
     /// Its core, numbered in the shard, or [`OWN_CORE`].
     pub core: CoreIndex,
+    /// Complex of its core: threads of a host that share a last-level cache have the same.
+    pub complex: u32,
     /// What interrupts had taken of the core when the present task began; `None` while it needs no shared core.
     pub interrupts: Option<Duration>,
     /// When its last task was done; in flow-level mode when that could have been.
@@ -68,7 +70,8 @@ impl Thread {
     /// An idle thread.
     pub fn new(host: HostIndex, job: u32, core: CoreIndex, role: Role) -> Thread {
         let (free_at, shared_at) = (Time::ZERO, Time::ZERO);
-        Thread { host, job, core, interrupts: None, free_at, shared_at, inbox: VecDeque::new(), current: None, role }
+        let (complex, interrupts, inbox, current) = (0, None, VecDeque::new(), None);
+        Thread { host, job, core, complex, interrupts, free_at, shared_at, inbox, current, role }
     }
 
     /// Begins to fetch what it will do next.

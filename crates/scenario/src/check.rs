@@ -336,6 +336,7 @@ fn longest_of_programs(programs: &[Program]) -> Duration {
         | Op::Irecv { .. }
         | Op::OneSided { .. }
         | Op::Copy { .. }
+        | Op::Reduce { .. }
         | Op::WaitAll
         | Op::IterationStart
         | Op::IterationEnd => Duration::ZERO,

@@ -35,6 +35,7 @@ pub fn bytes_sent(program: &Program) -> u64 {
         Op::Irecv { .. }
         | Op::WaitAll
         | Op::Copy { .. }
+        | Op::Reduce { .. }
         | Op::Compute { .. }
         | Op::Sleep { .. }
         | Op::IterationStart
@@ -50,6 +51,7 @@ fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) 
         Op::OneSided { peer, .. } => return check_peer(rank, peer, ranks),
         Op::WaitAll
         | Op::Copy { .. }
+        | Op::Reduce { .. }
         | Op::Compute { .. }
         | Op::Sleep { .. }
         | Op::IterationStart

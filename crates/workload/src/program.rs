@@ -42,6 +42,11 @@ pub enum Op {
         /// Payload [B].
         bytes: u64,
     },
+    /// Adds up what the rank has received in a collective.
+    Reduce {
+        /// Bytes that are added [B].
+        bytes: u64,
+    },
     /// Computes on a busy core.
     Compute {
         /// How long [ps].
@@ -66,6 +71,7 @@ impl Op {
             Op::Isend { peer, .. } | Op::Irecv { peer, .. } | Op::OneSided { peer, .. } => Some(peer),
             Op::WaitAll
             | Op::Copy { .. }
+            | Op::Reduce { .. }
             | Op::Compute { .. }
             | Op::Sleep { .. }
             | Op::IterationStart

@@ -101,6 +101,7 @@ impl Rendezvous<'_> {
                 Op::OneSided { .. }
                 | Op::WaitAll
                 | Op::Copy { .. }
+                | Op::Reduce { .. }
                 | Op::Compute { .. }
                 | Op::Sleep { .. }
                 | Op::IterationStart

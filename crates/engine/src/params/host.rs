@@ -149,6 +149,9 @@ pub struct MpiParams {
     pub eager_receive_per_kib: Duration,
     /// Copying 1 KiB of what a rank sends to itself, all copies together.
     pub self_per_kib: Duration,
+    /// Adding up 1 KiB of what a rank has received in a collective to its own. Default "0s".
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub reduce_per_kib: Duration,
     /// Envelope of every message on the wire.
     pub header: Bytes,
 }
@@ -166,6 +169,7 @@ impl MpiParams {
             eager_send_per_kib: Duration::ZERO,
             eager_receive_per_kib: Duration::ZERO,
             self_per_kib: Duration::ZERO,
+            reduce_per_kib: Duration::ZERO,
             header: Bytes::new(8),
         }
     }
@@ -192,6 +196,7 @@ impl MpiParams {
             eager_send_per_kib: Duration::ZERO,
             eager_receive_per_kib: Duration::ZERO,
             self_per_kib: Duration::ZERO,
+            reduce_per_kib: Duration::ZERO,
             header: Bytes::new(64),
         }
     }
@@ -245,6 +250,7 @@ struct MpiChanges {
     eager_send_per_kib: Option<Duration>,
     eager_receive_per_kib: Option<Duration>,
     self_per_kib: Option<Duration>,
+    reduce_per_kib: Option<Duration>,
     header: Option<Bytes>,
 }
 
@@ -262,6 +268,7 @@ fn mpi_over_tcp<'de, D: serde::Deserializer<'de>>(source: D) -> Result<MpiParams
         eager_send_per_kib: changes.eager_send_per_kib.unwrap_or(before.eager_send_per_kib),
         eager_receive_per_kib: changes.eager_receive_per_kib.unwrap_or(before.eager_receive_per_kib),
         self_per_kib: changes.self_per_kib.unwrap_or(before.self_per_kib),
+        reduce_per_kib: changes.reduce_per_kib.unwrap_or(before.reduce_per_kib),
         header: changes.header.unwrap_or(before.header),
     })
 }
@@ -281,6 +288,9 @@ pub struct HostParams {
     /// What all cores together copy in memory. Absent: each copies as fast as alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_rate: Option<BitRate>,
+    /// Longest copy at once that caches serve, so that it takes nothing of `memory_rate`. Default 0: none.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub cached_max: Bytes,
     /// Receive queues of the kernel.
     pub receive: ReceiveParams,
     /// Interrupts for what the kernel sends. Absent: what has been sent interrupts nothing.
@@ -309,6 +319,7 @@ impl Default for HostParams {
             cores: None,
             memory: None,
             memory_rate: None,
+            cached_max: Bytes::ZERO,
             receive: ReceiveParams::default(),
             transmit: None,
             mpi_roce: MpiParams::roce(),

@@ -76,6 +76,11 @@ pub struct SimParams {
     pub seed: u64,
 }
 
+/// Whether a parameter has the value that it has if nothing is said, and a scenario need not repeat it.
+fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 impl SimParams {
     /// All transports of hosts.
     pub fn transports(&self) -> impl Iterator<Item = &Transport> {

@@ -1,7 +1,7 @@
 //! The bus between a NIC and the memory of its host (R. Neugebauer et al., "Understanding PCIe performance for end host
 //! networking", SIGCOMM 2018).
 
-use etherweave_primitives::{BitRate, Bytes};
+use etherweave_primitives::{BitRate, Bytes, Duration};
 
 /// Headers of a transaction: framing, sequence number, link check, and a header of 12 or 16 B [B].
 const HEADER: u64 = 24;
@@ -29,6 +29,13 @@ pub struct Pcie {
     /// false: a packet passes while it comes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub store_and_forward: bool,
+    /// Longest message, with its envelope, that a NIC that works by itself gets together with the doorbell [B]; it
+    /// reads longer ones from memory. Default 0: it reads all.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub inline_max: Bytes,
+    /// From the request of such a NIC for a message until its first byte is there. Default "0s".
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub read_latency: Duration,
 }
 
 impl Default for Pcie {
@@ -39,6 +46,8 @@ impl Default for Pcie {
             payload: Bytes::new(256),
             read_request: Bytes::new(512),
             store_and_forward: false,
+            inline_max: Bytes::ZERO,
+            read_latency: Duration::ZERO,
         }
     }
 }

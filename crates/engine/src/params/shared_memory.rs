@@ -14,6 +14,13 @@ pub struct SharedMemoryParams {
     pub send_overhead: Duration,
     /// From a written queue entry until another core reads it.
     pub latency: Duration,
+    /// Cores, in order, that share a last-level cache: a socket, or a core complex. Absent: all of a host. Ranks are
+    /// counted in place of cores where `host.cores` is absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complex: Option<u32>,
+    /// The latency between cores that share no last-level cache. Absent: `latency`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub far_latency: Option<Duration>,
     /// Processor time to handle an arrived message or a completion.
     pub handling_overhead: Duration,
     /// Longer messages of non-blocking sends are copied once, by their receiver.
@@ -36,6 +43,8 @@ impl Default for SharedMemoryParams {
         SharedMemoryParams {
             send_overhead: Duration::from_ns(120),
             latency: Duration::from_ns(80),
+            complex: None,
+            far_latency: None,
             handling_overhead: Duration::from_ns(120),
             eager_max: Bytes::new(4 << 10),
             collective_eager_max: None,
@@ -45,5 +54,17 @@ impl Default for SharedMemoryParams {
             // 11,145 MB/s, with MB of 2^20 B.
             single_copy_per_kib: Duration::from_ps(1_000_000_000_000 / (11_145 << 10)),
         }
+    }
+}
+
+impl SharedMemoryParams {
+    /// The complex of the core, or the rank, that is number `place` of its host.
+    pub fn complex_of(&self, place: u32) -> u32 {
+        self.complex.map_or(0, |cores| place / cores)
+    }
+
+    /// Latency between two complexes.
+    pub fn latency_between(&self, complexes: [u32; 2]) -> Duration {
+        if complexes[0] == complexes[1] { self.latency } else { self.far_latency.unwrap_or(self.latency) }
     }
 }

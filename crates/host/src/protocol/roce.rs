@@ -7,7 +7,7 @@ use etherweave_engine::frame::size::SELECTIVE_BLOCK;
 use etherweave_engine::packet::{NO_SIDE, Packet, PacketKind, Packets, flags};
 use etherweave_engine::params::{Fidelity, Reliability, RoceParams, SimParams, Transport};
 use etherweave_kernel::indices::EndpointIndex;
-use etherweave_primitives::{BitRate, Time};
+use etherweave_primitives::{BitRate, Bytes, Duration, Time};
 use etherweave_transport::Ranges;
 use etherweave_transport::roce::header::{RoceHeader, bits};
 use etherweave_transport::roce::{
@@ -149,11 +149,17 @@ impl Endpoint {
 }
 
 impl Nics {
+    /// How long the NIC takes to have what it sends first of a message. A processor rings for what its program sends;
+    /// responses are read by the NIC that was asked for them.
+    pub(crate) fn fetch(&self, bytes: u64, operation: Operation, path_mtu: Bytes) -> Option<Duration> {
+        let may_be_inline = !matches!(operation, Operation::ReadResponse | Operation::AtomicResponse);
+        self.times.interface.as_ref()?.fetch(bytes, may_be_inline, path_mtu)
+    }
+
     /// Hands a message to a connection and announces it.
     pub fn roce_post(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64, operation: Operation) -> u64 {
         let number = self.endpoints[endpoint].protocol.transport();
-        let interface = self.times.interface.as_ref();
-        let fetch = interface.and_then(|interface| interface.fetch(bytes, params(&wires.constants, number).path_mtu));
+        let fetch = self.fetch(bytes, operation, params(&wires.constants, number).path_mtu);
         let end = &mut self.endpoints[endpoint];
         let place = self.hosts[end.host].port;
         let is_held = fetch.is_some() && end.roce().requester.hold();

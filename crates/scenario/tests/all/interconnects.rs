@@ -47,9 +47,12 @@ fn closed_form(params: &SimParams, topology: &Topology, bytes: u64) -> f64 {
     let wire = payload.next_multiple_of(4) + u64::from(RoceSizes::new(roce.version, true).first_overhead());
     let bus = nic.pcie.as_ref().filter(|bus| bus.store_and_forward);
     let bus = bus.map_or(0.0, |bus| serialization(bus.rate(), bus.write_bytes(payload as u32).into()));
+    let read = nic.pcie.as_ref().filter(|bus| payload > bus.inline_max.get());
+    let read = read.map_or(Duration::ZERO, |bus| bus.read_latency);
     let copies = (mpi.eager_send_per_kib + mpi.eager_receive_per_kib).as_ps() as f64 * bytes as f64 / 1024.0;
     let fixed: Duration = mpi.send_overhead
         + mpi.handling_overhead
+        + read
         + nic.transmit_latency
         + nic.receive_latency
         + params.switch.latency

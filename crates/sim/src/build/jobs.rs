@@ -270,6 +270,9 @@ fn add_ranks(experiment: &Experiment, number: usize, layout: &Layout, shards: &m
         let host = host_at(&shards[shard], port);
         let core = |stream| core_number(host, cores, |cores| (job.binding.core(place, cores) + stream) % cores.count());
         let thread = add_thread(&mut shards[shard], port, number, stream_core(streams.first(), || core(0)), role);
+        let memory = &experiment.params.host.shared_memory;
+        let bound = cores.map_or(place, |cores| job.binding.core(place, cores));
+        shards[shard].hosts.processors.threads[thread].complex = memory.complex_of(bound);
         threads.push((shard, thread));
         for (stream, kind) in streams.iter().enumerate().skip(1) {
             let core = stream_core(Some(kind), || core(stream as u32));

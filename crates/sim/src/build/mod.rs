@@ -14,6 +14,7 @@ mod fluid;
 mod group_traffic;
 mod jobs;
 mod layout;
+mod memory;
 mod neighbour_loads;
 mod outages;
 mod per_packet;
@@ -234,6 +235,8 @@ impl Plan {
         let layout = Layout::new(topology, if worker.of > 1 { worker.of } else { threads });
         let mut constants = RunConstants::new(&experiment.params, Duration::ZERO);
         constants.has_packets = fluid::has_packets(experiment);
+        constants.params.host.memory_rate =
+            experiment.params.host.memory_rate.filter(|_| memory::is_a_limit(experiment));
         constants.lookahead = fabric::lookahead(topology, &constants)?;
         // Input-queued switches wait for a tail when the packet leads its queue.
         let is_shared = experiment.params.switch.model == SwitchModel::SharedBuffer;

@@ -2,8 +2,8 @@
 
 use etherweave_primitives::{Bytes, Duration, Priority, Rank};
 use etherweave_sim::frame::size::RoceSizes;
-use etherweave_sim::params::{Pcie, RoceParams, RoceVersion, SimParams, Transport};
-use etherweave_workload::{OsuLatency, StreamSpec, Traffic, Workload};
+use etherweave_sim::params::{Fidelity, Pcie, RoceParams, RoceVersion, SimParams, Transport};
+use etherweave_workload::{OsuBw, OsuLatency, StreamSpec, Traffic, Workload};
 
 use crate::common::{experiment, job, job_of, one_switch, run, run_for};
 
@@ -61,6 +61,43 @@ fn round_trip(bytes: u64, store_and_forward: bool) -> u64 {
     let latency = OsuLatency { bytes: Bytes::new(bytes), warm_up: 1, iterations: 1, ..Default::default() };
     let report = run(&experiment(one_switch(2), params, vec![job(&Workload::OsuLatency(latency))]), 1);
     report.iterations[0].duration.as_ps()
+}
+
+/// The round trip of a ping-pong of `bytes` with such a bus, in packets or in flow-level mode.
+fn with_bus(pcie: Pcie, bytes: u64, fidelity: Fidelity) -> Duration {
+    let mut params = SimParams { fidelity, ..SimParams::default() };
+    params.nic.pcie = Some(pcie);
+    let latency = OsuLatency { bytes: Bytes::new(bytes), warm_up: 1, iterations: 1, ..Default::default() };
+    run(&experiment(one_switch(2), params, vec![job(&Workload::OsuLatency(latency))]), 1).iterations[0].duration
+}
+
+/// With its envelope of 8 B a message of 228 B is as long as a work request can hold, and goes with the doorbell.
+/// Another of 229 B waits until the NIC has read it, in either direction. Of a rendezvous, the response is read.
+#[test]
+fn a_nic_reads_what_does_not_go_with_the_doorbell() {
+    let read_latency = Duration::from_ns(500);
+    let reading = Pcie { inline_max: Bytes::new(236), read_latency, ..Pcie::default() };
+    for fidelity in [Fidelity::Packet, Fidelity::Flow] {
+        let added = |bytes| with_bus(reading.clone(), bytes, fidelity) - with_bus(Pcie::default(), bytes, fidelity);
+        assert_eq!([228, 229].map(added), [Duration::ZERO, read_latency * 2], "{fidelity:?}");
+        // A rank posts its next receive while the response is read.
+        let posting = SimParams::default().host.mpi_roce.receive_overhead * 2;
+        assert!((read_latency * 2 - posting..=read_latency * 2).contains(&added(64 << 10)), "{fidelity:?}");
+    }
+}
+
+/// Messages behind the first are read while it is sent: 64 of them take one read longer.
+#[test]
+fn reads_of_messages_that_follow_each_other_overlap() {
+    let time = |read_latency| {
+        let mut params = SimParams::default();
+        params.nic.pcie = Some(Pcie { inline_max: Bytes::new(236), read_latency, ..Pcie::default() });
+        let window = OsuBw { bytes: Bytes::new(4 << 10), warm_up: 1, iterations: 1, ..Default::default() };
+        run(&experiment(one_switch(2), params, vec![job(&Workload::OsuBw(window))]), 1).iterations[0].duration
+    };
+    let read_latency = Duration::from_ns(500);
+    let added = time(read_latency) - time(Duration::ZERO);
+    assert!((read_latency..read_latency * 2).contains(&added), "{added}");
 }
 
 /// In each direction, the first packet of a message is read, and the last one written, before it goes on: of a message

@@ -61,6 +61,15 @@ fn messages_of_collectives_have_a_threshold_of_their_own() {
     assert!(time(Bytes::new(256 << 10)) < time(Bytes::new(8 << 10)));
 }
 
+/// `osu_latency` calls `MPI_Send`: 64 KiB are copied at both ends where blocking sends are eager so far.
+#[test]
+fn the_ping_pong_sends_by_blocking_sends() {
+    let (eager_send_per_kib, collective_eager_max) = (Duration::from_us(1), Some(Bytes::new(256 << 10)));
+    let blocking = MpiParams { eager_send_per_kib, collective_eager_max, ..MpiParams::roce() };
+    let none = MpiParams { eager_send_per_kib: Duration::ZERO, ..blocking.clone() };
+    assert_eq!(round_trip(blocking, 64 << 10) - round_trip(none, 64 << 10), Duration::from_us(2 * 64).as_ps());
+}
+
 /// Two ranks exchange 10 KiB each, and copy as much: 100 ns for each KiB.
 #[test]
 fn the_block_of_a_rank_for_itself_is_copied() {

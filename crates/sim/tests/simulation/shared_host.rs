@@ -3,7 +3,8 @@
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, Priority, Rank};
 use etherweave_sim::params::{Binding, CoreParams, Noise, SharedMemoryParams, SimParams};
 use etherweave_sim::{Experiment, Job, Report};
-use etherweave_workload::{Block, Op, OsuLatency, Program, Traffic, Workload};
+use etherweave_workload::collective::Collective;
+use etherweave_workload::{Block, Op, OsuCollective, OsuLatency, Program, Traffic, Workload};
 
 use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
 
@@ -176,9 +177,9 @@ fn the_interrupt_side_takes_time_from_the_rank_of_its_core() {
 #[test]
 fn ranks_of_a_host_share_the_rate_of_its_memory() {
     let bytes = 4 << 20;
-    let time = |count: u32, rate: Option<BitRate>| {
+    let time = |count: u32, rate: Option<BitRate>, cached_max: u64| {
         let mut params = roce();
-        params.host.memory_rate = rate;
+        (params.host.memory_rate, params.host.cached_max) = (rate, Bytes::new(cached_max));
         let Traffic::Ranks(programs) = pairs(count, bytes) else { unreachable!() };
         let timed = programs.iter().map(|program| iteration(&program.blocks[0].ops)).collect();
         let report = run(&on_hosts(params, Traffic::Ranks(timed), &vec![0; 2 * count as usize]), 1);
@@ -187,9 +188,44 @@ fn ranks_of_a_host_share_the_rate_of_its_memory() {
     let rate = BitRate::from_gbps(40);
     let SharedMemoryParams { send_overhead, latency, handling_overhead, .. } = SharedMemoryParams::default();
     let request = send_overhead + latency + handling_overhead;
-    assert_eq!(time(4, Some(rate)), request + rate.serialization_time(Bytes::new(bytes)) * 4);
-    assert_eq!(time(4, None), time(1, None));
-    assert_eq!(time(1, Some(BitRate::from_gbps(400))), time(1, None), "a core alone is slower than the memory");
+    assert_eq!(time(4, Some(rate), 0), request + rate.serialization_time(Bytes::new(bytes)) * 4);
+    assert_eq!(time(4, None, 0), time(1, None, 0));
+    assert_eq!(time(1, Some(BitRate::from_gbps(400)), 0), time(1, None, 0), "a core alone is slower than the memory");
+    assert_eq!(time(4, Some(rate), bytes), time(4, None, 0), "caches serve these copies");
+}
+
+/// A rank adds up what others sent it: of an all-reduce of two ranks by recursive doubling, all of the vector once.
+/// 100 ns for each KiB.
+#[test]
+fn what_a_collective_adds_up_takes_time() {
+    let time = |reduce_per_kib| {
+        let mut params = roce();
+        params.host.mpi_roce.reduce_per_kib = reduce_per_kib;
+        let operation = Collective::Allreduce { bytes: Bytes::new(4 << 10) };
+        let workload = OsuCollective { ranks: 2, operation, warm_up: 0, iterations: 1, ..Default::default() };
+        let traffic = Workload::OsuCollective(workload).traffic(1).unwrap();
+        run(&on_hosts(params, traffic, &[0, 1]), 1).iterations[0].duration
+    };
+    assert_eq!(time(Duration::from_ns(100)), time(Duration::ZERO) + Duration::from_ns(400));
+}
+
+/// Ranks 0 and 1 share a cache, ranks 2 and 3 the next.
+#[test]
+fn messages_between_core_complexes_take_longer() {
+    let time = |other: u32| {
+        let far_latency = Some(Duration::from_ns(280));
+        let memory = SharedMemoryParams { complex: Some(2), far_latency, ..SharedMemoryParams::default() };
+        let mut params = roce();
+        params.host.shared_memory = memory;
+        let send = |peer| Block::unmeasured(vec![Op::Isend { peer: Rank::new(peer), tag: 1, bytes: 8 }, Op::WaitAll]);
+        let receive = vec![Op::Irecv { peer: Rank::new(0), tag: 1, bytes: 8 }, Op::WaitAll];
+        let mut programs = vec![Program::default(); 4];
+        programs[0] = Program::new([send(other)]);
+        programs[other as usize] = Program::new([Block::unmeasured(receive)]);
+        run(&on_hosts(params, Traffic::Ranks(programs), &[0; 4]), 1).totals.end
+    };
+    assert_eq!(time(2), time(1) + Duration::from_ns(200));
+    assert_eq!(time(3), time(2));
 }
 
 /// Order, counts and bytes between neighbours and others at once, on any number of threads.

@@ -9,7 +9,7 @@ use super::layout::{Layout, Part};
 use super::{Communicator, Kind, Rule, TAG_BASE};
 use crate::{GraphOp, Op};
 
-/// What a receiver does with what it gets; it costs no time here.
+/// What a receiver does with what it gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Combining {
     /// Keeps it.
@@ -33,6 +33,8 @@ pub(super) struct Member<'a> {
     pub(super) choice: Choice,
     rule: Rule,
     tag: u32,
+    /// Bytes to add up when what was asked for has come [B].
+    unreduced: u64,
     pub(super) ops: Vec<Op>,
     /// What each operation carries and does, for execution on symbolic data.
     #[cfg(test)]
@@ -78,6 +80,7 @@ impl<'a> Member<'a> {
             rule: Rule::default(),
             // One tag per kind and communicator: order of posting does the rest, as in MPI.
             tag: TAG_BASE | u32::from(group.context) << 8 | kind as u32,
+            unreduced: 0,
             ops: Vec::new(),
             #[cfg(test)]
             meanings: Vec::new(),
@@ -173,6 +176,9 @@ impl<'a> Member<'a> {
 
     pub(super) fn receive(&mut self, from: u32, part: Part, combining: Combining) {
         let (peer, bytes) = self.message(part, from, self.me);
+        if combining != Combining::Replace {
+            self.unreduced += self.layout.length(part, self.me);
+        }
         self.push(Op::Irecv { peer, tag: self.tag, bytes }, part, combining);
     }
 
@@ -193,8 +199,13 @@ impl<'a> Member<'a> {
         GraphOp::Receive { peer: Some(peer), tag: Some(self.tag | flow << FLOW_SHIFT), bytes }
     }
 
+    /// Waits for all messages, and adds up what has come.
     pub(super) fn wait(&mut self) {
         self.push_local(Op::WaitAll);
+        let bytes = std::mem::take(&mut self.unreduced);
+        if bytes > 0 {
+            self.push_local(Op::Reduce { bytes });
+        }
     }
 
     /// Copies the part that the member has for itself.

@@ -39,8 +39,10 @@ pub use rule::Rule;
 
 use crate::{GraphOp, Op};
 
-/// Tags from here up belong to collectives; applications stay below.
+/// Tags from here up belong to blocking sends, as collectives have them; applications stay below.
 pub const TAG_BASE: u32 = 1 << 31;
+/// Tag of blocking sends that belong to no collective; no kind of collective has its number.
+pub(crate) const BLOCKING: u32 = TAG_BASE | 0x7f;
 
 /// Size of an element of a reduction [B]: a double.
 const ELEMENT: u64 = 8;

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{Bytes, InputError, InputErrors, Rank};
 
-use crate::collective::{Collective, Communicator, Rule};
+use crate::collective::{BLOCKING, Collective, Communicator, Rule};
 use crate::limits::{MESSAGE_MAX, WINDOW_MAX, at_least, at_most, within};
 use crate::program::iteration;
 use crate::{Block, Op, Program, RankWorkload};
@@ -82,7 +82,8 @@ impl RankWorkload for OsuLatency {
     /// # Errors
     /// When there is nothing to measure.
     fn programs_of(&self, ranks: impl Iterator<Item = u32>, _: u64) -> Result<Vec<Program>, InputErrors> {
-        const TAG: u32 = 1;
+        /// The tool sends by `MPI_Send`, which libraries treat as they do the sends of collectives.
+        const TAG: u32 = BLOCKING;
         InputErrors::all([
             at_least("iterations", self.iterations, 1),
             at_most("bytes", self.bytes, MESSAGE_MAX),

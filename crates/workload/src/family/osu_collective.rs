@@ -203,8 +203,8 @@ mod tests {
         let programs = OsuCollective::default().programs(1).unwrap();
         let ops = &programs[0].blocks[2].ops;
         let end = ops.iter().position(|op| *op == crate::Op::IterationEnd).unwrap();
-        // 16 ranks: four rounds of Irecv, Isend, WaitAll each, for the call and again for the barrier.
-        assert_eq!((end, ops.len()), (1 + 4 * 3, 2 + 2 * 4 * 3));
+        // 16 ranks: four rounds of Irecv, Isend, WaitAll, Reduce each for the call, without the last for the barrier.
+        assert_eq!((end, ops.len()), (1 + 4 * 4, 2 + 4 * 4 + 4 * 3));
     }
 
     /// A dissemination among 8 ranks: the first exchange is posted, all others wait for the end of the computation.

@@ -191,7 +191,8 @@ impl Sequence<'_> {
                     self.work(builder, GraphOp::Compute { duration });
                 }
             }
-            Op::IterationStart | Op::IterationEnd => {}
+            // Reductions of a graph take no time.
+            Op::Reduce { .. } | Op::IterationStart | Op::IterationEnd => {}
             Op::OneSided { .. } => unreachable!("graphs have messages with two ends"),
         }
     }

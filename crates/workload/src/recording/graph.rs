@@ -221,6 +221,7 @@ impl Writer<'_> {
                 }
                 Op::OneSided { .. }
                 | Op::Copy { .. }
+                | Op::Reduce { .. }
                 | Op::Compute { .. }
                 | Op::Sleep { .. }
                 | Op::IterationStart

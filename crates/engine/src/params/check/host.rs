@@ -18,6 +18,8 @@ const OFFLOAD_MAX: Bytes = Bytes::new(512 << 10);
 const QUEUES_MAX: u32 = 128;
 /// Sockets of a host, and cores of a socket.
 const CORES_MAX: u32 = 1024;
+/// Longest message that a processor writes into a NIC; none is near.
+const INLINE_MAX: Bytes = Bytes::new(1 << 20);
 /// Largest envelope of an MPI message; none is near.
 const ENVELOPE_MAX: Bytes = Bytes::new(64 << 10);
 
@@ -98,7 +100,8 @@ fn check_pcie(pcie: &Pcie) -> Checked {
         let is_legal = (128..=4096).contains(&size.get()) && size.get().is_power_of_two();
         require(is_legal, key, size, "a power of two from 128B to 4KiB")?;
     }
-    Ok(())
+    require_within(Bytes::ZERO..=INLINE_MAX, "nic.pcie.inline_max", pcie.inline_max)?;
+    check_delay("nic.pcie.read_latency", pcie.read_latency)
 }
 
 fn check_pauses(nic: &NicParams) -> Checked {
@@ -172,6 +175,7 @@ fn check_mpi(key: &str, mpi: &MpiParams) -> Checked {
     check_per_kib(&format!("{key}.eager_send_per_kib"), mpi.eager_send_per_kib)?;
     check_per_kib(&format!("{key}.eager_receive_per_kib"), mpi.eager_receive_per_kib)?;
     check_per_kib(&format!("{key}.self_per_kib"), mpi.self_per_kib)?;
+    check_per_kib(&format!("{key}.reduce_per_kib"), mpi.reduce_per_kib)?;
     let has_bytes = mpi.fragment.is_none_or(|fragment| fragment.get() > 0);
     require(has_bytes, &format!("{key}.fragment"), Bytes::ZERO, "1B or more")?;
     require_within(Bytes::new(1)..=ENVELOPE_MAX, &format!("{key}.header"), mpi.header)
@@ -182,10 +186,12 @@ fn check_shared_memory(memory: &SharedMemoryParams) -> Checked {
     let costs = [
         ("send_overhead", memory.send_overhead),
         ("latency", memory.latency),
+        ("far_latency", memory.far_latency.unwrap_or(Duration::ZERO)),
         ("handling_overhead", memory.handling_overhead),
         ("single_copy_overhead", memory.single_copy_overhead),
     ];
     costs.into_iter().try_for_each(|(name, cost)| check_delay(&key(name), cost))?;
+    require_within(1..=CORES_MAX, "host.shared_memory.complex", memory.complex.unwrap_or(1))?;
     let is_order_kept = !memory.send_overhead.is_zero();
     require(is_order_kept, &key("send_overhead"), memory.send_overhead, "more than 0: messages keep their order")?;
     check_per_kib(&key("eager_send_per_kib"), memory.eager_send_per_kib)?;

@@ -110,8 +110,8 @@ impl State {
                 }
                 (Op::WaitAll, None) => self.complete(network, me),
                 // What a member has for itself is in its result from the start.
-                (Op::Copy { .. }, None) => {}
-                _ => panic!("a collective sends, receives, waits and copies"),
+                (Op::Copy { .. } | Op::Reduce { .. }, None) => {}
+                _ => panic!("a collective sends, receives, waits, copies and adds up"),
             }
             has_moved = true;
         }
