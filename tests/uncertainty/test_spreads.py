@@ -62,9 +62,12 @@ def test_parts_of_a_measured_time_keep_their_sum() -> None:
     found = of_profile("ethernet-100-roce")
     names_ = [one.name for one in found.entries]
     measured = found.entries[0]
-    assert measured.basis == "fitted" and "1 us" in measured.name and len(measured.keys) == 5
+    assert measured.basis == "fitted" and "1.28 us" in measured.name and len(measured.keys) == 5
     nominal = math.fsum(time_of(str(found.at([0.5] * len(names_))[key])) for key in measured.keys)
-    shares = [0.5 if name == measured.name else 0.9 - 0.1 * at for at, name in enumerate(names_)]
+    spaced = [0.9 - 0.8 * at / len(names_) for at in range(len(names_))]
+    shares = [
+        0.5 if name == measured.name else share for name, share in zip(names_, spaced, strict=True)
+    ]
     drawn = found.at(shares)
     assert math.fsum(time_of(str(drawn[key])) for key in measured.keys) == pytest.approx(
         nominal, abs=5e-12
@@ -74,7 +77,7 @@ def test_parts_of_a_measured_time_keep_their_sum() -> None:
     moved = found.at([1.0 if name == measured.name else 0.5 for name in names_])
     sigma = spread_of_measurement("latency").sigma
     change = math.fsum(time_of(str(moved[key])) for key in measured.keys) - nominal
-    assert change == pytest.approx(1e-6 * math.expm1(sigma * 2.5758), rel=1e-3)
+    assert change == pytest.approx(1.28e-6 * math.expm1(sigma * 2.5758), rel=1e-3)
 
 
 def test_figures_of_one_source_move_together() -> None:
