@@ -127,3 +127,34 @@ def test_a_source_names_the_measured_time(source: str, kind: str, time_s: float)
 
 def test_a_source_without_a_number_names_no_time() -> None:
     assert Measurement.of("SONiC's tables for the SN2700 (profiles/switch/sn2700.toml)") is None
+
+
+def test_estimates_from_one_source_move_as_one() -> None:
+    # infiniband-hdr takes both from half of one figure of the vendor.
+    both = ["nic.receive_latency", "nic.transmit_latency"]
+    found = of_profile("infiniband-hdr")
+    (name,) = [one.name for one in found.entries if set(both) == set(one.keys)]
+    places = [0.5] * len(found.entries)
+    places[[one.name for one in found.entries].index(name)] = 0.9
+    for key in both:
+        nominal = str(found.figure(key)["value"])  # type: ignore[index]
+        drawn = float(str(found.at(places)[key]).removesuffix("ps"))
+        assert drawn > 1.2e3 * float(nominal.removesuffix("ns")), "a factor of its own spread"
+
+
+def test_shares_of_a_measured_time_that_nothing_is_fitted_to_keep_their_sum() -> None:
+    # tofu-d divides the 0.49 us of a put, which no figure of it is fitted to.
+    found = of_profile("tofu-d")
+    (time,) = [one for one in found.entries if one.name.startswith("a share of the 0.49 us")]
+    at = [one.name for one in found.entries].index(time.name)
+
+    def total_ps(others: float, measured: float) -> int:
+        places = [others] * len(found.entries)
+        places[at] = measured
+        drawn = found.at(places)
+        return sum(int(str(drawn[key]).removesuffix("ps")) for key in time.keys)
+
+    assert len(time.keys) == 4
+    assert total_ps(0.2, 0.5) == pytest.approx(380_000, abs=4), "120, 100, 80 and 80 ns"
+    assert total_ps(0.8, 0.5) == pytest.approx(380_000, abs=4)
+    assert total_ps(0.5, 0.9) > 400_000

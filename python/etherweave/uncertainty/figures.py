@@ -6,6 +6,8 @@
 ``fitted``
     moves by as much time as the measurement that it is fitted to may be off. Figures that are
     fitted to the same measurement move together.
+    Estimates that are taken from one source move as one; those that a source calls shares of a
+    measured time keep their sum.
 ``published``, ``derived``
     stand in their sources, and do not vary, but for choices of which documents know several.
 """
@@ -48,6 +50,8 @@ PARTS = (
     "switch.latency",
 )
 """Summands of the time of a message, each once (docs/models/interconnects.md)."""
+SHARE = "a share of"
+"""Beginning of the source of an estimate that is a part of a measured time."""
 USED_BY = {"host.mpi_roce.": "roce", "host.mpi_tcp.": "tcp", "host.cpu.": "tcp"}
 """Beginnings of keys that only hosts with a transport have a use for."""
 _TIME = re.compile(r"([0-9.]+)(?: to ([0-9.]+))? us\b")
@@ -108,6 +112,11 @@ class Unknown:
     """The least that it is, as text."""
     high: str
 
+    @property
+    def document(self) -> tuple[str, str, str]:
+        """What it rests on: equal figures of one key are copies of each other."""
+        return self.name, self.low, self.high
+
 
 @dataclass(frozen=True)
 class Unknowns:
@@ -119,7 +128,9 @@ class Unknowns:
     """Figures that rest on less than a publication, and do not vary."""
     _figures: Mapping[str, Figure] = field(repr=False)
     _spreads: Mapping[str, float] = field(repr=False)
-    """Standard deviation of the logarithm of each figure that has an unknown of its own."""
+    """Standard deviation of the logarithm of each figure that is an estimate."""
+    _groups: Mapping[str, str] = field(repr=False)
+    """Name of the unknown of each estimate: its key, or keys that have one source."""
     _fits: Mapping[str, tuple[Measurement, Sequence[str], Sequence[str]]] = field(repr=False)
     """Measurements by name, figures that are fitted to it, figures that are shares of it."""
     _choices: Mapping[str, Mapping[str, Choice]] = field(repr=False)
@@ -142,7 +153,7 @@ class Unknowns:
         drawn = dict(zip((one.name for one in self.entries), shares, strict=True))
         values = {
             key: (magnitude(self._figures[key]["value"]) or 0.0)
-            * math.exp(sigma * normal(drawn[key]))
+            * math.exp(sigma * normal(drawn[self._groups[key]]))
             for key, sigma in self._spreads.items()
         }
         for name, (measured, fitted, parts) in self._fits.items():
@@ -216,20 +227,27 @@ def unknowns(
     }
     times = {key: one for key, one in uncertain.items() if magnitude(one["value"])}
     fits = _fits(times) | _shared(stated, times)
+    fits |= _of_sources(times, {key for _, _, parts in fits.values() for key in parts})
     fitted = {key for _, keys, _ in fits.values() for key in keys}
     named = {key: spread_named(one.spread) for one in stated if one.spread for key in one.keys}
     widths = {key: named.get(key) or spread_of(key) for key in times if key not in fitted}
     spreads = {key: found for key, found in widths.items() if found}
     sigmas = {key: found.sigma for key, found in spreads.items()}
+    parts = {key for _, _, keys in fits.values() for key in keys}
+    groups = _groups([times[key] for key in sigmas], parts)
+    members = {name: [key for key in sigmas if groups[key] == name] for name in groups.values()}
     varied = {*sigmas, *fitted, *taken}
     fixed = [one for key, one in uncertain.items() if key not in varied]
     every = [
         *(_measured(name, of) for name, of in fits.items()),
-        *(_estimated(times[key], spread) for key, spread in spreads.items()),
+        *(
+            _estimated([times[key] for key in keys], [spreads[key] for key in keys])
+            for keys in members.values()
+        ),
         *(_chosen(name, of) for name, of in chosen.items()),
         *_declared(declared),
     ]
-    return Unknowns(every, fixed, open_, sigmas, fits, chosen, declared)
+    return Unknowns(every, fixed, open_, sigmas, groups, fits, chosen, declared)
 
 
 def _fits(
@@ -296,14 +314,45 @@ def _measured(name: str, of: tuple[Measurement, Sequence[str], Sequence[str]]) -
     return Unknown(name, "fitted", about, [*fitted, *parts], *ends)
 
 
-def _estimated(one: Figure, spread: Spread) -> Unknown:
-    sigma = spread.sigma
+def _groups(estimates: Sequence[Figure], parts: Set[str]) -> dict[str, str]:
+    """Name the unknown of each estimate; those of a profile's table from one source have one.
+
+    Parts of a measured time divide it, and have one each.
+    """
+    together: dict[tuple[str, str], list[str]] = {}
+    for one in estimates:
+        has_own = one["key"] in parts or not one["profile"]
+        source = one["key"] if has_own else one["source"]
+        together.setdefault((one["key"].partition(".")[0], source), []).append(one["key"])
+    names = {key: " and ".join(keys) for keys in together.values() for key in keys}
+    return {one["key"]: names[one["key"]] for one in estimates}
+
+
+def _of_sources(
+    times: Mapping[str, Figure], taken: Set[str]
+) -> dict[str, tuple[Measurement, Sequence[str], Sequence[str]]]:
+    """Group estimates whose source calls them shares of a time that it measures."""
+    found: dict[str, tuple[Measurement, Sequence[str], list[str]]] = {}
+    for key in PARTS:
+        one = times.get(key)
+        if not one or key in taken or one["basis"] != "estimate":
+            continue
+        measured = Measurement.of(one["source"]) if one["source"].startswith(SHARE) else None
+        if measured and measured.kind == LATENCY:
+            found.setdefault(one["source"], (measured, [], []))[2].append(key)
+    return {name: of for name, of in found.items() if len(of[2]) > 1}
+
+
+def _estimated(figures: Sequence[Figure], spreads: Sequence[Spread]) -> Unknown:
+    """Describe an estimate, or several from one source by the first of them."""
+    (one, *_), (spread, *_) = figures, spreads
     of_table = "" if spread.figure == one["key"] else f" of other keys of {spread.figure}"
-    about = f"{spread.documents} figures of profiles{of_table} differ by {sigma:.1%}"
+    about = f"{spread.documents} figures of profiles{of_table} differ by {spread.sigma:.1%}"
     value = magnitude(one["value"]) or 0.0
     unit = "s" if _is_time(one["value"]) else "B/s"
-    ends = [amount(value * math.exp(sigma * normal(share)), unit) for share in (0.0, 1.0)]
-    return Unknown(one["key"], one["basis"], about, [one["key"]], *ends)
+    ends = [amount(value * math.exp(spread.sigma * normal(at)), unit) for at in (0.0, 1.0)]
+    keys = [figure["key"] for figure in figures]
+    return Unknown(" and ".join(keys), one["basis"], about, keys, *ends)
 
 
 def _chosen(name: str, of: Mapping[str, Choice]) -> Unknown:
