@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from etherweave.simulation import Figure, figures, run, schema
@@ -22,6 +22,8 @@ class Interconnect:
     """A profile, and what it yields."""
 
     name: str
+    keys: Mapping[str, object] = field(default_factory=dict, hash=False)
+    """Dotted keys that differ from the profile, with values."""
 
     @cached_property
     def sources(self) -> list[Figure]:
@@ -74,8 +76,8 @@ class Interconnect:
             job = _on_a_fifth(kind, "gpcnet_congestor", {"kind": kind})
             jobs.append(job | {"background": True})
         scenario = {"interconnect": {"profile": self.name}, "job": jobs}
-        alone = run(scenario, {"run.jobs": ["tests"]})
-        (found,) = slowdowns(run(scenario), {"tests": alone})
+        alone = run(scenario, {**self.keys, "run.jobs": ["tests"]})
+        (found,) = slowdowns(run(scenario, self.keys), {"tests": alone})
         return found.factor
 
     def _mean_ns(self, workload: object, hosts: int | None = None, ranks: int = 1) -> float:
@@ -83,7 +85,7 @@ class Interconnect:
         scenario = {"interconnect": {"profile": self.name}, "job": [job]}
         if hosts:
             scenario["topology"] = {"single_switch": {"hosts": hosts}}
-        rows = run(scenario).to_polars("iterations")
+        rows = run(scenario, self.keys).to_polars("iterations")
         return float(rows["duration_ns"].to_numpy().mean())
 
     @property

@@ -4,11 +4,21 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 from etherweave import run
-from etherweave.sweeps import executor
-from etherweave.uncertainty import declared, run_samples
+from etherweave.interconnects import Interconnect
+from etherweave.report.sweep import plot
+from etherweave.sweeps import executor, load_sweep, sweep
+from etherweave.uncertainty import (
+    UncertaintyError,
+    declared,
+    run_samples,
+    sample_interconnects,
+    sampled_sweep,
+)
 from etherweave.uncertainty.sampling import sampled_scenario
 from support.command_line import run_here
 
@@ -134,3 +144,51 @@ def test_what_cannot_be_drawn_is_named(
     assert done.returncode == 2
     assert message in done.stderr
     assert not (tmp_path / "out").exists(), "nothing is simulated before"
+
+
+SWEEP = """
+[sweep]
+[[sweep.axis]]
+key = "topology.single_switch.cable"
+values = ["3m", "200m"]
+"""
+
+
+def test_samples_at_every_point_of_a_sweep_are_pairs(tmp_path: Path) -> None:
+    file = tmp_path / "pings.toml"
+    file.write_text(SCENARIO.replace("transport.roce = {}", "") + SWEEP)
+    text = file.read_text().replace("topology.single_switch.hosts = 2", "")
+    profile = 'topology.single_switch.hosts = 2\ninterconnect.profile = "infiniband-edr"\n'
+    file.write_text(profile + text)
+    what = sampled_sweep(load_sweep(file), 8)
+    assert len(what) == 2 * (8 + 1)
+    table = sweep(what, tmp_path / "out", executor("local", 1)).to_polars()
+    assert table["ended"].unique().to_list() == ["complete"]
+    near, far = (
+        table.filter(pl.col("topology.single_switch.cable") == cable).sort("sample")
+        for cable in ("3m", "200m")
+    )
+    assert near["sample"].to_list() == far["sample"].to_list() == [-1, *range(8)]
+    assert near["switch.latency"].to_list() == far["switch.latency"].to_list()
+    assert near[MEAN].n_unique() > 6, "samples differ"
+    # 197 m of cable on both sides of the switch, twice in a round trip, at 5 ns for a metre.
+    for first, second in zip(near[MEAN], far[MEAN], strict=True):
+        assert second - first == pytest.approx(4 * 0.197 * 5, rel=0.03)
+    band = plot(table, "topology.single_switch.cable", MEAN).axes[0].collections[0]
+    ends = np.asarray(band.get_paths()[0].vertices)[:, 1]
+    assert float(ends.min()) == pytest.approx(
+        near.filter(pl.col("sample") >= 0)[MEAN].quantile(0.05, "linear")
+    )
+    with pytest.raises(UncertaintyError, match="4 samples; expected 8"):
+        sampled_sweep(load_sweep(file), 4)
+
+
+def test_profiles_of_interconnects_have_intervals_of_what_they_yield(tmp_path: Path) -> None:
+    names, figures = ["infiniband-edr", "infiniband-hdr"], ["latency_us"]
+    on = executor("local", 1)
+    found = sample_interconnects(names, 8, tmp_path, on, figures=figures)
+    edr, hdr = (found[name]["latency_us"] for name in names)
+    assert edr.point == pytest.approx(Interconnect("infiniband-edr").latency_us)
+    assert edr.most.low < edr.median < edr.most.high
+    assert 0.05 < edr.most.width / edr.median < 1.0
+    assert edr.point != hdr.point

@@ -8,14 +8,17 @@ from typing import Annotated
 import typer
 
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import reject
+from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.extras import require
-from etherweave.cli.parameters import AsJson
+from etherweave.cli.parameters import ALL_PROCESSORS, AsJson, ExecutorName, Threads
+from etherweave.cli.progress import study_progress
+from etherweave.cli.sampled import figure, span
 from etherweave.interconnects import Interconnect, differing, names
 
 EXAMPLES = """Examples:
 etherweave interconnects
 etherweave interconnects infiniband-edr slingshot-11 --compare
+etherweave interconnects infiniband-edr ethernet-100-roce --samples 16
 etherweave interconnects --html interconnects"""
 
 
@@ -32,6 +35,17 @@ def interconnects(
         Path | None,
         typer.Option(metavar="DIRECTORY", help="Write a page with a figure and every source here."),
     ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Draw N samples of what is not known of each profile, and print medians with "
+            "intervals of 90 %.",
+            show_default=False,
+        ),
+    ] = None,
+    where: ExecutorName = "local",
+    threads: Threads = ALL_PROCESSORS,
     as_json: AsJson = False,
 ) -> None:
     """Simulate profiles of interconnects, and print what they yield beside published figures.
@@ -50,6 +64,10 @@ def interconnects(
     require("bench", "report")
     from etherweave.report.interconnects import HEAD, SIMULATED, facts, row, write_interconnects
 
+    if samples is not None:
+        if compare or html:
+            reject("--samples: expected no --compare and no --html beside it")
+        return _print_samples(chosen or known, samples, where, threads, as_json)
     found = [Interconnect(name) for name in chosen or known]
     if as_json:
         print(json.dumps([facts(one) for one in found], indent=2))
@@ -60,6 +78,37 @@ def interconnects(
         print_table(titles, map(row, found))
     if html:
         print(write_interconnects(found, html))
+    return None
+
+
+_TITLES = {
+    "latency_us": "latency of 8 B [us]",
+    "bandwidth_gbps": "bandwidth at 1 MiB [Gb/s]",
+    "messages_per_us": "messages of 8 B [1/us]",
+    "all_to_all_us": "all-to-all [us]",
+    "congestion_impact": "beside GPCNeT's congestors",
+}
+
+
+def _print_samples(names: list[str], samples: int, where: str, threads: int, as_json: bool) -> None:
+    """Print medians with intervals of 90 %."""
+    from tempfile import TemporaryDirectory
+
+    from etherweave.sweeps import WorkerError, executor
+    from etherweave.uncertainty import UncertaintyError, sample_interconnects
+
+    with (
+        mistakes(UncertaintyError, WorkerError, ValueError),
+        TemporaryDirectory() as home,
+        study_progress("interconnects", "samples") as on_progress,
+    ):
+        on = executor(where, threads)
+        found = sample_interconnects(names, samples, Path(home), on, on_progress)
+    if as_json:
+        facts = {name: {key: figure(one) for key, one in of.items()} for name, of in found.items()}
+        return print(json.dumps(facts, indent=2))
+    rows = [(name, *(span(of[key]) for key in _TITLES)) for name, of in found.items()]
+    return print_table(("profile", *(f">{title}" for title in _TITLES.values())), rows)
 
 
 _FIGURES: dict[str, Callable[[Interconnect], str]] = {

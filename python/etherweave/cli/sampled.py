@@ -80,7 +80,7 @@ def facts(result: "SampledResult") -> dict[str, Any]:
         "is_known": result.is_known,
         "unknowns": [asdict(one) for one in result.unknowns.entries],
         "fixed": [one["key"] for one in result.unknowns.fixed],
-        "figures": {one.name: _figure(one) for one in result.figures},
+        "figures": {one.name: figure(one) for one in result.figures},
         "left_out": dict(result.left_out),
         "warnings": list(result.warnings),
         "model_errors": {job: error_facts(one) for job, one in result.model_errors.items()},
@@ -92,7 +92,8 @@ def error_facts(one: "ModelError") -> dict[str, Any]:
     return {**asdict(one), "median": None if math.isnan(one.median) else one.median}
 
 
-def _figure(one: "Distribution") -> dict[str, Any]:
+def figure(one: "Distribution") -> dict[str, Any]:
+    """Return a figure with its intervals as JSON has it."""
     return {
         "point": one.point,
         "median": one.median,
@@ -173,6 +174,11 @@ def _print_contributions(result: "SampledResult", one: "Distribution") -> None:
 
 def _fixed(one: "Distribution") -> str:
     return f"{one.name} {_number(one.median)}"
+
+
+def span(one: "Distribution") -> str:
+    """Write a median with its interval of 90 %."""
+    return f"{_number(one.median)} ({_ends(one.most)})"
 
 
 def _ends(ends: "Interval") -> str:

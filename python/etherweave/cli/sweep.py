@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from etherweave.cli.exits import FAILED, mistakes, notice
+from etherweave.cli.exits import FAILED, mistakes, notice, reject
 from etherweave.cli.parameters import (
     AsJson,
     DryRun,
@@ -33,6 +33,7 @@ etherweave sweep scenarios/sweep/incast.toml -o results/incast
 etherweave sweep incast.toml --flow-first streams.incast.mean_us --close 1.5
 etherweave sweep incast.toml --executor dask=scheduler.json
 etherweave sweep incast.toml --executor "slurm=--partition=batch --time=60" --workers 64
+etherweave sweep incast.toml --samples 16
 etherweave sweep status results/incast
 etherweave sweep plot results/incast x=switch.buffer y=goodput_gbps by=seed -o buffer.svg"""
 
@@ -83,6 +84,15 @@ def run_verb(
             help="Take the largest figure as the best, with --flow-first, not the least.",
         ),
     ] = False,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Draw N samples at each point of all that is not known there; `sweep plot` draws "
+            "their medians with a band of 90 %.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Carry out the runs that have no result yet, and write the dataset.
@@ -101,10 +111,15 @@ def run_verb(
         shortlist,
     )
     from etherweave.sweeps import sweep as carry_out
+    from etherweave.uncertainty import UncertaintyError, sampled_sweep
 
+    if samples is not None and flow_first:
+        reject("--samples: expected no --flow-first beside it")
     home = directory(output or Path("results") / file.stem)
-    with mistakes(ScenarioError, SweepError, ValueError):
+    with mistakes(ScenarioError, SweepError, UncertaintyError, ValueError):
         what, on = load_sweep(file), executor(where, workers)
+        if samples is not None:
+            what = sampled_sweep(what, samples)
         if dry_run and flow_first:
             notice("Of the runs in flow-level mode; packets of those that are close come after.")
             return print_expectation(expect(in_fidelity(what, "flow"), home / "flow", on), as_json)

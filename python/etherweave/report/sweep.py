@@ -1,4 +1,7 @@
-"""A figure of a sweep's runs over one of its axes, a line or points for each value of another."""
+"""A figure of a sweep's runs over one of its axes, a line or points for each value of another.
+
+Rows that are samples have a median and a band of 90 % at each place, others a mean and their range.
+"""
 
 import difflib
 import io
@@ -20,6 +23,10 @@ _UNITS: list[tuple[Callable[[str], float], str]] = [
 
 LINE_MOST = 20
 """Largest number of places that a line joins; those of samples are points."""
+SAMPLE = "sample"
+"""Column of datasets whose rows are samples: their number."""
+LOW, HIGH = 0.05, 0.95
+"""Quantiles at the ends of a band of samples."""
 DECADE = 10
 """Ratio of the ends of an axis above which it is logarithmic."""
 
@@ -80,6 +87,8 @@ def plot(table: Any, x: str, y: str, by: str | None = None) -> Plot:
             near = difflib.get_close_matches(name, table.columns, 3, 0.3) or table.columns[:8]
             raise ValueError(f"{role}={name}: no such column; nearest: {', '.join(near)}")
     rows = table.filter(pl.col(y).is_not_null())
+    if SAMPLE in rows.columns:
+        rows = rows.filter(pl.col(SAMPLE) >= 0)  # Without the run as it stands.
     if rows.is_empty() or not rows[y].dtype.is_numeric():
         raise ValueError(f"y={y}: no numbers; expected a column of figures")
     with house():
@@ -93,12 +102,9 @@ def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None) -> Plot:
     lines: list[tuple[Any, pl.DataFrame]] = [(None, rows)]
     if by:
         lines = [(key[0], one) for key, one in rows.sort(by).group_by(by, maintain_order=True)]
+    ends = _ends(y, SAMPLE in rows.columns)
     for number, (value, line) in enumerate(lines):
-        means = line.group_by(x, maintain_order=True).agg(
-            pl.col(y).mean().alias("mean"),
-            pl.col(y).min().alias("low"),
-            pl.col(y).max().alias("high"),
-        )
+        means = line.group_by(x, maintain_order=True).agg(ends)
         order = sorted(range(len(means)), key=lambda at: places[means[x][at]])
         means = means[order]
         at, colour = [places[one] for one in means[x]], SERIES[number % len(SERIES)]
@@ -118,6 +124,16 @@ def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None) -> Plot:
     if by:
         axes.legend(title=literal(by), **ASIDE)
     return figure
+
+
+def _ends(y: str, is_sampled: bool) -> list[pl.Expr]:
+    """Describe equal rows by a middle and two ends: a median and an interval, or mean and range."""
+    if not is_sampled:
+        parts = {"mean": pl.col(y).mean(), "low": pl.col(y).min(), "high": pl.col(y).max()}
+    else:
+        levels = {"mean": 0.5, "low": LOW, "high": HIGH}
+        parts = {name: pl.col(y).quantile(at, "linear") for name, at in levels.items()}
+    return [part.alias(name) for name, part in parts.items()]
 
 
 def _places(values: Sequence[Any]) -> tuple[dict[Any, float], str | None]:

@@ -10,6 +10,8 @@ from etherweave.uncertainty.coverage import CheckInterval, check_intervals, cove
 from etherweave.uncertainty.declared import UncertaintyError, declared
 from etherweave.uncertainty.figures import Unknowns, unknowns
 from etherweave.uncertainty.model_errors import ModelError, model_errors
+from etherweave.uncertainty.sampled_interconnects import sample_interconnects
+from etherweave.uncertainty.sampled_sweeps import SampledSweep, sampled_sweep
 from etherweave.uncertainty.sampling import SampledResult, run_samples
 from etherweave.uncertainty.spreads import Spread, spreads
 from etherweave.uncertainty.studies import SampledStudy, load_sampled, sample_study
@@ -19,6 +21,7 @@ __all__ = [
     "ModelError",
     "SampledResult",
     "SampledStudy",
+    "SampledSweep",
     "Spread",
     "UncertaintyError",
     "Unknowns",
@@ -28,7 +31,9 @@ __all__ = [
     "load_sampled",
     "model_errors",
     "run_samples",
+    "sample_interconnects",
     "sample_study",
+    "sampled_sweep",
     "spreads",
     "unknowns",
 ]

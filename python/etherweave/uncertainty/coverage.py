@@ -224,10 +224,8 @@ def coverage(rows: Sequence[CheckInterval]) -> list[KindCoverage]:
 
 
 def _summed(kind: str, rows: Sequence[CheckInterval]) -> KindCoverage:
-    parameters, together = (
-        _coverage([of(row) for row in rows])
-        for of in (lambda row: row.parameters, lambda row: row.together)
-    )
+    parameters = _coverage([row.parameters for row in rows])
+    together = _coverage([row.together for row in rows])
     distances = [
         abs(row.check.value / row.check.expected - 1)
         for row in rows

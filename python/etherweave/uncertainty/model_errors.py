@@ -108,8 +108,9 @@ def check_rows() -> tuple[CheckRow, ...]:
 
 
 def _row(row: Mapping[str, str]) -> CheckRow:
-    texts, numbers = ([row[name] for name in part] for part in (COLUMNS[:5], COLUMNS[5:]))
-    return CheckRow(*texts, *map(float, numbers))
+    study, name, kind, system, unit = (row[column] for column in COLUMNS[:5])
+    published, simulated, spread = (float(row[column]) for column in COLUMNS[5:])
+    return CheckRow(study, name, kind, system, unit, published, simulated, spread)
 
 
 def row_of(study: str, check: StudyCheck, values: Sequence[float] = ()) -> CheckRow | None:
@@ -197,9 +198,9 @@ def _of_kind(kind: str, rows: Sequence[CheckRow]) -> ModelError:
         len(rows),
         list(systems),
         math.exp(statistics.fmean(means)) if means else math.nan,
-        found and found.interval(0.5),
-        found and found.interval(0.9),
-        alone and alone.interval(0.9),
+        found.interval(0.5) if found else None,
+        found.interval(0.9) if found else None,
+        alone.interval(0.9) if alone else None,
         _covered(systems),
     )
 

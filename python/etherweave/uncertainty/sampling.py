@@ -165,25 +165,81 @@ def sampled_scenario(
     OSError
         When a file cannot be read.
     """
-    if not SAMPLES_MIN <= samples <= SAMPLES_MAX:
-        raise UncertaintyError(f"{samples:,} samples; expected {SAMPLES_MIN} to {SAMPLES_MAX:,}")
     if twice := sorted(changes.keys() & set(declared.keys)):
         raise UncertaintyError(f"{twice[0]}: set and uncertain; expected one of both")
     if "seed" in declared.keys:
         raise UncertaintyError("seed: uncertain; every sample has a seed of its own already")
+    check_count(samples)
     text, origin = read(scenario)
+    name = Path(origin).stem if isinstance(scenario, str | Path) else "scenario"
+    return sampled_text((name, text, origin), changes, samples, declared, stated)
+
+
+def check_count(samples: int) -> None:
+    """Refuse a number of samples that makes no interval, or too many.
+
+    Raises
+    ------
+    UncertaintyError
+        Says how many there may be.
+    """
+    if not SAMPLES_MIN <= samples <= SAMPLES_MAX:
+        raise UncertaintyError(f"{samples:,} samples; expected {SAMPLES_MIN} to {SAMPLES_MAX:,}")
+
+
+def sampled_text(
+    scenario: tuple[str, str, str],
+    changes: Mapping[str, object],
+    samples: int,
+    declared: Declared = Declared(),  # noqa: B008 - frozen
+    stated: Sequence[DeclaredUnknown] = (),
+) -> SampledScenario:
+    """Prepare samples of a scenario that is read: its name, its text, and what errors call it.
+
+    Raises
+    ------
+    UncertaintyError, ScenarioError
+        As from :func:`sampled_scenario`.
+    """
+    name, text, origin = scenario
     resolved = _core.resolve(text, origin, literals(changes))
     _try_ends(text, origin, changes, declared)
     found = unknowns(text, origin, changes, declared, stated)
     seed = int(tomllib.loads(resolved)["seed"])
     shares = sobol(len(found.entries), samples, seed)
     others = {key: value for key, value in changes.items() if key != "seed"}
-    name = Path(origin).stem if isinstance(scenario, str | Path) else "scenario"
     is_given = _is_given(text, {**changes, **declared.distributions})
     seeded = [HASHES] if "[selection.ecmp_hash]" in resolved and not is_given else []
     return SampledScenario(
         name, text, origin, [], (), found, shares, seed, seeded, overrides=others
     )
+
+
+def paired(
+    drawn: Mapping[str, SampledScenario], samples: int, seed: int = 0
+) -> dict[str, SampledScenario]:
+    """Give scenarios the shares of one sequence over the unknowns of all of them.
+
+    Equal figures of one key are copies of each other, and have one share in all scenarios.
+
+    Parameters
+    ----------
+    drawn
+        Scenarios by name.
+    samples
+        Number of samples.
+    seed
+        Of the scrambling.
+    """
+    every = dict.fromkeys(one.document for each in drawn.values() for one in each.drawn.entries)
+    at = {document: place for place, document in enumerate(every)}
+    points = sobol(len(at), samples, seed)
+    return {
+        name: replace(
+            each, shares=[[row[at[one.document]] for one in each.drawn.entries] for row in points]
+        )
+        for name, each in drawn.items()
+    }
 
 
 def _is_given(text: str, changes: Iterable[str]) -> bool:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,12 @@ from etherweave.study.results import load_result
 from etherweave.sweeps import Executor, WorkerError, executor
 from etherweave.uncertainty.coverage import CheckInterval, check_intervals
 from etherweave.uncertainty.declared import Declared, range_of
-from etherweave.uncertainty.figures import Unknown
-from etherweave.uncertainty.sampling import SampledScenario, sampled_scenario, sobol
+from etherweave.uncertainty.sampling import (
+    SampledScenario,
+    check_count,
+    paired,
+    sampled_scenario,
+)
 
 SAMPLES = "samples.json"
 """A directory with this file has samples of a study."""
@@ -80,6 +84,7 @@ def sample_study(
     WorkerError
         When a worker has died.
     """
+    check_count(samples)
     drawn = _drawn(result, samples)
     needed = _needed(result, drawn)
     home = below(result.directory, _KEPT)
@@ -94,13 +99,13 @@ def sample_study(
             tasks.append((str(number), (*task, str(home / f"{number}.json"), identity)))
         else:
             found[str(number)] = kept
-    for number, answer in where.completed(f"{__name__}:measure", tasks, home):
+    for name, answer in where.completed(f"{__name__}:measure", tasks, home):
         if isinstance(answer, WorkerError):
             raise answer
-        found[number] = answer
-        on_progress(len(found), samples, number)
+        found[name] = answer
+        on_progress(len(found), samples, name)
     rows = [found[str(number)] for number in range(samples)]
-    unknowns = {_document(one) for each in drawn.values() for one in each.drawn.entries}
+    unknowns = {one.document for each in drawn.values() for one in each.drawn.entries}
     sampled = _sampled(rows, needed, len(unknowns), len(drawn))
     write_json(below(result.directory, SAMPLES), asdict(sampled))
     return sampled
@@ -156,21 +161,7 @@ def _drawn(result: StudyResult, samples: int) -> dict[str, SampledScenario]:
             )
             if scenario.drawn.entries:
                 found[one.name] = scenario
-    every = dict.fromkeys(_document(one) for each in found.values() for one in each.drawn.entries)
-    at = {document: place for place, document in enumerate(every)}
-    points = sobol(len(at), samples, 0)
-    return {
-        name: replace(
-            each,
-            shares=[[row[at[_document(one)]] for one in each.drawn.entries] for row in points],
-        )
-        for name, each in found.items()
-    }
-
-
-def _document(one: Unknown) -> tuple[str, str, str]:
-    """Name what an unknown rests on: equal figures of one key are copies of each other."""
-    return one.name, one.low, one.high
+    return paired(found, samples)
 
 
 def _ranges(stated: Sequence[DeclaredUnknown]) -> Declared:

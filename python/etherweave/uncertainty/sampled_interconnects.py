@@ -1,0 +1,86 @@
+"""Samples of what profiles of interconnects yield."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from etherweave.interconnects import Interconnect
+from etherweave.sweeps import Executor, WorkerError, executor
+from etherweave.uncertainty.declared import Declared
+from etherweave.uncertainty.intervals import Distribution, distribution
+from etherweave.uncertainty.sampling import check_count, paired, sampled_scenario
+
+FIGURES = ("latency_us", "bandwidth_gbps", "messages_per_us", "all_to_all_us", "congestion_impact")
+"""Figures of :class:`etherweave.interconnects.Interconnect` that samples have."""
+
+
+def sample_interconnects(
+    names: Sequence[str],
+    samples: int,
+    home: Path,
+    where: Executor = executor(),  # noqa: B008 - frozen, and starts nothing
+    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+    figures: Sequence[str] = FIGURES,
+) -> dict[str, dict[str, Distribution]]:
+    """Draw what is not known of profiles; gives the distribution of each figure of each profile.
+
+    Profiles that have a figure from the same place have the same shares, so that they are compared
+    in pairs.
+
+    Parameters
+    ----------
+    names
+        Profiles.
+    samples
+        Of each, beside the profile as it stands.
+    home
+        Directory that the executor may use.
+    where
+        Where they are carried out; figures do not depend on it.
+    on_progress
+        Called with how many samples are done, of how many, and the name of the last.
+    figures
+        Those that are simulated.
+
+    Raises
+    ------
+    UncertaintyError
+        When samples are too few or too many.
+    WorkerError
+        When a worker has died, or a figure has a mistake.
+    """
+    check_count(samples)
+    scenarios = {
+        name: sampled_scenario({"interconnect": {"profile": name}}, {}, samples, Declared())
+        for name in names
+    }
+    drawn = paired(scenarios, samples)
+    tasks, found = [], dict[str, dict[str, float]]()
+    for name, scenario in drawn.items():
+        for point in scenario.points():
+            keys = {key: value for key, value in point.items() if key != "sample" and value != ""}
+            tasks.append((f"{name}/{point['sample']}", [name, keys, list(figures)]))
+    for done, answer in where.completed(f"{__name__}:measure", tasks, home):
+        if isinstance(answer, WorkerError):
+            raise answer
+        found[done] = answer
+        on_progress(len(found), len(tasks), done)
+    return {
+        name: {
+            figure: distribution(
+                figure,
+                found[f"{name}/-1"][figure],
+                [found[f"{name}/{number}"][figure] for number in range(samples)],
+                scenario.shares,
+                [one.name for one in scenario.drawn.entries],
+            )
+            for figure in figures
+        }
+        for name, scenario in drawn.items()
+    }
+
+
+def measure(task: tuple[str, dict[str, object], list[str]]) -> dict[str, float]:
+    """Simulate the figures of a sample in a worker."""
+    name, keys, figures = task
+    one = Interconnect(name, keys)
+    return {figure: float(getattr(one, figure)) for figure in figures}

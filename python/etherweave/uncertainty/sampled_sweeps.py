@@ -1,0 +1,93 @@
+"""Samples at every point of a sweep: a row for each, and the interval of a figure at a point."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from etherweave import _core
+from etherweave.scenario import literals
+from etherweave.simulation import ScenarioError
+from etherweave.sweeps import Sweep
+from etherweave.sweeps.points import RUNS_MOST
+from etherweave.uncertainty.declared import UncertaintyError
+from etherweave.uncertainty.sampling import SampledScenario, check_count, paired, sampled_text
+
+
+@dataclass(frozen=True)
+class SampledSweep(Sweep):
+    """A sweep whose points are drawn.
+
+    Of each point, the first row has every figure as it stands (sample -1). A sample has the same
+    shares at all points, which are compared in pairs.
+    """
+
+    drawn: Sequence[tuple[Mapping[str, object], SampledScenario | None]]
+    """Points, and their samples; None of a point with a mistake."""
+    samples: int
+
+    def __len__(self) -> int:
+        return sum(1 + (self.samples if one else 0) for _, one in self.drawn)
+
+    @property
+    def axes(self) -> list[str]:
+        """Keys of the sweep, the number of the sample, and keys that samples set."""
+        return [*dict.fromkeys((*super().axes, "sample", *self._sampled))]
+
+    @property
+    def _sampled(self) -> list[str]:
+        keys = (key for _, one in self.drawn if one for key in (*one.seeded, *one.drawn.keys))
+        return [*dict.fromkeys(keys)]
+
+    def points(self) -> Iterator[dict[str, object]]:
+        """Make the points; the number of a sample is no key of the scenario."""
+        unset = dict.fromkeys(self._sampled, "")
+        for point, one in self.drawn:
+            if one is None:
+                yield {"sample": -1, **unset, **point}
+                continue
+            for sample in one.points():
+                yield {**unset, **point, **sample, "sample": sample["sample"]}
+
+    def resolve(self, point: Mapping[str, Any]) -> str:
+        """Fill in every default of the scenario in a sample of a point.
+
+        Raises
+        ------
+        ScenarioError
+            When it has a mistake there.
+        """
+        keys = {key: value for key, value in point.items() if key != "sample" and value != ""}
+        return _core.resolve(self.text, self.origin, literals({**keys, **self.overrides}))
+
+
+def sampled_sweep(what: Sweep, samples: int) -> SampledSweep:
+    """Draw what is not known at every point of a sweep; what an axis sets is known.
+
+    Parameters
+    ----------
+    what
+        The sweep.
+    samples
+        Of each point, beside the run as it stands.
+
+    Raises
+    ------
+    UncertaintyError
+        When samples are too few or too many.
+    """
+    check_count(samples)
+    if len(what) * (samples + 1) > RUNS_MOST:
+        count = f"{len(what):,} points of {samples + 1:,} runs"
+        raise UncertaintyError(f"{what.origin}: {count}; expected at most {RUNS_MOST:,} runs")
+    points, found = list(what.points()), dict[str, SampledScenario]()
+    for number, point in enumerate(points):
+        changes = {**point, **what.overrides}
+        try:
+            scenario = (what.name, what.text, what.origin)
+            found[str(number)] = sampled_text(scenario, changes, samples)
+        except ScenarioError:
+            continue  # The sweep records the mistake.
+    drawn = paired(found, samples)
+    own = [(point, drawn.get(str(at))) for at, point in enumerate(points)]
+    names = {key: getattr(what, key) for key in ("name", "text", "origin", "groups", "partition")}
+    return SampledSweep(**names, overrides=what.overrides, drawn=own, samples=samples)
