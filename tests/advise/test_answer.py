@@ -19,7 +19,9 @@ from support.command_line import run_here
 from support.questions import FAST, JOB, PRICES, SETTINGS, SLOW, write
 
 ONE = executor("local", 1)
-CERTAIN = "ranges = { derived = 1.0, fitted = 1.0, estimate = 1.0, example = 1.0 }\n"
+CERTAIN = """figures = "as they stand"
+ranges = { derived = 1.0, fitted = 1.0, estimate = 1.0, example = 1.0 }
+"""
 
 
 def asked(home: Path, *parts: str, prices: str = PRICES) -> Answer:
@@ -159,6 +161,20 @@ def test_morris_runs_repeat_what_an_unknown_of_another_fabric_does_not_change(
     assert "moves the lead most" in found.decides
 
 
+def test_figures_of_fabrics_are_drawn_as_samples_of_a_run_draw_them(tmp_path: Path) -> None:
+    prepared = prepare(load_question(write(tmp_path, SETTINGS, SLOW, FAST, JOB)))
+    slow, fast = (prepared.unknowns[name] for name in ("slow", "fast"))
+    assert fast.drawn
+    names = [one.name for one in fast.entries]
+    assert "osu_latency over RoCE of 1 us: Kenny 2020, Figure 3" in names, "a measurement"
+    assert "switch.latency of ethernet-100-roce" in names, "an estimate of the profile"
+    middle = dict.fromkeys([one.name for one in (*slow.entries, *fast.entries)], 0.5)
+    assert fast.at(middle)["nic.transmit_latency"] == "216000ps", "in the middle as it stands"
+    assert fast.at({}) == {}, "without shares every figure is as it stands"
+    shared = {one.name for one in slow.entries} & set(names)
+    assert "switch.latency of ethernet-100-roce" in shared, "the same draw for both fabrics"
+
+
 def test_a_search_proposes_fabrics(tmp_path: Path) -> None:
     find = """
 [[find]]
@@ -278,6 +294,7 @@ def test_a_fabric_of_which_flow_level_mode_warns_is_not_the_best_that_others_are
         (("rank = 'price'\n", SLOW, FAST, JOB), "expected price_performance or throughput"),
         (("fidelity = 'flow'\n", SLOW, FAST, JOB), "expected packet or flow first"),
         (("baseline = 'x'\n", SLOW, FAST, JOB), "baseline: 'x'; expected one of"),
+        (("figures = 'all'\n", SLOW, FAST, JOB), "figures: 'all'; expected uncertain or as they"),
         (("ranges = { sure = 2.0 }\n", SLOW, FAST, JOB), "ranges.sure: 2.0; expected published"),
         (
             (SLOW, FAST, JOB.replace("name", "weight = 0\nname")),

@@ -6,7 +6,7 @@ import pytest
 
 from etherweave.advise.reasons import change
 from etherweave.advise.scores import Interval, ahead, first, holds, ranked, throughput
-from etherweave.advise.unknowns import BLOCK, Unknown, scaled, share
+from etherweave.advise.unknowns import BLOCK, Unknown, share
 
 
 def test_throughput_is_the_inverse_of_the_weighted_times_over_those_of_the_baseline() -> None:
@@ -51,10 +51,9 @@ def test_samples_of_an_unknown_divide_its_range_into_equal_parts() -> None:
     assert places != [share("switch.latency of y", at, 1) for at in range(BLOCK)]
 
 
-def test_a_figure_lies_between_its_value_divided_and_multiplied_by_its_factor() -> None:
-    one = Unknown("switch.latency of x", "estimate", 1.5, "300ns")
-    assert [one.at(place) for place in (0.0, 0.5, 1.0)] == ["200000ps", "300000ps", "450000ps"]
-    assert scaled("25Gb/s", 1.1) == "27500000000b/s"
+def test_a_price_lies_between_its_value_divided_and_multiplied_by_its_factor() -> None:
+    one = Unknown("price of a switch", "estimate", "1,000 USD", 1.5)
+    assert [one.scale(place) for place in (0.0, 0.5, 1.0)] == pytest.approx([1 / 1.5, 1, 1.5])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from etherweave.advise.simulated import SEED, Draw
 from etherweave.advise.unknowns import Unknown
 
 NAMES = ("strong", "weak", "without effect")
-UNKNOWNS = {name: Unknown(name, "estimate", 1.5, "1us") for name in NAMES}
+UNKNOWNS = {name: Unknown(name, "estimate", "0.7us to 1.5us") for name in NAMES}
 FIRST = 100
 
 

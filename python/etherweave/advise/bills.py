@@ -79,7 +79,12 @@ class Bill:
         amounts += [(one, f"{one.amount:,.0f} W in all") for one in self.power]
         ranged = {one.unknown: (one, text) for one, text in amounts}
         return [
-            Unknown(name, one.basis, question.range_of(one.basis), text)
+            Unknown(
+                name,
+                one.basis,
+                _span(text, question.range_of(one.basis)),
+                question.range_of(one.basis),
+            )
             for name, (one, text) in ranged.items()
             if question.range_of(one.basis) > 1
         ]
@@ -98,6 +103,11 @@ class Bill:
     def without_electricity(self) -> "Bill":
         """Leave out electricity, which is not known of another fabric."""
         return replace(self, electricity=None)
+
+
+def _span(text: str, factor: float) -> str:
+    """Say where an amount lies."""
+    return f"{text}, times {1 / factor:.2f} to {factor:.2f}"
 
 
 def bill(candidate: Candidate, question: Question) -> Bill:

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from etherweave.advise.bills import Bill, bill
-from etherweave.advise.question import Question
+from etherweave.advise.question import UNCERTAIN, Question
 from etherweave.advise.simulated import Draw, MixSweep, samples
-from etherweave.advise.unknowns import Unknown, unknowns
+from etherweave.advise.unknowns import FabricUnknowns
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Prepared:
 
     question: Question
     bills: Mapping[str, Bill]
-    unknowns: Mapping[str, Sequence[Unknown]]
+    unknowns: Mapping[str, FabricUnknowns]
     """Of the interconnect of each fabric."""
     fixed: Sequence[str]
     """Uncertain figures that do not vary."""
@@ -47,9 +47,12 @@ def prepare(question: Question) -> Prepared:
     bills = {one.name: bill(one, question) for one in question.candidates}
     if not all(one.electricity for one in bills.values()):
         bills = {name: one.without_electricity() for name, one in bills.items()}
-    listed = {one.name: unknowns(one, question) for one in question.candidates}
-    varied = {name: found for name, (found, _) in listed.items()}
-    fixed = {f"{one['key']} of {one['profile']}" for _, rest in listed.values() for one in rest}
-    every = [one for found in varied.values() for one in found]
+    is_uncertain = question.settings.figures == UNCERTAIN
+    varied = {
+        one.name: FabricUnknowns.of(one) if is_uncertain else FabricUnknowns()
+        for one in question.candidates
+    }
+    fixed = {one for found in varied.values() for one in found.fixed}
+    every = [one for found in varied.values() for one in found.entries]
     every += [one for each in bills.values() for one in each.unknowns(question)]
     return Prepared(question, bills, varied, sorted(fixed), samples(question, every))

@@ -18,12 +18,13 @@ TABLES = ("fabric", "find", "job", "common")
 BASES = ("published", "derived", "fitted", "estimate", "example")
 """What a figure may rest on, the most certain first."""
 RANGES = {"published": 1.0, "derived": 1.1, "fitted": 1.1, "estimate": 1.5, "example": 1.5}
-"""Factor by which a figure of a basis may be larger or smaller."""
+"""Factor by which a price or a power of a basis may be larger or smaller."""
 FOUND_MOST = 3
 """Proposals of a search that are candidates unless the file says more."""
 SAMPLES_MOST = 1_024
 GOALS = ("price_performance", "throughput")
 FIDELITIES = ("packet", "flow first")
+FIGURES = UNCERTAIN, AS_THEY_STAND = "uncertain", "as they stand"
 
 
 class AdviseError(ValueError):
@@ -83,7 +84,10 @@ class Settings:
     """Whether every fabric is simulated packet by packet, or messages first on all of them."""
     close: float = 1.25
     """Factor behind the best by messages within which fabrics are simulated packet by packet."""
+    figures: str = UNCERTAIN
+    """Whether figures of interconnects vary as documents do."""
     ranges: dict[str, float] = field(default_factory=dict)
+    """Factors of prices and powers by basis."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +165,7 @@ class Question:
         return self.settings.baseline or self.candidates[0].name
 
     def range_of(self, basis: str) -> float:
-        """Return the factor by which a figure of a basis may be larger or smaller."""
+        """Return the factor by which a price or a power may be larger or smaller."""
         return self.settings.ranges.get(basis, RANGES[basis])
 
     def beside(self, name: str) -> Path:
@@ -219,6 +223,7 @@ def _check(settings: Settings, file: str) -> None:
         expected = "0, which leaves them out, or 2 and more"
         raise AdviseError(f"{file}: trajectories: 1; expected {expected}")
     choices = {"rank": (settings.rank, GOALS), "fidelity": (settings.fidelity, FIDELITIES)}
+    choices["figures"] = (settings.figures, FIGURES)
     for key, (choice, known) in choices.items():
         if choice not in known:
             raise AdviseError(f"{file}: {key}: {choice!r}; expected {' or '.join(known)}")

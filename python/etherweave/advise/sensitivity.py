@@ -22,10 +22,8 @@ class Effect:
 
     unknown: str
     basis: str
-    value: str
-    """As it stands; empty for the seed of placements."""
-    factor: float
-    """By which it may be larger or smaller."""
+    span: str
+    """Where it lies; empty for the seed of placements."""
     moves: float
     """By what part its whole range moves the ratio of both scores, on the mean."""
     turns: bool
@@ -77,9 +75,9 @@ def effects(
     turning = _turning(names, places, leads)
     all_ = []
     for name, mean in zip(names, found["mu_star"].tolist(), strict=True):
-        one = unknowns.get(name, Unknown(name, "random", 1.0, ""))
+        one = unknowns.get(name, Unknown(name, "random", ""))
         moves = math.expm1(float(mean or 0.0))
-        all_.append(Effect(name, one.basis, one.value, one.factor, moves, name in turning))
+        all_.append(Effect(name, one.basis, one.span, moves, name in turning))
     return sorted(all_, key=lambda one: -one.moves)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etherweave.advise.question import Candidate, Job, Question
-from etherweave.advise.unknowns import Unknown, drawn, share
+from etherweave.advise.unknowns import FabricUnknowns, Unknown, share
 from etherweave.fidelity import leaves_out
 from etherweave.limits import PLACES
 from etherweave.simulation import foresee
@@ -44,7 +44,7 @@ class MixSweep(Sweep):
 
     candidates: Mapping[str, Candidate]
     jobs: Mapping[str, Job]
-    unknowns: Mapping[str, Sequence[Unknown]]
+    unknowns: Mapping[str, FabricUnknowns]
     """Of the scenario of each fabric."""
     draws: Mapping[int, Draw]
     cells: Sequence[tuple[str, str, int]]
@@ -54,7 +54,7 @@ class MixSweep(Sweep):
     def of(
         cls,
         question: Question,
-        unknowns: Mapping[str, Sequence[Unknown]],
+        unknowns: Mapping[str, FabricUnknowns],
         draws: Mapping[str, Sequence[Draw]],
     ) -> "MixSweep":
         """Run every job that sends on fabrics, in the samples of each."""
@@ -92,7 +92,7 @@ class MixSweep(Sweep):
         fabric, draw = str(point["fabric"]), self.draws[point["sample"]]
         job = self.jobs[str(point["job"])]
         keys = {
-            **drawn(self.unknowns[fabric], draw.shares),
+            **self.unknowns[fabric].at(draw.shares),
             **_simulated(job, draw),
             "seed": draw.seed,
             "name": job.name,

@@ -123,7 +123,7 @@ def _trajectories(prepared: Prepared, pair: Sequence[str]) -> tuple[dict[str, Un
     """Choose the trajectories of the unknowns of two fabrics."""
     question, every = prepared.question, dict[str, Unknown]()
     for name in pair:
-        own = [*prepared.unknowns[name], *prepared.bills[name].unknowns(question)]
+        own = [*prepared.unknowns[name].entries, *prepared.bills[name].unknowns(question)]
         every |= {unknown.name: unknown for unknown in own}
     settings, first = question.settings, len(prepared.draws)
     return every, trajectories([SEED, *every], settings.trajectories, settings.seed, first)

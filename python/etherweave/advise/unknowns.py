@@ -1,62 +1,83 @@
-"""Figures that are not known exactly, and how far each may be off.
+"""What is not known exactly: figures of interconnects, prices and powers.
 
-A figure that rests on more than a publication lies anywhere between its value divided and
-multiplied by a factor, evenly on a logarithmic scale. Times and rates of interconnects, prices and
-powers are figures; sizes, counts, names and switches are not.
+Figures of interconnects have the distributions of :mod:`etherweave.uncertainty`, which come from
+documents. Of prices and powers no documents differ: one that rests on more than a publication lies
+anywhere between its value divided and multiplied by a factor, evenly on a logarithmic scale.
 """
 
-import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from etherweave import _core
-from etherweave.advise.question import Candidate, Question
-from etherweave.scenario import literals
-from etherweave.simulation import Figure
-from etherweave.units import rate_of, time_of
+from etherweave.advise.question import Candidate
+from etherweave.uncertainty import Unknowns, unknowns
+from etherweave.uncertainty.declared import Declared
 
-FABRIC = ("topology.", "link.")
-"""Beginnings of figures that a candidate decides, and does not know."""
 BLOCK = 8
 """Samples that divide the range of every unknown into equal parts."""
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """A figure, and how far it may be off."""
+    """What one draw decides."""
 
     name: str
-    """The same for all fabrics that have the figure from the same place."""
+    """The same for all fabrics that have it from the same place."""
     basis: str
-    factor: float
-    """By which it may be larger or smaller."""
-    value: str
-    """As it stands."""
-    key: str = ""
-    """Of a scenario; empty for a price."""
+    span: str
+    """Where it lies, as text."""
+    factor: float = 1.0
+    """By which a price or a power may be larger or smaller."""
 
     def scale(self, share: float) -> float:
         """Return the factor at a place of its range, 0 to 1."""
         return float(self.factor ** (2 * share - 1))
 
-    def at(self, share: float) -> str:
-        """Write the figure of a scenario at a place of its range."""
-        return scaled(self.value, self.scale(share))
+
+@dataclass(frozen=True)
+class FabricUnknowns:
+    """Figures of a fabric's interconnect that are not known."""
+
+    entries: Sequence[Unknown] = ()
+    fixed: Sequence[str] = ()
+    """Uncertain figures that do not vary."""
+    drawn: Unknowns | None = None
+    """What entries decide, in the same order; None where figures are as they stand."""
+
+    @classmethod
+    def of(cls, candidate: Candidate) -> "FabricUnknowns":
+        """Find what documents do not fix of a fabric.
+
+        Raises
+        ------
+        ScenarioError
+            When the fabric has a mistake.
+        """
+        found = unknowns(candidate.text, candidate.origin, candidate.keys, Declared())
+        entries = [
+            Unknown(_name(found, one.name), one.basis, f"{one.low} to {one.high}")
+            for one in found.entries
+        ]
+        fixed = [f"{one['key']} of {one['profile']}" for one in found.fixed]
+        return cls(entries, fixed, found)
+
+    def at(self, shares: Mapping[str, float]) -> dict[str, object]:
+        """Write the keys of a sample; without shares, every figure is as it stands.
+
+        Parameters
+        ----------
+        shares
+            Places of unknowns in their ranges, 0 to 1, by name.
+        """
+        if self.drawn is None or not shares:
+            return {}
+        return self.drawn.at([shares[one.name] for one in self.entries])
 
 
-def scaled(value: str, factor: float) -> str:
-    """Write a time or a rate times a factor, in units that have no parts.
-
-    Examples
-    --------
-    >>> scaled("200ns", 1.5), scaled("25Gb/s", 0.9)
-    ('300000ps', '22500000000b/s')
-    """
-    try:
-        return f"{round(time_of(value) * 1e12 * factor)}ps"
-    except ValueError:
-        return f"{round(rate_of(value) * 8 * factor)}b/s"
+def _name(found: Unknowns, name: str) -> str:
+    """Name an unknown for all fabrics: a measurement and a choice are the same for all."""
+    figure = found.figure(name)
+    return f"{name} of {figure['profile']}" if figure else name
 
 
 def share(name: str, sample: int, seed: int) -> float:
@@ -70,36 +91,3 @@ def share(name: str, sample: int, seed: int) -> float:
     places = draw.sample(range(BLOCK), BLOCK)
     within = [draw.random() for _ in range(BLOCK)]
     return (places[at] + within[at]) / BLOCK
-
-
-def unknowns(candidate: Candidate, question: Question) -> tuple[list[Unknown], list[Figure]]:
-    """List the unknowns of a fabric's interconnect, and its uncertain figures that do not vary."""
-    text = _core.figures(candidate.text, candidate.origin, literals(candidate.keys))
-    figures: Sequence[Figure] = json.loads(text)
-    varied, fixed = [], []
-    for one in figures:
-        factor = question.range_of(one["basis"])
-        if factor == 1 or one["key"].startswith(FABRIC):
-            continue
-        if not _is_amount(one["value"]):
-            fixed.append(one)
-            continue
-        name = f"{one['key']} of {one['profile']}"
-        varied.append(Unknown(name, one["basis"], factor, str(one["value"]), one["key"]))
-    return varied, fixed
-
-
-def _is_amount(value: object) -> bool:
-    if not isinstance(value, str):
-        return False
-    for read in (time_of, rate_of):
-        try:
-            return read(value) > 0
-        except ValueError:
-            continue
-    return False
-
-
-def drawn(unknown: Sequence[Unknown], shares: Mapping[str, float]) -> dict[str, str]:
-    """Write the figures of a scenario at places of their ranges."""
-    return {one.key: one.at(shares[one.name]) for one in unknown if one.name in shares}

@@ -122,14 +122,13 @@ def _unknowns(found: Answer) -> Section | None:
         (
             one.unknown,
             one.basis,
-            one.value,
-            f"{one.factor:g}",
+            one.span,
             f"{one.moves:.1%}",
             "yes" if one.turns else "no",
         )
         for one in found.effects
     ]
-    heads = ("unknown", "basis", "as it stands", "factor of its range", "moves", "turns the order")
+    heads = ("unknown", "basis", "range", "moves", "turns the order")
     caption = (
         "Morris's method: the mean change of the ratio of both scores when the unknown alone goes "
         "through its range."
