@@ -186,10 +186,10 @@ impl Nics {
     pub fn after_sending_roce(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let number = self.endpoints[endpoint].protocol.transport();
         let place = self.hosts[self.endpoints[endpoint].host].port;
-        let requester = &mut self.endpoints[endpoint].roce().requester;
-        let timer = requester.start_timer(wires.now, params(&wires.constants, number));
+        let (requester, params) = (&mut self.endpoints[endpoint].roce().requester, params(&wires.constants, number));
+        let timer = requester.start_timer(wires.now, params);
         let pacing = requester.paced_until();
-        let tail = requester.tail_check(wires.now, params(&wires.constants, number));
+        let tail = requester.tail_check(wires.now, params);
         if let Some((time, restarts)) = tail.filter(|_| wires.constants.packet_routing.is_none()) {
             self.expect_tail(wires, endpoint, time, restarts);
         }
@@ -240,6 +240,16 @@ impl Nics {
         self.roce_wake(wires, endpoint);
     }
 
+    /// Sets the timer of selective repeat after an acknowledgement.
+    fn restart_roce_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let number = self.endpoints[endpoint].protocol.transport();
+        let place = self.hosts[self.endpoints[endpoint].host].port;
+        let requester = &mut self.endpoints[endpoint].roce().requester;
+        if let Some(time) = requester.restart_timer(wires.now, params(&wires.constants, number)) {
+            wires.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
+        }
+    }
+
     /// Answers a packet; `side` is its entry in the side slab.
     fn roce_answer(&mut self, wires: &mut Wires, endpoint: EndpointIndex, kind: PacketKind, side: u32) {
         let number = self.endpoints[endpoint].protocol.transport();
@@ -256,23 +266,18 @@ impl Nics {
     }
 
     /// Takes the report of selective repeat off an acknowledgement. Congestion control takes what switches wrote.
+    #[inline]
     fn detach(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet) -> Option<SelectiveReport> {
-        let number = self.endpoints[endpoint].protocol.transport();
-        match params(&wires.constants, number).reliability {
-            Reliability::GoBackN => None,
-            Reliability::SelectiveRepeat => {
-                if let Some(path) = wires.packets.path(packet.side) {
-                    let requester = &mut self.endpoints[endpoint].roce().requester;
-                    requester.on_telemetry(path, packet.acknowledged);
-                }
-                let blocks = wires.packets.remove_side(packet.side).unwrap_or_default();
-                Some(SelectiveReport {
-                    blocks,
-                    sent: packet.sent,
-                    is_marked: RoceHeader::unpack(packet.header()).has(bits::ECN_ECHO),
-                })
-            }
+        let requester = &mut self.endpoints[endpoint].roce().requester;
+        if !requester.repeats_selectively() {
+            return None;
         }
+        if let Some(path) = wires.packets.path(packet.side) {
+            requester.on_telemetry(path, packet.acknowledged);
+        }
+        let blocks = wires.packets.remove_side(packet.side).unwrap_or_default();
+        let is_marked = RoceHeader::unpack(packet.header()).has(bits::ECN_ECHO);
+        Some(SelectiveReport { blocks, sent: packet.sent, is_marked })
     }
 
     /// The responder saw a mark.
@@ -327,7 +332,6 @@ impl Hosts {
     }
 
     fn roce_acknowledged(&mut self, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet, is_negative: bool) {
-        let number = self.nics.endpoints[endpoint].protocol.transport();
         let report = self.nics.detach(wires, endpoint, packet);
         let requester = &mut self.nics.endpoints[endpoint].roce().requester;
         let RoceHeader { sequence, .. } = RoceHeader::unpack(packet.header());
@@ -337,10 +341,8 @@ impl Hosts {
         if wires.fluid.is_some() && self.nics.endpoints[endpoint].roce().requester.is_idle() {
             self.nics.packets_acknowledged(wires, endpoint);
         }
-        let requester = &mut self.nics.endpoints[endpoint].roce().requester;
-        if let Some(time) = requester.restart_timer(wires.now, params(&wires.constants, number)) {
-            let place = self.nics.hosts[self.nics.endpoints[endpoint].host].port;
-            wires.schedule_at(time, place, Kind::TransportTimer, endpoint.get());
+        if self.nics.endpoints[endpoint].roce().requester.repeats_selectively() {
+            self.nics.restart_roce_timer(wires, endpoint);
         }
         self.nics.roce_wake(wires, endpoint);
         self.acknowledged(wires, endpoint, acknowledged);

@@ -416,6 +416,12 @@ impl Requester {
         self.selective.as_ref()?.ahead()
     }
 
+    /// Whether it sends again what is missing alone.
+    #[inline]
+    pub fn repeats_selectively(&self) -> bool {
+        self.selective.is_some()
+    }
+
     /// Whether all that was posted is acknowledged.
     pub fn is_idle(&self) -> bool {
         self.acknowledged == self.posted
