@@ -4,7 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
-# How the core is compiled: `dev` is for a machine that only runs the tests, whose crates it shares.
+# How the core is compiled: `dev` is for a machine that only runs the tests, whose crates it shares where features are
+# the same.
 PROFILE ?= release
 ROWS ?= *
 FROM ?= 0
@@ -31,7 +32,7 @@ help: ## Print this list
 setup: $(VENV)/core.stamp ## Build the core and leave the command line at .venv/bin/etherweave
 
 test: setup ## Run every test, side by side where they share nothing, then the lints
-	cargo test --quiet
+	cargo test --quiet $(MPI)
 	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not alone and not long"
 	@$(MAKE) --no-print-directory lint
 
