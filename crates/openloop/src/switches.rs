@@ -76,8 +76,8 @@ impl Switches {
     fn is_cut<R>(&self, constants: &RunConstants<'_, R>, port: usize) -> bool {
         let from = &self.ports[port];
         let switch = self.first_switch + u32::from(from.home);
-        // What arrives sooner after the beginning than light takes was on the link from the beginning on.
-        let sent = self.wires.now.saturating_sub(u32::from(from.delay));
+        let delay = if self.is_to_host(port) { constants.link(from.link).injection } else { u32::from(from.delay) };
+        let sent = self.wires.now - delay;
         constants.outages.touch(switch, port - self.base(port), sent..=self.wires.now)
     }
 

@@ -1,10 +1,11 @@
 //! Links that fail and return: what is lost, and who goes round.
 
 use crate::fabric::{Fabric, every_tick, links};
-use etherweave_openloop::{ControllerParams, FlowControl, OfferedTraffic, Pattern, RunParams, SwitchParams};
-use etherweave_primitives::{ChannelId, Duration, SwitchId};
+use etherweave_openloop::{Arrival, ControllerParams, FlowControl, OfferedTraffic, Pattern, RunParams, SwitchParams};
+use etherweave_primitives::{ChannelId, Duration, HostId, SwitchId};
 use etherweave_routing::{Conditional, DragonflyMinimal, FabricOf, Outage, RoutingKind};
 use etherweave_topology::{Family, FlattenedButterfly, LinkClass, Node};
+use etherweave_workload::arrival::Periodic;
 use etherweave_workload::pattern::Listed;
 
 /// The global channel from a group to the next.
@@ -45,6 +46,25 @@ fn what_is_on_a_link_while_it_is_down_is_lost_and_nothing_else() {
         assert_eq!(whole.lost, 0);
         assert_eq!(whole.delivered - report.delivered, report.lost, "the link is as busy before and after");
     }
+}
+
+#[test]
+fn a_link_of_a_host_loses_what_its_own_cable_carried_while_it_was_down() {
+    // Host 0 sends a packet every 200 ns by 8 m (40 ns); answers would take 10 us. Down from 0 to 2 us, its link loses
+    // the packets that arrive until then, and no packet arrives before the run begins.
+    let fabric = Fabric::balanced(2);
+    let channel = fabric.topology.host_channel(HostId::new(0));
+    let traffic = OfferedTraffic {
+        links: links(&fabric.topology).with_ejection(&fabric.topology, Duration::from_us(10)),
+        fabric: FabricOf { outages: &[outage(channel, 0, 2)], ..(&fabric.topology).into() },
+        switch: SwitchParams::default(),
+        pattern: Pattern::Listed(Listed { pairs: vec![[0, 8]] }),
+        arrival: Arrival::Periodic(Periodic::default()),
+        controller: ControllerParams::default(),
+        run: RunParams::fixed(1.0, Duration::ZERO, Duration::from_us(50), 1),
+    };
+    let report = traffic.run_with(RoutingKind::Minimal, 1).unwrap();
+    assert!((9..=11).contains(&report.lost), "{} lost", report.lost);
 }
 
 #[test]
