@@ -1,13 +1,13 @@
 //! Whether the parts of a scenario fit each other: its run, its jobs, its fabric.
 
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputError, InputErrors, Priority, check_file_name};
+use etherweave_sim::Job;
 use etherweave_sim::params::{self, Binding, CoreParams, FlowControl, NicParams};
-use etherweave_sim::{Job, nic_headroom};
 use etherweave_topology::Topology;
 use etherweave_workload::{Op, Program, Traffic, Workload};
 
 use crate::interconnect::subnet_warning;
-use crate::{JobSpec, Scenario, hosts, nodes, routing, transports};
+use crate::{JobSpec, Scenario, hosts, nic_buffer, nodes, routing, transports};
 
 /// Simulated time without progress after which a run is stuck, unless a job rests for longer.
 const STALL_LIMIT: Duration = Duration::from_ms(10_000);
@@ -171,7 +171,7 @@ pub(crate) fn binding(number: usize, job: &JobSpec, cores: Option<&CoreParams>) 
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
     let nic = slow_nic(scenario, topology).or_else(|| draining_nic(scenario, topology));
     let subnet = subnet_warning(scenario.interconnect.as_ref(), topology);
-    let buffer = small_nic_buffer(scenario, topology);
+    let buffer = nic_buffer::warning(scenario, topology);
     let network = nic.into_iter().chain(buffer).chain(short_pause(scenario)).chain(subnet).collect();
     [routing::warnings(scenario, topology), hosts::warnings(scenario), network, nodes::warnings(scenario)].concat()
 }
@@ -220,28 +220,6 @@ fn draining_nic(scenario: &Scenario, topology: &Topology) -> Option<String> {
         format!(
             "nic.drain_rate: {rate} behind links of hosts of {fastest}; receive buffers, which fill at the rate of the \
              link and drain while hosts wait, are not simulated by \"flow\", so that packets may end earlier"
-        )
-    })
-}
-
-/// A receive buffer that what is on the cable fills once its NIC has paused the switch.
-fn small_nic_buffer(scenario: &Scenario, topology: &Topology) -> Option<String> {
-    let pauses = match &scenario.flow_control {
-        FlowControl::Pfc(_) | FlowControl::GlobalPause(_) => true,
-        FlowControl::None {} | FlowControl::Credits(_) => false,
-    };
-    let in_packets = |job: &JobSpec| scenario.fidelity(job).is_packet() && !scenario.transport_of(job).is_in_kernel();
-    if !pauses || !scenario.job.iter().any(in_packets) {
-        return None;
-    }
-    let NicParams { receive_buffer, xoff, .. } = scenario.nic;
-    let (params, room) = (scenario.params(), receive_buffer - xoff);
-    let (needed, host) = nic_headroom(topology, &params)?;
-    (needed > room).then(|| {
-        format!(
-            "nic.receive_buffer: {receive_buffer}, {room} above nic.xoff; a cable to {} needs {needed} for what is \
-             sent until a pause takes effect, so that lossless packets may be lost in the NIC",
-            topology.host_name(host)
         )
     })
 }

@@ -29,6 +29,7 @@ mod interconnect;
 mod measured;
 mod memory;
 mod network;
+mod nic_buffer;
 mod nodes;
 mod observation;
 mod open_loop;

@@ -20,7 +20,7 @@ use crate::interconnect::{self, InterconnectSpec};
 use crate::open_loop::OpenLoopSpec;
 use crate::sampling::{self, ObserveSpec};
 use crate::sweep::SweepSpec;
-use crate::{ScenarioError, check, effect, files, reader, routing};
+use crate::{ScenarioError, check, effect, files, nic_buffer, reader, routing};
 
 /// A scenario file: fabric, protocols, jobs; all keys have defaults, and a run needs a job.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -294,6 +294,8 @@ pub(crate) fn read_values(
     let weights = !classes::states_weights(&document.values);
     OpenClasses { priorities: !states_priorities, weights }.complete(&mut scenario);
     host_ports::complete(&mut scenario);
+    let nic = document.values.get("nic").and_then(toml::Value::as_table);
+    nic_buffer::complete(nic, &mut scenario).map_err(|error| document.locate(error))?;
     routing::choose_loss_detection(&mut scenario);
     if scenario.name.is_empty() {
         scenario.name = stem(origin).to_owned();

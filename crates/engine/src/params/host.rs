@@ -15,9 +15,10 @@ use super::{
 pub struct NicParams {
     /// Receive buffer between wire and host memory.
     pub receive_buffer: Bytes,
-    /// Occupancy at which the NIC pauses its switch, if flow control is on.
+    /// Occupancy at which the NIC pauses its switch, if flow control is on. Default 128 KiB, or less where a cable of a
+    /// host needs more than the rest of `receive_buffer` for what is sent until a pause takes effect.
     pub xoff: Bytes,
-    /// Occupancy at which it lets the switch go on.
+    /// Occupancy at which it lets the switch go on. Default: three quarters of `xoff`.
     pub xon: Bytes,
     /// Rate at which received packets reach host memory, where `pcie` does not give it.
     pub drain_rate: BitRate,

@@ -56,18 +56,19 @@ pub fn port_buffers(
     Ok(ports)
 }
 
-/// What the receive buffers of NICs need above XOFF for all that a switch still sends until it stops, less what drains
-/// meanwhile; at most, and at which host.
+/// What the receive buffers of NICs need above XOFF for all that a switch still sends until it stops, in largest frames of
+/// another connection each, less what drains meanwhile; at most, and at which host.
 pub fn nic_headroom(topology: &Topology, params: &SimParams) -> Option<(Bytes, HostId)> {
     let constants = RunConstants::new(params, Duration::ZERO);
     let frame = Bytes::new(constants.largest_frame.into());
-    let drain = drain_time(&constants);
+    let (rate, drain) = (NicTimes::new(&constants).rate, drain_time(&constants));
     let needed = |id: ChannelId| {
         let incoming = topology.channel(reverse(id));
         let pause = pause_delay(topology.channel(id), params);
         let sent = headroom(incoming.rate, delay(incoming, params), pause, frame);
-        let drained = frame * (incoming.rate.serialization_time(sent).as_ps() / drain.as_ps().max(1));
-        Bytes::new(sent.get().saturating_sub(drained.get()))
+        let taken = drain * sent.get().div_ceil(frame.get());
+        let drained = incoming.rate.serialization_time(sent);
+        rate.bytes_in(taken.max(drained) - drained).max(frame)
     };
     let hosts = (0..topology.hosts()).map(HostId::from_index);
     hosts.flat_map(|host| topology.host_channels(host).iter().map(move |&id| (needed(id), host))).max()
