@@ -758,7 +758,7 @@ class HpccMpifft(Table):
         Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
         Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
     ]
-    local: Key[int, int]
+    local: Key[int | None, int]
     ranks: Key[int, int]
 
 class HpccPtrans(Table):

@@ -118,6 +118,13 @@ macro_rules! family {
                 }
             }
 
+            /// Sets what is not stated and depends on other parameters.
+            pub fn complete(&mut self) {
+                match self {
+                    $(Workload::$member(parameters) => parameters.complete(),)*
+                }
+            }
+
             /// Links between accelerators of a node, where it has accelerators in nodes.
             pub fn node(&self) -> Option<&AcceleratorNode> {
                 match self {

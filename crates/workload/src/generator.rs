@@ -27,6 +27,9 @@ pub(crate) trait Generator {
         false
     }
 
+    /// Sets what is not stated and depends on other parameters.
+    fn complete(&mut self) {}
+
     /// Links between accelerators of a node, where it has accelerators in nodes.
     fn node(&self) -> Option<&AcceleratorNode> {
         None
@@ -65,6 +68,9 @@ pub trait RankWorkload {
     fn calls_nccl(&self) -> bool {
         false
     }
+
+    /// Sets what is not stated and depends on other parameters.
+    fn complete(&mut self) {}
 }
 
 impl<W: RankWorkload> Generator for W {
@@ -82,5 +88,9 @@ impl<W: RankWorkload> Generator for W {
 
     fn calls_nccl(&self) -> bool {
         RankWorkload::calls_nccl(self)
+    }
+
+    fn complete(&mut self) {
+        RankWorkload::complete(self);
     }
 }

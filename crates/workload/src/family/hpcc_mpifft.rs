@@ -17,8 +17,10 @@ pub struct HpccMpifft {
     /// Number of ranks, a product of 2, 3 and 5 from 2 to 4,096.
     pub ranks: u32,
     /// Complex numbers of each rank, a multiple of `ranks` and a product of 2, 3 and 5: the benchmark takes a sixteenth
-    /// of what HPL has, or less.
-    pub local: u64,
+    /// of what HPL has, or less. Default: for each rank the largest product of 2, 3 and 5 with which they are at most
+    /// 16,384.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local: Option<u64>,
     /// Computing of each rank in a transform of the whole.
     pub compute: Duration,
     /// How fast a rank transposes its part in memory. Absent: at once.
@@ -37,7 +39,7 @@ impl Default for HpccMpifft {
     fn default() -> HpccMpifft {
         HpccMpifft {
             ranks: 16,
-            local: 1 << 14,
+            local: None,
             compute: Duration::ZERO,
             copy_rate: None,
             library: Library::default(),
@@ -49,12 +51,18 @@ impl Default for HpccMpifft {
 
 /// A complex number of double precision [B].
 const COMPLEX: u64 = 16;
+/// Numbers of a rank, at most, unless they are stated.
+const LOCAL_DEFAULT: u64 = 1 << 14;
 /// Most numbers of a rank.
 const LOCAL_MAX: u64 = 1 << 40;
 
 impl RankWorkload for HpccMpifft {
     fn ranks(&self) -> u64 {
         u64::from(self.ranks)
+    }
+
+    fn complete(&mut self) {
+        self.local = Some(self.local());
     }
 
     /// # Errors
@@ -82,21 +90,29 @@ impl HpccMpifft {
         Rule { algorithm: self.algorithm, ..Rule::of(self.library) }
     }
 
+    /// Numbers of each rank, which the benchmark chooses in the same way: as many for each rank (`locN` of `mpifft.c` of
+    /// HPCC 1.5.0 with `HPCC_FFT_235`).
+    fn local(&self) -> u64 {
+        let ranks = u64::from(self.ranks.max(1));
+        self.local.unwrap_or_else(|| ranks * largest_smooth((LOCAL_DEFAULT / ranks).max(1)))
+    }
+
     /// FFTE transforms such lengths only, and every rank has as many numbers for each.
     fn check_local(&self) -> Result<(), InputError> {
         let ranks = u64::from(self.ranks.max(1));
-        let limit = self.local.clamp(ranks, LOCAL_MAX) / ranks;
+        let local = self.local();
+        let limit = local.clamp(ranks, LOCAL_MAX) / ranks;
         let expected = format_args!(
             "{ranks} to {LOCAL_MAX}, a multiple of the {ranks} ranks and a product of 2, 3 and 5, such as {}",
             ranks * largest_smooth(limit)
         );
-        let is_whole = self.local.is_multiple_of(ranks) && (ranks..=LOCAL_MAX).contains(&self.local);
-        InputError::unless(is_whole && is_smooth(self.local), "local", self.local, expected)
+        let is_whole = local.is_multiple_of(ranks) && (ranks..=LOCAL_MAX).contains(&local);
+        InputError::unless(is_whole && is_smooth(local), "local", local, expected)
     }
 
     /// Block that each rank sends to each [B].
     fn block(&self) -> Bytes {
-        Bytes::new(COMPLEX * self.local / u64::from(self.ranks.max(1)))
+        Bytes::new(COMPLEX * self.local() / u64::from(self.ranks.max(1)))
     }
 
     fn program(&self, all: &Collective, world: &Communicator, rank: u32) -> Program {
@@ -110,7 +126,7 @@ impl HpccMpifft {
 
     /// A pass of a rank over its part.
     fn transpose(&self) -> Vec<Op> {
-        let part = Bytes::new(COMPLEX * self.local);
+        let part = Bytes::new(COMPLEX * self.local());
         computing(self.copy_rate.map_or(Duration::ZERO, |rate| rate.serialization_time(part)))
     }
 }
@@ -153,7 +169,7 @@ mod tests {
     #[test]
     fn each_all_to_all_stands_between_two_passes_and_computing_between_all_to_alls() {
         let (copy_rate, compute) = (Some(BitRate::from_gbps(8)), Duration::from_ms(10));
-        let mpifft = HpccMpifft { local: 1 << 20, copy_rate, compute, ..HpccMpifft::default() };
+        let mpifft = HpccMpifft { local: Some(1 << 20), copy_rate, compute, ..HpccMpifft::default() };
         let program = &mpifft.programs(1).unwrap()[3];
         let rests = program.blocks[0].ops.iter().filter_map(|op| match op {
             Op::Compute { duration } => Some(duration.as_ps() / 1_000),
@@ -165,8 +181,9 @@ mod tests {
 
     #[test]
     fn a_rank_needs_a_number_for_each() {
-        let error =
-            |ranks, local| HpccMpifft { ranks, local, ..HpccMpifft::default() }.programs(1).unwrap_err().to_string();
+        let error = |ranks, local| {
+            HpccMpifft { ranks, local: Some(local), ..HpccMpifft::default() }.programs(1).unwrap_err().to_string()
+        };
         let expected = "64 to 1099511627776, a multiple of the 64 ranks and a product of 2, 3 and 5, such as 64";
         assert_eq!(error(64, 32), format!("local: 32; expected {expected}"));
         // 2^14 / 12 = 1,365: the largest product of 2, 3 and 5 up to it is 1,350 = 2 * 3^3 * 5^2.
@@ -180,9 +197,22 @@ mod tests {
     /// Eleven of twelve blocks of 1,350 numbers leave, three times.
     #[test]
     fn ranks_may_be_a_product_of_2_3_and_5() {
-        let programs = HpccMpifft { ranks: 12, local: 16_200, ..HpccMpifft::default() }.programs(1).unwrap();
+        let programs = HpccMpifft { ranks: 12, ..HpccMpifft::default() }.programs(1).unwrap();
         assert!(programs.iter().all(|program| bytes_sent(program) == 3 * 11 * 1_350 * 16));
         assert_eq!([1, 2, 7, 11, 49].map(largest_smooth), [1, 2, 6, 10, 48]);
+    }
+
+    /// The largest product of 2, 3 and 5 up to 2^14 / 45 = 364 is 360, up to 2^14 / 4,050 = 4 it is 4.
+    #[test]
+    fn the_default_suits_every_number_of_ranks() {
+        let local = |ranks| {
+            let mut mpifft = HpccMpifft { ranks, ..HpccMpifft::default() };
+            mpifft.complete();
+            assert!(mpifft.check_local().is_ok(), "{ranks} ranks");
+            mpifft.local
+        };
+        assert_eq!([16, 12, 45, 4_050].map(local), [16_384, 16_200, 16_200, 16_200].map(Some));
+        (2..=ALL_PAIRS_MAX).filter(|&ranks| is_smooth(ranks.into())).for_each(|ranks| assert!(local(ranks).is_some()));
     }
 
     #[test]
