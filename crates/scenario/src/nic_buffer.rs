@@ -1,4 +1,5 @@
-//! Receive buffers of NICs: when they pause their switch, where the file leaves that open, and whether they lose packets.
+//! Receive buffers of NICs: when they pause their switch where the file leaves that open, and whether they lose
+//! packets.
 
 use etherweave_primitives::{Bytes, HostId, InputError, InputErrors};
 use etherweave_sim::params::{self, FlowControl, NicParams};
@@ -100,8 +101,8 @@ mod tests {
         let usual = (default.xoff.get(), default.xon.get());
         assert_eq!(thresholds("3m", ""), usual);
         let (xoff, xon) = thresholds("500m", "");
-        // Both directions of 500 m at 5 ns/m are 5 us, 250,000 B at 400 Gb/s, of which 67,000 B drain at 107 Gb/s; latency,
-        // reaction and two frames come on top.
+        // Both directions of 500 m at 5 ns/m are 5 us, 250,000 B at 400 Gb/s, of which 67,000 B drain at 107 Gb/s;
+        // latency, reaction and two frames come on top.
         assert!((2 * 4_156..262_016 - 183_000).contains(&xoff), "{xoff}");
         assert_eq!(xon, xoff * 3 / 4);
         assert!(thresholds("510m", "").0 < xoff);

@@ -56,8 +56,8 @@ pub fn port_buffers(
     Ok(ports)
 }
 
-/// What the receive buffers of NICs need above XOFF for all that a switch still sends until it stops, in largest frames of
-/// another connection each, less what drains meanwhile; at most, and at which host.
+/// Room that the receive buffers of NICs need above XOFF for all that a switch still sends until it stops, in largest
+/// frames of another connection each, less what drains meanwhile; at most, and at which host.
 pub fn nic_headroom(topology: &Topology, params: &SimParams) -> Option<(Bytes, HostId)> {
     let constants = RunConstants::new(params, Duration::ZERO);
     let frame = Bytes::new(constants.largest_frame.into());

@@ -90,8 +90,8 @@ impl HpccMpifft {
         Rule { algorithm: self.algorithm, ..Rule::of(self.library) }
     }
 
-    /// Numbers of each rank, which the benchmark chooses in the same way: as many for each rank (`locN` of `mpifft.c` of
-    /// HPCC 1.5.0 with `HPCC_FFT_235`).
+    /// Numbers of each rank, which the benchmark chooses in the same way: as many for each rank (`locN` of `mpifft.c`
+    /// of HPCC 1.5.0 with `HPCC_FFT_235`).
     fn local(&self) -> u64 {
         let ranks = u64::from(self.ranks.max(1));
         self.local.unwrap_or_else(|| ranks * largest_smooth((LOCAL_DEFAULT / ranks).max(1)))
