@@ -216,6 +216,8 @@ class Declaration:
     """What is less than was published, without ``--full``; empty when nothing is."""
     scenarios_shown: tuple[str, ...] = ()
     """Experiments whose resolved scenario stands in the report."""
+    opening: tuple[str, ...] = ()
+    """Sections of the report that stand before the checks that fail."""
     sections: tuple[str, ...] = ()
     """Names of charts, and functions of ``report.py``, in the order of the report."""
     experiment: tuple[DeclaredExperiment, ...] = ()

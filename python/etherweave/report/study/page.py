@@ -1,4 +1,7 @@
-"""The report of a study: failed checks first, then the sections of the study, passes folded."""
+"""The report of a study: failed checks, then the sections of the study, passes folded.
+
+Sections that the study names as its opening stand before all that.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -29,25 +32,28 @@ def write_study(study: StudyResult, out: Path | None = None) -> Path:
         ``report.py``.
     """
     page = Page(out or study.directory)
+    declared, charts = study.study.declared, study.study.charts
+    page.show(_builders(study, declared.opening), study)
     page.show([failures, overview], study)
-    page.show([_checked(name, build) for name, build in _builders(study)], study)
+    page.show(_builders(study, declared.sections or tuple(charts)), study)
     page.show([assumptions, runs, fabrics], study)
     return page.write(_front(study), _appendix(study))
 
 
-def _builders(study: StudyResult) -> list[tuple[str, Builder[StudyResult]]]:
-    """List the builders of a study's sections by name: as it orders them, otherwise its charts."""
+def _builders(study: StudyResult, names: Sequence[str]) -> list[Builder[StudyResult]]:
+    """List the builders of sections, which are charts or functions of ``report.py``."""
     charts = study.study.charts
     module = study.study.module("report") if study.study.has_module("report") else None
-    found: list[tuple[str, Builder[StudyResult]]] = []
-    for name in study.study.declared.sections or charts:
+    found: list[Builder[StudyResult]] = []
+    for name in names:
         build: Builder[StudyResult] | None = getattr(module, name, None)
         if name not in charts and build is None:
             raise ValueError(
                 f"{study.study.home}: no section {name!r}; expected a chart of study.toml or a "
                 "function of report.py"
             )
-        found.append((name, chart_builder(charts[name]) if name in charts else build))  # type: ignore[arg-type]
+        drawn = chart_builder(charts[name]) if name in charts else build
+        found.append(_checked(name, drawn))  # type: ignore[arg-type]
     return found
 
 
