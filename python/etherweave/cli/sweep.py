@@ -111,14 +111,15 @@ def run_verb(
         shortlist,
     )
     from etherweave.sweeps import sweep as carry_out
-    from etherweave.uncertainty import UncertaintyError, sampled_sweep
 
     if samples is not None and flow_first:
         reject("--samples: expected no --flow-first beside it")
     home = directory(output or Path("results") / file.stem)
-    with mistakes(ScenarioError, SweepError, UncertaintyError, ValueError):
+    with mistakes(ScenarioError, SweepError, ValueError):
         what, on = load_sweep(file), executor(where, workers)
         if samples is not None:
+            from etherweave.uncertainty import sampled_sweep
+
             what = sampled_sweep(what, samples)
         if dry_run and flow_first:
             notice("Of the runs in flow-level mode; packets of those that are close come after.")
