@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from etherweave.report.study.charts import chart_builder
 from etherweave.study import load_study, run_study
 from etherweave.study.declared import read_declaration
 from etherweave.sweeps import executor
@@ -120,6 +121,30 @@ def test_samples_of_a_study_draw_what_its_experiments_share_once(
     kept[3].write_text("{")
     assert sample_study(result, 8, on).values == sampled.values
     assert [file.stat().st_mtime_ns for file in kept][:3] == times[:3]
+
+
+def test_bars_of_the_report_have_the_interval_of_their_check(folder: Path, tmp_path: Path) -> None:
+    bars = """
+[[bars]]
+name = "pings"
+title = "Pings"
+axis = "latency [us]"
+unit = "us"
+bars = [{ label = "near", check = "near" }, { label = "paper", check = "paper" }]
+"""
+    with (folder / "study.toml").open("a") as file:
+        file.write(bars)
+    result = run_study(folder, tmp_path / "out", processes=1)
+
+    def bands() -> list[object]:
+        section = chart_builder(result.study.charts["pings"])(result)
+        assert section is not None and section.figure is not None
+        (axes,) = section.figure.axes
+        return [one for one in axes.collections if one.get_alpha() == 0.25]
+
+    assert bands() == [], "no samples, no interval"
+    sample_study(result, 8, executor("local", 1))
+    assert len(bands()) == 2
 
 
 def test_the_verb_prints_bounds_and_intervals_side_by_side(folder: Path, tmp_path: Path) -> None:

@@ -52,6 +52,8 @@ class SampledStudy:
     """Of each check that some sample has; of a check without any, every sample has its figure."""
     failures: Mapping[str, int]
     """Why checks have no figure in some samples, and how many figures that are."""
+    build: str
+    """Core that they are of."""
 
     def intervals(self, result: StudyResult) -> list[CheckInterval]:
         """Compute the intervals of all checks."""
@@ -142,7 +144,7 @@ def _sampled(
                 failures[value] = failures.get(value, 0) + 1
             else:
                 values.setdefault(check, []).append(value)
-    return SampledStudy(len(rows), unknowns, experiments, values, failures)
+    return SampledStudy(len(rows), unknowns, experiments, values, failures, build())
 
 
 def _drawn(result: StudyResult, samples: int) -> dict[str, SampledScenario]:

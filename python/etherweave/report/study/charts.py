@@ -13,10 +13,12 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, NullFormatter
 
+from etherweave.machine import build
 from etherweave.report.section import Builder, Section, Table
 from etherweave.report.style import COLOURS, INK, SERIES, key, literal, mark, write_values
 from etherweave.study import MissingResultError, PublishedValue, StudyResult
 from etherweave.study.declared import Bar, BarChart, ChartLine, Guide, LineChart, table_of
+from etherweave.uncertainty import load_sampled
 
 BARS_HEAD = ("", "simulated", "published", "difference", "source")
 MARKERS = "osD^vP"
@@ -34,6 +36,8 @@ class DrawnBar:
     """Height of the bar; not a number when there is none."""
     published: PublishedValue | None = None
     """To be marked."""
+    interval: tuple[float, float] | None = None
+    """Of 90 % over samples, which is drawn over the bar."""
 
 
 def draw_bars(axes: Axes, bars: Sequence[DrawnBar], label: str) -> None:
@@ -53,6 +57,8 @@ def draw_bars(axes: Axes, bars: Sequence[DrawnBar], label: str) -> None:
     for place, bar in enumerate(bars):
         if bar.published is not None:
             mark(axes, place, bar.published)
+        if bar.interval is not None:
+            axes.vlines(place, *bar.interval, color=INK, linewidth=7, alpha=0.25, zorder=3)
     write_values(axes, drawn)
     axes.set_xticks(places, [bar.label for bar in bars])
     axes.tick_params(axis="x", length=0)
@@ -98,12 +104,16 @@ def _difference(bar: DrawnBar) -> str:
 
 
 def _bars_section(chart: BarChart, study: StudyResult) -> Section:
+    sampled = load_sampled(study.directory)
+    known = sampled.intervals(study) if sampled and sampled.build == build() else []
+    intervals = {one.check.id: one.parameters.interval for one in known}
     bars = [
         DrawnBar(
             literal(bar.label),
             COLOURS.get(bar.colour, SERIES[number % len(SERIES)]),
             study.value(bar.check) if bar.check else math.nan,
             _published(study, chart, bar),
+            intervals.get(bar.check),
         )
         for number, bar in enumerate(chart.bars)
     ]
