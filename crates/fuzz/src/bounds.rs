@@ -286,7 +286,7 @@ mod tests {
 
     /// The class of what fails after a change of the outcome; `finished` and warnings of the build are given.
     fn class(text: &str, change: impl FnOnce(&mut Outcome)) -> String {
-        let (mut outcome, _) = start(text, 1).unwrap().finish(&mut |_| true);
+        let mut outcome = start(text, 1).unwrap().finish(&mut |_| true).0.with_all_tables();
         change(&mut outcome);
         let resolved = outcome.resolved.parse().unwrap();
         let failure = Facts::new(text, &outcome, &resolved, &[]).check().err();

@@ -69,6 +69,7 @@ fn run(text: &str, threads: usize, limits: Limits) -> Result<(Outcome, Vec<Strin
         let run = start(text, threads).map_err(|error| Failure::new("refused", error.to_string()))?;
         let warnings = run.estimate().warnings.clone();
         let (outcome, written) = run.finish(&mut |progress| progress.events < limits.events);
+        let outcome = outcome.with_all_tables();
         written.map_err(|error| Failure::new("captures", error.to_string()))?;
         Ok((outcome, warnings))
     })?

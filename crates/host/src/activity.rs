@@ -32,7 +32,7 @@ pub struct MessageEnd {
 }
 
 /// Activities and messages of a rank, in the order of time.
-#[derive(Default)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct ActivityLog {
     /// Times that its streams spent.
     pub activities: Vec<Activity>,
@@ -76,4 +76,10 @@ impl ActivityLog {
             self.activities.push(Activity { stream, kind, start, end: now });
         }
     }
+}
+
+etherweave_kernel::wire! {
+    ActivityLog { activities, sent, received, steps, present }
+    Activity { stream, kind, start, end }
+    MessageEnd { peer, tag, bytes, at }
 }

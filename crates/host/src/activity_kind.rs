@@ -1,5 +1,6 @@
 //! Kinds of what ranks do.
 
+use etherweave_kernel::Wire;
 use etherweave_workload::{GraphOp, Op};
 
 /// Kind of a rank's activity.
@@ -62,5 +63,15 @@ impl ActivityKind {
             GraphOp::Copy { .. } => ActivityKind::Copy,
             GraphOp::Compute { .. } => ActivityKind::Compute,
         }
+    }
+}
+
+impl Wire for ActivityKind {
+    fn write(&self, words: &mut Vec<u32>) {
+        (*self as u8).write(words);
+    }
+
+    fn read(words: &mut &[u32]) -> ActivityKind {
+        ActivityKind::ALL[usize::from(u8::read(words))]
     }
 }

@@ -47,14 +47,20 @@ impl Hosts {
     }
 
     /// Notes which messages a packet for the kernel completes, or may complete because it was sent again.
+    #[inline]
+    pub(super) fn observe_arrival(&mut self, wires: &Wires, packet: &Packet) {
+        let (from, until) = (packet.offset, packet.offset + u64::from(packet.payload));
+        let next = self.nics.endpoints[packet.endpoint].incoming.first();
+        let is_resent = packet.has(flags::RETRANSMISSION);
+        if packet.kind == PacketKind::Data && next.is_some_and(|message| message.end <= until || is_resent) {
+            self.observe_completing(wires, packet, (from, until));
+        }
+    }
+
     #[cold]
     #[inline(never)]
-    pub(super) fn observe_arrival(&mut self, wires: &Wires, packet: &Packet) {
-        if packet.kind != PacketKind::Data {
-            return;
-        }
+    fn observe_completing(&mut self, wires: &Wires, packet: &Packet, (from, until): (u64, u64)) {
         let end = &self.nics.endpoints[packet.endpoint];
-        let (from, until) = (packet.offset, packet.offset + u64::from(packet.payload));
         let is_resent = packet.has(flags::RETRANSMISSION);
         let ends = end.incoming.iter().map(|message| message.end);
         let completed = ends.skip_while(|&end| end <= from).take_while(|&end| end <= until || is_resent);

@@ -1,6 +1,5 @@
 //! What hosts note of the steps of ranks and of their messages, where a run observes its ranks.
 
-use etherweave_engine::Wires;
 use etherweave_kernel::indices::ThreadIndex;
 use etherweave_primitives::{Duration, Time};
 
@@ -11,20 +10,20 @@ use super::thread::{Role, Task};
 use crate::{Hosts, Processors};
 
 impl Hosts {
-    /// Notes a step of a rank that begins.
+    /// Notes the present step of a rank, which begins now, and ends then unless its core is interrupted.
     #[cold]
     #[inline(never)]
     pub(super) fn observe_step(
         &mut self,
-        wires: &Wires,
+        start: Time,
         thread: ThreadIndex,
-        task: &Task,
-        worked: Duration,
-        copied: Duration,
+        (worked, copied): (Duration, Duration),
+        end: Time,
     ) {
-        let (rank, start) = (self.processors.rank_thread(thread), wires.now);
+        let rank = self.processors.rank_thread(thread);
+        let Some(task) = self.processors.threads[thread].current else { return };
         let stream = (thread.get() - rank.get()) as u8;
-        let handled = match *task {
+        let handled = match task {
             Task::Handle(endpoint, message) => Some((self.nics.first_to_peer(endpoint), endpoint, message)),
             _ => None,
         };
@@ -32,7 +31,7 @@ impl Hosts {
             Some(_) => MessageName::NONE,
             None => MessageName { connection: self.nics.endpoints[endpoint].number ^ 1, end: message.end },
         });
-        let sends_by_socket = match *task {
+        let sends_by_socket = match task {
             Task::Step(endpoint) => self.nics.endpoints.get(endpoint).is_some_and(|end| end.protocol.is_socket()),
             _ => false,
         };
@@ -46,7 +45,7 @@ impl Hosts {
             Task::Step(_) if sends_by_socket && log.present(stream) == Some(ActivityKind::Send) => StepKind::SocketSend,
             Task::Step(_) | Task::Post => StepKind::Operation(log.present(stream).unwrap_or(ActivityKind::Wait)),
         };
-        log.steps.begin(Step { stream, kind, start, end: Time::MAX, worked, copied, peer, message });
+        log.steps.steps.push(Step { stream, kind, start, end, worked, copied, peer, message });
     }
 }
 
@@ -60,13 +59,13 @@ impl Processors {
         }
     }
 
-    /// Notes the end of a thread's step.
+    /// Notes that a thread's step ends later: interrupts have had its core.
     #[cold]
     #[inline(never)]
-    pub(super) fn observe_step_done(&mut self, thread: ThreadIndex, now: Time) {
+    pub(super) fn observe_postponed(&mut self, thread: ThreadIndex, span: Duration) {
         let stream = (thread.get() - self.rank_thread(thread).get()) as u8;
         if let Some(steps) = self.steps_of(thread) {
-            steps.finish(stream, now);
+            steps.postpone(stream, span);
         }
     }
 

@@ -67,7 +67,7 @@ pub struct Step {
     pub kind: StepKind,
     /// When the task began.
     pub start: Time,
-    /// When it ended.
+    /// When it ends.
     pub end: Time,
     /// Time on a core that does nothing else.
     pub worked: Duration,
@@ -100,16 +100,14 @@ pub struct Arrived {
 }
 
 /// Steps of a rank, in the order in which they began, and messages that it posted.
-#[derive(Default)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct StepLog {
-    /// Its steps; those that have not ended have no end.
+    /// Its steps.
     pub steps: Vec<Step>,
-    /// Messages, by connection in the order of the stream.
+    /// Messages by time; those of a connection in the order of its stream.
     pub posted: Vec<Posted>,
     /// Messages whose last byte has come to the NIC, where a kernel takes it from there, by time.
     pub arrived: Vec<Arrived>,
-    /// The place of each stream's present step.
-    present: Vec<usize>,
     /// Message that the NIC of the rank answers at the moment.
     pub(super) answered: Option<MessageName>,
 }
@@ -118,23 +116,20 @@ impl StepLog {
     /// Number that stands for no peer.
     pub const NO_PEER: u32 = u32::MAX;
 
-    /// A stream begins a step.
-    pub(super) fn begin(&mut self, step: Step) {
-        let stream = usize::from(step.stream);
-        if stream >= self.present.len() {
-            self.present.resize(stream + 1, usize::MAX);
+    /// Has the present step of a stream end later.
+    pub(super) fn postpone(&mut self, stream: u8, span: Duration) {
+        if let Some(step) = self.steps.iter_mut().rev().find(|step| step.stream == stream) {
+            step.end = step.end + span;
         }
-        self.present[stream] = self.steps.len();
-        self.steps.push(step);
     }
 
-    /// The present step of a stream ends.
-    pub(super) fn finish(&mut self, stream: u8, now: Time) {
-        if let Some(&place) = self.present.get(usize::from(stream))
-            && let Some(step) = self.steps.get_mut(place)
-        {
-            step.end = now;
+    /// Puts steps in the order of their ends, without those that last beyond the end of the run.
+    pub fn close(&mut self, end: Time) {
+        // Those of one stream follow each other.
+        if self.steps.iter().any(|step| step.stream > 0) {
+            self.steps.sort_by_key(|step| (step.end, step.start, step.stream));
         }
+        self.steps.truncate(self.steps.partition_point(|step| step.end <= end));
     }
 
     /// A message begins its way.
@@ -148,5 +143,6 @@ etherweave_kernel::wire! {
     MessageName { connection, end }
     Posted { message, at, answers }
     Arrived { message, at }
+    StepLog { steps, posted, arrived, answered }
     Step { stream, start, end, worked, copied, peer, message; kind: StepKind::number => StepKind::of_number }
 }

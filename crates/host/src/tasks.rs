@@ -50,10 +50,6 @@ impl Hosts {
     ) {
         let alone = cost;
         let cost = self.processors.time_with_memory(wires, self.processors.threads[thread].host, cost);
-        if self.processors.observes_ranks {
-            let copied = (alone.copying + (cost - alone.time)).min(cost);
-            self.observe_step(wires, thread, &task, cost, copied);
-        }
         let state = &mut self.processors.threads[thread];
         debug_assert!(state.current.is_none(), "a thread does one thing at a time");
         state.current = Some(task);
@@ -63,6 +59,10 @@ impl Hosts {
             let core = &mut self.processors.cores[state.core];
             state.interrupts = Some(core.interrupts());
             done = core.begin(wires.now, cost);
+        }
+        if self.processors.observes_ranks {
+            let copied = (alone.copying + (cost - alone.time)).min(cost);
+            self.observe_step(wires.now, thread, (cost, copied), done);
         }
         let key = wires.key(place, Kind::ThreadDone, thread.get());
         wires.queue.push(Event { time: done, key, bits: 0, hint });
@@ -94,7 +94,7 @@ impl Hosts {
         let task = Task::Step(EndpointIndex::new(0));
         (state.current, state.interrupts) = (Some(task), None);
         if self.processors.observes_ranks {
-            self.observe_step(wires, thread, &task, duration, Duration::ZERO);
+            self.observe_step(wires.now, thread, (duration, Duration::ZERO), wires.now + duration);
         }
         let state = &mut self.processors.threads[thread];
         let place = self.nics.hosts[state.host].port;
@@ -110,6 +110,9 @@ impl Hosts {
         let place = self.nics.hosts[state.host].port;
         if interrupts > before {
             wires.schedule(interrupts - before, place, Kind::ThreadDone, thread.get());
+            if self.processors.observes_ranks {
+                self.processors.observe_postponed(thread, interrupts - before);
+            }
         }
         interrupts > before
     }
@@ -122,9 +125,6 @@ impl Hosts {
         self.processors.progress_of(wires, thread);
         let task = self.processors.threads[thread].current.take().expect("a task is in progress");
         self.processors.threads[thread].free_at = wires.now;
-        if self.processors.observes_ranks {
-            self.processors.observe_step_done(thread, wires.now);
-        }
         match task {
             Task::Step(endpoint) => self.step_done(wires, thread, endpoint),
             Task::Handle(endpoint, message) => {

@@ -32,7 +32,11 @@ impl Run {
     /// The result tables by name.
     #[getter]
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        by_name(py, &self.outcome.tables)
+        let tables = by_name(py, &self.outcome.tables)?;
+        for late in &self.outcome.late {
+            tables.set_item(late.name, Table::late(late.clone()))?;
+        }
+        Ok(tables)
     }
 
     /// The resolved scenario, as TOML.
@@ -59,8 +63,12 @@ pub(crate) fn by_name<'py>(py: Python<'py>, tables: &[etherweave_scenario::Table
 
 /// A table for Python.
 pub(crate) fn lent_table(table: &etherweave_scenario::Table) -> Table {
-    let columns = table.columns.iter().map(|(name, column)| ((*name).to_owned(), lent(column)));
-    Table::new(table.name, columns.collect())
+    Table::new(table.name, columns(table))
+}
+
+/// The columns of a table in Arrow's layout.
+pub(crate) fn columns(table: &etherweave_scenario::Table) -> Vec<(String, ArrayRef)> {
+    table.columns.iter().map(|(name, column)| ((*name).to_owned(), lent(column))).collect()
 }
 
 fn lent(column: &Column) -> ArrayRef {

@@ -7,21 +7,27 @@
 //!
 //! Left out: type negotiation. A consumer that asks for another schema gets the table's own, as the interface allows.
 
+use std::sync::OnceLock;
+
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator};
 use arrow_schema::DataType;
 use arrow_schema::ffi::FFI_ArrowSchema;
+use etherweave_scenario::LateTable;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
+
+use crate::run::columns;
 
 /// Named columns of equal length; polars, pyarrow and pandas read it without copying.
 #[pyclass(frozen, module = "etherweave._core")]
 pub struct Table {
     name: String,
-    batch: RecordBatch,
+    batch: OnceLock<RecordBatch>,
+    late: Option<LateTable>,
 }
 
 impl Table {
@@ -30,9 +36,22 @@ impl Table {
     /// # Panics
     /// When two columns differ in length or there is none: the core never makes such a table.
     pub fn new(name: impl Into<String>, columns: Vec<(String, ArrayRef)>) -> Self {
-        let batch = RecordBatch::try_from_iter(columns).expect("columns of a table have one length");
-        Self { name: name.into(), batch }
+        Self { name: name.into(), batch: OnceLock::from(batch(columns)), late: None }
     }
+
+    /// A table that is made when it is first read.
+    pub fn late(late: LateTable) -> Self {
+        Self { name: late.name.to_owned(), batch: OnceLock::new(), late: Some(late) }
+    }
+
+    fn batch(&self) -> &RecordBatch {
+        let made = || batch(self.late.iter().flat_map(|late| columns(&late.table())).collect());
+        self.batch.get_or_init(made)
+    }
+}
+
+fn batch(columns: Vec<(String, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter(columns).expect("columns of a table have one length")
 }
 
 #[pymethods]
@@ -46,12 +65,12 @@ impl Table {
     /// Names of the columns, in order, units as suffixes.
     #[getter]
     fn columns(&self) -> Vec<String> {
-        self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
+        self.batch().schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
     /// Copies a column into a list.
     fn values<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Bound<'py, PyList>> {
-        let values = self.batch.column_by_name(column);
+        let values = self.batch().column_by_name(column);
         let values = values.ok_or_else(|| {
             let known = self.columns().join(", ");
             PyKeyError::new_err(format!("no column {column:?} in table {:?}; known: {known}", self.name))
@@ -65,15 +84,15 @@ impl Table {
     }
 
     fn __len__(&self) -> usize {
-        self.batch.num_rows()
+        self.batch().num_rows()
     }
 
     fn __repr__(&self) -> String {
-        format!("<Table {}: {} rows of {}>", self.name, self.batch.num_rows(), self.columns().join(", "))
+        format!("<Table {}: {} rows of {}>", self.name, self.batch().num_rows(), self.columns().join(", "))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(self.batch.schema_ref().as_ref())
+        let schema = FFI_ArrowSchema::try_from(self.batch().schema_ref().as_ref())
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
@@ -86,7 +105,7 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
         // Cloning a batch counts references; the columns stay where they are.
-        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
+        let batches = RecordBatchIterator::new([Ok(self.batch().clone())], self.batch().schema());
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
     }
 }

@@ -3,17 +3,27 @@
 use etherweave_sim::params::ResentCounts;
 use etherweave_sim::{Fingerprint, Finish, LeftOut, LosslessDrop, Report};
 
-use crate::{Fault, Scenario, Table};
+use crate::{Fault, LateTable, Scenario, Table};
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The result tables.
+    /// The result tables, without those that are made when they are read.
     pub tables: Vec<Table>,
+    /// The others.
+    pub late: Vec<LateTable>,
     /// The scenario with every default, as TOML.
     pub resolved: String,
     /// The run in short.
     pub summary: Summary,
+}
+
+impl Outcome {
+    /// Makes all tables.
+    pub fn with_all_tables(mut self) -> Outcome {
+        self.tables.extend(self.late.drain(..).map(|late| late.table()));
+        self
+    }
 }
 
 /// The figures of a whole run, as JSON objects have them.

@@ -15,7 +15,7 @@ use crate::memory::MemoryLimit;
 use crate::outcome::{Summary, finished, warnings};
 use crate::routing::pause_warning;
 use crate::scenario::{Scenario, experiment, port_named, read};
-use crate::tables::tables;
+use crate::tables::{late_tables, tables};
 use crate::{Estimate, Outcome, ScenarioError, nodes};
 
 /// A simulation that has been built and not yet run.
@@ -184,7 +184,8 @@ impl Run {
                 .concat(),
         };
         let tables = tables(&report, &self.topology);
-        (Outcome { tables, resolved: self.scenario.resolved(), summary }, captured)
+        let late = late_tables(report.observed, &report.jobs, &self.topology);
+        (Outcome { tables, late, resolved: self.scenario.resolved(), summary }, captured)
     }
 }
 

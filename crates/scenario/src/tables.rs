@@ -1,9 +1,13 @@
 //! A report as columns. Names carry their unit.
 
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
 pub use etherweave_kernel::Column;
 use etherweave_kernel::{RowNames, TableRow};
 use etherweave_primitives::HostId;
-use etherweave_sim::{Report, Samples};
+use etherweave_sim::{ActivityRow, Observed, Report, Samples, TransferRow};
 use etherweave_topology::Topology;
 
 /// Named columns of one length.
@@ -28,7 +32,44 @@ impl Table {
     }
 }
 
-/// All tables of a report.
+/// A table that is made when it is read: few readers want all that ranks have noted.
+#[derive(Clone)]
+pub struct LateTable {
+    /// What it is called in a result.
+    pub name: &'static str,
+    make: Arc<dyn Fn() -> Table + Send + Sync>,
+}
+
+impl LateTable {
+    /// The table.
+    pub fn table(&self) -> Table {
+        (self.make)()
+    }
+}
+
+impl fmt::Debug for LateTable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name)
+    }
+}
+
+/// Tables of activities and of messages, from what ranks have noted.
+pub(crate) fn late_tables(observed: Option<Observed>, jobs: &[String], topology: &Topology) -> Vec<LateTable> {
+    let Some(observed) = observed.map(Arc::new) else { return Vec::new() };
+    let hosts = observed.hosts().map(|host| (host, topology.host_name(HostId::new(host)).to_owned()));
+    let names = Arc::new((jobs.to_owned(), hosts.collect::<BTreeMap<_, _>>()));
+    let late = |name, make: fn(&Observed, &RowNames<'_>) -> Table| {
+        let (observed, names) = (Arc::clone(&observed), Arc::clone(&names));
+        let make = move || make(&observed, &RowNames { jobs: &names.0, host: &|host| names.1[&host].clone() });
+        LateTable { name, make: Arc::new(make) }
+    };
+    vec![
+        late(ActivityRow::TABLE, |observed, names| Table::of(&observed.activities(), names)),
+        late(TransferRow::TABLE, |observed, names| Table::of(&observed.transfers(), names)),
+    ]
+}
+
+/// All tables of a report that are made at once.
 pub(crate) fn tables(report: &Report, topology: &Topology) -> Vec<Table> {
     let host = |number| topology.host_name(HostId::new(number)).to_owned();
     let names = RowNames { jobs: &report.jobs, host: &host };
@@ -38,9 +79,7 @@ pub(crate) fn tables(report: &Report, topology: &Topology) -> Vec<Table> {
         Table::of(&report.streams, &()),
         Table::of(&report.flows, &()),
     ];
-    if let Some((activities, transfers, path)) = &report.observed {
-        tables.extend([Table::of(activities, &names), Table::of(transfers, &names), Table::of(path, &names)]);
-    }
+    tables.extend(report.observed.iter().map(|observed| Table::of(&observed.path, &names)));
     tables.extend((!report.failures.is_empty()).then(|| Table::of(&report.failures, &())));
     tables.extend((!report.sleeps.is_empty()).then(|| Table::of(&report.sleeps, &())));
     let series = |samples: &Samples| [Table::of(&samples.ports, samples), Table::of(&samples.flows, samples)];

@@ -1,10 +1,8 @@
 //! Rows of what ranks did, and of messages from one to another.
 
-use etherweave_host::{Activity, ActivityKind, MessageEnd};
+use etherweave_host::{Activity, ActivityKind, MessageEnd, Posted, Step};
 use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::Time;
-
-use super::path::{POSTED_BYTES, STEP_BYTES};
 
 rows! {
     /// A time that a rank spent on one kind of activity.
@@ -19,7 +17,7 @@ rows! {
         /// Number of the stream in its rank.
         stream: u8 ["stream"];
         /// What it did.
-        kind: ActivityKind ["activity" = |row, _| row.kind.name()] wire kind_number => kind_of;
+        kind: ActivityKind ["activity" = |row, _| row.kind.name()];
         /// From when.
         start: Time ["start_ns"];
         /// Until when.
@@ -48,14 +46,6 @@ rows! {
     }
 }
 
-fn kind_number(kind: &ActivityKind) -> u8 {
-    *kind as u8
-}
-
-fn kind_of(number: u8) -> ActivityKind {
-    ActivityKind::ALL[usize::from(number)]
-}
-
 /// One end of a message; equal messages in the order of time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct EndRow {
@@ -82,7 +72,7 @@ impl ActivityRow {
     /// Memory of what ranks note that send so many messages, until it is tables [B].
     pub fn memory(messages: u64) -> u64 {
         let message = 2 * (size_of::<MessageEnd>() + size_of::<EndRow>()) + size_of::<TransferRow>();
-        let message = message + STEPS_OF_MESSAGE * (STEP_BYTES + POSTED_BYTES / 2);
+        let message = message + STEPS_OF_MESSAGE * (size_of::<Step>() + size_of::<Posted>() / 2);
         let activity = size_of::<Activity>() + size_of::<ActivityRow>();
         let activities = ActivityRow::most(messages).saturating_mul(activity as u64);
         activities.saturating_add(messages.saturating_mul(message as u64))

@@ -2,47 +2,39 @@
 
 use etherweave_engine::EventTotals;
 use etherweave_engine::fingerprint::Fingerprint;
-use etherweave_host::{ActivityLog, IterationRow, MessageEnd, Role};
+use etherweave_host::{IterationRow, Role};
 use etherweave_kernel::Processes;
 use etherweave_kernel::indices::PortIndex;
-use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Time};
+use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId};
 
-use super::activities::{ActivityRow, EndRow, transfers};
 use super::far::FarEnds;
 use super::latency::Latencies;
+use super::observed::{Observed, RankLog};
 use super::part::ReportPart;
-use super::path::{PostedRow, StepRow, Surroundings, paths};
+use super::path::{PathMessage, PathRow, Surroundings, paths};
 use super::{LosslessDrop, Report, Totals};
 use crate::run::Simulation;
 use crate::shard::Shard;
 
 impl Simulation {
-    /// What has been measured so far.
-    pub fn report(&self) -> Report {
+    /// What has been measured so far. Logs of ranks go into the report, and begin anew.
+    pub fn report(&mut self) -> Report {
         self.report_on(&Processes::ALONE)
     }
 
     /// The same of several processes, each of which calls this: the report of all on the first, one without rows on the
     /// others. Captured frames stay where they are.
-    pub fn report_on(&self, processes: &Processes) -> Report {
-        let part = self.part(&FarEnds::of(self, processes)).gather(processes, &self.names.topology);
+    pub fn report_on(&mut self, processes: &Processes) -> Report {
+        let logs = self.take_logs();
+        let part = ReportPart { logs, ..self.part(&FarEnds::of(self, processes)) };
+        let part = part.gather(processes, &self.names.topology);
         let rows = |rows: Vec<(ChannelId, LosslessDrop)>| rows.into_iter().map(|(_, row)| row);
         Report {
             jobs: self.names.jobs.clone(),
             samples: self.samples_on(processes),
             totals: self.sums(&part.totals, part.packets_max),
             iterations: part.iterations,
-            observed: self.names.observes_ranks.then(|| {
-                let constants = &self.shards.first().expect("a process has a shard").wires.constants;
-                let latencies = Latencies::new(&self.names.topology, constants);
-                let around = Surroundings {
-                    in_host: constants.params.host.shared_memory.latency,
-                    latency: &|source, destination| latencies.between(source, destination),
-                    line: &|host, bytes| self.line_time(host, bytes),
-                };
-                let path = paths(part.steps, part.posted, part.at_nics, &around);
-                (part.activities, transfers(part.sent, part.arrived), path)
-            }),
+            observed: self.names.observes_ranks.then(|| Observed::new(self.paths(&part.logs), part.logs)),
             ports: part.ports.into_iter().map(|(_, row)| row).collect(),
             streams: part.streams.into_iter().map(|(_, row)| row).collect(),
             flows: part.flows.into_iter().map(|(_, row)| row).collect(),
@@ -72,12 +64,7 @@ impl Simulation {
             packets_max: self.shards.iter().map(|shard| shard.wires.packets.capacity_used() as u64).sum(),
             fingerprint,
             iterations: self.iterations(),
-            activities: self.activities(),
-            sent: self.message_ends(|log| &log.sent, EndRow::sent),
-            arrived: self.message_ends(|log| &log.received, EndRow::received),
-            steps: self.steps(),
-            posted: self.posted(),
-            at_nics: self.logs().flat_map(|(_, _, _, log)| log.steps.arrived.iter().copied()).collect(),
+            logs: Vec::new(),
             ports: self.ports(far),
             streams: self.streams(),
             flows: self.flows(far),
@@ -115,25 +102,39 @@ impl Simulation {
         ranks.flat_map(|rank| rank.rows.iter().copied()).collect()
     }
 
-    /// Logs of the ranks that have one, each with job, rank and host.
-    fn logs(&self) -> impl Iterator<Item = (u32, u32, u32, &ActivityLog)> {
-        let threads = self
-            .shards
-            .iter()
-            .flat_map(|shard| shard.hosts.processors.threads.iter().map(move |thread| (shard, thread)));
-        threads.filter_map(|(shard, thread)| {
-            let Role::Rank(rank) = &thread.role else { return None };
-            let log = rank.log.as_deref()?;
-            Some((thread.job, rank.rank, shard.hosts.nics.hosts[thread.host].id, log))
-        })
+    /// What ranks have noted, in no order; steps until the end of the run.
+    fn take_logs(&mut self) -> Vec<RankLog> {
+        let end = self.end;
+        let mut logs = Vec::new();
+        for Shard { hosts, .. } in &mut self.shards {
+            for thread in hosts.processors.threads.iter_mut() {
+                if let Role::Rank(state) = &mut thread.role
+                    && let Some(log) = state.log.as_deref_mut()
+                {
+                    let mut log = std::mem::take(log);
+                    log.steps.close(end);
+                    logs.push(RankLog {
+                        job: thread.job,
+                        rank: state.rank,
+                        host: hosts.nics.hosts[thread.host].id,
+                        log,
+                    });
+                }
+            }
+        }
+        logs
     }
 
-    fn activities(&self) -> Vec<ActivityRow> {
-        let rows = |(job, rank, host, log)| {
-            let log: &ActivityLog = log;
-            log.activities.iter().map(move |activity| ActivityRow::of(job, rank, host, activity))
+    /// The paths that limit jobs.
+    fn paths(&self, logs: &[RankLog]) -> (Vec<PathRow>, Vec<PathMessage>) {
+        let constants = &self.shards.first().expect("a process has a shard").wires.constants;
+        let latencies = Latencies::new(&self.names.topology, constants);
+        let around = Surroundings {
+            in_host: constants.params.host.shared_memory.latency,
+            latency: &|source, destination| latencies.between(source, destination),
+            line: &|host, bytes| self.line_time(host, bytes),
         };
-        self.logs().flat_map(rows).collect()
+        paths(logs, &around)
     }
 
     /// How long some bytes take on all links of a host together.
@@ -141,32 +142,6 @@ impl Simulation {
         let topology = &self.names.topology;
         let rates = topology.host_channels(HostId::new(host)).iter().map(|&channel| topology.channel(channel).rate);
         BitRate::from_bps(rates.map(BitRate::as_bps).sum()).serialization_time(Bytes::new(bytes))
-    }
-
-    /// Tasks of ranks that have ended.
-    fn steps(&self) -> Vec<StepRow> {
-        let rows = |(job, rank, host, log)| {
-            let log: &ActivityLog = log;
-            let ended = log.steps.steps.iter().filter(|step| step.end < Time::MAX);
-            ended.map(move |&step| StepRow { job, rank, host, step })
-        };
-        self.logs().flat_map(rows).collect()
-    }
-
-    fn posted(&self) -> Vec<PostedRow> {
-        let rows = |(_, rank, _, log)| {
-            let log: &ActivityLog = log;
-            log.steps.posted.iter().map(move |&posted| PostedRow { rank, posted })
-        };
-        self.logs().flat_map(rows).collect()
-    }
-
-    fn message_ends(
-        &self,
-        ends: fn(&ActivityLog) -> &[MessageEnd],
-        row: fn(u32, u32, &MessageEnd) -> EndRow,
-    ) -> Vec<EndRow> {
-        self.logs().flat_map(|(job, rank, _, log)| ends(log).iter().map(move |end| row(job, rank, end))).collect()
     }
 
     /// All ports in the order of nodes.

@@ -9,6 +9,7 @@ mod far;
 mod flows;
 mod latency;
 mod left_out;
+mod observed;
 mod part;
 mod path;
 mod ports;
@@ -28,7 +29,8 @@ pub use drops::LosslessDrop;
 pub use failures::FailureRow;
 pub use flows::FlowRow;
 pub use left_out::LeftOut;
-pub use path::{PathPart, PathRow};
+pub use observed::Observed;
+pub use path::{PathMessage, PathPart, PathRow};
 pub use ports::PortRow;
 pub use samples::{FlowSampleRow, PortSampleRow, SampledFlowName, SampledPortName, Samples};
 pub use sleeps::SleepRow;
@@ -73,10 +75,6 @@ pub struct Totals {
     pub packets_max: u64,
 }
 
-/// Activities of ranks, by job, rank and time; messages between them and the path that limits each job, by job and
-/// time.
-pub type Observed = (Vec<ActivityRow>, Vec<TransferRow>, Vec<PathRow>);
-
 /// Everything that was measured.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -84,7 +82,7 @@ pub struct Report {
     pub jobs: Vec<String>,
     /// Measured iterations, by job, rank and iteration.
     pub iterations: Vec<IterationRow>,
-    /// Activities, messages and paths of ranks, where they are observed.
+    /// What ranks have noted, where they are observed.
     pub observed: Option<Observed>,
     /// Counters of ports that counted anything.
     pub ports: Vec<PortRow>,

@@ -3,13 +3,12 @@
 use etherweave_engine::EventTotals;
 use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_engine::losses::{Arrivals, LostData, Recovery, ResentData};
-use etherweave_host::{Arrived, IterationRow};
+use etherweave_host::IterationRow;
 use etherweave_kernel::{Processes, wire};
 use etherweave_primitives::{ChannelId, Time};
 use etherweave_topology::Topology;
 
-use super::activities::{ActivityRow, EndRow};
-use super::path::{PostedRow, StepRow};
+use super::observed::RankLog;
 use super::{FailureRow, FlowRow, LosslessDrop, PortRow, SleepRow, StreamRow};
 
 /// Rows of one process, each with what orders it among those of all.
@@ -19,18 +18,8 @@ pub(super) struct ReportPart {
     pub packets_max: u64,
     pub fingerprint: Option<Fingerprint>,
     pub iterations: Vec<IterationRow>,
-    /// What ranks did.
-    pub activities: Vec<ActivityRow>,
-    /// Messages that were sent.
-    pub sent: Vec<EndRow>,
-    /// Messages whose receives are complete.
-    pub arrived: Vec<EndRow>,
-    /// Tasks of ranks.
-    pub steps: Vec<StepRow>,
-    /// Messages where they began their way.
-    pub posted: Vec<PostedRow>,
-    /// Messages when their last byte was at a NIC.
-    pub at_nics: Vec<Arrived>,
+    /// What ranks have noted.
+    pub logs: Vec<RankLog>,
     /// By the channel that the port sends into.
     pub ports: Vec<(ChannelId, PortRow)>,
     /// By job.
@@ -59,7 +48,7 @@ impl ReportPart {
         let mut all = processes.gather(self).into_iter().fold(ReportPart::default(), ReportPart::and);
         let end = |channel: ChannelId| topology.channel(channel).from;
         all.iterations.sort_unstable_by_key(|row| (row.job, row.rank, row.iteration));
-        all.activities.sort_by_key(|row| (row.job, row.rank, row.start, row.stream));
+        all.logs.sort_unstable_by_key(|log| (log.job, log.rank));
         all.ports.sort_by_key(|&(channel, _)| end(channel));
         all.streams.sort_by_key(|(job, row)| (*job, row.stream));
         all.flows.sort_by_key(|(hosts, row)| (*hosts, row.bytes, row.packets));
@@ -92,12 +81,7 @@ impl ReportPart {
             self.fingerprint.get_or_insert_default().merge(fingerprint);
         }
         append(&mut self.iterations, next.iterations);
-        append(&mut self.activities, next.activities);
-        append(&mut self.sent, next.sent);
-        append(&mut self.arrived, next.arrived);
-        append(&mut self.steps, next.steps);
-        append(&mut self.posted, next.posted);
-        append(&mut self.at_nics, next.at_nics);
+        append(&mut self.logs, next.logs);
         append(&mut self.ports, next.ports);
         append(&mut self.streams, next.streams);
         append(&mut self.flows, next.flows);
@@ -119,8 +103,7 @@ fn append<T>(all: &mut Vec<T>, mut next: Vec<T>) {
 
 wire! {
     ReportPart {
-        totals, packets_max, fingerprint, iterations, activities, sent, arrived, steps, posted, at_nics, ports, streams,
-        flows, failures, sleeps, losses, resent, received, switch_drops, nic_drops
+        totals, packets_max, fingerprint, iterations, logs, ports, streams, flows, failures, sleeps, losses, resent,
+        received, switch_drops, nic_drops
     }
-    EndRow { job, source, destination, tag, bytes, at }
 }

@@ -3,9 +3,11 @@
 //! A rank that is idle waits for the message that it handles next; the path goes on where that was posted. So the times
 //! of all parts add up to that of the job, to the picosecond. See `docs/models/limits.md`.
 
-use etherweave_host::{ActivityKind, Arrived, MessageName, Posted, Step, StepKind, StepLog};
-use etherweave_kernel::{RowNames, rows, wire};
+use etherweave_host::{ActivityKind, MessageName, Posted, Step, StepKind, StepLog};
+use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::{Duration, Time};
+
+use super::observed::RankLog;
 
 /// Kind of a part of the path: where its time goes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -120,26 +122,26 @@ rows! {
     }
 }
 
-/// A step of a rank.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StepRow {
+/// A message on the path, whose wait may be divided by ports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathMessage {
+    /// Number of its job.
     pub job: u32,
+    /// The rank that waits.
     pub rank: u32,
-    pub host: u32,
-    pub step: Step,
+    /// The rank that sent the bytes.
+    pub source: u32,
+    /// Its name.
+    pub(super) name: MessageName,
+    /// When its bytes were posted.
+    pub(super) posted: Time,
+    /// When the last of them had arrived.
+    pub(super) arrived: Time,
+    /// Start of its part of the path that is neither latency nor serialisation.
+    pub start: Time,
+    /// End of that part.
+    pub end: Time,
 }
-
-/// A message that a rank has posted.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PostedRow {
-    pub rank: u32,
-    pub posted: Posted,
-}
-
-/// Memory of what a step leaves, until the path is known [B].
-pub(super) const STEP_BYTES: usize = size_of::<Step>() + size_of::<StepRow>();
-/// The same of a message.
-pub(super) const POSTED_BYTES: usize = size_of::<Posted>() + size_of::<PostedRow>();
 
 /// Latencies and rates that the walk needs.
 pub(super) struct Surroundings<'s> {
@@ -151,18 +153,12 @@ pub(super) struct Surroundings<'s> {
     pub line: &'s dyn Fn(u32, u64) -> Duration,
 }
 
-/// The paths of all jobs, by job and time.
-pub(super) fn paths(
-    mut steps: Vec<StepRow>,
-    mut posted: Vec<PostedRow>,
-    mut arrived: Vec<Arrived>,
-    around: &Surroundings<'_>,
-) -> Vec<PathRow> {
-    arrived.sort_by_key(|arrived| (arrived.message, arrived.at));
-    steps.sort_by_key(|row| (row.job, row.rank, row.step.end, row.step.start, row.step.stream));
-    posted.sort_by_key(|row| row.posted.message);
-    let jobs = steps.chunk_by(|first, second| first.job == second.job);
-    jobs.flat_map(|steps| Walk::new(steps, &posted, &arrived, around).rows()).collect()
+/// The paths of all jobs, by job and time, from logs by job and rank; and messages that take time on them.
+pub(super) fn paths(logs: &[RankLog], around: &Surroundings<'_>) -> (Vec<PathRow>, Vec<PathMessage>) {
+    let jobs = logs.chunk_by(|first, second| first.job == second.job);
+    let paths = jobs.map(|logs| Walk { logs, around, rows: Vec::new(), messages: Vec::new() }.path());
+    let (rows, messages): (Vec<_>, Vec<_>) = paths.unzip();
+    (rows.concat(), messages.concat())
 }
 
 /// Where a message came from.
@@ -173,6 +169,8 @@ struct Origin {
     source: u32,
     /// When it was posted, or asked for.
     at: Time,
+    /// When it was posted.
+    posted: Time,
     part: PathPart,
     /// Its bytes.
     bytes: u64,
@@ -212,57 +210,53 @@ impl Awaited {
 
 /// The way back through the steps of a job.
 struct Walk<'s> {
-    /// Steps of each rank, by their end.
-    ranks: Vec<&'s [StepRow]>,
-    posted: &'s [PostedRow],
-    arrived: &'s [Arrived],
+    /// Logs of its ranks, in order.
+    logs: &'s [RankLog],
     around: &'s Surroundings<'s>,
     rows: Vec<PathRow>,
+    messages: Vec<PathMessage>,
 }
 
 impl<'s> Walk<'s> {
-    fn new(
-        steps: &'s [StepRow],
-        posted: &'s [PostedRow],
-        arrived: &'s [Arrived],
-        around: &'s Surroundings<'s>,
-    ) -> Walk<'s> {
-        let mut ranks: Vec<&[StepRow]> = Vec::new();
-        for steps in steps.chunk_by(|first, second| first.rank == second.rank) {
-            ranks.resize(steps[0].rank as usize, &[]);
-            ranks.push(steps);
-        }
-        Walk { ranks, posted, arrived, around, rows: Vec::new() }
-    }
-
-    /// The path, the first part first.
-    fn rows(mut self) -> Vec<PathRow> {
-        let last = self.ranks.iter().filter_map(|steps| steps.last()).max_by_key(|row| row.step.end);
-        if let Some(last) = last {
-            self.walk(last.rank, last.step.end);
+    /// The path and its messages, the first part first.
+    fn path(mut self) -> (Vec<PathRow>, Vec<PathMessage>) {
+        let last = |log: &RankLog| log.steps().last().map(|step| (step.end, log.rank));
+        if let Some((end, rank)) = self.logs.iter().filter_map(last).max_by_key(|&(end, _)| end) {
+            self.walk(rank, end);
         }
         self.rows.reverse();
-        self.rows
+        self.messages.reverse();
+        (self.rows, self.messages)
+    }
+
+    /// The log of a rank.
+    fn log(&self, rank: u32) -> &'s RankLog {
+        let place = self.logs.binary_search_by_key(&rank, |log| log.rank);
+        &self.logs[place.expect("messages are of ranks that are observed")]
     }
 
     fn walk(&mut self, mut rank: u32, mut time: Time) {
-        let first = self.ranks.iter().flat_map(|steps| steps.iter()).map(|row| row.step.start).min().unwrap_or(time);
+        // Of each stream of a rank, its first step is the first to end.
+        let starts = |log: &'s RankLog| log.first_steps().map(|step| step.start);
+        let first = self.logs.iter().flat_map(starts).min().unwrap_or(time);
         let (mut place, mut awaited) = (usize::MAX, Awaited::Nothing);
         while time > first {
-            let steps = self.ranks[rank as usize];
-            place = place.min(steps.partition_point(|row| row.step.end <= time));
+            let steps = self.log(rank).steps();
+            place = place.min(steps.partition_point(|step| step.end <= time));
             let previous = place.checked_sub(1).map(|place| steps[place]);
-            if let Some(row) = previous.filter(|row| row.step.end == time) {
+            if let Some(step) = previous.filter(|step| step.end == time) {
                 place -= 1;
-                self.add_step(&row);
-                awaited = awaited.and_before(row.step);
-                time = row.step.start;
+                self.add_step(rank, &step);
+                awaited = awaited.and_before(step);
+                time = step.start;
                 continue;
             }
-            let idle_from = previous.map_or(first, |row| row.step.end);
+            let idle_from = previous.map_or(first, |step| step.end);
             match awaited {
-                Awaited::Message(step) if let Some(origin) = self.origin(&step).filter(|origin| origin.at < time) => {
-                    self.add_message(rank, &origin, first, time);
+                Awaited::Message(step)
+                    if let Some(origin) = self.origin(rank, &step).filter(|origin| origin.at < time) =>
+                {
+                    self.add_message(rank, (step.message, &origin), first, time);
                     (rank, time, place, awaited) = (origin.rank, origin.at, usize::MAX, Awaited::Nothing);
                 }
                 Awaited::Message(_) | Awaited::Room | Awaited::Nothing => {
@@ -273,70 +267,79 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Where the message of a step that handles it came from.
-    fn origin(&self, step: &Step) -> Option<Origin> {
+    /// Where the message of a step of a rank that handles it came from.
+    fn origin(&self, rank: u32, step: &Step) -> Option<Origin> {
         if step.message == MessageName::NONE {
             let (at, part) = (before(step.start, self.around.in_host), PathPart::Network);
             return (step.peer != StepLog::NO_PEER).then_some(Origin {
                 rank: step.peer,
                 source: step.peer,
                 at,
+                posted: at,
                 part,
                 bytes: 0,
                 arrived: None,
             });
         }
-        let (row, bytes) = self.find(step.message)?;
-        let asked = self.find(row.posted.answers).filter(|_| row.posted.answers != MessageName::NONE);
-        let (row, part) = asked.map_or((row, PathPart::Network), |(asked, _)| (asked, PathPart::Rendezvous));
-        let (source, arrived) = (step.peer, self.arrived(step));
-        Some(Origin { rank: row.rank, source, at: row.posted.at, part, bytes, arrived })
+        let (posted, bytes) = self.find(step.peer, step.message, step.start)?;
+        let asked = self.find(rank, posted.answers, posted.at).map(|(asked, _)| (rank, asked.at, PathPart::Rendezvous));
+        let (rank_before, at, part) = asked.unwrap_or((step.peer, posted.at, PathPart::Network));
+        let arrived = self.arrived(rank, step, posted.at);
+        Some(Origin { rank: rank_before, source: step.peer, at, posted: posted.at, part, bytes, arrived })
     }
 
-    /// The post that completed a message, and how many bytes of its connection that took.
-    fn find(&self, message: MessageName) -> Option<(&'s PostedRow, u64)> {
-        let is_same = |row: &&PostedRow| row.posted.message.connection == message.connection;
-        let place = self.posted.partition_point(|row| row.posted.message < message);
-        let row = self.posted.get(place).filter(is_same)?;
-        let before = place.checked_sub(1).map(|place| &self.posted[place]).filter(is_same);
-        Some((row, row.posted.message.end - before.map_or(0, |row| row.posted.message.end)))
+    /// The post of a rank until a time that completed a message, and how many bytes of its connection that took.
+    fn find(&self, rank: u32, message: MessageName, until: Time) -> Option<(&'s Posted, u64)> {
+        if message.connection == MessageName::NEIGHBOUR {
+            return None;
+        }
+        let posted = &self.log(rank).log.steps.posted;
+        let until = posted.partition_point(|posted| posted.at <= until);
+        let mut own = posted[..until].iter().rev().filter(|posted| posted.message.connection == message.connection);
+        let (mut post, mut before) = (None, own.next());
+        while let Some(posted) = before.filter(|posted| posted.message.end >= message.end) {
+            (post, before) = (Some(posted), own.next());
+        }
+        post.map(|post| (post, post.message.end - before.map_or(0, |before| before.message.end)))
     }
 
-    /// When the last byte of what a step handles was at the NIC: the last time before the step that it came.
-    fn arrived(&self, step: &Step) -> Option<Time> {
-        let place = self.arrived.partition_point(|other| (other.message, other.at) <= (step.message, step.start));
-        let last = self.arrived.get(place.checked_sub(1)?)?;
-        (last.message == step.message).then_some(last.at)
+    /// When the last byte of what a step of a rank handles was at the NIC: the last time before the step that it came.
+    fn arrived(&self, rank: u32, step: &Step, posted: Time) -> Option<Time> {
+        let arrived = &self.log(rank).log.steps.arrived;
+        let until = arrived.partition_point(|arrived| arrived.at <= step.start);
+        let mut since = arrived[..until].iter().rev().take_while(|arrived| arrived.at >= posted);
+        since.find(|arrived| arrived.message == step.message).map(|arrived| arrived.at)
     }
 
     /// Adds the way of a message to a rank.
-    fn add_message(&mut self, rank: u32, origin: &Origin, first: Time, time: Time) {
+    fn add_message(&mut self, rank: u32, (name, origin): (MessageName, &Origin), first: Time, time: Time) {
         let start = origin.at.max(first);
-        let [host, other] = [rank, origin.source].map(|rank| self.ranks[rank as usize].first().map(|row| row.host));
-        let line = [host, other].into_iter().flatten().map(|host| (self.around.line)(host, origin.bytes)).max();
+        let [host, other] = [rank, origin.source].map(|rank| self.log(rank).host);
+        let line = [host, other].map(|host| (self.around.line)(host, origin.bytes));
         let way = |from, to| if from == to { Duration::ZERO } else { (self.around.latency)(from, to) };
-        let latency = match (host, other, origin.part) {
-            (Some(host), Some(other), PathPart::Rendezvous) => way(host, other) + way(other, host),
-            (Some(host), Some(other), _) => way(other, host),
-            _ => Duration::ZERO,
-        };
+        let asked = if origin.part == PathPart::Rendezvous { way(host, other) } else { Duration::ZERO };
+        let latency = asked + way(other, host);
         let arrived = origin.arrived.unwrap_or(time).clamp(start, time);
-        let line_from = before(arrived, line.unwrap_or(Duration::ZERO)).max(start);
+        let line_from = before(arrived, line[0].max(line[1])).max(start);
         self.add(rank, PathPart::Kernel, rank, arrived, time);
         self.add(rank, PathPart::Line, origin.source, line_from, arrived);
         let latency_from = before(line_from, latency).max(start);
         self.add(rank, PathPart::Latency, origin.source, latency_from, line_from);
         self.add(rank, origin.part, origin.source, start, latency_from);
+        if name != MessageName::NONE && start < latency_from {
+            let (job, source, end) = (self.log(rank).job, origin.source, latency_from);
+            self.messages.push(PathMessage { job, rank, source, name, posted: origin.posted, arrived, start, end });
+        }
     }
 
-    /// Adds a step: waits for the core, calls, copies.
-    fn add_step(&mut self, row: &StepRow) {
-        let Step { start, end, worked, copied, kind, .. } = row.step;
+    /// Adds a step of a rank: waits for the core, calls, copies.
+    fn add_step(&mut self, rank: u32, step: &Step) {
+        let Step { start, end, worked, copied, kind, .. } = *step;
         let (copies, calls) = PathPart::of_step(kind);
         let worked = worked.min(end.since(start));
         let (begun, called) = (before(end, worked), before(end, copied.min(worked)));
         for (part, from, until) in [(copies, called, end), (calls, begun, called), (PathPart::Core, start, begun)] {
-            self.add(row.rank, part, row.rank, from, until);
+            self.add(rank, part, rank, from, until);
         }
     }
 
@@ -351,7 +354,7 @@ impl<'s> Walk<'s> {
             next.start = start;
             return;
         }
-        let StepRow { job, host, .. } = self.ranks[rank as usize][0];
+        let RankLog { job, host, .. } = *self.log(rank);
         self.rows.push(PathRow { job, rank, host, part, source, start, end });
     }
 }
@@ -359,9 +362,4 @@ impl<'s> Walk<'s> {
 /// A time before another.
 fn before(time: Time, span: Duration) -> Time {
     Time::from_ps(time.as_ps().saturating_sub(span.as_ps()))
-}
-
-wire! {
-    PostedRow { rank, posted }
-    StepRow { job, rank, host, step }
 }

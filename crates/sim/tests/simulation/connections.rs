@@ -26,7 +26,7 @@ fn long_and_short() -> Traffic {
 }
 
 fn arrival(experiment: &Experiment, tag: u32) -> Time {
-    let (_, transfers, _) = run(experiment, 1).observed.expect("ranks are observed");
+    let transfers = run(experiment, 1).observed.expect("ranks are observed").transfers();
     let row = transfers.iter().find(|row: &&TransferRow| row.tag == tag);
     row.expect("each message arrives").end
 }

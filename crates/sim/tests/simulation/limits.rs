@@ -28,7 +28,7 @@ fn of_two(params: SimParams, traffic: Traffic) -> Experiment {
 }
 
 fn path(experiment: &Experiment) -> Vec<PathRow> {
-    run(experiment, 1).observed.expect("ranks are observed").2
+    run(experiment, 1).observed.expect("ranks are observed").path
 }
 
 /// The share of a part in the time of the only job.
@@ -103,7 +103,8 @@ fn parts_follow_each_other_without_a_gap_and_are_alike_on_any_number_of_threads(
             let topology = one_switch(job.hosts.len() as u32);
             let experiment = Experiment { observes_ranks: true, ..experiment(topology, params.clone(), vec![job]) };
             let report = assert_same_on_any_threads(&experiment);
-            let (activities, _, path) = report.observed.expect("ranks are observed");
+            let observed = report.observed.expect("ranks are observed");
+            let (activities, path) = (observed.activities(), &observed.path);
             assert!(path.windows(2).all(|pair| pair[0].end == pair[1].start), "{path:?}");
             let end = activities.iter().map(|row| row.end).max();
             assert_eq!((path.first().map(|row| row.start), path.last().map(|row| row.end)), (Some(Time::ZERO), end));
