@@ -16,6 +16,7 @@ from typing import Any
 import commands
 import deployments
 import designs
+import observing
 import openloop
 import openloop_growth
 import overhead
@@ -33,6 +34,7 @@ def main() -> None:
     glob = arguments().only
     rows = [
         *simulations.rows(),
+        *observing.rows(),
         *openloop.rows(),
         *openloop_growth.rows(),
         *designs.rows(),

@@ -1030,6 +1030,7 @@ class ObserveSpec(Table):
     ports: Key[Sequence[str], Sequence[str]]
     ranks: Key[bool, bool]
     until: Key[str | None, str]
+    waits: Key[bool, bool]
 
 class OnOff(Table):
     burst: Key[int, int]

@@ -4,6 +4,7 @@ Each question changes a scenario in one way. What does not apply, or cannot be s
 reason instead of a time.
 """
 
+import math
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ Simulate = Callable[[Scenario], Result]
 
 COPIES = "_per_kib"
 """How keys of a host end that are costs of copies."""
+BY_FLOW = ("up_down", "ecmp", "shortest_path", "minimal")
+"""Routings by which every packet of a flow may take one path."""
+GROUPS = ("dragonfly", "dragonfly_plus", "flattened_butterfly", "hyperx")
+"""Fabrics on which packets take any path by UGAL, not by spraying."""
 CALLS = ("_call", "_overhead", "receive_frame", "receive_batch", "acknowledgement", "interrupt")
 """How keys of a host end that are costs of calls and of the kernel."""
 
@@ -32,8 +37,8 @@ class Question:
     """As a command line has it."""
     words: str
     """In words."""
-    change: Callable[[Scenario], bool]
-    """Changes a scenario; returns whether that makes a difference."""
+    change: Callable[[Scenario], str]
+    """Changes a scenario; returns why that makes no difference, and nothing where it does."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +64,15 @@ class Answer:
         return None if self.time_us is None else 1 - self.time_us / self.base_us
 
 
-def _no_copies(scenario: Scenario) -> bool:
-    return _shorten(scenario.get("host", {}), (COPIES,), "0ps")
+def _no_copies(scenario: Scenario) -> str:
+    is_changed = _shorten(scenario.get("host", {}), (COPIES,), "0ps")
+    return "" if is_changed else "no copy takes time"
 
 
-def _no_calls(scenario: Scenario) -> bool:
+def _no_calls(scenario: Scenario) -> str:
     # Messages keep their order where a send takes some time.
-    return _shorten(scenario.get("host", {}), CALLS, "1ps")
+    is_changed = _shorten(scenario.get("host", {}), CALLS, "1ps")
+    return "" if is_changed else "no call takes time"
 
 
 def _shorten(table: Scenario, endings: tuple[str, ...], time: str) -> bool:
@@ -78,19 +85,49 @@ def _shorten(table: Scenario, endings: tuple[str, ...], time: str) -> bool:
     return is_changed
 
 
-def _one_switch(scenario: Scenario) -> bool:
-    kind, fabric = next(iter(scenario["topology"].items()))
+def _one_switch(scenario: Scenario) -> str:
+    kind, fabric = _fabric(scenario)
     if kind == "single_switch":
-        return False
+        return "all hosts are on one switch"
     hosts = _hosts(scenario)
     rate = fabric.get("host_rate") or fabric.get("rate")
     own = {"rate": rate} if isinstance(rate, str) else {}
     scenario["topology"] = {"single_switch": {"hosts": hosts, **own}}
-    for key in ("routing", "selection", "host_ports", "controller", "faults", "observe"):
+    has_planes = scenario.get("host_ports", {}).get("planes", 1) > 1
+    for key in ("routing", "selection", "controller", "faults", *["host_ports"] * (not has_planes)):
         scenario.pop(key, None)
     for job in scenario["job"]:
         job.pop("placement", None)
-    return True
+    return ""
+
+
+def _fabric(scenario: Scenario) -> tuple[str, Scenario]:
+    kind, fabric = next(iter(scenario["topology"].items()))
+    return kind, fabric
+
+
+def _no_taper(scenario: Scenario) -> str:
+    kind, fabric = _fabric(scenario)
+    if kind == "fat_tree":
+        uplinks = [(fabric, "uplink_rate", fabric["cores"] * fabric["links_per_core"])]
+        below = [fabric["hosts_per_leaf"]]
+    elif kind == "rail_optimised":
+        uplinks = [(fabric, "uplink_rate", fabric["spines"] * fabric["links_per_spine"])]
+        below = [fabric["servers_per_pod"]]
+    elif kind == "folded_clos":
+        stages = fabric["uplinks"]
+        ports = [stage.get("ports", fabric["radix"] // 2) for stage in stages]
+        uplinks = [(stage, "rate", up) for stage, up in zip(stages, ports, strict=True)]
+        below = [fabric["radix"] - up for up in ports]
+    else:
+        return f"{kind} has no uplinks of leaves"
+    rate, is_changed = fabric["host_rate"], False
+    for (table, key, up), down in zip(uplinks, below, strict=True):
+        factor = math.ceil(down * _gbps(rate) / (up * _gbps(table[key])) - 1e-9)
+        if factor > 1:
+            table[key], is_changed = _times(table[key], factor), True
+        rate = table[key]
+    return "" if is_changed else "uplinks carry all that comes from below"
 
 
 def _hosts(scenario: Scenario) -> int:
@@ -99,11 +136,12 @@ def _hosts(scenario: Scenario) -> int:
     return int(design({"topology": scenario["topology"]})["fabric"]["hosts"])
 
 
-def _twice_the_rate(scenario: Scenario) -> bool:
+def _twice_the_rate(scenario: Scenario) -> str:
     nic = scenario.get("nic", {})
     if "pcie" in nic:
         nic.pop("drain_rate", None)
-    return _double_rates(scenario["topology"]) | _double_rates(nic)
+    is_changed = _double_rates(scenario["topology"]) | _double_rates(nic)
+    return "" if is_changed else "the file of the fabric has the rates of links"
 
 
 def _double_rates(table: Scenario) -> bool:
@@ -112,35 +150,59 @@ def _double_rates(table: Scenario) -> bool:
         if isinstance(value, dict):
             is_changed |= _double_rates(value)
         elif isinstance(value, str) and key.endswith("rate") and value.endswith("b/s"):
-            digits = value.rstrip("kMGTb/s")
-            table[key], is_changed = f"{2 * float(digits):g}{value[len(digits) :]}", True
+            table[key], is_changed = _times(value, 2), True
     return is_changed
 
 
-def _in_order(scenario: Scenario) -> bool:
+def _times(rate: str, factor: int) -> str:
+    digits = rate.rstrip("kMGTb/s")
+    return f"{factor * float(digits):g}{rate[len(digits) :]}"
+
+
+def _gbps(rate: str) -> float:
+    digits = rate.rstrip("kMGTb/s")
+    return (
+        float(digits)
+        * {"": 1e-9, "k": 1e-6, "M": 1e-3, "G": 1.0, "T": 1e3}[
+            rate[len(digits) :].removesuffix("b/s")
+        ]
+    )
+
+
+def _in_order(scenario: Scenario) -> str:
     is_changed = False
     for job in scenario["job"]:
         if "linear" not in job.get("placement", {"linear": {}}):
             job.pop("placement")
             is_changed = True
-    return is_changed
+    return "" if is_changed else "ranks are on hosts in order"
 
 
-def _any_path(scenario: Scenario) -> bool:
-    if scenario.get("routing") not in ("up_down", "ecmp") or "roce" not in scenario["transport"]:
-        return False
-    scenario["routing"] = "spray"
+def _any_path(scenario: Scenario) -> str:
+    kind, routing = _fabric(scenario)[0], scenario.get("routing")
+    if kind == "single_switch":
+        return "all hosts are on one switch"
+    if routing not in BY_FLOW:
+        return f"{routing} chooses paths packet by packet"
+    if "roce" not in scenario["transport"]:
+        return "TCP takes packets that overtake each other for losses"
+    scenario["routing"] = "ugal_local" if kind in GROUPS else "spray"
     scenario["transport"]["roce"]["reliability"] = "selective_repeat"
     scenario.pop("selection", None)
-    return True
+    if kind in GROUPS and "pfc" in scenario.get("flow_control", {}):
+        # The routing raises the priority of a packet with its hops.
+        first = min(job.get("priority", 0) for job in scenario["job"])
+        scenario["flow_control"]["pfc"]["priorities"] = list(range(first, min(first + 5, 8)))
+    return ""
 
 
 QUESTIONS = (
     Question("copies", "nothing is copied on hosts", _no_copies),
     Question("calls", "calls of MPI, sockets and the kernel take no time", _no_calls),
-    Question("fabric", "all hosts are on one switch: no collisions, no taper", _one_switch),
-    Question("paths", "each packet takes any path: no collisions", _any_path),
-    Question("placement", "ranks are on hosts in order", _in_order),
+    Question("fabric", "the core is infinite: all hosts are on one switch", _one_switch),
+    Question("taper", "no taper: uplinks carry all that comes from below", _no_taper),
+    Question("paths", "no collisions: each packet takes any path", _any_path),
+    Question("placement", "ranks are on hosts in order, rack by rack", _in_order),
     Question("rate", "all links are twice as fast", _twice_the_rate),
 )
 
@@ -160,9 +222,11 @@ def what_if(resolved: str, base: Result, simulate: Simulate) -> Iterator[Answer]
     times = job_times(base)
     for question in QUESTIONS:
         scenario = tomllib.loads(resolved)
-        reason, found = "nothing to change", {}
+        scenario.pop("observe", None)
+        found: dict[str, float] = {}
         try:
-            if question.change(scenario):
+            reason = question.change(scenario)
+            if not reason:
                 reason, found = "the job has no times", job_times(simulate(scenario))
         except ScenarioError as error:
             reason = str(error).splitlines()[0]

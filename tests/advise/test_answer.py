@@ -86,6 +86,8 @@ def test_a_job_whose_hosts_copy_is_said_to_hide_the_network(tmp_path: Path) -> N
         assert job.places["host"] > 0.5
     named = {line.partition(":")[0] for line in found.hidden}
     assert named == {"stream on fast", "stream on slow"}
+    (line,) = found.differs
+    assert line.startswith("stream: most by the network, ")
     (tmp_path / "plain").mkdir()
     assert asked(tmp_path / "plain", CERTAIN, SETTINGS, SLOW, FAST, JOB).hidden == []
 

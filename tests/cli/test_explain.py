@@ -9,6 +9,7 @@ import pytest
 import etherweave
 from etherweave.limits import limits
 from etherweave.report import write_report
+from etherweave.what_if import Answer, what_if
 from support import command_line
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -62,13 +63,16 @@ def test_without_copies_the_job_takes_as_much_less_as_the_path_says(scenario: Pa
     )
     assert answers["rate"]["time_us"] == pytest.approx(base, rel=0.05)
     assert answers["fabric"]["time_us"] < base
-    assert (answers["paths"]["time_us"], answers["paths"]["reason"]) == (None, "nothing to change")
+    reason = "TCP takes packets that overtake each other for losses"
+    assert (answers["paths"]["time_us"], answers["paths"]["reason"]) == (None, reason)
+    assert answers["taper"]["time_us"] is not None
 
 
 def test_a_result_is_explained_without_running_again(scenario: Path, tmp_path: Path) -> None:
     etherweave.run(scenario).save(tmp_path / "result")
     again = explained(tmp_path / "result")
-    assert again == explained(scenario)
+    assert again == explained(scenario, "--no-ports")
+    assert explained(tmp_path / "result", "--ports") == explained(scenario)
     text = command_line.run_here("explain", tmp_path / "result", "--longest", "1").stdout
     assert "copies between sockets and the program" in text
     assert text.count(" on host") == 1
@@ -87,6 +91,7 @@ def test_a_report_of_two_results_says_which_part_differs(scenario: Path, tmp_pat
     etherweave.run(scenario, {"host.cpu.receive_per_kib": "1us"}).save(tmp_path / "fast")
     page = write_report(tmp_path / "slow", tmp_path, [tmp_path / "fast"]).read_text()
     assert "pair: results differ most by copies between sockets and the program" in page
+    assert "of its time, and hide the network." in page
 
 
 @pytest.mark.parametrize(
@@ -110,3 +115,90 @@ def test_a_result_without_ranks_says_which_key_is_missing(tmp_path: Path) -> Non
     done = command_line.run_here("explain", tmp_path / "result")
     assert done.returncode == 2
     assert "expected observe.ranks = true" in done.stderr
+
+
+INCAST = {
+    "topology": {"single_switch": {"hosts": 4}},
+    "transport": {"roce": {}},
+    "host": {"mpi_roce": {"eager_max": "1MiB"}},
+    "job": [
+        {
+            "name": "gather",
+            "workload": {
+                "osu_collective": {
+                    "ranks": 4,
+                    "operation": {"gather": {"root": 0, "bytes": "64KiB"}},
+                    "algorithm": "linear",
+                    "warm_up": 0,
+                    "iterations": 1,
+                }
+            },
+        }
+    ],
+}
+"""Three hosts send to a fourth, at once."""
+
+
+def test_waits_in_the_network_are_named_by_ports_and_by_whose_packets_go_first(
+    tmp_path: Path,
+) -> None:
+    result = etherweave.run(INCAST, {"observe.ranks": True, "observe.waits": True})
+    (job,) = limits(result)
+    waits = job.parts_ns.get("network", 0.0) + job.parts_ns.get("rendezvous", 0.0)
+    assert sum(job.causes_ns.values()) == pytest.approx(waits, rel=1e-12)
+    cause = next(iter(job.causes_ns))
+    assert cause.words == "incast at switch0 to host0"
+    assert "gather rank " in job.first_in_line(cause)
+    assert "; of the network incast at switch0 to host0 " in job.sentence()
+    path = tmp_path / "incast.toml"
+    path.write_text(etherweave.resolve(INCAST))
+    text = command_line.run_here("explain", path).stdout
+    assert "incast at switch0 to host0, behind packets of gather rank " in text
+
+
+def test_ports_are_divided_only_where_ranks_are_observed() -> None:
+    with pytest.raises(etherweave.ScenarioError, match=r"observe\.waits: true; expected false, or"):
+        etherweave.run(INCAST, {"observe.waits": True})
+
+
+def answers_of(topology: dict[str, Any], **others: Any) -> dict[str, Answer]:
+    scenario = {
+        "topology": topology,
+        "transport": {"roce": {}},
+        "job": [
+            {
+                "name": "a2a",
+                "workload": {"all_to_all": {"ranks": 8, "bytes": "64KiB", "iterations": 1}},
+                "placement": {"random": {}},
+            }
+        ],
+        **others,
+    }
+    base = etherweave.run(scenario)
+    answers = what_if(base.resolved, base, lambda changed: etherweave.run(changed))
+    return {answer.name: answer for answer in answers}
+
+
+def test_a_taper_is_removed_where_a_fabric_has_one() -> None:
+    clos = {"radix": 8, "hosts": 24, "uplinks": [{"ports": 2}]}
+    answers = answers_of({"folded_clos": clos})
+    assert (answers["taper"].saved or 0) > 0
+    assert answers["paths"].time_us is not None
+    tree = {"leaves": 2, "hosts_per_leaf": 4, "cores": 2, "links_per_core": 2}
+    reason = answers_of({"fat_tree": tree})["taper"].reason
+    assert reason == "uplinks carry all that comes from below"
+
+
+def test_a_question_that_does_not_apply_says_why() -> None:
+    answers = answers_of({"dragonfly": {}})
+    assert answers["taper"].reason == "dragonfly has no uplinks of leaves"
+    assert answers["paths"].time_us is not None
+    answers = answers_of({"single_switch": {"hosts": 8}})
+    for name in ("fabric", "paths"):
+        assert answers[name].reason == "all hosts are on one switch"
+
+
+def test_hosts_keep_their_planes_on_one_switch() -> None:
+    tree = {"leaves": 2, "hosts_per_leaf": 4, "cores": 1, "links_per_core": 1}
+    answers = answers_of({"fat_tree": tree}, host_ports={"planes": 2})
+    assert (answers["fabric"].saved or 0) > 0

@@ -36,6 +36,8 @@ pub mod shaper;
 pub mod sleep;
 mod telemetry;
 pub mod totals;
+pub mod trace;
+mod tracing;
 mod wires;
 
 pub use outbox::LoadReport;

@@ -22,6 +22,7 @@ use crate::constants::{RouteStart, RunConstants};
 use crate::fingerprint::Fingerprint;
 use crate::losses::ResentData;
 use crate::packet::{Handle, Packet, PacketKind, Packets};
+use crate::trace::Trace;
 
 /// See the module.
 pub struct Wires {
@@ -49,8 +50,10 @@ pub struct Wires {
     pub fingerprint: Option<Fingerprint>,
     /// Ports whose frames are captured.
     pub captures: Vec<CapturedPort>,
-    /// Whether departing packets are captured or given telemetry.
+    /// Whether departing packets are captured, given telemetry or traced.
     pub observes_departures: bool,
+    /// Waits of chosen messages, where a run is traced.
+    pub trace: Option<Box<Trace>>,
     /// Links out of this shard that damage frames, have a shaper or sleep.
     pub impaired_links: ImpairedLinks,
     /// Packets that have arrived after they were sent again, where links fail.
@@ -76,6 +79,7 @@ impl Wires {
             fingerprint: None,
             captures: Vec::new(),
             observes_departures: false,
+            trace: None,
             impaired_links: ImpairedLinks::default(),
             resent: Vec::new(),
             fluid: None,
@@ -157,7 +161,7 @@ impl Wires {
         }
     }
 
-    /// Telemetry and captures of a packet that begins to leave.
+    /// Telemetry, captures and traces of a packet that begins to leave.
     #[cold]
     #[inline(never)]
     fn observe_departure(&mut self, port: PortIndex, handle: Handle) {
@@ -166,6 +170,9 @@ impl Wires {
         }
         if !self.captures.is_empty() {
             self.capture_packet(port, handle, true);
+        }
+        if self.trace.is_some() {
+            self.trace_departure(port, handle);
         }
     }
 

@@ -47,24 +47,18 @@ impl Hosts {
     }
 
     /// Notes which messages a packet for the kernel completes, or may complete because it was sent again.
-    #[inline]
-    pub(super) fn observe_arrival(&mut self, wires: &Wires, packet: &Packet) {
-        let (from, until) = (packet.offset, packet.offset + u64::from(packet.payload));
-        let next = self.nics.endpoints[packet.endpoint].incoming.first();
-        let is_resent = packet.has(flags::RETRANSMISSION);
-        if packet.kind == PacketKind::Data && next.is_some_and(|message| message.end <= until || is_resent) {
-            self.observe_completing(wires, packet, (from, until));
-        }
-    }
-
     #[cold]
     #[inline(never)]
-    fn observe_completing(&mut self, wires: &Wires, packet: &Packet, (from, until): (u64, u64)) {
+    pub(super) fn observe_arrival(&mut self, wires: &Wires, packet: &Packet) {
+        let (from, until) = (packet.offset, packet.offset + u64::from(packet.payload));
         let end = &self.nics.endpoints[packet.endpoint];
+        let next = end.incoming.first();
         let is_resent = packet.has(flags::RETRANSMISSION);
-        let ends = end.incoming.iter().map(|message| message.end);
-        let completed = ends.skip_while(|&end| end <= from).take_while(|&end| end <= until || is_resent);
-        self.processors.observe_arrived(end.thread, end.number ^ 1, completed, wires.now);
+        if packet.kind == PacketKind::Data && next.is_some_and(|message| message.end <= until || is_resent) {
+            let ends = end.incoming.iter().map(|message| message.end);
+            let completed = ends.skip_while(|&end| end <= from).take_while(|&end| end <= until || is_resent);
+            self.processors.observe_arrived(end.thread, end.number ^ 1, completed, wires.now);
+        }
     }
 
     /// Kernel bypass: the NIC works on the packet by itself, when its buffer has room.

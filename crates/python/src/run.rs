@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
-use etherweave_scenario::{Column, Outcome, RunOptions, Scenario};
+use etherweave_scenario::{Outcome, RunOptions, Scenario};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -16,7 +15,7 @@ use crate::error::{ScenarioError, scenario_error};
 use crate::interruptible::interruptible;
 use crate::part_file::PartFile;
 use crate::processes::{agree, processes};
-use crate::table::Table;
+use crate::table::{Table, columns};
 
 /// The caller hears of progress no more often.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
@@ -64,19 +63,6 @@ pub(crate) fn by_name<'py>(py: Python<'py>, tables: &[etherweave_scenario::Table
 /// A table for Python.
 pub(crate) fn lent_table(table: &etherweave_scenario::Table) -> Table {
     Table::new(table.name, columns(table))
-}
-
-/// The columns of a table in Arrow's layout.
-pub(crate) fn columns(table: &etherweave_scenario::Table) -> Vec<(String, ArrayRef)> {
-    table.columns.iter().map(|(name, column)| ((*name).to_owned(), lent(column))).collect()
-}
-
-fn lent(column: &Column) -> ArrayRef {
-    match column {
-        Column::Integers(values) => Arc::new(UInt64Array::from(values.clone())),
-        Column::Numbers(values) => Arc::new(Float64Array::from(values.clone())),
-        Column::Texts(values) => Arc::new(StringArray::from_iter_values(values)),
-    }
 }
 
 /// JSON Schema of a scenario file.

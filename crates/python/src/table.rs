@@ -7,20 +7,18 @@
 //!
 //! Left out: type negotiation. A consumer that asks for another schema gets the table's own, as the interface allows.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator};
+use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array};
 use arrow_schema::DataType;
 use arrow_schema::ffi::FFI_ArrowSchema;
-use etherweave_scenario::LateTable;
+use etherweave_scenario::{Column, LateTable};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
-
-use crate::run::columns;
 
 /// Named columns of equal length; polars, pyarrow and pandas read it without copying.
 #[pyclass(frozen, module = "etherweave._core")]
@@ -52,6 +50,19 @@ impl Table {
 
 fn batch(columns: Vec<(String, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter(columns).expect("columns of a table have one length")
+}
+
+/// The columns of a table in Arrow's layout.
+pub(crate) fn columns(table: &etherweave_scenario::Table) -> Vec<(String, ArrayRef)> {
+    table.columns.iter().map(|(name, column)| ((*name).to_owned(), lent(column))).collect()
+}
+
+fn lent(column: &Column) -> ArrayRef {
+    match column {
+        Column::Integers(values) => Arc::new(UInt64Array::from(values.clone())),
+        Column::Numbers(values) => Arc::new(Float64Array::from(values.clone())),
+        Column::Texts(values) => Arc::new(StringArray::from_iter_values(values)),
+    }
 }
 
 #[pymethods]

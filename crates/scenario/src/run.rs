@@ -4,8 +4,8 @@ use std::io::Write;
 use std::time::{Duration as WallTime, Instant};
 
 use etherweave_kernel::{Processes, Worker};
-use etherweave_primitives::{Bytes, ChannelId, InputError, Time, caught};
-use etherweave_sim::{Paths, Progress, Simulation};
+use etherweave_primitives::{Bytes, ChannelId, InputError, InputErrors, Time, caught};
+use etherweave_sim::{Experiment, Finish, Observed, Paths, Progress, Simulation, WaitRow};
 use etherweave_topology::Topology;
 
 use crate::check::{self, RUN_MAX};
@@ -24,6 +24,8 @@ pub struct Run {
     estimate: Estimate,
     topology: Topology,
     simulation: Simulation,
+    /// Experiment that is run a second time to divide waits by ports, if it is.
+    again: Option<Box<Experiment>>,
     /// Whether its packets leave minimal paths only where ports are paused.
     goes_by_pauses_alone: bool,
     snap_length: Option<u32>,
@@ -80,6 +82,7 @@ impl Run {
         let (mut estimate, _) = known.map_err(|error| document.locate(error))?;
         estimate.check(&limit).map_err(|error| document.locate(error))?;
         let experiment = experiment(&document, &scenario, topology, options.capture)?;
+        let again = again(&scenario, &experiment, options.process).map_err(|error| document.locate(error))?;
         let simulation = Simulation::build_for(options.process, &experiment, options.threads.max(1));
         let simulation = simulation.map_err(|error| document.locate(error))?;
         estimate.warnings.extend(check::warnings(&scenario, &experiment.topology));
@@ -89,7 +92,7 @@ impl Run {
             Paths::PerFlow { .. } => false,
             Paths::PerPacket(prepared) => prepared.goes_by_pauses_alone(),
         };
-        Ok(Run { scenario, estimate, topology, simulation, goes_by_pauses_alone, snap_length, setup })
+        Ok(Run { scenario, estimate, topology, simulation, again, goes_by_pauses_alone, snap_length, setup })
     }
 
     /// What it is expected to need.
@@ -155,6 +158,7 @@ impl Run {
         let other = failures.into_iter().flatten().next().map_or(Ok(()), |error| Err(std::io::Error::other(error)));
         let captured = captured.and(other);
         let report = self.simulation.report_on(processes);
+        let is_whole = finish.as_ref().is_ok_and(|finish| *finish != Finish::Interrupted);
         let (finished, stuck_report) = finish.as_ref().map_or(("fault", None), finished);
         let totals = &report.totals;
         let unpaused = self.goes_by_pauses_alone.then(|| pause_warning(self.scenario.routing, &report.ports)).flatten();
@@ -183,10 +187,44 @@ impl Run {
             warnings: [self.estimate.warnings, warnings(&self.scenario, &report), unpaused.into_iter().collect()]
                 .concat(),
         };
-        let tables = tables(&report, &self.topology);
+        drop(self.simulation);
+        let observed = self.again.as_deref().zip(report.observed.as_ref()).filter(|_| is_whole);
+        let waits = observed.map(|(again, observed)| waits(again, observed, end, on_progress));
+        let tables = tables(&report, waits.as_deref(), &self.topology);
         let late = late_tables(report.observed, &report.jobs, &self.topology);
         (Outcome { tables, late, resolved: self.scenario.resolved(), summary }, captured)
     }
+}
+
+/// The experiment that is run a second time, where waits are divided by ports: nothing else is observed.
+fn again(
+    scenario: &Scenario,
+    experiment: &Experiment,
+    process: Worker,
+) -> Result<Option<Box<Experiment>>, InputErrors> {
+    let has_waits = scenario.observe.as_ref().is_some_and(|observe| observe.waits);
+    InputError::unless(
+        !has_waits || process.of == 1,
+        "observe.waits",
+        true,
+        "false where a run has several processes",
+    )?;
+    let (capture, sampling) = (Vec::new(), None);
+    let again = || Experiment { capture, sampling, observes_ranks: false, fingerprint: false, ..experiment.clone() };
+    Ok(has_waits.then(|| Box::new(again())))
+}
+
+/// Runs an experiment again until `end`, and divides by ports what messages of the first run have waited.
+fn waits(
+    again: &Experiment,
+    observed: &Observed,
+    end: Time,
+    on_progress: &mut dyn FnMut(Progress) -> bool,
+) -> Vec<WaitRow> {
+    let mut simulation = Simulation::build(again, 1).expect("it was built before");
+    simulation.trace(&observed.messages);
+    simulation.run(end, on_progress);
+    simulation.waits(&observed.messages)
 }
 
 /// A snap length as a user gives it ("128B"), in the four octets that a capture file has for it.

@@ -29,6 +29,9 @@ pub struct ObserveSpec {
     /// Whether to keep what each rank does when, and when its messages leave and arrive: tables `activities` and
     /// `transfers`. Default false.
     pub ranks: bool,
+    /// Whether to run a second time, on one thread, and divide what messages on the path of each job wait by ports and
+    /// causes: table `waits`. Takes `ranks = true`. Default false.
+    pub waits: bool,
     /// Start of the first period, a multiple of `period`. Default "0s".
     pub from: Duration,
     /// End of the last period, a multiple of `period`. Absent: the end of the run, which `run.end` must bound.
@@ -40,7 +43,16 @@ impl Default for ObserveSpec {
     fn default() -> Self {
         let period = Duration::from_us(10);
         let (ports, flows) = (Vec::new(), Vec::new());
-        ObserveSpec { period, ports, busiest: None, flows, ranks: false, from: Duration::ZERO, until: None }
+        ObserveSpec {
+            period,
+            ports,
+            busiest: None,
+            flows,
+            ranks: false,
+            waits: false,
+            from: Duration::ZERO,
+            until: None,
+        }
     }
 }
 
@@ -80,6 +92,7 @@ impl ObserveSpec {
             InputError::unless(is_multiple, key, time, format!("a multiple of the period, {period}"))?;
         }
         InputError::unless(self.busiest != Some(0), "busiest", 0, "at least 1")?;
+        InputError::unless(self.ranks || !self.waits, "waits", true, "false, or ranks = true")?;
         if self.ranks && !self.samples_any() {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub use etherweave_kernel::Column;
 use etherweave_kernel::{RowNames, TableRow};
 use etherweave_primitives::HostId;
-use etherweave_sim::{ActivityRow, Observed, Report, Samples, TransferRow};
+use etherweave_sim::{ActivityRow, Observed, Report, Samples, TransferRow, WaitRow};
 use etherweave_topology::Topology;
 
 /// Named columns of one length.
@@ -35,7 +35,7 @@ impl Table {
 /// A table that is made when it is read: few readers want all that ranks have noted.
 #[derive(Clone)]
 pub struct LateTable {
-    /// What it is called in a result.
+    /// Name in a result.
     pub name: &'static str,
     make: Arc<dyn Fn() -> Table + Send + Sync>,
 }
@@ -70,7 +70,7 @@ pub(crate) fn late_tables(observed: Option<Observed>, jobs: &[String], topology:
 }
 
 /// All tables of a report that are made at once.
-pub(crate) fn tables(report: &Report, topology: &Topology) -> Vec<Table> {
+pub(crate) fn tables(report: &Report, waits: Option<&[WaitRow]>, topology: &Topology) -> Vec<Table> {
     let host = |number| topology.host_name(HostId::new(number)).to_owned();
     let names = RowNames { jobs: &report.jobs, host: &host };
     let mut tables = vec![
@@ -80,6 +80,7 @@ pub(crate) fn tables(report: &Report, topology: &Topology) -> Vec<Table> {
         Table::of(&report.flows, &()),
     ];
     tables.extend(report.observed.iter().map(|observed| Table::of(&observed.path, &names)));
+    tables.extend(waits.map(|waits| Table::of(waits, &names)));
     tables.extend((!report.failures.is_empty()).then(|| Table::of(&report.failures, &())));
     tables.extend((!report.sleeps.is_empty()).then(|| Table::of(&report.sleeps, &())));
     let series = |samples: &Samples| [Table::of(&samples.ports, samples), Table::of(&samples.flows, samples)];

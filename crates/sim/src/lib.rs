@@ -38,7 +38,7 @@ pub use etherweave_transport as transport;
 pub use report::{
     ActivityRow, FailureRow, FlowRow, FlowSampleRow, LeftOut, LosslessDrop, Observed, PathMessage, PathPart, PathRow,
     PortRow, PortSampleRow, Report, SampledFlowName, SampledPortName, Samples, SleepRow, StreamRow, Totals,
-    TransferRow,
+    TransferRow, WaitRow,
 };
 pub use run::{Finish, Progress, Simulation};
 pub use sampling::{FlowSelection, Sampling};

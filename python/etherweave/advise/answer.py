@@ -13,10 +13,9 @@ from etherweave.advise.scores import Interval, Samples, ahead, first, holds, ove
 from etherweave.advise.sensitivity import Effect
 from etherweave.advise.simulated import Draw
 from etherweave.advise.stages import Runner, screen, shortlist
+from etherweave.limits import HIDES, PLACES
 from etherweave.sweeps import Executor, executor
 
-HIDES = 0.5
-"""Share of hosts in the time of a job from which on they hide the network."""
 NOT_MODELLED = (
     "Jobs run one at a time; what they would do to each other is not in their times.",
     "Files, logins and services of the site: only the messages of the jobs are sent.",
@@ -80,6 +79,8 @@ class Answer:
     """Of unknowns of the first and the second, the largest first; none without trajectories."""
     left_out: Sequence[str]
     """What could not be simulated or has no price, and why."""
+    differs: Sequence[str]
+    """Part in which each job differs between the first and the second."""
     hidden: Sequence[str]
     """Jobs whose hosts take so much of the time that they hide what fabrics differ by."""
     not_modelled: Sequence[str]
@@ -138,6 +139,7 @@ def answer(
         " ".join(one for one in sentences if one),
         screened.effects,
         [*left_out, *question.notes],
+        _differs(standings),
         _hidden(standings),
         [*NOT_MODELLED, *_without_nodes(question)],
         prepared.fixed,
@@ -184,6 +186,28 @@ def _job_time(evaluation: Evaluation, name: str, job: str, draws: Sequence[Draw]
     relative = found.value / evaluation.reference[job]
     places = evaluation.times.places.get((name, job), {})
     return JobTime(job, evaluation.weights[job], found, relative, places)
+
+
+def _differs(standings: Sequence[Standing]) -> list[str]:
+    """Name the part of each job that differs most between the first two fabrics."""
+    if len(standings) < 2:
+        return []
+    first, second = standings[:2]
+    lines = []
+    for one, other in zip(first.jobs, second.jobs, strict=True):
+        times = {
+            place: [job.places.get(place, 0.0) * job.time_us.value for job in (one, other)]
+            for place in PLACES
+        }
+        if not (one.places and other.places):
+            continue
+        place = max(times, key=lambda name: abs(times[name][1] - times[name][0]))
+        lines.append(
+            f"{one.job}: most by {PLACES[place]}, {times[place][0]:,.4g} us on {first.fabric} and "
+            f"{times[place][1]:,.4g} us on {second.fabric}, of {one.time_us.value:,.4g} and "
+            f"{other.time_us.value:,.4g} us."
+        )
+    return lines
 
 
 def _hidden(standings: Sequence[Standing]) -> list[str]:

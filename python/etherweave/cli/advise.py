@@ -161,6 +161,7 @@ def _print(found: "Answer") -> None:
     print()
     print(textwrap.fill(found.decides, WIDTH))
     for title, lines in (
+        ("What differs", found.differs),
         ("Left out", found.left_out),
         ("Hosts hide the network", found.hidden),
         ("In flow-level mode, error not measured", found.flow_level),

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,9 +29,12 @@ etherweave explain halo3d.toml
 etherweave explain halo3d.toml --what-if
 etherweave run halo3d.toml -s observe.ranks=true -o result
 etherweave explain result --job halo3d --longest 20
+etherweave explain result --ports
 etherweave explain result --json"""
 LONGEST = 8
 """Stretches of a path that are printed."""
+CAUSES = 6
+"""Causes of waits in the network that are printed."""
 
 
 def explain(
@@ -55,6 +59,14 @@ def explain(
             help="Run the scenario again without one limit at a time, and print what each takes.",
         ),
     ] = False,
+    ports: Annotated[
+        bool | None,
+        typer.Option(
+            "--ports/--no-ports",
+            help="Run the scenario once more, and divide waits in the network by ports; of a "
+            "result, run its scenario for that. Default: of a scenario, not of a result.",
+        ),
+    ] = None,
     threads: Threads = ALL_PROCESSORS,
     memory_limit: MemoryLimit = None,
     as_json: AsJson = False,
@@ -66,7 +78,7 @@ def explain(
     """
     with mistakes(etherweave.ScenarioError, OSError):
         simulate = partial(_simulate, source.stem, threads, memory_limit)
-        result = _result(source, simulate, overrides(settings))
+        result = _result(source, simulate, overrides(settings), ports)
         found = [one for one in limits(result) if job in (None, one.job)]
         if not found:
             reject(_reason(result, job))
@@ -98,13 +110,18 @@ def _simulate(
         )
 
 
-def _result(source: Path, simulate: Any, changes: dict[str, object]) -> Result:
+def _result(source: Path, simulate: Any, changes: dict[str, object], ports: bool | None) -> Result:
+    observe = {"observe.ranks": True, "observe.waits": ports is not False}
     if not source.is_dir():
-        observed: Result = simulate(source, {**changes, "observe.ranks": True})
+        observed: Result = simulate(source, {**changes, **observe})
         return observed
     if changes:
         reject("--set: the result exists; expected a scenario to change")
-    return Result.load(source)
+    result = Result.load(source)
+    if not ports or result.columns("waits"):
+        return result
+    again: Result = simulate(tomllib.loads(result.resolved), observe)
+    return again
 
 
 def _reason(result: Result, job: str | None) -> str:
@@ -117,7 +134,7 @@ def _reason(result: Result, job: str | None) -> str:
 
 
 def _json(found: list[JobLimits], answers: list[Answer]) -> str:
-    jobs = [{"job": one.job, **one.figures()} for one in found]
+    jobs = [{"job": one.job, **one.figures(), "causes": _causes_of(one)} for one in found]
     questions = [
         {
             "without": answer.name,
@@ -131,6 +148,13 @@ def _json(found: list[JobLimits], answers: list[Answer]) -> str:
     return json.dumps({"jobs": jobs, "what_if": questions}, indent=2)
 
 
+def _causes_of(one: JobLimits) -> list[dict[str, Any]]:
+    return [
+        {**asdict(cause), "words": cause.words, "time_us": time / 1e3}
+        for cause, time in one.causes_ns.items()
+    ]
+
+
 def _text(found: list[JobLimits], answers: list[Answer], longest: int) -> str:
     return "\n".join(
         line
@@ -138,6 +162,7 @@ def _text(found: list[JobLimits], answers: list[Answer], longest: int) -> str:
         for line in (
             one.sentence(),
             *_bars(one),
+            *_causes(one),
             *_longest(one, longest),
             *_answers([answer for answer in answers if answer.job == one.job]),
         )
@@ -151,6 +176,18 @@ def _bars(one: JobLimits) -> list[str]:
         f"{'#' * round(40 * time / one.time_ns)}"
         for part, time in one.parts_ns.items()
     ]
+
+
+def _causes(one: JobLimits) -> list[str]:
+    causes = [(cause, time) for cause, time in one.causes_ns.items() if cause.node][:CAUSES]
+    if not causes:
+        return []
+    lines = ["  waits in the network:"]
+    for cause, time in causes:
+        first = one.first_in_line(cause)
+        behind = f", behind packets of {first}" if first else ""
+        lines.append(f"    {time / 1e3:10.3f} us {time / one.time_ns:6.1%}  {cause.words}{behind}")
+    return lines
 
 
 def _longest(one: JobLimits, count: int) -> list[str]:

@@ -141,6 +141,8 @@ def _missing(found: Answer) -> Section:
     if found.flow_level:
         rows = [(one,) for one in found.flow_level]
         tables.insert(0, Table(("in flow-level mode, error not measured",), rows))
+    if found.differs:
+        tables.insert(0, Table(("what differs",), [(one,) for one in found.differs]))
     if found.hidden:
         tables.insert(0, Table(("hosts hide the network",), [(one,) for one in found.hidden]))
     if found.left_out:

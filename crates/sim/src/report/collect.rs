@@ -9,15 +9,16 @@ use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId};
 
 use super::far::FarEnds;
 use super::latency::Latencies;
-use super::observed::{Observed, RankLog};
+use super::observed::Observed;
 use super::part::ReportPart;
 use super::path::{PathMessage, PathRow, Surroundings, paths};
+use super::rank_log::RankLog;
 use super::{LosslessDrop, Report, Totals};
 use crate::run::Simulation;
 use crate::shard::Shard;
 
 impl Simulation {
-    /// What has been measured so far. Logs of ranks go into the report, and begin anew.
+    /// Measurements so far. Logs of ranks go into the report, and begin anew.
     pub fn report(&mut self) -> Report {
         self.report_on(&Processes::ALONE)
     }
@@ -102,7 +103,7 @@ impl Simulation {
         ranks.flat_map(|rank| rank.rows.iter().copied()).collect()
     }
 
-    /// What ranks have noted, in no order; steps until the end of the run.
+    /// Logs of ranks, in no order; steps until the end of the run.
     fn take_logs(&mut self) -> Vec<RankLog> {
         let end = self.end;
         let mut logs = Vec::new();

@@ -12,7 +12,9 @@ mod left_out;
 mod observed;
 mod part;
 mod path;
+mod port_waits;
 mod ports;
+mod rank_log;
 mod samples;
 mod sleeps;
 mod streams;
@@ -31,6 +33,7 @@ pub use flows::FlowRow;
 pub use left_out::LeftOut;
 pub use observed::Observed;
 pub use path::{PathMessage, PathPart, PathRow};
+pub use port_waits::WaitRow;
 pub use ports::PortRow;
 pub use samples::{FlowSampleRow, PortSampleRow, SampledFlowName, SampledPortName, Samples};
 pub use sleeps::SleepRow;
@@ -82,7 +85,7 @@ pub struct Report {
     pub jobs: Vec<String>,
     /// Measured iterations, by job, rank and iteration.
     pub iterations: Vec<IterationRow>,
-    /// What ranks have noted, where they are observed.
+    /// Logs and paths of ranks, where they are observed.
     pub observed: Option<Observed>,
     /// Counters of ports that counted anything.
     pub ports: Vec<PortRow>,

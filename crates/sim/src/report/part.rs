@@ -8,7 +8,7 @@ use etherweave_kernel::{Processes, wire};
 use etherweave_primitives::{ChannelId, Time};
 use etherweave_topology::Topology;
 
-use super::observed::RankLog;
+use super::rank_log::RankLog;
 use super::{FailureRow, FlowRow, LosslessDrop, PortRow, SleepRow, StreamRow};
 
 /// Rows of one process, each with what orders it among those of all.
@@ -18,7 +18,7 @@ pub(super) struct ReportPart {
     pub packets_max: u64,
     pub fingerprint: Option<Fingerprint>,
     pub iterations: Vec<IterationRow>,
-    /// What ranks have noted.
+    /// Logs of ranks.
     pub logs: Vec<RankLog>,
     /// By the channel that the port sends into.
     pub ports: Vec<(ChannelId, PortRow)>,

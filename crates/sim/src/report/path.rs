@@ -7,7 +7,7 @@ use etherweave_host::{ActivityKind, MessageName, Posted, Step, StepKind, StepLog
 use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::{Duration, Time};
 
-use super::observed::RankLog;
+use super::rank_log::RankLog;
 
 /// Kind of a part of the path: where its time goes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -2,11 +2,12 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration, Length, Priority, Rank, Time};
 use etherweave_sim::params::{CoreParams, Fidelity, SimParams, Transport};
-use etherweave_sim::{Experiment, Job, PathPart, PathRow};
-use etherweave_topology::{Family, SingleSwitch};
+use etherweave_sim::{Experiment, Finish, Job, PathPart, PathRow, Simulation, WaitRow};
+use etherweave_topology::{Family, FatTree, SingleSwitch, Topology};
 use etherweave_workload::{AllToAll, Block, Halo3d, Op, OsuOneSidedLatency, Program, Traffic, Workload};
 
 use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
+use crate::credits::{frames, with_credits};
 use crate::threads::assert_same_on_any_threads;
 
 /// Rank 0 does something, and sends so much to rank 1, which answers by a byte; three times.
@@ -137,4 +138,88 @@ fn ranks_that_share_a_core_wait_for_it() {
     let experiment = Experiment { jobs, ..of_two(core, asked(NOTHING, 8)) };
     let path = path(&experiment);
     assert_eq!([PathPart::Core, PathPart::Computation].map(|part| share(&path, part)), [0.5, 0.5]);
+}
+
+/// Waits of messages on the path at ports, of an experiment that runs twice: they add up to the parts of the path.
+fn waits(topology: Topology, params: SimParams, traffic: Traffic) -> Vec<WaitRow> {
+    let job = job_of(traffic, Priority::new(0));
+    let experiment = Experiment { observes_ranks: true, ..experiment(topology, params, vec![job]) };
+    let observed = run(&experiment, 1).observed.expect("ranks are observed");
+    let mut again = Simulation::build(&Experiment { observes_ranks: false, ..experiment }, 1).unwrap();
+    again.trace(&observed.messages);
+    assert_eq!(again.run(Time::MAX, &mut |_| true), Finish::Complete);
+    let rows = again.waits(&observed.messages);
+    let of_path = observed.path.iter().filter(|row| matches!(row.part, PathPart::Network | PathPart::Rendezvous));
+    let expected: u64 = of_path.map(|row| row.end.since(row.start).as_ps()).sum();
+    assert_eq!(rows.iter().map(|row| row.time.as_ps()).sum::<u64>(), expected, "{rows:?}");
+    rows
+}
+
+/// The share of some rows in what messages wait.
+fn share_of(rows: &[WaitRow], is_counted: impl Fn(&WaitRow) -> bool) -> f64 {
+    let time = |row: &WaitRow| row.time.as_ps() as f64;
+    rows.iter().filter(|row| is_counted(row)).map(time).sum::<f64>() / rows.iter().map(time).sum::<f64>()
+}
+
+/// Each of so many ranks sends so many bytes to the rank that many behind the first of them, all at once.
+fn to_others(senders: u32, bytes: u64, receiver: impl Fn(u32) -> u32) -> Traffic {
+    let mut programs = vec![Vec::new(); 2 * senders as usize];
+    for sender in 0..senders {
+        let (tag, receiver) = (sender, receiver(sender));
+        programs[sender as usize].extend([Op::Isend { peer: Rank::new(receiver), tag, bytes }]);
+        programs[receiver as usize].extend([Op::Irecv { peer: Rank::new(sender), tag, bytes }]);
+    }
+    let program = |mut ops: Vec<Op>| {
+        ops.push(Op::WaitAll);
+        Program::new([Block::unmeasured(ops)])
+    };
+    Traffic::Ranks(programs.into_iter().map(program).collect())
+}
+
+/// RoCE whose messages of any length are sent at once.
+fn eager() -> SimParams {
+    changed(roce(), |params| params.host.mpi_roce.eager_max = Bytes::new(1 << 30))
+}
+
+/// Three flows over two uplinks: two of them collide whatever the hash.
+#[test]
+fn a_collision_of_paths_is_named_by_its_uplink_and_by_whose_packets_go_first() {
+    let topology = FatTree { leaves: 2, hosts_per_leaf: 3, cores: 2, links_per_core: 1, ..FatTree::default() };
+    let rows = waits(topology.generate().unwrap(), eager(), to_others(3, 50_000, |sender| sender + 3));
+    let is_at_uplink = |row: &WaitRow| row.node == "leaf0" && row.peer.starts_with("core");
+    assert!(share_of(&rows, is_at_uplink) > 0.8, "{rows:?}");
+    let is_behind_others = |row: &WaitRow| is_at_uplink(row) && row.reason == "queue" && row.of_rank != row.source;
+    assert!(share_of(&rows, is_behind_others) > 0.3, "{rows:?}");
+}
+
+#[test]
+fn an_incast_is_named_by_the_port_to_its_receiver() {
+    let rows = waits(one_switch(6), eager(), to_others(3, 50_000, |_| 3));
+    let is_incast = |row: &WaitRow| (&*row.node, &*row.peer) == ("switch0", "host3");
+    assert!(share_of(&rows, |row| is_incast(row) && row.reason == "queue") > 0.5, "{rows:?}");
+    assert!(share_of(&rows, is_incast) > 0.8, "{rows:?}");
+}
+
+/// A host takes a tenth of what its link brings, and pauses the switch before it, and that the one before.
+#[test]
+fn a_pause_is_named_by_the_slow_receiver_that_causes_it() {
+    let slow = || changed(eager(), |params| params.nic.drain_rate = BitRate::from_gbps(10));
+    let is_caused = |row: &WaitRow| (&*row.cause_node, &*row.cause_peer) == ("host1", "");
+    let leaves = FatTree { leaves: 2, hosts_per_leaf: 1, cores: 1, links_per_core: 1, ..FatTree::default() };
+    for topology in [one_switch(2), leaves.generate().unwrap()] {
+        let rows = waits(topology.clone(), slow(), to_others(1, 500_000, |_| 1));
+        assert!(share_of(&rows, |row| is_caused(row) && row.reason == "pause") > 0.8, "{rows:?}");
+        // A long message waits for its window, which opens at the pace of the receiver.
+        let rows = waits(topology, slow(), to_others(1, 4_000_000, |_| 1));
+        assert!(share_of(&rows, is_caused) > 0.8, "{rows:?}");
+        assert!(share_of(&rows, |row| row.reason == "window" && row.node == "host0") > 0.3, "{rows:?}");
+    }
+}
+
+/// Three hosts send to one, and wait for credits of the switch: its port to the receiver frees them.
+#[test]
+fn missing_credits_are_named_by_the_port_that_frees_them() {
+    let rows = waits(one_switch(6), with_credits(eager(), frames(8)), to_others(3, 200_000, |_| 3));
+    let cause = |row: &WaitRow| (&*row.reason, &*row.cause_node, &*row.cause_peer) == ("credits", "switch0", "host3");
+    assert!(share_of(&rows, |row| cause(row) && row.node.starts_with("host")) > 0.5, "{rows:?}");
 }

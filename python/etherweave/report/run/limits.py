@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from etherweave.limits import PARTS, JobLimits, limits
+from etherweave.limits import HIDES, PARTS, JobLimits, limits
 from etherweave.report.run.comparison import ComparedResults
 from etherweave.report.section import Section, Table
 from etherweave.report.style import literal
@@ -64,7 +64,11 @@ def _difference(job: str, bars: Sequence[Bar]) -> str:
         for part in PARTS
     }
     part = max(spans, key=lambda one: spans[one])
-    return f"{job}: results differ most by {PARTS[part][1]}, {spans[part] / 1e3:,.3f} us."
+    differs = f"{job}: results differ most by {PARTS[part][1]}, {spans[part] / 1e3:,.3f} us."
+    hosts = [one.places_ns.get("host", 0.0) / one.time_ns for _, one in bars if one.job == job]
+    if min(hosts) < HIDES:
+        return differs
+    return f"{differs} Hosts take at least {min(hosts):.0%} of its time, and hide the network."
 
 
 def _section(name: str, title: str, caption: str, bars: Sequence[Bar]) -> Section:

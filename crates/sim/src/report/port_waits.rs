@@ -1,0 +1,179 @@
+//! Waits of messages on the path of a job, divided by ports: a second run of the same experiment traces them.
+
+use std::collections::BTreeMap;
+
+use etherweave_engine::trace::{HoldCause, Trace, TracedMessage, Wait, WaitReason};
+use etherweave_host::Role;
+use etherweave_kernel::indices::PortIndex;
+use etherweave_kernel::{RowNames, rows};
+use etherweave_primitives::{Duration, Time};
+
+use super::path::PathMessage;
+use crate::run::Simulation;
+
+rows! {
+    /// A part of what a message on the path of a job waits.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct WaitRow in RowNames<'n>, "waits" {
+        /// Number of its job.
+        job: u32 ["job" = |row, names| names.job(row.job)];
+        /// The rank that waits for the message.
+        rank: u32 ["rank"];
+        /// The rank that sent it.
+        source: u32 ["source"];
+        /// Start of the part of the path that is divided.
+        start: Time ["start_ns"];
+        /// Switch or host of the port; none of a wait at no port.
+        node: String ["node"];
+        /// The other end of its link.
+        peer: String ["peer"];
+        /// "queue", "own", "pause", "credits", "window", "lost" or "other".
+        reason: String ["reason"];
+        /// Job whose packets go first.
+        of_job: String ["of_job"];
+        /// The rank that sends them.
+        of_rank: u32 ["of_rank"];
+        /// Switch or host that causes a pause or a lack of credits; of a window, where the last packet waits longest.
+        cause_node: String ["cause_node"];
+        /// The other end of the link of the port there; none of a host that takes packets too slowly.
+        cause_peer: String ["cause_peer"];
+        /// How long.
+        time: Duration ["time_ns"];
+    }
+}
+
+/// Names of two ends of a link.
+type Ends = (String, String);
+
+impl Simulation {
+    /// Has messages traced while it runs.
+    ///
+    /// # Panics
+    /// When the run has several shards.
+    pub fn trace(&mut self, messages: &[PathMessage]) {
+        let [shard] = &mut self.shards[..] else { panic!("a run is traced on one thread") };
+        let traced = messages.iter().map(traced).collect();
+        shard.wires.trace = Some(Box::new(Trace::new(traced, shard.wires.ports.len())));
+        shard.wires.observes_departures = true;
+    }
+
+    /// How long messages have waited where, as far as their parts of the path go: those of each add up to its part.
+    pub fn waits(&self, messages: &[PathMessage]) -> Vec<WaitRow> {
+        let Some(trace) = self.shards.first().and_then(|shard| shard.wires.trace.as_deref()) else { return Vec::new() };
+        let senders = self.senders();
+        messages.iter().flat_map(|message| self.waits_of(trace, message, &senders)).collect()
+    }
+
+    /// Jobs and ranks, or streams, by the number of a sending end of a connection.
+    fn senders(&self) -> BTreeMap<u32, (u32, u32)> {
+        let ends = self.shards.iter().flat_map(|shard| {
+            shard.hosts.nics.endpoints.iter().filter_map(|end| {
+                let thread = &shard.hosts.processors.threads[end.thread];
+                match &thread.role {
+                    Role::Rank(rank) => Some((end.number, (thread.job, rank.rank))),
+                    // The source of a stream is the other end of its sink's connection.
+                    Role::Sink(sink) => Some((end.number ^ 1, (thread.job, sink.stream))),
+                    Role::Source(_) | Role::GraphStream(_) => None,
+                }
+            })
+        });
+        ends.collect()
+    }
+
+    fn waits_of(&self, trace: &Trace, message: &PathMessage, senders: &BTreeMap<u32, (u32, u32)>) -> Vec<WaitRow> {
+        let mut left = message.end.since(message.start);
+        let all = trace.waits(&traced(message));
+        let longest = all.iter().filter(|wait| !wait.is_of_host).max_by_key(|wait| wait.time);
+        let mut waits: Vec<&Wait> = all.iter().filter(|wait| is_named(wait, message)).collect();
+        waits.sort_by_key(|wait| precedence(wait, message));
+        let mut rows: Vec<WaitRow> = Vec::new();
+        for wait in waits {
+            let time = wait.time.min(left);
+            left = left - time;
+            let row = self.wait_row(message, (wait, longest), senders);
+            match rows.iter_mut().find(|other| WaitRow { time: row.time, ..(*other).clone() } == row) {
+                Some(same) => same.time += time,
+                None if !time.is_zero() => rows.push(WaitRow { time, ..row }),
+                None => {}
+            }
+        }
+        rows.extend((!left.is_zero()).then(|| WaitRow { time: left, ..empty(message) }));
+        rows
+    }
+
+    fn wait_row(
+        &self,
+        message: &PathMessage,
+        (wait, longest): (&Wait, Option<&Wait>),
+        senders: &BTreeMap<u32, (u32, u32)>,
+    ) -> WaitRow {
+        let (node, peer) = self.ends(wait.port);
+        let row = |reason: &str| WaitRow { node, peer, reason: reason.to_owned(), ..empty(message) };
+        let caused = |row: WaitRow, (cause_node, cause_peer)| WaitRow { cause_node, cause_peer, ..row };
+        match wait.reason {
+            WaitReason::Behind(sender) if sender == message.name.connection => row("own"),
+            WaitReason::Behind(sender) => {
+                let (job, of_rank) = senders.get(&sender).copied().unwrap_or_default();
+                WaitRow { of_job: self.names.jobs[job as usize].clone(), of_rank, ..row("queue") }
+            }
+            WaitReason::Paused(cause) => caused(row("pause"), self.cause_names(cause)),
+            WaitReason::NoCredits(cause) => caused(row("credits"), self.cause_names(cause)),
+            WaitReason::Lost => row("lost"),
+            WaitReason::Other if wait.is_of_host => {
+                caused(row("window"), longest.map_or_else(Ends::default, |wait| self.cause_of(wait)))
+            }
+            WaitReason::Other => row("other"),
+        }
+    }
+
+    /// Names of both ends of the link of a port.
+    fn ends(&self, port: PortIndex) -> Ends {
+        let (node, _, peer) = self.port_names(self.shards[0].wires.channels[port]);
+        (node, peer)
+    }
+
+    /// What a packet waits for that its sender waits for too, because its window is full or its rate low.
+    fn cause_of(&self, wait: &Wait) -> Ends {
+        match wait.reason {
+            WaitReason::Paused(cause) | WaitReason::NoCredits(cause) => self.cause_names(cause),
+            WaitReason::Behind(_) | WaitReason::Lost | WaitReason::Other => self.ends(wait.port),
+        }
+    }
+
+    fn cause_names(&self, cause: HoldCause) -> Ends {
+        match cause {
+            HoldCause::Busy(port) | HoldCause::Link(port) => self.ends(port),
+            HoldCause::Receiver(port) => (self.ends(port).1, String::new()),
+        }
+    }
+}
+
+/// A row that names no port.
+fn empty(message: &PathMessage) -> WaitRow {
+    let &PathMessage { job, rank, source, start, .. } = message;
+    let text = String::new;
+    let (node, peer, of_job, cause_node, cause_peer) = (text(), text(), text(), text(), text());
+    let (reason, of_rank, time) = ("other".to_owned(), 0, Duration::ZERO);
+    WaitRow { job, rank, source, start, node, peer, reason, of_job, of_rank, cause_node, cause_peer, time }
+}
+
+fn traced(message: &PathMessage) -> TracedMessage {
+    let &PathMessage { name, posted, arrived, .. } = message;
+    TracedMessage { sender: name.connection, end: name.end, posted, arrived }
+}
+
+/// Whether a wait is of a part of the path that is divided: bytes of the message at its NIC are another part.
+fn is_named(wait: &Wait, message: &PathMessage) -> bool {
+    !(wait.is_of_host && wait.reason == WaitReason::Behind(message.name.connection))
+}
+
+/// Order in which waits are counted: holds and losses before queues, and packets of others before those of the message.
+fn precedence(wait: &Wait, message: &PathMessage) -> u8 {
+    match wait.reason {
+        WaitReason::Lost => 0,
+        WaitReason::Paused(_) | WaitReason::NoCredits(_) => 1,
+        WaitReason::Behind(sender) if sender == message.name.connection => 4,
+        WaitReason::Behind(_) => 2,
+        WaitReason::Other => 3,
+    }
+}
