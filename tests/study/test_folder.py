@@ -213,6 +213,12 @@ def test_code_beside_the_declaration_adds_experiments_metrics_and_sections(folde
     page = write_study(study).read_text(encoding="utf-8")
     assert page.index("<h2>Value 2</h2>") < page.index("<h2>Latency</h2>")
     assert "<h2>Iterations" not in page, "only the sections that are named"
+    (folder / "study.toml").write_text('opening = ["words"]\nsections = ["latency"]\n' + text)
+    study = run_study(folder, folder.parent / "out", processes=1)
+    page = write_study(study).read_text(encoding="utf-8")
+    headings = ("<h2>Value 2</h2>", "against published</h2>", "<h2>Latency</h2>")
+    places = [page.index(heading) for heading in headings]
+    assert places == sorted(places), "the opening is before the checks"
 
 
 @pytest.mark.parametrize(
