@@ -168,10 +168,12 @@ def test_figures_of_fabrics_are_drawn_as_samples_of_a_run_draw_them(tmp_path: Pa
     slow, fast = (prepared.unknowns[name] for name in ("slow", "fast"))
     assert fast.drawn
     names = [one.name for one in fast.entries]
-    assert "osu_latency over RoCE of 1 us: Kenny 2020, Figure 3" in names, "a measurement"
+    assert any(name.startswith("osu_latency over RoCE of 1.28 us") for name in names), (
+        "a measurement"
+    )
     assert "switch.latency of ethernet-100-roce" in names, "an estimate of the profile"
     middle = dict.fromkeys([one.name for one in (*slow.entries, *fast.entries)], 0.5)
-    assert fast.at(middle)["nic.transmit_latency"] == "216000ps", "in the middle as it stands"
+    assert fast.at(middle)["nic.transmit_latency"] == "493000ps", "in the middle as it stands"
     assert fast.at({}) == {}, "without shares every figure is as it stands"
     shared = {one.name for one in slow.entries} & set(names)
     assert "switch.latency of ethernet-100-roce" in shared, "the same draw for both fabrics"
