@@ -11,7 +11,14 @@ import pyarrow
 import pytest
 
 import etherweave
-from etherweave.bench.calibration import CalibrationError, collecting, plans
+from etherweave.bench.calibration import (
+    CalibrationError,
+    calibration,
+    collecting,
+    inference,
+    plans,
+    population,
+)
 from etherweave.bench.calibration.collecting import WORKLOADS_FILE, collect
 from etherweave.bench.calibration.micro_benchmarks import MicroBenchmark
 from etherweave.bench.calibration.plans import MeasuringHosts, PlannedWorkload, amount, plan
@@ -239,16 +246,22 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     incast = {"sources": 3, "message": "64KiB", "outstanding": 1, "messages": 4}
     usual = (*sizes, MicroBenchmark("incast-3", {"incast": incast}))
+    monkeypatch.setattr(inference, "WAVES_MAX", 1)
+    monkeypatch.setattr(population, "PER_DIMENSION", 100)
+    monkeypatch.setattr(calibration, "SIMULATED", 4)
     monkeypatch.setattr(plans, "micro_benchmarks", lambda hosts, transport: usual)
 
 
 COMPARED = {
     "name", "is_held_out", "launches", "measured_s", "measured_low_s", "measured_high_s",
     "predicted_s", "predicted_low_s", "predicted_high_s", "measured_median_s", "predicted_median_s",
-    "error", "error_of_median",
+    "error", "error_of_median", "is_covered",
     "launches_s", "predicted_iterations_s", "test", "size_bytes", "window",
 }  # fmt: skip
-FITTED = {"key", "meaning", "before_ns", "value_ns", "low_ns", "high_ns", "is_determined"}
+INFERRED = {
+    "key", "meaning", "unit", "before", "prior_low", "prior_high", "value", "low", "high", "width",
+    "is_determined", "together_with",
+}  # fmt: skip
 
 
 @pytest.mark.usefixtures("short")
@@ -261,20 +274,28 @@ def test_standard_output_is_json_and_has_the_keys_that_scripts_read(
     found = json.loads(out)
     assert set(found) == {
         "constants",
+        "choices",
+        "directions",
+        "misfit",
+        "simulations",
+        "effective",
+        "emulator_error",
+        "warnings",
         "micro_benchmarks",
         "held_out",
         "typical_error",
         "typical_error_of_mean",
         "worst_error",
+        "covered",
     }
-    assert all(set(row) == FITTED for row in found["constants"])
+    assert all(set(row) == INFERRED for row in found["constants"])
     assert all(set(row) == COMPARED for row in found["micro_benchmarks"] + found["held_out"])
-    # What was "measured" is what the shipped constants predict: nothing is left to be fitted.
-    assert not any(row["is_determined"] for row in found["constants"])
-    assert found["worst_error"] == pytest.approx(0, abs=1e-9)
+    # What was "measured" is what the shipped constants predict, which lie in their intervals.
+    assert all(row["low"] <= row["before"] <= row["high"] for row in found["constants"])
+    assert found["covered"] == len(found["held_out"]) == 1
     assert json.loads((tmp_path / "out" / "calibration.json").read_text()) == found
     assert errors.startswith("launches: 5 (1 of each of 5 workloads), about ")
-    assert "fitting" in errors and "fitting" not in out
+    assert "inferring" in errors and "inferring" not in out
 
 
 @pytest.mark.usefixtures("short")
@@ -284,9 +305,9 @@ def test_the_page_fits_80_columns_and_shows_names_as_they_are(
     pretend(Cluster())
     code, out, errors = invoke(tmp_path, columns=80)
     assert code == 0, errors
-    assert "held out [us]" in out and "constant [ns]" in out
+    assert "held out [us]" in out and "posterior" in out
     assert "[bold]..fft" in out
-    assert "95 % interval" in out and "…" not in out
+    assert "90 % interval" in out and "…" not in out
     assert max(len(line) for line in out.splitlines()) <= 80
     assert not list(tmp_path.glob("fft*")), "a name leaves its directory"
 

@@ -1,4 +1,4 @@
-"""A simulated cluster with RoCE and hidden constants of its cards and of MPI."""
+"""A simulated cluster with RoCE and hidden constants of its NICs and of MPI."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,9 @@ from etherweave.bench.calibration import Calibration, MeasuredWorkload, calibrat
 from etherweave.bench.calibration.measured import alone
 from etherweave.bench.calibration.micro_benchmarks import micro_benchmarks
 from etherweave.bench.calibration.prediction import simulated
+from etherweave.units import time_of
 from support.measured_results import measured_with
+from support.priors import prior
 
 BASE: dict[str, object] = {
     "name": "four",
@@ -22,16 +24,28 @@ HIDDEN = {
     "nic.context_switch": "200ns",
     "host.mpi_roce.send_overhead": "400ns",
 }
+PRIOR = prior(
+    {
+        "nic.transmit_latency": ("50ns", "3000ns"),
+        "nic.context_switch": ("10ns", "800ns"),
+        "host.mpi_roce.send_overhead": ("50ns", "1500ns"),
+    },
+    {
+        "nic.transmit_latency": "216ns",
+        "nic.context_switch": "25ns",
+        "host.mpi_roce.send_overhead": "40ns",
+    },
+)
 SHAPE = {"pex": 2, "pey": 2, "pez": 1}
-INCAST = {"sources": 3, "message": "8KiB", "outstanding": 4, "messages": 256}
+INCAST = {"sources": 3, "message": "8KiB", "outstanding": 4, "messages": 64}
 WORKLOADS: dict[str, Mapping[str, Mapping[str, object]]] = {
-    "latency-8": {"osu_latency": {"bytes": "8B", "iterations": 30}},
-    "latency-65536": {"osu_latency": {"bytes": "64KiB", "iterations": 30}},
+    "latency-8": {"osu_latency": {"bytes": "8B", "iterations": 10}},
+    "latency-65536": {"osu_latency": {"bytes": "64KiB", "iterations": 10}},
     "bw-64": {"osu_bw": {"bytes": "64B", "iterations": 5}},
     "bw-16384": {"osu_bw": {"bytes": "16KiB", "iterations": 5}},
     "incast": {"incast": INCAST},
-    "fft": {"fft": {**SHAPE, "iterations": 5}},
-    "halo3d": {"halo3d": {**SHAPE, "iterations": 3}},
+    "fft": {"fft": {**SHAPE, "iterations": 2}},
+    "halo3d": {"halo3d": {**SHAPE, "iterations": 2}},
 }
 
 
@@ -43,24 +57,21 @@ def observed(name: str, seed: int) -> MeasuredWorkload:
 
 @pytest.fixture(scope="module")
 def found() -> Calibration:
-    return calibrate([observed(name, seed) for seed, name in enumerate(WORKLOADS)])
+    return calibrate([observed(name, seed) for seed, name in enumerate(WORKLOADS)], PRIOR)
 
 
 @pytest.mark.slow
-def test_hidden_constants_are_found_and_unchanged_ones_stay(found: Calibration) -> None:
-    fitted = {one.key: one for one in found.constants if one.is_determined}
-    assert set(fitted) == set(HIDDEN)
-    for key, hidden in HIDDEN.items():
-        # The cost of a NIC's change of connection has steps: packets of sources alternate.
-        bound = 0.35 if key == "nic.context_switch" else 0.1
-        assert fitted[key].value_ns == pytest.approx(float(hidden[:-2]), rel=bound)
+def test_intervals_have_the_hidden_constants(found: Calibration) -> None:
+    for one in found.constants:
+        assert one.low <= time_of(HIDDEN[one.key]) <= one.high, one
+        assert one.is_inferred and one.width < 0.5, one
 
 
 @pytest.mark.slow
-def test_workloads_that_nothing_was_fitted_to_are_predicted(found: Calibration) -> None:
+def test_workloads_that_nothing_was_inferred_from_are_predicted(found: Calibration) -> None:
     assert {one.name for one in found.held_out} == {"fft", "halo3d"}
     for one in found.held_out:
-        assert abs(one.error) < 0.1, one.name
+        assert one.is_covered and abs(one.error) < 0.1, one.name
         before = simulated(etherweave.run(observed(one.name, 0).scenario), "mean")
         assert abs(before / one.measured_s - 1) > 0.15, "the shipped constants do not"
 

@@ -14,6 +14,7 @@ from etherweave.bench.challenge import ChallengeWorkload, figures, workloads
 from etherweave.bench.statistics.launches import StoppingRule
 from support.captured_texts import captured, report
 from support.launches import FakeLauncher, campaign, stored_campaign
+from support.priors import prior
 
 BASE: dict[str, Any] = {"topology": {"single_switch": {"hosts": 4}}, "transport": {"tcp": {}}}
 TEXT = "hpcc/hpccoutf-4ranks.txt"
@@ -55,7 +56,7 @@ def measured(directory: Path) -> Path:
     return stored_campaign(directory, wanted, FakeLauncher(lambda number: captured(TEXT)))
 
 
-def test_constants_are_fitted_to_rings_and_all_else_is_held_out(tmp_path: Path) -> None:
+def test_constants_are_inferred_from_rings_and_all_else_is_held_out(tmp_path: Path) -> None:
     found = {one.name: one for one in read(measured(tmp_path / "run"), BASE)}
     fitted = {name for name, one in found.items() if one.is_micro_benchmark}
     assert fitted == {
@@ -75,9 +76,15 @@ def test_hidden_constants_of_rings_predict_a_transform(tmp_path: Path) -> None:
     """A simulated cluster in place of the measured one."""
     hidden: dict[str, object] = {"host.cpu.send_call": "6us"}
     played = [_played(one, hidden) for one in read(measured(tmp_path / "run"), BASE)]
-    calibration = calibrate(played)
-    assert calibration.worst_error is not None
-    assert calibration.worst_error < 0.05
+    known: dict[str, object] = {"host.cpu.send_call": "2us", "host.cpu.receive_call": "1500ns"}
+    around = {
+        "host.cpu.send_call": ("500ns", "20000ns"),
+        "host.cpu.receive_call": ("500ns", "5000ns"),
+    }
+    calibration = calibrate(played, prior(around, known))
+    (send, _) = calibration.constants
+    assert send.low <= 6e-6 <= send.high and send.width < 0.5
+    assert all(one.is_covered and one.width < 0.5 for one in calibration.held_out)
 
 
 def _played(one: MeasuredWorkload, hidden: dict[str, object]) -> MeasuredWorkload:

@@ -238,7 +238,9 @@ def test_a_damaged_measurement_is_no_load_of_a_design(
 def test_a_damaged_calibration_is_reported_in_one_sentence(tmp_path: Path) -> None:
     home = tmp_path / "whole"
     home.mkdir()
-    constant = CalibratedConstant("host.cpu.send_call", "a call", 800.0, 900.0, 850.0, 950.0, True)
+    constant = CalibratedConstant(
+        "host.cpu.send_call", "a call", "s", 8e-7, *(1e-7, 1e-6), 9e-7, *(8e-7, 9.5e-7), 0.1, True
+    )
     workload = ComparedWorkload("osu", True, 3, 1.0, 0.9, 1.1, 1.0, 0.9, 1.1, 1.0, 1.0, (1.0,))
     facts = Calibration((constant,), (workload,), (workload,)).facts()
     (home / CALIBRATION_FILE).write_text(json.dumps(facts))

@@ -17,7 +17,6 @@ from etherweave.report import write_report
 from etherweave.report.calibration import sections
 from etherweave.report.calibration.data import load_calibration
 from etherweave.report.calibration.sections import constants, errors, iterations
-from etherweave.report.style import SERIES
 from support import command_line
 from support.measured_results import measured
 
@@ -49,9 +48,39 @@ FFT = replace(
 )
 FOUND_OUT = Calibration(
     (
-        CalibratedConstant("host.cpu.send_call", "a send call", 2000.0, 900.0, 800.0, 1000.0, True),
         CalibratedConstant(
-            "host.cpu.interrupt", "an interrupt", 7767.0, 7767.0, 7767.0, 7767.0, False
+            "host.cpu.send_call",
+            "a send call",
+            "s",
+            2e-6,
+            *(1e-7, 1e-5),
+            9e-7,
+            *(8e-7, 1e-6),
+            0.05,
+            True,
+        ),
+        CalibratedConstant(
+            "host.cpu.interrupt",
+            "an interrupt",
+            "s",
+            7.767e-6,
+            *(1e-7, 1e-5),
+            3e-6,
+            *(1e-6, 9e-6),
+            0.6,
+            False,
+            ("host.cpu.receive_batch",),
+        ),
+        CalibratedConstant(
+            "host.cpu.receive_call",
+            "a receive call",
+            "s",
+            1.5e-6,
+            *(1e-7, 1e-5),
+            3e-6,
+            *(1e-7, 1e-5),
+            1.0,
+            False,
         ),
     ),
     (
@@ -88,7 +117,7 @@ def test_a_page_shows_errors_iterations_tests_and_constants(tmp_path: Path) -> N
         "bandwidth",
         "constants",
     ]
-    assert "1 of 2 constants were determined by 4 micro-benchmarks." in page
+    assert "1 of 3 constants are known from 4 micro-benchmarks, 1 more only together." in page
     assert "Held-out mean iterations are predicted within 10.0%" in page
     assert "fft &lt;b&gt;&amp;" in page and "<b>&" not in page
 
@@ -154,14 +183,23 @@ def test_without_launches_only_what_was_predicted_is_drawn(tmp_path: Path) -> No
     assert iterations(load_calibration(save(tmp_path, bare))) is None
 
 
-def test_constants_that_are_not_determined_stay_as_they_were(tmp_path: Path) -> None:
+def test_constants_have_prior_and_posterior_and_what_they_are_not_distinguished_from(
+    tmp_path: Path,
+) -> None:
     section = constants(load_calibration(save(tmp_path)))
     assert section is not None and section.figure is not None
     rows = [row[2:] for row in section.tables[0].rows]
-    assert rows == [("2,000", "900", "800", "1,000"), ("7,767", "as before", "–", "–")]
+    prior = "100 ns to 10 us"
+    assert rows == [
+        ("2 us", prior, "800 ns to 1 us", "5%", ""),
+        ("7.767 us", prior, "1 us to 9 us", "60%", "host.cpu.receive_batch"),
+        ("1.5 us", prior, prior, "100%", ""),
+    ]
     (axes,) = section.figure.axes
-    assert len(axes.containers) == 1  # A single interval.
-    assert axes.containers[0].lines[0].get_color() == SERIES[0]  # type: ignore[attr-defined]
+    dots = [line for line in axes.lines if line.get_marker() == "o"]
+    assert [float(np.asarray(dot.get_xdata())[0]) for dot in dots] == pytest.approx([900, 3000])
+    reach = next(line for line in axes.lines if line.get_label() == "posterior")
+    assert np.asarray(reach.get_xdata()).tolist() == pytest.approx([800, 1000])
 
 
 @pytest.mark.usefixtures("undrawn_figures")
@@ -196,8 +234,8 @@ def changed(change: Callable[[dict[str, Any]], object]) -> str:
         changed(lambda facts: facts["micro_benchmarks"][0].update(measured_s="1")),
         changed(lambda facts: facts["micro_benchmarks"][0].update(window=0)),
         changed(lambda facts: facts["held_out"][0].update(launches_s=[-1.0])),
-        changed(lambda facts: facts["constants"][0].update(value_ns=0)),
-        changed(lambda facts: facts["constants"][0].update(value_ns=1e400)),
+        changed(lambda facts: facts["constants"][0].update(value=0)),
+        changed(lambda facts: facts["constants"][0].update(value=1e400)),
         changed(lambda facts: facts["micro_benchmarks"][0].pop("name")),
         changed(lambda facts: facts["micro_benchmarks"][0].update(odd=1)),
     ],

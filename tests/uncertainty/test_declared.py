@@ -1,6 +1,7 @@
 """Distributions that a reader states, and what is wrong with others."""
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from scipy.stats import spearmanr
 
 from etherweave.uncertainty import UncertaintyError, declared
 from etherweave.uncertainty.sampling import sobol
+from etherweave.units import time_of
 
 FILE = """\
 [[unknown]]
@@ -116,3 +118,70 @@ def test_three_keys_cannot_all_oppose_each_other(tmp_path: Path) -> None:
         UncertaintyError, match=r"-0.6 is no correlation of 3 keys; expected -0.5 to 1"
     ):
         declared([f"@{path}"])
+
+
+QUANTILES = """\
+[[unknown]]
+key = "switch.latency"
+quantiles = ["100ns", "200ns", "400ns"]
+
+[[unknown]]
+key = "nic.transmit_latency"
+quantiles = ["1us", "2us"]
+
+[[unknown]]
+key = "nic.receive_latency"
+quantiles = ["1us", "2us"]
+
+[[correlation]]
+keys = ["switch.latency", "nic.transmit_latency", "nic.receive_latency"]
+matrix = [[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]]
+"""
+
+
+def test_a_file_states_quantiles_and_a_correlation_of_each_pair(tmp_path: Path) -> None:
+    path = tmp_path / "posterior.toml"
+    path.write_text(QUANTILES)
+    found = declared([f"@{path}"])
+    rows = [found.at(dict(zip(found.dimensions, row, strict=True))) for row in sobol(3, 512, 1)]
+    latency, transmit, receive = (
+        [1e9 * time_of(str(row[key])) for row in rows] for key in found.dimensions
+    )
+    # A half lies below the middle value, evenly.
+    assert sorted(latency)[128:512:256] == pytest.approx([150, 300], rel=0.02)
+    exact = 6 / math.pi * math.asin(0.9 / 2)
+    assert spearmanr(latency, transmit).statistic == pytest.approx(exact, abs=0.03)
+    assert spearmanr(latency, receive).statistic == pytest.approx(0, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ('["1us", "2us"]', '["1us"]', "quantiles: ['1us']; expected a list of two or more"),
+        ('["1us", "2us"]', '["2us", "1us"]', "expected values of one unit that ascend"),
+        ('["1us", "2us"]', '["1ns", "2us"]', "expected values of one unit that ascend"),
+        ('["1us", "2us"]', '["1us", "2us"]\nfrom = "1us"', "from: beside quantiles"),
+        ("[0, 0, 1]]", "[0, 0]]", "matrix: expected 3 rows of 3 numbers"),
+        ("[0, 0, 1]]", "[0.1, 0, 1]]", "no correlations of 3 keys; expected a symmetric matrix"),
+        ("[0.9, 1, 0]", "[0.9, 2, 0]", "no correlations of 3 keys; expected a symmetric matrix"),
+        (
+            "[[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]]",
+            "[[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]",
+            "no negative eigenvalue",
+        ),
+        ("matrix = ", "coefficient = 1\nmatrix = ", "coefficient: beside a matrix"),
+    ],
+)
+def test_impossible_quantiles_and_matrices_are_refused(
+    tmp_path: Path, before: str, after: str, words: str
+) -> None:
+    path = tmp_path / "posterior.toml"
+    path.write_text(QUANTILES.replace(before, after, 1))
+    with pytest.raises(UncertaintyError, match=re.escape(words)):
+        declared([f"@{path}"])
+
+
+def test_values_between_ends_are_no_finer_than_the_core_knows() -> None:
+    found = declared(["host.cpu.send_call=50.5ns..51.7ns"])
+    assert found.at({"host.cpu.send_call": 1 / 3}) == {"host.cpu.send_call": "50.9ns"}
+    assert declared(["a=1ns..2ns"]).at({"a": 1 / 3}) == {"a": "1.333ns"}

@@ -13,7 +13,14 @@ import typer
 import etherweave
 from etherweave.bench.measure.errors import MeasureLaunchError
 from etherweave.cli.bench.amounts import TrafficLimit
-from etherweave.cli.exits import INTERRUPTED, mistakes, notice, print_error, reject
+from etherweave.cli.exits import (
+    INTERRUPTED,
+    mistakes,
+    notice,
+    print_error,
+    print_warnings,
+    reject,
+)
 from etherweave.cli.measure import (
     LAUNCH_MISTAKES,
     TIME_LIMIT,
@@ -26,7 +33,7 @@ from etherweave.cli.measure import (
     limits_of,
     select_site,
 )
-from etherweave.cli.parameters import AsJson, directory, output_option
+from etherweave.cli.parameters import AsJson, Uncertain, directory, output_option
 from etherweave.outputs import new_files
 
 if TYPE_CHECKING:
@@ -39,12 +46,16 @@ EXAMPLES = """Examples:
 etherweave calibrate cluster.toml --site site.toml --fabric roce -o calibrated
 etherweave calibrate cluster.toml --site site.toml --hpcc 20000 -o calibrated
 etherweave run cluster.toml --set @calibrated/constants.toml
+etherweave run cluster.toml --samples 64 --uncertain @calibrated/posterior.toml
 etherweave calibrate cluster.toml --measured latency --measured bandwidth --measured halo3d
 etherweave calibrate --study stackhpc-2019"""
 
 TESTBED = "sandia-2020"
 """Study whose constants are fitted unless another, or a scenario, is given."""
 CONSTANTS = "constants.toml"
+"""File with the middle of the posterior, as overrides."""
+POSTERIOR = "posterior.toml"
+"""File with the posterior, as distributions."""
 CHALLENGE = "hpcc"
 """Directory of the launches of the HPC Challenge, beside a calibration."""
 
@@ -71,12 +82,13 @@ def calibrate_verb(
             "--hpcc",
             metavar="ORDER",
             min=1,
-            help="Launch the HPC Challenge instead, with a matrix of this order: fit to its rings, "
-            "predict its other tests.",
+            help="Launch the HPC Challenge instead, with a matrix of this order: infer from its "
+            "rings, predict its other tests.",
         ),
     ] = None,
+    uncertain: Uncertain = None,
     output: Annotated[
-        Path | None, output_option("Directory for launches, constants and comparison.")
+        Path | None, output_option("Directory for launches, posterior and comparison.")
     ] = None,
     launches: Annotated[
         int,
@@ -94,13 +106,14 @@ def calibrate_verb(
     ] = TESTBED,
     as_json: AsJson = False,
 ) -> None:
-    """Fit constants of hosts to micro-benchmarks; predict other workloads, and print the errors.
+    """Infer constants of hosts from micro-benchmarks; predict other workloads, print the errors.
 
     A scenario's jobs are measured one at a time, beside micro-benchmarks (osu_latency, osu_bw,
-    incast) that the constants are fitted to. Without a scenario the constants of a study are
-    fitted anew to its figures that are for that, and printed beside the shipped. Changes no file
-    but those of its output. Ends with 1 when a launch fails, 2 after a mistake, 130 after Ctrl-C;
-    the same command then continues with the missing launches.
+    incast) that constants are inferred from: what the scenario's profile does not know of them is
+    narrowed by what was measured. Without a scenario the constants of a study are fitted anew to
+    its figures that are for that, and printed beside the shipped. Changes no file but those of its
+    output. Ends with 1 when a launch fails, 2 after a mistake, 130 after Ctrl-C; the same command
+    then continues with the missing launches.
     """
     if scenario is None:
         return _published(study)
@@ -110,8 +123,12 @@ def calibrate_verb(
         reject("--site: measures on hosts; expected --output DIRECTORY for its launches")
     from etherweave.bench.calibration import calibrate
     from etherweave.bench.calibration.measured import read
+    from etherweave.uncertainty import UncertaintyError, declared
+    from etherweave.uncertainty.priors import prior_of
 
     base = _scenario(scenario)
+    with mistakes(UncertaintyError):
+        prior = prior_of(scenario, declared(uncertain or ()))
     if output:
         directory(output)
     with _mistakes():
@@ -126,10 +143,11 @@ def calibrate_verb(
                 workloads = _measured(base, selected, launches, limits, output)
         else:
             workloads = [one for place in measured or [] for one in read(place, base)]
-        calibration = calibrate(workloads, notice)
+        calibration = calibrate(workloads, prior, notice)
     if output:
         _save(calibration, output)
     _print(calibration, as_json)
+    print_warnings(calibration.warnings, set())
     return None
 
 
@@ -211,12 +229,16 @@ def _challenge(
 
 
 def _save(calibration: "Calibration", output: Path) -> None:
-    """Write constants as overrides, and the whole calibration as JSON."""
+    """Write the middle of the posterior, the posterior, and the whole calibration as JSON."""
+    from etherweave import toml
     from etherweave.bench.calibration.calibration import CALIBRATION_FILE
 
-    lines = [f'"{key}" = "{value}"\n' for key, value in calibration.settings().items()]
+    lines = [
+        f"{json.dumps(key)} = {toml.literal(of)}\n" for key, of in calibration.settings.items()
+    ]
     with new_files(output) as files:
         files.add(CONSTANTS, "".join(lines))
+        files.add(POSTERIOR, toml.document(calibration.posterior))
         files.add(CALIBRATION_FILE, json.dumps(calibration.facts(), indent=2) + "\n")
 
 
@@ -228,7 +250,11 @@ def _print(calibration: "Calibration", as_json: bool) -> None:
 
     console = Console()
     console.print(_constants(calibration))
-    console.print(_comparison("fitted to", calibration.micro_benchmarks))
+    if calibration.choices:
+        console.print(_choices(calibration))
+    for line in _identified(calibration):
+        console.print(line, markup=False)
+    console.print(_comparison("inferred from", calibration.micro_benchmarks))
     if calibration.held_out:
         console.print(_comparison("held out", calibration.held_out))
         console.print(_verdict(calibration))
@@ -237,24 +263,64 @@ def _print(calibration: "Calibration", as_json: bool) -> None:
 def _verdict(calibration: "Calibration") -> str:
     count = len(calibration.held_out)
     return (
-        f"held out: mean iterations predicted within {calibration.typical_error_of_mean:.1%}, "
-        f"median iterations within {calibration.typical_error:.1%}: the median of {count} "
+        f"held out: {calibration.covered} of {count} inside intervals of 90 %; mean iterations "
+        f"predicted within {calibration.typical_error_of_mean:.1%}, median iterations within "
+        f"{calibration.typical_error:.1%}: the median of {count} "
         f"workload{'s' if count > 1 else ''}, the worst {calibration.worst_error:.1%}"
     )
 
 
+def _identified(calibration: "Calibration") -> Iterator[str]:
+    """Say what the measurements distinguish, and what they do not."""
+    from etherweave.bench.calibration.identifiability import KNOWN
+
+    known = sum(one.width <= KNOWN for one in calibration.directions)
+    yield f"known: {known} of {len(calibration.directions)} combinations of the unknowns"
+    shared = {one.key: one.together_with for one in calibration.constants if one.together_with}
+    for key, others in shared.items():
+        yield f"not distinguished: {key} and {', '.join(others)}"
+    low, median, high = calibration.misfit
+    yield f"the model misses micro-benchmarks by {median:.1%} ({low:.1%} to {high:.1%})"
+
+
 def _constants(calibration: "Calibration") -> "Table":
-    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(escape("constant [ns]"), "before", "fitted", "95 % interval")
+    table = Table(padding=(0, 0), caption="intervals of 90 %")
+    table.add_column("constant", no_wrap=True)
+    for name in ("before", "prior", "posterior", "width"):
+        table.add_column(name, overflow="fold")
     for one in calibration.constants:
-        if one.is_determined:
-            facts = (f"{one.value_ns:.0f}", f"{one.low_ns:.0f} to {one.high_ns:.0f}")
-        else:
-            facts = ("", "not determined: as before")
-        table.add_row(one.key, f"{one.before_ns:.0f}", *facts)
+        words = "" if one.is_determined else "together" if one.together_with else "not known"
+        table.add_row(
+            one.key,
+            _text(one.before, one.unit),
+            _range(one.prior_low, one.prior_high, one.unit),
+            _range(one.low, one.high, one.unit),
+            f"{one.width:.0%} {words}".strip(),
+        )
     return table
+
+
+def _choices(calibration: "Calibration") -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("choice", "value", "prior", "posterior")
+    for one in calibration.choices:
+        for value, *weights in zip(one.values, one.prior, one.posterior, strict=True):
+            table.add_row(one.key, Text(value), *(f"{weight:.0%}" for weight in weights))
+    return table
+
+
+def _range(low: float, high: float, unit: str) -> str:
+    return f"{_text(low, unit)} to {_text(high, unit)}"
+
+
+def _text(value: float | None, unit: str) -> str:
+    from etherweave.units import Unit, amount
+
+    return "" if value is None else amount(value, unit or Unit.COUNT)
 
 
 def _comparison(title: str, rows: Sequence["ComparedWorkload"]) -> "Table":
@@ -264,18 +330,23 @@ def _comparison(title: str, rows: Sequence["ComparedWorkload"]) -> "Table":
 
     table = Table(padding=(0, 0))
     table.add_column(Text(f"{title} [us]"), overflow="fold")
-    for name in ("measured", "predicted", "95 % interval", "error", "of median"):
+    for name in ("measured", "predicted", "90 % interval", "error", "of median"):
         table.add_column(name, justify="right", no_wrap=True)
     for one in rows:
         table.add_row(
             Text(one.name),
             _us(one.measured_s),
             _us(one.predicted_s),
-            f"{_us(one.predicted_low_s)} to {_us(one.predicted_high_s)}",
+            f"{_us(one.predicted_low_s)} to {_us(one.predicted_high_s)}{_mark(one)}",
             f"{one.error:+.1%}",
             f"{one.error_of_median:+.1%}",
         )
     return table
+
+
+def _mark(one: "ComparedWorkload") -> str:
+    """Mark an interval that does not have what was measured."""
+    return "" if one.is_covered else " *"
 
 
 def _us(seconds: float) -> str:

@@ -8,7 +8,7 @@ from etherweave.cli.exits import reject
 
 EXTRAS = ("advise", "bench", "control", "dask", "otf2", "report")
 """Each has the name of the room, or the engine, whose libraries it brings; ``all`` brings all."""
-MODULES = {"pyyaml": "yaml", "salib": "SALib"}
+MODULES = {"pyyaml": "yaml", "salib": "SALib", "scikit-learn": "sklearn"}
 """Of packages, modules that have other names."""
 _REQUIREMENT = re.compile(r"(?P<package>[\w.-]+).*;.*\bextra == ['\"](?P<extra>\w+)['\"]")
 

@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ _DIGITS = 6
 _AMOUNT = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)\s*(\D.*)?")
 _INDIVISIBLE = ("B", "ps", "b/s")
 """Units of which the core knows no part."""
+_PLACES = {"ns": 3, "us": 6, "ms": 9, "kb/s": 3, "Mb/s": 6, "Gb/s": 9}
+"""Decimal places of other units down to them."""
 
 Group = tuple[list[str], Sequence[tuple[object, ...]]]
 """Keys that take their values in step, and the values."""
@@ -265,8 +268,9 @@ def scaled(axis: Mapping[str, Any], shares: Sequence[float]) -> list[object]:
         value = round(value) if is_whole else float(f"{value:.{_DIGITS}g}")
         if not unit:
             return value
-        text = f"{value:.12f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
-        return f"{text}{unit}"
+        if isinstance(value, float):
+            value = Decimal(repr(round(value, _PLACES.get(unit, _DIGITS + 6))))
+        return f"{value.normalize():f}{unit}" if isinstance(value, Decimal) else f"{value}{unit}"
 
     # Whole numbers of a narrow range repeat.
     values = [place(share) for share in shares]

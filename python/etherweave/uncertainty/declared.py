@@ -6,17 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any
+from typing import Any, TypeAlias
 
 from etherweave.inputs import read_text
 from etherweave.sweeps import SweepError
 from etherweave.sweeps.points import amount, check_range
-from etherweave.uncertainty.distributions import Choice, Range
+from etherweave.uncertainty.distributions import Choice, Quantiles, Range
 
 _EDGE = 1e-9
 """Least share of which a normal distribution has a quantile."""
-_UNKNOWN = {"key", "from", "to", "scale", "values", "weights"}
-_CORRELATION = {"keys", "coefficient"}
+_UNKNOWN = {"key", "from", "to", "scale", "values", "weights", "quantiles"}
+_CORRELATION = {"keys", "coefficient", "matrix"}
+
+Distribution: TypeAlias = Range | Quantiles | Choice
 
 
 class UncertaintyError(ValueError):
@@ -25,17 +27,23 @@ class UncertaintyError(ValueError):
 
 @dataclass(frozen=True)
 class Correlation:
-    """Keys whose normal scores have the same correlation with each other."""
+    """Correlations of the normal scores of keys."""
 
     keys: Sequence[str]
-    coefficient: float
+    matrix: Sequence[Sequence[float]]
+    """A row and a column for each key."""
+
+    @property
+    def is_in_step(self) -> bool:
+        """Whether all keys move as one."""
+        return all(part == 1 for row in self.matrix for part in row)
 
 
 @dataclass(frozen=True)
 class Declared:
     """All that a reader states."""
 
-    distributions: Mapping[str, Range | Choice] = field(default_factory=dict)
+    distributions: Mapping[str, Distribution] = field(default_factory=dict)
     """By key."""
     correlations: Sequence[Correlation] = ()
 
@@ -48,7 +56,7 @@ class Declared:
     def dimensions(self) -> dict[str, list[str]]:
         """Names of what is drawn, and the keys of each: several where they move as one."""
         found: dict[str, list[str]] = {}
-        as_one = {key: one for one in self.correlations if one.coefficient == 1 for key in one.keys}
+        as_one = {key: one for one in self.correlations if one.is_in_step for key in one.keys}
         for key in self.distributions:
             group = as_one.get(key)
             found.setdefault(" and ".join(group.keys) if group else key, []).append(key)
@@ -64,7 +72,7 @@ class Declared:
         """
         shares = {key: drawn[name] for name, keys in self.dimensions.items() for key in keys}
         for one in self.correlations:
-            if one.coefficient != 1:
+            if not one.is_in_step:
                 shares |= _correlated(one, [shares[key] for key in one.keys])
         return {key: of.at(shares[key]) for key, of in self.distributions.items()}
 
@@ -73,10 +81,8 @@ def _correlated(one: Correlation, shares: Sequence[float]) -> dict[str, float]:
     """Give independent shares a correlation of their normal scores, by Cholesky's factor."""
     import numpy as np
 
-    count = len(one.keys)
-    matrix = np.full((count, count), one.coefficient) + (1 - one.coefficient) * np.eye(count)
     # On the edge of what can be, the matrix has an eigenvalue of zero.
-    factor = np.linalg.cholesky(matrix + _EDGE * np.eye(count))
+    factor = np.linalg.cholesky(np.array(one.matrix) + _EDGE * np.eye(len(one.keys)))
     scores = [NormalDist().inv_cdf(min(max(share, _EDGE), 1 - _EDGE)) for share in shares]
     mixed = [math.fsum(a * b for a, b in zip(row, scores, strict=True)) for row in factor.tolist()]
     return dict(zip(one.keys, map(NormalDist().cdf, mixed), strict=True))
@@ -103,7 +109,7 @@ def declared(texts: Sequence[str]) -> Declared:
     >>> declared(["switch.latency=200ns..400ns"]).at({"switch.latency": 0.25})
     {'switch.latency': '250ns'}
     """
-    found: dict[str, Range | Choice] = {}
+    found: dict[str, Distribution] = {}
     correlations: list[Correlation] = []
     for text in texts:
         if text.startswith("@"):
@@ -118,7 +124,7 @@ def declared(texts: Sequence[str]) -> Declared:
     return Declared(found, correlations)
 
 
-def _of_text(text: str) -> tuple[str, Range | Choice]:
+def _of_text(text: str) -> tuple[str, Distribution]:
     key, equals, value = text.partition("=")
     low, dots, high = value.partition("..")
     if not (key and equals and value):
@@ -151,7 +157,7 @@ def _of_file(file: str) -> Declared:
         raise UncertaintyError(f"{file}: {error}; expected TOML") from None
     if others := sorted(table.keys() - {"unknown", "correlation"}):
         raise UncertaintyError(f"{file}: {others[0]}: expected [[unknown]] and [[correlation]]")
-    found: dict[str, Range | Choice] = {}
+    found: dict[str, Distribution] = {}
     for number, one in enumerate(_tables(file, table, "unknown")):
         where = f"{file}: unknown.{number}"
         _check_names(where, one, _UNKNOWN, "key")
@@ -189,8 +195,10 @@ def range_of(where: str, low: object, high: object) -> Range:
     return found
 
 
-def _distribution(where: str, one: Mapping[str, Any]) -> Range | Choice:
-    """Make the distribution of a table with ``from`` and ``to``, or with ``values``."""
+def _distribution(where: str, one: Mapping[str, Any]) -> Distribution:
+    """Make the distribution of a table with ``from`` and ``to``, ``values`` or ``quantiles``."""
+    if "quantiles" in one:
+        return _quantiles(where, one)
     if "values" in one:
         return _choice(where, one)
     if "weights" in one:
@@ -209,6 +217,25 @@ def _distribution(where: str, one: Mapping[str, Any]) -> Range | Choice:
             f"{where}: {one['from']} to {one['to']}; expected the lower end, then the higher one"
         )
     return Range(one["from"], one["to"], scale)
+
+
+def _quantiles(where: str, one: Mapping[str, Any]) -> Quantiles:
+    values = one["quantiles"]
+    if others := sorted(one.keys() & {"from", "to", "scale", "values", "weights"}):
+        raise UncertaintyError(f"{where}.{others[0]}: beside quantiles; expected one of both")
+    if not isinstance(values, list) or len(values) < 2:
+        raise UncertaintyError(f"{where}.quantiles: {values!r}; expected a list of two or more")
+    try:
+        read = [amount(f"{where}.quantiles", value) for value in values]
+    except SweepError as error:
+        raise UncertaintyError(str(error)) from None
+    numbers, units = [number for number, _ in read], {unit for _, unit in read}
+    if len(units) > 1 or numbers != sorted(numbers):
+        raise UncertaintyError(
+            f"{where}.quantiles: {values[0]} to {values[-1]}; expected values of one unit that "
+            "ascend"
+        )
+    return Quantiles(values)
 
 
 def _choice(where: str, one: Mapping[str, Any]) -> Choice:
@@ -237,18 +264,52 @@ def _correlation(file: str, number: int, one: Mapping[str, Any]) -> Correlation:
     keys, coefficient = one["keys"], one.get("coefficient", 1.0)
     if not isinstance(keys, list) or len(set(map(str, keys))) != len(keys) or len(keys) < 2:
         raise UncertaintyError(f"{where}.keys: {keys!r}; expected two or more different keys")
-    least = -1 / (len(keys) - 1)
-    is_number = isinstance(coefficient, int | float) and not isinstance(coefficient, bool)
-    if not is_number or not least <= coefficient <= 1:
+    matrix = one.get("matrix")
+    if matrix is not None:
+        if "coefficient" in one:
+            raise UncertaintyError(f"{where}.coefficient: beside a matrix; expected one of both")
+        return Correlation(list(map(str, keys)), _matrix(f"{where}.matrix", matrix, len(keys)))
+    low = -1 / (len(keys) - 1)
+    if not _is_number(coefficient) or not low <= coefficient <= 1:
         raise UncertaintyError(
             f"{where}.coefficient: {coefficient!r} is no correlation of {len(keys)} keys; "
-            f"expected {least:.3g} to 1"
+            f"expected {low:.3g} to 1"
         )
-    return Correlation(list(map(str, keys)), float(coefficient))
+    part = float(coefficient)
+    rows = [[1.0 if row == at else part for at in range(len(keys))] for row in range(len(keys))]
+    return Correlation(list(map(str, keys)), rows)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _matrix(where: str, rows: Any, count: int) -> list[list[float]]:
+    """Check a matrix of correlations: symmetric, 1 on its diagonal, no variance below zero."""
+    import numpy as np
+
+    is_square = isinstance(rows, list) and len(rows) == count
+    if not is_square or not all(
+        isinstance(row, list) and len(row) == count and all(map(_is_number, row)) for row in rows
+    ):
+        raise UncertaintyError(f"{where}: expected {count} rows of {count} numbers")
+    matrix = np.array(rows, dtype=float)
+    is_possible = (
+        np.isfinite(matrix).all()
+        and (matrix == matrix.T).all()
+        and (np.diag(matrix) == 1).all()
+        and np.linalg.eigvalsh(matrix).min() >= -_EDGE
+    )
+    if not is_possible:
+        raise UncertaintyError(
+            f"{where}: no correlations of {count} keys; expected a symmetric matrix with 1 on its "
+            "diagonal and no negative eigenvalue"
+        )
+    return [[float(part) for part in row] for row in rows]
 
 
 def _check_correlations(
-    correlations: Sequence[Correlation], known: Mapping[str, Range | Choice]
+    correlations: Sequence[Correlation], known: Mapping[str, Distribution]
 ) -> None:
     taken = set[str]()
     for one in correlations:

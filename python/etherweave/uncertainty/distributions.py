@@ -38,6 +38,25 @@ class Range:
 
 
 @dataclass(frozen=True)
+class Quantiles:
+    """A number with a unit, by its values at even shares: evenly between each two."""
+
+    values: Sequence[object]
+    """Two or more, of one unit, in ascending order."""
+
+    def at(self, share: float) -> object:
+        """Return the value at a share."""
+        place = share * (len(self.values) - 1)
+        first = min(int(place), len(self.values) - 2)
+        return Range(self.values[first], self.values[first + 1]).at(place - first)
+
+    @property
+    def ends(self) -> Sequence[object]:
+        """Values that a scenario must accept."""
+        return [self.at(0.0), self.at(1.0)]
+
+
+@dataclass(frozen=True)
 class Choice:
     """One of several values."""
 

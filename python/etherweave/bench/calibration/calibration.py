@@ -1,7 +1,7 @@
-"""Fit constants of hosts to micro-benchmarks, and compare predictions of other workloads."""
+"""Infer unknowns of hosts from micro-benchmarks, and compare predictions of other workloads."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from tomllib import loads
 from typing import Any
 
@@ -9,45 +9,79 @@ import numpy as np
 import polars as pl
 
 import etherweave
-from etherweave.bench.calibration.fit import Fit, Target, Vector, fit
-from etherweave.bench.calibration.measured import MICRO, CalibrationError, MeasuredWorkload
-from etherweave.bench.calibration.prediction import (
-    CONSTANTS,
-    DRAWN,
-    Constant,
-    Predictor,
-    median_s,
-    simulated,
-    table,
+from etherweave.bench.calibration.identifiability import (
+    Direction,
+    directions,
+    identified,
+    scores,
 )
+from etherweave.bench.calibration.inference import DEGREES, Posterior, Target, infer
+from etherweave.bench.calibration.key_draws import KeyDraws, key_draws, unknowns_file
+from etherweave.bench.calibration.measured import MICRO, CalibrationError, MeasuredWorkload
+from etherweave.bench.calibration.plausible import check_hosts, check_prior, check_rates
+from etherweave.bench.calibration.prediction import median_s, simulated, table
+from etherweave.bench.calibration.prior import Array, Prior
+from etherweave.bench.calibration.simulations import log_times
 from etherweave.bench.statistics.quantiles import median, median_interval
-from etherweave.units import size_of, time_of
+from etherweave.units import size_of
 
 CALIBRATION_FILE = "calibration.json"
 """File of a calibration in its directory."""
 SIZE_TESTS = ("osu_latency", "osu_bw")
 """Workloads that are drawn against the size of a message."""
 SHARES = tuple(at / 20 for at in range(21))
-"""Shares of iterations for quantiles, from the shortest to the longest."""
-LEAST = 3
-"""Least number of micro-benchmarks for a fit."""
+"""Shares of iterations for quantiles, from the shortest to the longest; of draws likewise."""
+BENCHMARKS_MIN = 3
+"""Fewest micro-benchmarks."""
+ENDS = (0.05, 0.95)
+"""Quantiles at the ends of an interval."""
+NARROW = 0.5
+"""Part of the prior's interval, up to which that of the posterior makes a key known."""
+SIMULATED = 32
+"""Draws at which every workload is simulated."""
+EFFECTIVE_MIN = 300
+"""Independent draws from which the ends of intervals are known."""
 
 
 @dataclass(frozen=True)
 class CalibratedConstant:
-    """A constant with its interval."""
+    """A key whose value is inferred, with intervals of 90 % of prior and posterior."""
 
     key: str
     meaning: str
-    before_ns: float
-    """Value of the scenario [ns]."""
-    value_ns: float
-    low_ns: float
-    """Lower end of the 95 % interval, by launches' spread and the model's misfit [ns]."""
-    high_ns: float
-    """Upper end of the 95 % interval [ns]."""
+    """What its prior comes from."""
+    unit: str
+    """``s``, ``B/s`` or ``B``; empty of bare numbers."""
+    before: float | None
+    """Value of the scenario."""
+    prior_low: float
+    prior_high: float
+    value: float
+    """Value of the draw in the middle of the posterior."""
+    low: float
+    high: float
+    width: float
+    """Part of the prior between the ends, 1 where nothing was learnt."""
     is_determined: bool
-    """Whether the benchmarks determine it within a factor of two; else it keeps its value."""
+    """Whether the measurements determine it by itself."""
+    together_with: tuple[str, ...] = ()
+    """Unknowns that the measurements do not distinguish from it, if that is all they say."""
+
+    @property
+    def is_inferred(self) -> bool:
+        """Whether the measurements say anything about it, alone or with others."""
+        return self.is_determined or bool(self.together_with)
+
+
+@dataclass(frozen=True)
+class CalibratedChoice:
+    """A key with a few values, whose weights are inferred."""
+
+    key: str
+    meaning: str
+    values: tuple[str, ...]
+    prior: tuple[float, ...]
+    posterior: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -56,7 +90,7 @@ class ComparedWorkload:
 
     name: str
     is_held_out: bool
-    """Whether no constant was fitted to it."""
+    """Whether nothing was inferred from it."""
     launches: int
     measured_s: float
     """Median of the launches [s]."""
@@ -65,19 +99,19 @@ class ComparedWorkload:
     measured_high_s: float
     predicted_s: float
     predicted_low_s: float
-    """Its interval by the intervals of the constants [s]."""
+    """Its 90 % interval, by the posterior and the misfit of the model [s]."""
     predicted_high_s: float
     measured_median_s: float
     """Median of the launches' median iterations [s]."""
     predicted_median_s: float
     launches_s: tuple[float, ...] = ()
-    """Of each launch [s]."""
+    """Time of each launch [s]."""
     predicted_iterations_s: tuple[float, ...] = ()
-    """Of a held-out workload, quantiles of its iterations at :data:`SHARES` [s]."""
+    """Quantiles of the iterations of a held-out workload at :data:`SHARES` [s]."""
     test: str = ""
     """Key of the workload in a scenario."""
     size_bytes: int | None = None
-    """Of a message, if the workload is one of :data:`SIZE_TESTS` [bytes]."""
+    """Size of a message, if the workload is one of :data:`SIZE_TESTS` [bytes]."""
     window: int = 1
     """Messages of an iteration of ``osu_bw``."""
 
@@ -91,18 +125,49 @@ class ComparedWorkload:
         """Relative error of the median iteration."""
         return self.predicted_median_s / self.measured_median_s - 1
 
+    @property
+    def is_covered(self) -> bool:
+        """Whether the interval of the prediction has what was measured."""
+        return self.predicted_low_s <= self.measured_s <= self.predicted_high_s
+
+    @property
+    def width(self) -> float:
+        """Width of the interval of the prediction over what was measured."""
+        return (self.predicted_high_s - self.predicted_low_s) / self.measured_s
+
     def facts(self) -> dict[str, Any]:
         """Return it as values of JSON."""
-        return {**vars(self), "error": self.error, "error_of_median": self.error_of_median}
+        return {
+            **vars(self),
+            "error": self.error,
+            "error_of_median": self.error_of_median,
+            "is_covered": self.is_covered,
+        }
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Fitted constants, and workloads compared with their predictions."""
+    """A posterior, and workloads compared with their predictions."""
 
     constants: tuple[CalibratedConstant, ...]
     micro_benchmarks: tuple[ComparedWorkload, ...]
     held_out: tuple[ComparedWorkload, ...]
+    choices: tuple[CalibratedChoice, ...] = ()
+    directions: tuple[Direction, ...] = ()
+    """Principal directions of the posterior, the best known first."""
+    misfit: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Quantiles at 5, 50 and 95 % of the misfit of the model, as a part of a time."""
+    simulations: int = 0
+    """Points at which micro-benchmarks were simulated."""
+    effective: float = 0.0
+    """Independent draws that the posterior's are worth."""
+    emulator_error: float = 0.0
+    """Largest error of the emulator, over that of measurement and model."""
+    warnings: tuple[str, ...] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Keys that the measurements say anything about, at the draw in the middle of the posterior."""
+    posterior: Mapping[str, Any] = field(default_factory=dict)
+    """Distributions of all keys and their correlations, as ``--uncertain`` reads them."""
 
     @property
     def typical_error(self) -> float | None:
@@ -122,60 +187,81 @@ class Calibration:
         errors = [max(abs(one.error), abs(one.error_of_median)) for one in self.held_out]
         return max(errors, default=None)
 
+    @property
+    def covered(self) -> int:
+        """Number of held-out workloads whose interval has what was measured."""
+        return sum(one.is_covered for one in self.held_out)
+
     def facts(self) -> dict[str, Any]:
         """Return it as values of JSON; names end with the unit."""
         return {
             "constants": [vars(one) for one in self.constants],
+            "choices": [vars(one) for one in self.choices],
+            "directions": [one._asdict() for one in self.directions],
+            "misfit": list(self.misfit),
+            "simulations": self.simulations,
+            "effective": self.effective,
+            "emulator_error": self.emulator_error,
+            "warnings": list(self.warnings),
             "micro_benchmarks": [one.facts() for one in self.micro_benchmarks],
             "held_out": [one.facts() for one in self.held_out],
             "typical_error": self.typical_error,
             "typical_error_of_mean": self.typical_error_of_mean,
             "worst_error": self.worst_error,
+            "covered": self.covered,
         }
-
-    def settings(self) -> dict[str, str]:
-        """Return the constants that were determined, as overrides of a scenario."""
-        return {one.key: f"{round(one.value_ns)}ns" for one in self.constants if one.is_determined}
 
 
 def calibrate(
-    workloads: Sequence[MeasuredWorkload], report: Callable[[str], None] = lambda what: None
+    workloads: Sequence[MeasuredWorkload],
+    prior: Prior,
+    report: Callable[[str], None] = lambda what: None,
 ) -> Calibration:
-    """Fit the constants of hosts to micro-benchmarks, and compare predictions of other workloads.
+    """Infer unknowns from micro-benchmarks, and compare predictions of other workloads.
 
     Parameters
     ----------
     workloads
         All on the same fabric, with the same transport.
+    prior
+        What is believed of the unknowns of that fabric.
     report
         Called with a sentence about each step.
 
     Raises
     ------
     CalibrationError
-        When there are too few micro-benchmarks, or one cannot be simulated to its end.
+        When there are too few micro-benchmarks, one cannot be simulated to its end, or measurements
+        cannot be of this fabric.
     """
     micro_benchmarks = [one for one in workloads if one.is_micro_benchmark]
     held_out = [one for one in workloads if not one.is_micro_benchmark]
-    if len(micro_benchmarks) < LEAST:
+    if len(micro_benchmarks) < BENCHMARKS_MIN:
         known = ", ".join(sorted(MICRO))
         raise CalibrationError(
-            f"{len(micro_benchmarks)} micro-benchmarks; expected at least {LEAST} sizes of {known}"
+            f"{len(micro_benchmarks)} micro-benchmarks; expected at least {BENCHMARKS_MIN} sizes "
+            f"of {known}"
         )
-    constants = CONSTANTS[_common_transport(workloads)]
-    calibrator = _Calibrator(Predictor(constants), micro_benchmarks)
-    report(f"fitting {len(constants)} constants to {len(micro_benchmarks)} micro-benchmarks")
-    fitted = calibrator.fit()
+    _check_transport(workloads)
+    check_hosts(workloads)
+    check_rates(micro_benchmarks)
+    count = f"{len(prior.names)} unknowns"
+    report(f"inferring {count} from {len(micro_benchmarks)} micro-benchmarks")
+    posterior = _inferred(micro_benchmarks, prior)
+    warnings = check_prior(micro_benchmarks, posterior.first)
     report(f"predicting {len(held_out)} held-out workloads")
-    return Calibration(
-        calibrator.constants(fitted),
-        tuple(calibrator.compared(one, fitted, is_held_out=False) for one in micro_benchmarks),
-        tuple(calibrator.compared(one, fitted, is_held_out=True) for one in held_out),
-    )
+    return _Calibrator(prior, posterior).calibration(micro_benchmarks, held_out, warnings)
 
 
-def _common_transport(workloads: Sequence[MeasuredWorkload]) -> str:
-    """Return the transport that all measured workloads share."""
+def _inferred(micro_benchmarks: Sequence[MeasuredWorkload], prior: Prior) -> Posterior:
+    def model(shares: Array) -> Array:
+        return log_times(micro_benchmarks, [prior.overrides(prior.at(row)) for row in shares])
+
+    return infer(model, [Target(one.launches) for one in micro_benchmarks], len(prior.names))
+
+
+def _check_transport(workloads: Sequence[MeasuredWorkload]) -> None:
+    """Refuse workloads that were measured over different transports."""
     first = _transport(workloads[0])
     for one in workloads:
         if (transport := _transport(one)) != first:
@@ -183,95 +269,160 @@ def _common_transport(workloads: Sequence[MeasuredWorkload]) -> str:
                 f"{one.name}: measured over {transport}, but {workloads[0].name} over {first}; "
                 "expected one transport"
             )
-    return first
 
 
 def _transport(workload: MeasuredWorkload) -> str:
-    (name,) = _resolved(workload)["transport"]
+    (name,) = loads(etherweave.resolve(workload.scenario))["transport"]
     return str(name)
 
 
-def _resolved(workload: MeasuredWorkload) -> dict[str, Any]:
-    """Return a workload's scenario with every default."""
-    return loads(etherweave.resolve(workload.scenario))
-
-
 class _Calibrator:
-    def __init__(self, predictor: Predictor, micro_benchmarks: Sequence[MeasuredWorkload]) -> None:
-        self.predictor, self.micro_benchmarks = predictor, micro_benchmarks
-        resolved = _resolved(micro_benchmarks[0])
-        before = [1e9 * time_of(_at(resolved, one.key)) for one in predictor.constants]
-        self.before = np.array(before)
+    """What follows from a posterior."""
 
-    def fit(self) -> Fit:
-        constants = self.predictor.constants
-        low = np.log([one.low_ns for one in constants])
-        high = np.log([one.high_ns for one in constants])
-        targets = [Target(benchmark.launches) for benchmark in self.micro_benchmarks]
-        return fit(self._times, targets, np.log(np.maximum(self.before, 1.0)), low, high)
+    def __init__(self, prior: Prior, posterior: Posterior) -> None:
+        self.prior, self.posterior = prior, posterior
+        self.keys = key_draws(prior, posterior.shares)
+        self.identified = {one.name: one for one in identified(prior.names, posterior.shares)}
 
-    def _times(self, values: Vector) -> Vector:
-        return np.array(
-            [self._log_seconds(benchmark, values) for benchmark in self.micro_benchmarks]
+    def calibration(
+        self,
+        micro_benchmarks: Sequence[MeasuredWorkload],
+        held_out: Sequence[MeasuredWorkload],
+        warnings: Sequence[str],
+    ) -> Calibration:
+        constants = tuple(self._constant(one) for one in self.keys if one.numbers is not None)
+        inferred = {one.key for one in constants if one.is_inferred}
+        middle = self.prior.at(self.posterior.shares[_middle(self.posterior.shares)])
+        choices = tuple(_choice(one) for one in self.keys if one.numbers is None)
+        settings = {key: value for key, value in middle.items() if key in inferred}
+        compared = self._compared([*micro_benchmarks, *held_out], self.prior.overrides(settings))
+        parts = np.quantile(self.posterior.misfits, (ENDS[0], 0.5, ENDS[1]))
+        return Calibration(
+            constants,
+            tuple(compared[: len(micro_benchmarks)]),
+            tuple(compared[len(micro_benchmarks) :]),
+            choices,
+            tuple(directions(self.prior.names, self.posterior.shares)),
+            (float(parts[0]), float(parts[1]), float(parts[2])),
+            self.posterior.simulations,
+            self.posterior.effective,
+            float(self.posterior.emulator.max()),
+            (*warnings, *self._warnings(micro_benchmarks)),
+            settings,
+            unknowns_file(self.keys),
         )
 
-    def _log_seconds(self, benchmark: MeasuredWorkload, values: Vector) -> float:
-        try:
-            return self.predictor.log_seconds(benchmark.scenario, values, benchmark.centre)
-        except ValueError as error:
-            raise CalibrationError(f"{benchmark.name}: {error}") from None
+    def _warnings(self, micro_benchmarks: Sequence[MeasuredWorkload]) -> list[str]:
+        """Say where the method itself is unsure."""
+        found = []
+        if (effective := self.posterior.effective) < EFFECTIVE_MIN:
+            found.append(
+                f"the posterior has {effective:.0f} independent draws; intervals are rough below "
+                f"{EFFECTIVE_MIN}"
+            )
+        if (error := float(self.posterior.emulator.max())) > 1:
+            name = micro_benchmarks[int(self.posterior.emulator.argmax())].name
+            found.append(
+                f"{name}: the emulator is {error:.1f} times as unsure as measurement and model "
+                "are; intervals have its error in them"
+            )
+        return found
 
-    def constants(self, fitted: Fit) -> tuple[CalibratedConstant, ...]:
-        ends = np.exp(np.percentile(fitted.draws, DRAWN, axis=0))
-        return tuple(
-            self._fitted(constant, number, fitted, ends)
-            for number, constant in enumerate(self.predictor.constants)
-        )
-
-    def _fitted(
-        self, constant: Constant, number: int, fitted: Fit, ends: Vector
-    ) -> CalibratedConstant:
+    def _constant(self, one: KeyDraws) -> CalibratedConstant:
+        assert one.numbers is not None and one.prior_numbers is not None
+        ends = np.quantile(one.numbers, ENDS)
+        before = np.quantile(one.prior_numbers, ENDS)
+        inside = (one.prior_numbers >= ends[0]) & (one.prior_numbers <= ends[1])
+        width = float(min(inside.mean() / (ENDS[1] - ENDS[0]), 1.0))
+        is_known = width <= NARROW
+        names = [name for name in (one.key, one.unknown) if name in self.identified]
+        others = () if is_known or not names else self.identified[names[0]].together_with
+        value = one.number(self.prior.at(self.posterior.shares[_middle(self.posterior.shares)]))
         return CalibratedConstant(
-            constant.key,
-            constant.meaning,
-            float(self.before[number]),
-            float(np.exp(fitted.values[number])),
-            float(ends[0, number]),
-            float(ends[1, number]),
-            bool(fitted.is_determined[number]),
+            one.key,
+            one.about,
+            one.unit,
+            one.before,
+            float(before[0]),
+            float(before[1]),
+            value,
+            float(ends[0]),
+            float(ends[1]),
+            width,
+            is_known,
+            others,
         )
 
-    def compared(
-        self, one: MeasuredWorkload, fitted: Fit, *, is_held_out: bool
-    ) -> ComparedWorkload:
-        try:
-            result = self.predictor.result(one.scenario, fitted.values)
-            predicted = simulated(result, one.centre)
-            ends = self.predictor.interval(one.scenario, fitted.values, fitted.draws, one.centre)
-        except ValueError as error:
-            raise CalibrationError(f"{one.name}: {error}") from None
-        iterations = table(result, "iterations")
-        middle = predicted if iterations.is_empty() else median_s(iterations)
-        interval = median_interval(one.launches)
-        test, size, window = _workload(loads(result.resolved))
-        return ComparedWorkload(
-            name=one.name,
-            is_held_out=is_held_out,
-            launches=len(one.launches),
-            measured_s=median(one.launches),
-            measured_low_s=interval.low if interval else min(one.launches),
-            measured_high_s=interval.high if interval else max(one.launches),
-            predicted_s=predicted,
-            predicted_low_s=ends[0],
-            predicted_high_s=ends[1],
-            measured_median_s=median(one.medians),
-            predicted_median_s=middle if one.medians != one.launches else predicted,
-            launches_s=one.launches,
-            predicted_iterations_s=_quantiles(iterations) if is_held_out else (),
-            test=test,
-            size_bytes=size,
-            window=window,
-        )
+    def _compared(
+        self, workloads: Sequence[MeasuredWorkload], settings: Mapping[str, object]
+    ) -> list[ComparedWorkload]:
+        """Simulate workloads at draws and in the middle of the posterior."""
+        at = np.linspace(0, len(self.posterior.shares) - 1, SIMULATED).astype(int)
+        draws = [self.prior.overrides(self.prior.at(row)) for row in self.posterior.shares[at]]
+        times = log_times(workloads, draws)
+        errors = self._errors(at)
+        return [
+            _compared(one, settings, np.exp((times[:, number] + errors).ravel()))
+            for number, one in enumerate(workloads)
+        ]
+
+    def _errors(self, at: Array) -> Array:
+        """Return errors of measurement and model, a column for each draw, at even quantiles."""
+        from scipy.stats import t
+
+        shares = (np.arange(99) + 0.5) / 99
+        scales = np.hypot(self.posterior.misfits[at], self.posterior.chance)
+        return np.asarray(np.outer(t.ppf(shares, DEGREES), scales), dtype=np.float64)
+
+
+def _middle(shares: Array) -> int:
+    """Return the number of the draw that is nearest to the middle of all, along their ridges."""
+    places = scores(shares)
+    moves = places - places.mean(axis=0)
+    covariance = np.atleast_2d(np.cov(places.T)) + 1e-9 * np.eye(places.shape[1])
+    return int(np.argmin(np.einsum("ni,ij,nj->n", moves, np.linalg.inv(covariance), moves)))
+
+
+def _choice(one: KeyDraws) -> CalibratedChoice:
+    values = tuple(dict.fromkeys([*one.prior_texts, *one.texts]))
+    shares = [
+        tuple(texts.count(value) / len(texts) for value in values)
+        for texts in (one.prior_texts, one.texts)
+    ]
+    return CalibratedChoice(one.key, one.about, values, *shares)
+
+
+def _compared(
+    one: MeasuredWorkload, settings: Mapping[str, object], predictions: Array
+) -> ComparedWorkload:
+    try:
+        result = etherweave.run(one.scenario, settings)
+        predicted = simulated(result, one.centre)
+    except ValueError as error:
+        raise CalibrationError(f"{one.name}: {error}") from None
+    iterations = table(result, "iterations")
+    middle = predicted if iterations.is_empty() else median_s(iterations)
+    interval = median_interval(one.launches)
+    ends = np.quantile(predictions, ENDS)
+    test, size, window = _workload(loads(result.resolved))
+    return ComparedWorkload(
+        name=one.name,
+        is_held_out=not one.is_micro_benchmark,
+        launches=len(one.launches),
+        measured_s=median(one.launches),
+        measured_low_s=interval.low if interval else min(one.launches),
+        measured_high_s=interval.high if interval else max(one.launches),
+        predicted_s=predicted,
+        predicted_low_s=float(ends[0]),
+        predicted_high_s=float(ends[1]),
+        measured_median_s=median(one.medians),
+        predicted_median_s=middle if one.medians != one.launches else predicted,
+        launches_s=one.launches,
+        predicted_iterations_s=() if one.is_micro_benchmark else _quantiles(iterations),
+        test=test,
+        size_bytes=size,
+        window=window,
+    )
 
 
 def _quantiles(iterations: pl.DataFrame) -> tuple[float, ...]:
@@ -287,10 +438,3 @@ def _workload(resolved: dict[str, Any]) -> tuple[str, int | None, int]:
     if test not in SIZE_TESTS:
         return test, None, 1
     return test, size_of(facts["bytes"]), facts.get("window", 1)
-
-
-def _at(resolved: dict[str, Any], key: str) -> str:
-    value: Any = resolved
-    for part in key.split("."):
-        value = value[part]
-    return str(value)

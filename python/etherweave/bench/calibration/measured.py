@@ -25,7 +25,7 @@ from etherweave.inputs import read_parquet
 from etherweave.results import SUMMARY, Result
 
 MICRO = {"osu_latency", "osu_bw", "incast"}
-"""Workloads that constants are fitted to; all others are held out."""
+"""Workloads that unknowns are inferred from; all others are held out."""
 _ROUND_TRIPS, _WINDOWS = 200, 10
 """Iterations that are simulated for a size that a benchmark measured; they are all equal."""
 _WINDOW = 64
@@ -48,10 +48,12 @@ class MeasuredWorkload(NamedTuple):
     """Median iteration of each launch; for streams the same as ``launches`` [s]."""
     centre: Centre
     """Average over iterations; for applications the mean, since their whole time counts."""
+    hosts: tuple[str, ...] = ()
+    """Real hosts that took part; empty where they are not known."""
 
     @property
     def is_micro_benchmark(self) -> bool:
-        """Whether constants may be fitted to it."""
+        """Whether unknowns may be inferred from it."""
         if isinstance(self.centre, ChallengeTest):
             return self.centre.is_fitted
         return is_micro_benchmark(self.scenario)
@@ -105,15 +107,23 @@ def of_results(
         When a result has no launch, or a time that is not positive.
     """
     launches, medians = [], []
+    hosts = dict[str, None]()
     centre: Average = "midmean" if is_micro_benchmark(scenario) else "mean"
     for result in results:
         iterations, streams = table(result, "iterations"), table(result, "streams")
+        hosts |= dict.fromkeys([*_hosts(iterations), *_hosts(streams)])
         for number in _launches(iterations, streams):
             own = [_of_launch(one, number) for one in (iterations, streams)]
             launches.append(_seconds(name, own[0], own[1], centre))
             medians.append(launches[-1] if own[0].is_empty() else median_s(own[0]))
     _check(name, [*launches, *medians])
-    return MeasuredWorkload(name, scenario, tuple(launches), tuple(medians), centre)
+    return MeasuredWorkload(name, scenario, tuple(launches), tuple(medians), centre, tuple(hosts))
+
+
+def _hosts(one: pl.DataFrame) -> list[str]:
+    """List the hosts of a table of iterations or streams."""
+    names = [name for name in ("host", "source_host", "destination_host") if name in one.columns]
+    return sorted({host for name in names for host in one[name]})
 
 
 def _check(name: str, times: Sequence[float]) -> None:
@@ -214,13 +224,21 @@ def _of_benchmarks(directory: Path, base: Mapping[str, object]) -> list[Measured
     found = [*_ping_pongs(rows, base), *_bandwidths(rows, base)]
     if "hpcc" in rows["program"]:
         found += _challenge(directory, base)
+    hosts = _hosts_of_rows(rows)
+    found = [one._replace(hosts=hosts) for one in found]
     if not found:
         raise CalibrationError("has none of osu_latency, osu_bw and hpcc; expected one of them")
     return found
 
 
+def _hosts_of_rows(rows: pl.DataFrame) -> tuple[str, ...]:
+    """List the hosts of benchmarks, whose names stand in one word with commas."""
+    words = rows["hosts"].drop_nulls().to_list() if "hosts" in rows.columns else []
+    return tuple(sorted({host for word in words for host in word.split(",")}))
+
+
 def _challenge(directory: Path, base: Mapping[str, object]) -> Iterator[MeasuredWorkload]:
-    """Take the HPC Challenge: rings to fit to, all other tests held out.
+    """Take the HPC Challenge: rings to infer from, all other tests held out.
 
     What ranks compute and copy is as the first launch says.
     """

@@ -1,4 +1,4 @@
-"""Micro-benchmarks that constants are fitted to, and their times.
+"""Micro-benchmarks that unknowns are inferred from, and their times.
 
 Each is a workload of the simulator, so that the same schedule is simulated and measured.
 """
@@ -19,7 +19,7 @@ class ChallengeTest(NamedTuple):
 
     test: str
     is_fitted: bool
-    """Whether constants may be fitted to it."""
+    """Whether unknowns may be inferred from it."""
 
 
 Centre: TypeAlias = Average | ChallengeTest

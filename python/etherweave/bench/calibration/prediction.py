@@ -1,38 +1,30 @@
-"""Constants of hosts that are fitted, and predictions of workloads by the simulator for them.
+"""Constants of hosts that profiles say nothing of, and times of simulated launches.
 
-Rates, buffers and MTU are not fitted: they stand in data sheets and configurations, and belong into
-the scenario.
+Rates, buffers and MTU are not inferred: they stand in data sheets and configurations, and belong
+into the scenario.
 """
 
-from collections.abc import Mapping, Sequence
 from tomllib import loads
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
-import etherweave
-from etherweave.bench.calibration.fit import DRAWS, STEP, Vector
 from etherweave.bench.calibration.micro_benchmarks import Centre, ChallengeTest, seconds
 from etherweave.bench.challenge import figures
 from etherweave.results import Result
 
 
 class Constant(NamedTuple):
-    """A time of a scenario that is fitted to measurements."""
+    """A time of a scenario that documents may say nothing of."""
 
     key: str
     """Dotted key of a scenario."""
     low_ns: float
-    """Least value of the fit [ns]."""
+    """Least value where no profile has a distribution [ns]."""
     high_ns: float
-    """Greatest value of the fit [ns]."""
+    """Greatest value there [ns]."""
     meaning: str
     """Description for tables."""
-
-    def setting(self, value_ns: float) -> str:
-        """Write a value as in a scenario."""
-        return f"{round(value_ns)}ns"
 
 
 _TCP = (
@@ -53,64 +45,6 @@ _ROCE = (
 )
 CONSTANTS: dict[str, tuple[Constant, ...]] = {"tcp": _TCP, "roce": _ROCE}
 """By the transport of the scenario."""
-
-
-DRAWN = (2.5, 97.5)
-"""Percentiles at the ends of an interval [%]."""
-
-
-class Predictor:
-    """Simulate one scenario after another with given constants.
-
-    Parameters
-    ----------
-    constants
-        Constants whose values vary.
-    """
-
-    def __init__(self, constants: Sequence[Constant]) -> None:
-        self.constants = constants
-        self._last: tuple[object, Result] | None = None
-
-    def settings(self, values: Vector) -> dict[str, object]:
-        """Write logarithms of constants as overrides of a scenario."""
-        pairs = zip(self.constants, np.exp(values), strict=True)
-        return {constant.key: constant.setting(float(value)) for constant, value in pairs}
-
-    def result(self, scenario: Mapping[str, object], values: Vector) -> Result:
-        """Simulate a scenario.
-
-        Raises
-        ------
-        ScenarioError
-            When the scenario is wrong.
-        """
-        asked = (scenario, self.settings(values))
-        if self._last is None or self._last[0] != asked:
-            # Figures of one run, such as both of rings, follow each other.
-            self._last = (asked, etherweave.run(*asked))
-        return self._last[1]
-
-    def log_seconds(self, scenario: Mapping[str, object], values: Vector, centre: Centre) -> float:
-        """Predict the logarithm of a launch's time."""
-        return float(np.log(simulated(self.result(scenario, values), centre)))
-
-    def interval(
-        self, scenario: Mapping[str, object], values: Vector, draws: Vector, centre: Centre
-    ) -> tuple[float, float]:
-        """Return the interval of a time that follows from those of the constants [s].
-
-        By derivatives at the fitted values; constants that were held have none.
-        """
-        middle = self.log_seconds(scenario, values, centre)
-        moves = np.zeros(DRAWS)
-        for number in np.flatnonzero(np.ptp(draws, axis=0) > 0):
-            moved = values.copy()
-            moved[number] += STEP
-            slope = (self.log_seconds(scenario, moved, centre) - middle) / STEP
-            moves += slope * (draws[:, number] - values[number])
-        low, high = np.exp(middle + np.percentile(moves, DRAWN))
-        return float(low), float(high)
 
 
 def simulated(result: Result, centre: Centre) -> float:

@@ -23,7 +23,7 @@ from etherweave.inputs import decoded, read_json, reason
 T = TypeVar("T", CalibratedConstant, ComparedWorkload)
 _MOST = 1e15
 """More than any time or size of a calibration."""
-_DERIVED = {"error", "error_of_median"}
+_DERIVED = {"error", "error_of_median", "is_covered"}
 """Of a workload in the file, which follow from its times."""
 
 
@@ -84,7 +84,7 @@ def load_calibration(source: Path) -> Calibrated:
     if lost := [one.name for one in (*micro_benchmarks, *held_out) if not _are_times(_times(one))]:
         raise ValueError(f"{path}: {lost[0]}: is no time; expected seconds above zero")
     if lost := [one.key for one in constants if not _are_times(_values(one))]:
-        raise ValueError(f"{path}: {lost[0]}: is no time; expected nanoseconds above zero")
+        raise ValueError(f"{path}: {lost[0]}: is no value; expected numbers above zero")
     return Calibrated(source, Calibration(constants, micro_benchmarks, held_out))
 
 
@@ -93,8 +93,8 @@ def _are_times(values: list[float]) -> bool:
 
 
 def _values(one: CalibratedConstant) -> list[float]:
-    """List a constant and its interval [ns]; it may have been zero before."""
-    return [one.value_ns, one.low_ns, one.high_ns, one.before_ns or 1]
+    """List a constant and its intervals; it may have been zero before."""
+    return [one.value, one.low, one.high, one.prior_low, one.prior_high, one.before or 1]
 
 
 def _times(one: ComparedWorkload) -> list[float]:

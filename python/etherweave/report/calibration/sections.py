@@ -1,4 +1,4 @@
-"""The page of a calibration: workloads and constants, measured, predicted and fitted."""
+"""The page of a calibration: workloads and constants, measured, predicted and inferred."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,13 +17,15 @@ from etherweave.report.page import Front, Page
 from etherweave.report.section import FOLDED_FROM, Builder, Section, Table
 from etherweave.report.sizes import SizeCurve, SizePanel, draw
 from etherweave.report.style import ASIDE, DASHES, INK, SERIES, literal, name_decades
+from etherweave.units import Unit, amount
 
 ROWS_MOST = 40
 """Workloads that are drawn."""
 ERRORS_CAPTION = (
     "Times of an iteration (of streams: of all together), as shares of the measured median. Dots "
     "are launches, the bar is the interval of their median, the cross is what was predicted, with "
-    "the interval of the constants. Nothing was fitted to held-out workloads, which stand on top. "
+    "its interval of 90 %: by the posterior, and by what the model misses of micro-benchmarks. "
+    "Nothing was inferred from held-out workloads, which stand on top. "
     "The first error is of means (of micro-benchmarks: of the middle half), the second of medians."
 )
 ERRORS_HEAD = (
@@ -45,7 +47,7 @@ def errors(calibrated: Calibrated) -> Section | None:
     if not rows:
         return None
     calibration = calibrated.calibration
-    parts = [("held out", calibration.held_out), ("fitted to", calibration.micro_benchmarks)]
+    parts = [("held out", calibration.held_out), ("inferred from", calibration.micro_benchmarks)]
     tables = [_errors_table(name, part) for name, part in parts if part]
     shown = rows[:ROWS_MOST]
     note = f" The first {len(shown)} of {len(rows)} are drawn." if len(shown) < len(rows) else ""
@@ -163,11 +165,20 @@ def _draw_shares(axes: Axes, times: pl.Series, **look: object) -> None:
 
 
 CONSTANTS_CAPTION = (
-    "What the scenario said before (diamonds), and what was fitted (dots) with its 95 % interval. "
-    "A constant that micro-benchmarks do not determine within a factor of two stays what it was: "
-    "only the diamond is drawn."
+    "What the scenario said before (diamonds), what its profile or a range leaves open (grey), and "
+    "what is left of that by the measurements (coloured, with the middle as a dot): intervals of "
+    "90 %. The width is the part of the prior between the ends of the posterior: 100 % where the "
+    "measurements say nothing. What they only know together with others is not distinguished."
 )
-CONSTANTS_HEAD = ("constant", "", "before [ns]", "fitted [ns]", "from", "to")
+CONSTANTS_HEAD = (
+    "constant",
+    "from",
+    "before",
+    "prior",
+    "posterior",
+    "width",
+    "not distinguished from",
+)
 
 
 def constants(calibrated: Calibrated) -> Section | None:
@@ -176,23 +187,26 @@ def constants(calibrated: Calibrated) -> Section | None:
     if not rows:
         return None
     table = Table(CONSTANTS_HEAD, [_constant_cells(one) for one in rows])
-    return Section("constants", "Constants", CONSTANTS_CAPTION, _constants_figure(rows), [table])
+    figure = _constants_figure([one for one in rows if one.unit == Unit.SECONDS])
+    return Section("constants", "Constants", CONSTANTS_CAPTION, figure, [table])
 
 
-def _constants_figure(rows: Sequence[CalibratedConstant]) -> Figure:
+def _constants_figure(rows: Sequence[CalibratedConstant]) -> Figure | None:
+    """Draw times [ns]."""
+    if not rows:
+        return None
     figure = Figure(figsize=(9, 0.9 + 0.32 * len(rows)))
     axes = figure.subplots()
     for place, one in enumerate(rows):
-        if one.before_ns > 0:
-            axes.plot(
-                one.before_ns, place, "D", color=INK, ms=5, mfc="white", label=_once(axes, "before")
-            )
-        if one.is_determined:
-            reach = ([max(0.0, one.value_ns - one.low_ns)], [max(0.0, one.high_ns - one.value_ns)])
-            axes.errorbar(
-                [one.value_ns], [place], xerr=reach, fmt="o", color=SERIES[0], capsize=3, ms=5,
-                label=_once(axes, "fitted"),
-            )  # fmt: skip
+        prior = (one.prior_low * 1e9, one.prior_high * 1e9)
+        axes.plot(prior, (place, place), color=INK, alpha=0.2, lw=6, label=_once(axes, "prior"))
+        reach = (one.low * 1e9, one.high * 1e9)
+        axes.plot(reach, (place, place), color=SERIES[0], lw=2.5, label=_once(axes, "posterior"))
+        if one.is_inferred:
+            axes.plot(one.value * 1e9, place, "o", color=SERIES[0], ms=5)
+        if one.before:
+            before = one.before * 1e9
+            axes.plot(before, place, "D", color=INK, ms=5, mfc="white", label=_once(axes, "before"))
     axes.set_xscale("log")
     name_decades(axes.xaxis)
     axes.set_xlabel("[ns]")
@@ -208,14 +222,16 @@ def _once(axes: Axes, name: str) -> str:
 
 
 def _constant_cells(one: CalibratedConstant) -> tuple[str, ...]:
-    fitted = (one.value_ns, one.low_ns, one.high_ns)
-    cells = [f"{value:,.0f}" for value in fitted] if one.is_determined else ["as before", "–", "–"]
-    return one.key, one.meaning, f"{one.before_ns:,.0f}", *cells
+    unit = one.unit or Unit.COUNT
+    before = "–" if one.before is None else amount(one.before, unit)
+    ends = [(one.prior_low, one.prior_high), (one.low, one.high)]
+    ranges = [f"{amount(low, unit)} to {amount(high, unit)}" for low, high in ends]
+    return one.key, one.meaning, before, *ranges, f"{one.width:.0%}", ", ".join(one.together_with)
 
 
 SIZES_CAPTION = (
     "Medians of launches with their interval as a band, all launches as dots, and predictions with "
-    "the fitted constants, with the band of their interval. "
+    "the middle of the posterior, with the band of their interval. "
 )
 
 
@@ -315,11 +331,12 @@ def write_calibration(calibrated: Calibrated, out: Path) -> Path:
 
 def _front(calibrated: Calibrated) -> Front:
     calibration = calibrated.calibration
-    determined = sum(one.is_determined for one in calibration.constants)
+    known = sum(one.is_determined for one in calibration.constants)
+    shared = sum(bool(one.together_with) for one in calibration.constants)
     name = calibrated.directory.absolute().name
     lead = (
-        f"{determined} of {len(calibration.constants)} constants were determined by "
-        f"{len(calibration.micro_benchmarks)} micro-benchmarks."
+        f"{known} of {len(calibration.constants)} constants are known from "
+        f"{len(calibration.micro_benchmarks)} micro-benchmarks, {shared} more only together."
     )
     facts = [("held-out workloads", str(len(calibration.held_out)))]
     if calibration.held_out:
@@ -329,6 +346,7 @@ def _front(calibrated: Calibrated) -> Front:
         )
         lead += f" Held-out mean iterations are predicted within {mean}"
         lead += f", median iterations within {median} (median of workloads)."
+        facts.append(("inside intervals of 90 %", str(calibration.covered)))
         facts.append(("the worst", _percent(calibration.worst_error)))
     return Front(f"Calibration: {name}", lead, facts)
 

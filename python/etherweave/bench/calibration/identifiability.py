@@ -1,0 +1,105 @@
+"""What measurements distinguish: widths of the posterior over the prior, and directions between."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from etherweave.bench.calibration.prior import Array
+
+KNOWN = 0.5
+"""Deviation of the posterior over the prior's, up to which an unknown or a direction is known."""
+SHARED = 0.3
+"""Correlation from which another unknown is named, by itself and with all others held."""
+SHARED_VARIANCE = 0.5
+"""Part of an unknown's variance that is left if the others were known, up to which it is shared."""
+LOADING_MIN = 0.1
+"""Part of a direction, squared, from which an unknown is named."""
+_EDGE = 1e-6
+
+
+class Identified(NamedTuple):
+    """What the measurements say of an unknown."""
+
+    name: str
+    width: float
+    """Deviation of the posterior over that of the prior, in normal scores."""
+    width_if_others_were_known: float
+    together_with: tuple[str, ...]
+    """Unknowns that the measurements do not distinguish from it."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the measurements determine it by itself."""
+        return self.width <= KNOWN
+
+    @property
+    def is_known_together(self) -> bool:
+        """Whether they determine only a combination of it with others."""
+        return not self.is_known and bool(self.together_with)
+
+
+class Direction(NamedTuple):
+    """A combination of unknowns that is independent of the other directions in the posterior."""
+
+    width: float
+    """Deviation of the posterior over that of the prior, in normal scores."""
+    loadings: dict[str, float]
+    """Coefficients of the unknowns that have a part in it, in normal scores."""
+
+
+def scores(shares: Array) -> Array:
+    """Return the standard normal scores of shares of 0 to 1."""
+    return np.asarray(ndtri(np.clip(shares, _EDGE, 1 - _EDGE)), dtype=np.float64)
+
+
+def rank_correlations(values: Array) -> Array:
+    """Return the correlations of the normal scores of ranks in columns: a bent ridge is one."""
+    ranks = np.argsort(np.argsort(values, axis=0), axis=0)
+    return np.atleast_2d(np.corrcoef(ndtri((ranks + 0.5) / len(values)).T))
+
+
+def identified(names: Sequence[str], shares: Array) -> list[Identified]:
+    """Say of each unknown whether it is known, alone or with which others.
+
+    The deviation of an unknown if the others were known is that of its normal scores given theirs,
+    by the inverse of their correlations.
+    """
+    widths = scores(shares).std(axis=0)
+    correlation = rank_correlations(shares)
+    precision = np.linalg.inv(correlation + _EDGE * np.eye(len(names)))
+    left = 1 / np.diag(precision)
+    partial = -precision * np.sqrt(np.outer(left, left))
+    strength = np.minimum(np.abs(partial), np.abs(correlation))
+    found = []
+    for at, name in enumerate(names):
+        others = [
+            (strength[at, other], names[other])
+            for other in range(len(names))
+            if other != at and strength[at, other] >= SHARED
+        ]
+        is_shared = left[at] <= SHARED_VARIANCE
+        partners = tuple(other for _, other in sorted(others, reverse=True)) if is_shared else ()
+        alone = float(widths[at] * np.sqrt(left[at]))
+        found.append(Identified(name, float(widths[at]), alone, partners))
+    return found
+
+
+def directions(names: Sequence[str], shares: Array) -> list[Direction]:
+    """Return the principal directions of the posterior, the best known first.
+
+    In the prior every direction has the deviation 1.
+    """
+    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(scores(shares).T)))
+    return [
+        Direction(
+            float(np.sqrt(max(value, 0.0))),
+            {
+                name: round(float(part), 3)
+                for name, part in zip(names, vector, strict=True)
+                if part**2 >= LOADING_MIN
+            },
+        )
+        for value, vector in zip(values, vectors.T, strict=True)
+    ]

@@ -1,0 +1,119 @@
+"""Whether measurements can be of the fabric that a scenario describes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from tomllib import loads
+
+import numpy as np
+
+import etherweave
+from etherweave.bench.calibration.measured import CalibrationError, MeasuredWorkload
+from etherweave.bench.calibration.prior import Array
+from etherweave.bench.statistics.quantiles import median
+from etherweave.units import amount, rate_of, size_of
+
+FAR = 4.0
+"""Factor beyond all that a prior can give, from which a measurement is none of this fabric."""
+OUTSIDE = 1.2
+"""Factor from which it is reported."""
+RATE_ERROR = 1.02
+"""Factor of a rate over that of a link, which a clock may be off."""
+_UNITS = {8.0: "bits taken for bytes", 1000.0: "a unit of another power of ten"}
+"""What a factor between measured and possible times looks like."""
+
+
+def check_hosts(workloads: Sequence[MeasuredWorkload]) -> None:
+    """Refuse workloads that were measured on hosts without any in common.
+
+    Raises
+    ------
+    CalibrationError
+        Names two of them.
+    """
+    known = [one for one in workloads if one.hosts]
+    connected = set(known[0].hosts) if known else set()
+    apart = known
+    while joined := [one for one in apart if connected & set(one.hosts)]:
+        connected |= {host for one in joined for host in one.hosts}
+        apart = [one for one in apart if not connected & set(one.hosts)]
+    if apart:
+        raise CalibrationError(
+            f"{apart[0].name}: measured on {', '.join(apart[0].hosts)}, but {known[0].name} on "
+            f"{', '.join(known[0].hosts)}; expected hosts of one cluster"
+        )
+
+
+def check_rates(micro_benchmarks: Sequence[MeasuredWorkload]) -> None:
+    """Refuse rates above that of every link.
+
+    Raises
+    ------
+    CalibrationError
+        Names the workload, its rate, and that of the links.
+    """
+    for one in micro_benchmarks:
+        resolved = loads(etherweave.resolve(one.scenario))
+        ((kind, facts),) = resolved["job"][0]["workload"].items()
+        rates = list(_rates({key: resolved.get(key) for key in ("topology", "link")}))
+        if kind not in ("osu_bw", "osu_latency") or not rates:
+            continue
+        messages = facts.get("window", 1) if kind == "osu_bw" else 2
+        rate, most = messages * size_of(facts["bytes"]) / median(one.launches), max(rates)
+        if rate > RATE_ERROR * most:
+            raise CalibrationError(
+                f"{one.name}: {amount(rate, 'B/s')} were measured, and links carry "
+                f"{amount(most, 'B/s')}; expected measurements of this fabric, in bytes"
+            )
+
+
+def _rates(table: object, key: str = "") -> Iterator[float]:
+    """Find the rates of links in a part of a resolved scenario."""
+    if isinstance(table, Mapping):
+        for name, value in table.items():
+            yield from _rates(value, str(name))
+    elif isinstance(table, list):
+        for value in table:
+            yield from _rates(value, key)
+    elif isinstance(table, str) and "rate" in key:
+        yield rate_of(table)
+
+
+def check_prior(micro_benchmarks: Sequence[MeasuredWorkload], first: Array) -> list[str]:
+    """Compare measured times with all that the prior can give; returns sentences for the reader.
+
+    Parameters
+    ----------
+    micro_benchmarks
+        As they were measured.
+    first
+        Logarithms of times of simulations that are evenly in the prior.
+
+    Raises
+    ------
+    CalibrationError
+        When one is so far from it that it is another machine's, or in another unit.
+    """
+    found = []
+    for one, times in zip(micro_benchmarks, first.T, strict=True):
+        low, high = np.exp(times.min()), np.exp(times.max())
+        measured = median(one.launches)
+        factor = max(low / measured, measured / high)
+        what = (
+            f"{one.name}: {amount(measured, 's')} were measured, and the scenario with all that is "
+            f"not known of it gives {amount(low, 's')} to {amount(high, 's')}"
+        )
+        if factor > FAR:
+            raise CalibrationError(
+                f"{what}; expected measurements of this fabric, or a wider --uncertain"
+                f"{_unit(measured / float(np.exp(np.median(times))))}"
+            )
+        if factor > OUTSIDE:
+            found.append(f"{what}: the model misses it, or the hosts are others than its profile's")
+    return found
+
+
+def _unit(factor: float) -> str:
+    """Say what a factor looks like, of measured over usual times."""
+    for known, words in _UNITS.items():
+        if any(0.5 < of / known < 2 for of in (factor, 1 / factor)):
+            return f" (a factor of {factor:.3g} looks like {words})"
+    return ""

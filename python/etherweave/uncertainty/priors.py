@@ -1,0 +1,68 @@
+"""The prior of a calibration: distributions of a profile, and ranges of what it says nothing of."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from etherweave import _core
+from etherweave.bench.calibration.prediction import CONSTANTS
+from etherweave.bench.calibration.prior import Prior, UnknownKey
+from etherweave.scenario import ScenarioSource, dotted, literals, read
+from etherweave.uncertainty.declared import Declared
+from etherweave.uncertainty.distributions import Range
+from etherweave.uncertainty.figures import unknowns
+
+WIDE = "no document: evenly on a logarithmic scale"
+"""What a range comes from where a profile has no figure."""
+
+
+def prior_of(scenario: ScenarioSource, declared: Declared) -> Prior:
+    """Find what is not known of a scenario's hosts, with its distributions.
+
+    Parameters
+    ----------
+    scenario
+        A scenario of the fabric that was measured.
+    declared
+        Distributions of the reader's own, which take the place of all others.
+
+    Raises
+    ------
+    ScenarioError
+        When the scenario is wrong.
+    OSError
+        When a file cannot be read.
+    """
+    text, origin = read(scenario)
+    table = tomllib.loads(_core.resolve(text, origin, []))
+    (transport,), resolved = table["transport"], dotted(table)
+    own = unknowns(text, origin, {}, declared)
+    wide = {
+        one.key: Range(f"{one.low_ns}ns", f"{one.high_ns}ns", "log")
+        for one in CONSTANTS[transport]
+        if own.figure(one.key) is None and one.key not in declared.keys
+    }
+    widened = replace(declared, distributions={**declared.distributions, **wide})
+    found = unknowns(text, origin, {}, widened)
+    keys = {
+        key: UnknownKey(key, one.name, WIDE if key in wide else one.about)
+        for one in found.entries
+        for key in one.keys
+    }
+    has_choice = any(one.basis == "choice" for one in found.entries)
+
+    def overrides(values: Mapping[str, object]) -> Mapping[str, object]:
+        if not has_choice:
+            return values
+        changed = dotted(tomllib.loads(_core.resolve(text, origin, literals(values))))
+        return {
+            key: value
+            for key, value in changed.items()
+            if resolved.get(key) != value and not key.startswith("job")
+        }
+
+    def at(shares: Sequence[float]) -> Mapping[str, object]:
+        return found.at([float(share) for share in shares])
+
+    before = {key: resolved[key] for key in keys if key in resolved}
+    return Prior([one.name for one in found.entries], list(keys.values()), at, overrides, before)
