@@ -130,9 +130,9 @@ def test_a_source_without_a_number_names_no_time() -> None:
 
 
 def test_estimates_from_one_source_move_as_one() -> None:
-    # infiniband-hdr takes both from half of one figure of the vendor.
-    both = ["nic.receive_latency", "nic.transmit_latency"]
-    found = of_profile("infiniband-hdr")
+    # aries takes both copies from one figure, which is fitted for EDR.
+    both = ["host.mpi_roce.eager_receive_per_kib", "host.mpi_roce.eager_send_per_kib"]
+    found = of_profile("aries")
     (name,) = [one.name for one in found.entries if set(both) == set(one.keys)]
     places = [0.5] * len(found.entries)
     places[[one.name for one in found.entries].index(name)] = 0.9

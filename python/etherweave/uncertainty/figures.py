@@ -321,7 +321,8 @@ def _groups(estimates: Sequence[Figure], parts: Set[str]) -> dict[str, str]:
     """
     together: dict[tuple[str, str], list[str]] = {}
     for one in estimates:
-        has_own = one["key"] in parts or not one["profile"]
+        is_part = one["key"] in parts or one["source"].startswith(SHARE)
+        has_own = is_part or not one["profile"]
         source = one["key"] if has_own else one["source"]
         together.setdefault((one["key"].partition(".")[0], source), []).append(one["key"])
     names = {key: " and ".join(keys) for keys in together.values() for key in keys}
