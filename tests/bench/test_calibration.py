@@ -114,6 +114,9 @@ def test_settings_are_overrides_of_a_scenario(found: Calibration) -> None:
     again = etherweave.run(observed("latency-8", 0).scenario, found.settings)
     (benchmark,) = (one for one in found.micro_benchmarks if one.name == "latency-8")
     assert simulated(again, "mean") == pytest.approx(benchmark.predicted_s, rel=1e-3)
+    assert set(found.settings) == set(PRIOR.names), "constants of a ridge stand together"
+    for one in found.micro_benchmarks:
+        assert abs(one.error) < 0.1, one.name
 
 
 def test_samples_of_a_run_read_the_posterior(found: Calibration, tmp_path: Path) -> None:

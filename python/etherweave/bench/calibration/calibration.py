@@ -165,7 +165,7 @@ class Calibration:
     """Largest error of the emulator, over that of measurement and model."""
     warnings: tuple[str, ...] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
-    """Keys that the measurements say anything about, at the draw in the middle of the posterior."""
+    """All keys at the draw in the middle of the posterior; none if nothing was learnt of any."""
     posterior: Mapping[str, Any] = field(default_factory=dict)
     """Distributions of all keys and their correlations, as ``--uncertain`` reads them."""
 
@@ -291,10 +291,10 @@ class _Calibrator:
         warnings: Sequence[str],
     ) -> Calibration:
         constants = tuple(self._constant(one) for one in self.keys if one.numbers is not None)
-        inferred = {one.key for one in constants if one.is_inferred}
         middle = self.prior.at(self.posterior.shares[_middle(self.posterior.shares)])
         choices = tuple(_choice(one) for one in self.keys if one.numbers is None)
-        settings = {key: value for key, value in middle.items() if key in inferred}
+        # On a ridge one constant beside an older value of another is worth nothing.
+        settings = middle if any(one.is_inferred for one in constants) else {}
         compared = self._compared([*micro_benchmarks, *held_out], self.prior.overrides(settings))
         parts = np.quantile(self.posterior.misfits, (ENDS[0], 0.5, ENDS[1]))
         return Calibration(
