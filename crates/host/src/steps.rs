@@ -119,7 +119,7 @@ impl StepLog {
     /// Has the present step of a stream end later.
     pub(super) fn postpone(&mut self, stream: u8, span: Duration) {
         if let Some(step) = self.steps.iter_mut().rev().find(|step| step.stream == stream) {
-            step.end = step.end + span;
+            step.end += span;
         }
     }
 
