@@ -29,8 +29,8 @@ VERBS = {
     "schema": "Print the JSON Schema of a scenario, by which editors complete and check TOML.",
     "report": "Draw a result, a recording, a study, benchmarks or a calibration as one HTML page.",
     "study": "Repeat a published evaluation, and check computed figures against published ones.",
-    "calibrate": "Infer constants of hosts from micro-benchmarks; predict other workloads, and "
-    "print the errors.",
+    "calibrate": "Infer constants of hosts from micro-benchmarks; predict other workloads, print "
+    "the errors.",
     "reference": "Search published figures, or compare a result with those of its metric and size.",
     "interconnects": "Simulate profiles of interconnects, and print what they yield beside "
     "published figures.",
