@@ -110,7 +110,11 @@ fn flow_control() {
         ("flow_control.pfc.quanta = 0", "1 to 65535; 0 would mean to go on"),
         ("flow_control.pfc.reaction = \"2s\"", "flow_control.pfc.reaction: 2s; expected at most 1s"),
         ("flow_control.global_pause.reaction = \"2s\"", "flow_control.global_pause.reaction: 2s; expected at most 1s"),
-        ("flow_control.pfc.reaction = \"1s\"", "switch.buffer: reserves and headroom of switch0 take"),
+        ("flow_control.pfc.reaction = \"1s\"", "nic.receive_buffer: 262016B; expected at least"),
+        (
+            "nic.xoff = \"128KiB\"\nflow_control.pfc.reaction = \"1s\"",
+            "switch.buffer: reserves and headroom of switch0 take",
+        ),
         ("flow_control.none = { quanta = 1 }", "3:23: flow_control.none.quanta: unknown key; expected none"),
         ("flow_control.none = {}\nswitch.xon_offset = \"1KiB\"", "xon_offset: 1KiB; expected 9KiB, the default"),
         (

@@ -7,15 +7,14 @@
 //! Each algorithm is a file in `algorithm/` and a line of its list; each library a file in `library/` and a line of its
 //! list. Every member of both lists passes the tests in `tests/`, which execute the schedules on symbolic data.
 //!
-//! Not modelled: copies and reductions in memory, and the shared-memory components that take over
-//! within a node.
+//! Not modelled: copies in memory, and the shared-memory components that take over within a node.
 //!
 //! ```
 //! use etherweave_workload::collective::{Algorithm, Collective, Communicator, Rule};
 //! let allreduce = Collective::Allreduce { bytes: "1MiB".parse().unwrap() };
 //! let ring = Rule { algorithm: Some(Algorithm::Ring), ..Rule::default() };
-//! // 2 · (p − 1) exchanges of three operations.
-//! assert_eq!(allreduce.lower(&ring, &Communicator::world(8), 3).len(), 2 * 7 * 3);
+//! // 2 · (p − 1) exchanges of three operations, and a reduction behind each of the first p − 1.
+//! assert_eq!(allreduce.lower(&ring, &Communicator::world(8), 3).len(), 2 * 7 * 3 + 7);
 //! ```
 
 mod algorithm;
