@@ -32,7 +32,7 @@ help: ## Print this list
 setup: $(VENV)/core.stamp ## Build the core and leave the command line at .venv/bin/etherweave
 
 test: setup ## Run every test, side by side where they share nothing, then the lints
-	cargo test --quiet $(MPI)
+	cargo test --quiet --workspace $(MPI)
 	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not alone and not long"
 	@$(MAKE) --no-print-directory lint
 
