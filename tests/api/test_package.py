@@ -49,8 +49,8 @@ def test_the_core_carries_the_workspace_version() -> None:
 def names(requirements: list[str]) -> set[str]:
     """Names of packages, as modules are named."""
     found = (re.match(r"[\w.-]+", one) for one in requirements)
-    modules = {one[0].lower().replace("-", "_") for one in found if one}
-    return {MODULES.get(one, one) for one in modules}
+    packages = {one[0].lower() for one in found if one}
+    return {MODULES.get(one, one.replace("-", "_")) for one in packages}
 
 
 def imports(folder: Path) -> Iterator[tuple[Path, str]]:

@@ -56,8 +56,10 @@ def test_jobs_over_roce_and_tcp_share_a_link_by_ets(tmp_path: Path, tcp: int) ->
     ("text", "key"),
     [
         (scenario(50, ""), "job.1.placement.linear: .*shared_hosts"),
-        (scenario(50).replace("[run]", '[run]\nfidelity = "flow"'), "job.transport: jobs of two"),
-        (scenario(50).replace("tcp = {}", "roce.ack_every = 1"), "job.1.transport.roce: other"),
+        (
+            scenario(50).replace("[run]", '[run]\nfidelity = "flow"'),
+            "job.transport: jobs of several",
+        ),
     ],
 )
 def test_what_cannot_be_shared_is_refused_by_its_key(tmp_path: Path, text: str, key: str) -> None:

@@ -26,7 +26,9 @@ def running() -> dict[str, Any]:
         "VLAN": {"Vlan7": {"vlanid": "7"}},
         "CABLE_LENGTH": {"AZURE": {"Ethernet0": "300m", "Ethernet124": "40m"}},
         "BUFFER_PG": {f"{PORTS[0]}|3-4": group, "Ethernet124|3-4": group},
-        "BUFFER_PROFILE": {"old": {"pool": "ingress_lossless_pool", "size": "1"}},
+        "BUFFER_PROFILE": {
+            "old": {"pool": "ingress_lossless_pool", "size": "1", "dynamic_th": "0"}
+        },
         "DSCP_TO_TC_MAP": {"AZURE": {"0": "1"}, "odd/name~": {"0": "1"}},
     }
 

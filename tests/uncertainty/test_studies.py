@@ -1,6 +1,7 @@
 """Samples of a study: what is drawn, what is shared, and what is kept."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -162,7 +163,7 @@ def test_the_verb_prints_bounds_and_intervals_side_by_side(folder: Path, tmp_pat
     assert "2 samples; expected 8 to 65,536" in refused.stderr
 
 
-def drawn(text: str, tmp_path: Path) -> dict[str, object]:
+def drawn(text: str, tmp_path: Path) -> dict[str, Mapping[str, object]]:
     """Draw the middle of a ping's unknowns as a study declares them."""
     file = tmp_path / "study.toml"
     file.write_text(f'title = "One"\n{text}')

@@ -32,7 +32,7 @@ _FLOOD = re.compile(r"\d{25,}|[ \t]{500,}")
 _COLOUR = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))|"
     r"(?:[#\\]0?33|\\x1[bB]|\\u001[bB]|\\e|\^\[|\u241b|<(?:ESC|0x1[bB])>)\[[\d;]{0,16}[mK]|"
-    r"\[0?m|(?<!\w)\[\d{1,3}(?:;\d{1,3}){0,4}m"
+    r"\[0m|\[m(?=\s|$)|(?<!\w)\[\d{1,3}(?:;\d{1,3}){0,4}m"
 )
 """Control sequences of terminals and titles of windows (ECMA-48, 5.4 and 5.6); colours whose first
 sign a log has written out, or lost."""

@@ -96,9 +96,9 @@ def sample_study(
     for number, keys in enumerate(_keys(drawn, samples)):
         task = (str(result.study.home), result.full, str(result.directory), needed, keys)
         identity = _identity(result.study, task)
-        kept = _kept(home / f"{number}.json", identity)
+        kept = _kept(below(home, f"{number}.json"), identity)
         if kept is None:
-            tasks.append((str(number), (*task, str(home / f"{number}.json"), identity)))
+            tasks.append((str(number), (*task, str(below(home, f"{number}.json")), identity)))
         else:
             found[str(number)] = kept
     for name, answer in where.completed(f"{__name__}:measure", tasks, home):
