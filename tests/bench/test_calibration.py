@@ -31,18 +31,17 @@ def test_durations_of_resolved_scenarios_are_read() -> None:
 
 BASE = FOUR_HOSTS
 HIDDEN = {"host.cpu.interrupt": "3us", "host.cpu.send_call": "900ns"}
-PRIOR = prior(
-    {
-        "host.cpu.interrupt": ("500ns", "20000ns"),
-        "host.cpu.send_call": ("200ns", "5000ns"),
-        "host.cpu.receive_batch": ("200ns", "5000ns"),
-    },
-    {
-        "host.cpu.interrupt": "7767ns",
-        "host.cpu.send_call": "2us",
-        "host.cpu.receive_batch": "1200ns",
-    },
-)
+ENDS = {
+    "host.cpu.interrupt": ("500ns", "20000ns"),
+    "host.cpu.send_call": ("200ns", "5000ns"),
+    "host.cpu.receive_batch": ("200ns", "5000ns"),
+}
+BEFORE = {
+    "host.cpu.interrupt": "7767ns",
+    "host.cpu.send_call": "2us",
+    "host.cpu.receive_batch": "1200ns",
+}
+PRIOR = prior(ENDS, BEFORE)
 WORKLOADS: dict[str, Mapping[str, Mapping[str, object]]] = {
     "latency-8": {"osu_latency": {"bytes": "8B", "iterations": 30}},
     "latency-4096": {"osu_latency": {"bytes": "4KiB", "iterations": 30}},
@@ -88,12 +87,21 @@ def test_what_a_latency_only_knows_together_is_said(found: Calibration) -> None:
 def test_a_workload_that_nothing_was_inferred_from_is_predicted(found: Calibration) -> None:
     (fft,) = found.held_out
     assert fft.name == "fft"
-    assert abs(fft.error) < 0.06
     assert fft.is_covered and found.covered == 1
     assert fft.width < 0.3
     assert found.typical_error == abs(fft.error_of_median)
     before = etherweave.run(observed("fft", 0).scenario)
     assert abs(simulated(before, "mean") / fft.measured_s - 1) > 0.2, "shipped constants do not"
+
+
+def test_where_nothing_lies_on_a_ridge_constants_and_predictions_are_exact() -> None:
+    """Batches are known here, so that a latency determines the interrupt."""
+    known = prior({key: ENDS[key] for key in HIDDEN}, {key: BEFORE[key] for key in HIDDEN})
+    calibration = calibrate([observed(name, seed) for seed, name in enumerate(WORKLOADS)], known)
+    for constant in calibration.constants:
+        assert constant.value == pytest.approx(time_of(HIDDEN[constant.key]), rel=0.1)
+    (fft,) = calibration.held_out
+    assert abs(fft.error) < 0.03
 
 
 def test_each_workload_has_the_values_that_a_report_draws(found: Calibration) -> None:
