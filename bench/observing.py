@@ -17,7 +17,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 """Scenarios, with keys that are changed. A transform sends short messages only."""
 PAIRS = 5
-"""Of runs, in turns: others on the machine disturb both alike."""
+"""Number of runs of each kind, in turns: other processes disturb both alike."""
 
 CHILD = """
 import json, sys, time

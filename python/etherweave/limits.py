@@ -60,7 +60,7 @@ class Stretch:
 
     @property
     def time_ns(self) -> float:
-        """How long it takes [ns]."""
+        """Duration [ns]."""
         return self.end_ns - self.start_ns
 
 
@@ -133,7 +133,7 @@ class Wait:
     start_ns: float
     """Start of the part of the path [ns]."""
     time_ns: float
-    """How long it takes [ns]."""
+    """Duration [ns]."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class JobLimits:
     path: Sequence[Stretch]
     """All parts, in order of time."""
     waits: Sequence[Wait] = ()
-    """What messages wait in the network by ports, where the run divides it."""
+    """Waits of messages in the network by port, where the run records them."""
 
     @property
     def time_ns(self) -> float:

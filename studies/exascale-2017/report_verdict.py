@@ -16,7 +16,7 @@ class Question:
     checks: tuple[str, ...]
     """Ids of checks; a ``*`` stands for anything."""
     figures: dict[str, str]
-    """What the value of a check says, by its id; ``{}`` stands for the value."""
+    """Sentence for the value of a check, by its id; ``{}`` stands for the value."""
     settings: str
     """What to set, or what to do where the answer is no."""
 

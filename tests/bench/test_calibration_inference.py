@@ -108,7 +108,7 @@ def test_the_emulator_says_how_unsure_it_is() -> None:
 
 
 def test_draws_follow_a_density_with_a_narrow_bent_ridge() -> None:
-    """Of two standard normal unknowns the sum of exponentials is known to 1 %."""
+    """The sum of the exponentials of two standard normal unknowns is known to 1 %."""
 
     def ridge(points: Array) -> Array:
         distance = np.log(np.exp(points[:, 0]) + np.exp(points[:, 1])) / 0.01

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 (LINE,) = re.findall(
     r"`(tc qdisc add dev swp3 root ets [^`]+)`", (ROOT / "docs/guide/control.md").read_text()
 )
-"""For priorities 3 and 4."""
+"""The guide's command for shares of priorities 3 and 4."""
 
 
 def numbers(option: str) -> list[int]:

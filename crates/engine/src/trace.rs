@@ -27,15 +27,15 @@ pub(crate) const SENT_MAX: usize = 1 << 12;
 pub struct TracedMessage {
     /// Number in the run of the connection end that sends it.
     pub sender: u32,
-    /// Where it ends in the stream [B].
+    /// End in the stream [B].
     pub end: u64,
-    /// When it was posted.
+    /// Time of posting.
     pub posted: Time,
     /// When it had arrived.
     pub arrived: Time,
 }
 
-/// What holds a port.
+/// Cause that holds a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HoldCause {
     /// A port that sends without a break.
@@ -70,7 +70,7 @@ pub struct Wait {
     pub is_of_host: bool,
     /// Why.
     pub reason: WaitReason,
-    /// How long.
+    /// Length of the hold.
     pub time: Duration,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Departure {
     pub held: Duration,
 }
 
-/// What a port has sent.
+/// Departures of a port.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct PortTrace {
     pub sent: VecDeque<Departure>,
@@ -98,13 +98,13 @@ impl PortTrace {
         self.sent.drain(..self.sent.len().saturating_sub(1));
     }
 
-    /// How long the port was held before it sent so much as a departure says, since a time or earlier.
+    /// Part of `held`, the holds up to some departure, that came since a time or earlier.
     pub fn held_since(&self, time: Time, held: Duration) -> Duration {
         let before = self.sent.iter().rev().find(|sent| sent.start <= time).or(self.sent.front());
         held - before.map_or(held, |before| before.held)
     }
 
-    /// How long the port has sent since a time.
+    /// Time for which the port has sent since a time.
     pub fn busy_since(&self, time: Time) -> Duration {
         let since = self.sent.iter().rev().take_while(|sent| sent.end > time);
         since.fold(Duration::ZERO, |busy, sent| busy + sent.end.since(sent.start.max(time)))

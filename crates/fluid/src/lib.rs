@@ -61,7 +61,7 @@ pub struct Fluid {
     /// The solver's number of each traffic class.
     class_numbers: [u8; 8],
     active: Vec<Active>,
-    /// Of each active connection and its branches.
+    /// Loads of the branches of each active connection, a connection after the other.
     levels: Vec<Level>,
     /// The most branches of a connection.
     branches: usize,
@@ -98,7 +98,7 @@ pub struct Fluid {
     limits: Vec<f64>,
 }
 
-/// What a branch of a connection carries, over the weight of the branch.
+/// Load of a branch of a connection, over the weight of the branch.
 #[derive(Clone, Copy, Default)]
 struct Level {
     /// Bytes per picosecond.

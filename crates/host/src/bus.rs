@@ -31,8 +31,8 @@ impl Bus {
         self.byte.of(self.pcie.read_bytes(in_memory(wire, payload, is_in_kernel)))
     }
 
-    /// How long a NIC waits for the first packet of a message of so many bytes: for a read, where the message does not
-    /// come with the doorbell, and for the whole of the packet, if it holds packets. Nothing where both take no time.
+    /// Time until a NIC has the first packet of a message of `bytes`: that of a read, where the message does not come
+    /// with the doorbell, and that of the whole packet, if the NIC holds packets. None where both take no time.
     fn fetch(&self, bytes: u64, may_be_inline: bool, payload_max: Bytes) -> Option<Duration> {
         let first = bytes.min(payload_max.get()) as u32;
         let is_inline = may_be_inline && bytes <= self.pcie.inline_max.get();

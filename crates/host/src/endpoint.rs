@@ -58,9 +58,9 @@ pub struct Endpoint {
 /// Numbers of the next messages that receives take, modulo 2^16.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct MessageNumbers {
-    /// Of the next that is sent.
+    /// Number of the next message that is sent.
     pub sent: u16,
-    /// Of the next that matches a receive.
+    /// Number of the next message that matches a receive.
     pub matched: u16,
 }
 

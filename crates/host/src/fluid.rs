@@ -33,7 +33,7 @@ pub struct FluidState {
     in_network: VecDeque<Load>,
     /// When the last of them arrives.
     arrives: Time,
-    /// How long the NIC took to read the first message since it was idle: all that follow are later by that.
+    /// Time of the NIC's read of the first message since it was idle: later messages are delayed by it too.
     read: Duration,
     /// Once it is known.
     window: Option<Window>,

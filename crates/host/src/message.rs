@@ -104,7 +104,7 @@ impl Message {
         Message { kind, is_taken: false, number: 0, tag, bytes, end: 0 }
     }
 
-    /// What a rank or a NIC answers.
+    /// Answer of a kind to this message, with its tag, payload and number.
     pub fn answer(&self, kind: MessageKind) -> Message {
         Message { kind, is_taken: false, end: 0, ..*self }
     }

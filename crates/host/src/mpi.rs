@@ -30,8 +30,8 @@ use crate::{Hosts, Nics, Processors};
 /// Bytes of a READ request in the requester's stream: its RETH.
 pub(super) const READ_REQUEST: u64 = 16;
 
-/// How a receiver of a job that is ready asks for the payload of a rendezvous: the message and its length. NICs that
-/// reach into other memories read it by themselves.
+/// Request of a ready receiver for the payload of a rendezvous: its kind and length. NICs with remote access read the
+/// payload by themselves.
 fn rendezvous_request(constants: &RunConstants, job: u32) -> (MessageKind, u64) {
     match constants.transport(job).has_remote_access() {
         true => (MessageKind::ReadRequest, READ_REQUEST),

@@ -92,13 +92,13 @@ pub trait TransportState: Sized {
     /// Window and rate of the sending side.
     fn send_state(&self, now: Time, transport: &Transport) -> SendState;
 
-    /// What has arrived beyond the first byte that is missing, where messages complete in any order: whoever says
-    /// nothing delivers in order.
+    /// Bytes that have arrived beyond the first missing one, where messages complete in any order. A transport that
+    /// gives none delivers in order.
     fn received_ahead(&self) -> Option<&Ranges> {
         None
     }
 
-    /// What is acknowledged beyond the first byte that is not, likewise.
+    /// Bytes that are acknowledged beyond the first that is not, where messages complete in any order.
     fn acknowledged_ahead(&self) -> Option<&Ranges> {
         None
     }

@@ -199,8 +199,8 @@ impl Hosts {
 }
 
 impl Processors {
-    /// How long a task takes with others: what threads of a host copy follows each other at the rate of its memory, but
-    /// for what its caches serve.
+    /// Time of a task beside others: copies of a host's threads share the rate of its memory, but for those that caches
+    /// serve.
     fn time_with_memory(&mut self, wires: &Wires, host: HostIndex, cost: TaskCost) -> Duration {
         let params = &wires.constants.params.host;
         match params.memory_rate {

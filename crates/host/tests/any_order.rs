@@ -30,7 +30,7 @@ struct Pair {
     hosts: Hosts,
     /// The first data packet with as much payload is lost.
     loses: Option<u32>,
-    /// What was complete when it came again: receives of host 1, and requests or messages that host 0 has open.
+    /// State when the lost packet came again: receives that host 1 has completed, and messages that host 0 has open.
     before_repair: Option<(Vec<u64>, u64)>,
 }
 

@@ -68,7 +68,8 @@ fn fills_nics(scenario: &Scenario) -> bool {
     pauses && scenario.job.iter().any(|job| scenario.fidelity(job).is_packet())
 }
 
-/// What is needed above XOFF, and the host that needs it; nothing where the file has a mistake, which is found later.
+/// Room that is needed above XOFF, and the host that needs it; None where the file has a mistake, which is reported
+/// later.
 fn headroom(scenario: &Scenario) -> Option<(Bytes, String)> {
     let mut params = scenario.params();
     (params.nic.xoff, params.nic.xon) = (Bytes::ZERO, Bytes::ZERO);

@@ -82,7 +82,7 @@ impl Ranges {
         !range.is_empty() && self.at_or_after(range.start).is_some_and(|held| range.is_within(held))
     }
 
-    /// How many messages of `bytes` each, which fill the stream from its beginning on, are all in the set.
+    /// Number of messages in the set as a whole, where messages of `bytes` each fill the stream.
     pub fn messages(&self, bytes: u64) -> u64 {
         self.sorted.iter().map(|range| (range.end / bytes).saturating_sub(range.start.div_ceil(bytes))).sum()
     }

@@ -20,7 +20,7 @@ impl Reassembly {
         self.next
     }
 
-    /// What has arrived beyond a gap.
+    /// Ranges that have arrived beyond a gap.
     pub(super) fn ahead(&self) -> &Ranges {
         &self.out_of_order
     }

@@ -23,7 +23,7 @@ class Effect:
     unknown: str
     basis: str
     span: str
-    """Where it lies; empty for the seed of placements."""
+    """Range, as text; empty for the seed of placements."""
     moves: float
     """By what part its whole range moves the ratio of both scores, on the mean."""
     turns: bool

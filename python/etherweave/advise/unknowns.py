@@ -1,4 +1,4 @@
-"""What is not known exactly: figures of interconnects, prices and powers.
+"""Unknowns of an answer: figures of interconnects, prices and powers.
 
 Figures of interconnects have the distributions of :mod:`etherweave.uncertainty`, which come from
 documents. Of prices and powers no documents differ: one that rests on more than a publication lies
@@ -19,15 +19,15 @@ BLOCK = 8
 
 @dataclass(frozen=True)
 class Unknown:
-    """What one draw decides."""
+    """A quantity that one random draw decides."""
 
     name: str
     """The same for all fabrics that have it from the same place."""
     basis: str
     span: str
-    """Where it lies, as text."""
+    """Range, as text."""
     factor: float = 1.0
-    """By which a price or a power may be larger or smaller."""
+    """Factor by which a price or a power may be larger or smaller."""
 
     def scale(self, share: float) -> float:
         """Return the factor at a place of its range, 0 to 1."""
@@ -42,7 +42,7 @@ class FabricUnknowns:
     fixed: Sequence[str] = ()
     """Uncertain figures that do not vary."""
     drawn: Unknowns | None = None
-    """What entries decide, in the same order; None where figures are as they stand."""
+    """Distributions of the entries, in the same order; None where figures are as they stand."""
 
     @classmethod
     def of(cls, candidate: Candidate) -> "FabricUnknowns":

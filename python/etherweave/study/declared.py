@@ -197,7 +197,7 @@ class DeclaredUnknown:
     """Lower end of a range, in place of a spread."""
     high: str = ""
     source: str = ""
-    """Where that comes from."""
+    """Source of the range or the spread."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from etherweave.uncertainty.model_errors import (
 
 LEVEL = 0.9
 QUANTILES = 64
-"""Of the error of the model, by which each sample is multiplied."""
+"""Number of quantiles of the error of the model, by which each sample is multiplied."""
 OTHER, FITTED, STATEMENT = "ratio or count", "fitted", "statement"
 """Kinds of checks of which no error of the model is known."""
 
@@ -36,9 +36,9 @@ class Predicted:
     """A distribution beside a published figure."""
 
     interval: Interval
-    """Of 90 %."""
+    """Interval of 90 %."""
     width: float
-    """Of the interval, over the median."""
+    """Width of the interval over the median."""
     is_inside: bool
     """Whether the interval has the published figure, or meets the bounds of a statement."""
     score: float
@@ -57,9 +57,9 @@ class CheckInterval:
     system: str
     parameters: Predicted
     model: Predicted | None
-    """By the error of the model alone, of the median; None where it is not known."""
+    """Distribution by the error of the model alone; None where it is not known."""
     together: Predicted
-    """By both; without an error of the model, that of the parameters."""
+    """Distribution by both; without an error of the model, that of the parameters."""
 
 
 def check_intervals(
@@ -189,7 +189,7 @@ def crps(values: Sequence[float], figure: float) -> float:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often intervals of one kind of distribution have the published figure."""
+    """Share of intervals of a kind of distribution that have the published figure."""
 
     covered: float
     """Part of the rows."""

@@ -114,7 +114,7 @@ class Unknown:
 
     @property
     def document(self) -> tuple[str, str, str]:
-        """What it rests on: equal figures of one key are copies of each other."""
+        """Document of the figure: equal figures of one key are copies of each other."""
         return self.name, self.low, self.high
 
 

@@ -79,7 +79,7 @@ class ModelError:
 
 @dataclass(frozen=True)
 class Further:
-    """Where a row of a further system lies: the logarithm of its measured over its simulated time.
+    """Distribution of the logarithm of measured over simulated time, of a row of a further system.
 
     It has Student's t distribution, moved and stretched.
     """

@@ -13,7 +13,7 @@ from etherweave.uncertainty.distributions import Range
 from etherweave.uncertainty.figures import unknowns
 
 WIDE = "no document: evenly on a logarithmic scale"
-"""What a range comes from where a profile has no figure."""
+"""Source of a range where a profile has no figure."""
 
 
 def prior_of(scenario: ScenarioSource, declared: Declared) -> Prior:

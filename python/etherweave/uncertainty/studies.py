@@ -47,9 +47,9 @@ class SampledStudy:
     unknowns: int
     """Different ones, of all experiments."""
     experiments: int
-    """How many of them have any."""
+    """Number of experiments with unknowns."""
     values: Mapping[str, Sequence[float]]
-    """Of each check that some sample has; of a check without any, every sample has its figure."""
+    """Figures by check and sample; the same in all samples where no unknown changes a check."""
     failures: Mapping[str, int]
     """Why checks have no figure in some samples, and how many figures that are."""
     build: str

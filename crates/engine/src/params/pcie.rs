@@ -33,7 +33,7 @@ pub struct Pcie {
     /// reads longer ones from memory. Default 0: it reads all.
     #[serde(skip_serializing_if = "super::is_zero")]
     pub inline_max: Bytes,
-    /// From the request of such a NIC for a message until its first byte is there. Default "0s".
+    /// Time of a read from memory: from the NIC's request for a message to its first byte. Default "0s".
     #[serde(skip_serializing_if = "super::is_zero")]
     pub read_latency: Duration,
 }

@@ -149,8 +149,8 @@ impl Endpoint {
 }
 
 impl Nics {
-    /// How long the NIC takes to have what it sends first of a message. A processor rings for what its program sends;
-    /// responses are read by the NIC that was asked for them.
+    /// Time until the NIC has the first packet of a message. A processor writes short messages with the doorbell; a NIC
+    /// reads responses from memory.
     pub(crate) fn fetch(&self, bytes: u64, operation: Operation, path_mtu: Bytes) -> Option<Duration> {
         let may_be_inline = !matches!(operation, Operation::ReadResponse | Operation::AtomicResponse);
         self.times.interface.as_ref()?.fetch(bytes, may_be_inline, path_mtu)

@@ -267,7 +267,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Where the message of a step of a rank that handles it came from.
+    /// Origin of the message that a step handles.
     fn origin(&self, rank: u32, step: &Step) -> Option<Origin> {
         if step.message == MessageName::NONE {
             let (at, part) = (before(step.start, self.around.in_host), PathPart::Network);

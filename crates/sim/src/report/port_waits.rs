@@ -37,7 +37,7 @@ rows! {
         cause_node: String ["cause_node"];
         /// The other end of the link of the port there; none of a host that takes packets too slowly.
         cause_peer: String ["cause_peer"];
-        /// How long.
+        /// Length of the wait.
         time: Duration ["time_ns"];
     }
 }
@@ -57,7 +57,7 @@ impl Simulation {
         shard.wires.observes_departures = true;
     }
 
-    /// How long messages have waited where, as far as their parts of the path go: those of each add up to its part.
+    /// Waits of messages by port, within their parts of the path: those of a message add up to its part.
     pub fn waits(&self, messages: &[PathMessage]) -> Vec<WaitRow> {
         let Some(trace) = self.shards.first().and_then(|shard| shard.wires.trace.as_deref()) else { return Vec::new() };
         let senders = self.senders();
@@ -132,7 +132,7 @@ impl Simulation {
         (node, peer)
     }
 
-    /// What a packet waits for that its sender waits for too, because its window is full or its rate low.
+    /// Cause of the wait of a sender whose window is full or whose rate is low: that of its packet in the network.
     fn cause_of(&self, wait: &Wait) -> Ends {
         match wait.reason {
             WaitReason::Paused(cause) | WaitReason::NoCredits(cause) => self.cause_names(cause),

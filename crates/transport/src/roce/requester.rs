@@ -411,7 +411,7 @@ impl Requester {
         self.acknowledged
     }
 
-    /// What is acknowledged beyond that, where messages complete in any order.
+    /// Ranges that are acknowledged beyond that, where messages complete in any order.
     pub fn acknowledged_ahead(&self) -> Option<&Ranges> {
         self.selective.as_ref()?.ahead()
     }

@@ -187,7 +187,7 @@ impl Responder {
         self.expected
     }
 
-    /// What has arrived beyond that, where messages complete in any order.
+    /// Ranges that have arrived beyond that, where messages complete in any order.
     pub fn ahead(&self) -> Option<&Ranges> {
         let placement = self.placement.as_ref()?;
         (placement.completion_order == CompletionOrder::Any).then(|| placement.bytes.ahead())

@@ -69,7 +69,7 @@ impl SelectiveRepeat {
         self.lost.first().map(|range| range.start)
     }
 
-    /// What has arrived beyond the cumulative acknowledgement, where messages complete in any order.
+    /// Ranges beyond the cumulative acknowledgement, where messages complete in any order.
     pub(super) fn ahead(&self) -> Option<&Ranges> {
         (self.completion_order == CompletionOrder::Any).then_some(&self.arrived)
     }

@@ -9,7 +9,7 @@ use super::layout::{Layout, Part};
 use super::{Communicator, Kind, Rule, TAG_BASE};
 use crate::{GraphOp, Op};
 
-/// What a receiver does with what it gets.
+/// Treatment of received data by a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Combining {
     /// Keeps it.

@@ -49,7 +49,7 @@ class CalibratedConstant:
 
     key: str
     meaning: str
-    """What its prior comes from."""
+    """Source of the prior."""
     unit: str
     """``s``, ``B/s`` or ``B``; empty of bare numbers."""
     before: float | None
@@ -277,7 +277,7 @@ def _transport(workload: MeasuredWorkload) -> str:
 
 
 class _Calibrator:
-    """What follows from a posterior."""
+    """Results that follow from a posterior."""
 
     def __init__(self, prior: Prior, posterior: Posterior) -> None:
         self.prior, self.posterior = prior, posterior

@@ -1,4 +1,4 @@
-"""What measurements distinguish: widths of the posterior over the prior, and directions between."""
+"""Identifiability: widths of the posterior over the prior, and directions that data distinguish."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,7 +20,7 @@ _EDGE = 1e-6
 
 
 class Identified(NamedTuple):
-    """What the measurements say of an unknown."""
+    """Information of the measurements about an unknown."""
 
     name: str
     width: float

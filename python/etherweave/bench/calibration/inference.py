@@ -20,7 +20,7 @@ from etherweave.bench.calibration.prior import Array
 from etherweave.bench.statistics.quantiles import median
 
 Model: TypeAlias = Callable[[Array], Array]
-"""From shares of the unknowns, a row for each point, to logarithms of the times of all targets."""
+"""Model: takes a row of shares for each point, returns logarithms of the times of all targets."""
 
 FIRST_PER_UNKNOWN, FIRST_MIN = 8, 32
 """Simulated points of the first wave, evenly in the prior: for each unknown, and at least."""

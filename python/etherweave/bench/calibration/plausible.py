@@ -18,7 +18,7 @@ OUTSIDE = 1.2
 RATE_ERROR = 1.02
 """Factor of a rate over that of a link, which a clock may be off."""
 _UNITS = {8.0: "bits taken for bytes", 1000.0: "a unit of another power of ten"}
-"""What a factor between measured and possible times looks like."""
+"""Likely causes of a factor between measured and possible times."""
 
 
 def check_hosts(workloads: Sequence[MeasuredWorkload]) -> None:

@@ -1,4 +1,4 @@
-"""What is believed of a scenario's unknowns before anything is measured."""
+"""Prior distributions of a scenario's unknowns, before anything is measured."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ class UnknownKey:
 
     key: str
     unknown: str
-    """What decides it; several keys may move together."""
+    """Unknown that decides it; several keys may move together."""
     about: str
-    """What its distribution comes from."""
+    """Source of its distribution."""
 
 
 @dataclass(frozen=True)

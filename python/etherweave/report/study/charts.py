@@ -37,7 +37,7 @@ class DrawnBar:
     published: PublishedValue | None = None
     """To be marked."""
     interval: tuple[float, float] | None = None
-    """Of 90 % over samples, which is drawn over the bar."""
+    """Interval of 90 % over samples, drawn over the bar."""
 
 
 def draw_bars(axes: Axes, bars: Sequence[DrawnBar], label: str) -> None:
