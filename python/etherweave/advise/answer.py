@@ -9,7 +9,7 @@ from etherweave.advise.evaluation import Evaluation
 from etherweave.advise.prepared import Prepared
 from etherweave.advise.question import Question
 from etherweave.advise.reasons import deciding, turning
-from etherweave.advise.scores import Interval, Samples, ahead, first, holds, over, ranked
+from etherweave.advise.scores import Interval, Samples, ahead, first, holds, over, ranked, unit_of
 from etherweave.advise.sensitivity import Effect
 from etherweave.advise.simulated import Draw
 from etherweave.advise.stages import Runner, screen, shortlist
@@ -203,11 +203,16 @@ def _differs(standings: Sequence[Standing]) -> list[str]:
             continue
         place = max(times, key=lambda name: abs(times[name][1] - times[name][0]))
         lines.append(
-            f"{one.job}: most by {PLACES[place]}, {times[place][0]:,.4g} us on {first.fabric} and "
-            f"{times[place][1]:,.4g} us on {second.fabric}, of {one.time_us.value:,.4g} and "
-            f"{other.time_us.value:,.4g} us."
+            f"{one.job}: most by {PLACES[place]}, {_time(times[place][0])} on {first.fabric} and "
+            f"{_time(times[place][1])} on {second.fabric}, of {_time(one.time_us.value)} and "
+            f"{_time(other.time_us.value)}."
         )
     return lines
+
+
+def _time(time_us: float) -> str:
+    scale, unit = unit_of(time_us)
+    return f"{time_us / scale:.4g} {unit}"
 
 
 def _hidden(standings: Sequence[Standing]) -> list[str]:

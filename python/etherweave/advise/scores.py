@@ -12,6 +12,8 @@ from typing import TypeAlias
 
 Samples: TypeAlias = Sequence[float]
 """A value of each sample."""
+_UNITS = ((1e6, "s"), (1e3, "ms"), (1.0, "us"))
+"""Units of time, each in microseconds."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,11 @@ class Interval:
         """Describe at least two samples by their median, or around a value that is known."""
         parts = statistics.quantiles(values, n=20, method="inclusive")
         return cls(statistics.median(values) if value is None else value, parts[0], parts[-1])
+
+
+def unit_of(time_us: float) -> tuple[float, str]:
+    """Choose the unit in which a time is written: its length in microseconds, and its name."""
+    return next((pair for pair in _UNITS if time_us >= pair[0]), _UNITS[-1])
 
 
 def throughput(

@@ -2,11 +2,10 @@
 
 from etherweave.advise.answer import Answer, JobTime, Standing
 from etherweave.advise.bills import Item
-from etherweave.advise.scores import Interval
+from etherweave.advise.scores import Interval, unit_of
 
 TEN_KILOWATTS = 10_000
 THOUSAND, THOUSANDS_FROM = 1_000, 100_000
-_STEPS = ((1e6, "s"), (1e3, "ms"), (1.0, "us"))
 
 
 def head(found: Answer) -> list[str]:
@@ -54,7 +53,7 @@ def job_row(one: Standing) -> list[str]:
 def _place(job: JobTime) -> str:
     """Say which place takes most of the time of a job."""
     place = max(job.places, key=lambda one: job.places[one], default="")
-    return f", {place} {job.places[place]:.0%}" if place else ""
+    return f",\n{place} {job.places[place]:.0%}" if place else ""
 
 
 def is_example(found: Answer) -> bool:
@@ -74,7 +73,7 @@ def span(one: Interval) -> str:
 
 def time(one: Interval) -> str:
     """Write a time with its interval, in the unit of its median."""
-    scale, unit = next((pair for pair in _STEPS if one.value >= pair[0]), _STEPS[-1])
+    scale, unit = unit_of(one.value)
     low, median, high = (f"{value / scale:.4g}" for value in (one.low, one.value, one.high))
     return f"{median} {unit} ({low} to {high})"
 
