@@ -1,8 +1,6 @@
 """Services that announce the address of their host: section IV's problem and both its answers."""
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +20,6 @@ from etherweave.control.lab.announcements import (
     read_announcement,
     read_message,
 )
-from etherweave.control.lab.guests import image
 from etherweave.control.lab.state import LabScope
 from support.labs import new_scope
 
@@ -124,12 +121,3 @@ def test_the_same_holds_with_openflow_1_0_and_hosts_without_ipv4(scope: LabScope
         [(OPEN_MX, HEADER, PAIRS), (OPEN_MX, PAYLOAD, 0)],
     ]
     assert {dmp.protocol, rewrite.protocol} == {"openflow10"}
-
-
-@pytest.mark.needs("guests", "namespaces", "ovs")
-def test_four_virtual_machines_announce_themselves_with_openflow_1_0(scope: LabScope) -> None:
-    """The tests of section IV: Open vSwitch, four virtual machines, OpenFlow 1.0.0."""
-    kernel = image.find_kernel(Path(os.environ["ETHERWEAVE_GUEST_KERNEL"]))
-    trials = announce_in_labs(FOUR, OPENFLOW_10, kernel=kernel, where=scope)
-    assert failures(trials) == []
-    assert [(trial.hosts, trial.machines) for trial in trials] == [(4, 4), (4, 4)]

@@ -409,8 +409,6 @@ WRITERS = {
     "cli/bench/telemetry.py": 1,  # the null device
     "cli/control/yang.py": 2,  # a temporary directory
     "cli/curve.py": 2,  # by `written`
-    "control/lab/guests/image.py": 5,  # a temporary directory
-    "control/lab/guests/machines.py": 1,  # a log
     "control/lab/lifecycle.py": 3,  # the directory of a lab that is not up
     "control/lab/state.py": 2,  # replaced by its caller; a lock
     "control/lab/supervisor.py": 1,  # the directory of a lab

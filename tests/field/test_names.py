@@ -175,7 +175,6 @@ JOINED = {
     "cli/control/export.py": 1,  # read
     "cli/manual.py": 1,  # returned; written by `new_files`
     "cli/control/yang.py": 1,  # templates, in a temporary directory
-    "control/lab/guests/image.py": 3,  # files of this machine
     "control/lab/state.py": 1,  # checked in the line before
     "control/ovs/daemons.py": 2,  # programs
     "report/benchmarks/data.py": 1,  # read

@@ -140,30 +140,6 @@ NEEDS = {
     "setpriv": Need(("setpriv",), ("util-linux",)),
     "systemd-analyze": Need(("systemd-analyze",), ("systemd",)),
     "reframe": Need(("reframe",), ("reframe-hpc (PyPI)",)),
-    "guests": Need(
-        (
-            "qemu-system-x86_64",
-            "busybox",
-            "cpio",
-            "modprobe",
-            "depmod",
-            "rdma",
-            "ib_send_lat",
-            "ib_write_bw",
-        ),
-        (
-            "qemu-system-x86",
-            "busybox-static",
-            "cpio",
-            "kmod",
-            "iproute2",
-            "perftest",
-            "rdma-core",
-            "ibverbs-providers",
-        ),
-        _unset("ETHERWEAVE_GUEST_KERNEL", "directory with a kernel and its modules"),
-        is_machine_wide=True,
-    ),
     "wheel": Need(obstacle=_unset("ETHERWEAVE_WHEEL", "wheel, as `make wheel` does")),
     "sonic-yang": Need(obstacle=_unset("ETHERWEAVE_SONIC_YANG", "directory with SONiC's models")),
     "sonic-repo": Need(obstacle=_unset("ETHERWEAVE_SONIC_REPO", "checkout of sonic-buildimage")),
@@ -200,7 +176,7 @@ def require(*names: str) -> None:
 
 def packages() -> list[str]:
     """Return the Debian packages of programs that this machine lacks, sorted."""
-    optional = ("guests", "reframe", "systemd-analyze")
+    optional = ("reframe", "systemd-analyze")
     """Their tests stay skipped where nobody prepared the machine for them."""
     lacking = [
         need

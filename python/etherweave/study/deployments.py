@@ -1,7 +1,6 @@
 """Experiments on real switches of this machine: deployed rules, labs, reaction times."""
 
 import hashlib
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,8 +14,6 @@ from etherweave.study.experiments import ExperimentResult, ScenarioExperiment, f
 
 FIGURES = "figures.json"
 """A directory with this file is the result of an experiment on switches."""
-GUEST_KERNEL = "ETHERWEAVE_GUEST_KERNEL"
-"""Environment variable: directory with a kernel and its modules, for virtual machines."""
 TRIALS = 15
 """Pauses of each data plane; the median counts."""
 
@@ -112,8 +109,7 @@ class LabExperiment(_SwitchExperiment):
 class AnnouncementExperiment(_SwitchExperiment):
     """Hosts that announce their addresses, under DMP and under rewriting switches.
 
-    Hosts are virtual machines where the machine has what these need, else namespaces. The result is
-    a :class:`DeploymentResult`.
+    Hosts are namespaces. The result is a :class:`DeploymentResult`.
     """
 
     def missing(self) -> str:
@@ -122,20 +118,12 @@ class AnnouncementExperiment(_SwitchExperiment):
 
         return missing("ovs")
 
-    def inputs(self, home: Path) -> str:
-        """Add the directory of the guests' kernel."""
-        return f"{super().inputs(home)}\n{os.environ.get(GUEST_KERNEL)}"
-
     def carry_out(self, home: Path, directory: Path) -> None:
         """Bring up both labs, let hosts announce themselves, and remove the labs."""
         from etherweave.control.lab.announcement_trials import announce_in_labs
-        from etherweave.control.lab.guests import image
-
-        root = os.environ.get(GUEST_KERNEL)
-        kernel = image.find_kernel(Path(root)) if root and not image.missing() else None
 
         def figures() -> dict[str, Any]:
-            trials = announce_in_labs(self.file(home), self.overrides, kernel=kernel)
+            trials = announce_in_labs(self.file(home), self.overrides)
             reached: dict[str, dict[str, dict[str, int]]] = {}
             for trial in trials:
                 for one in trial.recordings:

@@ -11,7 +11,6 @@ VERBS = {
     "down": "Remove a lab: its processes, switches, links, namespaces and files.",
     "demo": "Demonstrate addresses, rules, paths and a pause in a lab, then remove it.",
     "announce": "Compare services that announce addresses under DMP and under rewriting switches.",
-    "guests": "Measure RoCEv2 between two hosts as virtual machines, then remove the lab.",
 }
 
 lab = group(

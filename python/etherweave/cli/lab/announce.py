@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, print_error, reject
+from etherweave.cli.exits import FAILED, print_error
 from etherweave.cli.lab.parameters import (
     reported_errors,
     root_only,
@@ -19,8 +19,6 @@ from etherweave.control.lab.announcement_trials import (
     announce_in_labs,
     failures,
 )
-from etherweave.control.lab.guests import image
-from etherweave.control.lab.layout import LayoutError
 from etherweave.scenario import ScenarioSource
 
 FOUR_HOSTS: ScenarioSource = {
@@ -31,21 +29,12 @@ FOUR_HOSTS: ScenarioSource = {
 
 EXAMPLES = """Examples:
 etherweave lab announce
-etherweave lab announce --set control.protocol=openflow10 --set 'control.ipv4=""'
-etherweave lab announce --kernel kernel --json"""
+etherweave lab announce --set control.protocol=openflow10 --set 'control.ipv4=""'"""
 
 
 def announce_verb(
     file: Annotated[
         Path | None, typer.Argument(metavar="SCENARIO", help="Scenario; default: four hosts.")
-    ] = None,
-    kernel: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Unpacked package of a kernel, boot/ and lib/modules/, which all hosts boot as "
-            "virtual machines; default: hosts are namespaces.",
-        ),
     ] = None,
     settings: Settings = None,
     as_json: AsJson = False,
@@ -57,16 +46,13 @@ def announce_verb(
     code 1: a result is not as expected; 2: a mistake.
     """
     root_only()
-    if kernel and (why := image.missing()):
-        reject(f"lab announce: {why}")
     with reported_errors():
-        try:
-            guest_kernel = image.find_kernel(kernel) if kernel else None
-        except image.ImageError as error:
-            raise LayoutError(str(error)) from None
-        trials = announce_in_labs(
-            file or FOUR_HOSTS, overrides(settings), kernel=guest_kernel, progress=step_printer()
-        )
+        trials = announce_in_labs(file or FOUR_HOSTS, overrides(settings), progress=step_printer())
+    print_trials(trials, as_json)
+
+
+def print_trials(trials: list[AnnouncementTrial], as_json: bool) -> None:
+    """Print trials; exit code 1 where a result is not as expected."""
     if as_json:
         print(json.dumps([trial.as_json() for trial in trials], indent=2))
     else:

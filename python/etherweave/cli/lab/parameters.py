@@ -12,7 +12,6 @@ import typer
 import etherweave
 from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.control.lab.boot import BootError
-from etherweave.control.lab.guests.image import ImageError
 from etherweave.control.lab.layout import LayoutError
 from etherweave.control.lab.lifecycle import LabError
 from etherweave.control.lab.probes import CaptureIncompleteError
@@ -36,7 +35,7 @@ PlaneOption = Annotated[
 ]
 
 MISTAKES = (etherweave.ScenarioError, FabricPlanError, LayoutError, StateError)
-FAILURES = (LabError, NamespaceError, OvsError, BootError, CaptureIncompleteError, ImageError)
+FAILURES = (LabError, NamespaceError, OvsError, BootError, CaptureIncompleteError)
 
 
 def name_of(scenario: Path) -> str:

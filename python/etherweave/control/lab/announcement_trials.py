@@ -1,11 +1,11 @@
 """Announcements in labs of both ways to hierarchical addresses: DMP, and rewriting switches.
 
 Each lab is brought up, its hosts announce themselves and send to what they have recorded, and it is
-removed. Hosts are namespaces, or virtual machines with a kernel of their own.
+removed. Hosts are namespaces, or guests that a caller starts.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -20,8 +20,6 @@ from etherweave.control.lab.announcements import (
     exchange,
 )
 from etherweave.control.lab.boot import StepProgress
-from etherweave.control.lab.guests import machines, reports
-from etherweave.control.lab.guests.image import GuestKernel, build
 from etherweave.control.lab.layout import Layout, host_interface
 from etherweave.control.lab.lifecycle import Lab, down, prepare, up
 from etherweave.control.lab.state import LabScope
@@ -57,13 +55,15 @@ class AnnouncementTrial:
 
 TrialProgress: TypeAlias = Callable[[AnnouncementTrial], object]
 """Called with each trial as soon as it is done."""
+GuestRecorder: TypeAlias = Callable[[Lab, StepProgress], list[Recording]]
+"""Starts the guests of a lab, lets them announce themselves, and returns what they recorded."""
 
 
 def announce_in_labs(
     scenario: ScenarioSource,
     overrides: Overrides | None = None,
     *,
-    kernel: GuestKernel | None = None,
+    record_guests: GuestRecorder | None = None,
     where: LabScope | None = None,
     progress: StepProgress = lambda _: None,
     on_trial: TrialProgress = lambda _: None,
@@ -74,8 +74,8 @@ def announce_in_labs(
     ----------
     scenario, overrides
         As for :func:`etherweave.control.lab.lifecycle.up`, which also says what is raised.
-    kernel
-        Boots all hosts as virtual machines; None: they are namespaces.
+    record_guests
+        Starts all hosts as guests; None: they are namespaces.
     where
         Directory and prefix; default: those of this machine.
     progress, on_trial
@@ -85,11 +85,11 @@ def announce_in_labs(
     for addresses in ADDRESSES:
         name = f"announce-{addresses}-{os.getpid()}"
         changes = {**(overrides or {}), "control.addresses": addresses}
-        hosts = prepare(scenario, changes, ())[1].plan.hosts if kernel else ()
+        hosts = prepare(scenario, changes, ())[1].plan.hosts if record_guests else ()
         guests = [host.name for host in hosts]
         lab = up(scope, name, scenario, changes, guests=guests, progress=progress)
         try:
-            trials.append(announce(lab, kernel, progress))
+            trials.append(announce(lab, record_guests, progress))
         finally:
             down(scope, name)
         on_trial(trials[-1])
@@ -97,18 +97,12 @@ def announce_in_labs(
 
 
 def announce(
-    lab: Lab, kernel: GuestKernel | None = None, progress: StepProgress = lambda _: None
+    lab: Lab, record_guests: GuestRecorder | None = None, progress: StepProgress = lambda _: None
 ) -> AnnouncementTrial:
-    """Let all hosts of a lab announce themselves, and send to what they have recorded.
-
-    Raises
-    ------
-    LabError, ImageError
-        If a guest fails, or there is no image for guests.
-    """
+    """Let all hosts of a lab announce themselves, and send to what they have recorded."""
     spec = lab.layout.planned.spec
     progress("hosts announce themselves")
-    counted = _of_guests(lab, kernel, progress) if kernel else _of_namespaces(lab.layout)
+    counted = record_guests(lab, progress) if record_guests else _of_namespaces(lab.layout)
     count = len(lab.layout.plan.hosts)
     summed = tuple(
         Recording(*kind, *map(sum, zip(*(row[2:] for row in rows), strict=True)))
@@ -154,7 +148,7 @@ def services(planned: PlannedDeployment) -> list[AnnouncedService]:
 
 def _of_namespaces(layout: Layout) -> list[Recording]:
     own = services(layout.planned)
-    addresses = _ipv4(layout)
+    addresses = ipv4_addresses(layout)
     with ExitStack() as stack:
         hosts = []
         for number, host in enumerate(layout.plan.hosts):
@@ -165,32 +159,6 @@ def _of_namespaces(layout: Layout) -> list[Recording]:
         return [row for host in hosts for row in host.recordings()]
 
 
-def _of_guests(lab: Lab, kernel: GuestKernel, progress: StepProgress) -> list[Recording]:
-    layout = lab.layout
-    image = build(lab.directory, kernel)
-    orders = {
-        host.name: reports.option(
-            {
-                "address": layout.address(host),
-                "requests": layout.planned.spec.addresses == "dmp",
-                "announces": {
-                    "number": number,
-                    "hosts": _ipv4(layout),
-                    "services": services(layout.planned),
-                },
-            }
-        )
-        for number, host in enumerate(layout.plan.hosts)
-    }
-    with machines.running(lab, kernel, image, orders) as started:
-        received = machines.await_reports(started, progress)
-    steps = (report for each in received for report in each if report["step"] == "announced")
-    return [_read(row) for report in steps for row in report["recordings"]]
-
-
-def _read(row: Sequence[Any]) -> Recording:
-    return Recording(AnnouncedService(row[0]), RecordedFrom(row[1]), *row[2:])
-
-
-def _ipv4(layout: Layout) -> list[int]:
+def ipv4_addresses(layout: Layout) -> list[int]:
+    """Return the address of each host, 0 for none."""
     return [host.ipv4 or 0 for host in layout.plan.hosts]

@@ -1,4 +1,8 @@
-"""Guests of a lab: virtual machines that boot by DMP and speak RoCEv2."""
+"""Guests of a lab: virtual machines that boot by DMP and speak RoCEv2.
+
+Tests with machines require root, Open vSwitch, QEMU and ``ETHERWEAVE_GUEST_KERNEL``, a directory
+with a kernel and its modules.
+"""
 
 import os
 import tempfile
@@ -7,14 +11,20 @@ from pathlib import Path
 import pytest
 
 from etherweave.control.lab import lifecycle
-from etherweave.control.lab.guests import image, reports
-from etherweave.control.lab.guests.image import ImageError
-from etherweave.control.lab.guests.machines import command
-from etherweave.control.lab.guests.roce import measure_roce
+from etherweave.control.lab.announcement_trials import announce_in_labs, failures
 from etherweave.control.lab.layout import LayoutError, cables, layout
 from etherweave.control.lab.lifecycle import prepare
 from etherweave.control.lab.state import LabScope
+from guests import image, reports
+from guests.announce import recorder
+from guests.image import ImageError
+from guests.machines import command
+from guests.roce import measure_roce
 
+needs_machines = pytest.mark.skipif(
+    "ETHERWEAVE_GUEST_KERNEL" not in os.environ, reason="ETHERWEAVE_GUEST_KERNEL is not set"
+)
+FOUR: dict[str, object] = {"topology": {"dragonfly": {"p": 1, "a": 2, "h": 1, "groups": 2}}}
 SQUARE: dict[str, object] = {"topology": {"dragonfly": {"p": 2, "a": 2, "h": 1, "groups": 2}}}
 
 
@@ -73,7 +83,7 @@ def test_a_directory_without_a_kernel_is_refused(tmp_path: Path) -> None:
         image.find_kernel(tmp_path)
 
 
-@pytest.mark.needs("guests", "namespaces", "ovs")
+@needs_machines
 def test_guests_get_their_addresses_by_dmp_and_talk_rocev2_on_the_planned_paths() -> None:
     with tempfile.TemporaryDirectory(prefix="ew-lab-") as directory:
         scope = LabScope(Path(directory) / "lab", f"ew-g{os.getpid()}.")
@@ -93,3 +103,14 @@ def test_guests_get_their_addresses_by_dmp_and_talk_rocev2_on_the_planned_paths(
     assert all(result.paths[port] >= 50 * 64 for port in there)
     # What is left is ARP.
     assert result.off_path_frames < 50
+
+
+@needs_machines
+def test_four_virtual_machines_announce_themselves_with_openflow_1_0(tmp_path: Path) -> None:
+    """The tests of section IV: Open vSwitch, four virtual machines, OpenFlow 1.0.0."""
+    scope = LabScope(tmp_path / "lab", f"ew-g{os.getpid()}.")
+    record = recorder(image.find_kernel(Path(os.environ["ETHERWEAVE_GUEST_KERNEL"])))
+    openflow10 = {"control.protocol": "openflow10", "control.ipv4": ""}
+    trials = announce_in_labs(FOUR, openflow10, record_guests=record, where=scope)
+    assert failures(trials) == []
+    assert [(trial.hosts, trial.machines) for trial in trials] == [(4, 4), (4, 4)]

@@ -9,18 +9,18 @@ from etherweave.control.dmp.frame import ETHERTYPE
 from etherweave.control.lab import status
 from etherweave.control.lab.boot import StepProgress
 from etherweave.control.lab.compare import HostPair, predict
-from etherweave.control.lab.guests import reports
-from etherweave.control.lab.guests.image import GuestKernel, build
-from etherweave.control.lab.guests.machines import (
+from etherweave.control.lab.layout import LabPort
+from etherweave.control.lab.lifecycle import Lab, LabError
+from etherweave.control.lab.probes import FrameTap, ObservedFrame
+from etherweave.control.text import mac_text
+from guests import reports
+from guests.image import GuestKernel, build
+from guests.machines import (
     GuestMachine,
     Reports,
     await_reports,
     running,
 )
-from etherweave.control.lab.layout import LabPort
-from etherweave.control.lab.lifecycle import Lab, LabError
-from etherweave.control.lab.probes import FrameTap, ObservedFrame
-from etherweave.control.text import mac_text
 
 
 @dataclass(frozen=True)

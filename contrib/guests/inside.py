@@ -10,8 +10,8 @@ from etherweave.control.dmp.client import request_addresses
 from etherweave.control.dmp.interface import DmpInterface
 from etherweave.control.dmp.request import AssignedAddress, RequestTiming
 from etherweave.control.lab.announcements import AnnouncedService, AnnouncingHost, exchange
-from etherweave.control.lab.guests import reports
 from etherweave.control.text import mac_text
+from guests import reports
 
 INTERFACE = "eth0"
 ROUNDS = 200

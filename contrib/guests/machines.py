@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from etherweave.control.lab.boot import StepProgress
-from etherweave.control.lab.guests import reports
-from etherweave.control.lab.guests.image import GuestKernel
 from etherweave.control.lab.layout import factory_mac, guest_interface
 from etherweave.control.lab.lifecycle import Lab, LabError
 from etherweave.control.rules import HostPlan
@@ -18,6 +16,8 @@ from etherweave.control.text import mac_text
 from etherweave.linux.links import Links
 from etherweave.linux.namespaces import inside
 from etherweave.outputs import below
+from guests import reports
+from guests.image import GuestKernel
 
 MEMORY_MIB = 384
 LIMIT_S = 240.0

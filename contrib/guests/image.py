@@ -1,7 +1,7 @@
 """A root file system for guests, of this machine's own programs and a kernel's modules.
 
 Kernel and modules come from a directory into which a kernel's package was unpacked: ``boot`` and
-``lib/modules``. The DMP client inside is this package's own.
+``lib/modules``. The DMP client inside is Etherweave's own.
 """
 
 import gzip
@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
+
+import etherweave
 
 PROGRAMS = ("qemu-system-x86_64", "busybox", "cpio", "modprobe", "depmod")
 """Needed on this machine."""
@@ -127,10 +129,12 @@ def _python(root: Path) -> None:
     for place in (python_home / "bin", library / "lib-dynload"):
         place.mkdir(parents=True)
     shutil.copy(interpreter, python_home / "bin" / "python")
-    package = Path(__file__).parents[3]
+    package, own = Path(etherweave.__file__).parent, Path(__file__).parent
     binaries = [interpreter]
-    for file in _needed(package.parent):
-        above = package.parent if file.is_relative_to(package) else standard
+    for file in _needed(package, own):
+        above = next(
+            (home.parent for home in (package, own) if file.is_relative_to(home)), standard
+        )
         _copy_with_cache(file, library / file.relative_to(above))
         binaries += [file] if ".so" in file.suffixes else []
     # The package's own __init__ loads the compiled core, which no guest needs.
@@ -138,18 +142,20 @@ def _python(root: Path) -> None:
     _libraries(root, binaries)
 
 
-def _needed(path: Path) -> list[Path]:
+def _needed(package: Path, own: Path) -> list[Path]:
     """Return the files that an interpreter reads for the program inside."""
     script = (
-        "import json, sys, types; sys.path.insert(0, sys.argv[1]); "
-        "package = types.ModuleType('etherweave'); package.__path__ = [sys.argv[2]]; "
+        "import json, sys, types; sys.path[:0] = sys.argv[1:3]; "
+        "package = types.ModuleType('etherweave'); package.__path__ = [sys.argv[3]]; "
         "sys.modules['etherweave'] = package; "
-        "import etherweave.control.lab.guests.inside, runpy, encodings.utf_8, encodings.ascii; "
+        "import guests.inside, runpy, encodings.utf_8, encodings.ascii; "
         "print(json.dumps([module.__file__ for module in sys.modules.values() "
         "if getattr(module, '__file__', None)]))"
     )
-    words = [sys.executable, "-I", "-S", "-c", script, str(path), str(path / "etherweave")]
-    return [Path(file) for file in json.loads(_run(*words))]
+    paths = map(str, (package.parent, own.parent, package))
+    return [
+        Path(file) for file in json.loads(_run(sys.executable, "-I", "-S", "-c", script, *paths))
+    ]
 
 
 def _copy_with_cache(file: Path, target: Path) -> None:

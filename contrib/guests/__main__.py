@@ -1,41 +1,60 @@
-"""The verb ``lab guests``."""
+"""Commands ``roce`` and ``announce``: labs whose hosts are virtual machines."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from etherweave.cli.exits import FAILED, print_error, reject
+from etherweave.cli.exits import FAILED, mistakes, print_error, reject
+from etherweave.cli.lab.announce import FOUR_HOSTS, print_trials
 from etherweave.cli.lab.parameters import (
+    FAILURES,
+    MISTAKES,
     PlaneOption,
-    reported_errors,
     root_only,
     step_printer,
 )
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control.lab import lifecycle, state
-from etherweave.control.lab.guests import image
-from etherweave.control.lab.guests.roce import RoceResult, measure_roce
+from etherweave.control.lab.announcement_trials import announce_in_labs
 from etherweave.control.lab.layout import LayoutError
 from etherweave.control.reaction import DataPlane
+from guests import image
+from guests.announce import recorder
+from guests.roce import RoceResult, measure_roce
 
-NAME = "guests"
+KernelOption = Annotated[
+    Path,
+    typer.Option(metavar="DIR", help="Unpacked package of a kernel: boot/, lib/modules/."),
+]
 
-EXAMPLES = """Examples:
-apt-get download linux-image-6.1.0-56-amd64 && dpkg -x linux-image-*.deb kernel
-etherweave lab guests scenarios/lab/dragonfly_8.toml --kernel kernel host0 host7"""
+app = typer.Typer(add_completion=False)
 
 
-def guests_verb(
+@contextmanager
+def _kernel(directory: Path) -> Iterator[image.GuestKernel]:
+    """Check privileges and programs, find the kernel, and report the errors of the block."""
+    root_only()
+    if why := image.missing():
+        reject(f"guests: {why}")
+    with mistakes(*MISTAKES, failures=(*FAILURES, image.ImageError)):
+        try:
+            kernel = image.find_kernel(directory)
+        except image.ImageError as error:
+            raise LayoutError(str(error)) from None
+        yield kernel
+
+
+@app.command()
+def roce(
     file: File,
     hosts: Annotated[
         list[str], typer.Argument(metavar="HOST HOST", help="Two hosts that become guests.")
     ],
-    kernel: Annotated[
-        Path,
-        typer.Option(metavar="DIR", help="Unpacked package of a kernel: boot/, lib/modules/."),
-    ],
+    kernel: KernelOption,
     plane: PlaneOption = DataPlane.OVS,
     settings: Settings = None,
     as_json: AsJson = False,
@@ -46,29 +65,42 @@ def guests_verb(
     Without KVM processors are emulated, so that the figures show function, not speed. Exit code 1:
     a failure; 2: a mistake.
     """
-    root_only()
-    if why := image.missing():
-        reject(f"lab guests: {why}")
     if len(set(hosts)) != 2:
         reject(f"guests {', '.join(hosts)}: expected two different hosts")
     scope, progress = state.machine_scope(), step_printer()
-    with reported_errors():
-        try:
-            guest_kernel = image.find_kernel(kernel)
-        except image.ImageError as error:
-            raise LayoutError(str(error)) from None
+    with _kernel(kernel) as guest_kernel:
         lab = lifecycle.up(
-            scope, NAME, file, overrides(settings), plane=plane, guests=hosts, progress=progress
+            scope, "guests", file, overrides(settings), plane=plane, guests=hosts, progress=progress
         )
         try:
             result = measure_roce(lab, guest_kernel, progress)
         finally:
             progress("removing everything")
-            lifecycle.down(scope, NAME)
+            lifecycle.down(scope, "guests")
     print(json.dumps(result.as_json(), indent=2)) if as_json else _print(result)
     if result.dmp_elsewhere or not all(guest.is_planned for guest in result.guests):
         print_error("addresses are not as planned")
         raise typer.Exit(FAILED)
+
+
+@app.command()
+def announce(
+    kernel: KernelOption,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="SCENARIO", help="Scenario; default: four hosts.")
+    ] = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Carry out `etherweave lab announce` with all hosts as virtual machines."""
+    with _kernel(kernel) as guest_kernel:
+        trials = announce_in_labs(
+            file or FOUR_HOSTS,
+            overrides(settings),
+            record_guests=recorder(guest_kernel),
+            progress=step_printer(),
+        )
+    print_trials(trials, as_json)
 
 
 def _print(result: RoceResult) -> None:
@@ -86,3 +118,7 @@ def _print(result: RoceResult) -> None:
     for port, frames in result.paths.items():
         print(f"  {port:<18} {frames:>8,}")
     print(f"  {'all other links':<18} {result.off_path_frames:>8,}")
+
+
+if __name__ == "__main__":
+    app()
