@@ -12,8 +12,7 @@ from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import files
 from etherweave.control.qos.policy import SonicForm
 from support.hostile import rounds
-from support.lint_mistakes import HOSTS, SONIC, HostMistake, SonicMistake
-from support.lint_mistakes_alone import SONIC as ALONE
+from support.lint_mistakes import Mistake, mistakes
 from support.linted import (
     CORE,
     HOST,
@@ -31,6 +30,8 @@ from support.linted import (
 )
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
+SONIC, HOSTS = mistakes("sonic"), mistakes("hosts")
+IDS = [case.mistake for case in SONIC]
 
 
 @pytest.mark.parametrize(
@@ -66,24 +67,23 @@ def test_what_is_loaded_into_a_running_configuration_is_right_without_its_ports(
     assert found(written) == {}
 
 
-@pytest.mark.parametrize("case", SONIC, ids=[case.mistake for case in SONIC])
-def test_each_mistake_is_found_by_its_rule(case: SonicMistake) -> None:
-    _, rule, change, place, what, expected = case
-    result = found(edited(LEAF, change)).get(rule, [])
-    assert (what, expected) in [(one.found, one.expected) for one in result]
-    one = next(one for one in result if one.found == what)
-    assert any(file == LEAF and each.startswith(place) for file, each in one.places)
+@pytest.mark.parametrize("case", SONIC, ids=IDS)
+def test_each_mistake_is_found_by_its_rule(case: Mistake) -> None:
+    result = found(edited(LEAF, case.spoil)).get(case.rule, [])
+    assert (case.found, case.expected) in [(one.found, one.expected) for one in result]
+    one = next(one for one in result if one.found == case.found)
+    assert any(file == LEAF and each.startswith(case.place) for file, each in one.places)
     assert one.why
 
 
-@pytest.mark.parametrize("case", SONIC, ids=[case.mistake for case in SONIC])
+@pytest.mark.parametrize("case", SONIC, ids=IDS)
 def test_a_few_ports_of_each_kind_stand_for_all_of_a_switch(
-    case: SonicMistake, monkeypatch: pytest.MonkeyPatch
+    case: Mistake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wide = {"fat_tree": {"leaves": 2, "hosts_per_leaf": 9, "cores": 1, "links_per_core": 2}}
     written = files(policy(SCENARIO | {"topology": wide}, options=WHOLE), "sonic")
     tables = json.loads(written[LEAF])
-    case.change(tables)
+    case.spoil(tables)
     written[LEAF] = json.dumps(tables)
     site = lint.read(written)
     assert any(len(one.repeated) >= 5 for one in site.switches)
@@ -193,10 +193,9 @@ def test_a_device_without_configuration_is_found() -> None:
 
 
 @pytest.mark.parametrize("case", HOSTS, ids=[case.mistake for case in HOSTS])
-def test_each_mistake_of_a_host_is_found_by_its_rule(case: HostMistake) -> None:
+def test_each_mistake_of_a_host_is_found_by_its_rule(case: Mistake) -> None:
     written = tree()
-    assert case.old in written[HOST]
-    result = found(written | {HOST: written[HOST].replace(case.old, case.new)})
+    result = found(written | {HOST: case.replaced(written[HOST])})
     assert any(
         one.places[0].file == HOST
         and one.found == case.found
@@ -207,8 +206,8 @@ def test_each_mistake_of_a_host_is_found_by_its_rule(case: HostMistake) -> None:
 
 def test_every_rule_is_put_to_the_test() -> None:
     others = {"switches", "ecn", "deadlock", "present", "pauses", "policed", "unused", "shares"}
-    tested = {case.rule for case in SONIC} | {case.rule for case in HOSTS} | others
-    tested |= {case.rule for case in ALONE}
+    alone = mistakes("sonic", scenario="none")
+    tested = {case.rule for case in (*SONIC, *HOSTS, *alone)} | others
     assert tested == {rule.name for rule in lint.RULES}
 
 

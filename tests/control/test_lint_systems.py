@@ -12,7 +12,7 @@ from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import files
 from etherweave.control.qos.policy import PolicyError
 from support.hostile import rounds
-from support.lint_mistakes_commands import FILES, PLANTED, Planted
+from support.lint_mistakes import FILES, Mistake, mistakes
 from support.linted import SCENARIO, Files, found
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -47,24 +47,18 @@ def test_what_is_exported_is_right_and_read_whole(scenario: str, system: str) ->
     assert lint.read(written).unread == ()
 
 
-def planted(system: str, case: Planted) -> Files:
-    written, leaf = tree(system), f"leaf0/{FILES[system]}"
-    text = written[leaf]
-    for old, new in case.edits:
-        assert old in text
-        text = text.replace(old, new, 1 if system == "eos" else -1)
-    return written | {leaf: text}
+def planted(case: Mistake) -> Files:
+    written, leaf = tree(case.system), f"leaf0/{FILES[case.system]}"
+    return written | {leaf: case.replaced(written[leaf], 1 if case.system == "eos" else -1)}
 
 
-CASES = [(system, one) for system, some in PLANTED.items() for one in some]
+CASES = mistakes(*FILES)
 
 
-@pytest.mark.parametrize(
-    ("system", "case"), CASES, ids=[f"{system}-{one.mistake}" for system, one in CASES]
-)
-def test_each_mistake_is_found_in_the_commands_of_each_system(system: str, case: Planted) -> None:
-    result = found(planted(system, case))
-    leaf = f"leaf0/{FILES[system]}"
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.system}-{case.mistake}" for case in CASES])
+def test_each_mistake_is_found_in_the_commands_of_each_system(case: Mistake) -> None:
+    result = found(planted(case))
+    leaf = f"leaf0/{FILES[case.system]}"
     assert case.found in [one.found for one in result.get(case.rule, [])], result
     assert all(file == leaf for one in result[case.rule] for file, _ in one.places)
 
@@ -135,14 +129,12 @@ router bgp 65001
 NVUE_ROCE = "nv set qos roce\nnv config apply\n"
 """The user guide's chapter on RoCE: all of it is one command."""
 ONE_CAUSE = ("one wrong code point", "PFC off at one port", "ports trust 802.1p", "wrong share")
-SINGLE = [case for case in CASES if case[1].mistake in ONE_CAUSE and case[0] != "onyx"]
+SINGLE = [case for case in CASES if case.mistake in ONE_CAUSE and case.system != "onyx"]
 
 
-@pytest.mark.parametrize(
-    ("system", "case"), SINGLE, ids=[f"{system}-{one.mistake}" for system, one in SINGLE]
-)
-def test_one_cause_is_one_finding_at_all_its_ports(system: str, case: Planted) -> None:
-    (one,) = lint.lint(lint.read(planted(system, case)))
+@pytest.mark.parametrize("case", SINGLE, ids=[f"{case.system}-{case.mistake}" for case in SINGLE])
+def test_one_cause_is_one_finding_at_all_its_ports(case: Mistake) -> None:
+    (one,) = lint.lint(lint.read(planted(case)))
     assert (one.rule, one.found) == (case.rule, case.found)
 
 

@@ -5,10 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from etherweave.control import lint
-from support.lint_mistakes import HOSTS, SONIC
-from support.lint_mistakes_alone import COMMANDS
-from support.lint_mistakes_alone import SONIC as ALONE
-from support.lint_mistakes_commands import PLANTED
+from support.lint_mistakes import MISTAKES
 
 GUIDE = Path(__file__).parents[2] / "docs/guide/switch-configuration.md"
 HEAD = "| mistake | rule | severity | found in | message |\n|---|---|---|---|---|\n"
@@ -33,23 +30,11 @@ FABRIC = [
 
 def rows() -> Iterator[str]:
     severities = {rule.name: rule.severity for rule in lint.RULES}
-    planted = [("sonic", one.mistake, one.rule, one.found) for one in SONIC]
-    planted += [
-        (system, one.mistake, one.rule, one.found)
-        for system, some in PLANTED.items()
-        for one in some
-    ]
-    planted += [("sonic", one.mistake, one.rule, one.found) for one in ALONE]
-    planted += [
-        (system, one.mistake, one.rule, one.found)
-        for system, alone in COMMANDS.items()
-        for one in alone
-    ]
-    planted += [("hosts", one.mistake, one.rule, one.found) for one in HOSTS]
     where: dict[str, list[str]] = {}
-    for system, mistake, _, _ in planted:
-        where.setdefault(mistake, []).append(SYSTEMS[system])
-    shown = {mistake: (rule, finding) for _, mistake, rule, finding in reversed(planted)}
+    shown: dict[str, tuple[str, str]] = {}
+    for row in MISTAKES:
+        where.setdefault(row.mistake, []).append(SYSTEMS[row.system])
+        shown.setdefault(row.mistake, (row.rule, row.found))
     for mistake, systems in where.items():
         rule, finding = shown[mistake]
         yield f"| {mistake} | `{rule}` | {severities[rule]} | {', '.join(systems)} | {finding} |\n"
