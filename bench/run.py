@@ -24,7 +24,7 @@ import simulations
 import sweep_overhead
 
 from etherweave import __version__
-from etherweave.machine import machine
+from etherweave.api.machine import machine
 
 HISTORY = Path(__file__).parent / "history.jsonl"
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from etherweave.api.outputs import below
 from etherweave.control.lab.boot import StepProgress
 from etherweave.control.lab.layout import factory_mac, guest_interface
 from etherweave.control.lab.lifecycle import Lab, LabError
@@ -15,7 +16,6 @@ from etherweave.control.rules import HostPlan
 from etherweave.control.text import mac_text
 from etherweave.linux.links import Links
 from etherweave.linux.namespaces import inside
-from etherweave.outputs import below
 from guests import reports
 from guests.image import GuestKernel
 

@@ -1,6 +1,6 @@
 """Types of the keys of a scenario, from the JSON Schema, for completion and type checkers.
 
-python docs/site/key_types.py > python/etherweave/scenario_keys.pyi
+python docs/site/key_types.py > python/etherweave/api/scenario_keys.pyi
 """
 
 import json
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
 
-from etherweave import scenario_builder as builder
+from etherweave.api import scenario_builder as builder
 
 Schema = builder.Schema
 
@@ -20,7 +20,7 @@ HEAD = '''"""Types of the keys of a scenario; written by docs/site/key_types.py.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 
-from etherweave.scenario_builder import Table
+from etherweave.api.scenario_builder import Table
 
 Read = TypeVar("Read")
 Written = TypeVar("Written")

@@ -25,30 +25,30 @@ from typing import TYPE_CHECKING
 from etherweave._core import version
 
 if TYPE_CHECKING:
-    from etherweave.curves import curve as curve
-    from etherweave.fabrics import compare as compare
-    from etherweave.fabrics import design as design
-    from etherweave.fabrics import export as export
-    from etherweave.fabrics import exports as exports
-    from etherweave.fabrics import fabric as fabric
-    from etherweave.fabrics import find as find
-    from etherweave.observations import Observation as Observation
-    from etherweave.observations import observe as observe
+    from etherweave.api.curves import curve as curve
+    from etherweave.api.fabrics import compare as compare
+    from etherweave.api.fabrics import design as design
+    from etherweave.api.fabrics import export as export
+    from etherweave.api.fabrics import exports as exports
+    from etherweave.api.fabrics import fabric as fabric
+    from etherweave.api.fabrics import find as find
+    from etherweave.api.observations import Observation as Observation
+    from etherweave.api.observations import observe as observe
+    from etherweave.api.results import Result as Result
+    from etherweave.api.results import Summary as Summary
+    from etherweave.api.scenario_builder import Scenario as Scenario
+    from etherweave.api.simulation import FaultError as FaultError
+    from etherweave.api.simulation import Figure as Figure
+    from etherweave.api.simulation import Interrupted as Interrupted
+    from etherweave.api.simulation import Progress as Progress
+    from etherweave.api.simulation import ScenarioError as ScenarioError
+    from etherweave.api.simulation import figures as figures
+    from etherweave.api.simulation import foresee as foresee
+    from etherweave.api.simulation import resolve as resolve
+    from etherweave.api.simulation import run as run
+    from etherweave.api.simulation import schema as schema
     from etherweave.report import plot as plot
     from etherweave.report import write_report as write_report
-    from etherweave.results import Result as Result
-    from etherweave.results import Summary as Summary
-    from etherweave.scenario_builder import Scenario as Scenario
-    from etherweave.simulation import FaultError as FaultError
-    from etherweave.simulation import Figure as Figure
-    from etherweave.simulation import Interrupted as Interrupted
-    from etherweave.simulation import Progress as Progress
-    from etherweave.simulation import ScenarioError as ScenarioError
-    from etherweave.simulation import figures as figures
-    from etherweave.simulation import foresee as foresee
-    from etherweave.simulation import resolve as resolve
-    from etherweave.simulation import run as run
-    from etherweave.simulation import schema as schema
     from etherweave.sweeps import executor as executor
     from etherweave.sweeps import sweep as sweep
     from etherweave.uncertainty import run_samples as run_samples
@@ -87,12 +87,12 @@ __all__ = [
 __version__ = version()
 
 _HOME = {
-    "Result": "results",
-    "Summary": "results",
-    "curve": "curves",
-    **dict.fromkeys(("compare", "design", "export", "exports", "fabric", "find"), "fabrics"),
-    **dict.fromkeys(("Observation", "observe"), "observations"),
-    "Scenario": "scenario_builder",
+    "Result": "api.results",
+    "Summary": "api.results",
+    "curve": "api.curves",
+    **dict.fromkeys(("compare", "design", "export", "exports", "fabric", "find"), "api.fabrics"),
+    **dict.fromkeys(("Observation", "observe"), "api.observations"),
+    "Scenario": "api.scenario_builder",
     **dict.fromkeys(("plot", "write_report"), "report"),
     **dict.fromkeys(("executor", "sweep"), "sweeps"),
     "run_samples": "uncertainty",
@@ -102,4 +102,4 @@ _HOME = {
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'etherweave' has no attribute {name!r}")
-    return getattr(import_module(f"etherweave.{_HOME.get(name, 'simulation')}"), name)
+    return getattr(import_module(f"etherweave.{_HOME.get(name, 'api.simulation')}"), name)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from etherweave.api.results import Result
 from etherweave.report.style import COLOURS, LABELS
-from etherweave.results import Result
 from etherweave.study import StudyResult
 
 from .study import PLACEMENT_SEEDS, total_s

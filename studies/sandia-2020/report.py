@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from etherweave.api.results import Result
 from etherweave.report.run.hosts import scatter
 from etherweave.report.run.ports import MapLayer, port_maps, ports
 from etherweave.report.section import Section, Table
@@ -24,7 +25,6 @@ from etherweave.report.style import (
     line,
     mark,
 )
-from etherweave.results import Result
 from etherweave.study import PublishedValue, StudyResult
 
 from .interference import CASES, case_results, colour, iterations, label, totals_s

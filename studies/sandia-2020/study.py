@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 import polars as pl
 
+from etherweave.api.results import Result
 from etherweave.report.quantities import quantities
-from etherweave.results import Result
 from etherweave.study.experiments import RunExperiment
 
 Results: TypeAlias = Mapping[str, Result]

@@ -5,8 +5,8 @@ import tomllib
 from collections.abc import Iterator
 from functools import partial
 
+from etherweave.api.results import Result
 from etherweave.report.quantities import quantities
-from etherweave.results import Result
 from etherweave.study.declared import Metric, Results
 from etherweave.study.experiments import RunExperiment
 

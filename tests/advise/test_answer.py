@@ -12,7 +12,7 @@ import pytest
 from etherweave import ScenarioError
 from etherweave.advise import AdviseError, Answer, answer, load_question, prepare
 from etherweave.advise.bills import bill
-from etherweave.fidelity import fidelities
+from etherweave.api.fidelity import fidelities
 from etherweave.sweeps import executor
 from support import private_slurm
 from support.command_line import run_here

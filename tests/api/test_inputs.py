@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.inputs import InputError, read_bytes, read_text
+from etherweave.api.inputs import InputError, read_bytes, read_text
 
 
 def reason(path: Path | str, size_max: int = 100) -> str:
@@ -55,7 +55,7 @@ def test_a_missing_file_is_an_error_of_the_system(tmp_path: Path) -> None:
 
 
 def test_a_pipe_that_is_open_already_is_read() -> None:
-    program = "from etherweave.inputs import read_text; print(read_text('/dev/stdin'), end='')"
+    program = "from etherweave.api.inputs import read_text; print(read_text('/dev/stdin'), end='')"
     words = [sys.executable, "-c", program]
     done = subprocess.run(words, input="piped\n", capture_output=True, text=True, check=True)
     assert done.stdout == "piped\n"

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "docs/site"))
 
 import key_types
 
-STUB = ROOT / "python/etherweave/scenario_keys.pyi"
+STUB = ROOT / "python/etherweave/api/scenario_keys.pyi"
 
 
 def test_types_of_keys_are_those_of_the_schema() -> None:

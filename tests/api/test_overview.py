@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow
 import pytest
 
-from etherweave.overview import overview, rate_text
-from etherweave.results import Result
+from etherweave.api.overview import overview, rate_text
+from etherweave.api.results import Result
 
 PORT = {"node": "s0", "port": 0, "peer": "h0", "drops_packets": 0, "drops_bytes": 0}
 PAUSES = {"tx_pause_packets": 0, "tx_pause_duration_ns": 0.0}

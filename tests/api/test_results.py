@@ -11,8 +11,8 @@ import pyarrow.parquet
 import pytest
 
 import etherweave
-from etherweave.result_schema import ResultError
-from etherweave.results import Finished, Result, Summary
+from etherweave.api.result_schema import ResultError
+from etherweave.api.results import Finished, Result, Summary
 
 CORE = ["flows.parquet", "iterations.parquet", "ports.parquet", "streams.parquet"]
 """The tables that every simulated result has."""

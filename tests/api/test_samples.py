@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import etherweave
+from etherweave.api.result_schema import ResultError
 from etherweave.report.run.page import write_run
-from etherweave.result_schema import ResultError
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "incast_observed.toml"
 

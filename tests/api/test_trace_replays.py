@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.results import Result
+from etherweave.api.results import Result
 from support.command_line import COMMAND, run_here
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import etherweave
-from etherweave.traces import events as trace_events
-from etherweave.traces import write_trace
+from etherweave.api.traces import events as trace_events
+from etherweave.api.traces import write_trace
 from support.command_line import run_here
 
 SCENARIO: dict[str, Any] = {

@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 
 import etherweave
-from etherweave import toml
+from etherweave.api import toml
+from etherweave.api.units import time_of
 from etherweave.bench.calibration import Calibration, CalibrationError, MeasuredWorkload, calibrate
 from etherweave.bench.calibration.measured import alone, of_results, read
 from etherweave.bench.calibration.plausible import check_hosts, check_prior
 from etherweave.bench.calibration.prediction import simulated
 from etherweave.uncertainty import declared
 from etherweave.uncertainty.sampling import sobol
-from etherweave.units import time_of
 from support import command_line
 from support.measured_results import FOUR_HOSTS, measured, measured_with
 from support.priors import prior

@@ -11,6 +11,7 @@ import pyarrow
 import pytest
 
 import etherweave
+from etherweave.api.results import Result
 from etherweave.bench.calibration import (
     CalibrationError,
     calibration,
@@ -25,7 +26,6 @@ from etherweave.bench.calibration.plans import MeasuringHosts, PlannedWorkload, 
 from etherweave.bench.measure import MeasureError, MeasureLimits
 from etherweave.bench.site.values import ClusterSite, SiteHost
 from etherweave.bench.statistics.launches import shuffled
-from etherweave.results import Result
 from support import command_line
 from support.measured_results import measurement
 

@@ -6,7 +6,7 @@ from statistics import fmean
 
 import pytest
 
-from etherweave.results import Result
+from etherweave.api.results import Result
 from support import command_line
 
 pytestmark = [pytest.mark.needs("namespaces", "mpicc", "mpirun"), pytest.mark.alone]

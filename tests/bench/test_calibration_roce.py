@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import pytest
 
 import etherweave
+from etherweave.api.units import time_of
 from etherweave.bench.calibration import Calibration, MeasuredWorkload, calibrate
 from etherweave.bench.calibration.measured import alone
 from etherweave.bench.calibration.micro_benchmarks import micro_benchmarks
 from etherweave.bench.calibration.prediction import simulated
-from etherweave.units import time_of
 from support.measured_results import measured_with
 from support.priors import prior
 

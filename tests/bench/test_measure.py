@@ -13,7 +13,9 @@ import polars as pl
 import pytest
 
 import etherweave
-from etherweave import _core, toml
+from etherweave import _core
+from etherweave.api import toml
+from etherweave.api.results import Result
 from etherweave.bench.measure import (
     LaunchOptions,
     MeasureError,
@@ -22,7 +24,6 @@ from etherweave.bench.measure import (
     executor,
     measure,
 )
-from etherweave.results import Result
 from support import command_line
 
 pytestmark = pytest.mark.needs("mpicc", "mpirun")

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from etherweave import _core, toml
+from etherweave import _core
+from etherweave.api import toml
 from etherweave.bench.launchers.launcher import Ending, LaunchJob
 from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.launchers.site_launcher import SiteLauncher

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from etherweave import toml
+from etherweave.api import toml
+from etherweave.api.results import Result
 from etherweave.bench.launchers import namespaces
 from etherweave.bench.launchers.launcher import LaunchJob
 from etherweave.bench.launchers.registry import launcher
@@ -22,7 +23,6 @@ from etherweave.bench.measure import executor, measure
 from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import ClusterSite, SiteHost
-from etherweave.results import Result
 from support import command_line, private_slurm
 
 pytestmark = pytest.mark.needs("namespaces", "mpicc", "mpirun")

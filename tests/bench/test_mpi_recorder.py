@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 from etherweave import _core
+from etherweave.api.traces import write_trace
 from etherweave.archives import recorded as recording_of
 from etherweave.bench.launchers.mpirun import user
 from etherweave.bench.measure.mpi_recorder import RecorderOverhead
 from etherweave.report import write_report
-from etherweave.traces import write_trace
 from support.command_line import run_here
 
 pytestmark = pytest.mark.needs("mpicc", "mpirun")
@@ -172,7 +172,7 @@ FIELDS = {
     "f": {"name", "cat", "id", "pid", "tid", "ts", "bp"},
     "i": {"name", "cat", "s", "pid", "tid", "ts"},
 }
-"""Of each phase that the trace has, by the document that ``etherweave.traces`` names."""
+"""Of each phase that the trace has, by the document that ``etherweave.api.traces`` names."""
 
 
 def test_a_trace_has_every_call_and_both_ends_of_each_message(

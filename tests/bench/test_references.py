@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from etherweave.api.units import PRINTED_UNITS
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.campaign import Network
 from etherweave.bench.references import (
@@ -17,7 +18,6 @@ from etherweave.bench.references import (
 )
 from etherweave.bench.summary import among
 from etherweave.cli.reference import verdict_of
-from etherweave.units import PRINTED_UNITS
 from support import command_line
 from support.captured_texts import DATA, report
 

@@ -14,6 +14,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import etherweave
+from etherweave.api.results import Result
 from etherweave.bench import session
 from etherweave.bench.campaign import Campaign, CampaignOptions, experiments
 from etherweave.bench.cluster import cluster_of
@@ -35,7 +36,6 @@ from etherweave.report.benchmarks.sweeps import (
     SweepSetting,
     latency,
 )
-from etherweave.results import Result
 from support import command_line
 from support.captured_texts import DATA
 from support.launches import NETWORK, FakeLauncher, campaign, latencies, stored_campaign

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from etherweave.api.results import Result
 from etherweave.cli.manual import commands
-from etherweave.results import Result
 from support import command_line
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import etherweave
+from etherweave.api.fabrics import GOALS
 from etherweave.cli.design import Rank
-from etherweave.fabrics import GOALS
 from support import command_line
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -213,7 +213,7 @@ def test_progress_can_stop_a_design() -> None:
         steps.append(step)
         return len(steps) < 2
 
-    with pytest.raises(etherweave.fabrics.StoppedError):
+    with pytest.raises(etherweave.api.fabrics.StoppedError):
         etherweave.design(DRAGONFLY, progress=report)
     assert steps == ["measuring", "planning tables"]
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import etherweave
-from etherweave.limits import limits
+from etherweave.api.limits import limits
+from etherweave.api.what_if import Answer, what_if
 from etherweave.report import write_report
-from etherweave.what_if import Answer, what_if
 from support import command_line
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 import etherweave
-from etherweave import _core, results
+from etherweave import _core
+from etherweave.api import results
+from etherweave.api.results import Result
 from etherweave.cli.exits import FAULT
-from etherweave.results import Result
 from support.command_line import invoke
 
 SCENARIO = """
@@ -51,7 +52,7 @@ def faulty_run(monkeypatch: pytest.MonkeyPatch) -> None:
         return summary
 
     whole = results.parse_summary
-    monkeypatch.setattr("etherweave.simulation.parse_summary", parse_summary)
+    monkeypatch.setattr("etherweave.api.simulation.parse_summary", parse_summary)
 
 
 def _check(stderr: str, home: Path) -> str:

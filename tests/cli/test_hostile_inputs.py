@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import etherweave
-from etherweave import toml
+from etherweave.api import toml
 from etherweave.bench.baselines import add
 from etherweave.bench.calibration import CalibratedConstant, Calibration, ComparedWorkload
 from etherweave.bench.calibration.calibration import CALIBRATION_FILE

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.interconnects import Interconnect, names
+from etherweave.api.interconnects import Interconnect, names
 from etherweave.report.interconnects import Published, published_latency
 from support import command_line
 

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from etherweave.api.simulation import Estimate, Progress
 from etherweave.cli.progress import (
     RunLines,
     Steps,
@@ -13,7 +14,6 @@ from etherweave.cli.progress import (
     span_text,
     step_progress,
 )
-from etherweave.simulation import Estimate, Progress
 
 
 def facts(wall_s: float, fraction: float | None = None, end_ns: float | None = None) -> Progress:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 import etherweave
-from etherweave.overview import overview
-from etherweave.simulation import foresee
+from etherweave.api.overview import overview
+from etherweave.api.simulation import foresee
 
 
 def run(scenario: dict[str, Any]) -> dict[str, float]:

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 import etherweave
+from etherweave.api.outputs import new_file, written
+from etherweave.api.overview import overview
+from etherweave.api.results import Result
 from etherweave.bench.document import LINES_MOST, UnrecognisedError, parse
 from etherweave.linux.processes import MARK, marked
-from etherweave.outputs import new_file, written
-from etherweave.overview import overview
-from etherweave.results import Result
 from support.command_line import invoke
 
 CASES = Path(__file__).parent / "cases"
@@ -420,11 +420,11 @@ WRITERS = {
     "report/drawing/render.py": 1,  # into memory
     "report/page.py": 2,  # into memory
     "report/sweep.py": 1,  # into memory
-    "results.py": 3,  # a directory that replaces the result when it is complete
+    "api/results.py": 3,  # a directory that replaces the result when it is complete
     "sweeps/executors.py": 3,  # work of an array; lines that are cut are left out
     "sweeps/store.py": 2,  # a lock; a directory that replaces the dataset when it is complete
 }
-"""Files that write without :mod:`etherweave.outputs`, how often, and why they may."""
+"""Files that write without :mod:`etherweave.api.outputs`, how often, and why they may."""
 OPENED = re.compile(r"(?<!Part)File::create\(|fs::write\(|OpenOptions|File::options")
 CALLS = {"write_text", "write_bytes", "write_parquet", "write_csv", "write_table", "savefig"}
 
@@ -453,7 +453,7 @@ def test_every_writer_of_files_is_known() -> None:
     }
     counts = Counter({name: len(calls) for name, calls in found.items() if calls})
     new = {name: found[name] for name, count in counts.items() if count > WRITERS.get(name, 0)}
-    assert not new, "expected etherweave.outputs"
+    assert not new, "expected etherweave.api.outputs"
     assert not {name for name, count in WRITERS.items() if counts[name] < count}, "stale entries"
     crates = [
         str(path.relative_to(ROOT))
@@ -530,7 +530,7 @@ def test_a_pause_that_ends_before_its_refresh_is_a_warning_before_the_run(kind: 
     """Frames of 4,096 B of payload and headers: half of a pause of N quanta is 32 N bytes."""
 
     def warnings(quanta: int) -> list[str]:
-        estimate = etherweave.simulation.foresee(all_to_all({kind: {"quanta": quanta}}))
+        estimate = etherweave.api.simulation.foresee(all_to_all({kind: {"quanta": quanta}}))
         assert estimate
         return [one for one in estimate["warnings"] if ".quanta: " in one]
 

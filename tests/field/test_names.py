@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import etherweave
-from etherweave.outputs import OutputNameError, below, new_files, quoted_table
+from etherweave.api.outputs import OutputNameError, below, new_files, quoted_table
 from support.command_line import invoke
 
 CASES = Path(__file__).parent / "cases"
@@ -179,8 +179,8 @@ JOINED = {
     "control/ovs/daemons.py": 2,  # programs
     "report/benchmarks/data.py": 1,  # read
     "report/benchmarks/recordings.py": 1,  # read
-    "result_schema.py": 1,  # named in an error
-    "results.py": 1,  # moved, by a name that `below` made
+    "api/result_schema.py": 1,  # named in an error
+    "api/results.py": 1,  # moved, by a name that `below` made
     "study/experiments.py": 2,  # read
     "study/folder.py": 2,  # read
     "study/results.py": 4,  # read
@@ -210,5 +210,5 @@ def test_no_other_place_joins_a_name_to_a_directory() -> None:
     }
     others = Counter({name: len(texts) for name, texts in found.items() if texts})
     new = {name: found[name] for name, count in others.items() if count > JOINED.get(name, 0)}
-    assert not new, "expected etherweave.outputs.below"
+    assert not new, "expected etherweave.api.outputs.below"
     assert not {name for name, count in JOINED.items() if others[name] < count}, "stale entries"

@@ -11,6 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import etherweave
+from etherweave.api.results import Measured, Result
 from etherweave.bench.metrics import ITERATION_TIME, LATENCY, Metric
 from etherweave.bench.references import Reference, references
 from etherweave.report import write_report
@@ -24,7 +25,6 @@ from etherweave.report.run.comparison import (
     iteration_times,
     published_figures,
 )
-from etherweave.results import Measured, Result
 
 JOBS: dict[str, dict[str, Any]] = {
     "ping": {"osu_latency": {"bytes": "8B", "iterations": 4}},

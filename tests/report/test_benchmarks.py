@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import etherweave
+from etherweave.api.results import Result
 from etherweave.report.quantities import Quantity, quantities
 from etherweave.report.run import benchmarks
 from etherweave.report.run.comparison import ComparedResults
-from etherweave.results import Result
 
 
 def run(workload: dict[str, Any], **job: object) -> Result:

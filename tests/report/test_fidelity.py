@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 import etherweave
-from etherweave.fidelity import (
+from etherweave.api.fidelity import (
     both_fidelities,
     compare_fidelity,
     error_max,

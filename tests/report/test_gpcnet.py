@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import etherweave
+from etherweave.api.results import Result
+from etherweave.api.slowdown import foreground, slowdowns
 from etherweave.bench.document import parse
 from etherweave.report import gpcnet
-from etherweave.results import Result
-from etherweave.slowdown import foreground, slowdowns
 from support.command_line import invoke
 
 TESTS = {"ranks": 8, "rings": 3, "latency_turns": 4, "bandwidth_turns": 2, "allreduces": 5}

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import etherweave
-from etherweave import toml
+from etherweave.api import toml
+from etherweave.api.results import Measured, Result
 from etherweave.report import write_report
 from etherweave.report.run.comparison import ComparedResults, goodput, iteration_times
-from etherweave.results import Measured, Result
 from support import command_line
 
 command = command_line.run

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from etherweave.results import Result, parse_summary
+from etherweave.api.results import Result, parse_summary
 from etherweave.study import load_study
 
 STUDY = load_study("sandia-2020")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from etherweave.api.units import rate_of, time_of
 from etherweave.study import calibration, load_study, run_study
-from etherweave.units import rate_of, time_of
 
 pytestmark = pytest.mark.slow
 STUDY = load_study("osu-references")

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 import etherweave
+from etherweave.api.results import Measured, Result, Summary
+from etherweave.api.scenario import Overrides
 from etherweave.bench.calibration import MeasuredWorkload
 from etherweave.bench.calibration.measured import alone
 from etherweave.bench.calibration.prediction import simulated
-from etherweave.results import Measured, Result, Summary
-from etherweave.scenario import Overrides
 
 FOUR_HOSTS: dict[str, object] = {
     "name": "four",

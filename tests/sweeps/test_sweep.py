@@ -12,8 +12,8 @@ import pandas
 import polars as pl
 import pytest
 
-from etherweave.fidelity import fidelities
-from etherweave.results import Result
+from etherweave.api.fidelity import fidelities
+from etherweave.api.results import Result
 from etherweave.sweeps import (
     ExecutorError,
     FlowFirst,

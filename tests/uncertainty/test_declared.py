@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from scipy.stats import spearmanr
 
+from etherweave.api.units import time_of
 from etherweave.uncertainty import UncertaintyError, declared
 from etherweave.uncertainty.sampling import sobol
-from etherweave.units import time_of
 
 FILE = """\
 [[unknown]]

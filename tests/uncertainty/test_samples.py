@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from etherweave import run
-from etherweave.interconnects import Interconnect
+from etherweave.api.interconnects import Interconnect
 from etherweave.report.sweep import plot
 from etherweave.sweeps import executor, load_sweep, sweep
 from etherweave.uncertainty import (

@@ -5,13 +5,13 @@ import statistics
 
 import pytest
 
+from etherweave.api.interconnects import names
+from etherweave.api.scenario import read
+from etherweave.api.units import time_of
 from etherweave.bench.references import search
-from etherweave.interconnects import names
-from etherweave.scenario import read
 from etherweave.uncertainty import Unknowns, declared, spreads, unknowns
 from etherweave.uncertainty.figures import Measurement
 from etherweave.uncertainty.spreads import spread_of, spread_of_measurement
-from etherweave.units import time_of
 
 PING = {"name": "ping", "workload": {"osu_latency": {"bytes": "8B"}}}
 

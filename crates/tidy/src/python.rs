@@ -7,27 +7,27 @@ use crate::{File, Finding, Repository};
 
 const PACKAGE: &str = "python/etherweave/";
 
-/// The rooms that each room may import. A module beside the rooms (`run.py`) may import modules beside the rooms.
-pub const MAY_IMPORT: [(&str, &[&str]); 10] = [
-    ("cli", &["advise", "archives", "control", "bench", "report", "study", "sweeps", "uncertainty", "linux"]),
-    ("control", &["linux"]),
-    ("bench", &["linux"]),
-    ("report", &["advise", "archives", "bench", "study", "uncertainty"]),
-    ("study", &["control", "bench", "sweeps"]),
-    ("advise", &["sweeps", "uncertainty"]),
+/// The rooms that each room may import.
+pub const MAY_IMPORT: [(&str, &[&str]); 11] = [
+    ("api", &["archives"]),
+    ("cli", &["api", "advise", "archives", "control", "bench", "report", "study", "sweeps", "uncertainty", "linux"]),
+    ("control", &["api", "linux"]),
+    ("bench", &["api", "linux"]),
+    ("report", &["api", "advise", "archives", "bench", "study", "uncertainty"]),
+    ("study", &["api", "control", "bench", "sweeps"]),
+    ("advise", &["api", "sweeps", "uncertainty"]),
     ("archives", &[]),
-    ("sweeps", &["bench"]),
-    ("uncertainty", &["bench", "study", "sweeps"]),
+    ("sweeps", &["api", "bench"]),
+    ("uncertainty", &["api", "bench", "study", "sweeps"]),
     ("linux", &[]),
 ];
 
-/// Modules beside the rooms that may import some: what starts the package, what names the functions that it offers,
-/// which load on first use, and what replays recordings from anywhere.
-const FACES: [(&str, &[&str]); 3] =
-    [("__main__.py", &["cli"]), ("__init__.py", &["report", "sweeps", "uncertainty"]), ("replays.py", &["archives"])];
+/// Modules beside the rooms: what starts the package, and what names the functions that it offers, which load on
+/// first use.
+const FACES: [(&str, &[&str]); 2] =
+    [("__main__.py", &["cli"]), ("__init__.py", &["api", "report", "sweeps", "uncertainty"])];
 
-/// A room imports the rooms that the table allows, and modules beside the rooms; these import no room,
-/// but for [`FACES`].
+/// A room imports the rooms that the table allows, and a module beside the rooms those of [`FACES`].
 pub fn directions(file: &File) -> Vec<Finding> {
     let Some(room) = file.path.strip_prefix(PACKAGE).and_then(|path| path.split('/').next()) else { return Vec::new() };
     let allowed =
@@ -40,7 +40,7 @@ pub fn directions(file: &File) -> Vec<Finding> {
     })
 }
 
-/// The imports among the files of each room of the package, at their top level; modules beside the rooms are one room.
+/// The imports among the files of each room of the package, at their top level.
 pub fn rooms(repository: &Repository) -> Vec<Imports> {
     let mut rooms: BTreeMap<String, Vec<File>> = BTreeMap::new();
     for file in repository.files().filter(|file| file.path.starts_with(PACKAGE) && file.extension() == "py") {
@@ -157,7 +157,10 @@ mod tests {
     fn the_command_line_imports_rooms_and_no_room_imports_it() {
         check(directions, "python/etherweave/cli/study.py", "from etherweave.report import page\n", &[]);
         check(directions, "python/etherweave/report/page.py", "from etherweave.cli import main\n", &[1]);
-        check(directions, "python/etherweave/results.py", "import etherweave.report\n", &[1]);
+        check(directions, "python/etherweave/api/results.py", "import etherweave.report\n", &[1]);
+        check(directions, "python/etherweave/api/replays.py", "from etherweave.archives import text\n", &[]);
+        check(directions, "python/etherweave/linux/links.py", "from etherweave.api import units\n", &[1]);
+        check(directions, "python/etherweave/settings.py", "from etherweave.api import units\n", &[1]);
         check(directions, "python/etherweave/report/page.py", "from etherweave import control\n", &[1]);
         check(directions, "python/etherweave/report/page.py", "from etherweave import bench\n", &[]);
         check(directions, "python/etherweave/study/deployed.py", "from etherweave import control\n", &[]);
@@ -169,7 +172,7 @@ mod tests {
     #[test]
     fn relative_imports_are_followed() {
         check(directions, "python/etherweave/report/page.py", "from .figures import bars\n", &[]);
-        check(directions, "python/etherweave/report/page.py", "from ..results import Result\n", &[]);
+        check(directions, "python/etherweave/report/page.py", "from ..api.results import Result\n", &[]);
         check(directions, "python/etherweave/report/page.py", "from ..control import x\nfrom .. import cli\n", &[1, 2]);
     }
 

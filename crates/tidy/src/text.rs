@@ -8,7 +8,7 @@ pub const LINES_MAX: usize = 800;
 pub const LINES_USUAL: usize = 300;
 
 /// By docs/site/key_types.py, from the schema.
-const GENERATED: &str = "python/etherweave/scenario_keys.pyi";
+const GENERATED: &str = "python/etherweave/api/scenario_keys.pyi";
 
 /// Written by people, line by line; tables, schemas, licences and pictures are not.
 pub fn is_written(file: &File) -> bool {

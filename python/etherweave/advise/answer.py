@@ -13,7 +13,7 @@ from etherweave.advise.scores import Interval, Samples, ahead, first, holds, ove
 from etherweave.advise.sensitivity import Effect
 from etherweave.advise.simulated import Draw
 from etherweave.advise.stages import Runner, screen, shortlist
-from etherweave.limits import HIDES, PLACES
+from etherweave.api.limits import HIDES, PLACES
 from etherweave.sweeps import Executor, executor
 
 NOT_MODELLED = (

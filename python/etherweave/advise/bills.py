@@ -9,8 +9,8 @@ from typing import Any
 from etherweave import _core
 from etherweave.advise.question import BASES, AdviseError, Candidate, Cited, Question
 from etherweave.advise.unknowns import Unknown
-from etherweave.inputs import read_text
-from etherweave.scenario import literals
+from etherweave.api.inputs import read_text
+from etherweave.api.scenario import literals
 
 BOOK, POWER = "design.prices", "design.power"
 """Keys of a design that name its price book and its power profile."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import etherweave
 from etherweave import _core
-from etherweave.inputs import decoded, read_text, read_toml
-from etherweave.scenario import dotted, literals
+from etherweave.api.inputs import decoded, read_text, read_toml
+from etherweave.api.scenario import dotted, literals
 
 TABLES = ("fabric", "find", "job", "common")
 """Tables of the file that have keys of scenarios."""

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from etherweave import _core, toml
+from etherweave import _core
 from etherweave.advise.question import BASES, AdviseError
-from etherweave.inputs import read_text
-from etherweave.scenario import literals
+from etherweave.api import toml
+from etherweave.api.inputs import read_text
+from etherweave.api.scenario import literals
 
 NEEDED = ("kind", "part", "price", "currency", "date", "source")
 COLUMNS = (*NEEDED, "per_metre", "basis")

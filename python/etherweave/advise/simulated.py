@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from etherweave.advise.question import Candidate, Job, Question
 from etherweave.advise.unknowns import FabricUnknowns, Unknown, share
-from etherweave.fidelity import leaves_out
-from etherweave.limits import PLACES
-from etherweave.simulation import foresee
+from etherweave.api.fidelity import leaves_out
+from etherweave.api.limits import PLACES
+from etherweave.api.simulation import foresee
 from etherweave.sweeps import Sweep
 
 if TYPE_CHECKING:

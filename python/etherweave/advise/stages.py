@@ -12,7 +12,7 @@ from etherweave.advise.scores import over
 from etherweave.advise.sensitivity import Effect, effects, trajectories
 from etherweave.advise.simulated import FLOW, SEED, Draw, MixSweep, Times, times
 from etherweave.advise.unknowns import Unknown
-from etherweave.simulation import ScenarioError
+from etherweave.api.simulation import ScenarioError
 from etherweave.sweeps import Executor, SweepResult, near, sweep
 
 FLOW_FIRST = FIDELITIES[1]

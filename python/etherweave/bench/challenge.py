@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from etherweave.api.units import size_of
 from etherweave.bench.adapters.hpcc import LOOK_AHEAD, RING_BANDWIDTH, RING_LATENCY
 from etherweave.bench.adapters.hpl import flops
 from etherweave.bench.metrics import (
@@ -24,7 +25,6 @@ from etherweave.bench.metrics import (
     UPDATE_RATE,
     Metric,
 )
-from etherweave.units import size_of
 
 Facts: TypeAlias = Mapping[str, Any]
 """Keys of a workload, as a scenario has them."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from etherweave.api.units import PRINTED_UNITS, Unit
 from etherweave.bench.measurements import (
     BenchmarkReport,
     Completeness,
@@ -16,7 +17,6 @@ from etherweave.bench.measurements import (
     check_statistics,
 )
 from etherweave.bench.metrics import JITTER, Metric
-from etherweave.units import PRINTED_UNITS, Unit
 
 NUMBER = r"[0-9]{1,24}(?:\.[0-9]{1,24})?"
 """A number without sign, in the pattern of a line."""

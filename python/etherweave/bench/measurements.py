@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from etherweave.api.units import Unit
 from etherweave.bench.metrics import Metric
-from etherweave.units import Unit
 
 
 class TextLine(NamedTuple):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from etherweave.units import Unit
+from etherweave.api.units import Unit
 
 
 class Better(StrEnum):

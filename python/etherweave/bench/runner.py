@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 import etherweave
+from etherweave.api.units import Unit
 from etherweave.bench.campaign import Campaign, CampaignExperiment
 from etherweave.bench.launchers.launcher import (
     ArrayLauncher,
@@ -25,7 +26,6 @@ from etherweave.bench.launchers.launcher import (
 from etherweave.bench.points import JudgedLaunch, centres, judged_launch, judged_launches, series
 from etherweave.bench.statistics.launches import StoppingDecision, StoppingRule, decide, shuffled
 from etherweave.bench.store import LaunchRecord, Store, launch_name
-from etherweave.units import Unit
 
 FAILURES_MOST = 3
 """Launches of an experiment that may fail before one has succeeded; then it is given up."""

@@ -22,9 +22,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from etherweave.api.inputs import decoded, read_json
+from etherweave.api.outputs import below, is_part, new_file
 from etherweave.bench.campaign import Campaign
-from etherweave.inputs import decoded, read_json
-from etherweave.outputs import below, is_part, new_file
 
 T = TypeVar("T")
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import etherweave
+from etherweave.api.units import Unit
 from etherweave.bench import statistics
 from etherweave.bench.campaign import Campaign, Network
 from etherweave.bench.environment.findings import Severity
@@ -15,7 +16,6 @@ from etherweave.bench.references import Reference, compare, references, search
 from etherweave.bench.runner import ExperimentState, by_experiment, state
 from etherweave.bench.statistics.quantiles import median
 from etherweave.bench.statistics.summary import summarise
-from etherweave.units import Unit
 
 FORMAT = 1
 _MOST = 5

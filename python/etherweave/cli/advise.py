@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from etherweave.api.outputs import write_text
 from etherweave.cli.design_page import WIDTH, print_table
 from etherweave.cli.exits import mistakes
 from etherweave.cli.extras import require
@@ -24,7 +25,6 @@ from etherweave.cli.parameters import (
 from etherweave.cli.progress import study_progress
 from etherweave.cli.sweep import print_expectation
 from etherweave.cli.verbs import FileGroup, nested
-from etherweave.outputs import write_text
 
 if TYPE_CHECKING:
     from etherweave.advise import Answer

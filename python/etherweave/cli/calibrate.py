@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import etherweave
+from etherweave.api.outputs import new_files
 from etherweave.bench.measure.errors import MeasureLaunchError
 from etherweave.cli.bench.amounts import TrafficLimit
 from etherweave.cli.exits import (
@@ -34,7 +35,6 @@ from etherweave.cli.measure import (
     select_site,
 )
 from etherweave.cli.parameters import AsJson, Uncertain, directory, output_option
-from etherweave.outputs import new_files
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -230,7 +230,7 @@ def _challenge(
 
 def _save(calibration: "Calibration", output: Path) -> None:
     """Write the middle of the posterior, the posterior, and the whole calibration as JSON."""
-    from etherweave import toml
+    from etherweave.api import toml
     from etherweave.bench.calibration.calibration import CALIBRATION_FILE
 
     lines = [
@@ -318,7 +318,7 @@ def _range(low: float, high: float, unit: str) -> str:
 
 
 def _text(value: float | None, unit: str) -> str:
-    from etherweave.units import Unit, amount
+    from etherweave.api.units import Unit, amount
 
     return "" if value is None else amount(value, unit or Unit.COUNT)
 

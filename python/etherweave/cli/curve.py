@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import etherweave
+from etherweave.api.outputs import quoted_table, written
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import INTERRUPTED, interruptible, mistakes, print_error
 from etherweave.cli.faults import until_fault
@@ -27,7 +28,6 @@ from etherweave.cli.parameters import (
 )
 from etherweave.cli.processes import is_first
 from etherweave.cli.progress import point_progress, print_start
-from etherweave.outputs import quoted_table, written
 
 if TYPE_CHECKING:
     import polars

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import etherweave
+from etherweave.api.fabrics import Figures, Proposals
+from etherweave.api.outputs import below, new_files
+from etherweave.api.results import Result
 from etherweave.cli.design_page import print_page, print_table
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.faults import until_fault
@@ -27,9 +30,6 @@ from etherweave.cli.parameters import (
     overrides,
 )
 from etherweave.cli.progress import print_start, step_progress
-from etherweave.fabrics import Figures, Proposals
-from etherweave.outputs import below, new_files
-from etherweave.results import Result
 
 if TYPE_CHECKING:
     from etherweave.sweeps import Executor
@@ -51,7 +51,7 @@ Formats of --export:
 
 
 class Rank(StrEnum):
-    """Metrics by which proposals are ordered, as in :data:`etherweave.fabrics.GOALS`."""
+    """Metrics by which proposals are ordered, as in :data:`etherweave.api.fabrics.GOALS`."""
 
     WATTS = "watts"
     PRICE = "price"

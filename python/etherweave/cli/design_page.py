@@ -4,7 +4,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from etherweave.fabrics import Figures
+from etherweave.api.fabrics import Figures
 
 WIDTH = 128
 """Width of a page that is not printed on a terminal [columns]."""

@@ -11,7 +11,7 @@ import typer
 from etherweave.linux.processes import ENDINGS, handled
 
 if TYPE_CHECKING:
-    from etherweave.results import Summary
+    from etherweave.api.results import Summary
 
 FAILED = 1
 """Exit code of a check that failed, or of a machine that failed."""

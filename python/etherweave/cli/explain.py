@@ -10,6 +10,9 @@ from typing import Annotated, Any
 import typer
 
 import etherweave
+from etherweave.api.limits import PARTS, JobLimits, Stretch, limits
+from etherweave.api.results import Result
+from etherweave.api.what_if import Answer, what_if
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
@@ -20,9 +23,6 @@ from etherweave.cli.parameters import (
     overrides,
 )
 from etherweave.cli.progress import print_start, run_progress
-from etherweave.limits import PARTS, JobLimits, Stretch, limits
-from etherweave.results import Result
-from etherweave.what_if import Answer, what_if
 
 EXAMPLES = """Examples:
 etherweave explain halo3d.toml

@@ -12,12 +12,12 @@ import typer
 
 import etherweave
 from etherweave import _core
+from etherweave.api.fabrics import Proposals
+from etherweave.api.outputs import quoted_table, write_text, written
+from etherweave.api.results import SCENARIO, Result
+from etherweave.api.simulation import FaultError
 from etherweave.cli.exits import FAULT, print_error
 from etherweave.cli.processes import launched
-from etherweave.fabrics import Proposals
-from etherweave.outputs import quoted_table, write_text, written
-from etherweave.results import SCENARIO, Result
-from etherweave.simulation import FaultError
 
 T = TypeVar("T")
 

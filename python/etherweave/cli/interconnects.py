@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from etherweave.api.interconnects import Interconnect, differing, names
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.extras import require
 from etherweave.cli.parameters import ALL_PROCESSORS, AsJson, ExecutorName, Threads
 from etherweave.cli.progress import study_progress
 from etherweave.cli.sampled import figure, span
-from etherweave.interconnects import Interconnect, differing, names
 
 EXAMPLES = """Examples:
 etherweave interconnects

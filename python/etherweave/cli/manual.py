@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from etherweave.outputs import new_files
+from etherweave.api.outputs import new_files
 
 PROGRAM = "etherweave"
 COMPLETIONS = {

@@ -15,8 +15,8 @@ from etherweave.cli.exits import INTERRUPTED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
 
 if TYPE_CHECKING:
+    from etherweave.api.results import Result
     from etherweave.bench.measure import MeasureLimits
-    from etherweave.results import Result
 
 EXAMPLES = """Examples:
 etherweave measure halo3d.toml -o measured --set job.0.workload.halo3d.iterations=1000
@@ -191,14 +191,14 @@ def _print(result: "Result", output: Path | None, as_json: bool) -> None:
 
 
 def _json(result: "Result") -> str:
-    from etherweave.overview import overview
+    from etherweave.api.overview import overview
 
     return json.dumps({**result.summary, **overview(result)}, indent=2)
 
 
 def _text(result: "Result") -> str:
+    from etherweave.api.overview import overview
     from etherweave.cli.run import job_lines
-    from etherweave.overview import overview
 
     summary, facts = result.summary, result.summary["measured"]
     head = (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import etherweave
+from etherweave.api.outputs import below, written
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import (
@@ -24,12 +25,11 @@ from etherweave.cli.parameters import (
     overrides,
 )
 from etherweave.cli.progress import print_start
-from etherweave.outputs import below, written
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from etherweave.observations import Observation, PatternInterval
+    from etherweave.api.observations import Observation, PatternInterval
 
 EXAMPLES = """Examples:
 etherweave observe scenarios/open_loop/dragonfly_turn.toml --animation turn.html

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from etherweave.api.inputs import read_text
+from etherweave.api.machine import usable_processors
+from etherweave.api.scenario import Literal, dotted, literals
 from etherweave.cli.exits import os_error, reject
 from etherweave.cli.extras import require
-from etherweave.inputs import read_text
-from etherweave.machine import usable_processors
-from etherweave.scenario import Literal, dotted, literals
 
 VALUE_MOST = 4096
 """Longest value of ``--set`` [characters]; a file has room for more."""

@@ -13,9 +13,9 @@ from etherweave.cli.exits import notice, print_warnings
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from etherweave.api.simulation import Estimate
+    from etherweave.api.simulation import Progress as RunFacts
     from etherweave.bench.measure import MeasureProgress as LaunchFacts
-    from etherweave.simulation import Estimate
-    from etherweave.simulation import Progress as RunFacts
 
 LINE_EVERY_S = 10.0
 """Between two lines of a log [s]; shorter work prints none."""

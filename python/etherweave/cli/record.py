@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import etherweave
+from etherweave.api.machine import usable_processors
 from etherweave.cli.exits import FAILED, INTERRUPTED, mistakes, notice, print_error, reject
 from etherweave.cli.parameters import AsJson, directory, output_file, output_option
-from etherweave.machine import usable_processors
 
 if TYPE_CHECKING:
+    from etherweave.api.replays import RecordingFacts
     from etherweave.bench.measure.mpi_recorder import RecorderOverhead
-    from etherweave.replays import RecordingFacts
 
 EXAMPLES = """Examples:
 etherweave record -o recorded -- mpirun -np 4 ./program
@@ -91,8 +91,8 @@ def record(
         print_error(NOTHING)
         raise typer.Exit(FAILED)
     from etherweave import _core
-    from etherweave.replays import facts
-    from etherweave.traces import write_trace
+    from etherweave.api.replays import facts
+    from etherweave.api.traces import write_trace
 
     with mistakes(etherweave.ScenarioError):
         recording = _core.Recording.read(output)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from etherweave.api.units import amount, size_text
 from etherweave.bench.document import Document
 from etherweave.bench.metrics import Better
 from etherweave.bench.references import PublishedComparison, Reference, compare, references, search
@@ -14,7 +15,6 @@ from etherweave.cli.bench.parse import document_of, end_unless_sound, print_fail
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import print_error, reject
 from etherweave.cli.parameters import AsJson
-from etherweave.units import amount, size_text
 
 EXAMPLES = """Examples:
 etherweave reference osu_multi_lat slingshot

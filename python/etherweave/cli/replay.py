@@ -24,7 +24,7 @@ from etherweave.cli.progress import print_start, run_progress
 from etherweave.cli.record import recording_line
 
 if TYPE_CHECKING:
-    from etherweave.replays import Replay
+    from etherweave.api.replays import Replay
 
 EXAMPLES = """Examples:
 etherweave record -o recorded -- mpirun -np 4 ./program
@@ -98,9 +98,9 @@ def replay(
     The exit code is 2 after a mistake, 3 after a deadlock, 70 after a fault of Etherweave, 130
     after Ctrl-C.
     """
+    from etherweave.api.replays import replay as simulated
+    from etherweave.api.traces import write_trace
     from etherweave.archives import ArchiveError
-    from etherweave.replays import replay as simulated
-    from etherweave.traces import write_trace
 
     changes = overrides(settings)
     if output:

@@ -93,8 +93,8 @@ def report(
 
 
 def _window(begin: str | None, end: str | None) -> "WindowRequest | None":
+    from etherweave.api.units import time_of
     from etherweave.report import WindowRequest
-    from etherweave.units import time_of
 
     if begin is None and end is None:
         return None

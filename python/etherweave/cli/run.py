@@ -10,6 +10,19 @@ from typing import Annotated, Any
 import typer
 
 import etherweave
+from etherweave.api.fidelity import (
+    both_fidelities,
+    compare_fidelity,
+    error_text,
+    fidelities,
+    mode_labels,
+    time_text,
+    with_errors,
+)
+from etherweave.api.limits import limits
+from etherweave.api.overview import PAUSE_CAUSES, WORST_MOST, overview, rate_text
+from etherweave.api.results import Result
+from etherweave.api.slowdown import Slowdown, foreground, slowdowns
 from etherweave.cli.exits import exit_as, os_error, print_warnings, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
@@ -27,19 +40,6 @@ from etherweave.cli.parameters import (
 )
 from etherweave.cli.processes import is_first, launched
 from etherweave.cli.progress import print_start, run_progress
-from etherweave.fidelity import (
-    both_fidelities,
-    compare_fidelity,
-    error_text,
-    fidelities,
-    mode_labels,
-    time_text,
-    with_errors,
-)
-from etherweave.limits import limits
-from etherweave.overview import PAUSE_CAUSES, WORST_MOST, overview, rate_text
-from etherweave.results import Result
-from etherweave.slowdown import Slowdown, foreground, slowdowns
 
 EXAMPLES = """Examples:
 etherweave run halo3d.toml
@@ -270,7 +270,7 @@ def _save(result: Result, output: Path) -> None:
 
 
 def _trace(result: Result, file: Path) -> None:
-    from etherweave.traces import write_trace
+    from etherweave.api.traces import write_trace
 
     try:
         write_trace(result, file)

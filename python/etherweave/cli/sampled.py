@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from etherweave.api.outputs import below
+from etherweave.api.simulation import ScenarioError
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, notice, print_error, print_warnings
 from etherweave.cli.parameters import directory
 from etherweave.cli.progress import study_progress
-from etherweave.outputs import below
-from etherweave.simulation import ScenarioError
 
 if TYPE_CHECKING:
     from etherweave.uncertainty import ModelError, SampledResult

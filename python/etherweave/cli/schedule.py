@@ -8,11 +8,11 @@ import typer
 
 import etherweave
 from etherweave import _core
+from etherweave.api.outputs import below, write_bytes
+from etherweave.api.scenario import literals, read
 from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
 from etherweave.cli.progress import byte_progress
-from etherweave.outputs import below, write_bytes
-from etherweave.scenario import literals, read
 
 EXAMPLES = """Examples:
 etherweave schedule halo3d.toml -o schedules

@@ -141,7 +141,7 @@ def run_verb(
 
 def _print_left(what: "Sweep", near: "Sweep", home: Path, first: "FlowFirst") -> None:
     """Print how many runs flow-level mode has left for packets, and why."""
-    from etherweave.fidelity import leaves_out
+    from etherweave.api.fidelity import leaves_out
     from etherweave.sweeps import SweepStore
 
     notice(

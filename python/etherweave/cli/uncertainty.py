@@ -54,7 +54,7 @@ def figures_verb(
 ) -> None:
     """Print what `etherweave run --samples` draws of a scenario, and from what."""
     from etherweave import ScenarioError
-    from etherweave.scenario import read
+    from etherweave.api.scenario import read
     from etherweave.uncertainty import UncertaintyError, declared, unknowns
 
     with mistakes(ScenarioError, UncertaintyError):

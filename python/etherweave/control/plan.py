@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from etherweave import _core
+from etherweave.api.fabrics import fabric
+from etherweave.api.scenario import Overrides, ScenarioSource
 from etherweave.control.admission import ingress_acl, known_destinations, meters
 from etherweave.control.forwarding import forwarding, groups, services
 from etherweave.control.numbering import Numbering, NumberingError, numbering
@@ -31,8 +33,6 @@ from etherweave.control.rules import (
     SwitchPlan,
     TableEntry,
 )
-from etherweave.fabrics import fabric
-from etherweave.scenario import Overrides, ScenarioSource
 
 if TYPE_CHECKING:
     import polars

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from polars.exceptions import PolarsError
 
+from etherweave.api.results import Result
 from etherweave.archives import is_archive, recorded
 from etherweave.bench.tables import RESULTS
 from etherweave.report.animation import write_animation
@@ -31,7 +32,6 @@ from etherweave.report.run.rank_detail import WindowRequest
 from etherweave.report.run.recording import is_recording, write_recording
 from etherweave.report.study.page import write_study
 from etherweave.report.sweep import plot
-from etherweave.results import Result
 from etherweave.study import CHECKS, load_study_result
 
 __all__ = [

@@ -8,8 +8,8 @@ import matplotlib
 import numpy as np
 import numpy.typing as npt
 
-from etherweave.observations import Observation
-from etherweave.outputs import write_text
+from etherweave.api.observations import Observation
+from etherweave.api.outputs import write_text
 from etherweave.report.heat import ABSENT, COLOURS, EDGED_MAX, areas, title
 from etherweave.report.page import templates
 from etherweave.report.style import SERIES

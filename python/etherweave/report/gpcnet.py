@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from etherweave.results import Result
+from etherweave.api.results import Result
 
 _LONG = 131_072
 _OUTSTANDING = 8

@@ -13,7 +13,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from etherweave.observations import Observation, PatternInterval
+from etherweave.api.observations import Observation, PatternInterval
 from etherweave.report.drawing import TooLargeError
 from etherweave.report.style import write_svg
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from etherweave.api.interconnects import Interconnect
 from etherweave.bench.references import Reference, references
-from etherweave.interconnects import Interconnect
 from etherweave.report.page import Front, Page
 from etherweave.report.section import Section, Table
 from etherweave.report.style import SERIES

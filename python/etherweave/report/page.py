@@ -11,7 +11,7 @@ from pathlib import Path
 import jinja2
 from matplotlib.figure import Figure
 
-from etherweave.outputs import below, write_bytes, write_text
+from etherweave.api.outputs import below, write_bytes, write_text
 from etherweave.report.interactive import BYTES_MAX, Values, figure_values, licence, scripts
 from etherweave.report.section import Builder, Section, Source, Table
 from etherweave.report.style import house

@@ -15,6 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from etherweave.api.fabrics import fabric as build
+from etherweave.api.results import Result
+from etherweave.api.samples import rounds, time_of_all
+from etherweave.api.simulation import resolve, step_times
+from etherweave.api.units import size_of
 from etherweave.bench.challenge import CHALLENGE, figures, means, slowest
 from etherweave.bench.metrics import (
     BANDWIDTH,
@@ -32,12 +37,7 @@ from etherweave.bench.metrics import (
     MESSAGE_RATE,
     Metric,
 )
-from etherweave.fabrics import fabric as build
 from etherweave.report.bounds import TCP_HEADERS, Medium, roce, tcp
-from etherweave.results import Result
-from etherweave.samples import rounds, time_of_all
-from etherweave.simulation import resolve, step_times
-from etherweave.units import size_of
 
 _LENGTH = "iterations"
 """The key of a workload that says how long it goes on, and not what it is."""

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from etherweave.outputs import written
+from etherweave.api.outputs import written
 from etherweave.report.bounds import Medium
 from etherweave.study import PublishedValue
 

@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
+from etherweave.api.units import rate_of, size_of, time_of
 from etherweave.report.style import ASIDE, SERIES, house, literal, write_svg
-from etherweave.units import rate_of, size_of, time_of
 
 _UNITS: list[tuple[Callable[[str], float], str]] = [
     (size_of, "B"),

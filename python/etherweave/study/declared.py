@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from etherweave.inputs import decoded, read_toml
-from etherweave.results import Result
+from etherweave.api.inputs import decoded, read_toml
+from etherweave.api.results import Result
 from etherweave.study.deployments import DeploymentResult
 from etherweave.study.experiments import (
     CurveExperiment,

@@ -14,10 +14,11 @@ from typing import Any, Protocol, Self, cast
 import polars as pl
 
 import etherweave
-from etherweave import _core, toml
-from etherweave.inputs import read_json, read_parquet, read_text
-from etherweave.machine import machine
-from etherweave.outputs import below, write_text, written
+from etherweave import _core
+from etherweave.api import toml
+from etherweave.api.inputs import read_json, read_parquet, read_text
+from etherweave.api.machine import machine
+from etherweave.api.outputs import below, write_text, written
 
 POINTS = "points.parquet"
 """A directory with this file is the result of a :class:`CurveExperiment`."""

@@ -30,7 +30,7 @@ from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 
-from etherweave.inputs import InputError, read_text
+from etherweave.api.inputs import InputError, read_text
 from etherweave.study.declared import (
     FILE,
     BarChart,

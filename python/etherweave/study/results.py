@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from etherweave.inputs import read_json
-from etherweave.results import SUMMARY, Result, Summary
+from etherweave.api.inputs import read_json
+from etherweave.api.results import SUMMARY, Result, Summary
 from etherweave.study.deployments import FIGURES, DeploymentResult
 from etherweave.study.experiments import DESIGN, POINTS, CurveResult, DesignResult
 from etherweave.study.folder import PublishedValue, Study, load_study, shipped

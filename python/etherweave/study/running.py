@@ -6,9 +6,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from etherweave.inputs import read_json
-from etherweave.machine import build
-from etherweave.outputs import below, write_text
+from etherweave.api.inputs import read_json
+from etherweave.api.machine import build
+from etherweave.api.outputs import below, write_text
 from etherweave.study.experiments import StudyExperiment, write_json
 from etherweave.study.folder import Study, load_study
 from etherweave.study.results import CHECKS, StudyCheck, StudyResult, load_result

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from etherweave import _core
-from etherweave.results import parse_summary
-from etherweave.simulation import Progress
+from etherweave.api.results import parse_summary
+from etherweave.api.simulation import Progress
 from etherweave.sweeps.executors import Executor
 from etherweave.sweeps.points import Run, Sweep, SweepError
 

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from etherweave import _core
-from etherweave.machine import build, usable_processors
+from etherweave.api.machine import build, usable_processors
 
 Task: TypeAlias = tuple[str, Any]
 """A key that no other task has, and the argument of the function."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from etherweave import _core
-from etherweave.machine import build
-from etherweave.scenario import ScenarioSource, literals, read
+from etherweave.api.machine import build
+from etherweave.api.scenario import ScenarioSource, literals, read
 
 RUNS_MOST = 1_000_000
 """Largest number of runs of a sweep."""

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etherweave import _core
-from etherweave.fidelity import error_max, fidelity
-from etherweave.machine import machine
-from etherweave.overview import overview
-from etherweave.results import CoreTables, Result, parse_summary
-from etherweave.scenario import ScenarioSource
-from etherweave.simulation import ScenarioError
+from etherweave.api.fidelity import error_max, fidelity
+from etherweave.api.machine import machine
+from etherweave.api.overview import overview
+from etherweave.api.results import CoreTables, Result, parse_summary
+from etherweave.api.scenario import ScenarioSource
+from etherweave.api.simulation import ScenarioError
 from etherweave.sweeps.cost import PILOTS, CostModel, Expectation, estimates, expected, pilots
 from etherweave.sweeps.executors import Executor, Task, WorkerError, executor
 from etherweave.sweeps.points import Run, Sweep, load_sweep

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from etherweave.fidelity import leaves_out
+from etherweave.api.fidelity import leaves_out
 from etherweave.sweeps.executors import Executor, executor
 from etherweave.sweeps.points import Sweep, SweepError
 from etherweave.sweeps.running import sweep

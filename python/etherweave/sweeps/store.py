@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
-from etherweave import _core, toml
-from etherweave.inputs import read_json
-from etherweave.machine import build, machine
-from etherweave.outputs import below, write_text
+from etherweave import _core
+from etherweave.api import toml
+from etherweave.api.inputs import read_json
+from etherweave.api.machine import build, machine
+from etherweave.api.outputs import below, write_text
 from etherweave.sweeps.points import Run, Sweep, SweepError
 
 if TYPE_CHECKING:

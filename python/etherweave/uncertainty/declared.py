@@ -8,7 +8,7 @@ from functools import cached_property
 from statistics import NormalDist
 from typing import Any, TypeAlias
 
-from etherweave.inputs import read_text
+from etherweave.api.inputs import read_text
 from etherweave.sweeps import SweepError
 from etherweave.sweeps.points import amount, check_range
 from etherweave.uncertainty.distributions import Choice, Quantiles, Range

@@ -23,8 +23,9 @@ from importlib.resources import files as resources
 from typing import Any
 
 from etherweave import _core
-from etherweave.scenario import literals
-from etherweave.simulation import Figure, figures
+from etherweave.api.scenario import literals
+from etherweave.api.simulation import Figure, figures
+from etherweave.api.units import amount, rate_of, size_of, time_of
 from etherweave.study.declared import DeclaredUnknown
 from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.distributions import Choice, normal
@@ -38,7 +39,6 @@ from etherweave.uncertainty.spreads import (
     spread_of,
     spread_of_measurement,
 )
-from etherweave.units import amount, rate_of, size_of, time_of
 
 FABRIC = ("topology.", "link.", "routing", "flow_control.")
 """Beginnings of figures that a site decides, and knows."""

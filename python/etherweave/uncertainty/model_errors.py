@@ -20,9 +20,9 @@ from functools import cache
 from importlib.resources import files as resources
 from typing import Any
 
+from etherweave.api.units import size_of
 from etherweave.study.results import StudyCheck
 from etherweave.uncertainty.intervals import Interval
-from etherweave.units import size_of
 
 KINDS = ("latency", "message rate", "bandwidth", "collective", "iteration", "job")
 SMALL_MAX = 4096

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from etherweave import _core
+from etherweave.api.scenario import ScenarioSource, dotted, literals, read
 from etherweave.bench.calibration.prediction import CONSTANTS
 from etherweave.bench.calibration.prior import Prior, UnknownKey
-from etherweave.scenario import ScenarioSource, dotted, literals, read
 from etherweave.uncertainty.declared import Declared
 from etherweave.uncertainty.distributions import Range
 from etherweave.uncertainty.figures import unknowns

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from etherweave.interconnects import Interconnect
+from etherweave.api.interconnects import Interconnect
 from etherweave.sweeps import Executor, WorkerError, executor
 from etherweave.uncertainty.declared import Declared
 from etherweave.uncertainty.intervals import Distribution, distribution
 from etherweave.uncertainty.sampling import check_count, paired, sampled_scenario
 
 FIGURES = ("latency_us", "bandwidth_gbps", "messages_per_us", "all_to_all_us", "congestion_impact")
-"""Figures of :class:`etherweave.interconnects.Interconnect` that samples have."""
+"""Figures of :class:`etherweave.api.interconnects.Interconnect` that samples have."""
 
 
 def sample_interconnects(

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from etherweave import _core
-from etherweave.scenario import literals
-from etherweave.simulation import ScenarioError
+from etherweave.api.scenario import literals
+from etherweave.api.simulation import ScenarioError
 from etherweave.sweeps import Sweep
 from etherweave.sweeps.points import RUNS_MOST
 from etherweave.uncertainty.declared import UncertaintyError

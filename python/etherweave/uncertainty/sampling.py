@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from etherweave import _core
-from etherweave.scenario import ScenarioSource, literals, read
-from etherweave.simulation import ScenarioError
+from etherweave.api.scenario import ScenarioSource, literals, read
+from etherweave.api.simulation import ScenarioError
+from etherweave.api.units import size_of
 from etherweave.study.declared import DeclaredUnknown
 from etherweave.sweeps import Executor, Sweep, executor, sweep
 from etherweave.sweeps.cost import estimates, resident_bytes
@@ -21,7 +22,6 @@ from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.figures import Unknowns, unknowns
 from etherweave.uncertainty.intervals import Distribution, distribution
 from etherweave.uncertainty.model_errors import ModelError, kind_of, model_errors
-from etherweave.units import size_of
 
 SAMPLES_MIN, SAMPLES_MAX = 8, 65_536
 FIRST = 64

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from etherweave.api.interconnects import names
+from etherweave.api.simulation import figures
+from etherweave.api.units import rate_of, time_of
 from etherweave.bench.references import SECOND_HAND, Reference, references
-from etherweave.interconnects import names
-from etherweave.simulation import figures
 from etherweave.uncertainty.declared import UncertaintyError
-from etherweave.units import rate_of, time_of
 
 LATENCY, RATE, BANDWIDTH = "latency", "message rate", "bandwidth"
 """Kinds of measurements."""

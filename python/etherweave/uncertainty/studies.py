@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import etherweave
-from etherweave.inputs import read_json
-from etherweave.machine import build
-from etherweave.outputs import below
+from etherweave.api.inputs import read_json
+from etherweave.api.machine import build
+from etherweave.api.outputs import below
 from etherweave.study import Study, StudyResult, load_study
 from etherweave.study.declared import DeclaredUnknown
 from etherweave.study.experiments import RunExperiment, write_json

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
+from etherweave.api.units import PRINTED_UNITS
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import INTEGER, Draft, begins_with_digit, decimal, fields
 from etherweave.bench.json_objects import JsonObject
@@ -32,7 +33,6 @@ from etherweave.bench.metrics import (
     Metric,
 )
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
-from etherweave.units import PRINTED_UNITS
 
 _TITLE = (
     r"\s*(?:RDMA_Write|RDMA_Read|Send|Atomic|Raw Ethernet)(?: [A-Z][\w&]*)*?"

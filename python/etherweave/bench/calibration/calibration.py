@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 import etherweave
+from etherweave.api.units import size_of
 from etherweave.bench.calibration.identifiability import (
     Direction,
     directions,
@@ -23,7 +24,6 @@ from etherweave.bench.calibration.prediction import median_s, simulated, table
 from etherweave.bench.calibration.prior import Array, Prior
 from etherweave.bench.calibration.simulations import log_times
 from etherweave.bench.statistics.quantiles import median, median_interval
-from etherweave.units import size_of
 
 CALIBRATION_FILE = "calibration.json"
 """File of a calibration in its directory."""

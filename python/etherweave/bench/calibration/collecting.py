@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from etherweave.api.outputs import below, write_text
+from etherweave.api.results import SUMMARY
 from etherweave.bench.calibration.measured import (
     CalibrationError,
     MeasuredWorkload,
@@ -18,8 +20,6 @@ from etherweave.bench.calibration.plans import WARM_UP, MeasuringHosts, PlannedW
 from etherweave.bench.campaign import digest
 from etherweave.bench.measure import measure
 from etherweave.bench.statistics.launches import shuffled
-from etherweave.outputs import below, write_text
-from etherweave.results import SUMMARY
 
 LAUNCHES = "launches"
 """Directory of launches, beside a calibration."""

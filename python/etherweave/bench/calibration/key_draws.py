@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import qmc
 
+from etherweave.api.units import Unit, rate_of, size_of, time_of
 from etherweave.bench.calibration.identifiability import rank_correlations
 from etherweave.bench.calibration.prior import Array, Prior, UnknownKey
-from etherweave.units import Unit, rate_of, size_of, time_of
 
 LEVELS = tuple(at / 20 for at in range(21))
 """Shares of draws at which a file has the values of a number."""

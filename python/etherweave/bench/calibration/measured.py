@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from etherweave.api.inputs import read_parquet
+from etherweave.api.results import SUMMARY, Result
 from etherweave.bench.calibration.micro_benchmarks import (
     Average,
     Centre,
@@ -21,8 +23,6 @@ from etherweave.bench.document import parse
 from etherweave.bench.measurements import BenchmarkReport
 from etherweave.bench.store import Store
 from etherweave.bench.tables import RESULTS
-from etherweave.inputs import read_parquet
-from etherweave.results import SUMMARY, Result
 
 MICRO = {"osu_latency", "osu_bw", "incast"}
 """Workloads that unknowns are inferred from; all others are held out."""

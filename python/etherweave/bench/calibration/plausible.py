@@ -6,10 +6,10 @@ from tomllib import loads
 import numpy as np
 
 import etherweave
+from etherweave.api.units import amount, rate_of, size_of
 from etherweave.bench.calibration.measured import CalibrationError, MeasuredWorkload
 from etherweave.bench.calibration.prior import Array
 from etherweave.bench.statistics.quantiles import median
-from etherweave.units import amount, rate_of, size_of
 
 FAR = 4.0
 """Factor beyond all that a prior can give, from which a measurement is none of this fabric."""

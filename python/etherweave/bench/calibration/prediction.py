@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import polars as pl
 
+from etherweave.api.results import Result
 from etherweave.bench.calibration.micro_benchmarks import Centre, ChallengeTest, seconds
 from etherweave.bench.challenge import figures
-from etherweave.results import Result
 
 
 class Constant(NamedTuple):

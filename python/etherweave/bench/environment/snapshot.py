@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from etherweave.inputs import decoded
+from etherweave.api.inputs import decoded
 
 FORMAT = 1
 

@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 
+from etherweave.api.outputs import below
 from etherweave.bench.launchers.launcher import LaunchJob, Monitor
 from etherweave.bench.launchers.processes import ProcessGroup, read
 from etherweave.bench.site.values import ClusterSite, SiteFabric, address, interface
-from etherweave.outputs import below
 
 READY_S = 15.0
 """Longest time until all monitors are ready; ssh gives a host up after ten [s]."""

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from etherweave.api.outputs import below
 from etherweave.bench.launchers.access import GRACE_S
 from etherweave.linux.processes import MARK, end_marked
-from etherweave.outputs import below
 
 _TEXT_MOST = 1 << 26
 """Of an output: more is no result [bytes]."""

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from etherweave.api.inputs import decoded
 from etherweave.bench.launchers.launcher import (
     Ending,
     LauncherKind,
@@ -27,7 +28,6 @@ from etherweave.bench.launchers.site_launcher import LauncherError
 from etherweave.bench.launchers.srun import KIND as SRUN
 from etherweave.bench.launchers.srun import WAIT_S, allocation_options, cancel, cancel_earlier
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
-from etherweave.inputs import decoded
 
 _SCRIPT = '#!/bin/sh\nexec "$@"\n'
 """The command is in the arguments."""

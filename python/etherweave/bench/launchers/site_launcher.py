@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from subprocess import Popen
 from typing import NamedTuple, Protocol
 
+from etherweave.api.outputs import below
 from etherweave.bench.launchers.access import HostAccess, LocalAccess, Task
 from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.monitors import SLACK_S, monitored
@@ -22,7 +23,6 @@ from etherweave.bench.site.values import (
     interface,
     variables,
 )
-from etherweave.outputs import below
 
 _SLACK_S = 2.0
 """Time by which a process may outlive the limit of its launch [s]."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypedDict, cast
 
 from etherweave import _core
-from etherweave.scenario import Overrides, ScenarioSource, literals, read
+from etherweave.api.scenario import Overrides, ScenarioSource, literals, read
 
 
 class Amounts(TypedDict):

@@ -8,6 +8,9 @@ from typing import NamedTuple
 import polars as pl
 
 from etherweave import _core
+from etherweave.api.machine import machine
+from etherweave.api.results import Measured, Result, Summary
+from etherweave.api.scenario import Overrides, ScenarioSource
 from etherweave.bench.launchers.launcher import LaunchOutcome
 from etherweave.bench.measure import executor, rank_placement
 from etherweave.bench.measure.errors import MeasureError
@@ -19,9 +22,6 @@ from etherweave.bench.measure.rank_placement import LaunchPlacement
 from etherweave.bench.measure.records import tables
 from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, SiteFabric
-from etherweave.machine import machine
-from etherweave.results import Measured, Result, Summary
-from etherweave.scenario import Overrides, ScenarioSource
 
 MISSED_NS_MAX = 1e6
 """Delay of a rank's start after the common instant that causes a warning [ns]."""

@@ -10,11 +10,11 @@ from pathlib import Path
 from string import Formatter
 from typing import NoReturn
 
+from etherweave.api.inputs import read_bytes
+from etherweave.api.units import rate_of, size_of, time_of
 from etherweave.bench.launchers.launcher import COMMON, OptionKind
 from etherweave.bench.launchers.registry import LAUNCHERS
 from etherweave.bench.site.values import ClusterSite, Option, SiteError, SiteFabric, SiteHost
-from etherweave.inputs import read_bytes
-from etherweave.units import rate_of, size_of, time_of
 
 _SIZE_MAX = 1 << 20
 """Largest file of a site [bytes]."""

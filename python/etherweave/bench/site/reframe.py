@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from etherweave import toml
+from etherweave.api import toml
+from etherweave.api.inputs import read_bytes
 from etherweave.bench.site.values import SiteError
-from etherweave.inputs import read_bytes
 
 _SIZE_MOST = 1 << 20
 _VARIABLE = "site_configuration"

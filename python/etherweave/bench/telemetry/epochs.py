@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from etherweave.api.inputs import decoded, read_json, reason
+from etherweave.api.outputs import below
 from etherweave.bench.environment.snapshot import Snapshot
 from etherweave.bench.launchers.launcher import LaunchJob, Monitor
 from etherweave.bench.launchers.monitors import MonitorOutput, MonitorTimes, monitor_outputs
@@ -18,8 +20,6 @@ from etherweave.bench.store import Store, StoreError, write_json
 from etherweave.bench.telemetry.recorder import PERIOD_S, Recording
 from etherweave.bench.telemetry.stream import Stream, StreamError, stream
 from etherweave.bench.telemetry.tables import save
-from etherweave.inputs import decoded, read_json, reason
-from etherweave.outputs import below
 
 NAME = "telemetry"
 EPOCH = "epoch.json"

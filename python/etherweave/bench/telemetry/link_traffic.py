@@ -9,6 +9,7 @@ both directions.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from etherweave.api.units import Unit
 from etherweave.bench.environment.checks.traffic import crossed, wrong_interface
 from etherweave.bench.environment.findings import (
     EnvironmentFinding,
@@ -20,7 +21,6 @@ from etherweave.bench.environment.findings import (
 from etherweave.bench.measurements import Measurement
 from etherweave.bench.points import JudgedLaunch
 from etherweave.bench.telemetry.epochs import Epoch
-from etherweave.units import Unit
 
 CHECK = "wrong interface"
 GAP = "telemetry"

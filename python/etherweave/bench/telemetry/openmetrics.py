@@ -5,11 +5,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from etherweave.api.outputs import write_text
 from etherweave.bench.telemetry.counters import Value
 from etherweave.bench.telemetry.families import FAMILIES, PREFIX, Family
 from etherweave.bench.telemetry.recorder import Recording
 from etherweave.bench.telemetry.sampling import Sample
-from etherweave.outputs import write_text
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric

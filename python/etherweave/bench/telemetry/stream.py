@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from etherweave.api.inputs import decoded
 from etherweave.bench.environment.snapshot import Snapshot
 from etherweave.bench.telemetry.counters import CounterRow, Value
 from etherweave.bench.telemetry.families import FAMILIES, Family
 from etherweave.bench.telemetry.recorder import SAMPLES_MAX, Recording
 from etherweave.bench.telemetry.sampling import Sample
-from etherweave.inputs import decoded
 
 T = TypeVar("T")
 

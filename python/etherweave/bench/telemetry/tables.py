@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 
+from etherweave.api.inputs import read_bytes, read_parquet
+from etherweave.api.outputs import below, written
 from etherweave.bench.telemetry.counters import CounterRow
 from etherweave.bench.telemetry.families import FAMILIES, PROCESSOR, Column, Family
 from etherweave.bench.telemetry.recorder import Recording
 from etherweave.bench.telemetry.sampling import Sample
 from etherweave.bench.telemetry.stream import StreamError, stream
-from etherweave.inputs import read_bytes, read_parquet
-from etherweave.outputs import below, written
 
 
 def tables(recording: Recording) -> dict[str, pyarrow.Table]:

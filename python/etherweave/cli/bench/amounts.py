@@ -9,9 +9,9 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from etherweave.api.units import size_of, time_of
 from etherweave.bench.environment.readers import ROOT
 from etherweave.cli.exits import reject
-from etherweave.units import size_of, time_of
 
 T = TypeVar("T")
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from etherweave.api.units import amount, size_text
 from etherweave.bench.baselines import BaselineError, baseline
 from etherweave.bench.comparisons import (
     Difference,
@@ -21,7 +22,6 @@ from etherweave.bench.store import Store, StoreError
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson
-from etherweave.units import amount, size_text
 
 EXAMPLES = """Examples:
 etherweave bench compare results/monday results/tuesday

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from etherweave.api.inputs import read_bytes
 from etherweave.bench.cluster import Cluster, cluster_of
 from etherweave.bench.environment.checks import examine
 from etherweave.bench.environment.findings import EnvironmentFinding, Evidence, Run, Severity
@@ -28,7 +29,6 @@ from etherweave.bench.site.values import SiteError
 from etherweave.cli.bench.amounts import existing, octets
 from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson
-from etherweave.inputs import read_bytes
 
 _SIZE_MAX = 1 << 26
 """Largest snapshot [bytes]."""

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from etherweave.api.units import time_of
 from etherweave.bench.exports import (
     BatchScript,
     ExportError,
@@ -18,7 +19,6 @@ from etherweave.bench.store import Store, StoreError
 from etherweave.bench.summary import summary
 from etherweave.cli.exits import mistakes
 from etherweave.cli.verbs import nested
-from etherweave.units import time_of
 
 EXAMPLES = """Examples:
 etherweave bench export reframe results/monday --system cluster:compute > reference.py

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from etherweave.api.units import rate_of, size_of, time_of
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.binaries import find
 from etherweave.bench.campaign import adapter_of
@@ -22,7 +23,6 @@ from etherweave.cli.bench.printing import plan_rows
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import AsJson
-from etherweave.units import rate_of, size_of, time_of
 
 EXAMPLES = """Examples:
 etherweave bench plan osu_bw --rate 1Gb/s --size 4MiB

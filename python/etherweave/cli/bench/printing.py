@@ -4,11 +4,11 @@ import shlex
 from datetime import UTC, datetime
 from itertools import groupby
 
+from etherweave.api.units import amount, size_text
 from etherweave.bench.plans import BenchmarkPlan
 from etherweave.bench.points import CENTRES
 from etherweave.bench.summary import CampaignSummary, PointSummary
 from etherweave.cli.design_page import print_table
-from etherweave.units import amount, size_text
 
 _TITLES = ("", ">size", ">median", ">95 % from", ">to", ">n", ">min", ">max", ">p99", "")
 _PUBLISHED = (">published", ">ratio")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from etherweave.api.units import amount
 from etherweave.cli.bench.amounts import TimeLimit, TrafficLimit, octets, seconds
 from etherweave.cli.bench.plan import Duration, Iterations, Ranks, Streams, duration_of, sizes_of
 from etherweave.cli.exits import (
@@ -19,7 +20,6 @@ from etherweave.cli.exits import (
 )
 from etherweave.cli.parameters import AsJson, directory, output_option
 from etherweave.cli.progress import study_progress
-from etherweave.units import amount
 
 if TYPE_CHECKING:
     from etherweave.bench.environment.findings import EnvironmentFinding

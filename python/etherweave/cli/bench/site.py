@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from etherweave.api.units import Unit, amount
 from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.reframe import converted
@@ -14,7 +15,6 @@ from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
-from etherweave.units import Unit, amount
 
 EXAMPLES = """Examples:
 etherweave bench site cluster.toml

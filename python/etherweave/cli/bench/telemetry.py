@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from etherweave.api.units import amount, time_of
 from etherweave.bench.telemetry import openmetrics as exposition
 from etherweave.bench.telemetry.families import PROCESSOR
 from etherweave.bench.telemetry.openmetrics import dashboard as dashboard_text
@@ -20,7 +21,6 @@ from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.cli.parameters import AsJson, directory, output_option
 from etherweave.cli.verbs import nested
-from etherweave.units import amount, time_of
 
 EXAMPLES = """Examples:
 etherweave bench telemetry record --interface eth0 --time-limit 10s > eth0.jsonl

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 import etherweave
+from etherweave.api.units import rate_of
 from etherweave.cli.control.parameters import Failed, switch_of, warned_plan
 from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.cli.parameters import File, Settings
@@ -15,7 +16,6 @@ from etherweave.control.pause.vector import VectorError
 from etherweave.control.plan import FabricPlanError
 from etherweave.control.rules import SwitchPlan
 from etherweave.linux.processes import ending
-from etherweave.units import rate_of
 
 EXAMPLES = """Example:
 etherweave control agent dragonfly.toml --set control.rules=conditional --switch group0.switch0

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from etherweave.api.inputs import read_bytes
 from etherweave.cli.control.parameters import seconds
 from etherweave.cli.exits import FAILED, mistakes, notice, print_error, reject
 from etherweave.cli.parameters import AsJson
@@ -25,7 +26,6 @@ from etherweave.control.dmp.request import (
     RequestTiming,
 )
 from etherweave.control.text import mac_text
-from etherweave.inputs import read_bytes
 from etherweave.linux.processes import ending
 
 NO_ANSWER = 4

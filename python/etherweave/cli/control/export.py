@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 import etherweave
+from etherweave.api.inputs import read_text
+from etherweave.api.outputs import new_files
 from etherweave.cli.control.yang import refusals
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import (
@@ -24,8 +26,6 @@ from etherweave.control.lint import config_db
 from etherweave.control.qos import derive, devices, sonic_yang
 from etherweave.control.qos.nos import HOSTS, NetworkSystem, Running, texts
 from etherweave.control.qos.policy import Policy, PolicyError, SonicForm, Watchdog
-from etherweave.inputs import read_text
-from etherweave.outputs import new_files
 
 EXAMPLES = """Examples:
 etherweave control export scenarios/qos_ets.toml --nos onyx --mtu 4500 -o testbed

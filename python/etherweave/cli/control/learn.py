@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import etherweave
+from etherweave.api.outputs import write_text
 from etherweave.cli.control.parameters import (
     Listen,
     Probe,
@@ -24,7 +25,6 @@ from etherweave.cli.exits import mistakes
 from etherweave.cli.parameters import Settings, output_file
 from etherweave.control.plan import FabricPlanError
 from etherweave.linux.processes import handled
-from etherweave.outputs import write_text
 
 EXAMPLES = """Examples:
 etherweave control learn -o fabric.toml --switches 36

@@ -13,12 +13,12 @@ from typing import Annotated
 
 import typer
 
+from etherweave.api.inputs import read_text
 from etherweave.cli.exits import FAILED, USAGE, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.control import lint as linter
 from etherweave.control.lint import sarif
 from etherweave.control.qos.nos import FABRIC
-from etherweave.inputs import read_text
 
 EXAMPLES = """Examples:
 etherweave control lint fabric

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from etherweave.api.inputs import read_text
+from etherweave.api.units import time_of
 from etherweave.cli.exits import print_warnings, reject
 from etherweave.cli.parameters import overrides
 from etherweave.control.plan import PlannedDeployment, plan
 from etherweave.control.rules import FabricPlan, SwitchPlan
 from etherweave.control.text import mac_value
-from etherweave.inputs import read_text
-from etherweave.units import time_of
 
 if TYPE_CHECKING:
     from etherweave.control.controller.server import ControllerOptions

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import etherweave
+from etherweave.api.outputs import new_files, quoted_row
 from etherweave.cli.control.parameters import (
     Factory,
     Failed,
@@ -22,7 +23,6 @@ from etherweave.cli.parameters import AsJson, File, Settings, directory, output_
 from etherweave.control import text
 from etherweave.control.plan import CARRIED, FabricPlanError, PlannedDeployment, as_json, counts
 from etherweave.control.rules import Purpose, SwitchPlan
-from etherweave.outputs import new_files, quoted_row
 
 EXAMPLES = """Examples:
 etherweave control plan dragonfly.toml

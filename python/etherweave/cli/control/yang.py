@@ -7,9 +7,9 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from etherweave.api.inputs import read_text
 from etherweave.cli.exits import reject
 from etherweave.control.qos import sonic_yang
-from etherweave.inputs import read_text
 
 LONGEST_S = 120
 """Time limit of a switch [s]."""

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from etherweave.api.scenario import ScenarioSource
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, print_error
 from etherweave.cli.lab.parameters import (
@@ -19,7 +20,6 @@ from etherweave.control.lab.announcement_trials import (
     announce_in_labs,
     failures,
 )
-from etherweave.scenario import ScenarioSource
 
 FOUR_HOSTS: ScenarioSource = {
     "name": "four hosts",

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from etherweave.api.scenario import ScenarioSource
 from etherweave.cli.exits import FAILED, print_error
 from etherweave.cli.lab.parameters import (
     PlaneOption,
@@ -28,7 +29,6 @@ from etherweave.control.lab.demonstration import (
 )
 from etherweave.control.lab.pauses import PausePhase, PauseResult
 from etherweave.control.reaction import DataPlane
-from etherweave.scenario import ScenarioSource
 
 DRAGONFLY: ScenarioSource = {
     "name": "dragonfly of 20 hosts",

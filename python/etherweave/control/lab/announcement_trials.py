@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any, TypeAlias
 
+from etherweave.api.scenario import Overrides, ScenarioSource
 from etherweave.control.lab import state
 from etherweave.control.lab.announcements import (
     AnnouncedService,
@@ -25,7 +26,6 @@ from etherweave.control.lab.lifecycle import Lab, down, prepare, up
 from etherweave.control.lab.state import LabScope
 from etherweave.control.plan import PlannedDeployment
 from etherweave.linux.namespaces import inside
-from etherweave.scenario import Overrides, ScenarioSource
 
 ADDRESSES = ("dmp", "rewrite")
 """Values of ``control.addresses``, in the order of the trials."""

@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from etherweave._core import ScenarioError
+from etherweave.api.observations import observe
+from etherweave.api.scenario import ScenarioSource
 from etherweave.control.lab.layout import LabPort, Layout
 from etherweave.control.lab.probes import PathHop, ProbeFrame, ProbePath, ProbeSender
 from etherweave.control.plan import PlannedDeployment
-from etherweave.observations import observe
-from etherweave.scenario import ScenarioSource
 
 LOAD = 0.1
 """Load of the one host that sends in the simulator, at which packets never wait."""

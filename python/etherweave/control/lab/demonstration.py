@@ -16,6 +16,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
 
+from etherweave.api.fabrics import design
+from etherweave.api.scenario import Overrides, ScenarioSource
 from etherweave.control.lab import state, status
 from etherweave.control.lab.compare import CountProgress, PathComparison, compare
 from etherweave.control.lab.layout import FACTORY, Layout
@@ -25,9 +27,7 @@ from etherweave.control.lab.probes import ProbeFrame, ProbeSender
 from etherweave.control.lab.state import LabScope
 from etherweave.control.rules import Purpose
 from etherweave.control.text import mac_text
-from etherweave.fabrics import design
 from etherweave.linux.namespaces import inside
-from etherweave.scenario import Overrides, ScenarioSource
 
 UNASSIGNED = FACTORY + 0xFE
 """A factory address that no host of a lab has."""

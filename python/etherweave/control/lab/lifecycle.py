@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from etherweave.api.fabrics import fabric
+from etherweave.api.scenario import Overrides, ScenarioSource
 from etherweave.control.lab import state
 from etherweave.control.lab.boot import BootRecord, StepProgress, boot
 from etherweave.control.lab.layout import (
@@ -28,10 +30,8 @@ from etherweave.control.lab.state import LabRecord, LabScope, StateError
 from etherweave.control.ovs import bridges, daemons, load
 from etherweave.control.ovs.daemons import Daemons, Datapath, start
 from etherweave.control.plan import PlannedDeployment, plan
-from etherweave.fabrics import fabric
 from etherweave.linux import namespaces, processes
 from etherweave.linux.links import Links
-from etherweave.scenario import Overrides, ScenarioSource
 
 PLANES = ("ovs", "ebpf")
 """Implementations of switches: bridges of Open vSwitch, or programs in the kernel."""

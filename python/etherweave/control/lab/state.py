@@ -19,9 +19,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from etherweave.api.inputs import decoded, read_json
 from etherweave.control.lab.boot import BootRecord
 from etherweave.control.lab.layout import check_name, is_name
-from etherweave.inputs import decoded, read_json
 
 RUNTIME = "ETHERWEAVE_RUNTIME"
 """Environment variable: where labs keep their files, instead of ``/run/etherweave``."""

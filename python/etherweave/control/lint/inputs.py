@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pydantic_core
 
+from etherweave.api.inputs import decoded
 from etherweave.control.lint import (
     config_db,
     eos,
@@ -27,7 +28,6 @@ from etherweave.control.lint.host_script import ConfiguredHost
 from etherweave.control.qos.nos import FABRIC, PATCH, PORT_NAMES
 from etherweave.control.qos.policy import Policy, PortPolicy
 from etherweave.control.qos.sonic import LOOKUP
-from etherweave.inputs import decoded
 
 BESIDE = (LOOKUP, PATCH)
 """Files of ``control export`` that repeat others."""

@@ -22,6 +22,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from etherweave import _core
+from etherweave.api.fabrics import fabric
+from etherweave.api.scenario import Literal, Overrides, ScenarioSource, read
+from etherweave.api.units import size_of
 from etherweave.control.qos.devices import GENERIC, Cables, LookupTable, device_for
 from etherweave.control.qos.policy import (
     DSCPS,
@@ -41,9 +44,6 @@ from etherweave.control.qos.policy import (
     TrafficClass,
     Watchdog,
 )
-from etherweave.fabrics import fabric
-from etherweave.scenario import Literal, Overrides, ScenarioSource, read
-from etherweave.units import size_of
 
 if TYPE_CHECKING:
     import polars as pl

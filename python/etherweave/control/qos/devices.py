@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from etherweave.api.fabrics import fabric
 from etherweave.control.qos.policy import PolicyError
-from etherweave.fabrics import fabric
 
 GENERIC = "spectrum"
 """The profile that stands for no device: it has no cells."""

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from etherweave.api.fabrics import fabric
+from etherweave.api.inputs import read_json, read_toml
 from etherweave.bench.points import CENTRES
 from etherweave.bench.site.reading import read as read_site
 from etherweave.bench.store import kept_switches
 from etherweave.bench.summary import FORMAT
 from etherweave.bench.tables import RESULTS
-from etherweave.fabrics import fabric
-from etherweave.inputs import read_json, read_toml
 from etherweave.report.benchmarks.predictions import plain, predictions, read
 from etherweave.report.bounds import Medium, medium
 

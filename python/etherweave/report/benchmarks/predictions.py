@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from etherweave.api.inputs import read_parquet, read_text
+from etherweave.api.results import SUMMARY, Result
 from etherweave.bench.tables import SUFFIXES
-from etherweave.inputs import read_parquet, read_text
 from etherweave.report.quantities import Quantity, fabric, quantities
-from etherweave.results import SUMMARY, Result
 
 _SCHEMA = {
     "name": pl.String,

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from etherweave.api.inputs import decoded, read_json, reason
 from etherweave.bench.calibration import (
     CalibratedConstant,
     Calibration,
@@ -18,7 +19,6 @@ from etherweave.bench.calibration.collecting import LAUNCHES
 from etherweave.bench.calibration.measured import loaded
 from etherweave.bench.calibration.plans import directory_of
 from etherweave.bench.calibration.prediction import table
-from etherweave.inputs import decoded, read_json, reason
 
 T = TypeVar("T", CalibratedConstant, ComparedWorkload)
 _MOST = 1e15

@@ -10,6 +10,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from etherweave.api.units import Unit, amount
 from etherweave.bench.calibration import CalibratedConstant, CalibrationError, ComparedWorkload
 from etherweave.bench.calibration.calibration import SHARES
 from etherweave.report.calibration.data import Calibrated
@@ -17,7 +18,6 @@ from etherweave.report.page import Front, Page
 from etherweave.report.section import FOLDED_FROM, Builder, Section, Table
 from etherweave.report.sizes import SizeCurve, SizePanel, draw
 from etherweave.report.style import ASIDE, DASHES, INK, SERIES, literal, name_decades
-from etherweave.units import Unit, amount
 
 ROWS_MOST = 40
 """Workloads that are drawn."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from etherweave._core import Fabric
-from etherweave.outputs import write_bytes
+from etherweave.api.outputs import write_bytes
 from etherweave.report.drawing import circle, grid, polygons, rails, spread, tree
 from etherweave.report.drawing.legend import framed
 from etherweave.report.drawing.picture import Picture, short

@@ -2,12 +2,12 @@
 
 from functools import partial
 
+from etherweave.api.units import amount, size_text
 from etherweave.bench.references import Reference
 from etherweave.report.against import published
 from etherweave.report.quantities import Quantity, fabric, quantities
 from etherweave.report.run.comparison import ComparedResults
 from etherweave.report.section import Builder, Section, Table
-from etherweave.units import amount, size_text
 
 _HEAD = ("job", "result", "test", "size", "ranks", "figure", "sampling error", "published")
 _TITLES = {

@@ -12,15 +12,15 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from etherweave.api.fidelity import MODES, fidelities
+from etherweave.api.results import Result
+from etherweave.api.units import amount
 from etherweave.bench.metrics import ITERATION_TIME
 from etherweave.bench.references import Reference
-from etherweave.fidelity import MODES, fidelities
 from etherweave.report.against import published
 from etherweave.report.quantities import Fabric, fabric, quantities
 from etherweave.report.section import Section, Table
 from etherweave.report.style import ASIDE, DASHES, GIGABITS, INK, SERIES, finish_rows, mark_link
-from etherweave.results import Result
-from etherweave.units import amount
 
 POINTS = 400
 """Of a curve."""

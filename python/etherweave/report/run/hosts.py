@@ -5,10 +5,10 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.fidelity import mode_labels
+from etherweave.api.fidelity import mode_labels
+from etherweave.api.results import Result
 from etherweave.report.section import Section, Table
 from etherweave.report.style import INK, POINTS_MAX, SERIES, WholeNumbers
-from etherweave.results import Result
 
 BINS = 60
 ITERATIONS_CAPTION = (

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from etherweave.limits import HIDES, PARTS, JobLimits, limits
+from etherweave.api.limits import HIDES, PARTS, JobLimits, limits
+from etherweave.api.results import Result
 from etherweave.report.run.comparison import ComparedResults
 from etherweave.report.section import Section, Table
 from etherweave.report.style import literal
-from etherweave.results import Result
 
 CAPTION = (
     "The time of each job along the path that limits it, from its last step back to its first: a "

@@ -1,8 +1,8 @@
 """How the messages of each job were simulated, and what that costs in accuracy."""
 
-from etherweave.fidelity import FIGURES, MODES, fidelities
+from etherweave.api.fidelity import FIGURES, MODES, fidelities
+from etherweave.api.results import Result
 from etherweave.report.section import Section, Table
-from etherweave.results import Result
 
 _NAMES = {"mean_us": "mean", "median_us": "median", "p99_us": "99 %", "goodput_gbps": "goodput"}
 _CAPTION = "Messages of jobs in flow-level mode are not divided into packets. "

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from etherweave.api.units import Unit
 from etherweave.bench.metrics import BANDWIDTH_BOTH, CALL_TIME, LATENCY, Metric
 from etherweave.report.against import published
 from etherweave.report.bounds import Floats, Party, collective
@@ -20,7 +21,6 @@ from etherweave.report.sizes import (
     message_bounds,
     rate_bounds,
 )
-from etherweave.units import Unit
 
 CAPTION = (
     "As the OSU Micro-Benchmarks count: half a round trip, window · size over time, the mean of a "

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from etherweave.fidelity import error_text
+from etherweave.api.fidelity import error_text
+from etherweave.api.results import Result, Summary
 from etherweave.report.page import Front, Page
 from etherweave.report.run import benchmarks, osu
 from etherweave.report.run.comparison import (
@@ -20,7 +21,6 @@ from etherweave.report.run.rank_detail import WindowRequest
 from etherweave.report.run.rank_detail import sections as rank_sections
 from etherweave.report.run.samples import flow_series, link_maps, port_series
 from etherweave.report.section import Builder
-from etherweave.results import Result, Summary
 
 SIMULATED: list[Builder[Result]] = [
     job_limits,

@@ -14,10 +14,10 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from etherweave import overview
+from etherweave.api import overview
+from etherweave.api.results import Result
 from etherweave.report.section import Section, Table
 from etherweave.report.style import INK
-from etherweave.results import Result
 
 NAMED_MAX = 40
 """Of rows with a name each."""

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
+from etherweave.api.results import Result
 from etherweave.report.run.timeline import COMPUTE, Timeline, communication_map, timelines
 from etherweave.report.section import Builder, Section
 from etherweave.report.style import SERIES, WholeNumbers
-from etherweave.results import Result
 
 ITERATIONS = 4
 """Number of iterations that are drawn, as in Figure 8 of Benito et al. 2015."""

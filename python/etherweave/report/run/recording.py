@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from etherweave import _core
-from etherweave.replays import RecordingFacts, facts
+from etherweave.api.replays import RecordingFacts, facts
 from etherweave.report.page import Front, Page
 from etherweave.report.run.rank_detail import WindowRequest, detail
 from etherweave.report.run.timeline import communication_map, recorded_timeline

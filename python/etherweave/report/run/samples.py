@@ -12,9 +12,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from etherweave.api.results import Result
 from etherweave.report.section import Section
 from etherweave.report.style import ASIDE, POINTS_MAX, SERIES, literal
-from etherweave.results import Result
 
 LINES_MAX = len(SERIES)
 """Of series in a panel: of more, those that reach the highest values of the first panel."""

@@ -10,12 +10,12 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from etherweave import _core
-from etherweave.fidelity import mode_labels
+from etherweave.api.fidelity import mode_labels
+from etherweave.api.results import Result
 from etherweave.report.intervals import Intervals
 from etherweave.report.periods import Period, period
 from etherweave.report.section import Section, Table
 from etherweave.report.style import WholeNumbers
-from etherweave.results import Result
 
 COMPUTE = ("compute", "sleep")
 """Activities that are no communication."""

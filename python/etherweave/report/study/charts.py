@@ -13,7 +13,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, NullFormatter
 
-from etherweave.machine import build
+from etherweave.api.machine import build
 from etherweave.report.section import Builder, Section, Table
 from etherweave.report.style import COLOURS, INK, SERIES, key, literal, mark, write_values
 from etherweave.study import MissingResultError, PublishedValue, StudyResult

@@ -1,7 +1,7 @@
 """What a study rests on: its experiments, its fabrics, and how the publication is read."""
 
+from etherweave.api.results import Summary
 from etherweave.report.section import Section, Table
-from etherweave.results import Summary
 from etherweave.study import StudyResult
 
 RUNS_CAPTION = (

@@ -10,9 +10,9 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from etherweave.limits import limits
-from etherweave.results import Result
-from etherweave.samples import rounds, time_of_all
+from etherweave.api.limits import limits
+from etherweave.api.results import Result
+from etherweave.api.samples import rounds, time_of_all
 
 WORST_MOST = 3
 """Largest number of ports that are named [ports]."""
@@ -46,7 +46,7 @@ def overview(result: Result) -> dict[str, Any]:
         between frames, how many there are, how often they woke, the share of the time that they
         were asleep, and how long a frame that woke one waited. ``limits``: of jobs whose ranks are
         observed, the time of the path that limits them, by part and by place, see
-        :mod:`etherweave.limits`.
+        :mod:`etherweave.api.limits`.
     """
     return {
         "jobs": _jobs(result),

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from etherweave import simulation, toml
-from etherweave.scenario import ScenarioSource, read
+from etherweave.api import simulation, toml
+from etherweave.api.scenario import ScenarioSource, read
 
 if TYPE_CHECKING:
-    from etherweave.scenario_keys import ScenarioKeys
+    from etherweave.api.scenario_keys import ScenarioKeys
 else:
 
     class ScenarioKeys:

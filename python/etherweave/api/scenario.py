@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from etherweave import toml
-from etherweave.inputs import InputError, read_text
+from etherweave.api import toml
+from etherweave.api.inputs import InputError, read_text
 
 ScenarioSource: TypeAlias = str | Path | Mapping[str, object]
 Overrides: TypeAlias = Mapping[str, object]
@@ -24,8 +24,8 @@ def read(scenario: ScenarioSource) -> tuple[str, str]:
     Raises
     ------
     OSError
-        When a file cannot be read: :class:`etherweave.inputs.InputError` when it is no text, or a
-        trace.
+        When a file cannot be read: :class:`etherweave.api.inputs.InputError` when it is no text,
+        or a trace.
     """
     if isinstance(scenario, Mapping):
         return toml.document(scenario), "<scenario>"

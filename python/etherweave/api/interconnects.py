@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from etherweave.simulation import Figure, figures, run, schema
-from etherweave.slowdown import slowdowns
-from etherweave.units import rate_of
+from etherweave.api.simulation import Figure, figures, run, schema
+from etherweave.api.slowdown import slowdowns
+from etherweave.api.units import rate_of
 
 PAIRS, WINDOW, HOSTS = 16, 64, 64
 RANKS = 4

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from etherweave import _core
+from etherweave.api.results import Result
+from etherweave.api.scenario import Overrides, ScenarioSource, read
+from etherweave.api.simulation import EstimateCallback, Progress, run
 from etherweave.archives import is_archive, recorded
-from etherweave.results import Result
-from etherweave.scenario import Overrides, ScenarioSource, read
-from etherweave.simulation import EstimateCallback, Progress, run
 
 _LIBRARIES = {
     r"Open MPI v4\.0\b": "open_mpi_4_0",

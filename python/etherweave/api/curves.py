@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from etherweave.fabrics import fabric
-from etherweave.scenario import Overrides, ScenarioSource
-from etherweave.simulation import EstimateCallback, FaultError
+from etherweave.api.fabrics import fabric
+from etherweave.api.scenario import Overrides, ScenarioSource
+from etherweave.api.simulation import EstimateCallback, FaultError
 
 if TYPE_CHECKING:
     import pyarrow

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from etherweave.overview import overview
-from etherweave.results import Result
+from etherweave.api.overview import overview
+from etherweave.api.results import Result
 
 
 @dataclass(frozen=True)

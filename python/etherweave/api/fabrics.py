@@ -12,9 +12,9 @@ from threading import Event
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from etherweave import _core
-from etherweave.results import Result
-from etherweave.scenario import Overrides, ScenarioSource, literals, read
-from etherweave.simulation import EstimateCallback, FaultError
+from etherweave.api.results import Result
+from etherweave.api.scenario import Overrides, ScenarioSource, literals, read
+from etherweave.api.simulation import EstimateCallback, FaultError
 
 T = TypeVar("T")
 U = TypeVar("U")

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from etherweave.inputs import InputError
+from etherweave.api.inputs import InputError
 
 if TYPE_CHECKING:
     import polars
@@ -52,7 +52,7 @@ def below(directory: Path, *names: str) -> Path:
     PosixPath('out/leaf0/config_db.json')
     >>> below(Path("out"), "../leaf0")
     Traceback (most recent call last):
-    etherweave.outputs.OutputNameError: out: '../leaf0' has a slash; expected a name of a file
+    etherweave.api.outputs.OutputNameError: out: '../leaf0' has a slash; expected a name of a file
     """
     for name in names:
         if mistake := _mistake(name):

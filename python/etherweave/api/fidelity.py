@@ -5,10 +5,10 @@ from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from etherweave.overview import distribution, ended_streams, overview
-from etherweave.results import FidelityError, Result, Summary
-from etherweave.scenario import Overrides, ScenarioSource
-from etherweave.simulation import resolve
+from etherweave.api.overview import distribution, ended_streams, overview
+from etherweave.api.results import FidelityError, Result, Summary
+from etherweave.api.scenario import Overrides, ScenarioSource
+from etherweave.api.simulation import resolve
 
 _Stream: TypeAlias = tuple[str, str, str, int]
 """Job, sender, receiver and number of a stream."""

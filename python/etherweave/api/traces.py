@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from etherweave import _core
-from etherweave.outputs import new_file
-from etherweave.results import Result
+from etherweave.api.outputs import new_file
+from etherweave.api.results import Result
 
 if TYPE_CHECKING:
     import pyarrow

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 
-from etherweave.scenario_builder import Table
+from etherweave.api.scenario_builder import Table
 
 Read = TypeVar("Read")
 Written = TypeVar("Written")

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from etherweave.fabrics import fabric
-from etherweave.scenario import Overrides, ScenarioSource
-from etherweave.simulation import EstimateCallback
+from etherweave.api.fabrics import fabric
+from etherweave.api.scenario import Overrides, ScenarioSource
+from etherweave.api.simulation import EstimateCallback
 
 if TYPE_CHECKING:
     import polars

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from etherweave.results import Result
+from etherweave.api.results import Result
 
 PARTS = {
     "computation": ("program", "computation"),

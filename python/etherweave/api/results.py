@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 
-from etherweave import result_schema
-from etherweave.outputs import below
-from etherweave.result_schema import ResultError
+from etherweave.api import result_schema
+from etherweave.api.outputs import below
+from etherweave.api.result_schema import ResultError
 
 if TYPE_CHECKING:
     import pandas

@@ -1,7 +1,7 @@
 """The schema of a result on disk, checked before anything computes with it.
 
 Columns of simulated tables are those of the core: its tables of the smallest run give names and
-types. The summary's shape is that of :class:`etherweave.results.Summary`.
+types. The summary's shape is that of :class:`etherweave.api.results.Summary`.
 
 Left out: whether values are right. Parquet's checksums find octets that changed.
 """
@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etherweave.inputs import InputError, decoded, read_parquet, read_text
+from etherweave.api.inputs import InputError, decoded, read_parquet, read_text
 
 if TYPE_CHECKING:
     import pyarrow

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypedDict
 
 from etherweave import _core
-from etherweave.machine import machine
-from etherweave.results import CoreTables, Result, parse_summary
-from etherweave.scenario import Overrides, ScenarioSource, literals, read
+from etherweave.api.machine import machine
+from etherweave.api.results import CoreTables, Result, parse_summary
+from etherweave.api.scenario import Overrides, ScenarioSource, literals, read
 
 ScenarioError = _core.ScenarioError
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from etherweave.overview import overview
-from etherweave.results import Result
-from etherweave.simulation import ScenarioError
+from etherweave.api.overview import overview
+from etherweave.api.results import Result
+from etherweave.api.simulation import ScenarioError
 
 Scenario = dict[str, Any]
 """A resolved scenario."""
@@ -131,7 +131,7 @@ def _no_taper(scenario: Scenario) -> str:
 
 
 def _hosts(scenario: Scenario) -> int:
-    from etherweave.fabrics import design
+    from etherweave.api.fabrics import design
 
     return int(design({"topology": scenario["topology"]})["fabric"]["hosts"])
 
