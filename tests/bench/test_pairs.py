@@ -17,12 +17,6 @@ def write_bw(unit: str, row: str) -> str:
     return WRITE_BW.replace("Gb/sec", unit).replace(ROW, row)
 
 
-def test_iperf2_rates_are_decimal_and_intervals_named() -> None:
-    one = report("iperf2/tcp.txt")
-    assert value(one, "bandwidth", interval="0-3 s") == 1.90e9 / 8
-    assert value(one, "bandwidth", interval="1-2 s") == 1.91e9 / 8
-
-
 def test_iperf2_intervals_are_called_alike_in_every_run() -> None:
     """A run ends when all has arrived; launches of one experiment belong to one point."""
     text = captured("iperf2/tcp.txt")
@@ -41,61 +35,9 @@ def test_iperf2_sum_is_its_own_metric() -> None:
     assert sorted(values(one, "bandwidth")) == [625e6 / 8, 629e6 / 8, 647e6 / 8]
 
 
-def test_iperf2_full_duplex_has_both_directions() -> None:
-    one = report("iperf2/tcp-full-duplex.txt")
-    assert value(one, "bandwidth", side="sender") == 1.90e9 / 8
-    assert value(one, "bandwidth", side="receiver") == 1.89e9 / 8
-    assert value(one, "bandwidth_both") == 3.78e9 / 8
-
-
-def test_iperf2_only_the_server_knows_what_was_lost() -> None:
-    one = report("iperf2/udp-enhanced.txt")
-    assert value(one, "loss", side="receiver") == 2852 / 127555
-    assert value(one, "bandwidth", side="receiver") == 489e6 / 8
-    assert value(one, "bandwidth", side="sender") == 500e6 / 8
-    assert not values(report("iperf2/udp-csv.txt"), "loss")
-    server = report("iperf2/udp-server-enhanced.txt")
-    assert server.version == "2.1.8"
-    assert value(server, "loss", interval="0-1 s") == 2712 / 42519
-
-
-def test_iperf2_csv_uses_the_rate_and_not_the_rounded_interval() -> None:
-    one = report("iperf2/tcp-csv.txt")
-    assert value(one, "bandwidth", interval="0-3 s") == 1903542281 / 8
-
-
 def test_iperf2_rates_must_agree_with_bytes() -> None:
     text = captured("iperf2/tcp.txt").replace("1.90 Gbits", "1.90 Mbits")
     assert "contradict" in failure(text).reason
-
-
-def test_netperf_counts_millions_of_bits() -> None:
-    stream = report("netperf/tcp_stream.txt")
-    assert value(stream, "bandwidth", size=16384) == 1804.99e6 / 8
-    assert value(report("netperf/tcp_stream-cpu.txt"), "bandwidth", size=16384) == 1824.23e6 / 8
-    interim = report("netperf/tcp_stream-demo-interim.txt")
-    assert value(interim, "bandwidth", size=16384) == 1771.51e6 / 8
-
-
-def test_netperf_udp_has_two_sides() -> None:
-    one = report("netperf/udp_stream.txt")
-    assert value(one, "bandwidth", size=1472, side="sender") == 1022.44e6 / 8
-    assert value(one, "bandwidth", size=1472, side="receiver") == 871.10e6 / 8
-    assert value(one, "loss") == pytest.approx(1 - 148535 / 174341)
-
-
-def test_netperf_transactions_are_whole_round_trips() -> None:
-    assert value(report("netperf/tcp_rr.txt"), "transaction_rate", size=1) == 64741.18
-    histogram = report("netperf/tcp_rr-histogram.txt")
-    assert value(histogram, "round_trip", size=1) == 10.846e-6
-
-
-def test_netperf_csv_whose_header_lacks_a_name_is_read_right() -> None:
-    one = report("netperf/tcp_rr-omni-csv.txt")
-    assert value(one, "transaction_rate") == 78994.38
-    assert value(one, "round_trip", statistic="p99") == 15e-6
-    assert value(one, "round_trip") == 12.62e-6
-    assert value(one, "round_trip", statistic="max") == 9244e-6
 
 
 def test_named_values_of_netperf_have_a_unit() -> None:
@@ -103,22 +45,6 @@ def test_named_values_of_netperf_have_a_unit() -> None:
     assert value(one, "bandwidth") == 1773.33e6 / 8
     text = captured("netperf/tcp_stream-omni-keyval.txt").replace("10^6bits/s", "KBytes/s")
     assert "not known" in failure(text).reason
-
-
-def test_qperf_scales_by_itself() -> None:
-    one = report("qperf/tcp-udp.txt")
-    assert value(one, "bandwidth", test="tcp_bw") == 226e6
-    assert value(one, "bandwidth", test="udp_bw", side="receiver") == 104e6
-    assert value(one, "latency", test="udp_lat") == 14.7e-6
-    assert value(report("qperf/tcp-v.txt"), "message_rate", test="tcp_bw") == 3500
-    plain = report("qperf/tcp-lat-vv-unify.txt")
-    assert (plain.version, value(plain, "latency", size=1)) == ("0.4.11", 7599e-9)
-
-
-def test_sizes_of_qperf_sweeps_are_powers_of_two() -> None:
-    one = report("qperf/tcp-lat-sweep.txt")
-    assert value(one, "latency", size=1024) == 7.65e-6
-    assert value(one, "latency", size=4096) == 34.4e-6
 
 
 def test_qperf_says_that_there_is_no_nic() -> None:

@@ -2,27 +2,10 @@
 
 import pytest
 
-from etherweave.bench.measurements import Completeness
 from support.captured_texts import captured, failure, report, value, values
 
 TEXT = "perftest/ib_write_lat.txt"
 JSON = "perftest/ib_write_bw.json"
-
-
-def test_a_sweep_of_bandwidths_is_read_row_by_row() -> None:
-    one = report("perftest/ib_write_bw-all.txt")
-    assert (one.program, one.completeness) == ("ib_write_bw", Completeness.COMPLETE)
-    assert value(one, "bandwidth", size=65536) == 14.18 * 2**20
-    assert value(one, "bandwidth", size=65536, statistic="max") == 14.64 * 2**20
-    assert value(one, "message_rate", size=65536) == 227
-    assert dict(one.facts)["Mtu"] == "1024[B]"
-
-
-def test_a_bandwidth_too_small_to_be_printed_is_not_zero() -> None:
-    # 2 B x 400 messages/s are 0.0008 MiB/s, printed as 0.00.
-    one = report("perftest/ib_write_bw-all.txt")
-    assert not values(one, "bandwidth", size=2)
-    assert value(one, "message_rate", size=2) == 400
 
 
 @pytest.mark.parametrize(
@@ -52,12 +35,6 @@ def test_reads_and_atomic_operations_are_whole_round_trips(
     assert value(one, "round_trip", size=8, statistic="p50") == pytest.approx(middle * 1e-6)
 
 
-def test_a_timed_run_has_a_mean_only() -> None:
-    one = report("perftest/ib_write_lat-duration.txt")
-    assert value(one, "latency", size=2) == pytest.approx(19644.36e-6)
-    assert len(one.measurements) == 1
-
-
 def test_a_missing_deviation_of_perftest_affects_no_other_number() -> None:
     for name in (TEXT, "perftest/ib_write_lat.json"):
         one = report(name)
@@ -65,18 +42,6 @@ def test_a_missing_deviation_of_perftest_affects_no_other_number() -> None:
         assert not values(one, "latency", size=2, statistic="stdev")
         assert value(one, "latency", size=2, statistic="p99") > 0.1
     assert "is not valid" in failure(captured(TEXT).replace("13925.76", "-nan")).reason
-
-
-def test_a_server_prints_the_same_format_as_its_client() -> None:
-    one = report("perftest/ib_write_lat-server.txt")
-    assert value(one, "latency", size=2, statistic="stdev") == pytest.approx(1849.46e-6)
-
-
-def test_json_without_quotes_and_with_commas_at_the_end_is_read() -> None:
-    # 0.10 Gb/s of two places; 65536 B x 196 messages/s are 0.1028 Gb/s.
-    one = report(JSON)
-    assert (one.program, value(one, "bandwidth", size=65536)) == ("ib_write_bw", 0.10e9 / 8)
-    assert value(report("perftest/ib_write_lat.json"), "latency", size=2) == 4607.92e-6
 
 
 @pytest.mark.parametrize(

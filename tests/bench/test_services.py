@@ -3,37 +3,11 @@
 import pytest
 
 from etherweave.bench.document import parse
-from support.captured_texts import captured, failure, report, value, values
+from support.captured_texts import captured, failure, report, value
 
 SPDK = captured("handmade/spdk_perf.txt")
 PARAM = captured("handmade/param.txt")
 RPC_PERF = captured("handmade/rpc_perf.txt")
-
-
-def test_fio_json_has_exact_bytes_and_nanoseconds() -> None:
-    one = report("fio/randread-4k.json")
-    assert value(one, "storage_bandwidth", size=4096, operation="read") == 77574518
-    assert value(one, "operation_rate", size=4096) == 18939.091363
-    assert value(one, "round_trip", size=4096, statistic="p99") == 99840e-9
-    assert not values(one, "storage_bandwidth", size=4096, operation="write")
-
-
-def test_fio_words_before_the_object_do_not_matter() -> None:
-    one = report("fio/net-tcp-read.json")
-    assert (one.line, value(one, "storage_bandwidth", size=65536)) == (2, 124041322)
-
-
-def test_fio_text_prints_powers_of_two() -> None:
-    one = report("fio/randread-4k.txt")
-    assert value(one, "storage_bandwidth") == 93.2 * 2**20
-    assert value(one, "operation_rate") == 23.8e3
-    assert "use JSON" in failure(captured("fio/randread-4k-terse.txt")).reason
-
-
-def test_iozone_kilobytes_are_powers_of_two() -> None:
-    one = report("iozone/auto-4M.txt")
-    assert value(one, "storage_bandwidth", size=64 * 1024, operation="rewrite") == 9373535 * 1024
-    assert value(one, "storage_bandwidth", size=2**20, operation="reread") == 14177082 * 1024
 
 
 def test_iozone_value_below_no_column_is_rejected() -> None:
@@ -60,25 +34,6 @@ def test_ycsb_counts_operations_that_returned() -> None:
     assert one.valid is True
     text = captured("ycsb/redis-run-workloada.txt").replace("Return=OK, 9916", "Return=OK, 9915")
     assert parse(text).reports[0].valid is False
-
-
-def test_redis_benchmark_has_three_formats() -> None:
-    table = report("redis-benchmark/get-set.csv")
-    assert value(table, "transaction_rate", test="SET") == 132978.73
-    assert value(table, "round_trip", statistic="p99", test="GET") == 4.167e-3
-    long = report("redis-benchmark/get.txt")
-    assert value(long, "transaction_rate", test="GET") == 41946.31
-    assert value(long, "round_trip", statistic="p95") == 0.423e-3
-    short = report("redis-benchmark/get-q.txt")
-    assert value(short, "transaction_rate") == 28280.54
-    assert value(short, "round_trip", statistic="p50") == 0.063e-3
-
-
-def test_wrk_kilobytes_are_powers_of_two() -> None:
-    one = report("wrk/latency.txt")
-    assert value(one, "transaction_rate") == 1897.86
-    assert value(one, "bandwidth") == 352.23 * 1024
-    assert value(one, "round_trip", statistic="p99") == 8.60e-3
 
 
 def test_wrk_errors_make_it_invalid() -> None:
