@@ -49,8 +49,12 @@ _PROMPT = re.compile(r"(?:\[?[\w.-]+@[\w.-]+\b.*|\w+-\d[\d.]*)?[$%>#] ?|\S* ?[‚ù
 """What a shell puts after the text: no line that was cut."""
 _FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
 """A digit of another script, which Python takes for one and no benchmark prints."""
+_THOUSANDS = re.compile(r"(?<=\d)['\u2019\u2009\u202f](?=\d{3}(?!\d))")
+"""Signs between thousands that pages and spreadsheets add; programs print none."""
 _BLANKS = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}
 """Blanks of web pages and mail programs, and their signs without a width."""
+_WRITTEN_OUT_MIN = 3
+"""Ends of lines written out that a text in one line must have."""
 _BEFORE_MAX = 30
 """Lines before a part that its adapter may look at."""
 _BEGINS = re.compile(
@@ -219,7 +223,7 @@ def _streams(text: str) -> Iterator[tuple[list[TextLine], bool]]:
     Gives the lines of each source, and whether the last was cut. A last line without an end may
     have been cut: it does not count, unless it closes or begins an object.
     """
-    parts = re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))
+    parts = re.split(r"\r\n|\n|\r", _with_ends_of_lines(text.removeprefix("\ufeff")))
     last = parts[-1]
     is_cut = bool(last.strip())
     if last.rstrip().endswith("}") or _is_prompt(_COLOUR.sub("", last)):
@@ -230,6 +234,14 @@ def _streams(text: str) -> Iterator[tuple[list[TextLine], bool]]:
     for stream in streams(lines, _is_beginning):
         is_cut_here = is_cut and stream[-1].number == len(parts) and not _is_object(stream[-1])
         yield (stream[:-1] if is_cut_here else stream), is_cut_here
+
+
+def _with_ends_of_lines(text: str) -> str:
+    """Return a text in one line, whose ends of lines are written out, as in a log or a string."""
+    row = text.strip()
+    if "\n" in row or "\r" in row or row.count("\\n") < _WRITTEN_OUT_MIN or row[:1] in "{[":
+        return text
+    return re.sub(r"(?:\\r)?\\n", "\n", row.strip("'\"")).replace("\\t", "\t") + "\n"
 
 
 def _is_object(line: TextLine) -> bool:
@@ -251,6 +263,7 @@ def _plain(line: str) -> str:
     if "<" in line or "&" in line:
         line = _ENTITY.sub(lambda match: html.unescape(match[0]), _MARKUP.sub("", line))
     plain = _COLOUR.sub("", line) if "[" in line or "\x1b" in line else line
+    plain = _THOUSANDS.sub("", plain)
     known = plain if plain.isascii() else _FOREIGN_DIGIT.sub("#", plain.translate(_BLANKS))
     return _FLOOD.sub("#", known)
 

@@ -315,6 +315,10 @@ def _incomplete(switch: ConfiguredSwitch) -> Iterator[LintFault]:
             yield LintFault(switch.file, place, found, "a size in bytes")
 
 
+EXPONENT_MAX = 8
+"""A dynamic threshold is 2^n of the free pool, n from -8 to 8 (mmuconfig of SONiC)."""
+
+
 def _incomplete_profiles(switch: ConfiguredSwitch) -> Iterator[LintFault]:
     """Find profiles without size or threshold, unless the switch computes their headroom."""
     for name, profile in switch.tables.get("BUFFER_PROFILE", {}).items():
@@ -326,6 +330,14 @@ def _incomplete_profiles(switch: ConfiguredSwitch) -> Iterator[LintFault]:
         if not any(str(profile.get(key, "")) for key in ("dynamic_th", "static_th")):
             expected = "dynamic_th or static_th, its part of the pool"
             yield LintFault(switch.file, place, "no threshold", expected)
+        exponent = str(profile.get("dynamic_th", ""))
+        if exponent and not _is_exponent(exponent):
+            expected = f"a whole number from -{EXPONENT_MAX} to {EXPONENT_MAX}"
+            yield LintFault(switch.file, place, f"dynamic_th is {exponent[:20]}", expected)
+
+
+def _is_exponent(text: str) -> bool:
+    return text.isascii() and text.removeprefix("-") in map(str, range(EXPONENT_MAX + 1))
 
 
 def _sides(site: Configurations) -> Iterator[LintFault]:
