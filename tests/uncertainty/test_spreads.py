@@ -80,6 +80,31 @@ def test_parts_of_a_measured_time_keep_their_sum() -> None:
     assert change == pytest.approx(1.28e-6 * math.expm1(sigma * 2.5758), rel=1e-3)
 
 
+def test_parts_of_a_time_that_was_measured_elsewhere_move_in_proportion() -> None:
+    found = of_profile("ethernet-400-roce")
+    names_ = [one.name for one in found.entries]
+    (measured,) = [one for one in found.entries if "1.28 us" in one.name]
+    assert len(measured.keys) == 2
+    sigma = spread_of_measurement("latency").sigma
+    for share, quantile in ((0.0, -2.5758), (1.0, 2.5758)):
+        drawn = found.at([share if name == measured.name else 0.5 for name in names_])
+        together = math.fsum(time_of(str(drawn[key])) for key in measured.keys)
+        nominal = math.fsum(
+            time_of(str(found.at([0.5] * len(names_))[key])) for key in measured.keys
+        )
+        assert together == pytest.approx(nominal * math.exp(sigma * quantile), rel=1e-3)
+
+
+@pytest.mark.parametrize("profile", names())
+def test_no_sample_is_below_zero(profile: str) -> None:
+    found = of_profile(profile)
+    for share in (0.0, 1.0):
+        for corner in range(len(found.entries)):
+            shares = [1.0 - share if at == corner else share for at in range(len(found.entries))]
+            values = found.at(shares).values()
+            assert not [value for value in values if str(value).startswith("-")]
+
+
 def test_figures_of_one_source_move_together() -> None:
     found = of_profile("infiniband-edr")
     (shared,) = [one for one in found.entries if "4 KiB" in one.name]

@@ -97,6 +97,15 @@ class Measurement:
         sigma = spread_of_measurement(self.kind).sigma
         return max(self.time_s, part_s) * math.expm1(sigma * normal(share))
 
+    def moved_s(self, share: float, parts_s: float, *, is_fitted: bool) -> float:
+        """Return the sum of parts of the measured time at a share of its distribution [s].
+
+        If one of them is fitted to the measurement, they make up for all that it is off. Parts of
+        a time that was measured elsewhere are off as it is, in proportion.
+        """
+        change_s = self.change_s(share)
+        return max(parts_s + change_s * (1 if is_fitted else parts_s / self.time_s), 0.0)
+
 
 @dataclass(frozen=True)
 class Unknown:
@@ -159,7 +168,9 @@ class Unknowns:
         for name, (measured, fitted, parts) in self._fits.items():
             nominal = {key: self._nominal(key) for key in (*fitted, *parts)}
             if parts:
-                together = math.fsum(nominal.values()) + measured.change_s(drawn[name])
+                together = measured.moved_s(
+                    drawn[name], math.fsum(nominal.values()), is_fitted=bool(fitted)
+                )
                 share = together / math.fsum(values.get(key, nominal[key]) for key in nominal)
                 values |= {key: values.get(key, nominal[key]) * share for key in nominal}
             else:
