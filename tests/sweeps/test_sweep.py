@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from etherweave.api.fidelity import fidelities
 from etherweave.api.results import Result
+from etherweave.report.sweep import draw_sweep
 from etherweave.sweeps import (
     ExecutorError,
     FlowFirst,
@@ -206,6 +208,9 @@ def test_a_dry_run_leaves_mistakes_of_single_points_to_the_sweep(tmp_path: Path)
         (("x=sources", "y=goodput_gbps"), 2, "nearest: job.0.workload.incast.sources"),
         (("x=seed",), 2, "no y"),
         (("z=seed",), 2, "expected x=COLUMN"),
+        (("seed",), 2, "expected x=COLUMN"),
+        (("x=seed", "y=goodput_gbps", "mean=size"), 2, "mean=size: no column size"),
+        (("x=seed", "y=goodput_gbps", "seed=7"), 2, "seed=7: no such row; expected one of 1, 2"),
     ],
 )
 def test_runs_are_drawn_over_an_axis(
@@ -215,6 +220,48 @@ def test_runs_are_drawn_over_an_axis(
     done = run_here("sweep", "plot", tmp_path / "out", *words)
     assert (done.returncode, text in done.stdout + done.stderr) == (code, True), done
     assert (tmp_path / "out" / "plot.svg").exists() == (code == 0)
+
+
+MESSAGE, SOURCES = "job.0.workload.incast.message", "job.0.workload.incast.sources"
+
+
+@pytest.mark.parametrize(
+    ("words", "titles"),
+    [
+        ((), {f"{MESSAGE} = 1kB", f"{MESSAGE} = 4 kB", f"{MESSAGE} = 64KiB"}),
+        ((f"{MESSAGE}=4 kB",), set()),
+        ((f"mean={MESSAGE}",), set()),
+        ((f"by={MESSAGE}",), set()),
+    ],
+)
+def test_an_axis_that_is_not_named_is_not_averaged_in_silence(
+    words: tuple[str, ...], titles: set[str], whole: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "plot.svg"
+    done = run_here("sweep", "plot", whole, f"x={SOURCES}", "y=goodput_gbps", *words, "-o", out)
+    assert done.returncode == 0, done.stderr
+    drawn = re.findall(r"<!-- (.*?) -->", out.read_text())
+    assert {text for text in drawn if " = " in text} == titles
+    assert "goodput [Gb/s]" in drawn
+    if f"by={MESSAGE}" in words:
+        lines = [text for text in drawn if text in ("1kB", "4 kB", "64KiB")]
+        assert lines == ["1kB", "4 kB", "64KiB"]
+
+
+def test_a_table_of_runs_is_written_for_spreadsheets(whole: Path, tmp_path: Path) -> None:
+    done = run_here("sweep", "table", whole, "-o", tmp_path / "runs.csv")
+    assert (done.returncode, done.stdout.strip()) == (0, str(tmp_path / "runs.csv")), done.stderr
+    table = pl.read_csv(tmp_path / "runs.csv")
+    assert table.height == RUNS and MESSAGE in table.columns and table["seed"].max() == 2
+
+
+def test_many_panels_are_refused_with_what_would_make_them_fewer(whole: Path) -> None:
+    store = SweepStore(whole)
+    table = store.table().with_columns(run_number=pl.int_range(pl.len()))
+    axes = [*store.axes(), "run_number"]
+    columns = {"x": SOURCES, "y": "goodput_gbps"}
+    with pytest.raises(ValueError, match=rf"72 panels of {MESSAGE}, run_number; expected at most"):
+        draw_sweep(table, columns, whole / "none.svg", axes)
 
 
 @pytest.mark.parametrize("verb", ["status", "plot"])

@@ -18,6 +18,7 @@ from etherweave.cli.parameters import (
     Workers,
     directory,
     drawing,
+    output_file,
     output_option,
 )
 from etherweave.cli.progress import size_text, study_progress
@@ -35,7 +36,8 @@ etherweave sweep incast.toml --executor dask=scheduler.json
 etherweave sweep incast.toml --executor "slurm=--partition=batch --time=60" --workers 64
 etherweave sweep incast.toml --samples 16
 etherweave sweep status results/incast
-etherweave sweep plot results/incast x=switch.buffer y=goodput_gbps by=seed -o buffer.svg"""
+etherweave sweep plot results/incast x=switch.buffer y=goodput_gbps by=seed -o buffer.svg
+etherweave sweep table results/incast -o incast.csv"""
 
 
 sweep = nested(
@@ -228,31 +230,56 @@ def plot_verb(
     columns: Annotated[
         list[str],
         typer.Argument(
-            metavar="x=COLUMN y=COLUMN [by=COLUMN]",
-            help="Columns of the dataset: what to draw over what, and a line for each value of by.",
+            metavar="x=COLUMN y=COLUMN [by=COLUMN] [mean=COLUMN,...] [COLUMN=VALUE]...",
+            help="Columns of the dataset: what to draw over what, a line for each value of by, "
+            "axes to average over, and values of columns whose rows are drawn. Axes that are not "
+            "named have a panel for each value; seeds are averaged.",
         ),
     ],
     output: Annotated[
         Path | None, output_option("File for the SVG; default: DIRECTORY/plot.svg.", "FILE.svg")
     ] = None,
 ) -> None:
-    """Draw a figure of the runs over an axis: means of equal points, with their range as a band."""
+    """Draw a figure of the runs over an axis.
+
+    It has means of equal points, with their range as a band; of samples, medians with intervals of
+    90 %.
+    """
     path = drawing("--output", output or home / "plot.svg", ".svg")
     from etherweave.report.sweep import draw_sweep
     from etherweave.sweeps import SweepError, SweepStore
 
     with mistakes(SweepError, ValueError):
         assert path is not None, "an output has a default"
-        table = SweepStore(home).table()
-        print(draw_sweep(table, dict(_pair(one) for one in columns), path))
+        store = SweepStore(home)
+        table = store.table()
+        print(draw_sweep(table, dict(_pair(one) for one in columns), path, store.axes()))
     if text := _flow_text(Counter(table["fidelity"]) if "fidelity" in table.columns else {}):
         notice(text.strip())
 
 
+@sweep.command("table", epilog="Examples:\netherweave sweep table results/incast -o incast.csv")
+def table_verb(
+    home: Home,
+    output: Annotated[
+        Path | None, output_option("File for the table; default: DIRECTORY/runs.csv.", "FILE.csv")
+    ] = None,
+) -> None:
+    """Write all runs, a row each, as CSV for spreadsheets."""
+    path = output_file("--output", output or home / "runs.csv", ".csv")
+    from etherweave.api.outputs import quoted_table, written
+    from etherweave.sweeps import SweepError, SweepStore
+
+    with mistakes(SweepError, ValueError):
+        assert path is not None, "an output has a default"
+        written(path, quoted_table(SweepStore(home).table()).write_csv)
+        print(path)
+
+
 def _pair(text: str) -> tuple[str, str]:
     name, equals, column = text.partition("=")
-    if name not in ("x", "y", "by") or not equals:
-        raise ValueError(f"{text}: expected x=COLUMN, y=COLUMN or by=COLUMN")
+    if not equals:
+        raise ValueError(f"{text}: expected x=COLUMN, y=COLUMN, by=COLUMN or COLUMN=VALUE")
     return name, column
 
 

@@ -5,11 +5,13 @@ Rows that are samples have a median and a band of 90 % at each place, others a m
 
 import difflib
 import io
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from etherweave.api.units import rate_of, size_of, time_of
@@ -23,6 +25,11 @@ _UNITS: list[tuple[Callable[[str], float], str]] = [
 
 LINE_MOST = 20
 """Largest number of places that a line joins; those of samples are points."""
+PANEL_MAX = 12
+"""Largest number of panels of a figure."""
+PANELS_IN_ROW = 3
+SEED = "seed"
+"""Axis whose values are repetitions: their range is the band."""
 SAMPLE = "sample"
 """Column of datasets whose rows are samples: their number."""
 LOW, HIGH = 0.05, 0.95
@@ -31,7 +38,9 @@ DECADE = 10
 """Ratio of the ends of an axis above which it is logarithmic."""
 
 
-def draw_sweep(table: pl.DataFrame, columns: Mapping[str, str], path: Path) -> Path:
+def draw_sweep(
+    table: pl.DataFrame, columns: Mapping[str, str], path: Path, axes: Sequence[str] = ()
+) -> Path:
     """Draw means of rows with equal ``x`` and ``by``, and the range between them, as SVG.
 
     Parameters
@@ -39,19 +48,58 @@ def draw_sweep(table: pl.DataFrame, columns: Mapping[str, str], path: Path) -> P
     table
         Dataset of a sweep.
     columns
-        Names of columns: ``x``, ``y``, and ``by`` if there are several lines.
+        Names of columns: ``x``, ``y``, ``by`` if there are several lines, and ``mean`` for axes
+        to average over, separated by commas. Any other name is a column, of which rows with this
+        value are drawn.
     path
         Of the file to write.
+    axes
+        Axes of the sweep. Those that nothing names have a panel for each value.
 
     Raises
     ------
     ValueError
-        When there is no such column, or nothing to draw.
+        When there is no such column or value, or nothing to draw.
     """
     for role in ("x", "y"):
         if role not in columns:
             raise ValueError(f"no {role}; expected {role}=COLUMN")
-    return write_svg(lambda: plot(table, **columns), path)
+    roles = {name: columns[name] for name in ("x", "y", "by") if name in columns}
+    averaged = [name for name in columns.get("mean", "").split(",") if name]
+    for name, value in columns.items():
+        if name not in (*roles, "mean"):
+            table = _selected(table, name, value)
+    _check({f"mean={name}": name for name in averaged}, table)
+    left = [
+        name
+        for name in axes
+        if name not in (*roles.values(), *averaged, SAMPLE, SEED) and table[name].n_unique() > 1
+    ]
+    panels = math.prod(table[name].n_unique() for name in left)
+    if panels > PANEL_MAX:
+        raise ValueError(
+            f"{panels} panels of {', '.join(left)}; expected at most {PANEL_MAX}: draw rows of a "
+            f"value by {left[0]}=VALUE, or average by mean={left[0]}"
+        )
+    return write_svg(lambda: plot(table, **roles, panels=left), path)
+
+
+def _selected(table: pl.DataFrame, name: str, value: str) -> pl.DataFrame:
+    """Return the rows with a value of a column, as it is written there."""
+    _check({name: name}, table)
+    rows = table.filter(pl.col(name).cast(pl.String) == value)
+    if rows.is_empty():
+        values = ", ".join(map(str, table[name].unique(maintain_order=True)[:8]))
+        raise ValueError(f"{name}={value}: no such row; expected one of {values}")
+    return rows
+
+
+def _check(columns: Mapping[str, str], table: pl.DataFrame) -> None:
+    """Refuse names of columns that the table does not have."""
+    for role, name in columns.items():
+        if name not in table.columns:
+            near = difflib.get_close_matches(name, table.columns, 3, 0.3) or table.columns[:8]
+            raise ValueError(f"{role}: no column {name}; nearest: {', '.join(near)}")
 
 
 class Plot(Figure):
@@ -64,7 +112,7 @@ class Plot(Figure):
         return text.getvalue()
 
 
-def plot(table: Any, x: str, y: str, by: str | None = None) -> Plot:
+def plot(table: Any, x: str, y: str, by: str | None = None, panels: Sequence[str] = ()) -> Plot:
     """Draw one column of a table over another: means of equal ``x``, and the range between them.
 
     Parameters
@@ -75,6 +123,8 @@ def plot(table: Any, x: str, y: str, by: str | None = None) -> Plot:
         Names of columns; ``y`` has numbers. Texts with units, such as ``"1MiB"``, are amounts.
     by
         Column for each of whose values there is a line.
+    panels
+        Columns for each combination of whose values there is a panel.
 
     Raises
     ------
@@ -82,32 +132,58 @@ def plot(table: Any, x: str, y: str, by: str | None = None) -> Plot:
         When there is no such column, or nothing to draw.
     """
     table = pl.DataFrame(table)
-    for role, name in {"x": x, "y": y, **({"by": by} if by else {})}.items():
-        if name not in table.columns:
-            near = difflib.get_close_matches(name, table.columns, 3, 0.3) or table.columns[:8]
-            raise ValueError(f"{role}={name}: no such column; nearest: {', '.join(near)}")
+    roles = {"x": x, "y": y, **({"by": by} if by else {})}
+    _check({f"{role}={name}": name for role, name in roles.items()}, table)
     rows = table.filter(pl.col(y).is_not_null())
     if SAMPLE in rows.columns:
         rows = rows.filter(pl.col(SAMPLE) >= 0)  # Without the run as it stands.
     if rows.is_empty() or not rows[y].dtype.is_numeric():
         raise ValueError(f"y={y}: no numbers; expected a column of figures")
     with house():
-        return _figure(rows, x, y, by)
+        return _figure(rows, x, y, by, panels)
 
 
-def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None) -> Plot:
-    figure = Plot(figsize=(6.5, 4))
-    axes = figure.subplots()
+def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None, panels: Sequence[str]) -> Plot:
+    parts = _parts(rows, panels)
+    wide = min(len(parts), PANELS_IN_ROW)
+    high = math.ceil(len(parts) / wide)
+    figure = Plot(figsize=(6.5, 4) if len(parts) == 1 else (3.6 * wide + 1.5, 2.9 * high))
+    grid = figure.subplots(high, wide, squeeze=False, sharex=True, sharey=True).flat
     places, unit = _places(rows[x].unique(maintain_order=True).to_list())
-    lines: list[tuple[Any, pl.DataFrame]] = [(None, rows)]
+    values = _ordered(rows[by]) if by else [None]
+    for axes, (title, part) in zip(grid, parts, strict=False):
+        _lines(axes, part, (x, y, by), places, values)
+        axes.set_title(literal(title), fontsize="small")
+        if unit is None:
+            axes.set_xticks(list(places.values()), [literal(str(place)) for place in places])
+        elif min(places.values()) > 0 and max(places.values()) > DECADE * min(places.values()):
+            axes.set_xscale("log")
+        axes.set_xlabel(literal(f"{x} [{unit}]" if unit else x))
+        axes.set_ylabel(literal(_with_unit(y)))
+        axes.label_outer()
+    for axes in list(grid)[len(parts) :]:
+        axes.set_axis_off()
     if by:
-        lines = [(key[0], one) for key, one in rows.sort(by).group_by(by, maintain_order=True)]
+        figure.axes[wide - 1].legend(title=literal(by), **ASIDE)
+    return figure
+
+
+def _lines(
+    axes: Axes,
+    rows: pl.DataFrame,
+    columns: tuple[str, str, str | None],
+    places: Mapping[Any, float],
+    values: Sequence[Any],
+) -> None:
+    """Draw a line of a panel for each value."""
+    x, y, by = columns
     ends = _ends(y, SAMPLE in rows.columns)
-    for number, (value, line) in enumerate(lines):
+    for number, value in enumerate(values):
+        line = rows.filter(pl.col(by) == value) if by else rows
         means = line.group_by(x, maintain_order=True).agg(ends)
         order = sorted(range(len(means)), key=lambda at: places[means[x][at]])
         means = means[order]
-        at, colour = [places[one] for one in means[x]], SERIES[number % len(SERIES)]
+        at, colour = [places[place] for place in means[x]], SERIES[number % len(SERIES)]
         label = None if value is None else literal(str(value))
         look: dict[str, Any] = {"marker": "o", "markersize": 4, "color": colour, "label": label}
         if len(places) > LINE_MOST:
@@ -115,15 +191,38 @@ def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None) -> Plot:
             continue
         axes.plot(at, means["mean"], **look)
         axes.fill_between(at, means["low"], means["high"], color=colour, alpha=0.2, lw=0)
-    if unit is None:
-        axes.set_xticks(list(places.values()), [literal(str(one)) for one in places])
-    elif min(places.values()) > 0 and max(places.values()) > DECADE * min(places.values()):
-        axes.set_xscale("log")
-    axes.set_xlabel(literal(f"{x} [{unit}]" if unit else x))
-    axes.set_ylabel(literal(y))
-    if by:
-        axes.legend(title=literal(by), **ASIDE)
-    return figure
+
+
+def _parts(rows: pl.DataFrame, panels: Sequence[str]) -> list[tuple[str, pl.DataFrame]]:
+    """Part rows by the values of columns, in the order of the values, each with a title."""
+    parts = [("", rows)]
+    for name in panels:
+        parts = [
+            (
+                ", ".join(filter(None, (title, f"{name} = {value}"))),
+                part.filter(pl.col(name) == value),
+            )
+            for title, part in parts
+            for value in _ordered(rows[name])
+        ]
+    return [(title, part) for title, part in parts if not part.is_empty()]
+
+
+def _ordered(column: pl.Series) -> list[Any]:
+    """Return the values of a column by size where they are amounts, else as they first appear."""
+    values = column.unique(maintain_order=True).to_list()
+    places, unit = _places(values)
+    return values if unit is None else sorted(values, key=places.__getitem__)
+
+
+_SUFFIXES = {"us": "us", "ns": "ns", "ms": "ms", "s": "s", "gbps": "Gb/s", "bytes": "B"}
+"""Units at the ends of names of figures."""
+
+
+def _with_unit(name: str) -> str:
+    """Write the unit at the end of a name as a unit."""
+    head, _, tail = name.rpartition("_")
+    return f"{head} [{_SUFFIXES[tail]}]" if head and tail in _SUFFIXES else name
 
 
 def _ends(y: str, is_sampled: bool) -> list[pl.Expr]:

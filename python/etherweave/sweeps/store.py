@@ -124,8 +124,28 @@ class SweepStore:
 
     def keep_plan(self, sweep: Sweep, runs: Sequence[Run]) -> None:
         """Write what the sweep consists of, for its status."""
-        facts = {"name": sweep.name, "build": build(), "machine": machine()}
+        facts = {
+            "name": sweep.name,
+            "build": build(),
+            "machine": machine(),
+            "axes": sweep.axes,
+        }
         self._replace(PLAN, json.dumps({**facts, "runs": [run.id for run in runs]}))
+
+    def axes(self) -> Sequence[str]:
+        """Read the keys of the sweep's axes; of a sweep of an older version, none.
+
+        Raises
+        ------
+        SweepError
+            When the directory holds no sweep.
+        """
+        return [*self._plan().get("axes", [])]
+
+    def _plan(self) -> dict[str, Any]:
+        if not (self.home / PLAN).exists():
+            raise SweepError(f"{self.home}: no sweep; expected a directory with {PLAN}")
+        return dict(read_json(self.home / PLAN))
 
     def status(self) -> SweepStatus:
         """Read how far the sweep is.
@@ -135,9 +155,7 @@ class SweepStore:
         SweepError
             When the directory holds none.
         """
-        if not (self.home / PLAN).exists():
-            raise SweepError(f"{self.home}: no sweep; expected a directory with {PLAN}")
-        plan, records = read_json(self.home / PLAN), self.records()
+        plan, records = self._plan(), self.records()
         wanted = dict.fromkeys(plan["runs"])
         found = [records[run] for run in wanted if run in records]
         lost = sum(record["ended"] == LOST for record in found)
