@@ -16,6 +16,14 @@ from support.command_line import COMMAND, run_here
 
 pytestmark = pytest.mark.needs("mpicc", "mpirun")
 RANKS = 3
+PROGRAMS = Path(__file__).parents[1] / "data" / "recorder"
+
+
+def source(name: str) -> str:
+    """Return a part of a program, as it stands within `main` or before it."""
+    return (PROGRAMS / name).read_text()
+
+
 HEAD = r"""
 #include <mpi.h>
 #include <pthread.h>
@@ -223,29 +231,7 @@ def test_matched_probes_give_their_messages_to_their_receives(tmp_path: Path) ->
     assert messages(files) == ring(6)
 
 
-SIZED = """
-    COUNT counts[3] = {1, 2, 3};
-    PLACE places[3] = {0, 1, 3};
-    MPI_Request q[2];
-    SIZED(MPI_Isend)(a, 10, MPI_DOUBLE, up, 5, MPI_COMM_WORLD, &q[0]);
-    SIZED(MPI_Recv)(b, 10, MPI_DOUBLE, down, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Wait(&q[0], MPI_STATUS_IGNORE);
-    SIZED(MPI_Recv_init)(b, 20, MPI_DOUBLE, down, 6, MPI_COMM_WORLD, &q[0]);
-    SIZED(MPI_Ssend_init)(a, 20, MPI_DOUBLE, up, 6, MPI_COMM_WORLD, &q[1]);
-    MPI_Startall(2, q);
-    MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
-    SIZED(MPI_Sendrecv)(a, 30, MPI_DOUBLE, up, 7, b, 30, MPI_DOUBLE, down, 7, MPI_COMM_WORLD,
-                        MPI_STATUS_IGNORE);
-    SIZED(MPI_Bcast)(a, 40, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    SIZED(MPI_Gatherv)(a, rank + 1, MPI_DOUBLE, b, counts, places, MPI_DOUBLE, 1, MPI_COMM_WORLD);
-    SIZED(MPI_Reduce_scatter)(a, b, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    for (int at = 0; at < 3; at++) {
-        counts[at] = 1;
-    }
-    SIZED(MPI_Ialltoallv)(a, counts, places, MPI_DOUBLE, b, counts, places, MPI_DOUBLE,
-                          MPI_COMM_WORLD, q);
-    MPI_Wait(&q[0], MPI_STATUS_IGNORE);
-"""
+SIZED = source("sized.c")
 PLAIN_COUNTS = """
 #define COUNT int
 #define PLACE int
@@ -372,28 +358,8 @@ def test_a_file_that_cannot_grow_ends_the_recording_and_not_the_program(tmp_path
     assert "1.ewr: byte 1000: the file ends within a record; expected a recording" in done.stderr
 
 
-THREADS = """
-static void *calls(void *tag) {
-    for (int round = 0; round < 200; round++) {
-        MPI_Request request;
-        MPI_Irecv(b, 10, MPI_DOUBLE, down, *(int *)tag, MPI_COMM_WORLD, &request);
-        usleep(10);
-        MPI_Send(a, 10, MPI_DOUBLE, up, *(int *)tag, MPI_COMM_WORLD);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
-    return NULL;
-}
-"""
-THREADED = """
-    pthread_t threads[2];
-    int tags[2] = {1, 2};
-    for (int at = 0; at < 2; at++) {
-        pthread_create(&threads[at], NULL, calls, &tags[at]);
-    }
-    for (int at = 0; at < 2; at++) {
-        pthread_join(threads[at], NULL);
-    }
-"""
+THREADS = source("threads.c")
+THREADED = source("threaded.c")
 TOPOLOGY = """
     MPI_Comm comm;
     MPI_Request request;
@@ -401,75 +367,8 @@ TOPOLOGY = """
     MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &down, one, 1, &up, one, MPI_INFO_NULL, 0,
                                    &comm);
 """
-FORTRAN = """
-program ring
-{use}
-implicit none
-{include}
-integer :: error, rank, ranks, up, down, at, round
-logical :: is_done
-double precision :: a(100), b(100)
-{request} :: q(2)
-{communicator} :: part
-call MPI_Init(error)
-call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
-call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
-up = mod(rank + 1, ranks)
-down = mod(rank + ranks - 1, ranks)
-a = 0
-call MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, part, error)
-call MPI_Irecv(b, 10, MPI_DOUBLE_PRECISION, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, q(1), error)
-call MPI_Isend(a, 10, MPI_DOUBLE_PRECISION, up, 5, MPI_COMM_WORLD, q(2), error)
-call MPI_Waitall(2, q, MPI_STATUSES_IGNORE, error)
-call MPI_Send_init(a, 20, MPI_DOUBLE_PRECISION, up, 6, MPI_COMM_WORLD, q(1), error)
-call MPI_Recv_init(b, 20, MPI_DOUBLE_PRECISION, down, 6, MPI_COMM_WORLD, q(2), error)
-do round = 1, 2
-call MPI_Startall(2, q, error)
-call MPI_Waitany(2, q, at, MPI_STATUS_IGNORE, error)
-call MPI_Waitany(2, q, at, MPI_STATUS_IGNORE, error)
-end do
-call MPI_Request_free(q(1), error)
-call MPI_Request_free(q(2), error)
-call MPI_Sendrecv(a, 30, MPI_DOUBLE_PRECISION, up, 7, b, 30, MPI_DOUBLE_PRECISION, down, 7, &
-    MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)
-call MPI_Bcast(a, 40, MPI_DOUBLE_PRECISION, 1, part, error)
-call MPI_Allreduce(a, b, 50, MPI_DOUBLE_PRECISION, MPI_SUM, part, error)
-call MPI_Iallreduce(a, b, 60, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, q(1), error)
-is_done = .false.
-do while (.not. is_done)
-call MPI_Test(q(1), is_done, MPI_STATUS_IGNORE, error)
-end do
-call MPI_Comm_free(part, error)
-call MPI_Finalize(error)
-end program
-"""
-TWIN = """
-    MPI_Request q[2];
-    MPI_Comm part;
-    int at, is_done = 0;
-    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &part);
-    MPI_Irecv(b, 10, MPI_DOUBLE, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &q[0]);
-    MPI_Isend(a, 10, MPI_DOUBLE, up, 5, MPI_COMM_WORLD, &q[1]);
-    MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
-    MPI_Send_init(a, 20, MPI_DOUBLE, up, 6, MPI_COMM_WORLD, &q[0]);
-    MPI_Recv_init(b, 20, MPI_DOUBLE, down, 6, MPI_COMM_WORLD, &q[1]);
-    for (int round = 0; round < 2; round++) {
-        MPI_Startall(2, q);
-        MPI_Waitany(2, q, &at, MPI_STATUS_IGNORE);
-        MPI_Waitany(2, q, &at, MPI_STATUS_IGNORE);
-    }
-    MPI_Request_free(&q[0]);
-    MPI_Request_free(&q[1]);
-    MPI_Sendrecv(a, 30, MPI_DOUBLE, up, 7, b, 30, MPI_DOUBLE, down, 7, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
-    MPI_Bcast(a, 40, MPI_DOUBLE, 1, part);
-    MPI_Allreduce(a, b, 50, MPI_DOUBLE, MPI_SUM, part);
-    MPI_Iallreduce(a, b, 60, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &q[0]);
-    while (!is_done) {
-        MPI_Test(&q[0], &is_done, MPI_STATUS_IGNORE);
-    }
-    MPI_Comm_free(&part);
-"""
+FORTRAN = source("ring.f90")
+TWIN = source("twin.c")
 PLAIN = {"use": "", "include": "", "request": "integer", "communicator": "integer"}
 INTERFACES = {
     "mpif.h": PLAIN | {"include": "include 'mpif.h'"},
@@ -610,22 +509,7 @@ def test_what_is_not_recorded_is_said(name: str, body: str, before: str, tmp_pat
     assert name in (files / "report.html").read_text()
 
 
-LISTS = """
-static void *calls(void *tag) {
-    int own = *(int *)tag;
-    double in[100], out[100] = {0};
-    for (int round = 0; round < 300; round++) {
-        MPI_Request q[200];
-        int most = 1 + round * own % 100;
-        for (int at = 0; at < most; at++) {
-            MPI_Irecv(in + at, 1, MPI_DOUBLE, down, own, MPI_COMM_WORLD, q + 2 * at);
-            MPI_Isend(out + at, 1, MPI_DOUBLE, up, own, MPI_COMM_WORLD, q + 2 * at + 1);
-        }
-        MPI_Waitall(2 * most, q, MPI_STATUSES_IGNORE);
-    }
-    return NULL;
-}
-"""
+LISTS = source("lists.c")
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
