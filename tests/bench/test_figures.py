@@ -3,16 +3,19 @@
 A row has a metric of a text, at a size, of a statistic (the mean if empty) and with labels, and its
 value; ``none``: the text has no such value. Further names: ``program``, ``version``, ``valid``,
 ``completeness``, ``line`` and ``fact NAME`` of the report, its number of ``measurements``, words of
-a ``warning``, and of the ``failure`` of a text without a report.
+a ``warning``, and of the ``failure`` of a text without a report, which begins with them behind
+``^``. A change of the text is ``old => new ;; old => new``, or ``old =1> new`` of the first.
 """
 
 import csv
+import re
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from etherweave.bench.document import parse
 from support.captured_texts import captured, failure, report, values
 
 
@@ -20,6 +23,7 @@ class Figure(NamedTuple):
     """A row."""
 
     text: str
+    change: str
     claim: str
     metric: str
     size: str
@@ -45,17 +49,29 @@ def test_a_text_has_the_figures_that_were_read_off_it(rows: list[Figure]) -> Non
         check(row)
 
 
+def changed(row: Figure) -> str:
+    text = captured(row.text)
+    for pair in row.change.replace("\\n", "\n").split(" ;; "):
+        old, sign, new = re.split(" (=>|=1>) ", pair)
+        assert old in text
+        text = text.replace(old, new, 1 if sign == "=1>" else -1)
+    return text
+
+
 def check(row: Figure) -> None:
     if row.metric == "failure":
-        assert row.value in failure(captured(row.text)).reason
+        reason = failure(changed(row) if row.change else captured(row.text)).reason
+        assert row.value in f"^{reason}", reason
         return
-    one = report(row.text)
+    (one,) = parse(changed(row)).reports if row.change else (report(row.text),)
     if row.metric in NAMES:
         assert str(getattr(one, row.metric)) == row.value, row
     elif row.metric.startswith("fact "):
         assert dict(one.facts)[row.metric.removeprefix("fact ")] == row.value
     elif row.metric == "measurements":
         assert len(one.measurements) == int(row.value)
+    elif row.metric == "warnings":
+        assert not one.warnings
     elif row.metric == "warning":
         assert any(row.value in warning for warning in one.warnings), one.warnings
     else:

@@ -7,29 +7,7 @@ import pytest
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.document import parse
 from etherweave.bench.plans import BenchmarkRequest, FabricEstimate
-from support.captured_texts import captured, failure, report, value, values
-
-
-def test_json_has_rates_of_both_sides_and_counters_of_tcp() -> None:
-    one = report("iperf3/tcp-1stream-omit1.json")
-    assert one.version == "3.12"
-    received = value(one, "bandwidth", side="receiver", direction="forward")
-    assert received == pytest.approx(1773148098.7995286 / 8, rel=1e-12)
-    assert value(one, "bandwidth", side="sender") == pytest.approx(1771836611.5098345 / 8)
-    assert value(one, "retransmits", statistic="sum") == 0
-    assert value(one, "round_trip", stream="5") == 1332e-6
-    assert value(one, "cpu_load", side="remote") == pytest.approx(0.053970616968467731)
-
-
-def test_of_several_streams_in_a_text_only_their_sum_counts() -> None:
-    one = report("iperf3/tcp-2streams.txt")
-    assert values(one, "bandwidth", side="receiver") == [1.83e9 / 8]
-    assert values(one, "bandwidth", side="sender") == [1.85e9 / 8]
-
-
-def test_a_failed_run_says_what_iperf3_said() -> None:
-    reason = failure(captured("iperf3/error-connect-refused.json")).reason
-    assert reason == "iperf3 says: unable to connect to server: Connection refused"
+from support.captured_texts import captured, failure
 
 
 def test_an_object_whose_numbers_contradict_is_rejected() -> None:
@@ -51,11 +29,6 @@ def test_results_of_several_programs_may_stand_in_one_text() -> None:
     assert [one.line for one in document.reports] == [4, 18]
     assert len(document.failures) == 1
     assert (1, "Hello,") in document.unknown_lines
-
-
-def test_a_mail_that_quotes_it_reads_the_same() -> None:
-    quoted = "".join(f"> {line}\n" for line in captured("iperf3/tcp-1stream.txt").splitlines())
-    assert parse(quoted).reports[0].measurements == report("iperf3/tcp-1stream.txt").measurements
 
 
 def test_the_plan_names_both_ends_and_warms_up() -> None:

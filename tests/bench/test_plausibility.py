@@ -2,37 +2,12 @@
 
 import re
 
-import pytest
-
 from etherweave.bench.document import UnrecognisedError, parse
 from etherweave.bench.measurements import Completeness
 from support.captured_texts import DATA, captured, failure, report, value, values
 
 READ_LAT = captured("handmade/perftest-read_lat.txt")
 WRITE_BW = captured("handmade/perftest-write_bw.txt")
-
-
-@pytest.mark.parametrize(
-    ("verb", "metric"),
-    [
-        ("RDMA_Write", "latency"),
-        ("Send", "latency"),
-        ("RDMA_Read", "round_trip"),
-        ("Atomic", "round_trip"),
-    ],
-)
-def test_perftest_halves_only_what_messages_carry_in_both_directions(
-    verb: str, metric: str
-) -> None:
-    """A read or an atomic operation is over when its answer is there: a whole round trip."""
-    (one,) = parse(READ_LAT.replace("RDMA_Read", verb)).reports
-    assert value(one, metric, size=2) == 1.49e-6
-
-
-def test_perftest_peak_of_zero_was_not_measured() -> None:
-    (one,) = parse(WRITE_BW.replace("97.81", " 0.00")).reports
-    assert not values(one, "bandwidth", size=65536, statistic="max")
-    assert value(one, "bandwidth", size=65536) == 97.72e9 / 8
 
 
 def test_perftest_with_priorities_has_a_column_more() -> None:
@@ -124,27 +99,11 @@ def test_fio_rate_is_that_in_bytes() -> None:
     assert parse(changed).reports[0].measurements == report("fio/randread-4k.json").measurements
 
 
-def test_nuttcp_round_trip_is_in_milliseconds() -> None:
-    (rtt,) = re.findall(r"rtt_ms=([\d.]+)", captured("nuttcp/tcp-fparse.txt"))
-    assert value(report("nuttcp/tcp-fparse.txt"), "round_trip") == pytest.approx(float(rtt) / 1e3)
-
-
 def test_redis_overwrites_its_line_and_only_the_last_counts() -> None:
     text = (DATA / "redis-benchmark/get-q.txt").read_bytes().decode()
     assert text.count("\r") > 5
     (one,) = parse(text).reports
     assert values(one, "transaction_rate") == [28280.54]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "osu-micro-benchmarks/osu_hello-7.4.txt",
-        "osu-openshmem/osu_oshm_put-7.4-header-only-timeout.txt",
-    ],
-)
-def test_a_text_without_results_gives_none(name: str) -> None:
-    assert failure(captured(name)).reason.startswith("no measurement")
 
 
 UNRECOGNISED = {
@@ -158,7 +117,8 @@ UNRECOGNISED = {
 """Versions, lists of hosts, histograms, progress: none is a result."""
 REFUSED = {
     "fio/randread-4k-terse.txt": "use JSON",
-    "iperf3/error-connect-refused.json": "Connection refused",
+    "iperf3/error-connect-refused.json": "iperf3 says: unable to connect to server: Connection "
+    "refused",
     "osu-micro-benchmarks/osu_hello-7.4.txt": "no measurement",
     "osu-openshmem/osu_oshm_put-7.4-header-only-timeout.txt": "no measurement",
     "perftest/ib_send_bw-no-device.txt": "Did not detect devices",
