@@ -60,10 +60,7 @@ class _BaselineFile:
 def add(file: Path, name: str, store: Store) -> Baseline:
     """Store a campaign's numbers under a name; an older baseline of the name is replaced.
 
-    Raises
-    ------
-    BaselineError
-        When the store has no numbers, or the file holds something else.
+    Raises ``BaselineError`` when the store has no numbers, or the file holds something else.
     """
     numbers = numbers_of(store)
     if not numbers:
@@ -81,10 +78,7 @@ def add(file: Path, name: str, store: Store) -> Baseline:
 def baseline(file: Path, name: str) -> Baseline:
     """Find a baseline.
 
-    Raises
-    ------
-    BaselineError
-        When there is none of that name.
+    Raises ``BaselineError`` when there is none of that name.
     """
     found = baselines(file)
     if name not in found:
@@ -95,10 +89,7 @@ def baseline(file: Path, name: str) -> Baseline:
 def baselines(file: Path) -> Mapping[str, Baseline]:
     """Read all baselines of a file, by name.
 
-    Raises
-    ------
-    BaselineError
-        When it holds none.
+    Raises ``BaselineError`` when it holds none.
     """
     return _read(file).baselines
 

@@ -132,10 +132,7 @@ def experiments(
 ) -> tuple[CampaignExperiment, ...]:
     """Plan every program on every network and placement.
 
-    Raises
-    ------
-    PlanError
-        When a program is unknown, or cannot run as requested.
+    Raises ``PlanError`` when a program is unknown, or cannot run as requested.
     """
     if not options.hosts:
         raise BenchmarkPlanError("no hosts; expected at least one")
@@ -152,10 +149,7 @@ def experiments(
 def adapter_of(program: str) -> tuple[Adapter, str]:
     """Find the adapter of a program: by the program's name, or by the benchmark's.
 
-    Raises
-    ------
-    PlanError
-        When there is none.
+    Raises ``PlanError`` when there is none.
     """
     if program in ADAPTERS:
         return ADAPTERS[program], ADAPTERS[program].programs[0]

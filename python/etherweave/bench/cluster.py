@@ -33,6 +33,9 @@ def cluster_of(
 ) -> Cluster:
     """Choose hosts and fabrics of a site.
 
+    Raises ``SiteError`` when the site lacks one of them, a host is named twice, or this machine
+    lacks a program or a privilege that the launcher needs.
+
     Parameters
     ----------
     site
@@ -41,12 +44,6 @@ def cluster_of(
         Names of fabrics of the site; all unless given.
     hosts
         Names of hosts of the site, in the order of ranks; all unless given.
-
-    Raises
-    ------
-    SiteError
-        When the site lacks one of them, a host is named twice, or this machine lacks a program or a
-        privilege that the launcher needs.
     """
     wanted = list(hosts or [one.name for one in site.hosts])
     if len(set(wanted)) < len(wanted):

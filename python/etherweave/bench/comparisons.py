@@ -85,6 +85,8 @@ def differences(
     The confidence is that of all intervals together: each of m points is compared at 1 - (1 -
     confidence) / m (Bonferroni), so that a hundred sizes do not make a difference by chance.
 
+    Raises ``ValueError`` when two points of one side are the same but for what is ignored.
+
     Parameters
     ----------
     baseline, candidate
@@ -93,11 +95,6 @@ def differences(
         Fields of points, of :class:`IgnoredField`, that may differ.
     confidence
         The least probability that all intervals enclose the true shifts.
-
-    Raises
-    ------
-    ValueError
-        When two points of one side are the same but for what is ignored.
     """
     fields = tuple(ignore)
     before, now = _without(baseline, fields), _without(candidate, fields)
@@ -162,10 +159,7 @@ class HistoryStep:
 def entries(directory: Path, site: str | None = None) -> list[HistoryEntry]:
     """Find the campaigns below a directory that have launches that count, the oldest first.
 
-    Raises
-    ------
-    StoreError
-        When one is damaged.
+    Raises ``StoreError`` when one is damaged.
     """
     found = [entry for path in _stores(directory, DEPTH) if (entry := _entry(path))]
     wanted = [entry for entry in found if site in (None, entry.site)]

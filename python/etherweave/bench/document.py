@@ -91,15 +91,12 @@ class _Part(NamedTuple):
 def parse(text: str) -> Document:
     """Read a text that one benchmark or several wrote, one after the other.
 
+    Raises ``UnrecognisedError`` when no known benchmark wrote any part of it.
+
     Parameters
     ----------
     text
         As it was printed, or quoted in an email.
-
-    Raises
-    ------
-    UnrecognisedError
-        When no known benchmark wrote any part of it.
     """
     if len(text) > TEXT_MOST:
         raise UnrecognisedError(f"more than {TEXT_MOST} characters, which no benchmark writes")

@@ -98,10 +98,8 @@ class Draft:
 
         A time or a rate of zero is left out, with a warning: nothing took that long.
 
-        Raises
-        ------
-        GarbledError
-            When it is none of this metric, or no machine could have measured it.
+        Raises ``GarbledError`` when it is none of this metric, or no machine could have measured
+        it.
         """
         base, factor = PRINTED_UNITS[unit]
         if base != metric.unit:
@@ -141,6 +139,8 @@ class Draft:
     ) -> Iterator[tuple[TextLine, re.Match[str]]]:
         """Give the lines that one of the patterns matches as a whole; others are left over.
 
+        Raises ``GarbledError`` when a line looks like a row, and is none.
+
         Parameters
         ----------
         lines
@@ -151,11 +151,6 @@ class Draft:
             Pattern of the beginning of a row: a line that looks so must match.
         known
             Pattern of the beginning of lines that are understood, and say nothing; so are blanks.
-
-        Raises
-        ------
-        GarbledError
-            When a line looks like a row, and is none.
         """
         for line in lines:
             matches = (pattern.fullmatch(line.text) for pattern in patterns)
@@ -198,10 +193,7 @@ class Draft:
     def report(self) -> BenchmarkReport:
         """Finish.
 
-        Raises
-        ------
-        GarbledError
-            When nothing was measured.
+        Raises ``GarbledError`` when nothing was measured.
         """
         if self.block.is_cut:
             self.miss("the text ends within a line, which is left out")
@@ -239,10 +231,7 @@ def not_understood(line: TextLine) -> GarbledError:
 def decimal(printed: str, line: int) -> Decimal:
     """Read a number that may not be negative.
 
-    Raises
-    ------
-    GarbledError
-        When it is none, or beyond any measurement.
+    Raises ``GarbledError`` when it is none, or beyond any measurement.
     """
     if not _DECIMAL.fullmatch(printed):
         raise GarbledError(line, f"expected a number, found {printed[:40]!r}")
@@ -255,10 +244,7 @@ def decimal(printed: str, line: int) -> Decimal:
 def integer(printed: str, line: int) -> int:
     """Read a count.
 
-    Raises
-    ------
-    GarbledError
-        When it is none.
+    Raises ``GarbledError`` when it is none.
     """
     if not INTEGER.fullmatch(printed):
         raise GarbledError(line, f"expected a whole number, found {printed[:40]!r}")
@@ -284,10 +270,7 @@ def begins_with_digit(text: str) -> bool:
 def fields(line: TextLine, kinds: Sequence[re.Pattern[str]]) -> list[str]:
     """Split a row, and check each field against its kind.
 
-    Raises
-    ------
-    GarbledError
-        When there are more or fewer fields, or one is of another kind.
+    Raises ``GarbledError`` when there are more or fewer fields, or one is of another kind.
     """
     parts = _REMARK.sub("", line.text).split()
     if len(parts) != len(kinds):

@@ -66,10 +66,7 @@ def slurm_script(batch: BatchScript, words: Sequence[str]) -> str:
     ``exec`` lets that signal reach the command itself: a run of benchmarks ends cleanly, and the
     same script continues it.
 
-    Raises
-    ------
-    ExportError
-        When a name holds what Slurm would take for something else.
+    Raises ``ExportError`` when a name holds what Slurm would take for something else.
     """
     options = {
         "job-name": batch.name,

@@ -55,10 +55,7 @@ class JsonObject(Mapping[str, Any]):
     def object(self, key: str) -> "JsonObject":
         """Return the object of a key.
 
-        Raises
-        ------
-        GarbledError
-            When it is missing, or none.
+        Raises ``GarbledError`` when it is missing, or none.
         """
         value = self[key]
         if not isinstance(value, JsonObject):
@@ -68,10 +65,7 @@ class JsonObject(Mapping[str, Any]):
     def objects(self, key: str) -> list["JsonObject"]:
         """Return the list of objects of a key.
 
-        Raises
-        ------
-        GarbledError
-            When it is missing, or none.
+        Raises ``GarbledError`` when it is missing, or none.
         """
         values = self[key]
         if not isinstance(values, list):
@@ -84,10 +78,7 @@ class JsonObject(Mapping[str, Any]):
     def number(self, key: str) -> int | float:
         """Return the number of a key.
 
-        Raises
-        ------
-        GarbledError
-            When it is missing, or none.
+        Raises ``GarbledError`` when it is missing, or none.
         """
         value = self[key]
         if isinstance(value, bool) or not isinstance(value, int | float):

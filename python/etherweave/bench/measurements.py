@@ -112,10 +112,7 @@ def check_alignment(rows: Sequence[TextLine]) -> None:
 
     A table whose runs of blanks a page has merged is not aligned.
 
-    Raises
-    ------
-    GarbledError
-        When nearly all rows end in one column, and one does not.
+    Raises ``GarbledError`` when nearly all rows end in one column, and one does not.
     """
     ends = Counter(len(row.text.rstrip()) for row in rows)
     is_aligned = any(re.search(r"\S\s{2,}\S", row.text) for row in rows)
@@ -130,10 +127,7 @@ def check_alignment(rows: Sequence[TextLine]) -> None:
 def check_rising(sizes: Iterable[tuple[int, int]]) -> None:
     """Check that sizes rise from row to row; takes pairs of line number and size.
 
-    Raises
-    ------
-    GarbledError
-        When two runs are mixed, or a row occurs twice.
+    Raises ``GarbledError`` when two runs are mixed, or a row occurs twice.
     """
     before = -1
     for line, size in sizes:
@@ -145,10 +139,7 @@ def check_rising(sizes: Iterable[tuple[int, int]]) -> None:
 def check_agreement(line: int, what: str, value: float, other: float, tolerance: float) -> None:
     """Compare a printed number with the value that follows from others in its row.
 
-    Raises
-    ------
-    GarbledError
-        When they differ by more than the share that rounding explains.
+    Raises ``GarbledError`` when they differ by more than the share that rounding explains.
     """
     if abs(value - other) > tolerance * max(abs(value), abs(other)):
         raise GarbledError(line, f"{what} contradict: {value:.5g} and {other:.5g}")
@@ -159,10 +150,7 @@ def check_statistics(measurements: Iterable[Measurement]) -> None:
 
     Percentiles of rates are left alone: some tools count them from the slow side.
 
-    Raises
-    ------
-    GarbledError
-        When columns are exchanged, or a digit is lost.
+    Raises ``GarbledError`` when columns are exchanged, or a digit is lost.
     """
     points: dict[tuple[Metric, int | None, Labels], dict[str, Measurement]] = {}
     for one in measurements:

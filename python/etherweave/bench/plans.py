@@ -70,10 +70,7 @@ class BenchmarkCommand:
     def filled(self, values: Mapping[str, str]) -> "BenchmarkCommand":
         """Replace the words in braces by values.
 
-        Raises
-        ------
-        KeyError
-            When a value is missing.
+        Raises ``KeyError`` when a value is missing.
         """
         fill = tuple(part.format_map(values) for part in self.arguments)
         serve = tuple(part.format_map(values) for part in self.server)
@@ -154,10 +151,7 @@ def nodes_least(program: str) -> int:
 def need_ranks(request: BenchmarkRequest, least: int, name: str) -> int:
     """Return the number of ranks.
 
-    Raises
-    ------
-    PlanError
-        When there are too few.
+    Raises ``PlanError`` when there are too few.
     """
     ranks = request.nodes * request.ranks_per_node
     if ranks < least:

@@ -88,10 +88,7 @@ class Store:
     def create(cls, directory: Path, campaign: Campaign) -> "Store":
         """Make a store, or open the one of the very same campaign.
 
-        Raises
-        ------
-        StoreError
-            When the directory holds another campaign, or something else.
+        Raises ``StoreError`` when the directory holds another campaign, or something else.
         """
         path = directory.absolute()
         # As it will be read: in JSON a whole rate may lose its point.
@@ -118,10 +115,7 @@ class Store:
     def open(cls, directory: Path) -> "Store":
         """Open a store.
 
-        Raises
-        ------
-        StoreError
-            When there is none.
+        Raises ``StoreError`` when there is none.
         """
         path = directory.absolute()
         return cls(path, _decoded(Campaign, path / CAMPAIGN))
@@ -129,10 +123,7 @@ class Store:
     def records(self) -> list[LaunchRecord]:
         """Read all launches, in the order in which they ended.
 
-        Raises
-        ------
-        StoreError
-            When one is damaged, or of another campaign.
+        Raises ``StoreError`` when one is damaged, or of another campaign.
         """
         found = [self._record(path) for path in sorted(self._launches.glob("*.json"))]
         return sorted(found, key=lambda one: (one.end_ns, one.name))
@@ -172,10 +163,7 @@ class Store:
     def alone(self) -> Iterator[None]:
         """Lock the store against other sessions.
 
-        Raises
-        ------
-        StoreError
-            When another session uses it.
+        Raises ``StoreError`` when another session uses it.
         """
         with (self.directory / ".lock").open("w") as file:
             try:
@@ -277,10 +265,7 @@ def keep_switches(directory: Path, switches: Mapping[str, str]) -> None:
 def kept_switches(directory: Path) -> dict[str, str]:
     """Read them; empty where there are none.
 
-    Raises
-    ------
-    ValueError
-        When the file is damaged.
+    Raises ``ValueError`` when the file is damaged.
     """
     path = directory / SWITCHES
     if not path.exists():

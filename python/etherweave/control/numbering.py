@@ -46,10 +46,7 @@ class Numbering:
     def check(self, plan: FabricPlan) -> None:
         """Check that the ports of a plan are those of the listed links.
 
-        Raises
-        ------
-        NumberingError
-            If they are not, because links were added or removed.
+        Raises ``NumberingError`` if they are not, because links were added or removed.
         """
         for switch in plan.switches:
             if [port.node for port in switch.ports] != self.neighbours.get(switch.name):
@@ -92,15 +89,12 @@ class Numbering:
 def numbering(resolved: str) -> Numbering | None:
     """Read the numbers of a scenario; None: no switch states any.
 
+    Raises ``NumberingError`` if only some switches or ports have a number, or two have the same.
+
     Parameters
     ----------
     resolved
         The scenario, as TOML.
-
-    Raises
-    ------
-    NumberingError
-        If only some switches or ports have a number, or two have the same.
     """
     listed = tomllib.loads(resolved).get("topology", {}).get("custom", {}).get("json", "")
     graph: dict[str, Any] = json.loads(listed) if listed.strip() else {}

@@ -90,10 +90,7 @@ _NICIRA_HEADERS = {
 def nicira_header(name: str) -> bytes:
     """Write a field's header for Nicira's actions, as Open vSwitch reports it.
 
-    Raises
-    ------
-    KeyError
-        There is no such field.
+    Raises ``KeyError`` if there is no such field.
     """
     return _NICIRA_HEADERS[name]
 
@@ -103,12 +100,8 @@ def encode(field: MatchField) -> bytes:
 
     Bits of the value that the mask leaves out are 0, as section 7.2.3.5 wants them.
 
-    Raises
-    ------
-    KeyError
-        There is no such field.
-    OverflowError
-        The value or the mask does not fit in the field.
+    Raises ``KeyError`` if there is no such field and ``OverflowError`` if the value or the mask
+    does not fit in the field.
     """
     name, value, mask = field
     octets = FIELDS[name].octets

@@ -78,6 +78,10 @@ def plan(
 ) -> PlannedDeployment:
     """Plan the deployment of a scenario's fabric.
 
+    Raises ``ScenarioError`` when the scenario is wrong, or names do not exist; ``PlanError`` when a
+    host's factory address is missing, or a switch watches too many ports, or one port in two
+    priorities.
+
     Parameters
     ----------
     scenario, overrides
@@ -88,14 +92,6 @@ def plan(
     factory
         MAC addresses of hosts by name, where ``control.addresses`` is "rewrite"; of the ports of a
         host with several, as ``host0.1``.
-
-    Raises
-    ------
-    ScenarioError
-        When the scenario is wrong, or names do not exist.
-    PlanError
-        When a host's factory address is missing, or a switch watches too many ports, or one port
-        in two priorities.
     """
     import polars
 
@@ -142,10 +138,8 @@ def switch_plan(site: SwitchDesign) -> SwitchPlan:
 def pause_classes(site: SwitchDesign) -> dict[int, int]:
     """Return in which priority conditional rules send lossless packets, by port they depend on.
 
-    Raises
-    ------
-    FabricPlanError
-        When rules for one port write several: it has one bit of the pause vector.
+    Raises ``FabricPlanError`` when rules for one port write several: it has one bit of the pause
+    vector.
     """
     if site.spec.pauses != "class":
         return {}

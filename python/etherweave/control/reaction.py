@@ -83,6 +83,8 @@ def measure(
 ) -> Reaction:
     """Measure the reaction of a switch.
 
+    Raises ``ReactionError`` if the machine lacks something, or the trials fail.
+
     Parameters
     ----------
     plane
@@ -91,11 +93,6 @@ def measure(
         Trials, 1 to 1,000.
     progress
         Called with the number of trials done.
-
-    Raises
-    ------
-    ReactionError
-        The machine lacks something, or the trials fail.
     """
     if not 1 <= count <= TRIALS_MAX:
         raise ReactionError(f"{count} trials: expected 1 to {TRIALS_MAX}")

@@ -45,10 +45,7 @@ def mac_text(value: int) -> str:
 def mac_value(word: str) -> int:
     """Read a MAC address, as :func:`mac_text` writes it.
 
-    Raises
-    ------
-    ValueError
-        When it is not a MAC address.
+    Raises ``ValueError`` when it is not a MAC address.
     """
     if not _MAC_FORM.fullmatch(word):
         raise ValueError(f'"{word}": expected a MAC address of six octets: 02:00:00:00:00:01')

@@ -23,6 +23,8 @@ LEVELS = 255
 def write_animation(observation: Observation, path: Path) -> Path:
     """Write a page that plays the utilisation between any two groups, beside loads and latency.
 
+    Raises ``TooLargeError`` when there are more groups than a map can show.
+
     Parameters
     ----------
     observation
@@ -35,11 +37,6 @@ def write_animation(observation: Observation, path: Path) -> Path:
     -------
     pathlib.Path
         The page.
-
-    Raises
-    ------
-    TooLargeError
-        When there are more groups than a map can show.
     """
     animation = animation_content(observation)
     page = templates().get_template("animation.html.jinja")

@@ -30,6 +30,8 @@ ABSENT = "#e4e4e4"
 def draw_heat(observation: Observation, path: Path) -> Path:
     """Draw as SVG how busy the links between any two groups are, on average over each pattern.
 
+    Raises ``TooLargeError`` when there are more groups than a map can show.
+
     Parameters
     ----------
     observation
@@ -41,11 +43,6 @@ def draw_heat(observation: Observation, path: Path) -> Path:
     -------
     pathlib.Path
         The file.
-
-    Raises
-    ------
-    TooLargeError
-        When there are more groups than a map can show.
     """
     areas(observation)
     return write_svg(lambda: heat_figure(observation), path)

@@ -43,6 +43,8 @@ def draw_sweep(
 ) -> Path:
     """Draw means of rows with equal ``x`` and ``by``, and the range between them, as SVG.
 
+    Raises ``ValueError`` when there is no such column or value, or nothing to draw.
+
     Parameters
     ----------
     table
@@ -55,11 +57,6 @@ def draw_sweep(
         Of the file to write.
     axes
         Axes of the sweep. Those that nothing names have a panel for each value.
-
-    Raises
-    ------
-    ValueError
-        When there is no such column or value, or nothing to draw.
     """
     for role in ("x", "y"):
         if role not in columns:
@@ -115,6 +112,8 @@ class Plot(Figure):
 def plot(table: Any, x: str, y: str, by: str | None = None, panels: Sequence[str] = ()) -> Plot:
     """Draw one column of a table over another: means of equal ``x``, and the range between them.
 
+    Raises ``ValueError`` when there is no such column, or nothing to draw.
+
     Parameters
     ----------
     table
@@ -125,11 +124,6 @@ def plot(table: Any, x: str, y: str, by: str | None = None, panels: Sequence[str
         Column for each of whose values there is a line.
     panels
         Columns for each combination of whose values there is a panel.
-
-    Raises
-    ------
-    ValueError
-        When there is no such column, or nothing to draw.
     """
     table = pl.DataFrame(table)
     roles = {"x": x, "y": y, **({"by": by} if by else {})}

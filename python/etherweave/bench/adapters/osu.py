@@ -216,10 +216,7 @@ def _untitled(draft: Draft, header: list[str]) -> Metric:
 def _check_growth(header: list[str], rows: list[TextLine]) -> None:
     """Reject bandwidth below the words *Avg Latency(us)*, which only the title could explain.
 
-    Raises
-    ------
-    GarbledError
-        When the values of small messages grow with their size.
+    Raises ``GarbledError`` when the values of small messages grow with their size.
     """
     if header[1:2] != ["avg latency(us)"]:
         return

@@ -165,10 +165,7 @@ def _read(
 def _check_cycles(draft: Draft, rows: Sequence[Mapping[str, str]]) -> None:
     """Refuse times that are cycles: by the command, or as all are whole in each row.
 
-    Raises
-    ------
-    GarbledError
-        When they are.
+    Raises ``GarbledError`` when they are.
     """
     if not any("t_min[usec]" in cells or "t_avg[usec]" in cells for cells in rows):
         return

@@ -38,6 +38,9 @@ def collect(
 ) -> list[MeasuredWorkload]:
     """Measure each workload several times.
 
+    Raises ``CalibrationError`` when the directory contains launches of other workloads, or a
+    damaged one; ``MeasureError`` when a launch fails.
+
     Parameters
     ----------
     workloads
@@ -50,13 +53,6 @@ def collect(
         Receives a directory of each launch; existing ones are used.
     report
         Called after each launch.
-
-    Raises
-    ------
-    CalibrationError
-        When the directory contains launches of other workloads, or a damaged one.
-    MeasureError
-        When a launch fails.
     """
     directory.mkdir(parents=True, exist_ok=True)
     _check_directory(directory, workloads, hosts)

@@ -46,10 +46,7 @@ class KeyDraws:
 def quantity(value: object) -> tuple[float, str]:
     """Read a number with its unit, in base units.
 
-    Raises
-    ------
-    ValueError
-        When it is none.
+    Raises ``ValueError`` when it is none.
 
     Examples
     --------

@@ -92,6 +92,8 @@ def of_results(
 ) -> MeasuredWorkload:
     """Take the times of results of ``measure``.
 
+    Raises ``CalibrationError`` when a result has no launch, or a time that is not positive.
+
     Parameters
     ----------
     name
@@ -100,11 +102,6 @@ def of_results(
         The measured one, with one job.
     results
         Of one or several launches each.
-
-    Raises
-    ------
-    CalibrationError
-        When a result has no launch, or a time that is not positive.
     """
     launches, medians = [], []
     hosts = dict[str, None]()
@@ -154,17 +151,14 @@ def _seconds(name: str, iterations: pl.DataFrame, streams: pl.DataFrame, centre:
 def read(directory: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
     """Read earlier measurements: of ``measure``, or of benchmarks by ``bench run``.
 
+    Raises ``CalibrationError`` when it contains nothing that can be predicted.
+
     Parameters
     ----------
     directory
         Output of one of them.
     base
         A scenario of the fabric, for benchmarks, which have none.
-
-    Raises
-    ------
-    CalibrationError
-        When it contains nothing that can be predicted.
     """
     with _intact(directory):
         if (directory / RESULTS).is_file():
@@ -187,10 +181,7 @@ def _of_measurement(directory: Path) -> MeasuredWorkload:
 def loaded(directory: Path) -> Result:
     """Load a result of ``measure``.
 
-    Raises
-    ------
-    CalibrationError
-        When it is broken, or of another version.
+    Raises ``CalibrationError`` when it is broken, or of another version.
     """
     with _intact(directory):
         return Result.load(directory)

@@ -86,15 +86,12 @@ def _incast(sources: int, size: int, outstanding: int) -> MicroBenchmark:
 def seconds(iterations: pl.DataFrame, streams: pl.DataFrame, centre: Average) -> float:
     """Return the time of one launch: of an iteration, or of all streams together [s].
 
+    Raises ``ValueError`` when neither has rows.
+
     Parameters
     ----------
     iterations, streams
         Tables of a run, or of one launch of a measurement; one of them has rows.
-
-    Raises
-    ------
-    ValueError
-        When neither has rows.
     """
     if not iterations.is_empty():
         return _centre(iterations["duration_ns"], centre) / 1e9

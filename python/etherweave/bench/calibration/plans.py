@@ -55,21 +55,16 @@ def directory_of(name: str) -> str:
 def plan(base: Mapping[str, Any], hosts: MeasuringHosts) -> tuple[PlannedWorkload, ...]:
     """Plan micro-benchmarks and the scenario's jobs, each alone.
 
+    Raises ``CalibrationError`` when one of them cannot be measured as it is simulated;
+    ``MeasureError`` when one takes longer than it may, or a host is named twice; ``SiteError`` when
+    a host is none of the site's.
+
     Parameters
     ----------
     base
         The scenario.
     hosts
         ClusterSite, fabric and limits.
-
-    Raises
-    ------
-    CalibrationError
-        When one of them cannot be measured as it is simulated.
-    MeasureError
-        When one takes longer than it may, or a host is named twice.
-    SiteError
-        When a host is none of the site's.
     """
     if (count := len(hosts.names)) < 2:
         raise CalibrationError(f"{count} host takes part; expected at least 2 to measure between")
@@ -91,10 +86,7 @@ def plan(base: Mapping[str, Any], hosts: MeasuringHosts) -> tuple[PlannedWorkloa
 def amount(workloads: Sequence[PlannedWorkload], launches: int, limits: MeasureLimits) -> Estimate:
     """Return time and payload of all launches together.
 
-    Raises
-    ------
-    MeasureError
-        When they send more than they may.
+    Raises ``MeasureError`` when they send more than they may.
     """
     seconds = sum(one.expected.seconds for one in workloads)
     gigabytes = sum(one.expected.gigabytes for one in workloads)

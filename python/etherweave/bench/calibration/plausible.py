@@ -24,10 +24,7 @@ _UNITS = {8.0: "bits taken for bytes", 1000.0: "a unit of another power of ten"}
 def check_hosts(workloads: Sequence[MeasuredWorkload]) -> None:
     """Refuse workloads that were measured on hosts without any in common.
 
-    Raises
-    ------
-    CalibrationError
-        Names two of them.
+    Raises ``CalibrationError``, which names two of them.
     """
     known = [one for one in workloads if one.hosts]
     connected = set(known[0].hosts) if known else set()
@@ -45,10 +42,7 @@ def check_hosts(workloads: Sequence[MeasuredWorkload]) -> None:
 def check_rates(micro_benchmarks: Sequence[MeasuredWorkload]) -> None:
     """Refuse rates above that of every link.
 
-    Raises
-    ------
-    CalibrationError
-        Names the workload, its rate, and that of the links.
+    Raises ``CalibrationError``, which names the workload, its rate, and that of the links.
     """
     for one in micro_benchmarks:
         resolved = loads(etherweave.resolve(one.scenario))
@@ -80,17 +74,15 @@ def _rates(table: object, key: str = "") -> Iterator[float]:
 def check_prior(micro_benchmarks: Sequence[MeasuredWorkload], first: Array) -> list[str]:
     """Compare measured times with all that the prior can give; returns sentences for the reader.
 
+    Raises ``CalibrationError`` when one is so far from it that it is another machine's, or in
+    another unit.
+
     Parameters
     ----------
     micro_benchmarks
         As they were measured.
     first
         Logarithms of times of simulations that are evenly in the prior.
-
-    Raises
-    ------
-    CalibrationError
-        When one is so far from it that it is another machine's, or in another unit.
     """
     found = []
     for one, times in zip(micro_benchmarks, first.T, strict=True):

@@ -50,10 +50,7 @@ CONSTANTS: dict[str, tuple[Constant, ...]] = {"tcp": _TCP, "roce": _ROCE}
 def simulated(result: Result, centre: Centre) -> float:
     """Return the time of a simulated launch [s].
 
-    Raises
-    ------
-    ValueError
-        When the simulation did not end by itself.
+    Raises ``ValueError`` when the simulation did not end by itself.
     """
     if result.summary["finished"] != "complete":
         raise ValueError(f"the simulation is {result.summary['finished']}; expected its end")

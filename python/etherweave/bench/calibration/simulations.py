@@ -19,10 +19,7 @@ def log_times(
 
     Figures of one run, such as both of a ring, are simulated once.
 
-    Raises
-    ------
-    CalibrationError
-        When one does not end by itself.
+    Raises ``CalibrationError`` when one does not end by itself.
     """
     numbers: dict[str, list[int]] = {}
     for number, one in enumerate(workloads):

@@ -47,6 +47,8 @@ def inspect_hosts(
 ) -> list[HostInspection]:
     """Inspect hosts.
 
+    Raises ``KeyboardInterrupt`` when the user ended it.
+
     Parameters
     ----------
     launcher
@@ -59,11 +61,6 @@ def inspect_hosts(
         With Etherweave, on the hosts.
     directory
         Empty, and shared by all hosts where the launcher requires that.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        When the user ended it.
     """
     words = (python, "-m", "etherweave.bench.environment", "--interface={interface}")
     monitors = (Monitor(NAME, (*words, "--to={server}")), Monitor(_CAPTURE, WORDS))
@@ -189,17 +186,14 @@ _MOST = 10_000
 def captured(text: str, interface: str) -> Snapshot:
     """Make a snapshot from what ``grep`` printed.
 
+    Raises ``ValueError`` when it holds no host.
+
     Parameters
     ----------
     text
         Lines of files.
     interface
         The interface to read; none if empty.
-
-    Raises
-    ------
-    ValueError
-        When it holds no host.
     """
     with TemporaryDirectory(prefix="etherweave-capture-") as name:
         root = Path(name)

@@ -186,10 +186,7 @@ class Snapshot:
 def snapshot(text: str) -> Snapshot:
     """Read a snapshot from JSON.
 
-    Raises
-    ------
-    ValueError
-        When it is none, or of another format.
+    Raises ``ValueError`` when it is none, or of another format.
     """
     try:
         data = json.loads(text)

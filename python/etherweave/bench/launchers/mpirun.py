@@ -99,10 +99,7 @@ def _forwarding(variables: Mapping[str, str]) -> list[str]:
 def flavour(program: str, modules: tuple[str, ...] = ()) -> tuple[str, int]:
     """Return the MPI library of a launcher, and its major version.
 
-    Raises
-    ------
-    LaunchError
-        When it is not found, or none that is known.
+    Raises ``LaunchError`` when it is not found, or none that is known.
     """
     try:
         done = subprocess.run(

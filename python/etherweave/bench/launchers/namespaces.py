@@ -58,6 +58,8 @@ def created(
 ) -> Iterator[None]:
     """Create hosts, which exist while the block lasts.
 
+    Raises ``LauncherError`` when the system rejects a call.
+
     Parameters
     ----------
     prefix
@@ -69,11 +71,6 @@ def created(
     congestion_control
         Of TCP. Namespaces would inherit the machine's, and machines differ; this one is allowed
         in namespaces of all of them.
-
-    Raises
-    ------
-    LauncherError
-        When the system rejects a call.
     """
     sweep()
     switch = f"{prefix}-switch"  # No host's name begins so.

@@ -69,10 +69,7 @@ class ProcessGroup:
     def left_s(self) -> float:
         """Time that is left [s].
 
-        Raises
-        ------
-        OverdueError
-            When none is.
+        Raises ``OverdueError`` when none is.
         """
         left = self._end - time.monotonic()
         if left <= 0:
@@ -99,10 +96,7 @@ class ProcessGroup:
     def wait(self, process: subprocess.Popen[bytes]) -> int:
         """Wait for a program; return its status.
 
-        Raises
-        ------
-        OverdueError
-            When the limit comes first.
+        Raises ``OverdueError`` when the limit comes first.
         """
         try:
             return process.wait(self.left_s)

@@ -173,10 +173,7 @@ def _log(directory: Path) -> str:
 def slurm(*words: str) -> str:
     """Carry out a command of Slurm and return what it prints.
 
-    Raises
-    ------
-    LauncherError
-        When it fails.
+    Raises ``LauncherError`` when it fails.
     """
     try:
         done = subprocess.run(

@@ -49,10 +49,7 @@ class RankStarter(Protocol):
     ) -> RanksCommand:
         """Return the command.
 
-        Raises
-        ------
-        LaunchError
-            When there is none.
+        Raises ``LaunchError`` when there is none.
         """
 
 
@@ -294,10 +291,7 @@ def await_listener(
 ) -> bool:
     """Wait until a server listens; return whether it does, rather than having ended.
 
-    Raises
-    ------
-    OverdueError
-        When the limit of the launch comes first.
+    Raises ``OverdueError`` when the limit of the launch comes first.
     """
     while server.poll() is None:
         if is_there(ports()):

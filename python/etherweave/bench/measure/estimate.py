@@ -59,10 +59,7 @@ def estimate(jobs: ScenarioJobs, processors: int | None, rate_bps: float = math.
 def within(limits: MeasureLimits, expected: Estimate, launches: int) -> None:
     """Reject what would exceed a limit.
 
-    Raises
-    ------
-    MeasureError
-        When time or payload exceed their limit.
+    Raises ``MeasureError`` when time or payload exceed their limit.
     """
     if expected.seconds > limits.seconds:
         raise MeasureError(

@@ -55,6 +55,8 @@ def build(
 ) -> Executor:
     """Compile a program, unless the cache has it.
 
+    Raises ``MeasureError`` when there is no such compiler, or it rejects the sources.
+
     Parameters
     ----------
     compiler
@@ -69,11 +71,6 @@ def build(
         Options that name libraries, which stand behind the sources.
     modules
         Environment modules to load before the compiler is called; they may provide it.
-
-    Raises
-    ------
-    MeasureError
-        When there is no such compiler, or it rejects the sources.
     """
     found = compiler if modules else shutil.which(compiler)
     call = with_modules(modules, [found or "false"])

@@ -61,17 +61,15 @@ class ScenarioJobs(NamedTuple):
 def jobs_of(scenario: ScenarioSource, overrides: Overrides | None, warm_up: int) -> ScenarioJobs:
     """Read a scenario and generate its schedules.
 
+    Raises ``ScenarioError`` when the scenario is wrong, or a schedule cannot be repeated for the
+    warm-up.
+
     Parameters
     ----------
     scenario, overrides
         As for :func:`etherweave.run`.
     warm_up
         Passes over each block of a program before the measured one, 0 or more.
-
-    Raises
-    ------
-    ScenarioError
-        When the scenario is wrong, or a schedule cannot be repeated for the warm-up.
     """
     text, origin = read(scenario)
     made = _core.schedules(text, origin, literals(overrides), warm_up)

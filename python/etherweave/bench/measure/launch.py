@@ -83,10 +83,7 @@ class FromUserDirectory:
 def starter(options: LaunchOptions, site: ClusterSite) -> RankStarter:
     """Return the starter of the ranks.
 
-    Raises
-    ------
-    MeasureError
-        When the launcher does not support an option.
+    Raises ``MeasureError`` when the launcher does not support an option.
     """
     if options.hostfile and options.launcher is not LaunchProgram.MPIRUN:
         raise MeasureError(f"--hostfile: {options.launcher} takes none; expected --launcher mpirun")
@@ -108,19 +105,15 @@ Report = Callable[[float], None]
 def launch(launcher: Launcher, job: LaunchJob, report: Report) -> LaunchOutcome:
     """Launch a job and wait for its end.
 
+    Raises ``MeasureLaunchError`` when it cannot be started, fails, or takes too long; with its last
+    output; ``KeyboardInterrupt`` when the user ended it.
+
     Parameters
     ----------
     launcher, job
         How to start it, and what to start.
     report
         Called ten times a second, by another thread.
-
-    Raises
-    ------
-    MeasureLaunchError
-        When it cannot be started, fails, or takes too long; with its last output.
-    KeyboardInterrupt
-        When the user ended it.
     """
     with _reporting(report):
         outcome = launcher.launch(job)

@@ -33,10 +33,7 @@ _WAITED_AT = 20
 def library(compiler: str = "mpicc") -> Executor:
     """Compile the recorder, unless the cache has it.
 
-    Raises
-    ------
-    MeasureError
-        When there is no such compiler, or it rejects the sources.
+    Raises ``MeasureError`` when there is no such compiler, or it rejects the sources.
     """
     return build(compiler, PARTS, flags=FLAGS, libraries=LIBRARIES)
 
@@ -50,10 +47,7 @@ def variables(made: Executor, directory: Path, inherited: Mapping[str, str]) -> 
 def run(command: Sequence[str], made: Executor, directory: Path) -> int:
     """Run a command whose MPI programs record themselves; returns how it ended.
 
-    Raises
-    ------
-    OSError
-        When it cannot be started.
+    Raises ``OSError`` when it cannot be started.
     """
     directory.mkdir(parents=True, exist_ok=True)
     with ended_with() as mark:
@@ -114,15 +108,12 @@ def overhead(
 
     The directory has the recording of the last pair.
 
+    Raises ``OSError`` when it cannot be started.
+
     Returns
     -------
     RecorderOverhead or int
         How the command ended, where it fails.
-
-    Raises
-    ------
-    OSError
-        When it cannot be started.
     """
     directory.mkdir(parents=True, exist_ok=True)
     recorder = variables(made, directory, os.environ)

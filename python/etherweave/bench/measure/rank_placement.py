@@ -47,6 +47,9 @@ def of_site(
 ) -> LaunchPlacement:
     """Place ranks on hosts in order: one on each, or equal blocks if there are more ranks.
 
+    Raises ``SiteError`` when the site has no such host; ``MeasureError`` when a host is named
+    twice, or a program of the launcher is missing.
+
     Parameters
     ----------
     site, link
@@ -55,13 +58,6 @@ def of_site(
         Names of the site's hosts; all of them if ``None``.
     ranks
         Number of ranks of all jobs.
-
-    Raises
-    ------
-    SiteError
-        When the site has no such host.
-    MeasureError
-        When a host is named twice, or a program of the launcher is missing.
     """
     names = tuple(hosts or (host.name for host in site.hosts))
     for name in names:
@@ -81,10 +77,7 @@ def of_site(
 def of_launcher(options: LaunchOptions, ranks: int) -> LaunchPlacement:
     """Leave the placement to the launcher, without a site.
 
-    Raises
-    ------
-    MeasureError
-        When the launcher is missing, or does not support an option.
+    Raises ``MeasureError`` when the launcher is missing, or does not support an option.
     """
     is_here = options.launcher is LaunchProgram.LOCAL
     here = _yielding(this_machine(), ranks) if is_here else this_machine()

@@ -31,12 +31,8 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def read(file: Path) -> ClusterSite:
     """Read a site's file.
 
-    Raises
-    ------
-    SiteError
-        Where and what is wrong in it, and what is expected.
-    OSError
-        When it cannot be read.
+    Raises ``SiteError`` where and what is wrong in it, and what is expected; ``OSError`` when it
+    cannot be read.
     """
     data = read_bytes(file, _SIZE_MAX)
     try:
@@ -271,17 +267,14 @@ def environment(
 ) -> tuple[tuple[str, str], ...]:
     """Return the variables that switch a stack to a fabric.
 
+    Raises ``SiteError`` when one is needed that is not given.
+
     Parameters
     ----------
     kind, stack
         Both are known.
     interface, device
         As the site calls them: ``p3p2``, ``mlx5_1:1``.
-
-    Raises
-    ------
-    SiteError
-        When one is needed that is not given.
     """
     known = {"interface": interface, "device": device, "nic": device and device.split(":")[0]}
     pairs = []

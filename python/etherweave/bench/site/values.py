@@ -60,10 +60,7 @@ class ClusterSite:
     def host(self, name: str) -> SiteHost:
         """Return a host.
 
-        Raises
-        ------
-        SiteError
-            When it is none of the site's: nothing is sent there.
+        Raises ``SiteError`` when it is none of the site's: nothing is sent there.
         """
         found = next((host for host in self.hosts if host.name == name), None)
         if found is None:
@@ -74,10 +71,7 @@ class ClusterSite:
     def link(self, name: str) -> SiteFabric:
         """Return a fabric.
 
-        Raises
-        ------
-        SiteError
-            When the site has none of that name.
+        Raises ``SiteError`` when the site has none of that name.
         """
         found = next((link for link in self.links if link.name == name), None)
         if found is None:

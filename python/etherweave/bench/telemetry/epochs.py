@@ -140,10 +140,7 @@ def offset(found: Stream, times: MonitorTimes) -> Offset | None:
 def epochs(store: Store) -> Iterator[Epoch]:
     """Read how each host was recorded during each launch.
 
-    Raises
-    ------
-    StoreError
-        When a file is damaged.
+    Raises ``StoreError`` when a file is damaged.
     """
     for path in sorted(store.telemetry("").glob(f"*/*/{EPOCH}")):
         yield epoch(path)
@@ -152,12 +149,7 @@ def epochs(store: Store) -> Iterator[Epoch]:
 def epoch(path: Path) -> Epoch:
     """Read one.
 
-    Raises
-    ------
-    StoreError
-        When the file is damaged.
-    OSError
-        When it is not there.
+    Raises ``StoreError`` when the file is damaged and ``OSError`` when it is not there.
     """
     try:
         return decoded(Epoch, read_json(path), path.name)

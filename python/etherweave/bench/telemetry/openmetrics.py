@@ -52,10 +52,7 @@ def latest(recording: Recording) -> str:
 def write_textfile(recording: Recording, path: Path) -> None:
     """Replace a file of the textfile collector at once; its name must end in ``.prom``.
 
-    Raises
-    ------
-    ValueError
-        When the collector would not read a file of this name.
+    Raises ``ValueError`` when the collector would not read a file of this name.
     """
     if path.suffix != ".prom":
         raise ValueError(f"{path}: expected a name that ends in .prom")

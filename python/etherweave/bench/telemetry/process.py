@@ -42,6 +42,8 @@ class RecordingOptions:
 def record(options: RecordingOptions, out: IO[str], ended: Callable[[float], None]) -> Recording:
     """Record, and write lines of a stream.
 
+    Raises ``ValueError`` when the period is too short.
+
     Parameters
     ----------
     options
@@ -50,11 +52,6 @@ def record(options: RecordingOptions, out: IO[str], ended: Callable[[float], Non
         Takes the lines, each at once.
     ended
         Returns when it is over, at the latest after so many seconds.
-
-    Raises
-    ------
-    ValueError
-        When the period is too short.
     """
     interfaces = options.interfaces or tuple(names(HostFiles(options.root, None)))
     host = options.host or platform.node()

@@ -48,6 +48,8 @@ class Recording:
 class Recorder:
     """Records while it is entered.
 
+    Raises ``ValueError`` when the period is too short.
+
     Parameters
     ----------
     run
@@ -58,11 +60,6 @@ class Recorder:
         Takes a sample.
     period_s
         Between two samples [s].
-
-    Raises
-    ------
-    ValueError
-        When the period is too short.
     """
 
     def __init__(

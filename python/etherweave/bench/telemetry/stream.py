@@ -85,10 +85,7 @@ def _line(facts: Mapping[str, Any]) -> str:
 def stream(text: str) -> Stream:
     """Read a recording; a last line that was cut is left out.
 
-    Raises
-    ------
-    StreamError
-        When the text is none.
+    Raises ``StreamError`` when the text is none.
     """
     whole, _, _ = text.rpartition("\n")
     lines = [_object(number, line) for number, line in enumerate(whole.split("\n"), 1)]
@@ -146,10 +143,7 @@ def _sample(facts: dict[str, Any], number: int) -> Sample:
 def _row(family: Family, keys: list[object], values: list[object]) -> CounterRow:
     """Take a row apart.
 
-    Raises
-    ------
-    ValueError
-        When it is not one of this family.
+    Raises ``ValueError`` when it is not one of this family.
     """
     if (len(keys), len(values)) != (len(family.keys), len(family.columns)):
         raise ValueError(f"a row of {family.name} has other columns")

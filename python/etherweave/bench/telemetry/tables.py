@@ -86,12 +86,8 @@ class ReadingError(ValueError):
 def recordings(path: Path) -> list[Recording]:
     """Read the recording of a file, or all that are kept at or below a directory.
 
-    Raises
-    ------
-    ReadingError
-        When there is none, or it is damaged.
-    OSError
-        When it cannot be read.
+    Raises ``ReadingError`` when there is none, or it is damaged; ``OSError`` when it cannot be
+    read.
     """
     if path.exists() and not path.is_dir():
         try:

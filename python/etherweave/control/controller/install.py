@@ -70,12 +70,8 @@ def error_text(code: tuple[int, int]) -> str:
 def read_tables(session: SwitchSession) -> ReportedTables:
     """Read all entries, groups and meters of a switch.
 
-    Raises
-    ------
-    GoneError
-        When it is not connected any more, or does not reply.
-    ReportError
-        When its report cannot be read.
+    Raises ``GoneError`` when it is not connected any more, or does not reply; ``ReportError`` when
+    its report cannot be read.
     """
     entries = tuple(
         entry
@@ -94,12 +90,8 @@ def read_tables(session: SwitchSession) -> ReportedTables:
 def install(session: SwitchSession, steps: TableChanges) -> None:
     """Change a switch.
 
-    Raises
-    ------
-    InstallError
-        When it rejects the change; nothing has changed then.
-    GoneError
-        When it is not connected any more; an open bundle ends with the connection.
+    Raises ``InstallError`` when it rejects the change; nothing has changed then; ``GoneError`` when
+    it is not connected any more; an open bundle ends with the connection.
     """
     _apply(session, steps.meters)
     try:

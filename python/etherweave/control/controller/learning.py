@@ -136,6 +136,8 @@ def fabric_of(
 ) -> LearnedFabric:
     """Return the fabric that was discovered.
 
+    Raises ``LearningError`` if a port leads to several others, or to its own switch.
+
     Parameters
     ----------
     datapaths
@@ -144,11 +146,6 @@ def fabric_of(
         Links of ports, arrivals of probes, and names of hosts.
     rates
         Rates of ports [kb/s], by switch.
-
-    Raises
-    ------
-    LearningError
-        If a port leads to several others, or to its own switch.
     """
     across = in_both_directions(observed.arrivals)
     for end, other in across.items():
@@ -253,6 +250,9 @@ class FabricLearner:
     def learn(self, count: int | None, wait_s: float, stop: threading.Event) -> LearnedFabric:
         """Wait for switches, and discover how they are wired.
 
+        Raises ``LearningError`` if no switch connects, or fewer than expected, or one rejects the
+        rule or disconnects, or the wiring is no list of cables.
+
         Parameters
         ----------
         count
@@ -261,12 +261,6 @@ class FabricLearner:
             Longest wait for them [s]; without a number, the whole of it.
         stop
             Ends the waiting early.
-
-        Raises
-        ------
-        LearningError
-            If no switch connects, or fewer than expected, or one rejects the rule or disconnects,
-            or the wiring is no list of cables.
         """
         self._server.open()
         self._log.write("listening", host=self._options.host, port=self.port)

@@ -114,12 +114,7 @@ class TlsChannel:
     def shake_hands(self, timeout_s: float) -> None:
         """Authenticate both sides.
 
-        Raises
-        ------
-        ssl.SSLError
-            When it cannot.
-        TimeoutError
-            When it takes too long.
+        Raises ``ssl.SSLError`` when it cannot and ``TimeoutError`` when it takes too long.
         """
         end_s = time.monotonic() + timeout_s
         while True:
@@ -228,10 +223,7 @@ class MessageStream:
     def messages(self) -> Iterator[bytes]:
         """Yield messages until the peer ends.
 
-        Raises
-        ------
-        RefusedError
-            When the peer violates the protocol or a limit.
+        Raises ``RefusedError`` when the peer violates the protocol or a limit.
         """
         while True:
             message = self._next()

@@ -38,10 +38,7 @@ class TlsFiles(NamedTuple):
     def context(self) -> ssl.SSLContext:
         """Return a context of TLS 1.2 or later that requires certificates of switches.
 
-        Raises
-        ------
-        OSError
-            When a file cannot be read, or is no key or certificate.
+        Raises ``OSError`` when a file cannot be read, or is no key or certificate.
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -223,10 +220,8 @@ class ControllerOptions:
 def listen(options: ControllerOptions) -> socket.socket:
     """Open the socket that switches connect to.
 
-    Raises
-    ------
-    ListenError
-        Without TLS on another interface than loopback, or if the address is in use.
+    Raises ``ListenError`` without TLS on another interface than loopback, or if the address is in
+    use.
     """
     try:
         address = ipaddress.ip_address(options.host)

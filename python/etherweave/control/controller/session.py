@@ -102,20 +102,14 @@ class Exchange:
     def send(self, octets: bytes) -> None:
         """Send messages; waits while the switch is slow.
 
-        Raises
-        ------
-        GoneError
-            When the switch is not connected any more, or reads nothing.
+        Raises ``GoneError`` when the switch is not connected any more, or reads nothing.
         """
         self._session.send(octets)
 
     def answer(self, timeout_s: float) -> SwitchReply:
         """Wait for the next reply.
 
-        Raises
-        ------
-        GoneError
-            When none arrives.
+        Raises ``GoneError`` when none arrives.
         """
         try:
             answer = self._answers.get(timeout=timeout_s)
@@ -189,17 +183,13 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
     def serve(self, on_known: Callable[[], None]) -> None:
         """Serve the switch until it ends.
 
+        Raises ``RefusedError`` when it violates OpenFlow 1.3 and ``OSError`` when the connection
+        breaks.
+
         Parameters
         ----------
         on_known
             Called when the peer is a switch that is accepted.
-
-        Raises
-        ------
-        RefusedError
-            When it violates OpenFlow 1.3.
-        OSError
-            When the connection breaks.
         """
         writer = threading.Thread(target=self._write, name="writer", daemon=True)
         writer.start()
@@ -223,10 +213,7 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
     def send(self, buf: bytes, close_socket: bool = False) -> bool:
         """Send octets in order; waits while the queue is full.
 
-        Raises
-        ------
-        GoneError
-            When the switch is not connected any more, or reads nothing.
+        Raises ``GoneError`` when the switch is not connected any more, or reads nothing.
         """
         if self._is_over:
             raise DisconnectedError("the switch is not connected any more")
@@ -252,10 +239,7 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
     def exchange(self, count: int) -> Iterator[Exchange]:
         """Begin a number of transactions.
 
-        Raises
-        ------
-        GoneError
-            When the switch is not connected any more.
+        Raises ``GoneError`` when the switch is not connected any more.
         """
         with self._lock:
             if self._is_over:

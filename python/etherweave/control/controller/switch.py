@@ -114,12 +114,8 @@ class SwitchProgrammer:
     def ask_role(self, wanted: Role, generation: int) -> int:
         """Request a role, and return the generation that the switch reports.
 
-        Raises
-        ------
-        StaleError
-            When a controller with a greater generation is its master.
-        GoneError
-            When it is not connected any more.
+        Raises ``StaleError`` when a controller with a greater generation is its master and
+        ``GoneError`` when it is not connected any more.
         """
         with self._session.exchange(1) as exchange:
             exchange.send(role_request(wanted, generation, exchange.first))

@@ -42,10 +42,7 @@ def explain(frames: Iterable[bytes]) -> Iterator[CapturedFrame]:
 def frames(octets: bytes) -> Iterator[bytes]:
     """Read the frames of a capture.
 
-    Raises
-    ------
-    CaptureError
-        If it is not a capture of Ethernet, or ends within a frame.
+    Raises ``CaptureError`` if it is not a capture of Ethernet, or ends within a frame.
     """
     order = _FIRST.get(octets[:4])
     if order is None or len(octets) < _HEADER_OCTETS:

@@ -36,10 +36,7 @@ def serve(
     ``READY=1`` is sent to systemd when every interface has had its first outcome, or after the time
     limit of one, so that a host boots without its switch, too.
 
-    Raises
-    ------
-    InterfaceError
-        If an interface that exists cannot be served at all.
+    Raises ``InterfaceError`` if an interface that exists cannot be served at all.
     """
     with open_links() as links:
         interfaces = [_MonitoredInterface(name, timing, schedule, log) for name in names]

@@ -64,10 +64,7 @@ class FrameFault(StrEnum):
 def encode(frame: DmpFrame) -> bytes:
     """Write a frame.
 
-    Raises
-    ------
-    ValueError
-        If an address has more than 48 bits, or the nonce not 8 octets.
+    Raises ``ValueError`` if an address has more than 48 bits, or the nonce not 8 octets.
     """
     if max(frame.destination, frame.source) >> 48 or min(frame.destination, frame.source) < 0:
         raise ValueError(f"address of {frame}: expected 48 bits")

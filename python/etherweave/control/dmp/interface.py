@@ -36,17 +36,13 @@ class NoInterfaceError(InterfaceError):
 class DmpInterface(AbstractContextManager["DmpInterface"]):
     """An Ethernet interface, open for frames of the protocol.
 
+    Raises ``NoInterfaceError`` if there is none of that name; ``InterfaceError`` if it is not
+    Ethernet, or the caller lacks the right to raw frames.
+
     Parameters
     ----------
     name
         As ``ip link`` prints it.
-
-    Raises
-    ------
-    NoInterfaceError
-        If there is none of that name.
-    InterfaceError
-        If it is not Ethernet, or the caller lacks the right to raw frames.
     """
 
     def __init__(self, name: str) -> None:
@@ -93,10 +89,7 @@ class DmpInterface(AbstractContextManager["DmpInterface"]):
     def send(self, octets: bytes) -> None:
         """Send a frame; one that the interface cannot send now is lost.
 
-        Raises
-        ------
-        InterfaceError
-            If the interface does not exist any more.
+        Raises ``InterfaceError`` if the interface does not exist any more.
         """
         try:
             self._socket.send(octets)
@@ -118,10 +111,7 @@ class DmpInterface(AbstractContextManager["DmpInterface"]):
     def set_up(self) -> None:
         """Set it up, without touching its addresses.
 
-        Raises
-        ------
-        InterfaceError
-            If the system rejects it.
+        Raises ``InterfaceError`` if the system rejects it.
         """
         try:
             self._set_flags(self._flags() | _UP)
@@ -133,15 +123,12 @@ class DmpInterface(AbstractContextManager["DmpInterface"]):
 
         Otherwise it is set down for a moment and loses its routes and IPv6 addresses.
 
+        Raises ``InterfaceError`` if the driver accepts no address at all.
+
         Returns
         -------
         bool
             Whether it stayed up.
-
-        Raises
-        ------
-        InterfaceError
-            If the driver accepts no address at all.
         """
         try:
             return self._assign_up(mac) or self._assign_down(mac)

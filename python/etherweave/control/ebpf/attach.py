@@ -87,10 +87,7 @@ def missing() -> str | None:
 def kernel_program() -> Iterator[KernelProgram]:
     """Compile the switch, and mount a file system for what is loaded; remove both at the end.
 
-    Raises
-    ------
-    BuildError, AttachError
-        It does not compile, or cannot be mounted.
+    Raises ``BuildError`` or ``AttachError`` if it does not compile, or cannot be mounted.
     """
     with tempfile.TemporaryDirectory(prefix="ew-ebpf-") as directory:
         program = build(Path(directory))
@@ -112,6 +109,9 @@ def attached(
 ) -> Iterator[AttachedSwitch]:
     """Run a switch between interfaces; detach it at the end.
 
+    Raises ``MapError`` if the plan needs what the program does not support; ``AttachError`` if an
+    interface is missing, or the kernel rejects the program.
+
     Parameters
     ----------
     kernel
@@ -122,13 +122,6 @@ def attached(
         Interfaces by port number.
     namespace
         Namespace of the interfaces; default: that of the caller.
-
-    Raises
-    ------
-    MapError
-        The plan needs what the program does not support.
-    AttachError
-        An interface is missing, or the kernel rejects the program.
     """
     inside = ["-n", namespace] if namespace else []
     indices = _indices(namespace)
@@ -154,10 +147,7 @@ def attached(
 def run(*command: str, text: str | None = None) -> str:
     """Run a program and return what it prints.
 
-    Raises
-    ------
-    AttachError
-        It fails, or takes more than a minute.
+    Raises ``AttachError`` if it fails, or takes more than a minute.
     """
     try:
         done = subprocess.run(
@@ -227,10 +217,8 @@ def command(source: Path, target: Path) -> list[str]:
 def build(directory: Path) -> Path:
     """Compile the switch into a directory.
 
-    Raises
-    ------
-    BuildError
-        There is no clang, libbpf's headers are missing, or it takes more than two minutes.
+    Raises ``BuildError`` if there is no clang, libbpf's headers are missing, or it takes more than
+    two minutes.
     """
     if shutil.which("clang") is None:
         raise BuildError("clang is not installed; expected clang and the headers of libbpf")

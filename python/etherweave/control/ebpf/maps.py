@@ -101,17 +101,14 @@ class _MappedRule(NamedTuple):
 def entries(switch: SwitchPlan, wires: Mapping[int, PortLink]) -> tuple[MapEntry, ...]:
     """Write all maps of a switch.
 
+    Raises ``MapError`` if the program does not support a rule, or a limit is exceeded.
+
     Parameters
     ----------
     switch
         Plan of the switch.
     wires
         Interfaces of its ports, by number; without ports that have none.
-
-    Raises
-    ------
-    MapError
-        The program does not support a rule, or a limit is exceeded.
     """
     try:
         return _entries(switch, wires)
@@ -286,10 +283,7 @@ class PortBehaviour:
 def port_behaviour(switch: SwitchPlan, port: int) -> PortBehaviour:
     """Read the behaviour of a port.
 
-    Raises
-    ------
-    MatchError
-        Rules of admission match fields that the program does not examine.
+    Raises ``MatchError`` if rules of admission match fields that the program does not examine.
     """
     rules = [rule for rule in switch.rules if rule.matched("in_port") == port]
     admit = [rule for rule in rules if rule.purpose is Purpose.INGRESS_ACL]

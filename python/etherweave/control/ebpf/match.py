@@ -51,10 +51,7 @@ class Condition(NamedTuple):
 def condition(fields: Iterable[MatchField]) -> Condition:
     """Read the match fields of a rule.
 
-    Raises
-    ------
-    MatchError
-        The switch does not support a field, or a value is out of range.
+    Raises ``MatchError`` if the switch does not support a field, or a value is out of range.
     """
     value = mask = 0
     unless_bit = None

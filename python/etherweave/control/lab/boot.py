@@ -60,10 +60,7 @@ class BootRecord:
 def boot(layout: Layout, completes_checksums: bool) -> BootRecord:
     """Boot all hosts at once.
 
-    Raises
-    ------
-    BootError
-        If a host does not get the address of the plan.
+    Raises ``BootError`` if a host does not get the address of the plan.
     """
     hosts = layout.hosts
     with ExitStack() as stack, FrameTap(layout.fabric, ETHERTYPE) as tap:

@@ -131,10 +131,7 @@ def layout(
 ) -> Layout:
     """Make the layout of a lab.
 
-    Raises
-    ------
-    LayoutError
-        If the name is invalid, or a guest is not a host.
+    Raises ``LayoutError`` if the name is invalid, or a guest is not a host.
     """
     check_name(name)
     ports = Counter(host.host for host in planned.plan.hosts)
@@ -163,10 +160,8 @@ def is_name(name: str) -> bool:
 def check_size(fabric: str, switches: int, hosts: int, what: str = "hosts") -> None:
     """Reject a fabric that is too large for one machine.
 
-    Raises
-    ------
-    LayoutError
-        If there are too many switches or hosts; of hosts with several ports, each port counts.
+    Raises ``LayoutError`` if there are too many switches or hosts; of hosts with several ports,
+    each port counts.
     """
     if switches > SWITCHES_MAX or hosts > HOSTS_MAX:
         raise LayoutError(
@@ -234,12 +229,8 @@ def _names(host: HostPlan) -> list[str]:
 def host_namespace(layout: Layout, host: str) -> str:
     """Return the namespace of a host, which exists.
 
-    Raises
-    ------
-    LayoutError
-        If the lab has no such host.
-    NamespaceError
-        If its namespace does not exist any more.
+    Raises ``LayoutError`` if the lab has no such host and ``NamespaceError`` if its namespace does
+    not exist any more.
     """
     known = layout.host_names
     if host not in known:

@@ -92,6 +92,10 @@ def up(
 ) -> Lab:
     """Bring a lab up, from a scenario to hosts that can ping each other.
 
+    Raises ``ScenarioError``, ``PlanError`` or ``LayoutError`` if the scenario is wrong, or not
+    suitable for a lab; ``LabError``, ``StateError``, ``NamespaceError``, ``OvsError`` or
+    ``BootError`` if it cannot be brought up; everything of it is removed.
+
     Parameters
     ----------
     realm, name
@@ -104,13 +108,6 @@ def up(
         Hosts that get a port for a virtual machine, and no namespace.
     progress
         Called before each step, and with each warning of the plan.
-
-    Raises
-    ------
-    ScenarioError, PlanError, LayoutError
-        The scenario is wrong, or not suitable for a lab.
-    LabError, StateError, NamespaceError, OvsError, BootError
-        It cannot be brought up; everything of it is removed.
     """
     if lacking := missing(plane):
         raise LabError(lacking)
@@ -161,10 +158,7 @@ def planned_from(directory: Path, record: LabRecord) -> PlannedDeployment:
 def find(scope: LabScope, name: str | None) -> Lab:
     """Return a lab that is up: that of a name, or the only one.
 
-    Raises
-    ------
-    StateError
-        If there is none, or it was not brought up completely.
+    Raises ``StateError`` if there is none, or it was not brought up completely.
     """
     chosen = state.choose(scope, name)
     directory = state.lab_directory(scope, chosen)
@@ -182,10 +176,7 @@ def find(scope: LabScope, name: str | None) -> Lab:
 def down(scope: LabScope, name: str) -> None:
     """Remove a lab, complete or not.
 
-    Raises
-    ------
-    StateError
-        If another process is bringing it up or down.
+    Raises ``StateError`` if another process is bringing it up or down.
     """
     directory = state.lab_directory(scope, name)
     with state.locked(directory) if directory.is_dir() else contextlib.nullcontext():

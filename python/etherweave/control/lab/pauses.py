@@ -31,10 +31,7 @@ class PauseError(LayoutError):
 def paused(layout: Layout, end: LabPort) -> Iterator[None]:
     """Pause a port within the block, as a congested neighbour does; then resume it.
 
-    Raises
-    ------
-    PauseError
-        If the port leads to no switch.
+    Raises ``PauseError`` if the port leads to no switch.
     """
     other = layout.across.get(end)
     if not isinstance(other, LabPort):
@@ -120,10 +117,7 @@ def find_diversion(layout: Layout) -> DiversionCase | None:
 def measure_pause(lab: Lab, case: DiversionCase) -> PauseResult:
     """Pause a port by PAUSE frames from its neighbour, and count the frames of the two ports.
 
-    Raises
-    ------
-    LabError
-        If the switch does not react.
+    Raises ``LabError`` if the switch does not react.
     """
     plan = lab.layout.plan
     with ProbeSender(lab.layout) as walker:

@@ -100,10 +100,7 @@ class FrameTap(AbstractContextManager["FrameTap"]):
     def check(self) -> None:
         """Check that the capture is complete.
 
-        Raises
-        ------
-        TapError
-            If the kernel has dropped frames.
+        Raises ``TapError`` if the kernel has dropped frames.
         """
         statistics = self._socket.getsockopt(_PACKET, _STATISTICS, 8)
         _, dropped = struct.unpack("=II", statistics)

@@ -74,10 +74,7 @@ def names(scope: LabScope) -> list[str]:
 def choose(scope: LabScope, name: str | None) -> str:
     """Return the name of a lab, or of the only one.
 
-    Raises
-    ------
-    StateError
-        If there is none, or there are several without a name.
+    Raises ``StateError`` if there is none, or there are several without a name.
     """
     known = names(scope)
     if name is None and len(known) == 1:
@@ -110,10 +107,7 @@ def read(directory: Path) -> LabRecord | None:
 def locked(directory: Path) -> Iterator[None]:
     """Hold a lab's lock, which the kernel releases at the latest when the process ends.
 
-    Raises
-    ------
-    StateError
-        If another process is bringing it up or down.
+    Raises ``StateError`` if another process is bringing it up or down.
     """
     with (directory / "lock").open("w") as lock:
         try:

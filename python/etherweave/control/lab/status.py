@@ -157,10 +157,7 @@ def port_counters(lab: Lab) -> dict[LabPort, LinkCounters]:
 def installed_rules(lab: Lab) -> list[int]:
     """Count, in each switch, the rules that the design counts.
 
-    Raises
-    ------
-    LabError
-        If a switch differs from the plan.
+    Raises ``LabError`` if a switch differs from the plan.
     """
     return _in_kernel(lab) if lab.record.plane == "ebpf" else _in_bridges(lab)
 

@@ -209,10 +209,7 @@ def read(
 
     A switch like one of ``known`` shares its tables and ports; another one is added to them.
 
-    Raises
-    ------
-    ConfigError
-        When the file has no tables.
+    Raises ``ConfigError`` when the file has no tables.
     """
     document = _document(file, text)
     chips = {name: one for name, one in document.items() if _CHIP.fullmatch(name)}
@@ -290,10 +287,7 @@ def sample(switch: ConfiguredSwitch) -> ConfiguredSwitch:
 def tables(file: str, text: str) -> RawTables:
     """Read the tables of a configuration.
 
-    Raises
-    ------
-    ConfigError
-        When the file has no tables.
+    Raises ``ConfigError`` when the file has no tables.
     """
     return _checked(file, _document(file, text))
 

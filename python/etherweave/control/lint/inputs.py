@@ -62,10 +62,7 @@ class Configurations:
 def read(files: Mapping[str, str] | Iterable[tuple[str, str]]) -> Configurations:
     """Read files of switches and hosts, by their names and contents; no content is kept.
 
-    Raises
-    ------
-    ConfigError
-        When a file is not of its type.
+    Raises ``ConfigError`` when a file is not of its type.
     """
     switches: dict[tuple[str, str], list[ConfiguredSwitch]] = {}
     known: deque[ConfiguredSwitch] = deque(maxlen=FORMS)
@@ -292,10 +289,7 @@ def _of_each(
 def read_fabric(file: str, text: str) -> Policy:
     """Read the policy of a ``fabric.json``.
 
-    Raises
-    ------
-    ConfigError
-        When ``control export`` did not write the file.
+    Raises ``ConfigError`` when ``control export`` did not write the file.
     """
     try:
         document = pydantic_core.from_json(text)

@@ -91,10 +91,7 @@ class SwitchSettings:
     def count(self, ports: int) -> None:
         """Count the ports of a command.
 
-        Raises
-        ------
-        ConfigError
-            When all commands together have far more than those of a switch.
+        Raises ``ConfigError`` when all commands together have far more than those of a switch.
         """
         self.work += ports
         if self.work > WORK_MAX:
@@ -330,10 +327,7 @@ def put(own: Settings, settings: Settings) -> None:
 def names(first: str, last: str, span_max: int) -> Iterator[int]:
     """Return the numbers of a range.
 
-    Raises
-    ------
-    ValueError
-        When a number is none, or the range is longer than ``span_max``.
+    Raises ``ValueError`` when a number is none, or the range is longer than ``span_max``.
     """
     low, high = whole(first), whole(last)
     if not low <= high < low + span_max:
@@ -344,10 +338,7 @@ def names(first: str, last: str, span_max: int) -> Iterator[int]:
 def limited(found: Iterable[str]) -> list[str]:
     """Return names of ports, each once.
 
-    Raises
-    ------
-    ValueError
-        When there are more than :data:`PORTS_MAX`.
+    Raises ``ValueError`` when there are more than :data:`PORTS_MAX`.
     """
     known = list(dict.fromkeys(islice(found, PORTS_MAX + 1)))
     if len(known) > PORTS_MAX:
@@ -358,10 +349,7 @@ def limited(found: Iterable[str]) -> list[str]:
 def whole(text: str, most: int = 10**15) -> int:
     """Read a whole number.
 
-    Raises
-    ------
-    ValueError
-        When it is none, or larger than ``most``.
+    Raises ``ValueError`` when it is none, or larger than ``most``.
     """
     if not (text.isascii() and text.isdecimal() and len(text) <= 15) or int(text) > most:
         raise ValueError(text)
@@ -371,9 +359,6 @@ def whole(text: str, most: int = 10**15) -> int:
 def priority(text: str) -> str:
     """Read a priority, class, queue or group: 0 to 7.
 
-    Raises
-    ------
-    ValueError
-        When it is another.
+    Raises ``ValueError`` when it is another.
     """
     return str(whole(text, 7))

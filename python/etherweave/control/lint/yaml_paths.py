@@ -18,10 +18,7 @@ ROOT = "set"
 def read(text: str) -> list[tuple[str, list[str]]]:
     """Return the place of each value below ``set``, and its path with the value at its end.
 
-    Raises
-    ------
-    ConfigError
-        When the file is not YAML, too deep, or has aliases.
+    Raises ``ConfigError`` when the file is not YAML, too deep, or has aliases.
     """
     try:
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

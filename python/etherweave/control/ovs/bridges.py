@@ -44,10 +44,8 @@ def build(daemons: Daemons, plan: FabricPlan, wiring: BridgeNames) -> None:
 
     A host's port without an interface is left out with the netdev datapath.
 
-    Raises
-    ------
-    OvsError
-        If a name is in use, or a port cannot be made or lacks the number of the plan.
+    Raises ``OvsError`` if a name is in use, or a port cannot be made or lacks the number of the
+    plan.
     """
     for switches in _transactions(plan.switches):
         rows = (_bridge(switch, wiring, daemons.datapath) for switch in switches)

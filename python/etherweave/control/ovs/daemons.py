@@ -83,11 +83,8 @@ def running(datapath: Datapath, keep: Path | None = None) -> Iterator[Daemons]:
 def start(directory: Path, datapath: Datapath) -> Daemons:
     """Start Open vSwitch in a directory without one; only ``stop`` ends it.
 
-    Raises
-    ------
-    OvsError
-        If the directory's name is too long, if it is in use or has files of others, or if a
-        daemon does not start.
+    Raises ``OvsError`` if the directory's name is too long, if it is in use or has files of others,
+    or if a daemon does not start.
     """
     directory = directory.absolute()
     _check(directory)
@@ -207,6 +204,8 @@ def run(
 ) -> str:
     """Run a program to its end and return what it prints.
 
+    Raises ``OvsError`` if the program is missing, takes longer than ``TIMEOUT_S`` or fails.
+
     Parameters
     ----------
     program
@@ -219,11 +218,6 @@ def run(
         Exit codes of success.
     sockets
         Directory for the sockets of a daemon's bridges; default: the machine's.
-
-    Raises
-    ------
-    OvsError
-        If the program is missing, takes longer than ``TIMEOUT_S`` or fails.
     """
     path = _find(program)
     if path is None:

@@ -56,6 +56,9 @@ class FloodingTrial:
 def flood(plan: FabricPlan, room: int, frames: int, seed: int = 1) -> FloodingTrial:
     """Send frames through switches that learn addresses, and see which hosts get them.
 
+    Raises ``ValueError`` if links between switches make a loop, or Open vSwitch has no tables that
+    small; ``OvsError`` if Open vSwitch is missing, or rejects a command.
+
     Parameters
     ----------
     plan
@@ -66,13 +69,6 @@ def flood(plan: FabricPlan, room: int, frames: int, seed: int = 1) -> FloodingTr
         Number of frames between random hosts there.
     seed
         Seed of these hosts.
-
-    Raises
-    ------
-    ValueError
-        If links between switches make a loop, or Open vSwitch has no tables that small.
-    OvsError
-        If Open vSwitch is missing, or rejects a command.
     """
     _check(plan, room)
     hosts, chance = range(len(plan.hosts)), random.Random(seed)

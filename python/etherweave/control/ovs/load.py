@@ -61,10 +61,7 @@ def at_all(
 def install(daemons: Daemons, bridge: str, switch: SwitchPlan) -> None:
     """Make a bridge equal to the plan of a switch.
 
-    Raises
-    ------
-    OvsError
-        If Open vSwitch rejects a meter, a group or a rule; no rule is changed then.
+    Raises ``OvsError`` if Open vSwitch rejects a meter, a group or a rule; no rule is changed then.
     """
     target = daemons.management(bridge)
     meters, groups = _numbered(target, switch)

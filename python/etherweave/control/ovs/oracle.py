@@ -104,10 +104,7 @@ class Oracle(AbstractContextManager["Oracle"]):
     def follow(self, probes: Iterable[InjectedFrame]) -> Iterator[FramePath]:
         """Follow frames, one after the other.
 
-        Raises
-        ------
-        OvsError
-            If Open vSwitch rejects a frame, ends, or prints an unknown trace.
+        Raises ``OvsError`` if Open vSwitch rejects a frame, ends, or prints an unknown trace.
         """
         asked, answered = tee(probes)
         questions = (
@@ -152,15 +149,12 @@ _ANSWER_MAX = 1 << 26
 class ControlSocket(AbstractContextManager["ControlSocket"]):
     """A connection to a daemon.
 
+    Raises ``OvsError`` if there is no daemon at the socket.
+
     Parameters
     ----------
     path
         The daemon's control socket.
-
-    Raises
-    ------
-    OvsError
-        If there is no daemon at the socket.
     """
 
     def __init__(self, path: Path) -> None:
@@ -186,10 +180,7 @@ class ControlSocket(AbstractContextManager["ControlSocket"]):
     def ask(self, command: str, *arguments: str) -> str:
         """Send one request and return its reply.
 
-        Raises
-        ------
-        OvsError
-            If the daemon rejects the request, is silent or ends.
+        Raises ``OvsError`` if the daemon rejects the request, is silent or ends.
         """
         (answer,) = self.ask_all([(command, *arguments)])
         return answer

@@ -98,10 +98,7 @@ def verify(
 ) -> VerifyReport:
     """Verify a plan on bridges of an Open vSwitch that runs only for it.
 
-    Raises
-    ------
-    OvsError
-        If Open vSwitch is missing, or rejects a command.
+    Raises ``OvsError`` if Open vSwitch is missing, or rejects a command.
     """
     with running(Datapath.DUMMY, options.keep) as daemons:
         return examine(daemons, planned, options, factory or {}, progress)

@@ -56,6 +56,9 @@ def serve(
 ) -> AgentTotals:
     """Keep the switch's vector equal to the pauses until ``stop`` is readable; then clear it.
 
+    Raises ``AgentError``, ``RuleWriterError`` or ``VectorError`` if an interface, the switch or its
+    plan is not as expected.
+
     Parameters
     ----------
     switch
@@ -68,11 +71,6 @@ def serve(
         Becomes readable when the agent must end.
     ready
         Called once, when the vector is written for the first time.
-
-    Raises
-    ------
-    AgentError, RuleWriterError, VectorError
-        An interface, the switch or its plan is not as expected.
     """
     vectors = PauseVectors(switch)
     with contextlib.ExitStack() as cleanup:

@@ -77,10 +77,7 @@ def quantum_ps(bits_per_s: int) -> int:
 def encode(frame: PauseFrame) -> bytes:
     """Write a frame, without its check sequence.
 
-    Raises
-    ------
-    ValueError
-        A number is out of range.
+    Raises ``ValueError`` if a number is out of range.
     """
     opcode = PAUSE if isinstance(frame, Pause) else PFC
     if not 0 <= frame.source < 1 << 48:
@@ -92,10 +89,7 @@ def encode(frame: PauseFrame) -> bytes:
 def decode(octets: bytes) -> PauseFrame:
     """Read a frame; octets after its timers are ignored.
 
-    Raises
-    ------
-    FrameError
-        It is neither PAUSE nor PFC, or is truncated.
+    Raises ``FrameError`` if it is neither PAUSE nor PFC, or is truncated.
     """
     if len(octets) < _HEADER.size:
         raise FrameError(f"{len(octets)} octets: expected at least {_HEADER.size}")

@@ -34,10 +34,8 @@ class MessageDecoder:
     def take(self, octets: bytes) -> Iterator[ReceivedMessage]:
         """Yield the messages that are complete now.
 
-        Raises
-        ------
-        RuleWriterError
-            It is not OpenFlow 1.3. A HELLO may name a later version (6.3.1).
+        Raises ``RuleWriterError`` if it is not OpenFlow 1.3. A HELLO may name a later version
+        (6.3.1).
         """
         self._octets += octets
         while len(self._octets) >= HEADER.size:
@@ -56,15 +54,12 @@ class MessageDecoder:
 class RuleWriter(AbstractContextManager["RuleWriter"]):
     """A connection to a switch.
 
+    Raises ``RuleWriterError`` if there is no switch at the address.
+
     Parameters
     ----------
     address
         OpenFlow address of the switch: ``unix:PATH``.
-
-    Raises
-    ------
-    RuleWriterError
-        There is no switch at the address.
     """
 
     def __init__(self, address: str) -> None:
@@ -102,10 +97,7 @@ class RuleWriter(AbstractContextManager["RuleWriter"]):
     def read(self) -> None:
         """Read messages of the switch, and reply to its echoes.
 
-        Raises
-        ------
-        RuleWriterError
-            It reports an error, or disconnects.
+        Raises ``RuleWriterError`` if it reports an error, or disconnects.
         """
         self._handle(self._some())
 

@@ -117,15 +117,12 @@ class VectorRule(NamedTuple):
 class PauseVectors:
     """The pause vectors of a switch, one for all packets or one per priority.
 
+    Raises ``VectorError`` if the plan has no rule that writes a vector.
+
     Parameters
     ----------
     switch
         Plan of the switch.
-
-    Raises
-    ------
-    VectorError
-        The plan has no rule that writes a vector.
     """
 
     def __init__(self, switch: SwitchPlan) -> None:

@@ -69,10 +69,7 @@ def tabulated(length_m: float, known: tuple[int, ...]) -> int:
 def read_lookup(name: str, text: str) -> LookupTable:
     """Read a ``pg_profile_lookup.ini``: speed, cable, size, xon, xoff, and more.
 
-    Raises
-    ------
-    PolicyError
-        When a line has another form, or there is none.
+    Raises ``PolicyError`` when a line has another form, or there is none.
     """
     table = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -97,6 +94,8 @@ def headroom_bytes(
 ) -> int:
     """Return the headroom of a port: what fills its memory after it has decided to pause its peer.
 
+    Raises ``ScenarioError`` when no link has such a rate or length, or no profile this name.
+
     Parameters
     ----------
     rate_mbps
@@ -113,11 +112,6 @@ def headroom_bytes(
     -------
     int
         Headroom of each lossless priority [B].
-
-    Raises
-    ------
-    ScenarioError
-        When no link has such a rate or length, or no profile this name.
     """
     import polars as pl
 

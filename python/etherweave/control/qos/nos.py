@@ -57,6 +57,8 @@ def files(policy: Policy, system: str, running: Running | None = None) -> dict[s
 def texts(policy: Policy, system: str, running: Running | None = None) -> Iterator[tuple[str, str]]:
     """Write the configurations of all switches and hosts, one after the other.
 
+    Raises ``PolicyError`` when the system does not support the policy.
+
     Parameters
     ----------
     policy
@@ -70,11 +72,6 @@ def texts(policy: Policy, system: str, running: Running | None = None) -> Iterat
     ------
     tuple of str
         A path within a directory, and the text; those of one path belong together.
-
-    Raises
-    ------
-    PolicyError
-        When the system does not support the policy.
     """
     write = forms.switch_texts(partial(SYSTEMS[system], policy))
     for switch in policy.switches:
@@ -124,10 +121,8 @@ def _nvue(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
 def _eos(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
     """Write commands.
 
-    Raises
-    ------
-    PolicyError
-        When traffic class 7 and another queue belong together, or queue 7 and another class.
+    Raises ``PolicyError`` when traffic class 7 and another queue belong together, or queue 7 and
+    another class.
     """
     for one in policy.priorities:
         if (one.number == 7) != (one.traffic_class == 7):

@@ -46,10 +46,7 @@ def _child(place: Tree, name: str) -> Tree:
 def names(word: str, most: int = 1 << 20) -> Iterator[str]:
     """Split ``swp1-3,swp7,swp8s0-3`` into names.
 
-    Raises
-    ------
-    ValueError
-        When a range is longer than ``most``, or ends before it begins.
+    Raises ``ValueError`` when a range is longer than ``most``, or ends before it begins.
     """
     for part in word.split(","):
         span = re.fullmatch(r"(\D+|\D+\d+s|)(\d{1,7})-(?:\1)?(\d{1,7})", part)

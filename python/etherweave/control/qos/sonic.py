@@ -51,10 +51,8 @@ LOOKUP = "pg_profile_lookup.ini"
 def files(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
     """Write the configuration of a switch.
 
-    Raises
-    ------
-    PolicyError
-        When the fabric pauses by 802.3x, which SONiC's configuration does not support.
+    Raises ``PolicyError`` when the fabric pauses by 802.3x, which SONiC's configuration does not
+    support.
     """
     if policy.flow_control is FlowControl.GLOBAL_PAUSE:
         problem = "flow_control.global_pause: SONiC's configuration does not support it"

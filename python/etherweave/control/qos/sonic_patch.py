@@ -22,10 +22,7 @@ MERGED = ("CABLE_LENGTH", "DEVICE_METADATA", "PORT")
 def patch(name: str, running: Mapping[str, Any], exported: ConfigTables) -> list[Operation]:
     """Return the operations that make a switch as it was exported.
 
-    Raises
-    ------
-    PolicyError
-        When the switch has other ports than the exported ones.
+    Raises ``PolicyError`` when the switch has other ports than the exported ones.
     """
     ports = set(exported["PORT_QOS_MAP"])
     missing = sorted(ports - set(running.get("PORT", {})))

@@ -65,10 +65,7 @@ TableModels: TypeAlias = Mapping[str, TableModel]
 def table_models(files: Iterable[tuple[str, str]]) -> dict[str, TableModel]:
     """Find the tables of models, given as names of files and their texts.
 
-    Raises
-    ------
-    YangError
-        When a file is not YANG.
+    Raises ``YangError`` when a file is not YANG.
     """
     models: dict[str, TableModel] = {}
     for name, text in files:
@@ -140,10 +137,7 @@ def modules(tables: Iterable[str], known: TableModels) -> tuple[str, ...]:
 def xml(tables: Mapping[str, Any], known: TableModels) -> str:
     """Write a configuration as instance data.
 
-    Raises
-    ------
-    YangError
-        When no model has such a table, or an entry has another form.
+    Raises ``YangError`` when no model has such a table, or an entry has another form.
     """
     by_top: dict[tuple[str, str], list[str]] = {}
     for name, entries in tables.items():

@@ -81,6 +81,8 @@ def load_benchmarks(
 ) -> Benchmarks:
     """Read a run of benchmarks.
 
+    Raises ``ValueError`` when a file is of another form and ``OSError`` when one cannot be read.
+
     Parameters
     ----------
     source
@@ -91,13 +93,6 @@ def load_benchmarks(
     topology
         A site's file or a scenario that says where hosts sit; see
         :func:`etherweave.report.places.places`.
-
-    Raises
-    ------
-    ValueError
-        When a file is of another form.
-    OSError
-        When one cannot be read.
     """
     facts = read_json(source / RESULTS)
     if not isinstance(facts, dict) or facts.get("format") != FORMAT or NEEDED - set(facts):
@@ -170,6 +165,9 @@ def _interfaces(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def places(file: Path, hosts: Sequence[str], known: Mapping[str, Place]) -> dict[str, Place]:
     """Read places from a site's file or a scenario.
 
+    Raises ``ValueError`` when the file is wrong, or the scenario's fabric has fewer hosts;
+    ``OSError`` when it cannot be read_site.
+
     Parameters
     ----------
     file
@@ -179,13 +177,6 @@ def places(file: Path, hosts: Sequence[str], known: Mapping[str, Place]) -> dict
         Whose places are asked for, in the order of the site.
     known
         Places that are known already; they go before those of a scenario.
-
-    Raises
-    ------
-    ValueError
-        When the file is wrong, or the scenario's fabric has fewer hosts.
-    OSError
-        When it cannot be read_site.
     """
     if "hosts" in read_toml(file):
         return {**known, **of_switches({one.name: one.switch for one in read_site(file).hosts})}

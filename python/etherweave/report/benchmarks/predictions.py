@@ -30,6 +30,9 @@ _TESTS = "osu_latency, osu_bw, osu_bibw or osu_collective"
 def predictions(sources: Sequence[Path]) -> pl.DataFrame:
     """Read points.
 
+    Raises ``ValueError`` when a source is neither, or has no points; ``OSError`` when one cannot be
+    read.
+
     Parameters
     ----------
     sources
@@ -42,13 +45,6 @@ def predictions(sources: Sequence[Path]) -> pl.DataFrame:
     polars.DataFrame
         ``name`` (of the curve), ``program`` (empty: any), ``metric``, ``unit``, ``size_bytes``,
         ``median``, ``low`` and ``high`` in base units, and ``is_simulated``.
-
-    Raises
-    ------
-    ValueError
-        When a source is neither, or has no points.
-    OSError
-        When one cannot be read.
     """
     parts = [_directory(one) if one.is_dir() else _table(one) for one in sources]
     return _distinguished(pl.concat(parts))
@@ -57,10 +53,7 @@ def predictions(sources: Sequence[Path]) -> pl.DataFrame:
 def read(path: Path) -> pl.DataFrame:
     """Read a table, CSV or Parquet.
 
-    Raises
-    ------
-    ValueError
-        When it is none.
+    Raises ``ValueError`` when it is none.
     """
     try:
         if path.suffix == ".csv":

@@ -64,12 +64,7 @@ def is_calibration(source: Path) -> bool:
 def load_calibration(source: Path) -> Calibrated:
     """Read a calibration.
 
-    Raises
-    ------
-    ValueError
-        When it is damaged.
-    OSError
-        When it cannot be read.
+    Raises ``ValueError`` when it is damaged and ``OSError`` when it cannot be read.
     """
     path = source / CALIBRATION_FILE
     try:

@@ -38,6 +38,9 @@ def draw_fabric(fabric: Fabric, path: Path) -> Path:
     Large ones are folded where their family allows it: one pod, group or slice in detail, the
     others as boxes. The same fabric gives the same bytes.
 
+    Raises ``TooLargeError`` when no drawing of the fabric's family could be read; the text names
+    the limit; ``OSError`` when the file cannot be written.
+
     Parameters
     ----------
     fabric
@@ -49,13 +52,6 @@ def draw_fabric(fabric: Fabric, path: Path) -> Path:
     -------
     pathlib.Path
         The file.
-
-    Raises
-    ------
-    TooLargeError
-        When no drawing of the fabric's family could be read; the text names the limit.
-    OSError
-        When the file cannot be written.
     """
     wiring = Wiring.of(fabric)
     write_bytes(path, svg(picture_of(wiring), short(wiring.name)))

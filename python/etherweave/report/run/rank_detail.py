@@ -72,10 +72,7 @@ class WindowRequest:
     def check(self, jobs: Sequence[Timeline]) -> None:
         """Reject a window in which no job has ranks.
 
-        Raises
-        ------
-        ValueError
-            With the times that there are.
+        Raises ``ValueError`` with the times that there are.
         """
         if not jobs:
             raise ValueError(

@@ -28,10 +28,7 @@ Tools = Callable[[Sequence[str]], ToolResult]
 def run_tool(words: Sequence[str]) -> ToolResult:
     """Start a tool of this machine.
 
-    Raises
-    ------
-    OSError
-        When it is not there, or takes too long.
+    Raises ``OSError`` when it is not there, or takes too long.
     """
     try:
         done = subprocess.run(
