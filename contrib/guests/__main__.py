@@ -10,13 +10,7 @@ import typer
 
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.lab.announce import FOUR_HOSTS, print_trials
-from etherweave.cli.lab.parameters import (
-    FAILURES,
-    MISTAKES,
-    PlaneOption,
-    root_only,
-    step_printer,
-)
+from etherweave.cli.lab.parameters import FAILURES, MISTAKES, PlaneOption, root_only, step_printer
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.announcement_trials import announce_in_labs
@@ -27,8 +21,7 @@ from guests.announce import recorder
 from guests.roce import RoceResult, measure_roce
 
 KernelOption = Annotated[
-    Path,
-    typer.Option(metavar="DIR", help="Unpacked package of a kernel: boot/, lib/modules/."),
+    Path, typer.Option(metavar="DIR", help="Unpacked package of a kernel: boot/, lib/modules/.")
 ]
 
 app = typer.Typer(add_completion=False)

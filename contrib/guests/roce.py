@@ -15,12 +15,7 @@ from etherweave.control.lab.probes import FrameTap, ObservedFrame
 from etherweave.control.text import mac_text
 from guests import reports
 from guests.image import GuestKernel, build
-from guests.machines import (
-    GuestMachine,
-    Reports,
-    await_reports,
-    running,
-)
+from guests.machines import GuestMachine, Reports, await_reports, running
 
 
 @dataclass(frozen=True)

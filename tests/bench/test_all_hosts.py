@@ -237,10 +237,7 @@ def view(host: str, interface: str = "eth0", **values: int | float) -> HostInspe
 def test_tested_interfaces_are_compared_whatever_their_names() -> None:
     views = [view("n1", mtu=9000), view("n2", mtu=9000), view("n3", "p3p2", mtu=1500)]
     reported = [(one.where, one.what) for one in inspection_findings(views) if one.check == "mtu"]
-    assert reported == [
-        ("n1 eth0", "MTU 9000; n3 has 1500"),
-        ("n2 eth0", "MTU 9000; n3 has 1500"),
-    ]
+    assert reported == [("n1 eth0", "MTU 9000; n3 has 1500"), ("n2 eth0", "MTU 9000; n3 has 1500")]
 
 
 def test_hosts_on_different_fabrics_are_not_compared() -> None:

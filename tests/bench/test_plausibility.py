@@ -43,11 +43,7 @@ def test_iperf3_counts_what_was_received_apart_from_what_was_sent() -> None:
 
 def test_iperf2_streams_of_a_table_of_values_have_no_sum() -> None:
     one = report("iperf2/tcp-3streams-csv.txt")
-    assert sorted(values(one, "bandwidth")) == [
-        617443957 / 8,
-        627038770 / 8,
-        655014087 / 8,
-    ]
+    assert sorted(values(one, "bandwidth")) == [617443957 / 8, 627038770 / 8, 655014087 / 8]
     assert not values(one, "bandwidth_sum")
 
 

@@ -29,13 +29,7 @@ from etherweave.report.benchmarks.data import Place, load_benchmarks, places
 from etherweave.report.benchmarks.points import rates
 from etherweave.report.benchmarks.predictions import predictions
 from etherweave.report.benchmarks.stability import relative
-from etherweave.report.benchmarks.sweeps import (
-    RATE_SWEEP,
-    TIME_SWEEP,
-    Sweep,
-    SweepSetting,
-    latency,
-)
+from etherweave.report.benchmarks.sweeps import RATE_SWEEP, TIME_SWEEP, Sweep, SweepSetting, latency
 from support import command_line
 from support.captured_texts import DATA
 from support.launches import NETWORK, FakeLauncher, campaign, latencies, stored_campaign

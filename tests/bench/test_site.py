@@ -168,9 +168,7 @@ DAINT = {
 }
 
 
-def test_a_reframe_partition_becomes_a_site_whose_hosts_are_to_be_filled_in(
-    tmp_path: Path,
-) -> None:
+def test_a_reframe_partition_becomes_a_site_whose_hosts_are_to_be_filled_in(tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     file.write_text(json.dumps(DAINT))
     text = converted(file, "daint:gpu")

@@ -53,9 +53,7 @@ def test_processor_time_is_read_by_kind() -> None:
         {"rx_priority_3_xoff.nic": 5, "tx_priority_3_xoff.nic": 6},
     ],
 )
-def test_pauses_by_priority_are_found_whatever_their_names(
-    driver: dict[str, int],
-) -> None:
+def test_pauses_by_priority_are_found_whatever_their_names(driver: dict[str, int]) -> None:
     assert counted(priorities("eth2", driver)) == {"received_pauses": 5, "sent_pauses": 6}
 
 

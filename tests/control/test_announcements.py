@@ -4,11 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from etherweave.control.lab.announcement_trials import (
-    AnnouncementTrial,
-    announce_in_labs,
-    failures,
-)
+from etherweave.control.lab.announcement_trials import AnnouncementTrial, announce_in_labs, failures
 from etherweave.control.lab.announcements import (
     AnnouncedService,
     Announcement,
@@ -94,9 +90,7 @@ def scope() -> Iterator[LabScope]:
 
 
 @pytest.mark.needs("namespaces", "ovs")
-def test_an_address_in_the_payload_fails_under_rewriting_and_not_under_dmp(
-    scope: LabScope,
-) -> None:
+def test_an_address_in_the_payload_fails_under_rewriting_and_not_under_dmp(scope: LabScope) -> None:
     dmp, rewrite = announce_in_labs(FOUR, where=scope)
     assert failures([dmp, rewrite]) == []
     everyone = dict.fromkeys(((s, f) for s in AnnouncedService for f in RecordedFrom), PAIRS)

@@ -166,10 +166,7 @@ def mutilated(change: Callable[[bytes], bytes]) -> Callable[[bytes], ReceivedFra
         (mutilated(lambda octets: octets + bytes(4)), "longer than 60 octets"),
         (mutilated(lambda octets: octets[:-1] + b"\1"), "with something in the padding"),
         (mutilated(lambda octets: octets[:18] + b"\2" + octets[19:]), "of another version"),
-        (
-            mutilated(lambda octets: octets[:12] + b"\x81\0\0\5" + octets[12:]),
-            "with a VLAN tag",
-        ),
+        (mutilated(lambda octets: octets[:12] + b"\x81\0\0\5" + octets[12:]), "with a VLAN tag"),
     ],
 )
 def test_what_is_not_an_answer_is_rejected_and_reported(

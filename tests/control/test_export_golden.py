@@ -28,9 +28,7 @@ SNAPSHOTS = {
 """Golden files, by their systems. YAML has the commands, and SONiC's tables follow its YANG."""
 MARKED = {"queue_min": "150kB", "queue_max": "1500kB", "share_max": 1.0}
 SMALL: dict[str, object] = {
-    "topology": {
-        "fat_tree": {"leaves": 2, "hosts_per_leaf": 1, "cores": 1, "links_per_core": 2},
-    },
+    "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 1, "cores": 1, "links_per_core": 2}},
     "switch": {"ecn": MARKED},
     "ets": {"weights": [50, 0, 0, 50, 0, 0, 0, 0]},
     "transport": {"roce": {"dcqcn": {}}},

@@ -24,11 +24,7 @@ OWN_MODELS = ROOT / "tests" / "data" / "config_db_yang"
 SONIC = os.environ.get("ETHERWEAVE_SONIC_YANG")
 MODELS = [
     pytest.param(OWN_MODELS, id="own"),
-    pytest.param(
-        Path(SONIC or "."),
-        id="sonic",
-        marks=pytest.mark.needs("sonic-yang"),
-    ),
+    pytest.param(Path(SONIC or "."), id="sonic", marks=pytest.mark.needs("sonic-yang")),
 ]
 Tables = dict[str, Any]
 

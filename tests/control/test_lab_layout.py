@@ -39,9 +39,7 @@ from etherweave.linux.processes import Process
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "lab"
 PAIR: dict[str, object] = {"topology": {"single_switch": {"hosts": 2}}}
-DRAGONFLY: dict[str, object] = {
-    "topology": {"dragonfly": {"p": 2, "a": 2, "h": 1, "groups": 2}},
-}
+DRAGONFLY: dict[str, object] = {"topology": {"dragonfly": {"p": 2, "a": 2, "h": 1, "groups": 2}}}
 """Switches 0 and 1, and 2 and 3, are joined by ports 3; 0 and 2, and 1 and 3, by ports 4."""
 TRIANGLE: dict[str, object] = {
     "topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}},

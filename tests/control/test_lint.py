@@ -158,10 +158,7 @@ def test_a_switch_that_marks_nothing_is_found_beside_others() -> None:
 
 
 def test_a_port_of_the_scenario_that_is_missing_or_shut_is_found() -> None:
-    for change in (
-        drop("PORT", "Ethernet0"),
-        put("PORT", "Ethernet0", "admin_status", "down"),
-    ):
+    for change in (drop("PORT", "Ethernet0"), put("PORT", "Ethernet0", "admin_status", "down")):
         (one,) = found(edited(LEAF, change))["present"]
         assert one.found == "no configuration of the port, or it is shut down"
         assert one.places == ((LEAF, "Ethernet0"),)

@@ -14,11 +14,7 @@ FABRIC = [
     ("switches that differ, without the scenario", "switches", "DSCP 26 is in priority group 4 …"),
     ("a switch that marks nothing beside others", "ecn", "lossless queues are not marked"),
     ("no configuration of a device", "present", "no configuration of switch core0"),
-    (
-        "no configuration of a port",
-        "present",
-        "no configuration of the port, or it is shut down",
-    ),
+    ("no configuration of a port", "present", "no configuration of the port, or it is shut down"),
     (
         "fewer lossless queues than routing needs",
         "deadlock",

@@ -232,12 +232,7 @@ def test_every_wrong_rule_of_a_flow_table_is_found_where_it_is(
     assert load.differences(daemons, wiring.bridges[first.name], first) == []
 
 
-GROUPS = {
-    FrameKind.BROADCAST,
-    FrameKind.MULTICAST,
-    FrameKind.MULTICAST_IPV4,
-    FrameKind.GROUP,
-}
+GROUPS = {FrameKind.BROADCAST, FrameKind.MULTICAST, FrameKind.MULTICAST_IPV4, FrameKind.GROUP}
 
 
 def only(
@@ -276,16 +271,8 @@ def also_onward(rule: FlowRule) -> FlowRule:
         (Purpose.DMP, lambda rule: None if rule.actions else rule, {FrameKind.REQUEST}),
         (Purpose.INGRESS_ACL, anybody, {FrameKind.SPOOFED}),
         (Purpose.KNOWN_DESTINATION, anybody, {FrameKind.UNKNOWN}),
-        (
-            Purpose.BROADCAST,
-            everywhere,
-            {*GROUPS, FrameKind.RESOLUTION},
-        ),
-        (
-            Purpose.BROADCAST,
-            missing,
-            {*GROUPS, FrameKind.RESOLUTION},
-        ),
+        (Purpose.BROADCAST, everywhere, {*GROUPS, FrameKind.RESOLUTION}),
+        (Purpose.BROADCAST, missing, {*GROUPS, FrameKind.RESOLUTION}),
         (Purpose.CONTROL, missing, {FrameKind.PAUSE, FrameKind.DISCOVERY, FrameKind.RESERVED}),
     ],
 )
@@ -350,11 +337,7 @@ def test_a_rule_to_a_failed_cable_is_found_with_the_remark_of_open_vswitch() -> 
     switches = (through.plan.switches[0], *around.plan.switches[1:])
     fabric = dataclasses.replace(around.plan, switches=switches)
     report = verify(dataclasses.replace(around, plan=fabric), ALL)
-    assert wrong(report) == {
-        FrameKind.UNICAST,
-        *GROUPS,
-        FrameKind.RESOLUTION,
-    }
+    assert wrong(report) == {FrameKind.UNICAST, *GROUPS, FrameKind.RESOLUTION}
     unicast = next(found for found in report.findings if found.kind is FrameKind.UNICAST)
     assert unicast.switch == "group0.switch0"
     assert "it goes to no port, and Open vSwitch remarks" in unicast.found

@@ -34,10 +34,7 @@ JOBS: dict[str, dict[str, Any]] = {
     "sum": {"osu_collective": {"ranks": 4, "operation": {"allreduce": {"bytes": "1KiB"}}}},
     "wait": {"osu_collective": {"ranks": 4, "operation": "barrier"}},
     "lists": {
-        "osu_collective": {
-            "ranks": 4,
-            "operation": {"allgatherv": {"bytes": ["1KiB", "3KiB"]}},
-        }
+        "osu_collective": {"ranks": 4, "operation": {"allgatherv": {"bytes": ["1KiB", "3KiB"]}}}
     },
     "funnel": {"incast": {"sources": 2}},
     "cube": {"halo3d": {"pex": 2, "pey": 1, "pez": 1, "iterations": 1}},

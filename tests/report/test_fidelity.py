@@ -194,11 +194,7 @@ PAIRS: dict[str, Any] = {
             "fidelity": "flow",
             "workload": {"osu_bw": {"bytes": "1MiB", "iterations": 4}},
         },
-        {
-            "name": "last",
-            "fidelity": "flow",
-            "workload": {"incast": {"sources": 1, "messages": 4}},
-        },
+        {"name": "last", "fidelity": "flow", "workload": {"incast": {"sources": 1, "messages": 4}}},
     ],
 }
 

@@ -160,10 +160,7 @@ def test_nothing_stands_beside_a_study(tmp_path: Path) -> None:
 
 def test_schedules_are_written_for_other_programs(tmp_path: Path) -> None:
     # GOAL has neither messages of a rank to itself, which a halo does not need, nor timer slack.
-    halo = {
-        "name": "halo",
-        "workload": {"halo3d": {"pex": 2, "pey": 2, "pez": 1, "iterations": 9}},
-    }
+    halo = {"name": "halo", "workload": {"halo3d": {"pex": 2, "pey": 2, "pez": 1, "iterations": 9}}}
     scenario = {**SCENARIO, "run": {}, "host": {"timer_slack": "0s"}}
     file = tmp_path / "halo.toml"
     file.write_text(toml.document({**scenario, "job": [halo]}))

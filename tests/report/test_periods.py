@@ -93,8 +93,7 @@ def test_idle_time_before_and_behind_iterations_does_not_count(
     last = before_ns + 50e6 + after_ns
     outer = np.array([0.0, last - 1e3])  # The program's start and end.
     found = period(
-        np.concatenate([outer, before_ns + starts]),
-        np.concatenate([outer + 1e3, before_ns + ends]),
+        np.concatenate([outer, before_ns + starts]), np.concatenate([outer + 1e3, before_ns + ends])
     )
     assert found is not None
     assert found.ns == pytest.approx(1e6, rel=0.01)

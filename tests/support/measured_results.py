@@ -21,10 +21,7 @@ FOUR_HOSTS: dict[str, object] = {
     "flow_control": {"none": {}},
 }
 """A scenario without a job."""
-LATENCY = {
-    "name": "latency-8",
-    "workload": {"osu_latency": {"bytes": "8B", "iterations": 30}},
-}
+LATENCY = {"name": "latency-8", "workload": {"osu_latency": {"bytes": "8B", "iterations": 30}}}
 
 
 def measured(times_ns: Sequence[Sequence[float]]) -> Result:

@@ -170,10 +170,7 @@ def digest(facts: Any) -> str:
 
 
 def _experiments(
-    program: str,
-    network: Network,
-    options: CampaignOptions,
-    sizes: tuple[int | None, int | None],
+    program: str, network: Network, options: CampaignOptions, sizes: tuple[int | None, int | None]
 ) -> list[CampaignExperiment]:
     adapter, name = adapter_of(program)
     plan = _planned(adapter, network, _request(name, network, options, sizes), options)
@@ -181,10 +178,7 @@ def _experiments(
 
 
 def _request(
-    program: str,
-    network: Network,
-    options: CampaignOptions,
-    sizes: tuple[int | None, int | None],
+    program: str, network: Network, options: CampaignOptions, sizes: tuple[int | None, int | None]
 ) -> BenchmarkRequest:
     is_alone = len(options.hosts) == 1
     return BenchmarkRequest(

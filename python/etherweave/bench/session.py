@@ -197,13 +197,7 @@ def run(
     place = read(site) if isinstance(site, Path) else site or this_machine()
     cluster = cluster_of(place, fabrics, hosts)
     options = CampaignOptions(
-        cluster.hosts,
-        tuple(sizes),
-        ranks_per_host,
-        iterations,
-        duration_s,
-        streams,
-        all_pairs,
+        cluster.hosts, tuple(sizes), ranks_per_host, iterations, duration_s, streams, all_pairs
     )
     planned = experiments(programs, cluster.networks, options)
     campaign = Campaign(cluster.name, cluster.networks, planned, rule or StoppingRule(), seed)

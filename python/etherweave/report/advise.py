@@ -119,13 +119,7 @@ def _unknowns(found: Answer) -> Section | None:
     axes.invert_yaxis()
     axes.set_xlabel("moves the lead of the first over the second [%]")
     rows = [
-        (
-            one.unknown,
-            one.basis,
-            one.span,
-            f"{one.moves:.1%}",
-            "yes" if one.turns else "no",
-        )
+        (one.unknown, one.basis, one.span, f"{one.moves:.1%}", "yes" if one.turns else "no")
         for one in found.effects
     ]
     heads = ("unknown", "basis", "range", "moves", "turns the order")

@@ -247,10 +247,7 @@ PARAM = Adapter(
     name="param",
     programs=("comms.py",),
     metrics=(CALL_TIME, BANDWIDTH_CALL, BANDWIDTH_BUS),
-    checks=(
-        "size, time and rate agree",
-        "sizes rise",
-    ),
+    checks=("size, time and rate agree", "sizes rise"),
     fragment=r".*\bCOMMS-RES\b",
     begins=r"\s+COMMS-RES-",
     is_row=True,

@@ -127,10 +127,7 @@ ADAPTER = Adapter(
     name="iperf2",
     programs=("iperf",),
     metrics=(BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS),
-    checks=(
-        "bytes, interval and rate agree",
-        "no more packets are lost than were sent",
-    ),
+    checks=("bytes, interval and rate agree", "no more packets are lost than were sent"),
     fragment=r"\[ ID\] Interval +Transfer +Bandwidth",
     begins=(
         r"(?:Client connecting to \S+, |Server listening on )(?:TCP|UDP) port \d+|"

@@ -102,15 +102,8 @@ _OTHER_TITLES |= {name: name.lower() for name in ("Alltoallv", "Alltoallw")}
 _OTHER_TITLES |= {"All-to-Allv": "alltoallv", "All-to-Allw": "alltoallw"}
 """Tests of non-blocking collectives and of those among neighbours."""
 _OF_NEIGHBOURS = ("neighbor_allgather", "neighbor_alltoall")
-_KINDS = {
-    "Non-blocking ": "i{}",
-    "Persistent ": "{}_persistent",
-    "Neighborhood ": "neighbor_{}",
-}
-_OTHER_KINDS = {
-    "Non-Blocking ": "i{}",
-    "Non-blocking Neighborhood ": "ineighbor_{}",
-}
+_KINDS = {"Non-blocking ": "i{}", "Persistent ": "{}_persistent", "Neighborhood ": "neighbor_{}"}
+_OTHER_KINDS = {"Non-Blocking ": "i{}", "Non-blocking Neighborhood ": "ineighbor_{}"}
 _XCCL_FROM = (7, 3)
 """Version from which the tests of NCCL and RCCL are one program, ``osu_xccl_*``."""
 

@@ -138,10 +138,7 @@ EMBER = Adapter(
     name="ember",
     programs=("halo3d", "halo3d-26", "sweep3d", "incast"),
     metrics=(ELAPSED, ITERATION_TIME, MESSAGE_RATE, BANDWIDTH_SUM),
-    checks=(
-        "time, bytes and rate agree",
-        "one result, after its header",
-    ),
+    checks=("time, bytes and rate agree", "one result, after its header"),
     fragment=r"# +Time(?: Taken)? +(?:KBytesX|Msgs/s)|# (?:Incast Ranks|Results from rank|KBA):",
     begins=(
         r"# (?:MPI Nearest Neighbor Communication|Sweep3D Communication Pattern|"

@@ -162,10 +162,7 @@ ADAPTER = Adapter(
     name="qperf",
     programs=("qperf",),
     metrics=(BANDWIDTH, LATENCY, MESSAGE_RATE),
-    checks=(
-        "sections are whole, by the alignment of their signs",
-        "sizes are a regular sweep",
-    ),
+    checks=("sections are whole, by the alignment of their signs", "sizes are a regular sweep"),
     fragment=r" +(?:bw|send_bw|recv_bw|msg_rate|latency) +=  ",
     begins=_TEST,
     inside=_TEST,

@@ -98,10 +98,7 @@ UCX_PERFTEST = Adapter(
     programs=("ucx_perftest",),
     rarer=("ucc_perftest",),
     metrics=(CALL_TIME, BANDWIDTH, BANDWIDTH_BUS, MESSAGE_RATE),
-    checks=(
-        "time and rate agree",
-        "the final row is there",
-    ),
+    checks=("time and rate agree", "the final row is there"),
     fragment=r"\| +(?:Stage|Test) +\| +# iterations | +Count +Size +Time, us",
     begins=(
         rf"\|\s+\|\s+\|\s+(?:latency|overhead) \(usec\)|{re.escape(_CSV)}\s*$|"
@@ -155,11 +152,7 @@ FI_PINGPONG = Adapter(
     name="fi_pingpong",
     programs=("fi_pingpong",),
     metrics=(LATENCY, BANDWIDTH),
-    checks=(
-        "all that was sent was acknowledged",
-        "time and bandwidth agree",
-        "sizes rise",
-    ),
+    checks=("all that was sent was acknowledged", "time and bandwidth agree", "sizes rise"),
     fragment=r"\w+ +\d+ +=\d+ +[\d.]+\w? +[\d.]+s +[\d.]+ +[\d.]+ +[\d.]+\s*$",
     begins=r"bytes +#sent +#ack +total +time +MB/sec +usec/xfer +Mxfers/sec\s*$",
     plan=_plan_fi,
@@ -211,10 +204,7 @@ NETPIPE = Adapter(
     name="netpipe",
     programs=("NPtcp", "NPmpi", "NPopenmpi"),
     metrics=(LATENCY, BANDWIDTH),
-    checks=(
-        "size, time and rate agree",
-        "sizes rise",
-    ),
+    checks=("size, time and rate agree", "sizes rise"),
     fragment=r" *\d+: +\d+ bytes +\d+ times -->",
     begins=(
         r"Send and receive buffers are|Now starting the main loop|"

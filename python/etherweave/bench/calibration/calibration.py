@@ -10,12 +10,7 @@ import polars as pl
 
 import etherweave
 from etherweave.api.units import size_of
-from etherweave.bench.calibration.identifiability import (
-    Direction,
-    directions,
-    identified,
-    scores,
-)
+from etherweave.bench.calibration.identifiability import Direction, directions, identified, scores
 from etherweave.bench.calibration.inference import DEGREES, Posterior, Target, infer
 from etherweave.bench.calibration.key_draws import KeyDraws, key_draws, unknowns_file
 from etherweave.bench.calibration.measured import MICRO, CalibrationError, MeasuredWorkload

@@ -11,12 +11,7 @@ import polars as pl
 
 from etherweave.api.inputs import read_parquet
 from etherweave.api.results import SUMMARY, Result
-from etherweave.bench.calibration.micro_benchmarks import (
-    Average,
-    Centre,
-    ChallengeTest,
-    seconds,
-)
+from etherweave.bench.calibration.micro_benchmarks import Average, Centre, ChallengeTest, seconds
 from etherweave.bench.calibration.prediction import median_s, table
 from etherweave.bench.challenge import workloads
 from etherweave.bench.document import parse

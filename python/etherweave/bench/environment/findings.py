@@ -106,9 +106,7 @@ def interfaces(evidence: Evidence, snapshot: Snapshot) -> dict[str, NetworkInter
     return {name: one for name, one in snapshot.interfaces.items() if not chosen or name == chosen}
 
 
-def neighbours(
-    evidence: Evidence,
-) -> Iterator[tuple[str, NetworkInterface, str, NetworkInterface]]:
+def neighbours(evidence: Evidence) -> Iterator[tuple[str, NetworkInterface, str, NetworkInterface]]:
     """Give each interface beside that of the same name on each other host, with the host's name."""
     for name, one in interfaces(evidence, evidence.latest).items():
         for other in evidence.others:

@@ -21,10 +21,7 @@ def _make_ssh(site: ClusterSite, link: SiteFabric | None) -> Launcher:
 
 
 LOCAL = LauncherKind(
-    "local",
-    _make_local,
-    {"program": OptionKind.TEXT, "arguments": OptionKind.TEXTS},
-    is_here=True,
+    "local", _make_local, {"program": OptionKind.TEXT, "arguments": OptionKind.TEXTS}, is_here=True
 )
 """Everything on this machine, without a network: for tests of programs."""
 SSH = LauncherKind("ssh", _make_ssh, {"shell": OptionKind.TEXTS})

@@ -145,7 +145,5 @@ def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
 
 
 KIND = LauncherKind(
-    "srun",
-    _make,
-    {"arguments": OptionKind.TEXTS, "mpi": OptionKind.TEXT, "wait": OptionKind.TIME},
+    "srun", _make, {"arguments": OptionKind.TEXTS, "mpi": OptionKind.TEXT, "wait": OptionKind.TIME}
 )

@@ -133,8 +133,7 @@ def _sample(facts: dict[str, Any], number: int) -> Sample:
         raise StreamError(f"line {number}: expected a time and rows")
     try:
         return Sample(
-            time_ns,
-            {one.name: [_row(one, *row) for row in rows[one.name]] for one in FAMILIES},
+            time_ns, {one.name: [_row(one, *row) for row in rows[one.name]] for one in FAMILIES}
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StreamError(f"line {number}: {error}; expected rows of counters") from None

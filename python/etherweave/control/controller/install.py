@@ -6,11 +6,7 @@ from itertools import islice
 from etherweave.control.controller import reports
 from etherweave.control.controller.drift import TableChange, TableChanges, describe
 from etherweave.control.controller.reports import ReportedTables, ReportPart, SwitchReportError
-from etherweave.control.controller.session import (
-    Exchange,
-    SwitchReply,
-    SwitchSession,
-)
+from etherweave.control.controller.session import Exchange, SwitchReply, SwitchSession
 from etherweave.control.messages import (
     BundleStep,
     MessageType,

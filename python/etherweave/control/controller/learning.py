@@ -130,9 +130,7 @@ def _rate(kbps: int) -> dict[str, str]:
 
 
 def fabric_of(
-    datapaths: Mapping[str, int],
-    observed: ObservedWiring,
-    rates: Mapping[str, Mapping[int, int]],
+    datapaths: Mapping[str, int], observed: ObservedWiring, rates: Mapping[str, Mapping[int, int]]
 ) -> LearnedFabric:
     """Return the fabric that was discovered.
 

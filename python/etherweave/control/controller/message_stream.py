@@ -194,11 +194,7 @@ class MessageStream:
     """
 
     def __init__(
-        self,
-        channel: Channel,
-        limits: PeerLimits,
-        ask_echo: Callable[[], None],
-        started_s: float,
+        self, channel: Channel, limits: PeerLimits, ask_echo: Callable[[], None], started_s: float
     ) -> None:
         self._channel = channel
         self._limits = limits

@@ -40,9 +40,7 @@ class Peers(NamedTuple):
 
 
 def compare(
-    devices: Mapping[LintPlace, Compared],
-    properties: Collection[Property[Compared]],
-    peers: Peers,
+    devices: Mapping[LintPlace, Compared], properties: Collection[Property[Compared]], peers: Peers
 ) -> Iterator[LintFault]:
     """Find devices that differ from more than half of all; without a majority, all that differ."""
     for compared in properties:

@@ -117,7 +117,7 @@ SIGNS = {kind: dialect.sign for kind, dialect in DIALECTS.items()} | {
     "host": re.compile(
         r"(?<!\w)(?:mlnx_qos|cma_roce_tos|lldptool|dcb (?:pfc|ets|app) (?:set|add|replace)"
         r"|ethtool (?:-A|--pause)|/ecn/roce_[nr]p/|tc/1/traffic_class)(?!\w)"
-    ),
+    )
 }
 """Lines that only files of a kind have."""
 LINES_MAX = 200_000

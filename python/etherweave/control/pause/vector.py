@@ -5,13 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from etherweave.control.pause.frame import CLASSES, Pause, PauseFrame
-from etherweave.control.rules import (
-    CLASS_TABLE,
-    FlowRule,
-    Purpose,
-    SwitchPlan,
-    WriteMetadata,
-)
+from etherweave.control.rules import CLASS_TABLE, FlowRule, Purpose, SwitchPlan, WriteMetadata
 
 UNTAGGED_CLASS = 0
 """The priority of packets without a VLAN tag (IEEE 802.1Q-2018, table 6-4)."""

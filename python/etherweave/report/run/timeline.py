@@ -166,9 +166,4 @@ def _facts(timeline: Timeline) -> Table:
 
 def _iteration(found: Period) -> list[str]:
     where = f"{found.from_ns / 1e6:,.3f} to {found.until_ns / 1e6:,.3f}"
-    return [
-        f"{found.ns / 1e6:,.4g}",
-        f"{found.correlation:.2f}",
-        where,
-        f"{found.iterations:,}",
-    ]
+    return [f"{found.ns / 1e6:,.4g}", f"{found.correlation:.2f}", where, f"{found.iterations:,}"]

@@ -92,10 +92,7 @@ ROUND_TRIP_S = 1e-3
 """What a connection's window must bridge: a loaded fabric, not an idle one [s]."""
 _SHARE = 1e-4
 """Segments sent again from which on a throughput suffers."""
-_BUFFERS = (
-    ("ipv4.tcp_rmem", "receive"),
-    ("ipv4.tcp_wmem", "send"),
-)
+_BUFFERS = (("ipv4.tcp_rmem", "receive"), ("ipv4.tcp_wmem", "send"))
 
 
 def buffers(evidence: Evidence) -> Iterator[Problem]:
