@@ -2,9 +2,9 @@
 
 A row has a metric of a text, at a size, of a statistic (the mean if empty) and with labels, and its
 value; ``none``: the text has no such value. Further names: ``program``, ``version``, ``valid``,
-``completeness``, ``line`` and ``fact NAME`` of the report, its number of ``measurements``, words of
-a ``warning``, and of the ``failure`` of a text without a report, which begins with them behind
-``^``. A change of the text is ``old => new ;; old => new``, or ``old =1> new`` of the first.
+``completeness``, ``line``, ``is_sound`` and ``fact NAME`` of the report, its number of
+``measurements``, words of a ``warning``, and of the ``failure`` of a text without a report, which
+begins with them behind ``^``. A change of the text is ``old => new ;; old => new``, or ``old =1> new`` of the first.
 """
 
 import csv
@@ -40,7 +40,7 @@ def _figures() -> list[Figure]:
 
 
 CLAIMS = [(claim, list(rows)) for claim, rows in groupby(_figures(), lambda row: row.claim)]
-NAMES = ("program", "version", "valid", "completeness", "line")
+NAMES = ("program", "version", "valid", "completeness", "line", "is_sound")
 
 
 @pytest.mark.parametrize("rows", [rows for _, rows in CLAIMS], ids=[claim for claim, _ in CLAIMS])

@@ -1,5 +1,6 @@
 """Outputs of benchmarks as people post them: other versions, formats and excerpts."""
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -15,184 +16,23 @@ CASES = Path(__file__).parent / "cases"
 
 
 class Case(NamedTuple):
-    """A text, how `bench parse` ends, and what it prints."""
+    """A text, how `bench parse` ends, and what it prints; a row of ``cases/posted_texts.csv``."""
 
     name: str
-    exit_code: int
-    figures: tuple[tuple[str, float], ...] = ()
+    exit_code: str
+    figures: str
     """Metric, with size and labels where several are of it, and its value in base units."""
-    words: tuple[str, ...] = ()
+    words: str
     """Texts on standard output or standard error."""
-    absent: tuple[str, ...] = ()
+    absent: str
 
 
-TABLE = (
-    # 93,130.52 MB/s at 32 MiB; `# Size` precedes `# Datatype`.
-    Case(
-        "01-osu-7.2-gpu-header/osu_bw.txt",
-        0,
-        (("bandwidth mean 33554432", 93_130.52e6), ("bandwidth mean 1", 1.01e6)),
-        ("osu_bw 7.2", "device: CUDA"),
-    ),
-    # 5e-04 is normal for half: the text says that nothing is out of bounds.
-    Case(
-        "02-nccl-relative-error-of-half/all_reduce-half.txt",
-        0,
-        (("bandwidth_bus mean 4194304 out_of_place", 12.01e9),),
-        ("verified",),
-    ),
-    Case(
-        "03-nccl-all-wrong-called-cut/all_wrong.txt",
-        1,
-        (),
-        ("its own verification FAILED", "2 values are out of bounds", "4 wrong values"),
-        ("measurement: cut", "nothing was measured"),
-    ),
-    Case(
-        "04-nccl-unvalidated-called-verified/new.txt",
-        0,
-        (("call_time mean 1024 out_of_place", 95.40e-6),),
-        (),
-        ("verified",),
-    ),
-    Case(
-        "04-nccl-unvalidated-called-verified/old.txt",
-        0,
-        (("bandwidth_bus mean 1048576 in_place", 4.52e9),),
-        (),
-        ("verified",),
-    ),
-    Case("05-nccl-one-rank/all_reduce.txt", 1, (), ("one rank sends nothing",), ("too small",)),
-    Case("05-nccl-one-rank/broadcast.txt", 1, (), ("one rank sends nothing",), ("too small",)),
-    Case(
-        "06-nccl-two-singles/two.txt",
-        1,
-        (),
-        ("a second header: two runs are mixed",),
-        ("not understood: '#",),
-    ),
-    Case(
-        "07-rccl-algo-columns/all_reduce.txt",
-        0,
-        (
-            ("bandwidth_bus mean 33554432 out_of_place float sum -1 TREE LL128 64", 127.38e9),
-            ("bandwidth_bus mean 134217728 in_place float sum -1 RING SIMPLE 64", 229.85e9),
-        ),
-        ("all_reduce_perf", "verified"),
-    ),
-    # The rank stands before each piece of a row.
-    Case(
-        "08-launcher-prefixes/all_reduce.txt",
-        0,
-        (
-            ("bandwidth_bus mean 4194304 out_of_place", 12.91e9),
-            ("bandwidth_bus mean 2097152 in_place", 9.65e9),
-        ),
-    ),
-    *(
-        Case(
-            f"09-crash-after-rows/{name}.txt",
-            1,
-            ((f"{metric} mean {size}", figure),),
-            ("INCOMPLETE", f"the run failed: line {line}: "),
-            ("it may be cut",),
-        )
-        for name, metric, size, figure, line in (
-            ("assertion", "bandwidth", 16384, 3815.50e6, 19),
-            ("segmentation_fault", "latency", 8, 1.28e-6, 8),
-            ("signal", "latency", 8, 1.28e-6, 9),
-        )
-    ),
-    Case(
-        "10-sockperf-full-rtt/ping_pong.txt",
-        0,
-        (
-            ("round_trip mean", 1892.6e-6),
-            ("round_trip stdev", 422.741e-6),
-            ("round_trip p99.999", 11533.498e-6),
-        ),
-    ),
-    # 2,552,320 KiB in 16.637 s are 157.1 MB/s; 153,412 KiB/s is what fio says of it.
-    Case(
-        "11-python-errors-in-messages/fio-2.15.json",
-        0,
-        (
-            ("storage_bandwidth mean 524288 t2 read", 153_412 * 1024),
-            ("round_trip p99 524288 t2 read", 60_160e-6),
-        ),
-        ("fio 2.15",),
-        ("verified",),
-    ),
-    Case(
-        "11-python-errors-in-messages/iperf3.json",
-        0,
-        (("bandwidth mean receiver forward", 1773148098.7995286 / 8),),
-    ),
-    Case(
-        "12-iperf3-receiver-got-nothing/tcp.txt",
-        1,
-        (("bandwidth mean sender forward", 69.5e3 / 8),),
-        ("the receiver got nothing: 0.00 Bytes", "the sender retransmitted 5 segments"),
-        ("too small",),
-    ),
-    Case(
-        "14-table-without-title/nccl_tests.txt",
-        0,
-        (("bandwidth_bus mean 32768 in_place", 0.41e9),),
-        ("the line with the title is missing",),
-        ("verified",),
-    ),
-    Case(
-        "14-table-without-title/imb.txt",
-        0,
-        (
-            ("bandwidth_both mean 1048576 Sendrecv", 8107.16e6),
-            ("call_time max 524288 Exchange", 169.20e-6),
-        ),
-        ("title of IMB",),
-    ),
-    Case(
-        "15-perftest-facts/ib_write_lat.txt",
-        1,
-        (),
-        ("cycles of the processor (-C) below a header that says usec",),
-        ("3.118 ms",),
-    ),
-    Case(
-        "15-perftest-facts/ib_atomic_bw.txt",
-        0,
-        (("bandwidth mean 8", 1.67 * 2**20),),
-        (
-            "  Dual-port: OFF\n  Device: pib_1\n",
-            "  rdma_cm QPs: OFF",
-            "  Data ex. method: Ethernet",
-        ),
-    ),
-    # Eight ranks: 7 x 262,144 B in 76.46 us are 24.00 GB/s on the bus.
-    Case(
-        "16-unknown-programs/ucc_perftest.txt",
-        0,
-        (
-            ("call_time mean 262144", 76.46e-6),
-            ("bandwidth_bus mean 262144", 24.00e9),
-            ("bandwidth_bus max 262144", 25.27e9),
-        ),
-        ("ucc_perftest", "Collective: Alltoall"),
-    ),
-    Case(
-        "16-unknown-programs/gloo.txt",
-        0,
-        (("call_time p99 allreduce_ring_chunked 100", 254e-6),),
-        ("processes: 2",),
-    ),
-    # 2/3 264,192^3 operations in 18.77 s are 654,949 Gflop/s.
-    Case(
-        "31-hpl-nvidia/xhpl.txt",
-        0,
-        (("flop_rate mean 264192 1024 4x2 WC0", 6.550e14),),
-        ("verified", "HPL-NVIDIA: 23.5.0"),
-    ),
-)
+def parts(cell: str) -> list[str]:
+    return [part for part in cell.replace("\\n", "\n").split(" ;; ") if part]
+
+
+LINES = (CASES / "posted_texts.csv").read_text().splitlines()
+TABLE = [Case(*row) for row in csv.reader(line for line in LINES if line[0] != "#")][1:]
 
 
 def figures(reports: list[dict[str, Any]]) -> dict[str, list[float]]:
@@ -208,16 +48,16 @@ def figures(reports: list[dict[str, Any]]) -> dict[str, list[float]]:
 @pytest.mark.parametrize("case", TABLE, ids=lambda case: case.name)
 def test_a_posted_text_is_read_or_the_reason_is_the_right_one(case: Case) -> None:
     done = command_line.invoke("bench", "parse", CASES / case.name)
-    assert done.exit_code == case.exit_code, done.output
-    for word in case.words:
+    assert done.exit_code == int(case.exit_code), done.output
+    for word in parts(case.words):
         assert word in done.output
-    for word in ("Error(", "NoneType", *case.absent):
+    for word in ("Error(", "NoneType", *parts(case.absent)):
         assert word not in done.output
     as_json = command_line.invoke("bench", "parse", CASES / case.name, "--json")
     found = figures(json.loads(as_json.stdout)["reports"])
-    for name, expected in case.figures:
+    for name, expected in (figure.split(" = ") for figure in parts(case.figures)):
         (near,) = {key for key in found if key == name or key.startswith(f"{name} ")}
-        assert found[near] == [pytest.approx(expected)], name
+        assert found[near] == [pytest.approx(float(expected))], name
 
 
 def test_runs_of_several_titles_are_read_apart() -> None:
