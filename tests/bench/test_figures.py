@@ -4,7 +4,8 @@ A row has a metric of a text, at a size, of a statistic (the mean if empty) and 
 value; ``none``: the text has no such value. Further names: ``program``, ``version``, ``valid``,
 ``completeness``, ``line``, ``is_sound`` and ``fact NAME`` of the report, its number of
 ``measurements``, words of a ``warning``, and of the ``failure`` of a text without a report, which
-begins with them behind ``^``. A change of the text is ``old => new ;; old => new``, or ``old =1> new`` of the first.
+begins with them behind ``^``. A change of the text is ``old => new ;; old => new``, or
+``old =1> new`` of the first.
 """
 
 import csv
