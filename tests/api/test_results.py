@@ -241,3 +241,8 @@ def test_a_file_of_another_kind_is_rejected_in_one_sentence(
 def interrupted(act: str) -> AbstractContextManager[object]:
     """Ctrl-C as soon as the act is tried."""
     return patch(act, side_effect=KeyboardInterrupt)
+
+
+def test_a_result_is_shown_in_a_line() -> None:
+    tables = "iterations, ports, streams, flows, a, b"
+    assert repr(result()) == f"<Result of made: complete after 0.000 ms; tables {tables}>"

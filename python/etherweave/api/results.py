@@ -208,6 +208,11 @@ class Result:
     machine: Mapping[str, str]
     """Machine that it was computed on."""
 
+    def __repr__(self) -> str:
+        facts = self.summary
+        ended = f"{facts['finished']} after {facts['end_ns'] * 1e-6:.3f} ms"
+        return f"<Result of {facts['name']}: {ended}; tables {', '.join(self.tables)}>"
+
     @property
     def is_partial(self) -> bool:
         """Whether the run ended before its jobs or its time did."""

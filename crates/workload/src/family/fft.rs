@@ -48,7 +48,7 @@ impl Default for Fft {
             z_bytes: block,
             library: Library::default(),
             algorithm: None,
-            iterations: 16_000,
+            iterations: 100,
         }
     }
 }

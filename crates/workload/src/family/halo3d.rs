@@ -62,7 +62,7 @@ impl Default for Halo3d {
             nz: 100,
             vars: 8,
             sleep: Duration::from_us(216),
-            iterations: 16_000,
+            iterations: 100,
             boundary: Boundary::Periodic,
             corners: false,
         }
@@ -225,8 +225,8 @@ mod tests {
     fn two_barriers_come_before_and_one_after() {
         let program = &Halo3d::default().programs(1).unwrap()[0];
         let shape: Vec<_> = program.blocks.iter().map(|block| (block.repeat, block.measured)).collect();
-        assert_eq!(shape, [(2, false), (16_000, true), (1, false)]);
-        assert_eq!(program.iterations(), 16_000);
+        assert_eq!(shape, [(2, false), (100, true), (1, false)]);
+        assert_eq!(program.iterations(), 100);
     }
 
     #[test]
