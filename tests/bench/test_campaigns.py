@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +20,7 @@ import pytest
 from etherweave.bench.statistics.launches import shuffled
 from support import command_line, private_slurm, private_sshd
 from support.launches import latencies
+from support.waiting import until
 
 START = (*command_line.COMMAND, "bench", "run")
 ONCE = ("--launches", "1")
@@ -183,7 +184,7 @@ class Campaign:
             self.command, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as process:
             try:
-                wait_until(lambda: self.made() > before or process.poll() is not None)
+                until(lambda: self.made() > before or process.poll() is not None)
                 yield process
             finally:
                 process.kill()
@@ -219,13 +220,6 @@ class Campaign:
         assert not self.bearers()
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    while not is_so():
-        assert time.monotonic() < end, "not within 30 s"
-        time.sleep(0.01)
-
-
 @pytest.mark.slow
 @pytest.mark.needs("namespaces", "mpirun")
 def test_a_run_that_is_killed_terminated_or_loses_its_launcher_ends_whole(tmp_path: Path) -> None:
@@ -248,7 +242,7 @@ def test_a_run_that_is_killed_terminated_or_loses_its_launcher_ends_whole(tmp_pa
                         with suppress(ProcessLookupError):  # It may have ended by itself.
                             os.kill(one, signal.SIGKILL)
                 assert process.wait(60) in (0, 1)
-        wait_until(lambda: not campaign.bearers())
+        until(lambda: not campaign.bearers())
         assert before.items() <= campaign.kept().items()
     campaign.end()
     spaces = [path.name for path in Path("/run/netns").glob("ew-bench.*")]
@@ -268,7 +262,7 @@ def test_a_run_that_is_killed_leaves_no_job_to_its_successor(
     assert jobs(), "Slurm does not know that nobody waits for it"
     campaign.hang.unlink()
     campaign.end()
-    wait_until(lambda: not jobs())
+    until(lambda: not jobs())
 
 
 @pytest.mark.slow
@@ -310,13 +304,13 @@ def test_the_batch_script_goes_on_when_slurm_has_ended_it(slurm: None, tmp_path:
     script.write_text(subprocess.check_output([*START[:-2], *asked], text=True))
     submission = ["sbatch", "--parsable", f"--output={tmp_path}/log", str(script)]
     number = subprocess.check_output(submission, env=campaign.environment, text=True).strip()
-    wait_until(lambda: len(campaign.kept()) >= 2)
+    until(lambda: len(campaign.kept()) >= 2)
     subprocess.run(["scancel", "--batch", "--signal=TERM", number], check=True)
-    wait_until(lambda: not jobs())
+    until(lambda: not jobs())
     before = campaign.kept()
     assert 2 <= len(before) < 8
     assert "the same command continues" in (tmp_path / "log").read_text()
     subprocess.run(submission, env=campaign.environment, check=True, capture_output=True)
-    wait_until(lambda: not jobs())
+    until(lambda: not jobs())
     assert before.items() <= campaign.kept().items()
     campaign.check()

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
@@ -17,6 +17,7 @@ from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, Option, SiteFabric, SiteHost, this_machine
+from support.waiting import until
 
 HOSTILE = ("$(touch x)", "`id`", "a b", "'", '"', ";", "|", "*", "\\", "-n", "{", "ä\n", "#", "~")
 """Words that shells would change."""
@@ -233,13 +234,6 @@ def test_whoever_launches_may_be_interrupted_or_killed(
         process.send_signal(number)
         assert process.communicate(timeout=120)[0] == said
     until(lambda: not living(mark))
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < end, "not within 10 s"
-        time.sleep(0.02)
 
 
 def test_each_rank_gets_its_number(tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ import os
 import signal
 import statistics
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import ClusterSite, SiteHost
 from support import command_line, private_slurm
+from support.waiting import until
 
 pytestmark = pytest.mark.needs("namespaces", "mpicc", "mpirun")
 SITE = """
@@ -202,13 +202,6 @@ def executors() -> int:
         with contextlib.suppress(OSError):
             count += str(process.readlink()).startswith(cache)
     return count
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < end, "not within 30 s"
-        time.sleep(0.05)
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """Launches through a real sshd on loopback, with keys of its own."""
 
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, Option, SiteHost
 from support import private_sshd
+from support.waiting import until
 
 pytestmark = pytest.mark.needs("sshd")
 HOSTILE = ("$(id)", "`id`", "a  b", "'", '"', ";", "|", "*", "\\", "\n", "#", "~", "!!", "")
@@ -55,15 +55,7 @@ def test_what_hangs_there_is_ended_at_the_limit(shell: tuple[str, ...], tmp_path
     ended = launch(tmp_path, shell, "ssh", BenchmarkCommand(Start.ALONE, hang), 2.0)
     assert ended.ending is Ending.TIMED_OUT
     assert (tmp_path / "started").exists()
-    _await_end(mark)
-
-
-def _await_end(mark: str) -> None:
-    """Wait until no process is left in whose words a mark stands."""
-    end = time.monotonic() + 10
-    while any(mark in line for line in _lines()):
-        assert time.monotonic() < end, "still there after 10 s"
-        time.sleep(0.02)
+    until(lambda: not any(mark in line for line in _lines()))
 
 
 def _lines() -> Iterator[str]:
@@ -113,7 +105,7 @@ def test_ranks_that_hang_are_ended_on_their_hosts(
     ended = launch(tmp_path, shell, "mpirun", command, 3.0, program=program)
     assert ended.ending is Ending.TIMED_OUT
     assert (tmp_path / "started").exists()
-    _await_end(mark)
+    until(lambda: not any(mark in line for line in _lines()))
 
 
 def test_a_host_that_cannot_be_reached_is_reported(shell: tuple[str, ...], tmp_path: Path) -> None:

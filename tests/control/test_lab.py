@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from ipaddress import ip_address
 from itertools import pairwise, permutations
@@ -28,6 +27,7 @@ from etherweave.control.lab.state import LabScope, StateError
 from etherweave.linux import namespaces, processes
 from support import command_line
 from support.labs import new_scope
+from support.waiting import until
 
 pytestmark = pytest.mark.needs("namespaces", "ovs")
 
@@ -92,13 +92,6 @@ def down(scope: LabScope, name: str) -> None:
     lifecycle.down(scope, name)
     assert not traces(scope)
     assert not processes.inhabitants(lived)
-
-
-def wait_for(holds: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.01)
 
 
 def inside(lab: Lab, host: str, *command: str) -> subprocess.CompletedProcess[str]:
@@ -343,7 +336,7 @@ def test_processes_in_hosts_end_with_the_lab_and_no_others(scope: LabScope) -> N
         subprocess.Popen(["sleep", "60"], cwd=lab.directory) as bystander,
     ):
         try:
-            wait_for(
+            until(
                 lambda: inhabitant.pid in {one.pid for one in processes.inhabitants(homes(scope))}
             )
             lifecycle.down(scope, "one")

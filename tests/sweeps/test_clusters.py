@@ -5,8 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import etherweave
 from etherweave.sweeps import SweepStore, executor, load_sweep, sweep
 from support import private_slurm
 from support.sweeps import PATIENCE_S, contents, start, wait_for, write
+from support.waiting import until
 
 DASK = (sys.executable, "-m", "dask")
 RUNS = 24
@@ -57,15 +57,8 @@ def scheduler(tmp_path: Path) -> Iterator[Path]:
     file = tmp_path / "scheduler.json"
     words = ("--scheduler-file", str(file), "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
     with started("scheduler", *words):
-        _until(file.exists)
+        until(file.exists)
         yield file
-
-
-def _until(is_there: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not is_there():
-        assert time.monotonic() < end, "nothing happens"
-        time.sleep(0.02)
 
 
 @pytest.mark.slow
@@ -119,7 +112,7 @@ def test_an_array_of_slurm_gives_the_bytes_of_a_local_sweep_though_tasks_are_kil
 ) -> None:
     path, out = write(tmp_path), tmp_path / "out"
     with start(path, "-o", out, "--executor", "slurm=--mem=200", "--workers", "3") as process:
-        _until(lambda: bool(_tasks(out)))
+        until(lambda: bool(_tasks(out)))
         for number in _tasks(out):
             with suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
@@ -173,7 +166,7 @@ def test_a_scheduler_of_dask_that_dies_ends_the_sweep_with_a_sentence(
     words = ("--scheduler-file", str(file), "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
     with ExitStack() as stack:
         scheduler = stack.enter_context(started("scheduler", *words))
-        _until(file.exists)
+        until(file.exists)
         stack.enter_context(started(*_worker(file)))
         where = ("--executor", f"dask={file}")
         sweeping = stack.enter_context(start(write(tmp_path), "-o", out, *where))
