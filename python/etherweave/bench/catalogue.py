@@ -1,7 +1,7 @@
 """The catalogue of benchmarks, with those that Etherweave does not parse, and the reason."""
 
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
@@ -50,7 +50,3 @@ def catalogue() -> dict[str, CatalogueEntry]:
     """Read the catalogue that comes with Etherweave, by name."""
     text = files("etherweave.bench").joinpath("catalogue.toml").read_text(encoding="utf-8")
     return {name: CatalogueEntry(name, **values) for name, values in tomllib.loads(text).items()}
-
-
-KEYS = frozenset(field.name for field in fields(CatalogueEntry)) - {"name"}
-"""Keys that an entry of the file may have."""

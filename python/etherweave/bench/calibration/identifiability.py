@@ -34,11 +34,6 @@ class Identified(NamedTuple):
         """Whether the measurements determine it by itself."""
         return self.width <= KNOWN
 
-    @property
-    def is_known_together(self) -> bool:
-        """Whether they determine only a combination of it with others."""
-        return not self.is_known and bool(self.together_with)
-
 
 class Direction(NamedTuple):
     """A combination of unknowns that is independent of the other directions in the posterior."""

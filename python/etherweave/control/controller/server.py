@@ -22,7 +22,6 @@ from etherweave.control.controller.message_stream import (
 )
 from etherweave.control.controller.roles import RoleTiming
 
-_BACKLOG = 128
 UNKNOWN_PEERS_MAX = 64
 """Connections that are not known switches yet; one more ends the oldest of them."""
 

@@ -35,7 +35,6 @@ from etherweave.linux.links import Links
 
 PLANES = ("ovs", "ebpf")
 """Implementations of switches: bridges of Open vSwitch, or programs in the kernel."""
-_READY_S = 60.0
 
 
 class LabError(Exception):
