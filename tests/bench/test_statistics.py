@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 from scipy import stats
 
+from etherweave.bench.statistics import quantiles
 from etherweave.bench.statistics.comparison import (
     Direction,
     compare,
@@ -21,15 +22,6 @@ from etherweave.bench.statistics.launches import (
     decide,
     relative_half_width,
     shuffled,
-)
-from etherweave.bench.statistics.quantiles import (
-    Interval,
-    median,
-    median_interval,
-    quantile,
-    quantile_interval,
-    samples_least,
-    upper_bound,
 )
 from etherweave.bench.statistics.settling import SHORTEST, Stability, settling, trend
 from etherweave.bench.statistics.summary import mean, outliers, summarise
@@ -62,14 +54,14 @@ def noise(count: int, seed: int = 1, spread: float = 0.02) -> list[float]:
 def test_the_median_lies_between_the_published_ranks(
     count: int, low: int, high: int, covered: float
 ) -> None:
-    interval = median_interval(counted(count))
+    interval = quantiles.median_interval(counted(count))
     assert interval is not None
     assert interval[:2] == (low, high)
     assert interval.coverage == pytest.approx(covered, abs=5e-4)
 
 
 def test_five_values_have_no_interval_of_the_median() -> None:
-    assert median_interval(counted(5)) is None  # 1 - 2 / 2^5 = 93.75 %
+    assert quantiles.median_interval(counted(5)) is None  # 1 - 2 / 2^5 = 93.75 %
 
 
 def test_intervals_are_those_of_exact_fractions() -> None:
@@ -81,7 +73,7 @@ def test_intervals_are_those_of_exact_fractions() -> None:
         below = list(itertools.accumulate(terms))
         low = sum(share <= Fraction(1, 40) for share in below)
         high = next(at + 1 for at, share in enumerate(below) if share >= Fraction(39, 40))
-        interval = quantile_interval(counted(count), float(probability))
+        interval = quantiles.quantile_interval(counted(count), float(probability))
         if low == 0 or high > count:
             assert interval is None
             continue
@@ -91,7 +83,7 @@ def test_intervals_are_those_of_exact_fractions() -> None:
 
 def test_ranks_of_the_99th_percentile_agree_with_scipy() -> None:
     for count in (368, 1000, 20_000):
-        interval = quantile_interval(counted(count), 0.99)
+        interval = quantiles.quantile_interval(counted(count), 0.99)
         low, high = stats.binom.ppf((0.025, 0.975), count, 0.99)
         assert interval is not None
         # The least rank with P(B < rank) ≤ 2.5 % from below; scipy's quantile is the one above it.
@@ -100,24 +92,24 @@ def test_ranks_of_the_99th_percentile_agree_with_scipy() -> None:
 
 def test_the_largest_of_299_values_is_the_first_to_bound_the_99th_percentile() -> None:
     assert 0.99**299 < 0.05 < 0.99**298
-    assert samples_least(0.99) == 299
-    assert upper_bound(counted(298), 0.99) is None
-    assert upper_bound(counted(299), 0.99) == 299
-    assert samples_least(0.999) == 2995
-    assert samples_least(0.5, 0.9375) == 4  # 1 - 1 / 2^4 exactly
+    assert quantiles.samples_least(0.99) == 299
+    assert quantiles.upper_bound(counted(298), 0.99) is None
+    assert quantiles.upper_bound(counted(299), 0.99) == 299
+    assert quantiles.samples_least(0.999) == 2995
+    assert quantiles.samples_least(0.5, 0.9375) == 4  # 1 - 1 / 2^4 exactly
 
 
 def test_quantiles_are_values_that_were_measured() -> None:
-    assert quantile(counted(100), 0.99) == 99
-    assert quantile(counted(1000), 0.999) == 999
-    assert quantile([3.0, 1.0, 2.0], 1.0) == 3.0
-    assert median([4.0, 1.0, 3.0, 2.0]) == 2.5
+    assert quantiles.quantile(counted(100), 0.99) == 99
+    assert quantiles.quantile(counted(1000), 0.999) == 999
+    assert quantiles.quantile([3.0, 1.0, 2.0], 1.0) == 3.0
+    assert quantiles.median([4.0, 1.0, 3.0, 2.0]) == 2.5
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_value_that_is_not_finite_is_refused(bad: float) -> None:
     with pytest.raises(AssertionError, match="not finite"):
-        median([1.0, bad])
+        quantiles.median([1.0, bad])
 
 
 # Critical values of Mann and Whitney's U, two-sided at 5 %, of any textbook: reject at or below.
@@ -282,7 +274,7 @@ def covers(spread: float, rule: StoppingRule, trials: int) -> tuple[float, int]:
         values: list[float] = []
         while (decision := decide(values, rule)) is StoppingDecision.CONTINUE:
             values.append(chance.lognormvariate(0, spread))
-        interval = median_interval(values)
+        interval = quantiles.median_interval(values)
         assert interval is not None
         if decision is StoppingDecision.PRECISE:
             precise += 1
@@ -301,9 +293,9 @@ def test_stopping_early_costs_nothing_if_precision_is_easy_and_a_little_if_it_is
 
 
 def test_the_half_width_is_the_longer_arm() -> None:
-    assert relative_half_width([1, 10, 11, 19, 100], Interval(10, 19, 0.9)) == 8 / 11
-    assert relative_half_width([0.0, 0.0], Interval(0, 0, 1)) == 0
-    assert relative_half_width([-1.0, 1.0], Interval(-1, 1, 1)) == math.inf
+    assert relative_half_width([1, 10, 11, 19, 100], quantiles.Interval(10, 19, 0.9)) == 8 / 11
+    assert relative_half_width([0.0, 0.0], quantiles.Interval(0, 0, 1)) == 0
+    assert relative_half_width([-1.0, 1.0], quantiles.Interval(-1, 1, 1)) == math.inf
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from etherweave.control.dmp import request
 from etherweave.control.dmp.daemon import notify
 from etherweave.control.dmp.links import LinkChange, links
 from etherweave.control.dmp.monitor import AddressMonitor, MonitorTiming
-from etherweave.control.dmp.request import (
-    AssignedAddress,
-    FailedRequest,
-    ReceivedFrame,
-    RequestTiming,
-    SendFrame,
-)
 
 FACTORY = 0x00163E000001
 HIERARCHICAL = 0x020100000007
-PATIENCE = RequestTiming(first_s=1.0, jitter=0.0, limit_s=2.0, settle_s=0.5)
+PATIENCE = request.RequestTiming(first_s=1.0, jitter=0.0, limit_s=2.0, settle_s=0.5)
 RHYTHM = MonitorTiming(check_s=100.0, retry_s=10.0, retry_longest_s=25.0, apart_s=0.5)
 
 
@@ -32,10 +26,10 @@ def watch() -> AddressMonitor:
 def answered(kept: AddressMonitor, now_s: float, address: int = FACTORY) -> float:
     """Ask and answer at a time; return the time of the outcome."""
     step = kept.wake(address, now_s)
-    assert isinstance(step, SendFrame)
+    assert isinstance(step, request.SendFrame)
     octets = step.octets[:6] + HIERARCHICAL.to_bytes(6) + step.octets[12:]
-    kept.receive(ReceivedFrame(octets), now_s)
-    assert kept.wake(address, now_s + 0.5) == AssignedAddress(HIERARCHICAL, 1, 0.0)
+    kept.receive(request.ReceivedFrame(octets), now_s)
+    assert kept.wake(address, now_s + 0.5) == request.AssignedAddress(HIERARCHICAL, 1, 0.0)
     return now_s + 0.5
 
 
@@ -43,7 +37,7 @@ def starved(kept: AddressMonitor) -> float:
     """Ask without an answer; return the time of the failure."""
     while True:
         now_s = kept.deadline_s
-        if isinstance(kept.wake(FACTORY, now_s), FailedRequest):
+        if isinstance(kept.wake(FACTORY, now_s), request.FailedRequest):
             return now_s
 
 
@@ -118,7 +112,7 @@ def test_a_flapping_link_is_not_asked_more_than_twice_a_second() -> None:
     for tick in range(1000):
         now_s = tick / 100
         kept.link(tick % 2 == 0, tick, now_s)
-        asked += isinstance(kept.wake(FACTORY, now_s), SendFrame)
+        asked += isinstance(kept.wake(FACTORY, now_s), request.SendFrame)
     # 10 s of flapping, requests at least 0.5 s apart.
     assert 10 <= asked <= 20
 
@@ -127,9 +121,11 @@ def test_a_link_that_goes_ends_the_request() -> None:
     kept = watch()
     kept.link(True, 1, 0.0)
     step = kept.wake(FACTORY, 0.0)
-    assert isinstance(step, SendFrame)
+    assert isinstance(step, request.SendFrame)
     kept.link(False, 2, 0.1)
-    kept.receive(ReceivedFrame(step.octets[:6] + HIERARCHICAL.to_bytes(6) + step.octets[12:]), 0.2)
+    kept.receive(
+        request.ReceivedFrame(step.octets[:6] + HIERARCHICAL.to_bytes(6) + step.octets[12:]), 0.2
+    )
     assert kept.wake(FACTORY, 10.0) is None
 
 

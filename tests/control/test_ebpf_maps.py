@@ -6,14 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from etherweave.control.ebpf.maps import (
-    GROUPS_MAX,
-    MASKS_MAX,
-    MapEntry,
-    MapError,
-    PortLink,
-    entries,
-)
+from etherweave.control.ebpf import maps
 from etherweave.control.ebpf.match import MaskPosition, Ternary, arrange
 from etherweave.control.rules import (
     CLASS_BIT,
@@ -43,7 +36,7 @@ from etherweave.control.rules import MatchField as Field
 
 HOST = 0x020000000001
 EMPTY = SwitchPlan("s1", 1, (), (), (), (), {})
-WIRES = {1: PortLink(11, 10**9), 2: PortLink(12, 10**11)}
+WIRES = {1: maps.PortLink(11, 10**9), 2: maps.PortLink(12, 10**11)}
 
 
 def switch(*rules: FlowRule, **others: object) -> SwitchPlan:
@@ -54,8 +47,8 @@ def forward(priority: int, *match: Field, to: int = 1) -> FlowRule:
     return FlowRule(FORWARD_TABLE, priority, match, (Output(to),))
 
 
-def of(name: str, switch: SwitchPlan) -> list[MapEntry]:
-    return [entry for entry in entries(switch, WIRES) if entry.map == name]
+def of(name: str, switch: SwitchPlan) -> list[maps.MapEntry]:
+    return [entry for entry in maps.entries(switch, WIRES) if entry.map == name]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -211,9 +204,9 @@ def test_waiting_and_pauses_need_no_entry() -> None:
 
 MANY_MASKS = [
     forward(n, Field("eth_dst", 0, 0x010000000000 | n), Field("in_port", 1))
-    for n in range(MASKS_MAX + 1)
+    for n in range(maps.MASKS_MAX + 1)
 ]
-MANY_GROUPS = [Group(n, (1 + n // 100, 10 + n % 100)) for n in range(GROUPS_MAX + 1)]
+MANY_GROUPS = [Group(n, (1 + n // 100, 10 + n % 100)) for n in range(maps.GROUPS_MAX + 1)]
 MOVE = Move("arp_tpa", 0, "reg0", 0, 32)
 
 
@@ -271,5 +264,5 @@ MOVE = Move("arp_tpa", 0, "reg0", 0, 32)
     ],
 )  # fmt: skip
 def test_what_the_program_cannot_do_is_refused(switch: SwitchPlan, said: str) -> None:
-    with pytest.raises(MapError, match=said):
-        entries(switch, WIRES)
+    with pytest.raises(maps.MapError, match=said):
+        maps.entries(switch, WIRES)

@@ -13,17 +13,9 @@ from difflib import get_close_matches
 from itertools import combinations
 from typing import Any
 
+from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.plans import (
-    BenchmarkCommand,
-    BenchmarkPlan,
-    BenchmarkPlanError,
-    BenchmarkRequest,
-    FabricEstimate,
-    HostPattern,
-    Start,
-)
 from etherweave.bench.statistics.launches import StoppingRule
 
 FORMAT = 1
@@ -36,9 +28,9 @@ class Network:
     name: str
     kind: str = ""
     """Words that select published figures of such networks: ``RoCE``, ``TCP``."""
-    rate: float = FabricEstimate.rate
+    rate: float = plans.FabricEstimate.rate
     """Of a host's link [bytes/s]."""
-    latency: float = FabricEstimate.latency
+    latency: float = plans.FabricEstimate.latency
     """One way, between processes [s]."""
     interface: str = ""
     device: str = ""
@@ -70,10 +62,10 @@ class CampaignExperiment:
     """Predicted time of one launch [s]."""
 
     @property
-    def command(self) -> BenchmarkCommand:
+    def command(self) -> plans.BenchmarkCommand:
         """The command that a launcher starts."""
-        return BenchmarkCommand(
-            Start(self.start),
+        return plans.BenchmarkCommand(
+            plans.Start(self.start),
             self.arguments,
             self.server,
             self.environment,
@@ -135,7 +127,7 @@ def experiments(
     Raises ``PlanError`` when a program is unknown, or cannot run as requested.
     """
     if not options.hosts:
-        raise BenchmarkPlanError("no hosts; expected at least one")
+        raise plans.BenchmarkPlanError("no hosts; expected at least one")
     planned_experiments = [
         experiment
         for program in programs
@@ -160,7 +152,7 @@ def adapter_of(program: str) -> tuple[Adapter, str]:
         return ADAPTERS["npb"], program
     every = [name for one in ADAPTERS.values() for name in (one.name, *one.programs, *one.rarer)]
     near = dict.fromkeys(get_close_matches(program, every)) or ["etherweave bench list"]
-    raise BenchmarkPlanError(f"unknown program {program}; known: {', '.join(near)}")
+    raise plans.BenchmarkPlanError(f"unknown program {program}; known: {', '.join(near)}")
 
 
 def digest(facts: Any) -> str:
@@ -179,9 +171,9 @@ def _experiments(
 
 def _request(
     program: str, network: Network, options: CampaignOptions, sizes: tuple[int | None, int | None]
-) -> BenchmarkRequest:
+) -> plans.BenchmarkRequest:
     is_alone = len(options.hosts) == 1
-    return BenchmarkRequest(
+    return plans.BenchmarkRequest(
         program,
         nodes=1 if is_alone else 2,
         ranks_per_node=max(options.ranks_per_node, 2) if is_alone else options.ranks_per_node,
@@ -196,25 +188,25 @@ def _request(
 
 
 def _planned(
-    adapter: Adapter, network: Network, request: BenchmarkRequest, options: CampaignOptions
-) -> BenchmarkPlan:
+    adapter: Adapter, network: Network, request: plans.BenchmarkRequest, options: CampaignOptions
+) -> plans.BenchmarkPlan:
     """Plan for two hosts what runs on a pair, and for all hosts what does not."""
-    estimate = FabricEstimate(network.rate, network.latency)
+    estimate = plans.FabricEstimate(network.rate, network.latency)
     everywhere = replace(request, nodes=len(options.hosts))
     try:
         plan = adapter.plan(request, estimate)
-    except BenchmarkPlanError:
+    except plans.BenchmarkPlanError:
         return adapter.plan(everywhere, estimate)
-    if plan.placement.pattern in (HostPattern.PAIR, HostPattern.ALONE):
+    if plan.placement.pattern in (plans.HostPattern.PAIR, plans.HostPattern.ALONE):
         return plan
     return adapter.plan(everywhere, estimate)
 
 
-def _placements(plan: BenchmarkPlan, options: CampaignOptions) -> list[tuple[str, ...]]:
+def _placements(plan: plans.BenchmarkPlan, options: CampaignOptions) -> list[tuple[str, ...]]:
     pattern, hosts = plan.placement.pattern, options.hosts
-    if pattern is HostPattern.ALONE:
+    if pattern is plans.HostPattern.ALONE:
         return [hosts[:1]]
-    if pattern is not HostPattern.PAIR:
+    if pattern is not plans.HostPattern.PAIR:
         return [hosts]
     if len(hosts) == 1:
         return [hosts * plan.placement.nodes]
@@ -222,7 +214,7 @@ def _placements(plan: BenchmarkPlan, options: CampaignOptions) -> list[tuple[str
 
 
 def _experiment(
-    adapter: Adapter, plan: BenchmarkPlan, network: Network, hosts: tuple[str, ...]
+    adapter: Adapter, plan: plans.BenchmarkPlan, network: Network, hosts: tuple[str, ...]
 ) -> CampaignExperiment:
     command = plan.command
     return CampaignExperiment(

@@ -12,25 +12,8 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
-from etherweave.control import oxm
+from etherweave.control import oxm, rules
 from etherweave.control.controller.roles import UNSET, Role
-from etherweave.control.rules import (
-    CONTROLLER,
-    Action,
-    FlowRule,
-    GoTo,
-    Group,
-    Instruction,
-    MatchField,
-    Meter,
-    Move,
-    Output,
-    SetField,
-    ToGroup,
-    UseMeter,
-    WriteActions,
-    WriteMetadata,
-)
 
 VERSION = 4
 """OpenFlow 1.3 on the wire."""
@@ -151,7 +134,7 @@ def with_xid(octets: bytes, xid: int) -> bytes:
 
 
 def flow_mod(
-    rule: FlowRule, command: FlowCommand, *, cookie: Cookie = NO_COOKIE, xid: int = 0
+    rule: rules.FlowRule, command: FlowCommand, *, cookie: Cookie = NO_COOKIE, xid: int = 0
 ) -> bytes:
     """Write a FLOW_MOD (7.3.4.1) of an entry without time-outs and without removal messages."""
     deletes = command in (FlowCommand.DELETE, FlowCommand.DELETE_STRICT)
@@ -168,17 +151,17 @@ def flow_delete(
     return message(MessageType.FLOW_MOD, head + written, xid)
 
 
-def match(conditions: Iterable[MatchField]) -> bytes:
+def match(conditions: Iterable[rules.MatchField]) -> bytes:
     """Write a match (``ofp_match``, 7.2.3), padded to eight octets."""
     fields = b"".join(map(oxm.encode, conditions))
     return struct.pack("!HH", 1, 4 + len(fields)) + fields + bytes(-(4 + len(fields)) % 8)
 
 
-def instructions(rule: FlowRule) -> bytes:
+def instructions(rule: rules.FlowRule) -> bytes:
     """Write a rule's instructions (7.2.4): its meter, its actions, then the others."""
     meters, others = b"", b""
     for step in rule.instructions:
-        if isinstance(step, UseMeter):
+        if isinstance(step, rules.UseMeter):
             meters += _instruction(step)
         else:
             others += _instruction(step)
@@ -186,7 +169,7 @@ def instructions(rule: FlowRule) -> bytes:
     return meters + applied + others
 
 
-def group_mod(group: Group, command: ModCommand, *, xid: int = 0) -> bytes:
+def group_mod(group: rules.Group, command: ModCommand, *, xid: int = 0) -> bytes:
     """Write a GROUP_MOD (7.3.4.2) of a group that selects a port by hash."""
     select = 1
     buckets = b"" if command is ModCommand.DELETE else b"".join(map(_bucket, group.ports))
@@ -194,7 +177,7 @@ def group_mod(group: Group, command: ModCommand, *, xid: int = 0) -> bytes:
     return message(MessageType.GROUP_MOD, body, xid)
 
 
-def meter_mod(meter: Meter, command: ModCommand, *, xid: int = 0) -> bytes:
+def meter_mod(meter: rules.Meter, command: ModCommand, *, xid: int = 0) -> bytes:
     """Write a METER_MOD (7.3.4.4): packets per second, with a burst, one band that drops."""
     packets, burst, drop = 2, 4, 1
     body = struct.pack("!HHI", command, packets | burst, meter.number)
@@ -226,21 +209,21 @@ def _flow_head(table: int, priority: int, command: FlowCommand, cookie: Cookie) 
     return _FLOW_MOD.pack(cookie.value, cookie.mask, table, command, *limits)
 
 
-def _action(action: Action) -> bytes:
+def _action(action: rules.Action) -> bytes:
     """Write an action (7.2.5)."""
-    if isinstance(action, Output):
-        whole = _WHOLE if action.port == CONTROLLER else 0
+    if isinstance(action, rules.Output):
+        whole = _WHOLE if action.port == rules.CONTROLLER else 0
         return _PORT_ACTION.pack(0, 16, action.port, whole)
-    if isinstance(action, SetField):
-        field = oxm.encode(MatchField(action.field, action.value))
+    if isinstance(action, rules.SetField):
+        field = oxm.encode(rules.MatchField(action.field, action.value))
         padding = -(4 + len(field)) % 8
         return struct.pack("!HH", 25, 4 + len(field) + padding) + field + bytes(padding)
-    if isinstance(action, ToGroup):
+    if isinstance(action, rules.ToGroup):
         return _GROUP_ACTION.pack(22, 8, action.group)
     return _move(action)
 
 
-def _move(action: Move) -> bytes:
+def _move(action: rules.Move) -> bytes:
     """Write Nicira's action 6, ``nx_action_reg_move``."""
     experimenter, reg_move = 0xFFFF, 6
     head = _REG_MOVE.pack(
@@ -249,24 +232,24 @@ def _move(action: Move) -> bytes:
     return head + oxm.nicira_header(action.source) + oxm.nicira_header(action.target)
 
 
-def _instruction(step: Instruction) -> bytes:
-    if isinstance(step, GoTo):
+def _instruction(step: rules.Instruction) -> bytes:
+    if isinstance(step, rules.GoTo):
         return struct.pack("!HHB3x", 1, 8, step.table)
-    if isinstance(step, WriteMetadata):
+    if isinstance(step, rules.WriteMetadata):
         return _METADATA.pack(2, 24, step.value, step.mask)
-    if isinstance(step, WriteActions):
+    if isinstance(step, rules.WriteActions):
         return _actions_instruction(_WRITE_ACTIONS, step.actions)
     return struct.pack("!HHI", 6, 8, step.meter)
 
 
-def _actions_instruction(kind: int, actions: Iterable[Action]) -> bytes:
+def _actions_instruction(kind: int, actions: Iterable[rules.Action]) -> bytes:
     """Write ``ofp_instruction_actions``."""
     octets = b"".join(map(_action, actions))
     return struct.pack("!HH4x", kind, 8 + len(octets)) + octets
 
 
 def _bucket(port: int) -> bytes:
-    output = _action(Output(port))
+    output = _action(rules.Output(port))
     weight = 1
     return _BUCKET.pack(16 + len(output), weight, ANY, ANY) + output
 
@@ -285,7 +268,7 @@ def packet_out(port: int, frame: bytes) -> bytes:
     To ``CONTROLLER``, it reaches all controllers that receive packets: a message to the others.
     """
     action = _PORT_ACTION.pack(0, 16, port, _WHOLE)
-    body = _PACKET_OUT.pack(NO_BUFFER, CONTROLLER, len(action)) + action + frame
+    body = _PACKET_OUT.pack(NO_BUFFER, rules.CONTROLLER, len(action)) + action + frame
     return message(MessageType.PACKET_OUT, body, 0)
 
 

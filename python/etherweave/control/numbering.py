@@ -12,16 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from etherweave.control.rules import (
-    Action,
-    FabricPlan,
-    FlowRule,
-    Group,
-    MatchField,
-    Output,
-    PortPlan,
-    SwitchPlan,
-)
+from etherweave.control import rules
 
 PORT_MAX = 0xFFFFFF00
 """The highest number of a port (OpenFlow 1.3, ``OFPP_MAX``)."""
@@ -43,7 +34,7 @@ class Numbering:
     neighbours: Mapping[str, Sequence[str]]
     """Nodes at the other ends of listed links, by switch."""
 
-    def check(self, plan: FabricPlan) -> None:
+    def check(self, plan: rules.FabricPlan) -> None:
         """Check that the ports of a plan are those of the listed links.
 
         Raises ``NumberingError`` if they are not, because links were added or removed.
@@ -55,7 +46,7 @@ class Numbering:
                     "nothing in as_built, and no `links` of a link, where switches have a datapath"
                 )
 
-    def applied(self, plan: FabricPlan) -> FabricPlan:
+    def applied(self, plan: rules.FabricPlan) -> rules.FabricPlan:
         """Write a plan with these numbers."""
         hosts = (replace(host, port=self.ports[host.switch][host.port]) for host in plan.hosts)
         return replace(plan, switches=tuple(map(self._switch, plan.switches)), hosts=tuple(hosts))
@@ -67,7 +58,7 @@ class Numbering:
         numbers = {str(real): number for number, real in self.ports.get(switch, {}).items()}
         return f"{switch}:{numbers.get(port, port)}{dash}{second}" if switch else cable
 
-    def _switch(self, switch: SwitchPlan) -> SwitchPlan:
+    def _switch(self, switch: rules.SwitchPlan) -> rules.SwitchPlan:
         own = self.ports[switch.name]
         return replace(
             switch,
@@ -75,13 +66,13 @@ class Numbering:
             ports=tuple(self._port(own, port) for port in switch.ports),
             rules=tuple(_rule(own, rule) for rule in switch.rules),
             groups=tuple(
-                Group(group.number, tuple(own[port] for port in group.ports))
+                rules.Group(group.number, tuple(own[port] for port in group.ports))
                 for group in switch.groups
             ),
             pause_bits={own[port]: bit for port, bit in switch.pause_bits.items()},
         )
 
-    def _port(self, own: Mapping[int, int], port: PortPlan) -> PortPlan:
+    def _port(self, own: Mapping[int, int], port: rules.PortPlan) -> rules.PortPlan:
         far = port.node_port if port.is_host else self.ports[port.node][port.node_port]
         return replace(port, number=own[port.number], node_port=far)
 
@@ -151,16 +142,16 @@ def _check_distinct(datapaths: Iterable[int]) -> None:
         known.add(datapath)
 
 
-def _rule(own: Mapping[int, int], rule: FlowRule) -> FlowRule:
+def _rule(own: Mapping[int, int], rule: rules.FlowRule) -> rules.FlowRule:
     match = tuple(_match(own, field) for field in rule.match)
     return rule._replace(match=match, actions=tuple(_action(own, one) for one in rule.actions))
 
 
-def _match(own: Mapping[int, int], field: MatchField) -> MatchField:
+def _match(own: Mapping[int, int], field: rules.MatchField) -> rules.MatchField:
     return field._replace(value=own[field.value]) if field.field == "in_port" else field
 
 
-def _action(own: Mapping[int, int], action: Action) -> Action:
-    if isinstance(action, Output) and action.port <= PORT_MAX:
-        return Output(own[action.port])
+def _action(own: Mapping[int, int], action: rules.Action) -> rules.Action:
+    if isinstance(action, rules.Output) and action.port <= PORT_MAX:
+        return rules.Output(own[action.port])
     return action

@@ -6,19 +6,11 @@ anew from both tables, as congested over isolated for times and the inverse for 
 
 import re
 
+from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import Draft
 from etherweave.bench.measurements import GarbledError, Measurement, TextLine
 from etherweave.bench.metrics import BANDWIDTH_RANK, CALL_TIME, CONGESTION_IMPACT, LATENCY, Metric
-from etherweave.bench.plans import (
-    BenchmarkPlan,
-    BenchmarkPlanError,
-    BenchmarkRequest,
-    FabricEstimate,
-    HostPattern,
-    RunForecast,
-    all_ranks,
-)
 
 _NETWORK = {
     "RR Two-sided Lat": LATENCY,
@@ -193,18 +185,20 @@ def _impacts(draft: Draft) -> list[tuple[str, str, float, int]]:
     return impacts
 
 
-def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
+def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
     is_load = request.program == "network_load_test"
     least = 10 if is_load else 2
     if request.nodes < least:
-        raise BenchmarkPlanError(f"{request.program} needs at least {least} nodes")
+        raise plans.BenchmarkPlanError(f"{request.program} needs at least {least} nodes")
     seconds = 420.0 if is_load else 240.0
-    forecast = RunForecast(
+    forecast = plans.RunForecast(
         seconds * fabric.rate, seconds, "each test stops after 10 s, later on slow networks"
     )
     notes = ("no options; official results use all nodes and three numbers of ranks per NIC",)
     arguments = (request.program,)
-    return all_ranks(request, arguments, forecast, pattern=HostPattern.RING, notes=notes)
+    return plans.all_ranks(
+        request, arguments, forecast, pattern=plans.HostPattern.RING, notes=notes
+    )
 
 
 ADAPTER = Adapter(

@@ -6,6 +6,7 @@ not run.
 
 import re
 
+from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import hpl
 from etherweave.bench.draft import Draft, find
@@ -19,14 +20,6 @@ from etherweave.bench.metrics import (
     MEMORY_BANDWIDTH,
     UPDATE_RATE,
     Metric,
-)
-from etherweave.bench.plans import (
-    BenchmarkPlan,
-    BenchmarkRequest,
-    FabricEstimate,
-    RunForecast,
-    all_ranks,
-    need_ranks,
 )
 
 RING_LATENCY = 8
@@ -121,8 +114,8 @@ def _take(draft: Draft, name: str, value: str, line: int) -> None:
         draft.facts["ranks"] = value
 
 
-def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
-    need_ranks(request, 2, "hpcc")
+def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
+    plans.need_ranks(request, 2, "hpcc")
     of_hpl = hpl.ADAPTER.plan(request, fabric)
     ((_, text),) = of_hpl.command.files
     extra = (
@@ -130,14 +123,16 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     )
     # Rings: 40 orders, some dozen messages each; RandomAccess is bound to 60 s, twice.
     rings = 40 * 2 * 3 * 2 * RING_BANDWIDTH * request.ranks_per_node
-    forecast = RunForecast(
+    forecast = plans.RunForecast(
         of_hpl.forecast.bytes + rings,
         of_hpl.forecast.seconds + rings / fabric.rate + 120,
         "HPL, rings, and 60 s for each RandomAccess",
     )
     files = (("hpccinf.txt", text + extra),)
     notes = ("hpcc appends to hpccoutf.txt: start in an empty directory",)
-    return all_ranks(request, ("hpcc",), forecast, files=files, output="hpccoutf.txt", notes=notes)
+    return plans.all_ranks(
+        request, ("hpcc",), forecast, files=files, output="hpccoutf.txt", notes=notes
+    )
 
 
 ADAPTER = Adapter(

@@ -7,19 +7,11 @@ the solve with its refinement.
 
 import re
 
+from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import FIXED_2, INTEGER, Draft, fields
 from etherweave.bench.measurements import TextLine, check_agreement
 from etherweave.bench.metrics import ELAPSED, FLOP_RATE
-from etherweave.bench.plans import (
-    BenchmarkPlan,
-    BenchmarkPlanError,
-    BenchmarkRequest,
-    FabricEstimate,
-    RunForecast,
-    all_ranks,
-    need_ranks,
-)
 
 CORE_FLOPS = 20e9
 """What a core is taken to do [flop/s], to forecast."""
@@ -115,19 +107,23 @@ def grid(ranks: int) -> tuple[int, int]:
     return rows, ranks // rows
 
 
-def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
-    ranks = need_ranks(request, 1, "xhpl")
+def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
+    ranks = plans.need_ranks(request, 1, "xhpl")
     block = 256
     largest = (MEMORY_RANK * ranks / 8) ** 0.5
     order = request.size_max or int(largest) // block * block
     if order < block:
-        raise BenchmarkPlanError(f"a matrix of order {order} is smaller than one block of {block}")
+        raise plans.BenchmarkPlanError(
+            f"a matrix of order {order} is smaller than one block of {block}"
+        )
     rows, columns = grid(ranks)
     compute = flops(order) / (CORE_FLOPS * ranks)
     # A rank passes its share of panels on along its row, and its share of U along its column.
     moved = 8 * order**2 / 2 * (1 / rows + 1 / columns) * request.ranks_per_node
-    forecast = RunForecast(moved, compute + moved / fabric.rate, "panels, U and 20 Gflop/s a core")
-    return all_ranks(
+    forecast = plans.RunForecast(
+        moved, compute + moved / fabric.rate, "panels, U and 20 Gflop/s a core"
+    )
+    return plans.all_ranks(
         request, ("xhpl",), forecast, files=(("HPL.dat", _input(order, block, rows, columns)),)
     )
 

@@ -8,6 +8,7 @@ benchmark that a line above it names.
 import re
 from dataclasses import dataclass, field
 
+from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import FIXED_2, INTEGER, Draft, fields
 from etherweave.bench.measurements import (
@@ -27,15 +28,6 @@ from etherweave.bench.metrics import (
     OVERLAP,
     OVERLAPPED_TIME,
     Metric,
-)
-from etherweave.bench.plans import (
-    BenchmarkPlan,
-    BenchmarkRequest,
-    FabricEstimate,
-    all_ranks,
-    doubling,
-    need_ranks,
-    predict_sweep,
 )
 
 _KNOWN = re.compile(
@@ -285,11 +277,11 @@ def _add(
             check_agreement(line, "time and bandwidth", rate, size / time, rounding)
 
 
-def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
-    ranks = need_ranks(request, 2, request.program)
+def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
+    ranks = plans.need_ranks(request, 2, request.program)
     largest = request.size_max or 2**22
     is_p2p = request.program == "IMB-P2P"
-    sizes = doubling(request.size_min or (1 if is_p2p else 0), largest)
+    sizes = plans.doubling(request.size_min or (1 if is_p2p else 0), largest)
     repeats = request.iterations or (P2P_REPEATS if is_p2p else REPEATS)
     # P2P was not seen to repeat less of any size: the cost is rather predicted too high.
     most = [repeats if is_p2p else VOLUME // max(size, 1) for size in sizes]
@@ -301,9 +293,9 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
         *(("-iter", str(request.iterations)) if request.iterations else ()),
     )
     basis = f"{repeats:,} of each size" if is_p2p else "40 MiB a size"
-    forecast = predict_sweep(counts, fabric, f"of each benchmark in the list: {basis}")
+    forecast = plans.predict_sweep(counts, fabric, f"of each benchmark in the list: {basis}")
     notes = ("a size whose time runs out is left out by IMB: raise -time",)
-    return all_ranks(request, arguments, forecast, sizes=sizes, notes=notes)
+    return plans.all_ranks(request, arguments, forecast, sizes=sizes, notes=notes)
 
 
 ADAPTER = Adapter(

@@ -6,19 +6,11 @@ Its *MB* are 2^20 bytes; its average is a harmonic mean, as of rates it should b
 import re
 from statistics import harmonic_mean
 
+from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import Draft, integer
 from etherweave.bench.measurements import GarbledError, TextLine, check_agreement
 from etherweave.bench.metrics import BANDWIDTH
-from etherweave.bench.plans import (
-    BenchmarkPlan,
-    BenchmarkRequest,
-    FabricEstimate,
-    HostPattern,
-    RunForecast,
-    all_ranks,
-    need_ranks,
-)
 
 _DIRECTIONS = {"Send": "to", "Recv": "from"}
 _FIXED = re.compile(r"[0-9]{1,12}\.[0-9]{3}")
@@ -89,15 +81,17 @@ def _check(direction: str, values: list[float], totals: dict[str, TextLine], lin
         check_agreement(printed.number, name, float(printed.text), value, 1e-5)
 
 
-def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
-    ranks = need_ranks(request, 2, "mpiGraph")
+def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
+    ranks = plans.need_ranks(request, 2, "mpiGraph")
     size, times, window = request.size_max or 2**20, request.iterations or 10, 10
     messages = (ranks - 1) * times * window * request.ranks_per_node
     total = float(messages * size)
     seconds = total / fabric.rate + (ranks - 1) * times * 2 * fabric.latency
-    forecast = RunForecast(total, seconds, "each rank to every other, in windows")
+    forecast = plans.RunForecast(total, seconds, "each rank to every other, in windows")
     words = ("mpiGraph", str(size), str(times), str(window))
-    return all_ranks(request, words, forecast, pattern=HostPattern.ALL_PAIRS, sizes=(size,))
+    return plans.all_ranks(
+        request, words, forecast, pattern=plans.HostPattern.ALL_PAIRS, sizes=(size,)
+    )
 
 
 ADAPTER = Adapter(

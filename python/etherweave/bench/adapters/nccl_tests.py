@@ -12,19 +12,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import INTEGER, Draft, begins_with_digit, fields
 from etherweave.bench.measurements import GarbledError, TextLine, check_agreement
 from etherweave.bench.metrics import BANDWIDTH_BUS, BANDWIDTH_CALL, CALL_TIME
-from etherweave.bench.plans import (
-    BenchmarkPlan,
-    BenchmarkRequest,
-    FabricEstimate,
-    all_ranks,
-    doubling,
-    need_ranks,
-    predict_sweep,
-)
 
 _NUMBER = re.compile(r"[0-9]{1,24}(?:\.[0-9]{1,24})?(?:e[+-]?[0-9]{1,3})?")
 _KINDS = {
@@ -259,18 +251,20 @@ def _check(own: Mapping[str, str], line: int, size: int) -> bool:
     return False
 
 
-def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
-    ranks = need_ranks(request, 2, request.program)
+def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
+    ranks = plans.need_ranks(request, 2, request.program)
     smallest, largest = request.size_min or 8, request.size_max or 2**30
     count = request.iterations or 20
     both = 2 * (count + 5)
-    steps = [(2 * size * (ranks - 1) // ranks, both) for size in doubling(smallest, largest)]
+    steps = [(2 * size * (ranks - 1) // ranks, both) for size in plans.doubling(smallest, largest)]
     words = (
         *(request.program, "-b", str(smallest), "-e", str(largest), "-f", "2", "-g", "1"),
         *("-n", str(count), "-w", "5"),
     )
-    forecast = predict_sweep(steps, fabric, "2 (n-1)/n of the size, in place and out of place")
-    return all_ranks(request, words, forecast, sizes=doubling(smallest, largest))
+    forecast = plans.predict_sweep(
+        steps, fabric, "2 (n-1)/n of the size, in place and out of place"
+    )
+    return plans.all_ranks(request, words, forecast, sizes=plans.doubling(smallest, largest))
 
 
 ADAPTER = Adapter(

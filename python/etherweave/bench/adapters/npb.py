@@ -5,19 +5,11 @@ A number counts only if the kernel verified its result.
 
 import re
 
+from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import Draft, decimal, find
 from etherweave.bench.measurements import GarbledError, check_agreement
 from etherweave.bench.metrics import ELAPSED, OPERATION_RATE
-from etherweave.bench.plans import (
-    BenchmarkPlan,
-    BenchmarkPlanError,
-    BenchmarkRequest,
-    FabricEstimate,
-    RunForecast,
-    all_ranks,
-    need_ranks,
-)
 
 _TITLE = (
     r" NAS Parallel Benchmarks \d[\d.]* -- (?:BT|CG|DT|EP|FT|IS|LU|MG|SP|UA)(?:-MZ)? Benchmark\s*$"
@@ -79,20 +71,22 @@ def _take(draft: Draft, seen: dict[str, tuple[str, int]], labels: list[tuple[str
         draft.warn("the time printed as 0.00 is left out: too short to be printed")
 
 
-def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
-    ranks = need_ranks(request, 1, request.program)
+def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
+    ranks = plans.need_ranks(request, 1, request.program)
     match = re.fullmatch(r"([a-z-]+)\.([A-F]|S|W)\.x", request.program)
     if not match:
-        raise BenchmarkPlanError(f"expected a program such as cg.C.x, found {request.program}")
+        raise plans.BenchmarkPlanError(
+            f"expected a program such as cg.C.x, found {request.program}"
+        )
     kernel, kind = match.groups()
     if kernel in ("bt", "sp") and int(ranks**0.5) ** 2 != ranks:
-        raise BenchmarkPlanError(f"{kernel} wants a square number of ranks, not {ranks}")
+        raise plans.BenchmarkPlanError(f"{kernel} wants a square number of ranks, not {ranks}")
     if kernel in ("cg", "ft", "is", "mg") and ranks & (ranks - 1):
-        raise BenchmarkPlanError(f"{kernel} wants a power of two of ranks, not {ranks}")
+        raise plans.BenchmarkPlanError(f"{kernel} wants a power of two of ranks, not {ranks}")
     seconds = _SECONDS[kind] / ranks
     basis = "a guess by class; communication is taken to be a tenth"
-    forecast = RunForecast(0.1 * seconds * fabric.rate, seconds, basis)
-    return all_ranks(request, (request.program,), forecast)
+    forecast = plans.RunForecast(0.1 * seconds * fabric.rate, seconds, basis)
+    return plans.all_ranks(request, (request.program,), forecast)
 
 
 ADAPTER = Adapter(

@@ -3,18 +3,11 @@
 import re
 from itertools import pairwise
 
+from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, find
 from etherweave.bench.measurements import GarbledError
 from etherweave.bench.metrics import ELAPSED, ITERATION_TIME
-from etherweave.bench.plans import (
-    BenchmarkPlan,
-    BenchmarkRequest,
-    FabricEstimate,
-    RunForecast,
-    all_ranks,
-    need_ranks,
-)
 
 _ITEM = re.compile(r"^(Build|Exec|nProcs|Case)\s*:\s+(\S.*?)\s*$")
 _CLOCK = re.compile(rf"^ExecutionTime = ({NUMBER}) s  ClockTime = ({NUMBER}) s\s*$")
@@ -60,13 +53,13 @@ def _is_even(times: list[float]) -> bool:
     return not lengths or max(lengths) - min(lengths) <= 1e-6 * max(map(abs, times))
 
 
-def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
-    need_ranks(request, 1, request.program)
+def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
+    plans.need_ranks(request, 1, request.program)
     seconds = request.seconds or 600.0
     basis = "a guess: communication is taken to be a tenth of the time"
-    forecast = RunForecast(0.1 * seconds * fabric.rate, seconds, basis)
+    forecast = plans.RunForecast(0.1 * seconds * fabric.rate, seconds, basis)
     notes = ("start in a case that decomposePar has parted for as many ranks",)
-    return all_ranks(request, (request.program, "-parallel"), forecast, notes=notes)
+    return plans.all_ranks(request, (request.program, "-parallel"), forecast, notes=notes)
 
 
 ADAPTER = Adapter(

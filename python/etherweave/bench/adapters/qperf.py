@@ -7,17 +7,11 @@ import itertools
 import re
 from dataclasses import dataclass, field
 
+from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, integer
 from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import BANDWIDTH, LATENCY, MESSAGE_RATE
-from etherweave.bench.plans import (
-    BenchmarkPlan,
-    BenchmarkRequest,
-    FabricEstimate,
-    doubling,
-    timed_pair,
-)
 
 _TEST = (
     r"(?:(?:tcp|udp|sctp|sdp|rds)_(?:bw|lat)|(?:rc|uc|ud|xrc)_(?:bi_bw|bw|lat)|"
@@ -148,14 +142,14 @@ def _size(line: TextLine) -> int:
     return integer(amount["number"], line.number) * scale
 
 
-def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
+def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
     seconds = request.seconds or 2.0
-    sizes = doubling(request.size_min or 1, request.size_max or 2**16)
+    sizes = plans.doubling(request.size_min or 1, request.size_max or 2**16)
     sweep = ("-oo", f"msg_size:{sizes[0]}:{sizes[-1]}:*2")
     head = ("qperf", "{server}", "-lp", "{port}", "-t", f"{seconds:g}", "-vu", "-uu")
     client = (*head, *sweep, "tcp_bw", "tcp_lat")
     server = ("qperf", "-lp", "{port}")
-    return timed_pair(request, fabric, client, server, seconds * 2 * len(sizes))
+    return plans.timed_pair(request, fabric, client, server, seconds * 2 * len(sizes))
 
 
 ADAPTER = Adapter(

@@ -4,15 +4,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from etherweave.bench.statistics import quantiles
 from etherweave.bench.statistics.launches import StoppingRule, is_precise, relative_half_width
-from etherweave.bench.statistics.quantiles import (
-    Interval,
-    median,
-    median_interval,
-    quantile,
-    samples_least,
-    upper_bound,
-)
 from etherweave.bench.statistics.settling import Stability, settling, trend
 
 RATES = frozenset({"B/s", "1/s"})
@@ -45,7 +38,7 @@ class LaunchSummary:
     """Values left out at the start of each launch."""
     median: float
     """Of the launches."""
-    interval: Interval | None
+    interval: quantiles.Interval | None
     """Of the median."""
     mean: float | None
     """Of the launches: harmonic for rates, arithmetic otherwise; ``None`` if a rate is zero."""
@@ -84,7 +77,7 @@ def summarise(
     rule = rule or StoppingRule()
     settlings = [settling(one) for one in series]
     settled = [one[each.warm_up :] for one, each in zip(series, settlings, strict=True)]
-    launches = tuple(median(one) for one in settled)
+    launches = tuple(quantiles.median(one) for one in settled)
     values = [value for one in settled for value in one]
     doubts = (*_unsettled([each.stability for each in settlings]), *_doubts(launches, rule))
     return LaunchSummary(
@@ -92,8 +85,8 @@ def summarise(
         launches=launches,
         values=len(values),
         warm_up=tuple(each.warm_up for each in settlings),
-        median=median(launches),
-        interval=median_interval(launches, rule.confidence),
+        median=quantiles.median(launches),
+        interval=quantiles.median_interval(launches, rule.confidence),
         mean=mean(launches, unit),
         low=min(values),
         high=max(values),
@@ -120,18 +113,18 @@ def tail(values: Sequence[float], unit: str, confidence: float) -> Tail | None:
 
     For rates the worst is the first percentile, and the bound is below it.
     """
-    if len(values) < samples_least(0.99, confidence):
+    if len(values) < quantiles.samples_least(0.99, confidence):
         return None
     sign = -1 if unit in RATES else 1
     signed = [sign * value for value in values]
-    bound = upper_bound(signed, 0.99, confidence)
+    bound = quantiles.upper_bound(signed, 0.99, confidence)
     assert bound is not None, "there are enough values"
-    return Tail(sign * quantile(signed, 0.99), sign * bound)
+    return Tail(sign * quantiles.quantile(signed, 0.99), sign * bound)
 
 
 def outliers(values: Sequence[float]) -> list[float]:
     """Return the values beyond Tukey's fences."""
-    low, high = quantile(values, 0.25), quantile(values, 0.75)
+    low, high = quantiles.quantile(values, 0.25), quantiles.quantile(values, 0.75)
     reach = _FENCE * (high - low)
     return [value for value in values if not low - reach <= value <= high + reach]
 
@@ -143,7 +136,7 @@ def _unsettled(judged: Sequence[Stability]) -> Iterator[str]:
 
 
 def _doubts(launches: Sequence[float], rule: StoppingRule) -> Iterator[str]:
-    interval = median_interval(launches, rule.confidence)
+    interval = quantiles.median_interval(launches, rule.confidence)
     if interval is None:
         yield f"{len(launches)} launches are too few for an interval of the median"
     elif not is_precise(launches, rule):

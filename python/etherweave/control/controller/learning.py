@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from etherweave.control import messages
+from etherweave.control import messages, rules
 from etherweave.control.admission import LLDP
 from etherweave.control.controller.discovery import LOST_AFTER, LinkDiscovery
 from etherweave.control.controller.drift import TableChange, TableChanges
@@ -30,27 +30,16 @@ from etherweave.control.controller.session import (
 )
 from etherweave.control.controller.wiring import ObservedWiring, SwitchPort, in_both_directions
 from etherweave.control.messages import Cookie, FlowCommand, set_async
-from etherweave.control.rules import (
-    CONTROLLER,
-    INGRESS_ACL_TABLE,
-    FabricPlan,
-    FlowRule,
-    MatchField,
-    Output,
-    PortPlan,
-    Purpose,
-    SwitchPlan,
-)
 
 TICK_S = 0.05
 _PRIORITY_MAX = 0xFFFF
-_LLDP_RULE = FlowRule(
-    INGRESS_ACL_TABLE,
+_LLDP_RULE = rules.FlowRule(
+    rules.INGRESS_ACL_TABLE,
     _PRIORITY_MAX,
-    (MatchField("eth_type", LLDP),),
-    (Output(CONTROLLER),),
+    (rules.MatchField("eth_type", LLDP),),
+    (rules.Output(rules.CONTROLLER),),
     (),
-    Purpose.CONTROL,
+    rules.Purpose.CONTROL,
 )
 _HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", re.ASCII)
 
@@ -310,19 +299,19 @@ class FabricLearner:
         session.serve(on_known)
 
 
-def _as_plan(named: Mapping[str, SwitchSession]) -> FabricPlan:
+def _as_plan(named: Mapping[str, SwitchSession]) -> rules.FabricPlan:
     """Return switches and ports in the form that discovery takes; nothing is planned."""
     switches = (
-        SwitchPlan(
+        rules.SwitchPlan(
             name,
             session.id,
-            tuple(PortPlan(number, "", 0, is_host=False) for number in sorted(session.links)),
+            tuple(rules.PortPlan(number, "", 0, is_host=False) for number in sorted(session.links)),
             *((), (), ()),
             {},
         )
         for name, session in named.items()
     )
-    return FabricPlan("", "", tuple(switches), ())
+    return rules.FabricPlan("", "", tuple(switches), ())
 
 
 def _change(session: SwitchSession, command: FlowCommand, cookie: Cookie) -> None:

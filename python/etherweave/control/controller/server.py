@@ -12,14 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from etherweave.control.controller import message_stream
 from etherweave.control.controller.log import EventLog
-from etherweave.control.controller.message_stream import (
-    Channel,
-    PeerLimits,
-    PeerRejectedError,
-    PlainChannel,
-    TlsChannel,
-)
 from etherweave.control.controller.roles import RoleTiming
 
 UNKNOWN_PEERS_MAX = 64
@@ -72,9 +66,9 @@ class ConnectionServer:
         self,
         listener: socket.socket,
         tls: ssl.SSLContext | None,
-        limits: PeerLimits,
+        limits: message_stream.PeerLimits,
         log: EventLog,
-        serve: Callable[[Channel, str, Callable[[], None]], None],
+        serve: Callable[[message_stream.Channel, str, Callable[[], None]], None],
     ) -> None:
         self._listener = listener
         self._tls = tls
@@ -158,7 +152,7 @@ class ConnectionServer:
     def _run(self, number: int, connection: socket.socket, address: str) -> None:
         try:
             self._serve(self._channel(connection), address, lambda: self._mark_known(number))
-        except (PeerRejectedError, ssl.SSLError, TimeoutError) as error:
+        except (message_stream.PeerRejectedError, ssl.SSLError, TimeoutError) as error:
             self._log.write_limited("rejected", address=address, reason=str(error))
         except OSError as error:
             self._log.write_limited("broken", address=address, reason=str(error))
@@ -171,11 +165,11 @@ class ConnectionServer:
                 self._threads.pop(number)
             connection.close()
 
-    def _channel(self, connection: socket.socket) -> Channel:
-        plain = PlainChannel(connection)
+    def _channel(self, connection: socket.socket) -> message_stream.Channel:
+        plain = message_stream.PlainChannel(connection)
         if self._tls is None:
             return plain
-        channel = TlsChannel(plain, self._tls)
+        channel = message_stream.TlsChannel(plain, self._tls)
         channel.shake_hands(self._limits.handshake_s)
         return channel
 
@@ -212,7 +206,7 @@ class ControllerOptions:
     """Whether entries that are not in the plan stay."""
     is_dry_run: bool = False
     """Whether switches are only read."""
-    limits: PeerLimits = field(default_factory=PeerLimits)
+    limits: message_stream.PeerLimits = field(default_factory=message_stream.PeerLimits)
     pace: RoleTiming = field(default_factory=RoleTiming)
 
 

@@ -8,16 +8,10 @@ import socket
 import time
 from collections.abc import Callable, Iterable
 
+from etherweave.control.dmp import request
 from etherweave.control.dmp.interface import DmpInterface, InterfaceError, NoInterfaceError
 from etherweave.control.dmp.links import LinkChange, open_links, received_links
 from etherweave.control.dmp.monitor import AddressMonitor, MonitorTiming
-from etherweave.control.dmp.request import (
-    AssignedAddress,
-    FailedRequest,
-    RequestStep,
-    RequestTiming,
-    SendFrame,
-)
 from etherweave.control.text import mac_text
 
 LogLine = Callable[[str], None]
@@ -26,7 +20,7 @@ LogLine = Callable[[str], None]
 
 def serve(
     names: Iterable[str],
-    timing: RequestTiming,
+    timing: request.RequestTiming,
     schedule: MonitorTiming,
     log: LogLine,
     stop: socket.socket,
@@ -54,7 +48,7 @@ class _MonitoredInterface:
     """An interface, which may appear and disappear, and its state machine."""
 
     def __init__(
-        self, name: str, timing: RequestTiming, schedule: MonitorTiming, log: LogLine
+        self, name: str, timing: request.RequestTiming, schedule: MonitorTiming, log: LogLine
     ) -> None:
         self.name = name
         self.watch = AddressMonitor(secrets.token_bytes, timing, schedule)
@@ -118,19 +112,19 @@ class _MonitoredInterface:
         if self.interface and received:
             self._apply(self.watch.receive(received, time.monotonic()), self.interface)
 
-    def _apply(self, step: RequestStep, interface: DmpInterface) -> None:
+    def _apply(self, step: request.RequestStep, interface: DmpInterface) -> None:
         try:
-            if isinstance(step, SendFrame):
+            if isinstance(step, request.SendFrame):
                 interface.send(step.octets)
-            elif isinstance(step, AssignedAddress):
+            elif isinstance(step, request.AssignedAddress):
                 self._assign(step, interface)
-            elif isinstance(step, FailedRequest):
+            elif isinstance(step, request.FailedRequest):
                 current = mac_text(interface.address)
                 self._log(f"{self.name}: {step.reason}: {step.detail}; keeps {current}")
         except InterfaceError as error:
             self._log(str(error))
 
-    def _assign(self, answer: AssignedAddress, interface: DmpInterface) -> None:
+    def _assign(self, answer: request.AssignedAddress, interface: DmpInterface) -> None:
         before, new = mac_text(interface.address), mac_text(answer.mac)
         if before == new:
             return

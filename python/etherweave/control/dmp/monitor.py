@@ -12,16 +12,7 @@ The address of a host belongs to its port: a new link may lead to another port.
 import math
 from dataclasses import dataclass
 
-from etherweave.control.dmp.request import (
-    AddressRequest,
-    AssignedAddress,
-    FailedRequest,
-    RandomSource,
-    ReceivedFrame,
-    RequestStep,
-    RequestTiming,
-    SendFrame,
-)
+from etherweave.control.dmp import request
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +43,12 @@ class AddressMonitor:
     """
 
     def __init__(
-        self, random: RandomSource, timing: RequestTiming, schedule: MonitorTiming
+        self, random: request.RandomSource, timing: request.RequestTiming, schedule: MonitorTiming
     ) -> None:
         self._random = random
         self._timing = timing
         self._schedule = schedule
-        self._request: AddressRequest | None = None
+        self._request: request.AddressRequest | None = None
         self._due_s = math.inf
         self._started_s = -math.inf
         self._retry_s = schedule.retry_s
@@ -97,7 +88,7 @@ class AddressMonitor:
         earliest = max(now_s, self._started_s + self._schedule.apart_s)
         self._due_s = earliest if is_running else math.inf
 
-    def wake(self, address: int, now_s: float) -> RequestStep:
+    def wake(self, address: int, now_s: float) -> request.RequestStep:
         """Start a request, or continue the one under way.
 
         Parameters
@@ -109,24 +100,24 @@ class AddressMonitor:
         """
         if self._request is None and now_s >= self._due_s:
             self._started_s = now_s
-            self._request = AddressRequest(address, self._random, self._timing, now_s)
+            self._request = request.AddressRequest(address, self._random, self._timing, now_s)
         return self._after(self._request.wake(now_s), now_s) if self._request else None
 
-    def receive(self, received: ReceivedFrame, now_s: float) -> RequestStep:
+    def receive(self, received: request.ReceivedFrame, now_s: float) -> request.RequestStep:
         """Process a frame of the request under way, if there is one."""
         return self._after(self._request.receive(received, now_s), now_s) if self._request else None
 
-    def _after(self, step: RequestStep, now_s: float) -> RequestStep:
-        if step is None or isinstance(step, SendFrame):
+    def _after(self, step: request.RequestStep, now_s: float) -> request.RequestStep:
+        if step is None or isinstance(step, request.SendFrame):
             return step
         self._request = None
         self.is_settled = True
         self._due_s = now_s + self._pause(step)
         return step
 
-    def _pause(self, outcome: AssignedAddress | FailedRequest) -> float:
+    def _pause(self, outcome: request.AssignedAddress | request.FailedRequest) -> float:
         """Return how long to wait after an outcome [s]."""
-        if isinstance(outcome, AssignedAddress):
+        if isinstance(outcome, request.AssignedAddress):
             self._retry_s = self._schedule.retry_s
             return self._schedule.check_s
         pause_s = self._retry_s

@@ -2,15 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from etherweave.control.lint import config_db
 from etherweave.control.lint.classification import MTU, RATE
 from etherweave.control.lint.comparison import Peers, compare
-from etherweave.control.lint.config_db import (
-    REFERENCES,
-    ConfiguredPort,
-    ConfiguredSwitch,
-    reference,
-    spans,
-)
 from etherweave.control.lint.host_script import ConfiguredHost
 from etherweave.control.lint.inputs import Configurations, LintFault, LintPlace, fabric_ports
 from etherweave.control.lint.systems import SONIC
@@ -36,7 +30,7 @@ LISTS_OF_PORTS = (
 
 def readable(site: Configurations) -> Iterator[LintFault]:
     """Find values that cannot be read."""
-    both: tuple[ConfiguredSwitch | ConfiguredHost, ...] = (*site.switches, *site.hosts)
+    both: tuple[config_db.ConfiguredSwitch | ConfiguredHost, ...] = (*site.switches, *site.hosts)
     for one in both:
         for place, found, expected in one.unreadable:
             yield LintFault(one.file, place, f"{found!r} cannot be read", expected)
@@ -45,7 +39,7 @@ def readable(site: Configurations) -> Iterator[LintFault]:
 def references(site: Configurations) -> Iterator[LintFault]:
     """Find references to missing entries, and entries without the reference that they need."""
     for switch in site.switches:
-        for table, fields in REFERENCES.items():
+        for table, fields in config_db.REFERENCES.items():
             for key, entry in switch.tables.get(table, {}).items():
                 for field, target in fields.items():
                     known = switch.tables.get(target, {})
@@ -62,18 +56,18 @@ def references(site: Configurations) -> Iterator[LintFault]:
 
 
 def _names(
-    switch: ConfiguredSwitch, table: str, field: str, entry: Mapping[str, object]
+    switch: config_db.ConfiguredSwitch, table: str, field: str, entry: Mapping[str, object]
 ) -> Iterator[str]:
     """Return the names that a field refers to; an empty one where it is needed and missing."""
     if field in entry:
         text = str(entry[field])
         parts = text.split(",") if field == "profile_list" else [text]
-        yield from (name for name in map(reference, parts) if name != "NULL")
+        yield from (name for name in map(config_db.reference, parts) if name != "NULL")
     elif switch.system is SONIC and REQUIRED.get(table) == field:
         yield ""
 
 
-def _missing(switch: ConfiguredSwitch) -> Iterator[tuple[str, str, Iterable[str]]]:
+def _missing(switch: config_db.ConfiguredSwitch) -> Iterator[tuple[str, str, Iterable[str]]]:
     """Return references of commands, and port channels of members, that do not exist."""
     for place, words, name, known in switch.missing:
         yield place, f"{words} is {name}, which the switch does not have", known
@@ -105,7 +99,7 @@ def unused(site: Configurations) -> Iterator[LintFault]:
             yield LintFault(switch.file, name, "no port has the profile", "a port with it, or none")
 
 
-def _named_ports(switch: ConfiguredSwitch) -> Iterator[tuple[str, str, str]]:
+def _named_ports(switch: config_db.ConfiguredSwitch) -> Iterator[tuple[str, str, str]]:
     """Return every port that a table names, with the table and the key."""
     tables = switch.tables
     for table in LISTS_OF_PORTS:
@@ -115,7 +109,7 @@ def _named_ports(switch: ConfiguredSwitch) -> Iterator[tuple[str, str, str]]:
         yield from (("CABLE_LENGTH", f"{name}|{port}", port) for port in lengths)
     for table in OF_PORTS:
         for key in tables.get(table, {}):
-            yield from ((table, key, port) for port, _ in spans(key))
+            yield from ((table, key, port) for port, _ in config_db.spans(key))
     for key in tables.get("PORTCHANNEL_MEMBER", {}):
         yield "PORTCHANNEL_MEMBER", key, key.partition("|")[2]
 
@@ -131,7 +125,7 @@ def _known(names: list[str]) -> str:
 def channels(site: Configurations) -> Iterator[LintFault]:
     """Find members of a port channel with different rates; all else is compared at all ports."""
     for switch in site.switches:
-        members: dict[str, list[ConfiguredPort]] = {}
+        members: dict[str, list[config_db.ConfiguredPort]] = {}
         for port in switch.ports:
             if port.channel and port.speed_mbps is not None:
                 members.setdefault(port.channel, []).append(port)

@@ -6,15 +6,7 @@ unread where their policy sets or polices something, since lossless frames may b
 
 from dataclasses import dataclass, field
 
-from etherweave.control.lint.port_settings import (
-    EIGHT,
-    NAMED,
-    Settings,
-    SwitchSettings,
-    names,
-    priority,
-    whole,
-)
+from etherweave.control.lint import port_settings
 
 REST = "class-default"
 """The class of frames that no other class matches."""
@@ -24,11 +16,11 @@ REST = "class-default"
 class PolicyMaps:
     """Class maps and policy maps, line by line."""
 
-    matches: dict[str, Settings] = field(default_factory=dict)
+    matches: dict[str, port_settings.Settings] = field(default_factory=dict)
     """By class, ``dscp N`` and ``pcp N`` that it matches."""
     unread: set[str] = field(default_factory=set)
     """Classes with other matches."""
-    actions: dict[str, dict[str, Settings]] = field(default_factory=dict)
+    actions: dict[str, dict[str, port_settings.Settings]] = field(default_factory=dict)
     """By policy and class, in order: ``class``, ``remark`` and ``police``."""
     _class: str = ""
     _policy: str = ""
@@ -38,7 +30,7 @@ class PolicyMaps:
         """Leave the mode of a map."""
         self._class = self._policy = self._within = ""
 
-    def line(self, words: list[str], switch: SwitchSettings) -> bool:
+    def line(self, words: list[str], switch: port_settings.SwitchSettings) -> bool:
         """Read a command that begins a map, or belongs to it."""
         match words:
             case ["class-map", *kind, "match-any" | "match-all", name] if kind in _QOS:
@@ -73,9 +65,9 @@ class PolicyMaps:
             case _:
                 self.unread.add(self._class)
 
-    def of(self, policy: str) -> tuple[Settings, list[str]]:
+    def of(self, policy: str) -> tuple[port_settings.Settings, list[str]]:
         """Return the settings of a port with a policy, and its classes that are not read."""
-        settings: Settings = {}
+        settings: port_settings.Settings = {}
         seen: set[tuple[str, ...]] = set()
         left = []
         for name, actions in self.actions.get(policy, {}).items():
@@ -90,13 +82,13 @@ class PolicyMaps:
 
 
 _QOS: tuple[list[str], ...] = ([], ["type", "qos"], ["type", "quality-of-service"])
-_ALL = (("dscp", 64), ("pcp", len(EIGHT)))
+_ALL = (("dscp", 64), ("pcp", len(port_settings.EIGHT)))
 
 
-def _action(verb: str, words: list[str]) -> Settings:
+def _action(verb: str, words: list[str]) -> port_settings.Settings:
     match [verb, *words]:
         case ["set", "traffic-class", number]:
-            return {("class",): priority(number)}
+            return {("class",): port_settings.priority(number)}
         case ["set", "dscp", number]:
             return {("remark",): _numbers(number, 63)[0]}
         case ["police", *rest] if rest:
@@ -108,7 +100,7 @@ def _numbers(text: str, most: int) -> list[str]:
     found = []
     for part in text.split(","):
         first, _, last = part.partition("-")
-        low, high = (NAMED.get(one, one) for one in (first, last or first))
-        whole(str(high), most)
-        found += [str(one) for one in names(str(low), str(high), most + 1)]
+        low, high = (port_settings.NAMED.get(one, one) for one in (first, last or first))
+        port_settings.whole(str(high), most)
+        found += [str(one) for one in port_settings.names(str(low), str(high), most + 1)]
     return found

@@ -15,13 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from etherweave.control.pause.frame import (
-    ETHER_TYPE,
-    FrameError,
-    RatedInterface,
-    decode,
-    quantum_ps,
-)
+from etherweave.control.pause import frame
 from etherweave.control.pause.rule_writer import RuleWriter
 from etherweave.control.pause.vector import PauseTimers, PauseVectors
 from etherweave.control.rules import SwitchPlan
@@ -49,7 +43,7 @@ class AgentTotals(NamedTuple):
 
 def serve(
     switch: SwitchPlan,
-    interfaces: Mapping[int, RatedInterface],
+    interfaces: Mapping[int, frame.RatedInterface],
     address: str,
     stop: socket.socket,
     ready: Callable[[], object] | None = None,
@@ -98,14 +92,14 @@ class _Agent:
     def __init__(
         self,
         vectors: PauseVectors,
-        interfaces: Mapping[int, RatedInterface],
+        interfaces: Mapping[int, frame.RatedInterface],
         sockets: Mapping[int, socket.socket],
         speaker: RuleWriter,
     ) -> None:
         self.frames = self.changes = 0
         self._vectors = vectors
         self._timers = PauseTimers(
-            {port: quantum_ps(interface.bits_per_s) for port, interface in interfaces.items()}
+            {port: frame.quantum_ps(interface.bits_per_s) for port, interface in interfaces.items()}
         )
         self._sockets = sockets
         self._speaker = speaker
@@ -136,9 +130,9 @@ class _Agent:
         return None if end_ns is None else max(0, end_ns - time.monotonic_ns()) / 1e9
 
 
-def _listening(interface: RatedInterface) -> socket.socket:
+def _listening(interface: frame.RatedInterface) -> socket.socket:
     try:
-        return receiver(interface.name, ETHER_TYPE)
+        return receiver(interface.name, frame.ETHER_TYPE)
     except OSError as error:
         raise AgentError(f"interface {interface.name}: {error.strerror}") from None
 
@@ -157,8 +151,8 @@ def _receive(one: socket.socket, port: int, timers: PauseTimers) -> int:
                 break
             raise AgentError(f"port {port}: {error.strerror}") from None
         # Other control frames, and damaged ones, have no effect (802.3, 31A).
-        with contextlib.suppress(FrameError):
-            timers.receive(port, decode(octets), _arrival_ns(ancillary))
+        with contextlib.suppress(frame.FrameError):
+            timers.receive(port, frame.decode(octets), _arrival_ns(ancillary))
             received += 1
     return received
 
