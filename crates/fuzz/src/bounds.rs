@@ -108,10 +108,10 @@ impl<'r> Facts<'r> {
         let ports = self.columns("ports")?;
         let known = ports.texts("node").iter().zip(ports.integers("port")).zip(ports.numbers("rate_gbps"));
         let rates: BTreeMap<(&str, u64), f64> =
-            known.map(|((node, &port), &rate)| ((node.as_str(), port), rate)).collect();
+            known.map(|((node, &port), &rate)| ((node, port), rate)).collect();
         let mut sums: BTreeMap<(u64, &str, u64), (f64, u64)> = BTreeMap::new();
         for (row, node) in samples.texts("node").iter().enumerate() {
-            let key = (samples.numbers("time_ns")[row].to_bits(), node.as_str(), samples.integers("port")[row]);
+            let key = (samples.numbers("time_ns")[row].to_bits(), node, samples.integers("port")[row]);
             sums.entry(key).or_insert((samples.numbers("duration_ns")[row], 0)).1 += samples.integers("tx_bytes")[row];
         }
         for ((time, node, port), (span, bytes)) in sums {
@@ -128,7 +128,7 @@ impl<'r> Facts<'r> {
         for kind in ["packets", "bytes", "pause_packets"] {
             let counts = ["tx", "rx"].map(|direction| ports.integers(&format!("{direction}_{kind}")));
             let mut sums: BTreeMap<(&str, &str), [u64; 2]> = BTreeMap::new();
-            for (row, (node, peer)) in ports.texts("node").iter().zip(ports.texts("peer")).enumerate() {
+            for (row, (node, peer)) in ports.texts("node").iter().zip(ports.texts("peer").iter()).enumerate() {
                 sums.entry((node, peer)).or_default()[0] += counts[0][row];
                 sums.entry((peer, node)).or_default()[1] += counts[1][row];
             }
@@ -144,7 +144,7 @@ impl<'r> Facts<'r> {
     fn receivers(&self) -> Result<(), Failure> {
         let flows = self.columns("flows")?;
         let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-        let hosts = flows.texts("source_host").iter().zip(flows.texts("destination_host"));
+        let hosts = flows.texts("source_host").iter().zip(flows.texts("destination_host").iter());
         for ((source, destination), bytes) in hosts.zip(flows.integers("bytes")) {
             *sums.entry(destination).or_default() += if source == destination { 0 } else { *bytes };
         }
@@ -159,7 +159,7 @@ impl<'r> Facts<'r> {
 
     fn streams(&self) -> Result<(), Failure> {
         let streams = self.columns("streams")?;
-        let hosts = streams.texts("source_host").iter().zip(streams.texts("destination_host"));
+        let hosts = streams.texts("source_host").iter().zip(streams.texts("destination_host").iter());
         for (row, (source, destination)) in hosts.enumerate() {
             let (bytes, messages) = (streams.integers("bytes")[row], streams.integers("messages")[row]);
             let span = streams.numbers("end_ns")[row] - streams.numbers("start_ns")[row];
@@ -176,11 +176,11 @@ impl<'r> Facts<'r> {
     fn transfers(&self) -> Result<(), Failure> {
         let tables = ["transfers", "activities"].map(|name| Columns::of(self.outcome, name));
         let [Some(transfers), Some(activities)] = tables else { return Ok(()) };
-        let ranks = activities.texts("job").iter().zip(activities.integers("rank")).zip(activities.texts("host"));
+        let ranks = activities.texts("job").iter().zip(activities.integers("rank")).zip(activities.texts("host").iter());
         let hosts: BTreeMap<(&str, u64), &str> =
-            ranks.map(|((job, &rank), host)| ((job.as_str(), rank), host.as_str())).collect();
+            ranks.map(|((job, &rank), host)| ((job, rank), host)).collect();
         for (row, job) in transfers.texts("job").iter().enumerate() {
-            let host = |column| hosts.get(&(job.as_str(), transfers.integers(column)[row])).copied();
+            let host = |column| hosts.get(&(job, transfers.integers(column)[row])).copied();
             let (Some(source), Some(destination)) = (host("source"), host("destination")) else { continue };
             if source == destination {
                 continue;
@@ -201,7 +201,7 @@ impl<'r> Facts<'r> {
         let (jobs, starts, ends) = (path.texts("job"), path.numbers("start_ns"), path.numbers("end_ns"));
         for row in 1..jobs.len() {
             let follows = jobs[row] != jobs[row - 1] || starts[row] == ends[row - 1];
-            holds(follows, "the path that limits a job has no gap", || format!("row {row} of {}", jobs[row]))?;
+            holds(follows, "the path that limits a job has no gap", || format!("row {row} of {}", &jobs[row]))?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Results of a run, column by column.
 
-use etherweave_scenario::{Column, Outcome, Table};
+use etherweave_scenario::{Column, Outcome, Table, Texts};
 
 /// A table of a result, if it has it.
 pub(crate) struct Columns<'o>(&'o Table);
@@ -19,7 +19,7 @@ impl<'o> Columns<'o> {
         &column.unwrap_or_else(|| panic!("{} has a column {name}", self.0.name)).1
     }
 
-    pub(crate) fn texts(&self, name: &str) -> &'o [String] {
+    pub(crate) fn texts(&self, name: &str) -> &'o Texts {
         match self.column(name) {
             Column::Texts(values) => values,
             Column::Integers(_) | Column::Numbers(_) => panic!("{name} is a column of texts"),
@@ -81,7 +81,7 @@ pub(crate) fn table_difference(a: &Table, b: &Table) -> Option<String> {
 
 fn rows(column: &Column) -> Vec<String> {
     match column {
-        Column::Texts(values) => values.clone(),
+        Column::Texts(values) => values.iter().map(str::to_owned).collect(),
         Column::Integers(values) => values.iter().map(u64::to_string).collect(),
         Column::Numbers(values) => values.iter().map(f64::to_string).collect(),
     }

@@ -34,6 +34,7 @@ mod pool;
 mod processes;
 mod queue_meter;
 mod rows;
+mod texts;
 mod threads;
 mod wire;
 
@@ -45,5 +46,6 @@ pub use pool::serve_windows;
 pub use processes::{ProcessEnd, Processes};
 pub use queue_meter::QueueMeter;
 pub use rows::{Cell, Column, RowNames, TableRow, column};
+pub use texts::Texts;
 pub use threads::{ThreadEnd, Threads};
 pub use wire::Wire;

@@ -3,6 +3,8 @@
 
 use etherweave_primitives::{BitRate, Duration, Priority, Time};
 
+use crate::Texts;
+
 /// The values of a column.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Column {
@@ -11,7 +13,7 @@ pub enum Column {
     /// Measures.
     Numbers(Vec<f64>),
     /// Names.
-    Texts(Vec<String>),
+    Texts(Texts),
 }
 
 /// A value of a table: a count, a measure in the unit of its column, or a name.
@@ -37,17 +39,17 @@ pub struct RowNames<'n> {
     /// Names of jobs, by number.
     pub jobs: &'n [String],
     /// Name of a host by its number.
-    pub host: &'n dyn Fn(u32) -> String,
+    pub host: &'n dyn Fn(u32) -> &'n str,
 }
 
-impl RowNames<'_> {
+impl<'n> RowNames<'n> {
     /// The name of a job.
-    pub fn job(&self, number: u32) -> String {
-        self.jobs[number as usize].clone()
+    pub fn job(&self, number: u32) -> &'n str {
+        &self.jobs[number as usize]
     }
 
     /// The name of a host.
-    pub fn host(&self, number: u32) -> String {
+    pub fn host(&self, number: u32) -> &'n str {
         (self.host)(number)
     }
 }
@@ -74,7 +76,7 @@ impl RowNames<'_> {
 ///
 /// let rows = [MessageRow { host: 0, bytes: 7, end: Time::from_ps(2_500) }];
 /// let columns = MessageRow::columns(&rows, &vec!["leaf0".to_owned()]);
-/// assert_eq!(columns[0], ("host", Column::Texts(vec!["leaf0".to_owned()])));
+/// assert_eq!(columns[0], ("host", Column::Texts(["leaf0"].into_iter().collect())));
 /// assert_eq!(columns[2], ("end_ns", Column::Numbers(vec![2.5])));
 /// ```
 ///
@@ -148,7 +150,7 @@ cells! {
     Numbers: f64 = |number| number, Time = Time::as_ns_f64, Duration = |time| time.as_ns_f64(),
         Option<Time> = |time| time.map_or(f64::NAN, Time::as_ns_f64), BitRate = gbps,
         Option<BitRate> = |rate| rate.map_or(f64::NAN, gbps);
-    Texts: String = |name| name, &'static str = str::to_owned;
+    Texts: String = |name| name, &str = |name| name;
 }
 
 fn gbps(rate: BitRate) -> f64 {

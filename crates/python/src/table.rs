@@ -61,7 +61,7 @@ fn lent(column: &Column) -> ArrayRef {
     match column {
         Column::Integers(values) => Arc::new(UInt64Array::from(values.clone())),
         Column::Numbers(values) => Arc::new(Float64Array::from(values.clone())),
-        Column::Texts(values) => Arc::new(StringArray::from_iter_values(values)),
+        Column::Texts(values) => Arc::new(StringArray::from_iter_values(values.iter())),
     }
 }
 

@@ -212,7 +212,7 @@ pub(crate) fn of_sound_jobs(
     let sum = |value: fn(&TrafficSize) -> u64| traffic.iter().map(value).fold(0, u64::saturating_add);
     let connections = sum(|size| size.connections);
     let streams = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum();
-    let names = RowNames { jobs: &[], host: &|_| String::new() };
+    let names = RowNames { jobs: &[], host: &|_| "" };
     let tables = [
         table_of::<IterationRow>(rows, &names),
         table_of::<PortRow>(topology.channels().len() as u64, &()),

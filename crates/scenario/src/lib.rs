@@ -73,7 +73,7 @@ pub use scenario::{JobSpec, RunSpec, Scenario, sweep};
 pub use schedules::{JobSchedule, Schedules, convert_goal};
 pub use step_times::step_times;
 pub use sweep::{AxisSpec, SampleMethod, SampleSpec, Scale, SweepSpec};
-pub use tables::{Column, LateTable, Table};
+pub use tables::{Column, LateTable, Table, Texts};
 
 /// The formats of [`Fabric::export`], with a sentence about each.
 pub fn exports() -> Vec<(&'static str, &'static str)> {

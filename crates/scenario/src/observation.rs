@@ -321,7 +321,7 @@ mod tests {
         );
         let found = patterns(&spec.patterns[0].0).columns;
         assert_eq!(found[0], ("start_ns", Column::Numbers(vec![0.0, 1_000.0, 2_000.0])));
-        let labels = ["uniform", "shift", "tornado"].map(str::to_owned).to_vec();
+        let labels = ["uniform", "shift", "tornado"].into_iter().collect();
         assert_eq!(found[1], ("pattern", Column::Texts(labels)));
     }
 

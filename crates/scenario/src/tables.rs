@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-pub use etherweave_kernel::Column;
+pub use etherweave_kernel::{Column, Texts};
 use etherweave_kernel::{RowNames, TableRow};
 use etherweave_primitives::HostId;
 use etherweave_sim::{ActivityRow, Observed, Report, Samples, TransferRow, WaitRow};
@@ -60,7 +60,7 @@ pub(crate) fn late_tables(observed: Option<Observed>, jobs: &[String], topology:
     let names = Arc::new((jobs.to_owned(), hosts.collect::<BTreeMap<_, _>>()));
     let late = |name, make: fn(&Observed, &RowNames<'_>) -> Table| {
         let (observed, names) = (Arc::clone(&observed), Arc::clone(&names));
-        let make = move || make(&observed, &RowNames { jobs: &names.0, host: &|host| names.1[&host].clone() });
+        let make = move || make(&observed, &RowNames { jobs: &names.0, host: &|host| &names.1[&host] });
         LateTable { name, make: Arc::new(make) }
     };
     vec![
@@ -71,7 +71,7 @@ pub(crate) fn late_tables(observed: Option<Observed>, jobs: &[String], topology:
 
 /// All tables of a report that are made at once.
 pub(crate) fn tables(report: &Report, waits: Option<&[WaitRow]>, topology: &Topology) -> Vec<Table> {
-    let host = |number| topology.host_name(HostId::new(number)).to_owned();
+    let host = |number| topology.host_name(HostId::new(number));
     let names = RowNames { jobs: &report.jobs, host: &host };
     let mut tables = vec![
         Table::of(&report.iterations, &names),

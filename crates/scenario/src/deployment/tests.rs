@@ -15,7 +15,7 @@ fn column<'a>(tables: &'a [Table], table: &str, column: &str) -> &'a Column {
 
 fn numbers(tables: &[Table], table: &str, name: &str) -> Vec<u64> {
     let Column::Integers(values) = column(tables, table, name) else { panic!("{name} are numbers") };
-    values.clone()
+    values.iter().map(str::to_owned).collect()
 }
 
 fn words_of(tables: &[Table], table: &str, name: &str) -> Vec<String> {
@@ -24,7 +24,7 @@ fn words_of(tables: &[Table], table: &str, name: &str) -> Vec<String> {
 
 fn words(table: &Table, name: &str) -> Vec<String> {
     let Column::Texts(values) = column(std::slice::from_ref(table), table.name, name) else { panic!("texts") };
-    values.clone()
+    values.iter().map(str::to_owned).collect()
 }
 
 #[test]

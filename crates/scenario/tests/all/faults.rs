@@ -24,7 +24,7 @@ fn errors(outcome: &Outcome) -> Vec<(String, u64, u64)> {
     else {
         panic!("names and counts")
     };
-    let rows = nodes.iter().zip(numbers).zip(errors).map(|((node, &port), &errors)| (node.clone(), port, errors));
+    let rows = nodes.iter().zip(numbers).zip(errors).map(|((node, &port), &errors)| (node.to_owned(), port, errors));
     rows.filter(|&(_, _, errors)| errors > 0).collect()
 }
 

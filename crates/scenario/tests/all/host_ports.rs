@@ -38,7 +38,7 @@ fn sent_by(outcome: &Outcome, host: &str) -> [f64; 2] {
     let ports = outcome.tables.iter().find(|table| table.name == "ports").expect("ports of a run");
     let Some((_, Column::Texts(nodes))) = ports.columns.first() else { panic!("ports have nodes") };
     let (port, bytes) = (numbers(outcome, "ports", "port"), numbers(outcome, "ports", "tx_bytes"));
-    let rows = || (0..nodes.len()).filter(|&row| nodes[row] == host);
+    let rows = || (0..nodes.len()).filter(|&row| &nodes[row] == host);
     [0.0, 1.0].map(|number| rows().filter(|&row| port[row] == number).map(|row| bytes[row]).sum())
 }
 

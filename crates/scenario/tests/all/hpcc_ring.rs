@@ -28,7 +28,7 @@ fn latencies(name: &str) -> (Vec<f64>, f64) {
     let mut faster = vec![[f64::MAX; 256]; 3];
     let mut pair = Vec::new();
     for row in 0..times.len() {
-        if jobs[row] == "pair" {
+        if &jobs[row] == "pair" {
             pair.push(times[row] / 2e3);
         } else {
             let best = &mut faster[iterations[row] as usize / 2][ranks[row] as usize];

@@ -31,7 +31,8 @@ fn a_run_has_tables_of_samples_only_where_they_are_asked_for() {
     let Some((_, Column::Texts(nodes))) = ports.columns.iter().find(|(name, _)| *name == "node") else {
         panic!("ports have names")
     };
-    let of_switches = integers(ports, "tx_bytes").iter().zip(nodes).filter(|(_, node)| !node.starts_with("host"));
+    let of_switches =
+        integers(ports, "tx_bytes").iter().zip(nodes.iter()).filter(|(_, node)| !node.starts_with("host"));
     assert_eq!(integers(samples, "tx_bytes").iter().sum::<u64>(), of_switches.map(|(bytes, _)| bytes).sum::<u64>());
     let plain = with("ports = [\"switches\"]");
     let plain = start(plain.split("[observe]").next().unwrap(), None).unwrap().finish(&mut |_| true).0;
