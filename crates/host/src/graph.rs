@@ -56,15 +56,6 @@ impl Processors {
             graph.streams.woken.push_back(stream);
         }
     }
-
-    /// Notes what a stream does from now on.
-    #[inline]
-    fn observe_stream(&mut self, wires: &Wires, rank: ThreadIndex, stream: u8, kind: ActivityKind) {
-        let now = wires.now;
-        if let Some(log) = self.rank(rank).log.as_deref_mut() {
-            log.enter(stream, kind, now);
-        }
-    }
 }
 
 impl Hosts {
@@ -110,7 +101,7 @@ impl Hosts {
     fn run_stream(&mut self, wires: &mut Wires, rank: ThreadIndex, stream: u8) {
         while self.processors.is_stream_idle(rank, stream) {
             if !self.processors.graph(rank).has_operation(stream) {
-                return self.processors.observe_stream(wires, rank, stream, ActivityKind::Wait);
+                return;
             }
             self.begin_node(wires, rank, stream);
         }
@@ -130,7 +121,7 @@ impl Hosts {
             return graph.complete(node, wires.now);
         }
         let is_core = graph.run.graph().streams()[usize::from(stream)] == ExecutionStream::Core;
-        self.processors.observe_stream(wires, rank, stream, ActivityKind::of_graph(op));
+        self.processors.observe_next(Some(ActivityKind::of_graph(op)));
         let (endpoint, cost) = match op {
             GraphOp::Send { peer, tag, bytes } => {
                 let endpoint = match sent {

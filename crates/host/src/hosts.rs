@@ -10,6 +10,7 @@ use etherweave_primitives::Time;
 use super::nic_times::NicTimes;
 use super::packet_route::Flowlet;
 use super::port_paths::SendingPorts;
+use super::rank_records::RankRecords;
 use super::{Core, Endpoint, Host, ReceiveQueue, Thread};
 
 /// NICs of a shard's hosts, the ends of their connections, and what kernels have received.
@@ -41,6 +42,8 @@ pub struct Processors {
     pub memory_free_at: IndexVec<HostIndex, Time>,
     /// Whether steps of ranks are noted.
     pub observes_ranks: bool,
+    /// What is noted of them.
+    pub records: RankRecords,
 }
 
 /// All hosts of a shard.

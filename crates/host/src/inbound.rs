@@ -57,7 +57,7 @@ impl Hosts {
         if packet.kind == PacketKind::Data && next.is_some_and(|message| message.end <= until || is_resent) {
             let ends = end.incoming.iter().map(|message| message.end);
             let completed = ends.skip_while(|&end| end <= from).take_while(|&end| end <= until || is_resent);
-            self.processors.observe_arrived(end.thread, end.number ^ 1, completed, wires.now);
+            self.processors.observe_arrived(end.thread, packet.endpoint, completed, wires.now);
         }
     }
 

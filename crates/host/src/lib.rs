@@ -11,7 +11,6 @@
 //! network, one lookahead ahead of the bytes: bookkeeping of the simulator, never earlier than physics allows to use
 //! it.
 
-mod activity;
 mod activity_kind;
 mod buffer_drain;
 mod bus;
@@ -38,13 +37,14 @@ mod packet_route;
 mod port_paths;
 mod protocol;
 mod rank;
+mod rank_records;
 mod receive_queue;
 pub mod rss;
 mod segments;
 mod shared_memory;
 mod socket;
 mod softirq;
-mod steps;
+mod step_kind;
 mod stream;
 mod task_cost;
 mod tasks;
@@ -56,7 +56,6 @@ use etherweave_engine::params::CommandStall;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 use etherweave_kernel::{RowNames, rows};
 
-pub use activity::{Activity, ActivityLog, MessageEnd};
 pub use activity_kind::ActivityKind;
 pub use buffer_drain::BufferDrain;
 pub use core::{Core, OWN_CORE};
@@ -69,10 +68,11 @@ pub use nic_times::NicTimes;
 pub use port_paths::{PathChoice, PortPath, PortPaths, SendingPorts};
 pub use protocol::{Protocol, ReceivedCounts};
 pub use rank::RankState;
+pub use rank_records::{ArrivalRecord, EndRecord, PostRecord, RankRecords, StepRecord, StepTimes};
 pub use receive_queue::ReceiveQueue;
 pub use shared_memory::Neighbour;
 pub use socket::TcpState;
-pub use steps::{Arrived, MessageName, Posted, Step, StepKind, StepLog};
+pub use step_kind::StepKind;
 pub use thread::{Role, SinkState, SourceState, Thread};
 
 rows! {

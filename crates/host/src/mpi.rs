@@ -17,13 +17,14 @@ use etherweave_primitives::Time;
 use etherweave_transport::roce::Operation;
 use etherweave_workload::Op;
 
+use super::activity_kind::ActivityKind;
 use super::costs::{EagerLimits, op_cost};
 use super::graph_state::{MessageId, Request, RequestPart};
 use super::matching::{Envelope, Receive, Unexpected};
 use super::message::{Message, MessageKind};
 use super::rank::RankState;
+use super::rank_records::EndRecord;
 use super::shared_memory::Neighbour;
-use super::steps::MessageName;
 use super::thread::{Role, Task};
 use crate::{Hosts, Nics, Processors};
 
@@ -65,10 +66,9 @@ impl Processors {
 
     pub(super) fn rank_done(&mut self, wires: &mut Wires, thread: ThreadIndex) {
         let now = wires.now;
-        let rank = self.rank(thread);
-        rank.is_done = true;
-        if let Some(log) = &mut rank.log {
-            log.end(now);
+        self.rank(thread).is_done = true;
+        if self.observes_ranks {
+            self.records.ended.push((thread, now));
         }
         if !wires.constants.is_background[self.threads[thread].job as usize] {
             wires.totals.unfinished -= 1;
@@ -95,7 +95,6 @@ impl Hosts {
                 return;
             }
             let op = rank.op();
-            rank.observe(op, now);
             match op {
                 None if rank.graph.is_some() => return self.graph_next(wires, thread),
                 None => return self.program_done(wires, thread),
@@ -105,6 +104,7 @@ impl Hosts {
                 Some(Op::IterationStart) => rank.begin_iteration(now),
                 Some(Op::IterationEnd) => self.iteration_end(wires, thread),
                 Some(Op::Sleep { duration }) => {
+                    self.processors.observe_next(Some(ActivityKind::Sleep));
                     return self.sleep(wires, thread, duration + wires.constants.params.host.timer_slack);
                 }
                 Some(Op::Compute { duration }) => {
@@ -117,6 +117,7 @@ impl Hosts {
     }
 
     fn begin_step(&mut self, wires: &mut Wires, thread: ThreadIndex, op: Op) {
+        self.processors.observe_next(ActivityKind::of(op));
         let sent = self.processors.rank(thread).fragments_sent;
         let (endpoint, sends) = match op {
             Op::Isend { peer, .. } | Op::OneSided { peer, .. } => {
@@ -223,7 +224,7 @@ impl Hosts {
             None => EagerLimits::of_mpi(mpi),
         };
         let (is_eager, now, first) = (limits.admit(tag, bytes), wires.now, self.nics.first_to_peer(endpoint));
-        self.processors.rank(thread).observe_sent(first, tag, bytes, now);
+        self.processors.observe_sent(EndRecord { at: now, bytes, tag, thread, endpoint: first });
         self.nics.count_message(wires, endpoint, bytes);
         // Buffered: the request is complete once the bytes are handed over.
         let (kind, length) = match is_eager {
@@ -246,10 +247,11 @@ impl Hosts {
     fn matched(&mut self, wires: &mut Wires, thread: ThreadIndex, message: Unexpected, node: u32) {
         let (Envelope { endpoint: first, tag }, endpoint) = (message.envelope, message.connection);
         let now = wires.now;
-        let rank = self.processors.rank(thread);
         if !message.is_rendezvous {
-            rank.observe_received(first, tag, message.bytes, now);
+            let bytes = message.bytes;
+            self.processors.observe_received(EndRecord { at: now, bytes, tag, thread, endpoint: first });
         }
+        let rank = self.processors.rank(thread);
         match &mut rank.graph {
             Some(graph) if message.is_rendezvous => {
                 let part = RequestPart::Receive(MessageId { tag, number: message.number });
@@ -294,7 +296,7 @@ impl Hosts {
         let end = self.post_bytes(wires, endpoint, message.kind, length);
         if self.processors.observes_ranks && self.nics.endpoints[endpoint].protocol.unwritten() == 0 {
             let own = &self.nics.endpoints[endpoint];
-            self.processors.observe_posted(own.thread, own.number, end, wires.now);
+            self.processors.observe_posted(own.thread, endpoint, end, wires.now);
         }
         self.nics.announce_to_peer(wires, endpoint, Message { end, ..message });
         end
@@ -302,15 +304,13 @@ impl Hosts {
 
     /// All bytes of a message have come. What the NIC does by itself happens at once; the rest waits for the thread.
     pub(super) fn deliver(&mut self, wires: &mut Wires, endpoint: EndpointIndex, message: Message) {
-        let end = &self.nics.endpoints[endpoint];
-        let (thread, number) = (end.thread, end.number);
+        let thread = self.nics.endpoints[endpoint].thread;
         if !self.processors.observes_ranks || !message.kind.is_request() {
             return self.deliver_to(wires, thread, endpoint, message);
         }
-        let answered = MessageName { connection: number ^ 1, end: message.end };
-        self.processors.observe_answered(thread, Some(answered));
+        self.processors.records.answered = Some(message.end);
         self.deliver_to(wires, thread, endpoint, message);
-        self.processors.observe_answered(thread, None);
+        self.processors.records.answered = None;
     }
 
     fn deliver_to(&mut self, wires: &mut Wires, thread: ThreadIndex, endpoint: EndpointIndex, message: Message) {
@@ -367,8 +367,7 @@ impl Hosts {
                 self.match_in_order(wires, thread, endpoint, message);
             }
             MessageKind::ReadResponse => {
-                let now = wires.now;
-                self.processors.rank(thread).observe_received(first, tag, bytes, now);
+                self.processors.observe_received(EndRecord { at: wires.now, bytes, tag, thread, endpoint: first });
                 self.processors.request_complete(
                     thread,
                     Request { endpoint, part: RequestPart::Receive(id) },
@@ -381,8 +380,7 @@ impl Hosts {
                 self.processors.request_complete(thread, Request { endpoint, part: RequestPart::Send(id) }, wires.now);
             }
             MessageKind::Payload => {
-                let now = wires.now;
-                self.processors.rank(thread).observe_received(first, tag, bytes, now);
+                self.processors.observe_received(EndRecord { at: wires.now, bytes, tag, thread, endpoint: first });
                 self.processors.request_complete(
                     thread,
                     Request { endpoint, part: RequestPart::Receive(id) },

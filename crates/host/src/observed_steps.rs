@@ -1,61 +1,49 @@
 //! What hosts note of the steps of ranks and of their messages, where a run observes its ranks.
 
-use etherweave_kernel::indices::ThreadIndex;
+use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 use etherweave_primitives::{Duration, Time};
 
+use super::OWN_CORE;
 use super::activity_kind::ActivityKind;
-use super::shared_memory::Neighbour;
-use super::steps::{Arrived, MessageName, Step, StepKind, StepLog};
-use super::thread::{Role, Task};
+use super::rank_records::{ArrivalRecord, EndRecord, StepTimes};
+use super::step_kind::StepKind;
+use super::thread::Task;
 use crate::{Hosts, Processors};
 
 impl Hosts {
     /// Notes the present step of a rank, which begins now, and ends then unless its core is interrupted.
     #[cold]
     #[inline(never)]
-    pub(super) fn observe_step(
-        &mut self,
-        start: Time,
-        thread: ThreadIndex,
-        (worked, copied): (Duration, Duration),
-        end: Time,
-    ) {
-        let rank = self.processors.rank_thread(thread);
-        let Some(task) = self.processors.threads[thread].current else { return };
-        let stream = (thread.get() - rank.get()) as u8;
-        let handled = match task {
-            Task::Handle(endpoint, message) => Some((self.nics.first_to_peer(endpoint), endpoint, message)),
-            _ => None,
+    pub(super) fn observe_step(&mut self, thread: ThreadIndex, start: Time, end: Time, times: StepTimes) {
+        let state = &self.processors.threads[thread];
+        let (true, Some(task)) = (state.is_of_rank(), state.current) else { return };
+        let may_be_postponed = state.core != OWN_CORE;
+        let next = self.processors.records.next;
+        let none = (EndpointIndex::NONE, 0);
+        let (kind, message) = match task {
+            Task::Handle(endpoint, message) => (StepKind::Handle, (endpoint, message.end)),
+            Task::Write(..) => (StepKind::Write, none),
+            Task::Read(..) => (StepKind::Read, none),
+            Task::Step(endpoint) if next == Some(ActivityKind::Send) && self.is_socket(endpoint) => {
+                (StepKind::SocketSend, none)
+            }
+            Task::Step(_) | Task::Post => (StepKind::Operation(next.unwrap_or(ActivityKind::Wait)), none),
         };
-        let message = handled.map_or(MessageName::NONE, |(_, endpoint, message)| match Neighbour::of(endpoint) {
-            Some(_) => MessageName::NONE,
-            None => MessageName { connection: self.nics.endpoints[endpoint].number ^ 1, end: message.end },
-        });
-        let sends_by_socket = match task {
-            Task::Step(endpoint) => self.nics.endpoints.get(endpoint).is_some_and(|end| end.protocol.is_socket()),
-            _ => false,
-        };
-        let Role::Rank(state) = &mut self.processors.threads[rank].role else { return };
-        let peer = handled.and_then(|(first, ..)| state.peer_of(first)).unwrap_or(StepLog::NO_PEER);
-        let Some(log) = state.log.as_deref_mut() else { return };
-        let kind = match task {
-            Task::Handle(..) => StepKind::Handle,
-            Task::Write(..) => StepKind::Write,
-            Task::Read(..) => StepKind::Read,
-            Task::Step(_) if sends_by_socket && log.present(stream) == Some(ActivityKind::Send) => StepKind::SocketSend,
-            Task::Step(_) | Task::Post => StepKind::Operation(log.present(stream).unwrap_or(ActivityKind::Wait)),
-        };
-        log.steps.steps.push(Step { stream, kind, start, end, worked, copied, peer, message });
+        self.processors.records.add_step((thread, kind), (start, end), times, message, may_be_postponed);
+    }
+
+    /// Whether an endpoint is a connection over a socket, and no neighbour.
+    fn is_socket(&self, endpoint: EndpointIndex) -> bool {
+        self.nics.endpoints.get(endpoint).is_some_and(|end| end.protocol.is_socket())
     }
 }
 
 impl Processors {
-    /// The steps of the rank of a thread, if it notes any.
-    fn steps_of(&mut self, thread: ThreadIndex) -> Option<&mut StepLog> {
-        let rank = self.rank_thread(thread);
-        match &mut self.threads[rank].role {
-            Role::Rank(state) => state.log.as_deref_mut().map(|log| &mut log.steps),
-            Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => None,
+    /// Notes what a thread of a rank begins next.
+    #[inline]
+    pub(super) fn observe_next(&mut self, kind: Option<ActivityKind>) {
+        if self.observes_ranks {
+            self.records.next = kind;
         }
     }
 
@@ -63,18 +51,15 @@ impl Processors {
     #[cold]
     #[inline(never)]
     pub(super) fn observe_postponed(&mut self, thread: ThreadIndex, span: Duration) {
-        let stream = (thread.get() - self.rank_thread(thread).get()) as u8;
-        if let Some(steps) = self.steps_of(thread) {
-            steps.postpone(stream, span);
-        }
+        self.records.postpone(thread, span);
     }
 
     /// Notes that a message of the rank of a thread begins its way.
     #[cold]
     #[inline(never)]
-    pub(super) fn observe_posted(&mut self, thread: ThreadIndex, connection: u32, end: u64, now: Time) {
-        if let Some(steps) = self.steps_of(thread) {
-            steps.post(connection, end, now);
+    pub(super) fn observe_posted(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, end: u64, now: Time) {
+        if self.threads[thread].is_of_rank() {
+            self.records.post(endpoint, end, now);
         }
     }
 
@@ -82,22 +67,28 @@ impl Processors {
     pub(super) fn observe_arrived(
         &mut self,
         thread: ThreadIndex,
-        connection: u32,
+        endpoint: EndpointIndex,
         ends: impl Iterator<Item = u64>,
         at: Time,
     ) {
-        if let Some(steps) = self.steps_of(thread) {
-            let arrived = |end| Arrived { message: MessageName { connection, end }, at };
-            steps.arrived.extend(ends.map(arrived));
+        if self.threads[thread].is_of_rank() {
+            ends.for_each(|end| self.records.arrived.push(ArrivalRecord { at, end, endpoint }));
         }
     }
 
-    /// Notes what the NIC of a thread's rank answers from now on by itself.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn observe_answered(&mut self, thread: ThreadIndex, message: Option<MessageName>) {
-        if let Some(steps) = self.steps_of(thread) {
-            steps.answered = message;
+    /// Notes a message that a rank sends.
+    pub(super) fn observe_sent(&mut self, end: EndRecord) {
+        if self.observes_ranks {
+            self.records.sent.push(end);
+        }
+    }
+
+    /// Notes a message whose receive is complete.
+    pub(super) fn observe_received(&mut self, end: EndRecord) {
+        let EndRecord { thread, endpoint, tag, bytes, .. } = end;
+        self.rank(thread).take_received(endpoint, tag, bytes);
+        if self.observes_ranks {
+            self.records.received.push(end);
         }
     }
 }

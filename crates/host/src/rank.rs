@@ -9,8 +9,6 @@ use etherweave_primitives::{Duration, Rank, Stream, Time};
 use etherweave_workload::{GraphOp, Op, Program, ProgramCursor, Received};
 
 use super::IterationRow;
-use super::activity::{ActivityLog, MessageEnd};
-use super::activity_kind::ActivityKind;
 use super::graph_state::GraphState;
 use super::matching::Matching;
 use super::message::{Message, OpenPut};
@@ -51,8 +49,6 @@ pub struct RankState {
     pub rows: Vec<IterationRow>,
     /// Interruptions of its computation, where there are any.
     noise: Option<Box<(Noise, Stream)>>,
-    /// What it does when, where the run observes its ranks.
-    pub log: Option<Box<ActivityLog>>,
 }
 
 impl RankState {
@@ -89,41 +85,15 @@ impl RankState {
             iteration_start: Time::ZERO,
             rows,
             noise: None,
-            log: None,
         }
     }
 
-    /// Notes what a rank with a program is about to do.
-    #[inline]
-    pub(super) fn observe(&mut self, op: Option<Op>, now: Time) {
-        let Some(log) = self.log.as_deref_mut() else { return };
-        match op {
-            Some(Op::WaitAll) if self.outstanding > 0 => log.enter(0, ActivityKind::Wait, now),
-            Some(op) => {
-                if let Some(kind) = ActivityKind::of(op) {
-                    log.enter(0, kind, now);
-                }
-            }
-            None => {}
-        }
-    }
-
-    /// Notes a message that is sent.
-    pub(super) fn observe_sent(&mut self, endpoint: EndpointIndex, tag: u32, bytes: u64, at: Time) {
-        let Some(mut log) = self.log.take() else { return };
-        log.sent.push(MessageEnd { peer: self.known_peer(endpoint), tag, bytes, at });
-        self.log = Some(log);
-    }
-
-    /// Notes a message whose receive is complete.
-    pub(super) fn observe_received(&mut self, endpoint: EndpointIndex, tag: u32, bytes: u64, at: Time) {
+    /// Hands a message to the driver of its graph, if it has one.
+    pub(super) fn take_received(&mut self, endpoint: EndpointIndex, tag: u32, bytes: u64) {
         if self.graph.as_ref().is_some_and(|graph| graph.run.graph().is_driven()) {
             let received = Received { peer: Rank::new(self.known_peer(endpoint)), tag, bytes };
             self.graph.as_mut().expect("it has one").received = Some(received);
         }
-        let Some(mut log) = self.log.take() else { return };
-        log.received.push(MessageEnd { peer: self.known_peer(endpoint), tag, bytes, at });
-        self.log = Some(log);
     }
 
     fn known_peer(&self, endpoint: EndpointIndex) -> u32 {
@@ -190,6 +160,11 @@ impl RankState {
     /// The rank at the other end of an endpoint, the first to that rank.
     pub fn peer_of(&self, endpoint: EndpointIndex) -> Option<u32> {
         self.peers.iter().find(|&&(_, own)| own == endpoint).map(|&(rank, _)| rank)
+    }
+
+    /// Peer ranks and their endpoints, the first of each.
+    pub fn peers(&self) -> &[(u32, EndpointIndex)] {
+        &self.peers
     }
 
     /// The endpoint to a peer, if it has one.

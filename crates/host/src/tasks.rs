@@ -7,6 +7,7 @@ use etherweave_primitives::{Bytes, Duration};
 
 use super::OWN_CORE;
 use super::message::MessageKind;
+use super::rank_records::StepTimes;
 use super::shared_memory::{Neighbour, handling_cost};
 use super::task_cost::{TaskCost, per_kib};
 use super::thread::{Role, Task, Thread};
@@ -62,7 +63,7 @@ impl Hosts {
         }
         if self.processors.observes_ranks {
             let copied = (alone.copying + (cost - alone.time)).min(cost);
-            self.observe_step(wires.now, thread, (cost, copied), done);
+            self.observe_step(thread, wires.now, done, StepTimes { worked: cost, copied });
         }
         let key = wires.key(place, Kind::ThreadDone, thread.get());
         wires.queue.push(Event { time: done, key, bits: 0, hint });
@@ -94,7 +95,8 @@ impl Hosts {
         let task = Task::Step(EndpointIndex::new(0));
         (state.current, state.interrupts) = (Some(task), None);
         if self.processors.observes_ranks {
-            self.observe_step(wires.now, thread, (duration, Duration::ZERO), wires.now + duration);
+            let times = StepTimes { worked: duration, copied: Duration::ZERO };
+            self.observe_step(thread, wires.now, wires.now + duration, times);
         }
         let state = &mut self.processors.threads[thread];
         let place = self.nics.hosts[state.host].port;

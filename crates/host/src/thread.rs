@@ -74,6 +74,14 @@ impl Thread {
         Thread { host, job, core, complex, interrupts, free_at, shared_at, inbox, current, role }
     }
 
+    /// Whether it performs a rank, or a stream of its graph.
+    pub(super) fn is_of_rank(&self) -> bool {
+        match self.role {
+            Role::Rank(_) | Role::GraphStream(_) => true,
+            Role::Source(_) | Role::Sink(_) => false,
+        }
+    }
+
     /// Begins to fetch what it will do next.
     #[inline]
     pub fn prefetch_next(&self) {

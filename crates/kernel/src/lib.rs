@@ -15,7 +15,8 @@
 //! A model brings its own outbox (events for the shards of one worker, [`Outbox`]) and its own [`Agreement`] (when the
 //! next event is, whether work is left). Both are known at compile time: no event costs a call through a table.
 //!
-//! Beside them stands what models have in common: vectors of entities by typed indices ([`IndexVec`]), Little's law
+//! Beside them stands what models have in common: vectors of entities by typed indices ([`IndexVec`]), rows that are
+//! appended while a run goes on ([`Log`]), Little's law
 //! ([`QueueMeter`]), and of switches with crossbars the order of [`Arbiter`].
 //!
 //! Guarantees: a worker receives outboxes in the order of the workers that filled them, and workers have consecutive
@@ -29,6 +30,7 @@ mod division;
 mod generation;
 mod index_vec;
 pub mod indices;
+mod log;
 mod mpi;
 mod pool;
 mod processes;
@@ -42,6 +44,7 @@ pub use agreement::{Agreement, Exchange, Outbox};
 pub use arbiter::Arbiter;
 pub use division::{Division, Worker};
 pub use index_vec::{IndexVec, LocalIndex};
+pub use log::Log;
 pub use pool::serve_windows;
 pub use processes::{ProcessEnd, Processes};
 pub use queue_meter::QueueMeter;

@@ -234,9 +234,9 @@ impl Hosts {
     #[inline(never)]
     fn observe_written(&mut self, wires: &Wires, endpoint: EndpointIndex) {
         let end = &mut self.nics.endpoints[endpoint];
-        let (thread, number, unwritten) = (end.thread, end.number, end.protocol.unwritten());
+        let (thread, unwritten) = (end.thread, end.protocol.unwritten());
         let written = end.tcp().posted - unwritten;
-        self.processors.observe_posted(thread, number, written, wires.now);
+        self.processors.observe_posted(thread, endpoint, written, wires.now);
     }
 
     /// How much the next read moves, and how many calls that is.

@@ -261,7 +261,6 @@ fn add_ranks(experiment: &Experiment, number: usize, layout: &Layout, shards: &m
             let entity = (number as u64) << 32 | rank as u64;
             state.interrupt(noise, Stream::new(experiment.params.seed, Purpose::HostNoise, entity));
         }
-        state.log = experiment.observes_ranks.then(Box::default);
         state.turns = (job.connections > 1).then(Default::default);
         let role = Role::Rank(Box::new(state));
         let place = ranks_on_host[job.hosts[rank].index()];

@@ -1,8 +1,10 @@
 //! Rows of what ranks did, and of messages from one to another.
 
-use etherweave_host::{Activity, ActivityKind, MessageEnd, Posted, Step};
+use etherweave_host::{ActivityKind, EndRecord, PostRecord, StepKind, StepRecord};
 use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::Time;
+
+use super::rank_log::{RankLog, RankThread, Steps};
 
 rows! {
     /// A time that a rank spent on one kind of activity.
@@ -71,28 +73,76 @@ impl ActivityRow {
 
     /// Memory of what ranks note that send so many messages, until it is tables [B].
     pub fn memory(messages: u64) -> u64 {
-        let message = 2 * (size_of::<MessageEnd>() + size_of::<EndRow>()) + size_of::<TransferRow>();
-        let message = message + STEPS_OF_MESSAGE * (size_of::<Step>() + size_of::<Posted>() / 2);
-        let activity = size_of::<Activity>() + size_of::<ActivityRow>();
-        let activities = ActivityRow::most(messages).saturating_mul(activity as u64);
-        activities.saturating_add(messages.saturating_mul(message as u64))
-    }
-
-    pub(super) fn of(job: u32, rank: u32, host: u32, activity: &Activity) -> ActivityRow {
-        let Activity { stream, kind, start, end } = *activity;
-        ActivityRow { job, rank, host, stream, kind, start, end }
+        let message = 2 * (size_of::<EndRecord>() + size_of::<EndRow>()) + size_of::<TransferRow>();
+        let place = size_of::<u32>();
+        let steps = STEPS_OF_MESSAGE * (size_of::<StepRecord>() + (size_of::<PostRecord>() + place) / 2 + place);
+        let activities = ActivityRow::most(messages).saturating_mul(size_of::<ActivityRow>() as u64);
+        activities.saturating_add(messages.saturating_mul((message + steps) as u64))
     }
 }
 
+/// What a stream of a rank has done last.
+#[derive(Clone, Copy)]
+struct Present {
+    kind: ActivityKind,
+    start: Time,
+    end: Time,
+}
+
+/// Activities of a rank, by their start: operations of each stream, of which equal ones that follow each other are one,
+/// and waits before, between and after them, from the first step of the rank to its end.
+pub(super) fn activities(rank: &RankLog, steps: Steps<'_>, ended: Option<Time>) -> Vec<ActivityRow> {
+    let &RankLog { job, rank, host, .. } = rank;
+    let mut rows: Vec<ActivityRow> = Vec::new();
+    let mut add = |stream, kind, start, end| {
+        if start < end {
+            rows.push(ActivityRow { job, rank, host, stream, kind, start, end });
+        }
+    };
+    let first = steps.first_start().unwrap_or(Time::ZERO);
+    let mut streams: Vec<Option<Present>> = Vec::new();
+    for (stream, kind, start, end) in steps.operations() {
+        let kind = match kind {
+            StepKind::Operation(kind) => kind,
+            StepKind::SocketSend => ActivityKind::Send,
+            StepKind::Handle | StepKind::Write | StepKind::Read => continue,
+        };
+        let place = usize::from(stream);
+        if place >= streams.len() {
+            streams.resize(place + 1, None);
+        }
+        streams[place] = Some(match streams[place] {
+            Some(present) if present.kind == kind && present.end == start => Present { end, ..present },
+            Some(present) => {
+                add(stream, present.kind, present.start, present.end);
+                add(stream, ActivityKind::Wait, present.end, start);
+                Present { kind, start, end }
+            }
+            None => {
+                add(stream, ActivityKind::Wait, first, start);
+                Present { kind, start, end }
+            }
+        });
+    }
+    for (stream, present) in streams.into_iter().enumerate() {
+        if let Some(Present { kind, start, end }) = present {
+            add(stream as u8, kind, start, end);
+            add(stream as u8, ActivityKind::Wait, end, ended.unwrap_or(end));
+        }
+    }
+    rows.sort_by_key(|row| (row.start, row.stream));
+    rows
+}
+
 impl EndRow {
-    pub fn sent(job: u32, rank: u32, end: &MessageEnd) -> EndRow {
-        let MessageEnd { peer, tag, bytes, at } = *end;
-        EndRow { job, source: rank, destination: peer, tag, bytes, at }
+    pub fn sent((rank, peer, end): (&RankThread, u32, &EndRecord)) -> EndRow {
+        let &EndRecord { tag, bytes, at, .. } = end;
+        EndRow { job: rank.job, source: rank.rank, destination: peer, tag, bytes, at }
     }
 
-    pub fn received(job: u32, rank: u32, end: &MessageEnd) -> EndRow {
-        let MessageEnd { peer, tag, bytes, at } = *end;
-        EndRow { job, source: peer, destination: rank, tag, bytes, at }
+    pub fn received((rank, peer, end): (&RankThread, u32, &EndRecord)) -> EndRow {
+        let &EndRecord { tag, bytes, at, .. } = end;
+        EndRow { job: rank.job, source: peer, destination: rank.rank, tag, bytes, at }
     }
 
     fn is_other_end(&self, other: &EndRow) -> bool {

@@ -12,7 +12,7 @@ use super::latency::Latencies;
 use super::observed::Observed;
 use super::part::ReportPart;
 use super::path::{PathMessage, PathRow, Surroundings, paths};
-use super::rank_log::RankLog;
+use super::rank_log::{RankLogs, ShardLog};
 use super::{LosslessDrop, Report, Totals};
 use crate::run::Simulation;
 use crate::shard::Shard;
@@ -35,7 +35,7 @@ impl Simulation {
             samples: self.samples_on(processes),
             totals: self.sums(&part.totals, part.packets_max),
             iterations: part.iterations,
-            observed: self.names.observes_ranks.then(|| Observed::new(self.paths(&part.logs), part.logs)),
+            observed: self.names.observes_ranks.then(|| self.observed(part.logs)),
             ports: part.ports.into_iter().map(|(_, row)| row).collect(),
             streams: part.streams.into_iter().map(|(_, row)| row).collect(),
             flows: part.flows.into_iter().map(|(_, row)| row).collect(),
@@ -103,31 +103,20 @@ impl Simulation {
         ranks.flat_map(|rank| rank.rows.iter().copied()).collect()
     }
 
-    /// Logs of ranks, in no order; steps until the end of the run.
-    fn take_logs(&mut self) -> Vec<RankLog> {
-        let end = self.end;
-        let mut logs = Vec::new();
-        for Shard { hosts, .. } in &mut self.shards {
-            for thread in hosts.processors.threads.iter_mut() {
-                if let Role::Rank(state) = &mut thread.role
-                    && let Some(log) = state.log.as_deref_mut()
-                {
-                    let mut log = std::mem::take(log);
-                    log.steps.close(end);
-                    logs.push(RankLog {
-                        job: thread.job,
-                        rank: state.rank,
-                        host: hosts.nics.hosts[thread.host].id,
-                        log,
-                    });
-                }
-            }
-        }
-        logs
+    /// Logs of ranks, of each shard.
+    fn take_logs(&mut self) -> Vec<ShardLog> {
+        let is_noted = self.names.observes_ranks;
+        self.shards.iter_mut().filter(|_| is_noted).map(|shard| ShardLog::take(&mut shard.hosts)).collect()
+    }
+
+    /// What ranks have noted until the end, and the paths that limit jobs.
+    fn observed(&self, logs: Vec<ShardLog>) -> Observed {
+        let logs = RankLogs::new(logs, self.end);
+        Observed::new(self.paths(&logs), logs)
     }
 
     /// The paths that limit jobs.
-    fn paths(&self, logs: &[RankLog]) -> (Vec<PathRow>, Vec<PathMessage>) {
+    fn paths(&self, logs: &RankLogs) -> (Vec<PathRow>, Vec<PathMessage>) {
         let constants = &self.shards.first().expect("a process has a shard").wires.constants;
         let latencies = Latencies::new(&self.names.topology, constants);
         let around = Surroundings {

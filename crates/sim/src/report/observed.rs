@@ -1,16 +1,13 @@
 //! Logs of ranks, from which rows of tables are made when they are asked for.
 
-use etherweave_host::{ActivityLog, MessageEnd};
-
-use super::activities::{ActivityRow, EndRow, TransferRow, transfers};
+use super::activities::{ActivityRow, EndRow, TransferRow, activities, transfers};
 use super::path::{PathMessage, PathRow};
-use super::rank_log::RankLog;
+use super::rank_log::RankLogs;
 
 /// Logs of all ranks that are observed, and the path that limits each job.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Observed {
-    /// Logs by job and rank.
-    logs: Vec<RankLog>,
+    logs: RankLogs,
     /// The paths by job and time.
     pub path: Vec<PathRow>,
     /// Messages on them that wait, likewise.
@@ -18,33 +15,38 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Logs by job and rank, with the paths worked out from them.
-    pub(super) fn new((path, messages): (Vec<PathRow>, Vec<PathMessage>), logs: Vec<RankLog>) -> Observed {
+    /// Logs with the paths worked out from them.
+    pub(super) fn new((path, messages): (Vec<PathRow>, Vec<PathMessage>), logs: RankLogs) -> Observed {
         Observed { logs, path, messages }
     }
 
     /// Numbers of the hosts that have ranks.
     pub fn hosts(&self) -> impl Iterator<Item = u32> {
-        self.logs.iter().map(|log| log.host)
+        self.logs.ranks().iter().map(|rank| rank.host)
     }
 
     /// Activities by job, rank and time.
     pub fn activities(&self) -> Vec<ActivityRow> {
-        let rows = |log: &RankLog| {
-            let row = |activity| ActivityRow::of(log.job, log.rank, log.host, activity);
-            let mut rows: Vec<ActivityRow> = log.log.activities.iter().map(row).collect();
-            rows.sort_by_key(|row| (row.start, row.stream));
-            rows
-        };
-        self.logs.iter().flat_map(rows).collect()
+        self.logs
+            .ranks()
+            .iter()
+            .flat_map(|rank| activities(rank, self.logs.steps(rank), self.logs.ended(rank)))
+            .collect()
     }
 
     /// Messages between ranks by job and time.
     pub fn transfers(&self) -> Vec<TransferRow> {
-        transfers(self.ends(|log| &log.sent, EndRow::sent), self.ends(|log| &log.received, EndRow::received))
+        let sent = self.logs.shards().flat_map(|log| log.message_ends(&log.records.sent));
+        let received = self.logs.shards().flat_map(|log| log.message_ends(&log.records.received));
+        transfers(sent.map(EndRow::sent).collect(), received.map(EndRow::received).collect())
     }
+}
 
-    fn ends(&self, ends: fn(&ActivityLog) -> &[MessageEnd], row: fn(u32, u32, &MessageEnd) -> EndRow) -> Vec<EndRow> {
-        self.logs.iter().flat_map(|own| ends(&own.log).iter().map(move |end| row(own.job, own.rank, end))).collect()
+/// Rows are compared, not on how many shards they were noted.
+impl PartialEq for Observed {
+    fn eq(&self, other: &Observed) -> bool {
+        (&self.path, &self.messages) == (&other.path, &other.messages)
+            && self.activities() == other.activities()
+            && self.transfers() == other.transfers()
     }
 }

@@ -8,7 +8,7 @@ use etherweave_kernel::{Processes, wire};
 use etherweave_primitives::{ChannelId, Time};
 use etherweave_topology::Topology;
 
-use super::rank_log::RankLog;
+use super::rank_log::ShardLog;
 use super::{FailureRow, FlowRow, LosslessDrop, PortRow, SleepRow, StreamRow};
 
 /// Rows of one process, each with what orders it among those of all.
@@ -18,8 +18,8 @@ pub(super) struct ReportPart {
     pub packets_max: u64,
     pub fingerprint: Option<Fingerprint>,
     pub iterations: Vec<IterationRow>,
-    /// Logs of ranks.
-    pub logs: Vec<RankLog>,
+    /// Logs of ranks, by shard.
+    pub logs: Vec<ShardLog>,
     /// By the channel that the port sends into.
     pub ports: Vec<(ChannelId, PortRow)>,
     /// By job.
@@ -48,7 +48,6 @@ impl ReportPart {
         let mut all = processes.gather(self).into_iter().fold(ReportPart::default(), ReportPart::and);
         let end = |channel: ChannelId| topology.channel(channel).from;
         all.iterations.sort_unstable_by_key(|row| (row.job, row.rank, row.iteration));
-        all.logs.sort_unstable_by_key(|log| (log.job, log.rank));
         all.ports.sort_by_key(|&(channel, _)| end(channel));
         all.streams.sort_by_key(|(job, row)| (*job, row.stream));
         all.flows.sort_by_key(|(hosts, row)| (*hosts, row.bytes, row.packets));

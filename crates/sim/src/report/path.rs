@@ -3,11 +3,11 @@
 //! A rank that is idle waits for the message that it handles next; the path goes on where that was posted. So the times
 //! of all parts add up to that of the job, to the picosecond. See `docs/models/limits.md`.
 
-use etherweave_host::{ActivityKind, MessageName, Posted, Step, StepKind, StepLog};
+use etherweave_host::{ActivityKind, StepKind};
 use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::{Duration, Time};
 
-use super::rank_log::RankLog;
+use super::rank_log::{Handled, MessageName, RankLog, RankLogs, Step};
 
 /// Kind of a part of the path: where its time goes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -153,18 +153,18 @@ pub(super) struct Surroundings<'s> {
     pub line: &'s dyn Fn(u32, u64) -> Duration,
 }
 
-/// The paths of all jobs, by job and time, from logs by job and rank; and messages that take time on them.
-pub(super) fn paths(logs: &[RankLog], around: &Surroundings<'_>) -> (Vec<PathRow>, Vec<PathMessage>) {
-    let jobs = logs.chunk_by(|first, second| first.job == second.job);
-    let paths = jobs.map(|logs| Walk { logs, around, rows: Vec::new(), messages: Vec::new() }.path());
+/// The paths of all jobs, by job and time; and messages that take time on them.
+pub(super) fn paths(logs: &RankLogs, around: &Surroundings<'_>) -> (Vec<PathRow>, Vec<PathMessage>) {
+    let jobs = logs.ranks().chunk_by(|first, second| first.job == second.job);
+    let paths = jobs.map(|ranks| Walk { logs, ranks, around, rows: Vec::new(), messages: Vec::new() }.path());
     let (rows, messages): (Vec<_>, Vec<_>) = paths.unzip();
     (rows.concat(), messages.concat())
 }
 
 /// Where a message came from.
 struct Origin {
-    /// The rank that has the path before.
-    rank: u32,
+    /// The rank that has the path before; none where the rank that waits has asked for the bytes.
+    rank: Option<u32>,
     /// The rank that sent the bytes: another than that where a NIC asked for them.
     source: u32,
     /// When it was posted, or asked for.
@@ -181,8 +181,8 @@ struct Origin {
 /// Event for which a rank waits before the step that the walk has reached.
 #[derive(Clone, Copy)]
 enum Awaited {
-    /// The message that the step handles.
-    Message(Step),
+    /// The message that a step handles, which began then.
+    Message(Handled, Time),
     /// Room in a socket.
     Room,
     Nothing,
@@ -191,17 +191,17 @@ enum Awaited {
 impl Awaited {
     /// The same before another step.
     fn and_before(self, step: Step) -> Awaited {
-        match step.kind {
-            StepKind::Handle => Awaited::Message(step),
-            StepKind::Write => Awaited::Room,
-            StepKind::Operation(_) | StepKind::SocketSend | StepKind::Read => self,
+        match (step.handled, step.kind) {
+            (Some(handled), _) => Awaited::Message(handled, step.start),
+            (None, StepKind::Write) => Awaited::Room,
+            (None, StepKind::Handle | StepKind::Operation(_) | StepKind::SocketSend | StepKind::Read) => self,
         }
     }
 
     /// Part of a wait for what no rank has posted: a NIC reports by itself that a message is there.
     fn part(self) -> PathPart {
         match self {
-            Awaited::Message(_) => PathPart::Network,
+            Awaited::Message(..) => PathPart::Network,
             Awaited::Room => PathPart::Room,
             Awaited::Nothing => PathPart::Idle,
         }
@@ -210,8 +210,9 @@ impl Awaited {
 
 /// The way back through the steps of a job.
 struct Walk<'s> {
-    /// Logs of its ranks, in order.
-    logs: &'s [RankLog],
+    logs: &'s RankLogs,
+    /// Its ranks, in order.
+    ranks: &'s [RankLog],
     around: &'s Surroundings<'s>,
     rows: Vec<PathRow>,
     messages: Vec<PathMessage>,
@@ -220,8 +221,11 @@ struct Walk<'s> {
 impl<'s> Walk<'s> {
     /// The path and its messages, the first part first.
     fn path(mut self) -> (Vec<PathRow>, Vec<PathMessage>) {
-        let last = |log: &RankLog| log.steps().last().map(|step| (step.end, log.rank));
-        if let Some((end, rank)) = self.logs.iter().filter_map(last).max_by_key(|&(end, _)| end) {
+        let last = |rank: &RankLog| {
+            let steps = self.logs.steps(rank);
+            steps.len().checked_sub(1).map(|place| (steps.end(place), rank.rank))
+        };
+        if let Some((end, rank)) = self.ranks.iter().filter_map(last).max_by_key(|&(end, _)| end) {
             self.walk(rank, end);
         }
         self.rows.reverse();
@@ -231,19 +235,19 @@ impl<'s> Walk<'s> {
 
     /// The log of a rank.
     fn log(&self, rank: u32) -> &'s RankLog {
-        let place = self.logs.binary_search_by_key(&rank, |log| log.rank);
-        &self.logs[place.expect("messages are of ranks that are observed")]
+        let place = self.ranks.binary_search_by_key(&rank, |log| log.rank);
+        &self.ranks[place.expect("messages are of ranks that are observed")]
     }
 
     fn walk(&mut self, mut rank: u32, mut time: Time) {
-        // Of each stream of a rank, its first step is the first to end.
-        let starts = |log: &'s RankLog| log.first_steps().map(|step| step.start);
-        let first = self.logs.iter().flat_map(starts).min().unwrap_or(time);
-        let (mut place, mut awaited) = (usize::MAX, Awaited::Nothing);
+        let first = self.ranks.iter().filter_map(|rank| self.logs.steps(rank).first_start()).min().unwrap_or(time);
+        let mut steps = self.logs.steps(self.log(rank));
+        let (mut place, mut awaited) = (steps.ended(time), Awaited::Nothing);
         while time > first {
-            let steps = self.log(rank).steps();
-            place = place.min(steps.partition_point(|step| step.end <= time));
-            let previous = place.checked_sub(1).map(|place| steps[place]);
+            while place > 0 && steps.end(place - 1) > time {
+                place -= 1;
+            }
+            let previous = place.checked_sub(1).map(|place| steps.step(place));
             if let Some(step) = previous.filter(|step| step.end == time) {
                 place -= 1;
                 self.add_step(rank, &step);
@@ -253,13 +257,15 @@ impl<'s> Walk<'s> {
             }
             let idle_from = previous.map_or(first, |step| step.end);
             match awaited {
-                Awaited::Message(step)
-                    if let Some(origin) = self.origin(rank, &step).filter(|origin| origin.at < time) =>
+                Awaited::Message(handled, at)
+                    if let Some(origin) = self.origin(&handled, at).filter(|origin| origin.at < time) =>
                 {
-                    self.add_message(rank, (step.message, &origin), first, time);
-                    (rank, time, place, awaited) = (origin.rank, origin.at, usize::MAX, Awaited::Nothing);
+                    self.add_message(rank, (handled.name, &origin), first, time);
+                    (rank, time, awaited) = (origin.rank.unwrap_or(rank), origin.at, Awaited::Nothing);
+                    steps = self.logs.steps(self.log(rank));
+                    place = steps.ended(time);
                 }
-                Awaited::Message(_) | Awaited::Room | Awaited::Nothing => {
+                Awaited::Message(..) | Awaited::Room | Awaited::Nothing => {
                     self.add(rank, awaited.part(), rank, idle_from, time);
                     time = idle_from;
                 }
@@ -267,52 +273,24 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Origin of the message that a step handles.
-    fn origin(&self, rank: u32, step: &Step) -> Option<Origin> {
-        if step.message == MessageName::NONE {
-            let (at, part) = (before(step.start, self.around.in_host), PathPart::Network);
-            return (step.peer != StepLog::NO_PEER).then_some(Origin {
-                rank: step.peer,
-                source: step.peer,
-                at,
-                posted: at,
-                part,
-                bytes: 0,
-                arrived: None,
-            });
-        }
-        let (posted, bytes) = self.find(step.peer, step.message, step.start)?;
-        let asked = self.find(rank, posted.answers, posted.at).map(|(asked, _)| (rank, asked.at, PathPart::Rendezvous));
-        let (rank_before, at, part) = asked.unwrap_or((step.peer, posted.at, PathPart::Network));
-        let arrived = self.arrived(rank, step, posted.at);
-        Some(Origin { rank: rank_before, source: step.peer, at, posted: posted.at, part, bytes, arrived })
-    }
-
-    /// The post of a rank until a time that completed a message, and how many bytes of its connection that took.
-    fn find(&self, rank: u32, message: MessageName, until: Time) -> Option<(&'s Posted, u64)> {
-        if message.connection == MessageName::NEIGHBOUR {
-            return None;
-        }
-        let posted = &self.log(rank).log.steps.posted;
-        let until = posted.partition_point(|posted| posted.at <= until);
-        let mut own = posted[..until].iter().rev().filter(|posted| posted.message.connection == message.connection);
-        let (mut post, mut before) = (None, own.next());
-        while let Some(posted) = before.filter(|posted| posted.message.end >= message.end) {
-            (post, before) = (Some(posted), own.next());
-        }
-        post.map(|post| (post, post.message.end - before.map_or(0, |before| before.message.end)))
-    }
-
-    /// When the last byte of what a step of a rank handles was at the NIC: the last time before the step that it came.
-    fn arrived(&self, rank: u32, step: &Step, posted: Time) -> Option<Time> {
-        let arrived = &self.log(rank).log.steps.arrived;
-        let until = arrived.partition_point(|arrived| arrived.at <= step.start);
-        let mut since = arrived[..until].iter().rev().take_while(|arrived| arrived.at >= posted);
-        since.find(|arrived| arrived.message == step.message).map(|arrived| arrived.at)
+    /// Origin of a message that a rank handles from some time on.
+    fn origin(&self, &Handled { peer, name }: &Handled, start: Time) -> Option<Origin> {
+        let Some(name) = name else {
+            let (at, part) = (before(start, self.around.in_host), PathPart::Network);
+            return Some(Origin { rank: Some(peer), source: peer, at, posted: at, part, bytes: 0, arrived: None });
+        };
+        let posted = self.logs.post(name, start)?;
+        let asked = posted.answers.and_then(|answers| self.logs.post(answers, posted.at));
+        let (rank, at, part) = match asked {
+            Some(asked) => (None, asked.at, PathPart::Rendezvous),
+            None => (Some(peer), posted.at, PathPart::Network),
+        };
+        let arrived = self.logs.arrival(name, posted.at, start);
+        Some(Origin { rank, source: peer, at, posted: posted.at, part, bytes: posted.bytes, arrived })
     }
 
     /// Adds the way of a message to a rank.
-    fn add_message(&mut self, rank: u32, (name, origin): (MessageName, &Origin), first: Time, time: Time) {
+    fn add_message(&mut self, rank: u32, (name, origin): (Option<MessageName>, &Origin), first: Time, time: Time) {
         let start = origin.at.max(first);
         let [host, other] = [rank, origin.source].map(|rank| self.log(rank).host);
         let line = [host, other].map(|host| (self.around.line)(host, origin.bytes));
@@ -326,7 +304,7 @@ impl<'s> Walk<'s> {
         let latency_from = before(line_from, latency).max(start);
         self.add(rank, PathPart::Latency, origin.source, latency_from, line_from);
         self.add(rank, origin.part, origin.source, start, latency_from);
-        if name != MessageName::NONE && start < latency_from {
+        if let Some(name) = name.filter(|_| start < latency_from) {
             let (job, source, end) = (self.log(rank).job, origin.source, latency_from);
             self.messages.push(PathMessage { job, rank, source, name, posted: origin.posted, arrived, start, end });
         }
@@ -334,8 +312,9 @@ impl<'s> Walk<'s> {
 
     /// Adds a step of a rank: waits for the core, calls, copies.
     fn add_step(&mut self, rank: u32, step: &Step) {
-        let Step { start, end, worked, copied, kind, .. } = *step;
+        let Step { start, end, times, kind, .. } = *step;
         let (copies, calls) = PathPart::of_step(kind);
+        let (worked, copied) = (times.worked, times.copied);
         let worked = worked.min(end.since(start));
         let (begun, called) = (before(end, worked), before(end, copied.min(worked)));
         for (part, from, until) in [(copies, called, end), (calls, begun, called), (PathPart::Core, start, begun)] {

@@ -1,33 +1,357 @@
-//! Log of a rank with its place in the run.
+//! What ranks have noted, by rank and by connection: logs of shards, and where each row of them belongs.
 
-use etherweave_host::{ActivityLog, Step};
-use etherweave_kernel::wire;
+use etherweave_host::{EndRecord, Hosts, Neighbour, RankRecords, Role, StepKind, StepTimes};
+use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
+use etherweave_kernel::{Log, wire};
+use etherweave_primitives::Time;
 
-/// The log of one rank.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The rank of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct RankThread {
+    pub job: u32,
+    pub rank: u32,
+    /// Number of its host.
+    pub host: u32,
+    /// Its thread; those of further streams of its graph follow.
+    thread: u32,
+}
+
+/// An end of a connection between ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct RankEnd {
+    /// Number in the run; the other end's differs in the last bit.
+    number: u32,
+    /// The other rank; [`NO_RANK`] where ranks have no part in it.
+    peer: u32,
+}
+
+/// Stands for no rank.
+const NO_RANK: u32 = u32::MAX;
+
+/// What the ranks of one shard have noted, with whom its threads and connections belong to.
+#[derive(Clone, Debug)]
+pub(super) struct ShardLog {
+    pub records: RankRecords,
+    /// Ranks by thread.
+    ranks: Vec<RankThread>,
+    /// Place of the rank of each thread in `ranks`; [`NO_RANK`] of none.
+    threads: Vec<u32>,
+    /// By endpoint.
+    ends: Vec<RankEnd>,
+}
+
+wire! {
+    RankThread { job, rank, host, thread }
+    RankEnd { number, peer }
+    ShardLog { records, ranks, threads, ends }
+}
+
+impl ShardLog {
+    /// Takes what the hosts of a shard have noted, which begins anew.
+    pub fn take(hosts: &mut Hosts) -> ShardLog {
+        let records = std::mem::take(&mut hosts.processors.records);
+        let (mut ranks, mut threads) = (Vec::new(), Vec::new());
+        for (number, thread) in hosts.processors.threads.iter().enumerate() {
+            threads.push(match &thread.role {
+                Role::Rank(state) => {
+                    let host = hosts.nics.hosts[thread.host].id;
+                    ranks.push(RankThread { job: thread.job, rank: state.rank, host, thread: number as u32 });
+                    ranks.len() as u32 - 1
+                }
+                Role::GraphStream(rank) => threads[rank.get() as usize],
+                Role::Source(_) | Role::Sink(_) => NO_RANK,
+            });
+        }
+        ShardLog { records, ranks, threads, ends: ends(hosts) }
+    }
+
+    /// The rank of a thread; streams of other jobs have none.
+    fn rank_of(&self, thread: ThreadIndex) -> Option<&RankThread> {
+        self.ranks.get(self.threads[thread.get() as usize] as usize)
+    }
+
+    /// The other rank at an end of a connection, or the neighbour for which it stands.
+    fn peer(&self, endpoint: EndpointIndex) -> u32 {
+        match Neighbour::of(endpoint) {
+            Some(Neighbour(thread)) => self.rank_of(thread).map_or(NO_RANK, |rank| rank.rank),
+            None => self.ends[endpoint.get() as usize].peer,
+        }
+    }
+
+    /// One end of each message of ranks, with its rank and the other.
+    pub fn message_ends<'l>(
+        &'l self,
+        ends: &'l Log<EndRecord>,
+    ) -> impl Iterator<Item = (&'l RankThread, u32, &'l EndRecord)> {
+        ends.iter().filter_map(|end| Some((self.rank_of(end.thread)?, self.peer(end.endpoint), end)))
+    }
+}
+
+/// Ends of connections of ranks, by endpoint.
+fn ends(hosts: &Hosts) -> Vec<RankEnd> {
+    let endpoints = &hosts.nics.endpoints;
+    let mut ends: Vec<RankEnd> = endpoints.iter().map(|end| RankEnd { number: end.number, peer: NO_RANK }).collect();
+    let ranks = hosts.processors.threads.iter().filter_map(|thread| match &thread.role {
+        Role::Rank(state) => Some(state),
+        Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => None,
+    });
+    let peers = ranks.flat_map(|state| state.peers());
+    peers.filter(|(_, first)| Neighbour::of(*first).is_none()).for_each(|&(peer, first)| {
+        ends[first.get() as usize].peer = peer;
+    });
+    for (place, end) in endpoints.iter().enumerate() {
+        ends[place].peer = ends[place - usize::from(end.behind_first)].peer;
+    }
+    ends
+}
+
+/// The name of a message, known to both ends: its connection, by the number of the sending end, and where it ends in
+/// the stream [B].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct MessageName {
+    pub connection: u32,
+    pub end: u64,
+}
+
+/// One task of a rank.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub kind: StepKind,
+    pub start: Time,
+    pub end: Time,
+    pub times: StepTimes,
+    /// The message that is handled, and who sent it.
+    pub handled: Option<Handled>,
+}
+
+/// A message that a rank handles.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handled {
+    /// The rank that sent it.
+    pub peer: u32,
+    /// Its name; none within a host.
+    pub name: Option<MessageName>,
+}
+
+/// Where a message began its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Post {
+    pub at: Time,
+    /// The message that a NIC answers by this one.
+    pub answers: Option<MessageName>,
+    /// How many bytes of its connection it took.
+    pub bytes: u64,
+}
+
+/// A rank whose steps are known.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct RankLog {
     pub job: u32,
     pub rank: u32,
     /// Number of its host.
     pub host: u32,
-    pub log: ActivityLog,
+    /// Place of its shard.
+    shard: usize,
+    /// Its place there.
+    place: usize,
 }
 
-impl RankLog {
-    /// Steps by their end.
-    pub fn steps(&self) -> &[Step] {
-        &self.log.steps.steps
+/// Logs of all ranks.
+#[derive(Clone, Debug)]
+pub(super) struct RankLogs {
+    shards: Vec<SortedLog>,
+    /// By job and rank.
+    ranks: Vec<RankLog>,
+    /// Shard and endpoint of each end of a connection, by its number in the run.
+    ends: Vec<(u32, u32)>,
+}
+
+impl RankLogs {
+    /// Sorts what shards have noted until the end of a run.
+    pub fn new(logs: Vec<ShardLog>, end: Time) -> RankLogs {
+        let shards: Vec<SortedLog> = logs.into_iter().map(|log| SortedLog::new(log, end)).collect();
+        let of_shard = |(shard, log): (usize, &SortedLog)| {
+            let rank = move |(place, &RankThread { job, rank, host, .. })| RankLog { job, rank, host, shard, place };
+            log.log.ranks.iter().enumerate().map(rank).collect::<Vec<_>>()
+        };
+        let mut ranks: Vec<RankLog> = shards.iter().enumerate().flat_map(of_shard).collect();
+        ranks.sort_unstable_by_key(|rank| (rank.job, rank.rank));
+        let numbers = || shards.iter().flat_map(|shard| &shard.log.ends).map(|end| end.number as usize + 1);
+        let mut ends = vec![(0, 0); numbers().max().unwrap_or(0)];
+        for (number, shard) in shards.iter().enumerate() {
+            let own = shard.log.ends.iter().enumerate();
+            own.for_each(|(endpoint, end)| ends[end.number as usize] = (number as u32, endpoint as u32));
+        }
+        RankLogs { shards, ranks, ends }
     }
 
-    /// The first step of each stream.
-    pub fn first_steps(&self) -> impl Iterator<Item = &Step> {
-        let mut streams = [false; 1 << u8::BITS];
-        let is_first = move |step: &&Step| !std::mem::replace(&mut streams[usize::from(step.stream)], true);
-        let several = self.steps().iter().any(|step| step.stream > 0);
-        self.steps().iter().take(if several { usize::MAX } else { 1 }).filter(is_first)
+    /// All ranks, by job and rank.
+    pub fn ranks(&self) -> &[RankLog] {
+        &self.ranks
+    }
+
+    /// Logs of shards.
+    pub fn shards(&self) -> impl Iterator<Item = &ShardLog> {
+        self.shards.iter().map(|shard| &shard.log)
+    }
+
+    /// Steps of a rank.
+    pub fn steps(&self, rank: &RankLog) -> Steps<'_> {
+        let sorted = &self.shards[rank.shard];
+        Steps { log: &sorted.log, places: sorted.steps.of(rank.place) }
+    }
+
+    /// When a rank ended, if it has.
+    pub fn ended(&self, rank: &RankLog) -> Option<Time> {
+        self.shards[rank.shard].ended[rank.place]
+    }
+
+    /// The post until a time that completed a message.
+    pub fn post(&self, name: MessageName, until: Time) -> Option<Post> {
+        let (SortedLog { log, posted, .. }, endpoint) = self.end(name.connection)?;
+        let (posted, rows) = (posted.of(endpoint), &log.records.posted);
+        let place = posted.partition_point(|&place| rows[place].end < name.end);
+        let row = rows[*posted.get(place)?];
+        let before = place.checked_sub(1).map_or(0, |before| rows[posted[before]].end);
+        let answers = row.answers().map(|end| MessageName { connection: name.connection ^ 1, end });
+        (row.at <= until).then_some(Post { at: row.at, answers, bytes: row.end - before })
+    }
+
+    /// When the last byte of a message was at the NIC of its receiver: the last time in a span that it came.
+    pub fn arrival(&self, name: MessageName, from: Time, until: Time) -> Option<Time> {
+        let (SortedLog { log, arrived, .. }, endpoint) = self.end(name.connection ^ 1)?;
+        let (arrived, rows) = (arrived.of(endpoint), &log.records.arrived);
+        let known = arrived.partition_point(|&place| rows[place].at <= until);
+        let mut since = arrived[..known].iter().rev().map(|&place| rows[place]).take_while(|row| row.at >= from);
+        since.find(|row| row.end == name.end).map(|row| row.at)
+    }
+
+    /// The log that knows an end of a connection, and its endpoint there.
+    fn end(&self, number: u32) -> Option<(&SortedLog, usize)> {
+        let &(shard, endpoint) = self.ends.get(number as usize)?;
+        Some((&self.shards[shard as usize], endpoint as usize))
     }
 }
 
-wire! {
-    RankLog { job, rank, host, log }
+/// Steps of a rank, by their end.
+#[derive(Clone, Copy)]
+pub(super) struct Steps<'l> {
+    log: &'l ShardLog,
+    /// Their places in the log.
+    places: &'l [u32],
+}
+
+impl Steps<'_> {
+    /// How many have ended until a time.
+    pub fn ended(&self, until: Time) -> usize {
+        self.places.partition_point(|&place| self.log.records.steps[place].end <= until)
+    }
+
+    /// Number of them.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// End of a step.
+    pub fn end(&self, place: usize) -> Time {
+        self.log.records.steps[self.places[place]].end
+    }
+
+    /// One of them.
+    pub fn step(&self, place: usize) -> Step {
+        let record = &self.log.records.steps[self.places[place]];
+        let handled = (record.kind == StepKind::Handle).then(|| {
+            let peer = self.log.peer(record.endpoint);
+            let end = self.log.ends.get(record.endpoint.get() as usize);
+            Handled { peer, name: end.map(|own| MessageName { connection: own.number ^ 1, end: record.message_end }) }
+        });
+        let (kind, start, end) = (record.kind, record.start, record.end);
+        Step { kind, start, end, times: self.log.records.times(record), handled }
+    }
+
+    /// When the first of them began.
+    pub fn first_start(&self) -> Option<Time> {
+        self.places.iter().map(|&place| self.log.records.steps[place].start).min()
+    }
+
+    /// Number of the stream, kind, start and end of each.
+    pub fn operations(&self) -> impl Iterator<Item = (u8, StepKind, Time, Time)> {
+        self.places.iter().map(|&place| {
+            let record = &self.log.records.steps[place];
+            let first = self.log.rank_of(record.thread).map_or(0, |rank| rank.thread);
+            ((record.thread.get() - first) as u8, record.kind, record.start, record.end)
+        })
+    }
+}
+
+/// A log with the places of its rows by rank and by endpoint.
+#[derive(Clone, Debug)]
+struct SortedLog {
+    log: ShardLog,
+    /// Steps until the end of the run, by rank and end.
+    steps: Groups,
+    /// By sending end.
+    posted: Groups,
+    /// By receiving end.
+    arrived: Groups,
+    /// When each rank ended, if it has.
+    ended: Vec<Option<Time>>,
+}
+
+impl SortedLog {
+    fn new(log: ShardLog, until: Time) -> SortedLog {
+        let RankRecords { steps, posted, arrived, .. } = &log.records;
+        let ended = steps.iter().map(|step| (step.end <= until).then(|| log.threads[step.thread.get() as usize]));
+        let mut by_rank = Groups::new(log.ranks.len(), ended);
+        // Steps of one thread follow each other; those of several streams overlap.
+        for group in 0..log.ranks.len() {
+            let own = by_rank.of_mut(group);
+            if own.windows(2).any(|pair| steps[pair[0]].thread != steps[pair[1]].thread) {
+                own.sort_by_key(|&place| (steps[place].end, steps[place].start, steps[place].thread));
+            }
+        }
+        let posted = Groups::new(log.ends.len(), posted.iter().map(|row| Some(row.endpoint.get())));
+        let arrived = Groups::new(log.ends.len(), arrived.iter().map(|row| Some(row.endpoint.get())));
+        let mut ended = vec![None; log.ranks.len()];
+        log.records
+            .ended
+            .iter()
+            .for_each(|&(thread, at)| ended[log.threads[thread.get() as usize] as usize] = Some(at));
+        SortedLog { log, steps: by_rank, posted, arrived, ended }
+    }
+}
+
+/// Places of rows by what they belong to, each group in the order of rows.
+#[derive(Clone, Debug)]
+struct Groups {
+    places: Vec<u32>,
+    /// Start of each group in `places`, and the end of the last.
+    starts: Vec<u32>,
+}
+
+impl Groups {
+    fn new(count: usize, groups: impl Iterator<Item = Option<u32>> + Clone) -> Groups {
+        let mut starts = vec![0; count + 1];
+        groups.clone().flatten().for_each(|group| starts[group as usize + 1] += 1);
+        for group in 0..count {
+            starts[group + 1] += starts[group];
+        }
+        let (mut next, mut places) = (starts.clone(), vec![0; starts[count] as usize]);
+        for (place, group) in groups.enumerate() {
+            if let Some(group) = group {
+                let next = &mut next[group as usize];
+                places[*next as usize] = place as u32;
+                *next += 1;
+            }
+        }
+        Groups { places, starts }
+    }
+
+    fn of(&self, group: usize) -> &[u32] {
+        &self.places[self.starts[group] as usize..self.starts[group + 1] as usize]
+    }
+
+    fn of_mut(&mut self, group: usize) -> &mut [u32] {
+        &mut self.places[self.starts[group] as usize..self.starts[group + 1] as usize]
+    }
 }

@@ -1,0 +1,181 @@
+//! Rows that the ranks of a shard leave where a run observes them: their steps, where their messages were posted, and
+//! both ends of these. All ranks append to the same rows, in the order of time; by rank and connection they are sorted
+//! after the run.
+
+use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
+use etherweave_kernel::{Log, wire};
+use etherweave_primitives::{Duration, Time};
+
+use super::activity_kind::ActivityKind;
+use super::step_kind::StepKind;
+
+/// One task of a rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StepRecord {
+    /// When the task began.
+    pub start: Time,
+    /// When it ends.
+    pub end: Time,
+    /// Where the message that is handled ends in its stream [B].
+    pub message_end: u64,
+    /// Time of copies [ps], or the place of its times in [`RankRecords::times`].
+    copied: u32,
+    /// Thread that performs it.
+    pub thread: ThreadIndex,
+    /// Where the message that is handled came in.
+    pub endpoint: EndpointIndex,
+    /// Kind of work.
+    pub kind: StepKind,
+    /// Whether its times stand elsewhere.
+    has_times: bool,
+}
+
+/// How long the processor works on a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StepTimes {
+    /// Time on a core that does nothing else.
+    pub worked: Duration,
+    /// How much of that is copying, and waiting for memory.
+    pub copied: Duration,
+}
+
+/// Stands where a message answers none.
+const NO_ANSWER: u64 = u64::MAX;
+
+/// Where a message began its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PostRecord {
+    /// When it was posted, or its last byte copied into a socket.
+    pub at: Time,
+    /// Where it ends in its stream [B].
+    pub end: u64,
+    /// Where the message ends in the other direction that a NIC answers by this one [B]; `NO_ANSWER` if it does not.
+    answers: u64,
+    /// The sending end of its connection.
+    pub endpoint: EndpointIndex,
+}
+
+impl PostRecord {
+    /// Where the message ends in the other direction that a NIC answers by this one [B].
+    pub fn answers(&self) -> Option<u64> {
+        (self.answers != NO_ANSWER).then_some(self.answers)
+    }
+}
+
+/// When the last byte of a message was at the NIC of its receiver. A byte that is sent again may come later.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ArrivalRecord {
+    /// When.
+    pub at: Time,
+    /// Where it ends in its stream [B].
+    pub end: u64,
+    /// The receiving end of its connection.
+    pub endpoint: EndpointIndex,
+}
+
+/// One end of a message between ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EndRecord {
+    /// When it was sent, or its receive complete.
+    pub at: Time,
+    /// MPI payload [B].
+    pub bytes: u64,
+    /// MPI tag.
+    pub tag: u32,
+    /// The rank.
+    pub thread: ThreadIndex,
+    /// End of a connection to the other rank.
+    pub endpoint: EndpointIndex,
+}
+
+/// See the module.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct RankRecords {
+    /// Steps, in the order in which they began.
+    pub steps: Log<StepRecord>,
+    /// Times of those that waited for a core, or copied for long.
+    times: Log<StepTimes>,
+    /// Messages that were posted.
+    pub posted: Log<PostRecord>,
+    /// Messages that a kernel takes from there whose last byte has come to the NIC.
+    pub arrived: Log<ArrivalRecord>,
+    /// Messages that were sent.
+    pub sent: Log<EndRecord>,
+    /// Messages whose receive is complete.
+    pub received: Log<EndRecord>,
+    /// Ranks that have ended, and when.
+    pub ended: Log<(ThreadIndex, Time)>,
+    /// Kind of the operation that begins next.
+    pub(super) next: Option<ActivityKind>,
+    /// Where the message ends that a NIC answers at the moment [B].
+    pub(super) answered: Option<u64>,
+    /// Last step of each thread that interrupts may postpone.
+    postponable: Vec<u32>,
+}
+
+impl RankRecords {
+    /// How long the processor works on a step.
+    pub fn times(&self, step: &StepRecord) -> StepTimes {
+        match step.has_times {
+            true => self.times[step.copied],
+            false => {
+                StepTimes { worked: step.end.since(step.start), copied: Duration::from_ps(u64::from(step.copied)) }
+            }
+        }
+    }
+
+    /// Adds a step; interrupts may postpone its end.
+    pub(super) fn add_step(
+        &mut self,
+        (thread, kind): (ThreadIndex, StepKind),
+        (start, end): (Time, Time),
+        times: StepTimes,
+        (endpoint, message_end): (EndpointIndex, u64),
+        may_be_postponed: bool,
+    ) {
+        if may_be_postponed {
+            self.note_postponable(thread);
+        }
+        let short = u32::try_from(times.copied.as_ps()).ok();
+        let short = short.filter(|_| !may_be_postponed && times.worked == end.since(start));
+        let has_times = short.is_none();
+        let copied = short.unwrap_or_else(|| {
+            self.times.push(times);
+            self.times.len() - 1
+        });
+        self.steps.push(StepRecord { start, end, message_end, copied, thread, endpoint, kind, has_times });
+    }
+
+    fn note_postponable(&mut self, thread: ThreadIndex) {
+        let place = thread.get() as usize;
+        if place >= self.postponable.len() {
+            self.postponable.resize(place + 1, u32::MAX);
+        }
+        self.postponable[place] = self.steps.len();
+    }
+
+    /// Has the present step of a thread end later.
+    pub(super) fn postpone(&mut self, thread: ThreadIndex, span: Duration) {
+        if let Some(&place) = self.postponable.get(thread.get() as usize).filter(|&&place| place != u32::MAX) {
+            self.steps[place].end += span;
+        }
+    }
+
+    /// Adds a message that begins its way.
+    pub(super) fn post(&mut self, endpoint: EndpointIndex, end: u64, at: Time) {
+        let answers = self.answered.unwrap_or(NO_ANSWER);
+        self.posted.push(PostRecord { at, end, answers, endpoint });
+    }
+}
+
+wire! {
+    StepRecord {
+        start, end, message_end, copied, thread, endpoint, has_times;
+        kind: StepKind::number => StepKind::of_number
+    }
+    StepTimes { worked, copied }
+    PostRecord { at, end, answers, endpoint }
+    ArrivalRecord { at, end, endpoint }
+    EndRecord { at, bytes, tag, thread, endpoint }
+    RankRecords { steps, times, posted, arrived, sent, received, ended, next, answered, postponable }
+}
