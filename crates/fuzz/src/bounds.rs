@@ -60,6 +60,7 @@ impl<'r> Facts<'r> {
         self.streams()?;
         self.transfers()?;
         self.path()?;
+        self.waits()?;
         self.stuck()
     }
 
@@ -107,8 +108,7 @@ impl<'r> Facts<'r> {
         let Some(samples) = Columns::of(self.outcome, "port_samples") else { return Ok(()) };
         let ports = self.columns("ports")?;
         let known = ports.texts("node").iter().zip(ports.integers("port")).zip(ports.numbers("rate_gbps"));
-        let rates: BTreeMap<(&str, u64), f64> =
-            known.map(|((node, &port), &rate)| ((node, port), rate)).collect();
+        let rates: BTreeMap<(&str, u64), f64> = known.map(|((node, &port), &rate)| ((node, port), rate)).collect();
         let mut sums: BTreeMap<(u64, &str, u64), (f64, u64)> = BTreeMap::new();
         for (row, node) in samples.texts("node").iter().enumerate() {
             let key = (samples.numbers("time_ns")[row].to_bits(), node, samples.integers("port")[row]);
@@ -176,9 +176,9 @@ impl<'r> Facts<'r> {
     fn transfers(&self) -> Result<(), Failure> {
         let tables = ["transfers", "activities"].map(|name| Columns::of(self.outcome, name));
         let [Some(transfers), Some(activities)] = tables else { return Ok(()) };
-        let ranks = activities.texts("job").iter().zip(activities.integers("rank")).zip(activities.texts("host").iter());
-        let hosts: BTreeMap<(&str, u64), &str> =
-            ranks.map(|((job, &rank), host)| ((job, rank), host)).collect();
+        let ranks =
+            activities.texts("job").iter().zip(activities.integers("rank")).zip(activities.texts("host").iter());
+        let hosts: BTreeMap<(&str, u64), &str> = ranks.map(|((job, &rank), host)| ((job, rank), host)).collect();
         for (row, job) in transfers.texts("job").iter().enumerate() {
             let host = |column| hosts.get(&(job, transfers.integers(column)[row])).copied();
             let (Some(source), Some(destination)) = (host("source"), host("destination")) else { continue };
@@ -195,13 +195,56 @@ impl<'r> Facts<'r> {
         Ok(())
     }
 
-    /// The path that limits a job has no gap, so that its parts add up.
+    /// The path that limits a job has no gap, no part of it is negative, and it leads from the job's first activity to
+    /// its last: so its parts add up to the time of the job.
     fn path(&self) -> Result<(), Failure> {
         let Some(path) = Columns::of(self.outcome, "path") else { return Ok(()) };
-        let (jobs, starts, ends) = (path.texts("job"), path.numbers("start_ns"), path.numbers("end_ns"));
-        for row in 1..jobs.len() {
-            let follows = jobs[row] != jobs[row - 1] || starts[row] == ends[row - 1];
-            holds(follows, "the path that limits a job has no gap", || format!("row {row} of {}", &jobs[row]))?;
+        let (jobs, starts, ends) = (path.texts("job"), path.times("start_ns"), path.times("end_ns"));
+        let mut spans: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for (row, job) in jobs.iter().enumerate() {
+            let place = || format!("row {row} of {job}: {} to {} ps", starts[row], ends[row]);
+            holds(starts[row] < ends[row], "each part of a path takes some time", place)?;
+            let (_, end) = spans.entry(job).or_insert((starts[row], starts[row]));
+            holds(starts[row] == *end, "the path that limits a job has no gap", place)?;
+            *end = ends[row];
+        }
+        let Some(activities) = Columns::of(self.outcome, "activities") else { return Ok(()) };
+        let (jobs, starts, ends) = (activities.texts("job"), activities.times("start_ns"), activities.times("end_ns"));
+        for (row, job) in jobs.iter().enumerate() {
+            let span = spans.get(job).copied().unwrap_or_default();
+            let detail =
+                || format!("{job}: {} to {} ps, and the path from {} to {}", starts[row], ends[row], span.0, span.1);
+            holds(span.0 <= starts[row] && ends[row] <= span.1, "a path spans its job", detail)?;
+        }
+        Ok(())
+    }
+
+    /// Waits of messages add up to the parts of the path that they divide: those between hosts that a rank waits for.
+    fn waits(&self) -> Result<(), Failure> {
+        let Some(waits) = Columns::of(self.outcome, "waits") else { return Ok(()) };
+        let (path, activities) = (self.columns("path")?, self.columns("activities")?);
+        let ranks =
+            activities.texts("job").iter().zip(activities.integers("rank")).zip(activities.texts("host").iter());
+        let hosts: BTreeMap<(&str, u64), &str> = ranks.map(|((job, &rank), host)| ((job, rank), host)).collect();
+        let mut sums: BTreeMap<(&str, u64, u64), BTreeMap<u64, u64>> = BTreeMap::new();
+        let (starts, times) = (waits.times("start_ns"), waits.times("time_ns"));
+        for (row, job) in waits.texts("job").iter().enumerate() {
+            holds(times[row] > 0, "each wait takes some time", || format!("row {row} of {job}"))?;
+            let key = (job, waits.integers("rank")[row], waits.integers("source")[row]);
+            *sums.entry(key).or_default().entry(starts[row]).or_default() += times[row];
+        }
+        let (parts, starts, ends) = (path.texts("part"), path.times("start_ns"), path.times("end_ns"));
+        for (row, job) in path.texts("job").iter().enumerate() {
+            let (rank, source) = (path.integers("rank")[row], path.integers("source")[row]);
+            let is_divided = matches!(&parts[row], "network" | "rendezvous")
+                && rank != source
+                && hosts.get(&(job, source)).is_some_and(|host| *host != &path.texts("host")[row]);
+            if is_divided {
+                let own = sums.get(&(job, rank, source)).map(|sums| sums.range(starts[row]..ends[row]));
+                let sum: u64 = own.into_iter().flatten().map(|(_, time)| time).sum();
+                let detail = || format!("row {row} of {job}: {sum} ps of {} ps", ends[row] - starts[row]);
+                holds(sum == ends[row] - starts[row], "waits add up to what they divide", detail)?;
+            }
         }
         Ok(())
     }
@@ -348,6 +391,20 @@ mod tests {
             put(outcome, "streams", "end_ns", 1_000.0);
             put(outcome, "streams", "messages", 1e3);
         });
+    }
+
+    #[test]
+    fn a_path_with_a_gap_and_waits_that_do_not_add_up_are_found() {
+        let text = TEXT.replace("ranks = true", "ranks = true, waits = true");
+        assert_eq!(class(&text, |_| {}), "");
+        assert_eq!(class(&text, |outcome| put(outcome, "path", "end_ns", 1.0)), "each part of a path takes some time");
+        assert_eq!(
+            class(&text, |outcome| put(outcome, "path", "end_ns", 1e9)),
+            "the path that limits a job has no gap"
+        );
+        assert_eq!(class(&text, |outcome| put(outcome, "activities", "end_ns", 1e9)), "a path spans its job");
+        assert_eq!(class(&text, |outcome| put(outcome, "waits", "time_ns", 1.0)), "waits add up to what they divide");
+        assert_eq!(class(&text, |outcome| put(outcome, "waits", "time_ns", 0.0)), "each wait takes some time");
     }
 
     #[test]

@@ -255,7 +255,7 @@ fn share(key: &str, node: &Json) -> u64 {
         "routing" | "switch" | "run" => 600,
         "run.end" => 600,
         "faults" | "observe" | "switch.ecn" | "switch.model" | "switch.buffer" => 350,
-        "observe.ranks" | "observe.ports" | "faults.down" | "faults.degraded" => 500,
+        "observe.ranks" | "observe.waits" | "observe.ports" | "faults.down" | "faults.degraded" => 500,
         "transport.roce.dcqcn" | "transport.roce.reliability" | "transport.tcp.ecn" => 300,
         "transport.tcp.congestion_control" | "run.fidelity" | "nic" | "host" => 250,
         "interconnect" => 80,
@@ -281,6 +281,7 @@ fn hint(drawing: &mut Drawing<'_>, key: &str) -> Option<Value> {
         }
         ("host_ports.planes" | "host_ports.leaves", _) => Some(Value::Integer(drawing.pick(&[1, 2, 2, 3]))),
         ("interconnect", "interconnect") => None,
+        ("observe.ranks" | "observe.waits", _) => Some(Value::Boolean(drawing.pick(&[true, true, true, false]))),
         ("observe.ports", _) => text(drawing.pick(&["switches", "hosts", "* - host0", "host1 - *"])),
         ("observe.flows", _) => text(drawing.pick(&["* -> *", "host0 -> *", "* -> host1"])),
         ("open_loop.warm_up" | "open_loop.measured", _) => text(drawing.pick(&["1us", "3us", "8us"])),

@@ -33,6 +33,11 @@ impl<'o> Columns<'o> {
         }
     }
 
+    /// Times of a column in nanoseconds [ps].
+    pub(crate) fn times(&self, name: &str) -> Vec<u64> {
+        self.numbers(name).iter().map(|time| (time * 1e3).round() as u64).collect()
+    }
+
     pub(crate) fn numbers(&self, name: &str) -> &'o [f64] {
         match self.column(name) {
             Column::Numbers(values) => values,
