@@ -1,5 +1,6 @@
 """The verb ``explain``: what limits a job, and what it takes without that."""
 
+import html
 import json
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 import etherweave
-from etherweave.api.limits import limits
+from etherweave.api.limits import BAR, difference, limits, time_words
 from etherweave.api.what_if import Answer, what_if
 from etherweave.report import write_report
 from support import command_line
@@ -90,7 +91,8 @@ def test_a_report_of_two_results_says_which_part_differs(scenario: Path, tmp_pat
     etherweave.run(scenario).save(tmp_path / "slow")
     etherweave.run(scenario, {"host.cpu.receive_per_kib": "1us"}).save(tmp_path / "fast")
     page = write_report(tmp_path / "slow", tmp_path, [tmp_path / "fast"]).read_text()
-    assert "pair: results differ most by copies between sockets and the program" in page
+    assert "pair takes " in page
+    assert ": copies between sockets and the program " in page
     assert "of its time, and hide the network." in page
 
 
@@ -202,3 +204,42 @@ def test_hosts_keep_their_planes_on_one_switch() -> None:
     tree = {"leaves": 2, "hosts_per_leaf": 4, "cores": 1, "links_per_core": 1}
     answers = answers_of({"fat_tree": tree}, host_ports={"planes": 2})
     assert (answers["fabric"].saved or 0) > 0
+
+
+def taper(links: int) -> dict[str, Any]:
+    """Describe two leaves of three hosts: all of the first send to all of the second, at once."""
+    tree = {"leaves": 2, "hosts_per_leaf": 3, "cores": 1, "links_per_core": links}
+    workload = {"all_to_all": {"ranks": 6, "bytes": "256KiB", "iterations": 1}}
+    return {
+        "topology": {"fat_tree": tree},
+        "transport": {"roce": {}},
+        "observe": {"ranks": True, "waits": True},
+        "job": [{"name": "halo", "workload": workload}],
+    }
+
+
+def test_the_cost_of_a_taper_is_named_by_uplinks_and_by_whose_packets_go_first(
+    tmp_path: Path,
+) -> None:
+    results = [etherweave.run(taper(links), {"name": f"x{links}"}) for links in (1, 3)]
+    (slow,), (fast,) = map(limits, results)
+    more = slow.kinds_ns["uplinks"] - fast.kinds_ns.get("uplinks", 0.0)
+    assert more > 0.3 * (slow.time_ns - fast.time_ns)
+    words = difference(slow, fast)
+    assert f"collisions at uplinks {time_words(more)}, most at leaf" in words
+    assert "'s uplinks, behind packets of halo" in words
+    for number, result in enumerate(results):
+        result.save(tmp_path / str(number))
+    page = html.unescape(write_report(tmp_path / "1", tmp_path, [tmp_path / "0"]).read_text())
+    time = time_words(slow.time_ns - fast.time_ns)
+    assert f"halo takes {time} more in simulated x1 than in simulated x3: " in page
+    assert "'s uplinks, behind packets of halo" in page
+
+
+def test_a_bar_has_its_places_in_the_order_of_their_shares(scenario: Path, tmp_path: Path) -> None:
+    done = command_line.run_here("run", scenario, "-o", tmp_path / "result")
+    bar, words = done.stdout.splitlines()[2].strip().removeprefix("[").split("] ")
+    assert len(bar) == BAR
+    assert bar == "".join(sorted(bar))
+    share = int(words.removeprefix("host ").partition("%")[0]) / 100
+    assert bar.count("h") / BAR == pytest.approx(share, abs=1 / BAR)

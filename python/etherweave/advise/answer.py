@@ -11,11 +11,13 @@ from etherweave.advise.question import Question
 from etherweave.advise.reasons import deciding, turning
 from etherweave.advise.scores import Interval, Samples, ahead, first, holds, over, ranked, unit_of
 from etherweave.advise.sensitivity import Effect
-from etherweave.advise.simulated import Draw
+from etherweave.advise.simulated import Draw, PathShares
 from etherweave.advise.stages import Runner, screen, shortlist
-from etherweave.api.limits import HIDES, PLACES
+from etherweave.api.limits import HIDES, KINDS, PARTS, PLACES
 from etherweave.sweeps import Executor, executor
 
+WAITS_MIN = 0.1
+"""Share of a difference of times from which on a kind of waits is named that makes it."""
 NOT_MODELLED = (
     "Jobs run one at a time; what they would do to each other is not in their times.",
     "Files, logins and services of the site: only the messages of the jobs are sent.",
@@ -37,6 +39,8 @@ class JobTime:
     places: Mapping[str, float]
     """Shares of the program, the host and the network in the path that limits the job; empty where
     no run has observed it."""
+    path: PathShares | None
+    """The same by part, and waits in the network."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +189,8 @@ def _job_time(evaluation: Evaluation, name: str, job: str, draws: Sequence[Draw]
     found = Interval.of(evaluation.time_us(name, job, draws))
     relative = found.value / evaluation.reference[job]
     places = evaluation.times.places.get((name, job), {})
-    return JobTime(job, evaluation.weights[job], found, relative, places)
+    path = evaluation.times.paths.get((name, job))
+    return JobTime(job, evaluation.weights[job], found, relative, places, path)
 
 
 def _differs(standings: Sequence[Standing]) -> list[str]:
@@ -205,9 +210,31 @@ def _differs(standings: Sequence[Standing]) -> list[str]:
         lines.append(
             f"{one.job}: most by {PLACES[place]}, {_time(times[place][0])} on {first.fabric} and "
             f"{_time(times[place][1])} on {second.fabric}, of {_time(one.time_us.value)} and "
-            f"{_time(other.time_us.value)}."
+            f"{_time(other.time_us.value)}{_waiting((first, one), (second, other))}."
         )
     return lines
+
+
+def _waiting(*jobs: tuple[Standing, JobTime]) -> str:
+    """Name the kind of waits that differs most, and where the slower job waits most."""
+    (_, fast), (fabric, slow) = sorted(jobs, key=lambda pair: pair[1].time_us.value)
+    if not (fast.path and slow.path):
+        return ""
+    more = {
+        kind: share * slow.time_us.value - fast.path.kinds[kind] * fast.time_us.value
+        for kind, share in slow.path.kinds.items()
+    }
+    kind = max(more, key=lambda name: more[name])
+    whole_us = slow.time_us.value - fast.time_us.value
+    if more[kind] < WAITS_MIN * whole_us or whole_us <= 0:
+        return ""
+    first, behind = slow.path.first, slow.path.behind
+    return (
+        f"; of the {_time(whole_us)} more on {fabric.fabric}, {_time(more[kind])} are "
+        f"{KINDS[kind]}"
+        + (f", and it waits most for {first}" if first else "")
+        + (f", behind packets of {behind}" if behind else "")
+    )
 
 
 def _time(time_us: float) -> str:
@@ -218,12 +245,21 @@ def _time(time_us: float) -> str:
 def _hidden(standings: Sequence[Standing]) -> list[str]:
     """Name jobs and fabrics where hosts take most of the time."""
     return [
-        f"{job.job} on {one.fabric}: hosts take {share:.0%} of its time, the network "
-        f"{job.places['network']:.0%}; `etherweave explain` says by what."
+        f"{job.job} on {one.fabric}: hosts take {share:.0%} of its time{_most_of_host(job)}, the "
+        f"network {job.places['network']:.0%}; a faster fabric saves little until that is less. "
+        "`etherweave explain --what-if` says what is worth what."
         for one in standings
         for job in one.jobs
         if (share := job.places.get("host", 0.0)) >= HIDES
     ]
+
+
+def _most_of_host(job: JobTime) -> str:
+    """Name the part of a host that takes most of a job."""
+    shares = job.path.parts if job.path else {}
+    own = {part: shares.get(part, 0.0) for part in PARTS if PARTS[part][0] == "host"}
+    part = max(own, key=lambda name: own[name])
+    return f" ({PARTS[part][1]} {own[part]:.0%})" if own[part] else ""
 
 
 def _jobs_in_flow(question: Question) -> list[str]:

@@ -2,14 +2,14 @@
 
 import math
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etherweave.advise.question import Candidate, Job, Question
 from etherweave.advise.unknowns import FabricUnknowns, Unknown, share
 from etherweave.api.fidelity import leaves_out
-from etherweave.api.limits import PLACES
+from etherweave.api.limits import KINDS, PARTS, PLACES
 from etherweave.api.simulation import foresee
 from etherweave.sweeps import Sweep
 
@@ -100,7 +100,7 @@ class MixSweep(Sweep):
         }
         candidate = self.candidates[fabric]
         if draw.sample == OBSERVED:
-            observed = candidate.resolve({**keys, "observe.ranks": True})
+            observed = candidate.resolve({**keys, "observe.ranks": True, "observe.waits": True})
             expected = foresee(tomllib.loads(observed))
             if expected and expected["memory_bytes"] <= OBSERVED_BYTES_MAX:
                 return observed
@@ -125,6 +125,20 @@ def samples(question: Question, unknowns: Sequence[Unknown]) -> list[Draw]:
 
 
 @dataclass(frozen=True)
+class PathShares:
+    """What takes the time of a job, along the path that limits it."""
+
+    parts: Mapping[str, float]
+    """Share of each of :data:`etherweave.api.limits.PARTS`."""
+    kinds: Mapping[str, float]
+    """Share of each of :data:`etherweave.api.limits.KINDS` of waits in the network."""
+    first: str
+    """Where messages wait most, in words."""
+    behind: str
+    """Jobs whose packets go first there."""
+
+
+@dataclass(frozen=True)
 class Times:
     """What runs have yielded."""
 
@@ -135,6 +149,8 @@ class Times:
     places: Mapping[tuple[str, str], Mapping[str, float]]
     """Share of the program, the host and the network in the path that limits a job, as far as a run
     has observed it."""
+    paths: Mapping[tuple[str, str], PathShares]
+    """The same by part, and waits in the network."""
     warned: Set[tuple[str, str]]
     """Those of which flow-level mode left something out."""
 
@@ -145,12 +161,14 @@ def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:
     failures: dict[tuple[str, str], str] = {}
     warned: set[tuple[str, str]] = set()
     places: dict[tuple[str, str], dict[str, float]] = {}
+    paths: dict[tuple[str, str], PathShares] = {}
     for row in table.iter_rows(named=True):
         cell = (row["fabric"], row["job"])
         if leaves_out(row["message"]):
             warned.add(cell)
-        if row["sample"] == OBSERVED and (shares := _places(row, jobs[row["job"]].timed)):
-            places[cell] = shares
+        if row["sample"] == OBSERVED and (name := _longest(row, jobs[row["job"]].timed)):
+            places[cell] = _shares(row, name, "places_us", PLACES)
+            paths[cell] = _path(row, name)
         time_us = [_time_us(row, name) for name in jobs[row["job"]].timed]
         if row["ended"] == "complete" and all(map(math.isfinite, time_us)):
             found.setdefault(cell, {})[row["sample"]] = max(time_us)
@@ -160,17 +178,26 @@ def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:
                 unfinished if row["ended"] == "complete" else f"ended as {row['ended']}"
             )
     good = {cell: values for cell, values in found.items() if cell not in failures}
-    return Times(good, failures, places, warned)
+    return Times(good, failures, places, paths, warned)
 
 
-def _places(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, float]:
-    """Return the shares of places in the path of the job that takes longest, if that is known."""
+def _longest(row: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return the job whose path takes longest, if any is known."""
     found = {name: row.get(f"limits.{name}.time_us") or 0.0 for name in names}
     name = max(found, key=lambda one: found[one], default="")
-    if not found.get(name):
-        return {}
-    times = {place: row.get(f"limits.{name}.places_us.{place}") or 0.0 for place in PLACES}
-    return {place: time / found[name] for place, time in times.items()}
+    return name if found.get(name) else ""
+
+
+def _shares(row: Mapping[str, Any], job: str, table: str, keys: Iterable[str]) -> dict[str, float]:
+    """Return shares in the path of a job."""
+    time_us = row[f"limits.{job}.time_us"]
+    return {key: (row.get(f"limits.{job}.{table}.{key}") or 0.0) / time_us for key in keys}
+
+
+def _path(row: Mapping[str, Any], job: str) -> PathShares:
+    first, behind = (row.get(f"limits.{job}.{key}") for key in ("first_wait", "first_wait_behind"))
+    parts, kinds = _shares(row, job, "parts_us", PARTS), _shares(row, job, "waits_us", KINDS)
+    return PathShares(parts, kinds, first or "", behind or "")
 
 
 def _time_us(row: Mapping[str, Any], job: str) -> float:

@@ -7,10 +7,10 @@ stays short.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from etherweave.api.results import Result
 
@@ -39,6 +39,36 @@ CAUSE_MIN = 0.01
 """Share of a job's time from which on the first cause of waits in the network is named."""
 RANKS_MAX = 3
 """Ranks that are named whose packets go first."""
+PARTS_MAX = 3
+"""Parts that are named by which two runs differ."""
+PART_MIN = 0.1
+"""Share of the largest difference of a part from which on another is named beside it."""
+DIVIDED = ("network", "rendezvous")
+"""Parts that waits divide."""
+KINDS = {
+    "uplinks": "collisions at uplinks",
+    "downlinks": "collisions at downlinks",
+    "switches": "collisions between switches",
+    "incast": "incast",
+    "nic": "other messages at NICs",
+    "own": "packets of the same message",
+    "pause": "pauses",
+    "credits": "missing credits",
+    "window": "windows and rates",
+    "lost": "losses",
+    "other": "other waits",
+}
+"""Kinds of waits in the network, in words."""
+QUEUES = {
+    "up": "uplinks",
+    "down": "downlinks",
+    "switch": "switches",
+    "to_host": "incast",
+    "of_host": "nic",
+}
+"""Kinds of queues, by the link of the port."""
+BAR = 40
+"""Characters of a bar."""
 
 
 @dataclass(frozen=True)
@@ -78,20 +108,40 @@ class Cause:
     """Switch or host that causes a pause or a lack of credits."""
     cause_peer: str
     """The other end of the link there; empty of a host that takes packets too slowly."""
-    is_host: bool
-    """Whether the port is a host's."""
-    leads_to_host: bool
-    """Whether it leads to a host."""
+    link: str
+    """Link of the port: ``of_host`` or ``to_host``; between switches ``up`` or ``down``, where one
+    end has hosts, and ``switch`` otherwise."""
+
+    @property
+    def kind(self) -> str:
+        """One of :data:`KINDS`."""
+        return QUEUES[self.link] if self.reason == "queue" else self.reason
+
+    @property
+    def place(self) -> str:
+        """Name the port; of queues between switches all of a switch that lead up, down or on."""
+        match self.kind:
+            case "uplinks" | "downlinks" as kind:
+                return f"{self.node}'s {kind}"
+            case "switches":
+                return f"{self.node}'s links to switches"
+            case _:
+                return f"{self.node} to {self.peer}"
+
+    @property
+    def group(self) -> str:
+        """Say it of the whole place."""
+        is_between = self.kind in ("uplinks", "downlinks", "switches")
+        return f"collisions at {self.place}" if is_between else self.words
 
     @property
     def words(self) -> str:
         """Say it."""
         port = f"{self.node} to {self.peer}"
         match self.reason:
-            case "queue" if self.is_host:
-                return f"other messages at {port}"
             case "queue":
-                return f"{'incast' if self.leads_to_host else 'collisions'} at {port}"
+                kind = {"of_host": "other messages", "to_host": "incast"}
+                return f"{kind.get(self.link, 'collisions')} at {port}"
             case "own":
                 return f"packets of the same message at {port}"
             case "pause":
@@ -155,39 +205,50 @@ class JobLimits:
     @property
     def parts_ns(self) -> dict[str, float]:
         """Time of each part that takes any, the longest first [ns]."""
-        times = {
-            part: math.fsum(one.time_ns for one in self.path if one.part == part) for part in PARTS
-        }
-        return dict(sorted(((k, v) for k, v in times.items() if v), key=lambda pair: -pair[1]))
+        return _sums((one.part, one.time_ns) for one in self.path)
 
     @property
     def places_ns(self) -> dict[str, float]:
         """Time of each of :data:`PLACES` that takes any, the longest first [ns]."""
-        parts = self.parts_ns
-        times = {
-            place: math.fsum(time for part, time in parts.items() if PARTS[part][0] == place)
-            for place in PLACES
-        }
-        return dict(sorted(((k, v) for k, v in times.items() if v), key=lambda pair: -pair[1]))
+        return _sums((PARTS[part][0], time) for part, time in self.parts_ns.items())
 
     @property
     def causes_ns(self) -> dict[Cause, float]:
         """Time of each cause of waits in the network, the longest first [ns]."""
-        waits: dict[Cause, list[float]] = {}
-        for wait in self.waits:
-            waits.setdefault(wait.cause, []).append(wait.time_ns)
-        times = {cause: math.fsum(spent) for cause, spent in waits.items()}
-        return dict(sorted(times.items(), key=lambda pair: -pair[1]))
+        return _sums((wait.cause, wait.time_ns) for wait in self.waits)
+
+    @property
+    def kinds_ns(self) -> dict[str, float]:
+        """Time of each kind of waits in the network, the longest first [ns]."""
+        return _sums((cause.kind, time) for cause, time in self.causes_ns.items())
+
+    @property
+    def groups_ns(self) -> dict[str, float]:
+        """Time of waits at a port, or at ports of a switch, in words, the longest first [ns]."""
+        causes = ((cause.group, time) for cause, time in self.causes_ns.items() if cause.node)
+        return _sums(causes)
 
     def first_in_line(self, cause: Cause) -> str:
         """Say whose packets go first at a port, the most first."""
-        ranks: dict[tuple[str, int], float] = {}
-        for wait in self.waits:
-            if wait.cause == cause and wait.of_job:
-                key = (wait.of_job, wait.of_rank)
-                ranks[key] = ranks.get(key, 0.0) + wait.time_ns
-        first = sorted(ranks, key=lambda key: -ranks[key])[:RANKS_MAX]
-        return ", ".join(f"{job} rank {rank}" for job, rank in first)
+        of_cause = [wait for wait in self.waits if wait.cause == cause and wait.of_job]
+        ranks = _sums(((wait.of_job, wait.of_rank), wait.time_ns) for wait in of_cause)
+        return ", ".join(f"{job} rank {rank}" for job, rank in list(ranks)[:RANKS_MAX])
+
+    def jobs_ahead(self, group: str) -> str:
+        """Say whose packets go first at ports of a group, by job, the most first."""
+        of_group = [wait for wait in self.waits if wait.of_job and wait.cause.group == group]
+        return ", ".join(list(_sums((wait.of_job, wait.time_ns) for wait in of_group))[:RANKS_MAX])
+
+    def bar(self) -> str:
+        """Draw the places as one bar, with their shares."""
+        places = {place: time / self.time_ns for place, time in self.places_ns.items()}
+        ends = [round(BAR * math.fsum(list(places.values())[:at])) for at in range(len(places) + 1)]
+        drawn = "".join(
+            place[0] * (end - start)
+            for place, start, end in zip(places, ends, ends[1:], strict=False)
+        )
+        shares = ", ".join(f"{place} {_percent(share)}" for place, share in places.items())
+        return f"[{drawn}] {shares}"
 
     def sentence(self) -> str:
         """Say what limits the job."""
@@ -200,18 +261,18 @@ class JobLimits:
             for name, spent in self.places_ns.items()
             if name != place
         )
+        of_time = f"{_percent(share)} of {time_words(time)}"
         return (
-            f"{self.job}: limited by {PLACES[place]}, {_percent(share)} of {_time(time)} ({words})"
+            f"{self.job}: limited by {PLACES[place]}, {of_time} ({words})"
             + (f"; {rest}" if rest else "")
             + self._first_cause()
         )
 
     def _first_cause(self) -> str:
-        named = ((cause, time) for cause, time in self.causes_ns.items() if cause.node)
-        cause, time = next(named, (None, 0.0))
-        if cause is None or time < CAUSE_MIN * self.time_ns:
+        group, time = next(iter(self.groups_ns.items()), ("", 0.0))
+        if time < CAUSE_MIN * self.time_ns or not group:
             return ""
-        return f"; of the network {cause.words} {_percent(time / self.time_ns)}"
+        return f"; of the network {group} {_percent(time / self.time_ns)}"
 
     def figures(self) -> dict[str, Any]:
         """Give times by name [us]."""
@@ -219,7 +280,66 @@ class JobLimits:
             "time_us": self.time_ns / 1e3,
             "parts_us": {part: time / 1e3 for part, time in self.parts_ns.items()},
             "places_us": {place: time / 1e3 for place, time in self.places_ns.items()},
+            **self._wait_figures(),
         }
+
+    def _wait_figures(self) -> dict[str, Any]:
+        if not self.waits:
+            return {}
+        group, time = next(iter(self.groups_ns.items()), ("", 0.0))
+        return {
+            "waits_us": {kind: spent / 1e3 for kind, spent in self.kinds_ns.items()},
+            "first_wait": group,
+            "first_wait_behind": self.jobs_ahead(group),
+            "first_wait_us": time / 1e3,
+        }
+
+
+def difference(slow: JobLimits, fast: JobLimits) -> str:
+    """Say by which parts a job takes longer in one run than in another, and where it waits.
+
+    Ports are named where both runs record waits.
+    """
+    more = _more(slow.parts_ns, fast.parts_ns)
+    largest = next(iter(more.values()), 0.0)
+    parts = [part for part, time in more.items() if time >= PART_MIN * largest][:PARTS_MAX]
+    divided = next((part for part in parts if part in DIVIDED), None)
+    ports = f" ({_ports(slow, fast)})" if divided and slow.waits and fast.waits else ""
+    return ", ".join(
+        f"{PARTS[part][1]} {time_words(more[part])}{ports if part == divided else ''}"
+        for part in parts
+    )
+
+
+def _ports(slow: JobLimits, fast: JobLimits) -> str:
+    """Name the kind of waits that differs most, and where the slower job waits most of these."""
+    kind, time = next(iter(_more(slow.kinds_ns, fast.kinds_ns).items()), ("other", 0.0))
+    groups = slow.groups_ns
+    causes = [cause for cause in slow.causes_ns if cause.kind == kind and cause.node]
+    if not causes:
+        return f"{KINDS[kind]} {time_words(time)}"
+    most = max(causes, key=lambda cause: groups[cause.group])
+    behind = slow.jobs_ahead(most.group)
+    words = f"{KINDS[kind]} {time_words(time)}, most at {most.place}"
+    return f"{words}, behind packets of {behind}" if behind else words
+
+
+def _more(slow: Mapping[str, float], fast: Mapping[str, float]) -> dict[str, float]:
+    """Compute what takes longer in the first, the most first [ns]."""
+    more = _sums((name, time - fast.get(name, 0.0)) for name, time in slow.items())
+    return {name: time for name, time in more.items() if time > 0}
+
+
+Key = TypeVar("Key")
+
+
+def _sums(times: Iterable[tuple[Key, float]]) -> dict[Key, float]:
+    """Add up times of equal keys: those that take any, the longest first."""
+    own: dict[Key, list[float]] = {}
+    for key, time in times:
+        own.setdefault(key, []).append(time)
+    sums = {key: math.fsum(spent) for key, spent in own.items()}
+    return dict(sorted(((k, v) for k, v in sums.items() if v), key=lambda pair: -pair[1]))
 
 
 def limits(result: Result) -> list[JobLimits]:
@@ -249,7 +369,7 @@ def limits(result: Result) -> list[JobLimits]:
 def _waits(result: Result) -> dict[str, list[Wait]]:
     if not result.columns("waits"):
         return {}
-    hosts = set(result.values("path", "host"))
+    links = _links(result)
     of_cause = ("reason", "node", "peer", "cause_node", "cause_peer")
     of_wait = ("rank", "source", "of_job", "of_rank", "start_ns", "time_ns")
     causes = zip(*(result.values("waits", name) for name in of_cause), strict=True)
@@ -257,14 +377,37 @@ def _waits(result: Result) -> dict[str, list[Wait]]:
     waits: dict[str, list[Wait]] = {}
     for job, ends, other in zip(result.values("waits", "job"), causes, others, strict=True):
         reason, node, peer, cause_node, cause_peer = ends
-        cause = Cause(reason, node, peer, cause_node, cause_peer, node in hosts, peer in hosts)
+        cause = Cause(reason, node, peer, cause_node, cause_peer, links(node, peer))
         waits.setdefault(job, []).append(Wait(cause, *other))
     return waits
+
+
+def _links(result: Result) -> Callable[[str, str], str]:
+    """Say what the link of a port is; all hosts that send or receive anything have a flow."""
+    ends = ("source_host", "destination_host")
+    hosts = {host for end in ends for host in result.values("flows", end)}
+    leaves = {
+        peer
+        for node, peer in zip(
+            result.values("ports", "node"), result.values("ports", "peer"), strict=True
+        )
+        if node in hosts
+    }
+
+    def link(node: str, peer: str) -> str:
+        if node in hosts or peer in hosts:
+            return "of_host" if node in hosts else "to_host"
+        return {(True, False): "up", (False, True): "down"}.get(
+            (node in leaves, peer in leaves), "switch"
+        )
+
+    return link
 
 
 def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.01 else "<1%"
 
 
-def _time(time_ns: float) -> str:
+def time_words(time_ns: float) -> str:
+    """Write a time in the unit that fits."""
     return f"{time_ns / 1e6:.3f} ms" if time_ns >= 1e6 else f"{time_ns / 1e3:.1f} us"

@@ -130,7 +130,10 @@ def _reason(result: Result, job: str | None) -> str:
         return f"--job: {job}; expected one of {', '.join(names)}"
     if not result.columns("path"):
         return "the run did not observe its ranks; expected observe.ranks = true"
-    return "no rank took any time; expected a job with ranks"
+    return (
+        "no rank took any time; expected a job with ranks. Of streams, "
+        "`etherweave report` has rates, ports and queues"
+    )
 
 
 def _json(found: list[JobLimits], answers: list[Answer]) -> str:
@@ -150,7 +153,7 @@ def _json(found: list[JobLimits], answers: list[Answer]) -> str:
 
 def _causes_of(one: JobLimits) -> list[dict[str, Any]]:
     return [
-        {**asdict(cause), "words": cause.words, "time_us": time / 1e3}
+        {**asdict(cause), "kind": cause.kind, "words": cause.words, "time_us": time / 1e3}
         for cause, time in one.causes_ns.items()
     ]
 

@@ -311,7 +311,7 @@ def _text(result: Result, alone: dict[str, Result]) -> str:
         [
             head,
             *_fidelity_lines(result),
-            *(one.sentence() for one in limits(result)),
+            *(line for one in limits(result) for line in (one.sentence(), f"  {one.bar()}")),
             *job_lines(result, figures),
             *_drop_lines(figures),
             *_pause_lines(figures),

@@ -4,7 +4,15 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from etherweave.api.limits import HIDES, PARTS, JobLimits, limits
+from etherweave.api.limits import (
+    DIVIDED,
+    HIDES,
+    PARTS,
+    JobLimits,
+    difference,
+    limits,
+    time_words,
+)
 from etherweave.api.results import Result
 from etherweave.report.run.comparison import ComparedResults
 from etherweave.report.section import Section, Table
@@ -44,28 +52,33 @@ def compared_limits(beside: ComparedResults) -> Section | None:
     if sum(map(bool, found)) < 2:
         return None
     jobs = dict.fromkeys(one.job for own in found for one in own)
-    bars = [
-        (f"{one.job}, {label}", one)
+    bars = {
+        job: [
+            (label, one)
+            for label, own in zip(beside.labels, found, strict=True)
+            for one in own
+            if one.job == job
+        ]
         for job in jobs
-        for label, own in zip(beside.labels, found, strict=True)
-        for one in own
-        if one.job == job
-    ]
-    caption = " ".join([*(_difference(job, bars) for job in jobs), CAPTION])
-    return _section("limits_beside", "Which part differs", caption, bars)
+    }
+    caption = " ".join([*(_difference(job, own) for job, own in bars.items()), CAPTION])
+    named = [(f"{job}, {label}", one) for job, own in bars.items() for label, one in own]
+    return _section("limits_beside", "Which part differs", caption, named)
 
 
 def _difference(job: str, bars: Sequence[Bar]) -> str:
-    """Name the part in which the times of a job differ most."""
-    own = [one.parts_ns for _, one in bars if one.job == job]
-    spans = {
-        part: max(parts.get(part, 0.0) for parts in own)
-        - min(parts.get(part, 0.0) for parts in own)
-        for part in PARTS
-    }
-    part = max(spans, key=lambda one: spans[one])
-    differs = f"{job}: results differ most by {PARTS[part][1]}, {spans[part] / 1e3:,.3f} us."
-    hosts = [one.places_ns.get("host", 0.0) / one.time_ns for _, one in bars if one.job == job]
+    """Say by which parts the slowest result differs from the fastest, and at which port."""
+    ordered = sorted(bars, key=lambda bar: bar[1].time_ns)
+    (fast_label, fast), (slow_label, slow) = ordered[0], ordered[-1]
+    if slow.time_ns == fast.time_ns:
+        return f"{job}: results take the same time."
+    differs = (
+        f"{job} takes {time_words(slow.time_ns - fast.time_ns)} more in {slow_label} than in "
+        f"{fast_label}: {difference(slow, fast)}."
+    )
+    if not (slow.waits and fast.waits) and any(part in slow.parts_ns for part in DIVIDED):
+        differs += " Runs with observe.waits = true say at which ports."
+    hosts = [one.places_ns.get("host", 0.0) / one.time_ns for _, one in bars]
     if min(hosts) < HIDES:
         return differs
     return f"{differs} Hosts take at least {min(hosts):.0%} of its time, and hide the network."
