@@ -88,46 +88,24 @@ SHOWN = {"crates/engine/src/params/mod.rs", "crates/transport/src/tcp/params.rs"
 """Names of members that others know too: parameters by their types, and a default."""
 
 
-@dataclass(frozen=True)
-class Half:
-    """What one crate knows of a transport: a file of its own, and lines of one list."""
-
-    text: str
-    """The file in `tests/api/additions`."""
-    new: str
-    """Its place in the repository."""
-    changed: str
-    """The list."""
-    lines: Mapping[str, str]
-    """Lines of the list, and what follows them."""
-
-
 TRANSPORT = (
-    Half(
-        "alternating_bit_params.rs",
-        "crates/engine/src/params/transport/alternating_bit.rs",
-        "crates/engine/src/params/transport.rs",
-        {
-            "mod tcp;": "mod alternating_bit;\npub use alternating_bit::AlternatingBitParams;",
-            '    tcp::Tcp(etherweave_transport::tcp::TcpParams) = "tcp",': "    /// A test.\n"
-            '    alternating_bit::AlternatingBit(AlternatingBitParams) = "alternating_bit",',
-        },
-    ),
-    Half(
-        "alternating_bit_state.rs",
-        "crates/host/src/protocol/alternating_bit.rs",
-        "crates/host/src/protocol.rs",
-        {
-            "mod tcp;": "mod alternating_bit;",
-            '    Fluid(Box<FluidState>) of "roce" by FluidState,': "    /// A test.\n"
-            '    AlternatingBit(Box<alternating_bit::AlternatingBitState>) of "alternating_bit"\n'
-            "        by alternating_bit::AlternatingBitState,",
-        },
-    ),
+    "crates/transport/src/alternating_bit.rs",
+    "crates/transport/src/lib.rs",
+    {
+        "pub mod connection;": "pub mod alternating_bit;",
+        "            nics {": "                /// A test.\n"
+        "                alternating_bit: AlternatingBit("
+        "$crate::alternating_bit::AlternatingBitParams)\n"
+        '                    = "alternating_bit",\n'
+        "                    $crate::alternating_bit::AlternatingBitEnd\n"
+        "                    as Box<$crate::alternating_bit::AlternatingBitEnd>;",
+    },
 )
-"""A transport in two crates: as networks know it, and at hosts."""
-RUNS = Path(__file__).parent / "additions" / "alternating_bit.rs"
-"""Ranks and streams over it."""
+"""A transport: its file, the list, and lines of the list with what follows them."""
+ADDITIONS = Path(__file__).parent / "additions"
+"""The transport, and ranks and streams over it."""
+RUNS = "alternating_bit_runs"
+"""The file of these."""
 COLUMN = (
     "crates/sim/src/report/sleeps.rs",
     {
@@ -220,25 +198,22 @@ def test_a_benchmark_a_dialect_and_an_archive_are_a_file_and_an_entry(tmp_path: 
 
 
 def _add_transport(root: Path) -> None:
-    for half in TRANSPORT:
-        text = (root / half.changed).read_text(encoding="utf-8")
-        for line, more in half.lines.items():
-            assert text.count(f"{line}\n") == 1, line
-            text = text.replace(f"{line}\n", f"{line}\n{more}\n")
-        (root / half.changed).write_text(text, encoding="utf-8")
-        assert not (root / half.new).exists(), "two new files and two changed ones"
-        shutil.copy(Path(__file__).parent / "additions" / half.text, root / half.new)
+    new, changed, lines = TRANSPORT
+    text = (root / changed).read_text(encoding="utf-8")
+    for line, more in lines.items():
+        assert text.count(f"{line}\n") == 1, line
+        text = text.replace(f"{line}\n", f"{line}\n{more}\n")
+    (root / changed).write_text(text, encoding="utf-8")
+    assert not (root / new).exists(), "one new file and one changed"
+    shutil.copy(ADDITIONS / Path(new).name, root / new)
 
 
-def test_a_transport_is_two_files_and_lines_of_two_lists(tmp_path: Path) -> None:
-    for half in TRANSPORT:
-        for name in (half.new, half.changed):
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / half.changed, tmp_path / half.changed)
-    before = set(tmp_path.rglob("*.rs"))
+def test_a_transport_is_a_file_and_an_entry(tmp_path: Path) -> None:
+    _, changed, _ = TRANSPORT
+    (tmp_path / changed).parent.mkdir(parents=True)
+    shutil.copy(ROOT / changed, tmp_path / changed)
     _add_transport(tmp_path)
-    after = set(tmp_path.rglob("*.rs"))
-    assert (len(after - before), len(before)) == (2, 2)
+    assert len(list(tmp_path.rglob("*.rs"))) == 2, "one new file and one changed"
 
 
 @pytest.mark.long
@@ -259,6 +234,8 @@ def test_a_member_of_each_family_of_the_core_is_a_file_and_an_entry(tmp_path: Pa
     subprocess.run(words, cwd=tmp_path, env=environment, check=True)
     words = ["cargo", "test", "--quiet", "--package", "etherweave-topology", "--test", "all", "--"]
     subprocess.run([*words, "every_family"], cwd=tmp_path, env=environment, check=True)
-    words = ["cargo", "test", "--quiet", "--package", "etherweave-sim", "--test", RUNS.stem]
-    shutil.copy(RUNS, tmp_path / "crates" / "sim" / "tests" / RUNS.name)
+    words = ["cargo", "test", "--quiet", "--package", "etherweave-transport", "--lib", "--"]
+    subprocess.run([*words, "every_transport"], cwd=tmp_path, env=environment, check=True)
+    words = ["cargo", "test", "--quiet", "--package", "etherweave-sim", "--test", RUNS]
+    shutil.copy(ADDITIONS / f"{RUNS}.rs", tmp_path / "crates" / "sim" / "tests")
     subprocess.run(words, cwd=tmp_path, env=environment, check=True)

@@ -1,20 +1,11 @@
 //! Capture: frames at the ports of chosen hosts.
 
 use etherweave_primitives::{HostId, Time};
-use etherweave_transport::SackBlocks;
-use etherweave_transport::telemetry::PathTelemetry;
+
+pub use etherweave_transport::packet::SideContent;
 
 use crate::frame::pause::PauseFrame;
 use crate::packet::Packet;
-
-/// What few packets carry.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct SideContent {
-    /// SACK blocks.
-    pub blocks: SackBlocks,
-    /// Telemetry of switches.
-    pub path: PathTelemetry,
-}
 
 /// A captured frame's content.
 #[derive(Clone, Debug)]

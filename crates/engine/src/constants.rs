@@ -11,8 +11,7 @@ use etherweave_routing::{HashScope, PacketRouting, RoutedPacket};
 use etherweave_topology::LinkClass;
 
 use crate::frame::size;
-use crate::packet::flags;
-use crate::params::{EcnMarking, FlowControl, Forwarding, MpiParams, SimParams, Transport};
+use crate::params::{EcnMarking, FlowControl, Forwarding, Headers, MpiParams, SimParams, Transport};
 use crate::schedule::Scheduler;
 
 /// Part of a routing that decides for every packet which hosts need.
@@ -71,10 +70,10 @@ pub struct RunConstants {
     pub header_bytes: u32,
     /// Shortest delay between two entities: announcements arrive that much earlier.
     pub lookahead: Duration,
-    /// Wire overhead of packets of the run's transport.
-    pub overheads: Overheads,
+    /// Sizes of headers of the run's transport.
+    pub headers: Headers,
     /// Those of the others.
-    other_overheads: Vec<Overheads>,
+    other_headers: Vec<Headers>,
     /// The largest frame of hosts [B on the wire].
     pub largest_frame: u32,
     /// Streams are measured from here on.
@@ -89,25 +88,6 @@ pub struct RunConstants {
     pub notes_losses: bool,
     /// Whether packets of any job are simulated: without them, switches and NICs have neither buffers nor credits.
     pub has_packets: bool,
-}
-
-/// What headers add to a payload [B on the wire].
-#[derive(Clone, Copy, Debug)]
-pub struct Overheads {
-    /// RoCE: first packet of a message (with RETH).
-    pub first: u32,
-    /// RoCE: first and last packet of a READ response (with AETH).
-    pub edge: u32,
-    /// RoCE: the others.
-    pub other: u32,
-    /// RoCE acknowledgement, whole.
-    pub ack: u32,
-    /// RoCE congestion notification, whole.
-    pub cnp: u32,
-    /// TCP segment.
-    pub tcp: u32,
-    /// RoCE: the flag of packets with room for telemetry, where data packets have it.
-    pub telemetry: u8,
 }
 
 impl RunConstants {
@@ -132,18 +112,18 @@ impl RunConstants {
         self.params.transport_of(self.transports.get(job as usize).copied().unwrap_or_default())
     }
 
-    /// Wire overhead of packets of a transport, by its number.
+    /// Sizes of headers of a transport, by its number.
     #[inline]
-    pub fn overheads_of(&self, number: u8) -> &Overheads {
+    pub fn headers_of(&self, number: u8) -> &Headers {
         match number.checked_sub(1) {
-            None => &self.overheads,
-            Some(place) => &self.other_overheads[usize::from(place)],
+            None => &self.headers,
+            Some(place) => &self.other_headers[usize::from(place)],
         }
     }
 
     /// The MPI library of a job.
     pub fn mpi(&self, job: u32) -> &MpiParams {
-        self.transport(job).mpi(&self.params.host).0
+        self.params.host.mpi(self.transport(job)).0
     }
 
     /// Headroom of a group at a port that needs `bytes` of it: a lossy group has none.
@@ -176,7 +156,6 @@ impl RunConstants {
     /// Constants without routes.
     pub fn new(params: &SimParams, lookahead: Duration) -> RunConstants {
         let groups = PriorityGroups::new(&params.flow_control);
-        let overheads = Overheads::new(&params.transport);
         let largest_frame = largest_frame(params);
         RunConstants {
             params: params.clone(),
@@ -202,8 +181,8 @@ impl RunConstants {
             may_underrun: true,
             header_bytes: params.switch.header.get() as u32,
             lookahead,
-            overheads,
-            other_overheads: params.other_transports.iter().map(Overheads::new).collect(),
+            headers: params.transport.headers(),
+            other_headers: params.other_transports.iter().map(|transport| transport.headers()).collect(),
             warm_up: Time::ZERO,
             is_background: Vec::new(),
             has_background: false,
@@ -237,22 +216,6 @@ pub fn largest_packet(params: &SimParams) -> Bytes {
 pub fn pause_quanta_min(params: &SimParams) -> u32 {
     let frame = largest_frame(params) + size::pause_wire_bytes();
     (2 * frame).div_ceil(QUANTUM_BYTES)
-}
-
-impl Overheads {
-    fn new(transport: &Transport) -> Overheads {
-        let own = transport.roce().cloned().unwrap_or_default();
-        let (bare, roce) = (size::RoceSizes::new(own.version, true), size::RoceSizes::of(&own));
-        Overheads {
-            first: roce.first_overhead(),
-            edge: roce.read_edge_overhead(),
-            other: roce.middle_overhead(),
-            ack: roce.acknowledgement(),
-            cnp: bare.congestion_notification(),
-            tcp: size::tcp_wire_bytes(true, 0, 0),
-            telemetry: if own.telemetry_switches() > 0 { flags::TELEMETRY } else { 0 },
-        }
-    }
 }
 
 /// Priority groups of a flow control.

@@ -7,7 +7,7 @@ use etherweave_transport::SackBlocks;
 use etherweave_transport::telemetry::PathTelemetry;
 
 use super::event::{Event, EventKey};
-use crate::packet::{Packet, PacketKind, PacketRoute};
+use crate::packet::{Packet, PacketRoute};
 
 /// Events of one shard for entities of another, and the packets and SACK blocks that they name by their place here.
 #[derive(Default)]
@@ -75,14 +75,4 @@ wire! {
     }
     LoadReport { time, queue, bytes }
     PacketRoute { egress, base, channel; routed: RoutedPacket::words => RoutedPacket::of_words }
-}
-
-impl Wire for PacketKind {
-    fn write(&self, words: &mut Vec<u32>) {
-        words.push(*self as u32);
-    }
-
-    fn read(words: &mut &[u32]) -> PacketKind {
-        PacketKind::ALL[u32::read(words) as usize]
-    }
 }

@@ -8,10 +8,13 @@ use etherweave_kernel::{IndexVec, LocalIndex};
 use etherweave_primitives::Time;
 use etherweave_routing::RoutedPacket;
 use etherweave_transport::SackBlocks;
+use etherweave_transport::packet::TransportPacket;
 use etherweave_transport::telemetry::PathTelemetry;
 
-use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::memory::{prefer_huge_pages, prefetch};
+use etherweave_transport::frame::size::PREAMBLE_AND_GAP;
+
+pub use etherweave_transport::packet::{PacketKind, flags};
 
 etherweave_kernel::local_index! { Handle: "A packet." }
 
@@ -19,44 +22,6 @@ etherweave_kernel::local_index! { Handle: "A packet." }
 pub const NO_PACKET: Handle = Handle::NONE;
 /// No SACK blocks.
 pub const NO_SIDE: u32 = u32::MAX;
-
-/// What a packet is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum PacketKind {
-    /// Bytes of a message stream: RoCE SEND, WRITE or READ response; TCP segment.
-    Data,
-    /// RoCE acknowledgement or pure TCP ACK.
-    Ack,
-    /// RoCE negative acknowledgement: packet sequence error.
-    Nak,
-    /// DCQCN congestion notification.
-    Cnp,
-    /// Not on the wire: informs the receiver where a message will end (see [`crate::host`]).
-    Announcement,
-}
-
-impl PacketKind {
-    /// All, by number.
-    pub const ALL: [PacketKind; 5] =
-        [PacketKind::Data, PacketKind::Ack, PacketKind::Nak, PacketKind::Cnp, PacketKind::Announcement];
-}
-
-/// Bits of [`Packet::flags`], which ports and hosts read whatever the transport.
-pub mod flags {
-    /// The packet may be marked.
-    pub const ECN_CAPABLE: u8 = 1;
-    /// The packet was marked.
-    pub const CONGESTION: u8 = 2;
-    /// Sent before.
-    pub const RETRANSMISSION: u8 = 4;
-    /// Kernels send and take it, not NICs by themselves.
-    pub const KERNEL: u8 = 8;
-    /// It has bit errors: its frame check sequence is wrong.
-    pub const DAMAGED: u8 = 16;
-    /// It has room for telemetry of switches.
-    pub const TELEMETRY: u8 = 32;
-}
 
 /// One packet. 64 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +66,13 @@ impl Packet {
     #[inline]
     pub fn stored(&self) -> u32 {
         self.wire - PREAMBLE_AND_GAP
+    }
+
+    /// What its transport reads of it.
+    #[inline]
+    pub fn content(&self) -> TransportPacket {
+        let &Packet { kind, flags, offset, acknowledged, sent, wire, payload, .. } = self;
+        TransportPacket { kind, flags, header: self.header(), offset, acknowledged, sent, wire, payload }
     }
 
     /// Word and byte of the transport's header.

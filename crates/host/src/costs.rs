@@ -82,7 +82,7 @@ pub(super) fn copy_cost(constants: &RunConstants, job: u32, bytes: u64) -> TaskC
 pub fn reason_of_rendezvous(constants: &RunConstants, job: u32, endpoint: EndpointIndex) -> String {
     let library = match Neighbour::of(endpoint) {
         Some(_) => "shared_memory",
-        None => constants.transport(job).mpi(&constants.params.host).1,
+        None => constants.params.host.mpi(constants.transport(job)).1,
     };
     format!("longer than host.{library}.eager_max")
 }

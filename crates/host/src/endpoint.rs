@@ -155,17 +155,16 @@ mod tests {
     use std::mem::{offset_of, size_of};
 
     use super::*;
-    use crate::protocol::roce::RoceState;
-    use etherweave_transport::roce::Requester;
+    use etherweave_transport::roce::{Requester, RoceEnd};
 
     #[test]
     fn an_endpoint_takes_five_cache_lines_of_which_either_direction_needs_three() {
         assert_eq!(size_of::<Endpoint>(), 5 * 64);
-        let state = offset_of!(Endpoint, protocol) + size_of::<Protocol>() - size_of::<RoceState>();
+        let state = offset_of!(Endpoint, protocol) + size_of::<Protocol>() - size_of::<RoceEnd>();
         assert_eq!(state, 64 * lines::COMMON.end);
         // The counters of what went wrong stand behind all that a requester needs otherwise.
         assert_eq!(state + size_of::<Requester>() - 2 * size_of::<u32>(), 64 * lines::REQUESTER.end);
-        assert!(state + offset_of!(RoceState, responder) >= 64 * lines::RESPONDER.start);
+        assert!(state + offset_of!(RoceEnd, responder) >= 64 * lines::RESPONDER.start);
         assert_eq!(offset_of!(Endpoint, incoming), 64 * lines::MESSAGES.start);
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use etherweave_engine::Wires;
-use etherweave_engine::constants::{Overheads, RunConstants};
+use etherweave_engine::constants::RunConstants;
 use etherweave_engine::event::{Event, Kind};
-use etherweave_engine::params::{Reliability, RoceParams};
+use etherweave_engine::params::{FlowWindow, Headers};
 use etherweave_fluid::{Branch, Departures, Links, PathSet, Window, lateness};
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 use etherweave_primitives::{Bytes, Duration, Time};
@@ -108,25 +108,22 @@ impl FluidState {
     }
 }
 
-/// A message of `bytes` as packets with their headers; see `frame/size.rs`.
-fn load(bytes: u64, end: u64, operation: Operation, params: &RoceParams, overheads: &Overheads) -> Load {
-    let payload = params.path_mtu.get();
+/// A message of `bytes` as packets with their headers.
+fn load(bytes: u64, end: u64, operation: Operation, payload: Bytes, headers: &Headers) -> Load {
+    let payload = payload.get();
     let packets = bytes.div_ceil(payload).max(1);
     let (first, other, last) = match operation {
-        Operation::Write if params.reliability == Reliability::SelectiveRepeat => {
-            (overheads.first, overheads.first, overheads.first)
-        }
-        Operation::Write => (overheads.first, overheads.other, overheads.other),
-        Operation::ReadRequest | Operation::AtomicRequest => (overheads.other, overheads.other, overheads.other),
-        Operation::ReadResponse | Operation::AtomicResponse => (overheads.edge, overheads.other, overheads.edge),
+        Operation::Write => (headers.first, headers.later, headers.later),
+        Operation::ReadRequest | Operation::AtomicRequest => (headers.other, headers.other, headers.other),
+        Operation::ReadResponse | Operation::AtomicResponse => (headers.edge, headers.other, headers.edge),
     };
     let tail = (bytes - (packets - 1) * payload).next_multiple_of(4);
-    let headers = match packets {
+    let all = match packets {
         1 => u64::from(first),
         _ => u64::from(first) + u64::from(last) + (packets - 2) * u64::from(other),
     };
     let largest = first + if packets == 1 { tail as u32 } else { payload as u32 };
-    let wire = headers + (packets - 1) * payload + tail;
+    let wire = all + (packets - 1) * payload + tail;
     Load { end, bytes, packets, wire, largest, until: Time::ZERO, began: Time::ZERO }
 }
 
@@ -141,16 +138,16 @@ impl Nics {
     ) -> u64 {
         let constants = std::sync::Arc::clone(&wires.constants);
         let number = self.endpoints[endpoint].protocol.transport();
-        let params = super::protocol::roce::params(&constants, number);
+        let (payload, headers) = (constants.params.transport_of(number).payload(), constants.headers_of(number));
         let operation = operation(kind);
-        let read = self.fetch(bytes, operation, params.path_mtu);
+        let read = self.fetch(bytes, operation, payload);
         let state = self.endpoints[endpoint].fluid();
         if state.place == NOWHERE {
             state.read = read.unwrap_or(Duration::ZERO);
         }
         state.posted += bytes;
         let end = state.posted;
-        self.fluid_load(wires, endpoint, load(bytes, end, operation, params, &constants.overheads));
+        self.fluid_load(wires, endpoint, load(bytes, end, operation, payload, headers));
         end
     }
 
@@ -170,7 +167,9 @@ impl Nics {
     /// A connection begins to send.
     fn fluid_start(&mut self, wires: &mut Wires, endpoint: EndpointIndex, load: &Load) {
         let (now, links) = (wires.now, self.fluid_links(wires, endpoint));
-        let window = self.endpoints[endpoint].fluid().window.unwrap_or_else(|| fluid_window(wires, &links));
+        let number = self.endpoints[endpoint].protocol.transport();
+        let known = self.endpoints[endpoint].fluid().window;
+        let window = known.unwrap_or_else(|| fluid_window(wires, number, &links));
         let state = self.endpoints[endpoint].fluid();
         (state.window, state.is_fed) = (Some(window), load.until > now);
         let fed = Window { bytes: load.wire as f64, round: load.until.since(now).as_ps() as f64 };
@@ -205,16 +204,10 @@ impl Nics {
     ) {
         let number = self.endpoints[endpoint].protocol.transport();
         let constants = std::sync::Arc::clone(&wires.constants);
-        let wire = load(
-            bytes,
-            0,
-            operation,
-            super::protocol::roce::params(&constants, number),
-            constants.overheads_of(number),
-        )
-        .wire as f64;
+        let payload = constants.params.transport_of(number).payload();
+        let wire = load(bytes, 0, operation, payload, constants.headers_of(number)).wire as f64;
         let links = self.fluid_links(wires, endpoint);
-        let window = fluid_window(wires, &links);
+        let window = fluid_window(wires, number, &links);
         let (now, place) = (wires.now, *self.active_place(endpoint));
         if place == NOWHERE {
             let window = Window { bytes: window.bytes.min(wire), ..window };
@@ -297,7 +290,8 @@ impl Nics {
         let of_packet = Duration::from_ps((of_packet.as_ps() as f64 * links.part_max()).round() as u64);
         let latency = fluid_latency(wires, &links, load.largest);
         let before = self.endpoints[endpoint].fluid().in_network.iter().map(|load| load.packets).sum();
-        let late = fluid_lateness(wires, &links, place, before, &load);
+        let number = self.endpoints[endpoint].protocol.transport();
+        let late = fluid_lateness(wires, number, &links, place, before, &load);
         let state = self.endpoints[endpoint].fluid();
         let arrives = now + (latency - of_packet.min(latency)) + late + state.read;
         state.arrives = state.arrives.max(arrives);
@@ -370,7 +364,8 @@ impl Hosts {
         }
         self.take_bytes(wires, remote, load.bytes, load.end);
         let links = self.nics.fluid_links(wires, remote);
-        let latency = fluid_latency(wires, &links, wires.constants.overheads.ack);
+        let number = self.nics.endpoints[remote].protocol.transport();
+        let latency = fluid_latency(wires, &links, wires.constants.headers_of(number).ack);
         self.nics.endpoints[endpoint].fluid().acknowledged = load.end;
         if self.nics.endpoints[endpoint].owner_waits_for != u64::MAX {
             let port = self.nics.hosts[self.nics.endpoints[endpoint].host].port;
@@ -387,26 +382,21 @@ impl Hosts {
     }
 }
 
-/// The window of a connection, and the time until a full packet of it is acknowledged: the responder waits for
-/// `ack_every` packets.
-fn fluid_window(wires: &Wires, links: &Links) -> Window {
+/// The window of a connection, and the time until a full packet of it is acknowledged: the receiver waits for several.
+fn fluid_window(wires: &Wires, number: u8, links: &Links) -> Window {
     let constants = &wires.constants;
-    let (packet, acknowledgement) = (constants.largest_frame, constants.overheads.ack);
+    let Some(window) = constants.params.transport_of(number).flow_window() else { return Window::OPEN };
+    let FlowWindow { packets, packets_per_ack, link_share_max } = window;
+    let (packet, acknowledgement) = (constants.largest_frame, constants.headers_of(number).ack);
     let round = fluid_latency(wires, links, packet) + fluid_latency(wires, links, acknowledgement);
-    let Some(params) = super::protocol::roce::params_if_any(constants) else { return Window::OPEN };
-    let mut packets = params.window.get() as f64 / params.path_mtu.get() as f64;
-    if params.reliability == Reliability::SelectiveRepeat {
-        packets = packets.min(f64::from(params.psn_range));
-    }
     let ports = links.shares(constants.fluid_tables()).map(|(port, _)| &wires.ports[port]);
     let gap = ports.map(|port| port.serialization_time(packet)).max().unwrap_or(Duration::ZERO);
     // By several ports packets come so much faster.
     let gap = gap.as_ps() as f64 * links.part_max();
-    let round = round.as_ps() as f64 + (f64::from(params.ack_every).min(packets) - 1.0) * gap;
+    let round = round.as_ps() as f64 + (f64::from(packets_per_ack).min(packets) - 1.0) * gap;
     let bytes = packets * f64::from(packet);
     // Congestion control may keep links below a part of their rate.
-    let most = params.link_share_max();
-    Window { bytes: bytes.min(most * round * f64::from(packet) / gap), round }
+    Window { bytes: bytes.min(link_share_max * round * f64::from(packet) / gap), round }
 }
 
 /// Mean time over its paths from the first bit of a lone packet to its arrival.
@@ -420,14 +410,14 @@ pub(super) fn fluid_latency(wires: &Wires, links: &Links, wire: u32) -> Duration
 
 /// How much later the last packet of a message, and of those `before` it that have not arrived, arrives than at the
 /// mean latency, where paths have several.
-fn fluid_lateness(wires: &Wires, links: &Links, place: u32, before: u64, load: &Load) -> Duration {
+fn fluid_lateness(wires: &Wires, number: u8, links: &Links, place: u32, before: u64, load: &Load) -> Duration {
     let latencies = links.latencies(wires.constants.fluid_tables());
-    let roce = super::protocol::roce::params_if_any(&wires.constants);
-    let Some(params) = roce.filter(|_| !latencies.is_empty()) else {
+    let transport = wires.constants.params.transport_of(number);
+    if transport.is_in_kernel() || latencies.is_empty() {
         return Duration::ZERO;
-    };
+    }
     let fluid = wires.fluid.as_ref().expect("a run in flow-level mode has it");
-    let missing = load.packets * params.path_mtu.get() - load.bytes;
+    let missing = load.packets * transport.payload().get() - load.bytes;
     let gap = f64::from(load.largest) / fluid.rate(place);
     let tail = (u64::from(load.largest).saturating_sub(missing)) as f64 / fluid.rate(place);
     let late = lateness(latencies, Departures { packets: before + load.packets, gap, tail });

@@ -1,7 +1,8 @@
 //! The transport of an endpoint, whichever it is: all that hosts, jobs and reports ask of one.
 //!
-//! A transport is a state machine in `etherweave_transport` with its parameters, a file in `protocol` that moves its
-//! packets and timers, its module and its entry here. The choice is a branch on a tag, not a call through a table.
+//! `etherweave_transport` lists transports. `by_nic` moves packets and timers of all that NICs carry out; the kernel's
+//! TCP and messages of flow-level mode have files of their own beside it. The choice is a branch on a tag, not a call
+//! through a table.
 
 use etherweave_engine::Wires;
 use etherweave_engine::constants::RunConstants;
@@ -10,7 +11,8 @@ use etherweave_engine::packet::{Handle, Packet};
 use etherweave_engine::params::{Fidelity, SimParams, Transport};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
-use etherweave_transport::Ranges;
+use etherweave_transport::connection::{Alarm, ReceivedCounts, SendState, SentCounts};
+use etherweave_transport::{ConnectionState, Ranges};
 
 use super::Endpoint;
 use super::fluid::FluidState;
@@ -20,64 +22,24 @@ use super::task_cost::TaskCost;
 use super::thread::Task;
 use crate::{Hosts, Nics};
 
+mod by_nic;
 mod fluid;
-pub(super) mod roce;
 mod tcp;
 
-use roce::RoceState;
-
-/// Bytes that an allocation takes beside its content, about.
-pub(super) const ALLOCATION: u64 = 16;
-
-/// What the sending side of a connection has counted.
-pub struct SentCounts {
-    /// Bytes acknowledged.
-    pub bytes: u64,
-    /// Data packets sent, again included.
-    pub packets: u64,
-    /// Data packets (RoCE) or segments (TCP) sent again.
-    pub retransmissions: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-}
-
-/// How much the sending side of a connection may send, and how fast.
-pub struct SendState {
-    /// Congestion window (TCP), or the window of the transport [B].
-    pub window: u64,
-    /// In the network, as far as the sender knows [B].
-    pub in_flight: u64,
-    /// Rate of the rate limiter, if there is one.
-    pub rate: Option<BitRate>,
-}
-
-/// What the receiving side of a connection has counted.
-#[derive(Clone, Copy, Default)]
-pub struct ReceivedCounts {
-    /// Data packets (RoCE) or segments (TCP) that arrived before one that was sent before them.
-    pub out_of_order: u64,
-    /// Negative acknowledgements sent.
-    pub naks: u64,
-    /// When a packet that was sent again last arrived; 0 if none did.
-    pub resent_last: Time,
+/// The state of a transport, as [`Protocol`] holds it.
+pub trait ProtocolState: ConnectionState + Sized {
+    /// The state of a connection whose transport it is.
+    fn of(protocol: &mut Protocol) -> &mut Self;
 }
 
 /// One end of a connection under its transport. What is given here holds for a transport that NICs carry out in packets
 /// alone.
-pub trait TransportState: Sized {
+pub trait TransportState: ProtocolState {
     /// A fresh connection at a NIC of `rate`, if this is how the transport is simulated.
     fn begin(params: &SimParams, transport: &Transport, fidelity: Fidelity, rate: BitRate) -> Option<Self>;
 
     /// Memory of an end beside [`Endpoint`], if this is how the transport is simulated in packets [B].
     fn memory(transport: &Transport) -> Option<u64>;
-
-    /// Counts of the sending side.
-    fn sent(&self) -> SentCounts;
-
-    /// Counts of the receiving side, but for packets sent again.
-    fn received(&self) -> ReceivedCounts {
-        ReceivedCounts::default()
-    }
 
     /// Whether what is sent is copied into a socket.
     fn is_socket(&self) -> bool {
@@ -87,25 +49,6 @@ pub trait TransportState: Sized {
     /// Bytes that are posted and not yet written to a socket.
     fn unwritten(&self) -> u64 {
         0
-    }
-
-    /// Window and rate of the sending side.
-    fn send_state(&self, now: Time, transport: &Transport) -> SendState;
-
-    /// Bytes that have arrived beyond the first missing one, where messages complete in any order. A transport that
-    /// gives none delivers in order.
-    fn received_ahead(&self) -> Option<&Ranges> {
-        None
-    }
-
-    /// Bytes that are acknowledged beyond the first that is not, where messages complete in any order.
-    fn acknowledged_ahead(&self) -> Option<&Ranges> {
-        None
-    }
-
-    /// The longest message that has not been acknowledged, where later ones wait for it [B].
-    fn longest_message(&self) -> Option<u64> {
-        None
     }
 
     /// Its messages in flow-level mode.
@@ -129,8 +72,8 @@ pub trait TransportState: Sized {
     /// Schedules timers that a sent packet needs.
     fn after_sending(_nics: &mut Nics, _wires: &mut Wires, _endpoint: EndpointIndex) {}
 
-    /// Does what is due now that a timer has ended.
-    fn on_timer(_nics: &mut Nics, _wires: &mut Wires, _endpoint: EndpointIndex) {}
+    /// Does what is due.
+    fn on_alarm(_nics: &mut Nics, _wires: &mut Wires, _endpoint: EndpointIndex, _alarm: Alarm) {}
 
     /// Puts a message of `length` bytes into a connection's stream; returns where it ends.
     fn post(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64;
@@ -285,6 +228,18 @@ macro_rules! protocols {
             }
         }
 
+        $(
+            impl ProtocolState for $state {
+                #[inline]
+                fn of(protocol: &mut Protocol) -> &mut $state {
+                    if let Protocol::$protocol { state, .. } = protocol {
+                        return state;
+                    }
+                    unreachable!("asked for the state of another transport")
+                }
+            }
+        )*
+
         impl Endpoint {
             /// The next packet, and whether more can follow at once.
             #[inline]
@@ -304,17 +259,17 @@ macro_rules! protocols {
                 }
             }
 
-            /// A timer of an endpoint is due.
-            pub fn transport_timer(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+            /// Something is due for an endpoint.
+            pub fn transport_alarm(&mut self, wires: &mut Wires, endpoint: EndpointIndex, alarm: Alarm) {
                 match self.endpoints[endpoint].protocol {
-                    $(Protocol::$protocol { .. } => <$state>::on_timer(self, wires, endpoint),)*
+                    $(Protocol::$protocol { .. } => <$state>::on_alarm(self, wires, endpoint, alarm),)*
                 }
             }
         }
 
         impl Hosts {
             /// Puts a message of `length` bytes into a connection's stream; returns where it ends.
-            pub(super) fn post_bytes(
+            pub fn post_bytes(
                 &mut self,
                 wires: &mut Wires,
                 endpoint: EndpointIndex,
@@ -363,26 +318,26 @@ macro_rules! protocols {
     };
 }
 
-protocols! {
-    /// Reliable connection.
-    Roce(RoceState) of "roce" by RoceState,
-    /// Kernel TCP.
-    Tcp(Box<TcpState>) of "tcp" by TcpState,
-    /// Reliable connection in flow-level mode.
-    Fluid(Box<FluidState>) of "roce" by FluidState,
+/// Adds the states that hosts have of their own to those of transports that NICs carry out.
+macro_rules! define_protocols {
+    (nics { $($(#[$doc:meta])* $module:ident: $transport:ident($params:ty) = $name:literal, $end:ty as $kept:ty;)* }
+     kernels { $($kernel:tt)* }) => {
+        protocols! {
+            $($(#[$doc])* $transport($kept) of $name by $end,)*
+            /// Kernel TCP.
+            Tcp(Box<TcpState>) of "tcp" by TcpState,
+            /// Reliable connection in flow-level mode.
+            Fluid(Box<FluidState>) of "roce" by FluidState,
+        }
+    };
 }
+
+etherweave_transport::transports!(define_protocols);
 
 impl Endpoint {
     /// What the receiving side has counted.
     pub fn received(&self) -> ReceivedCounts {
         ReceivedCounts { resent_last: self.resent_last, ..self.protocol.received() }
-    }
-
-    pub(super) fn roce(&mut self) -> &mut RoceState {
-        if let Protocol::Roce { state, .. } = &mut self.protocol {
-            return state;
-        }
-        unreachable!("asked for RoCE state of another endpoint")
     }
 
     /// Its socket, if the kernel sends and receives.
@@ -419,5 +374,3 @@ impl Endpoint {
         self.protocol.fluid().and_then(FluidState::place)
     }
 }
-
-etherweave_kernel::wire! { ReceivedCounts { out_of_order, naks, resent_last } }

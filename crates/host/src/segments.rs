@@ -204,7 +204,8 @@ impl Nics {
         let links = [endpoint, self.endpoints[endpoint].remote].map(|endpoint| self.fluid_links(wires, endpoint));
         let constants = &wires.constants;
         let there = fluid_latency(wires, &links[0], constants.largest_frame);
-        let back = fluid_latency(wires, &links[1], constants.overheads.ack);
+        let headers = constants.headers_of(self.endpoints[endpoint].protocol.transport());
+        let back = fluid_latency(wires, &links[1], headers.ack);
         let host = &constants.params.host;
         let interrupt = host.cpu.interrupt + host.receive.period_max();
         let fluid = wires.fluid.as_ref().expect("a run in flow-level mode has it");
@@ -213,7 +214,8 @@ impl Nics {
 
     /// Has the segments drain that TCP has handed down.
     pub(super) fn send_segments(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
-        let (now, overhead) = (wires.now, wires.constants.overheads.tcp);
+        let number = self.endpoints[endpoint].protocol.transport();
+        let (now, overhead) = (wires.now, wires.constants.headers_of(number).other);
         loop {
             let state = self.endpoints[endpoint].tcp();
             let flow = state.flow.as_mut().expect("segments drain in flow-level mode");
@@ -261,13 +263,14 @@ impl Hosts {
     pub(super) fn segment_arrived(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let constants = std::sync::Arc::clone(&wires.constants);
         let end = &mut self.nics.endpoints[endpoint];
+        let header = constants.headers_of(end.protocol.transport()).other;
         let state = end.tcp();
         let flow = state.flow.as_mut().expect("segments drain in flow-level mode");
         let SentSegment { segment, sent, first } = flow.in_network.pop_front().expect("what arrives was sent");
         let frames = state.frames(segment.len);
         let is_ecn = state.is_ecn;
         let train = FrameTrain { first: first.min(wires.now), last: wires.now, frames };
-        let mut packet = end.packet(PacketKind::Data, frames * constants.overheads.tcp + segment.len, segment.len);
+        let mut packet = end.packet(PacketKind::Data, frames * header + segment.len, segment.len);
         (packet.offset, packet.sent, packet.acknowledged) = (segment.seq, sent, train.first.as_ps());
         packet.flags = flags::KERNEL | if segment.retransmission { flags::RETRANSMISSION } else { 0 };
         packet.flags |= if is_ecn { flags::ECN_CAPABLE } else { 0 };

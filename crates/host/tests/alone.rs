@@ -7,11 +7,12 @@ use etherweave_engine::constants::RunConstants;
 use etherweave_engine::event::Kind;
 use etherweave_engine::params::{Fidelity, SimParams};
 use etherweave_engine::port::{Owner, Peer, PeerLink, Port};
+use etherweave_host::message::MessageKind;
 use etherweave_host::{Endpoint, Host, Hosts, Intake, MessageNumbers, OWN_CORE, Protocol, RankState, Role, Thread};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, Time};
 use etherweave_transport::ShortQueue;
-use etherweave_transport::roce::Operation;
+use etherweave_transport::connection::Alarm;
 use etherweave_workload::{Block, Op, Program};
 
 /// The shard at the far end of all links, which does not exist.
@@ -55,7 +56,9 @@ fn serve(hosts: &mut Hosts, wires: &mut Wires, end: Time) {
                 }
                 Kind::Start => hosts.thread_start(wires, ThreadIndex::new(event.key.index())),
                 Kind::ThreadDone => hosts.thread_done(wires, ThreadIndex::new(event.key.index())),
-                Kind::TransportTimer => hosts.nics.transport_timer(wires, EndpointIndex::new(event.key.index())),
+                Kind::TransportTimer => {
+                    hosts.nics.transport_alarm(wires, EndpointIndex::new(event.key.index()), Alarm::Timeout)
+                }
                 other => unreachable!("a host alone has no {other:?}"),
             }
         }
@@ -103,14 +106,14 @@ fn a_nic_takes_packets_of_its_connections_in_turn_and_keeps_its_link_busy() {
     let ends = [4, 6].map(|number| hosts.nics.endpoints.push(an_endpoint(&wires, host, number)));
     let payload = params.transport.payload().get();
     for end in ends {
-        hosts.nics.roce_post(&mut wires, end, 3 * payload, Operation::Write);
+        hosts.post_bytes(&mut wires, end, MessageKind::Eager, 3 * payload);
     }
     serve(&mut hosts, &mut wires, Time::ZERO + Duration::from_us(5));
     let sent = sent(&wires);
     // The first packet left before the second connection had any; from then on each has its turn.
     assert_eq!(sent.iter().map(|&(_, sender)| sender).collect::<Vec<_>>(), [4, 4, 6, 4, 6, 6]);
     // First packets of messages carry a header more; those behind them are alike.
-    let wire = u64::from(wires.constants.overheads.other) + payload;
+    let wire = u64::from(wires.constants.headers.other) + payload;
     let gaps: Vec<Duration> = sent.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     assert_eq!(gaps[2..], [RATE.serialization_time(Bytes::new(wire)); 3]);
 }

@@ -17,6 +17,7 @@ use etherweave_host::{
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, ChannelId, Duration, Rank, Time};
 use etherweave_transport::ShortQueue;
+use etherweave_transport::connection::Alarm;
 use etherweave_workload::{Access, Block, Op, Program};
 
 const RATE: BitRate = BitRate::from_gbps(100);
@@ -108,7 +109,7 @@ impl Pair {
             }
             Kind::Start => hosts.thread_start(wires, ThreadIndex::new(index)),
             Kind::ThreadDone => hosts.thread_done(wires, ThreadIndex::new(index)),
-            Kind::TransportTimer => hosts.nics.transport_timer(wires, EndpointIndex::new(index)),
+            Kind::TransportTimer => hosts.nics.transport_alarm(wires, EndpointIndex::new(index), Alarm::Timeout),
             Kind::Announce => hosts.nics.announce(wires, event.packet()),
             Kind::Deliver => self.deliver(event, HostIndex::new(port.get())),
             other => unreachable!("two hosts have no {other:?}"),

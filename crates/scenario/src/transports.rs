@@ -64,7 +64,7 @@ pub(crate) fn locate(scenario: &Scenario, errors: InputErrors) -> InputErrors {
         let has_it = |own: &Transport| own.name() == name && *own != scenario.transport;
         // Where several jobs have parameters of their own, the one whose parameters are wrong by themselves.
         let has_mistake = |own: &Transport| {
-            has_it(own) && own.check(scenario.switch.ecn.as_ref()).is_err_and(|own| own.key == error.key)
+            has_it(own) && own.check(scenario.switch.ecn.is_some()).is_err_and(|own| own.key == error.key)
         };
         let of = |is_it: &dyn Fn(&Transport) -> bool| {
             scenario.job.iter().position(|job| job.transport.as_ref().is_some_and(is_it))

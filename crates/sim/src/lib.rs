@@ -5,7 +5,7 @@
 //!   [`Simulation::report`] returns what was measured.
 //!
 //! The main loop is `Shard::serve` in `shard.rs`; a packet's path starts in `crates/host/src/nic.rs`, crosses
-//! `crates/switch/src/forward.rs` and ends in `crates/host/src/protocol/roce.rs` or `crates/host/src/softirq.rs`.
+//! `crates/switch/src/forward.rs` and ends in `crates/host/src/protocol/by_nic.rs` or `crates/host/src/softirq.rs`.
 //!
 //! Guarantees: the same experiment gives the same report on any number of threads and processes; packets made are
 //! packets delivered, dropped, discarded as damaged, lost on a failed link, or in flight.

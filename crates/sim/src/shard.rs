@@ -14,6 +14,7 @@ use etherweave_host::Hosts;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
 use etherweave_primitives::Time;
 use etherweave_switch::Switches;
+use etherweave_transport::connection::Alarm;
 
 use crate::fetch::fetch;
 use crate::sampling::{Owners, Sampler};
@@ -95,6 +96,11 @@ impl Shard {
         }
     }
 
+    /// Something is due for an endpoint.
+    fn transport_alarm(&mut self, endpoint: u32, alarm: Alarm) {
+        self.hosts.nics.transport_alarm(&mut self.wires, EndpointIndex::new(endpoint), alarm);
+    }
+
     #[inline(never)]
     fn dispatch_other(&mut self, event: Event) {
         let (place, index) = (event.key.place(), event.key.index());
@@ -113,13 +119,11 @@ impl Shard {
             Kind::PauseRefresh => self.wires.pause_refresh(place, self.owners().held_pauses(place) & index as u8),
             Kind::NicResume => self.hosts.nics.nic_resume(&mut self.wires, place),
             Kind::Announce => self.hosts.nics.announce(&mut self.wires, event.packet()),
-            Kind::TransportTimer => self.hosts.nics.transport_timer(&mut self.wires, EndpointIndex::new(index)),
+            Kind::TransportTimer => self.transport_alarm(index, Alarm::Timeout),
             Kind::Softirq => self.hosts.softirq(&mut self.wires, ReceiveQueueIndex::new(index)),
             Kind::ThreadDone => self.hosts.thread_done(&mut self.wires, ThreadIndex::new(index)),
-            Kind::Pacing if event.bits > 0 => {
-                self.hosts.nics.probe_tail(&mut self.wires, EndpointIndex::new(index), event.bits as u8)
-            }
-            Kind::Pacing => self.hosts.nics.pacing(&mut self.wires, EndpointIndex::new(index)),
+            Kind::Pacing if event.bits > 0 => self.transport_alarm(index, Alarm::Tail(event.bits as u8)),
+            Kind::Pacing => self.transport_alarm(index, Alarm::Pacing),
             Kind::Start => self.hosts.thread_start(&mut self.wires, ThreadIndex::new(index)),
             Kind::ArriveDamaged => self.wires.arrive_damaged(place, event.packet()),
             Kind::CreditsArrive => self.credits_arrive(place, index),

@@ -24,7 +24,7 @@ const FAMILIES: [FamilyPlaces; 4] = [
             "crates/forwarding/src/compaction/tree_flows.rs",
         ],
     },
-    FamilyPlaces { kind: "Transport", files: &["crates/engine/src/params/transport.rs"] },
+    FamilyPlaces { kind: "Transport", files: &["crates/transport/src/transport.rs", "crates/transport/src/lib.rs"] },
     FamilyPlaces {
         kind: "TopologyKind",
         files: &[
@@ -48,21 +48,21 @@ const FAMILIES: [FamilyPlaces; 4] = [
     },
 ];
 
-/// Files that may ask for parameters or states of one transport: its own at hosts, and the overheads of RoCE.
-const OWN: [&str; 2] = ["crates/host/src/", "crates/engine/src/constants.rs"];
+/// The crate of transports, which may ask one for its own parameters.
+const OWN: &str = "crates/transport/src/";
 
 /// Lines that ask a transport for its name, in place of what it can: one more would fall into what holds for another.
 pub fn asked_by_name(file: &File) -> Vec<Finding> {
     let transport = &FAMILIES[1];
-    if !is_source(file) || transport.files[0] == file.path {
+    if !is_source(file) || file.path.starts_with(OWN) {
         return Vec::new();
     }
-    let is_own = OWN.iter().any(|own| file.path.starts_with(own));
     let questions = ["tcp", "roce"].map(|name| {
-        let ends = if is_own { [".is_some()", ".is_none()"] } else { [""; 2] };
-        let [some, none] = ends.map(|end| format!(".{name}(){end}"));
-        let path = if is_own { some.clone() } else { format!("Transport::{name}") };
-        [format!("is_{name}"), some, none, path]
+        // At hosts `tcp` is the socket of an endpoint, which is no question.
+        let is_socket = name == "tcp" && file.path.starts_with("crates/host/src/");
+        let own = if is_socket { ".is_some()" } else { "" };
+        let own = format!(".{name}(){own}");
+        [format!("is_{name}"), own, format!("Transport::{name}")]
     });
     let asks = |line: &str| questions.iter().flatten().any(|question| line.contains(question));
     let lines = crate::rust::code(file).filter(|(_, line)| asks(line));
@@ -124,7 +124,8 @@ mod tests {
         assert_eq!(at("crates/scenario/src/check.rs", "if scenario.transport.is_in_kernel() {}\n"), 0);
         assert_eq!(at("crates/scenario/src/check.rs", "let Some(roce) = transport.roce() else { return };\n"), 1);
         assert_eq!(at("crates/sim/src/report.rs", "transports().find_map(Transport::tcp)\n"), 1);
-        assert_eq!(at("crates/host/src/protocol/roce.rs", "let params = transport.roce()?;\n"), 0);
-        assert_eq!(at("crates/engine/src/params/transport.rs", "if self.tcp().is_some() {}\n"), 0);
+        assert_eq!(at("crates/host/src/fluid.rs", "let params = transport.roce()?;\n"), 1);
+        assert_eq!(at("crates/host/src/socket.rs", "let state = end.tcp();\n"), 0);
+        assert_eq!(at("crates/transport/src/roce/end.rs", "transport.roce()\n"), 0);
     }
 }

@@ -7,11 +7,14 @@ use etherweave_primitives::{BitRate, Bytes, Duration, Purpose, Stream, Time};
 use proptest::prelude::*;
 
 use super::ranges::{ByteRange, Ranges};
-use super::roce::{Acknowledgement, Answer, DataArrival, DataPacket, Operation, Requester, Responder};
+use super::roce::{Operation, RoceEnd};
 use super::tcp::{
     Ack, AckAction, CongestionControl, Receiver, Segment, SegmentArrival, SegmentLoss, Sender, TcpParams,
 };
+use crate::connection::{Alarm, Alarms, AnswerPacket};
+use crate::packet::TransportPacket;
 use crate::params::{CONGESTION_CONTROLS, Dcqcn, LossDetection, Reliability, RoceParams};
+use crate::{ConnectionEnd, Headers, TransportParams};
 
 /// One packet on the link, and from one end to the other: a round trip of 26 packets.
 const PACKET_TIME: Duration = Duration::from_ns(400);
@@ -41,58 +44,58 @@ trait Ends {
     fn retransmissions(&self) -> u64;
 }
 
-struct Roce {
-    params: RoceParams,
-    requester: Requester,
-    responder: Responder,
+/// A transport that NICs carry out.
+struct ByNics<E: ConnectionEnd> {
+    params: E::Params,
+    headers: Headers,
+    sender: E,
+    receiver: E,
     timers: BTreeSet<Time>,
     pacing: Option<Time>,
 }
 
-impl Roce {
-    fn new(params: RoceParams) -> Roce {
-        let (requester, responder) = (Requester::new(&params, BitRate::from_gbps(100)), Responder::new(&params));
-        Roce { params, requester, responder, timers: BTreeSet::new(), pacing: None }
+impl<E: ConnectionEnd> ByNics<E> {
+    fn new(params: E::Params) -> ByNics<E> {
+        let [sender, receiver] = [(); 2].map(|()| E::begin(&params, BitRate::from_gbps(100)));
+        let (headers, timers) = (params.headers(), BTreeSet::new());
+        ByNics { params, headers, sender, receiver, timers, pacing: None }
     }
 }
 
-impl Ends for Roce {
-    type Data = DataPacket;
+impl<E: ConnectionEnd> Ends for ByNics<E> {
+    type Data = TransportPacket;
     /// An acknowledgement, and whether a congestion notification comes with it.
-    type Answer = (Option<Acknowledgement>, bool);
+    type Answer = (Option<AnswerPacket>, bool);
 
     fn post(&mut self, now: Time, bytes: u64) {
-        self.requester.post(now, bytes, Operation::Write);
+        self.sender.post(now, bytes, Operation::Write);
     }
 
-    fn next_packet(&mut self, now: Time) -> Option<(DataPacket, ByteRange)> {
-        let packet = self.requester.next_packet(now, &self.params)?;
-        self.requester.charge(now, packet.payload);
-        self.timers.extend(self.requester.start_timer(now, &self.params));
-        self.pacing = self.requester.paced_until();
+    fn next_packet(&mut self, now: Time) -> Option<(TransportPacket, ByteRange)> {
+        let packet = self.sender.next_packet(now, &self.params, &self.headers)?;
+        let Alarms { timeout, pacing, .. } = self.sender.after_sending(now, &self.params);
+        self.timers.extend(timeout);
+        self.pacing = pacing;
         Some((packet, ByteRange::new(packet.offset, packet.offset + u64::from(packet.payload))))
     }
 
-    fn on_data(&mut self, now: Time, data: DataPacket, sent: Time, is_marked: bool) -> Option<Self::Answer> {
-        let notifies = is_marked && self.responder.notifies_congestion(now, &self.params);
-        let DataPacket { offset, payload, sequence, is_last, .. } = data;
-        let arrival = DataArrival { offset, payload, sequence, is_last, sent, restarts: 0 };
-        let before = self.responder.received();
-        let reception = self.responder.on_data(&arrival, &self.params);
-        assert_eq!(self.responder.received(), before + reception.bytes);
-        let acknowledgement = match reception.answer {
-            Answer::None => None,
-            answer => Some(self.responder.acknowledge(answer == Answer::Negative)),
-        };
-        (acknowledgement.is_some() || notifies).then_some((acknowledgement, notifies))
+    fn on_data(&mut self, now: Time, data: TransportPacket, sent: Time, is_marked: bool) -> Option<Self::Answer> {
+        let notifies = is_marked && self.receiver.notifies_congestion(now, &self.params);
+        assert_eq!(data.sent, sent);
+        let before = self.receiver.arrived();
+        let reception = self.receiver.on_data(&data, false, &self.params);
+        assert_eq!(self.receiver.arrived(), before + reception.bytes);
+        let answer = reception.answer.kind().map(|kind| self.receiver.answer(kind, &self.headers));
+        (answer.is_some() || notifies).then_some((answer, notifies))
     }
 
-    fn on_answer(&mut self, now: Time, (acknowledgement, notifies): Self::Answer) {
+    fn on_answer(&mut self, now: Time, (answer, notifies): Self::Answer) {
         if notifies {
-            self.requester.on_congestion(now);
+            self.sender.on_congestion(now);
         }
-        acknowledgement.iter().for_each(|answer| self.requester.on_acknowledgement(now, answer));
-        self.timers.extend(self.requester.restart_timer(now, &self.params));
+        if let Some(AnswerPacket { packet, blocks }) = answer {
+            self.timers.extend(self.sender.on_answer(now, &packet, blocks, &self.params));
+        }
     }
 
     fn timer(&self) -> Option<Time> {
@@ -101,25 +104,24 @@ impl Ends for Roce {
 
     fn on_timer(&mut self, now: Time) -> Option<Self::Answer> {
         if self.pacing.take_if(|until| *until <= now).is_some() {
-            self.requester.resume(now);
-            self.pacing = self.requester.paced_until();
+            self.pacing = self.sender.on_alarm(now, Alarm::Pacing, &self.params);
         } else {
             self.timers.pop_first();
-            self.timers.extend(self.requester.on_timer(now, &self.params));
+            self.timers.extend(self.sender.on_alarm(now, Alarm::Timeout, &self.params));
         }
         None
     }
 
     fn delivered(&self) -> u64 {
-        self.responder.received()
+        self.receiver.arrived()
     }
 
     fn acknowledged(&self) -> u64 {
-        self.requester.acknowledged()
+        self.sender.acknowledged()
     }
 
     fn retransmissions(&self) -> u64 {
-        self.requester.retransmitted_packets()
+        self.sender.sent().retransmissions
     }
 }
 
@@ -343,14 +345,27 @@ fn roce((reliability, loss_detection): Repair) -> RoceParams {
     RoceParams { path_mtu, window, retransmission_timeout, ..defaults }
 }
 
+/// Defines a transfer of `messages` over every transport that NICs carry out, with its defaults.
+macro_rules! define_transfer {
+    (nics { $($(#[$doc:meta])* $module:ident: $transport:ident($params:ty) = $name:literal, $end:ty as $kept:ty;)* }
+     kernels { $($kernel:tt)* }) => {
+        fn transfer_by_defaults(seed: u64, messages: &[u64], faults: Faults) {
+            $(Channel::new(ByNics::<$end>::new(<$params>::default()), faults, seed).transfer(messages);)*
+        }
+    };
+}
+
+transports!(define_transfer);
+
 /// Transfers `messages` over every transport.
 fn transfer_by_every_transport(seed: u64, messages: &[u64], faults: Faults) {
+    transfer_by_defaults(seed, messages, faults);
     for repair in REPAIRS {
         for (ack_every, psn_range) in [(1, 1024), (16, 1024), (8, 16)] {
             let psn_range = if repair == GO_BACK_N { RoceParams::default().psn_range } else { psn_range };
             let dcqcn = (faults.marked > 0).then(Dcqcn::default);
             let params = RoceParams { ack_every, psn_range, dcqcn, ..roce(repair) };
-            Channel::new(Roce::new(params), faults, seed).transfer(messages);
+            Channel::new(ByNics::<RoceEnd>::new(params), faults, seed).transfer(messages);
         }
     }
     for repair in REPAIRS.into_iter().filter(|&repair| repair != GO_BACK_N) {
@@ -358,7 +373,7 @@ fn transfer_by_every_transport(seed: u64, messages: &[u64], faults: Faults) {
             let mut params = roce(repair);
             (control.insert)(&mut params);
             let marked = if params.heeds_marks() { faults.marked } else { 0 };
-            Channel::new(Roce::new(params), Faults { marked, ..faults }, seed).transfer(messages);
+            Channel::new(ByNics::<RoceEnd>::new(params), Faults { marked, ..faults }, seed).transfer(messages);
         }
     }
     for &congestion_control in CongestionControl::ALL {
@@ -389,7 +404,7 @@ proptest! {
 
 /// The retransmitted share of a connection of 20,000 packets.
 fn share(repair: Repair, faults: Faults) -> f64 {
-    let mut channel = Channel::new(Roce::new(roce(repair)), faults, 1);
+    let mut channel = Channel::new(ByNics::<RoceEnd>::new(roce(repair)), faults, 1);
     channel.transfer(&[1000 * MTU; 20]);
     channel.retransmitted_share()
 }
@@ -423,7 +438,7 @@ fn a_connection_that_its_rate_holds_back_sends_nothing_again() {
         let defaults = RoceParams { ack_every: 16, dcqcn: Some(Dcqcn::default()), ..roce(repair) };
         let params = RoceParams { retransmission_timeout: Duration::from_ms(67), ..defaults };
         let faults = Faults { marked: 1000, ..Faults::default() };
-        let mut channel = Channel::new(Roce::new(params), faults, 1);
+        let mut channel = Channel::new(ByNics::<RoceEnd>::new(params), faults, 1);
         channel.transfer(&[200 * MTU]);
         assert_eq!(channel.retransmitted_share(), 0.0, "{repair:?}");
     }
@@ -465,7 +480,7 @@ fn the_timer_alone_takes_no_late_packet_for_lost() {
 #[test]
 fn a_loss_after_a_rest_is_noticed() {
     for repair in REPAIRS {
-        let mut channel = Channel::new(Roce::new(roce(repair)), Faults::default(), 1);
+        let mut channel = Channel::new(ByNics::<RoceEnd>::new(roce(repair)), Faults::default(), 1);
         channel.transfer(&[10 * MTU]);
         while channel.ends.timer().is_some() {
             channel.step();

@@ -22,11 +22,33 @@ macro_rules! roce_congestion_controls {
     };
 }
 
+/// Calls a macro with every transport, by what carries it out: its module, its parameters, its name in a scenario; of a
+/// transport of NICs one end of a connection, which implements [`ConnectionEnd`], and how a host keeps it. A transport
+/// is a file, its module and its entry here: schema, checks, errors, dispatch and tests follow from the list.
+#[macro_export]
+macro_rules! transports {
+    ($define:ident) => {
+        $define! {
+            nics {
+                /// RDMA over Converged Ethernet, reliable connections, kernel bypass.
+                roce: Roce($crate::params::RoceParams) = "roce", $crate::roce::RoceEnd as $crate::roce::RoceEnd;
+            }
+            kernels {
+                /// Kernel TCP.
+                tcp: Tcp($crate::tcp::TcpParams) = "tcp";
+            }
+        }
+    };
+}
+
+pub mod connection;
 pub mod dcqcn;
 #[cfg(test)]
 mod every_transport;
+pub mod frame;
 mod hpcc;
 mod mark_window;
+pub mod packet;
 pub mod params;
 mod rack;
 mod ranges;
@@ -37,12 +59,18 @@ mod short_queue;
 mod swift;
 pub mod tcp;
 pub mod telemetry;
+mod transport;
 
+pub use connection::{ConnectionEnd, ConnectionState};
 pub use hpcc::Hpcc;
 pub use mark_window::Dctcp;
 pub use ranges::{ByteRange, Ranges};
 pub use short_queue::ShortQueue;
 pub use swift::Swift;
+pub use transport::{ConnectionWindow, FlowWindow, Headers, Overtaken, ResentCounts, Transport, TransportParams};
+
+/// Bytes that an allocation takes beside its content, about.
+pub const ALLOCATION: u64 = 16;
 
 /// SACK blocks that fit beside timestamps in the 40 bytes of TCP options (RFC 2018, section 3).
 pub const SACK_BLOCKS: usize = 3;

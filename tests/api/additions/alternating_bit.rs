@@ -1,65 +1,170 @@
-//! Ranks and streams over the alternating-bit protocol, a transport of the tests.
+//! The alternating-bit protocol: a transport of the tests.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, HostId, Length, Priority, Time};
-use etherweave_routing::{RoutingKind, SelectionKind};
-use etherweave_sim::params::{AlternatingBitParams, Binding, FlowControl, SimParams, Transport};
-use etherweave_sim::{Experiment, Finish, Job, Paths, Report, Simulation};
-use etherweave_topology::{Family, SingleSwitch};
-use etherweave_workload::{Incast, OsuLatency, Workload};
+use etherweave_primitives::{BitRate, Bytes, Duration, Time};
 
-fn run(workload: &Workload) -> Report {
-    let (rate, cable) = (BitRate::from_gbps(100), Length::from_m(10));
-    let topology = SingleSwitch { hosts: 3, rate, cable: cable.into(), ..SingleSwitch::default() }.generate().unwrap();
-    let traffic = workload.traffic(1).unwrap();
-    let job = Job {
-        name: "job".into(),
-        hosts: (0..traffic.ranks()).map(HostId::new).collect(),
-        traffic,
-        priority: Priority::new(0),
-        start: Duration::ZERO,
-        is_background: false,
-        transport: 0,
-        binding: Binding::default(),
-        fidelity: None,
-        connections: 1,
-    };
-    let paths = Paths::PerFlow {
-        routing: RoutingKind::ShortestPath.build(&topology).unwrap(),
-        selection: SelectionKind::default().build(&topology),
-    };
-    let transport = Transport::AlternatingBit(AlternatingBitParams::default());
-    let experiment = Experiment {
-        topology,
-        paths,
-        params: SimParams { transport, flow_control: FlowControl::None {}, ..SimParams::default() },
-        jobs: vec![job],
-        degraded: Vec::new(),
-        outages: Vec::new(),
-        warm_up: Duration::ZERO,
-        stall_limit: Duration::from_ms(1_000),
-        capture: Vec::new(),
-        sampling: None,
-        observes_ranks: false,
-        fingerprint: true,
-    };
-    let mut simulation = Simulation::build(&experiment, 1).unwrap();
-    assert_eq!(simulation.run(Time::MAX, &mut |_| true), Finish::Complete);
-    simulation.report()
+use crate::connection::{Alarm, Alarms, AnswerPacket, ConnectionEnd, ConnectionState, SendState, SentCounts};
+use crate::packet::{FrameEnds, PacketKind, SideContent, TransportPacket, flags};
+use crate::params::{Checked, check_timer, require_within};
+use crate::roce::{Answer, Operation, Reception};
+use crate::{ConnectionWindow, Headers, SackBlocks, Transport, TransportParams};
+
+/// EtherType of experiments (IEEE 802-2014, 9.2.3).
+const EXPERIMENTAL: u16 = 0x88b5;
+/// The bit and where the packet stands in the stream [B].
+const HEADER: u32 = 9;
+
+/// Bartlett, Scantlebury and Wilkinson, "A note on reliable full-duplex transmission over half-duplex links", CACM
+/// 1969: a packet is sent until it is acknowledged, then the next.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AlternatingBitParams {
+    /// Payload of a packet [B], "1B" to "8KiB". Default "1KiB".
+    pub payload: Bytes,
+    /// Time after which a packet is sent again. Default "1ms".
+    pub timeout: Duration,
 }
 
-/// 64 packets of 1 KiB each way, and requests to send and to read: one packet a round trip, none again.
-#[test]
-fn a_rendezvous_is_two_requests_the_payload_and_its_end() {
-    let bytes = Bytes::new(64 << 10);
-    let report = run(&Workload::OsuLatency(OsuLatency { bytes, iterations: 1, warm_up: 0, ..OsuLatency::default() }));
-    let packets: Vec<u64> = report.flows.iter().map(|flow| flow.packets).collect();
-    assert!(packets.iter().all(|&packets| packets > 64 && packets < 70), "{packets:?}");
-    assert!(report.flows.iter().all(|flow| flow.transport == "alternating_bit" && flow.retransmissions == 0));
+impl Default for AlternatingBitParams {
+    fn default() -> Self {
+        AlternatingBitParams { payload: Bytes::new(1_024), timeout: Duration::from_ms(1) }
+    }
 }
 
-#[test]
-fn streams_arrive_whole() {
-    let report = run(&Workload::Incast(Incast { sources: 2, messages: Some(3), ..Incast::default() }));
-    let sent: u64 = report.flows.iter().map(|flow| flow.bytes).sum();
-    assert!(sent >= 2 * 3 * Incast::default().message.get(), "{sent}");
+impl TransportParams for AlternatingBitParams {
+    fn payload(&self) -> Bytes {
+        self.payload
+    }
+
+    fn headers(&self) -> Headers {
+        Headers::equal(HEADER)
+    }
+
+    fn window(&self) -> ConnectionWindow {
+        ConnectionWindow { key: "transport.alternating_bit.payload", bytes: self.payload }
+    }
+
+    fn first_timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    fn check(&self, _do_switches_mark: bool) -> Checked {
+        require_within(Bytes::new(1)..=Bytes::new(8_192), "transport.alternating_bit.payload", self.payload)?;
+        check_timer("transport.alternating_bit.timeout", self.timeout)
+    }
+
+    fn octets(&self, _: &FrameEnds, packet: &TransportPacket, _: Option<&SideContent>) -> (u16, Vec<u8>) {
+        let mut octets = vec![(packet.offset / self.payload.get()) as u8 & 1];
+        octets.extend(packet.offset.max(packet.acknowledged).to_be_bytes());
+        octets.resize(octets.len() + packet.payload as usize, 0);
+        (EXPERIMENTAL, octets)
+    }
+}
+
+/// Both directions. All offsets are of the stream.
+#[derive(Default)]
+pub struct AlternatingBitEnd {
+    posted: u64,
+    acknowledged: u64,
+    arrived: u64,
+    /// When the packet that is in flight was last sent, if one is; whether it is due again.
+    sent_at: Option<Time>,
+    is_due: bool,
+    packets: u64,
+    retransmissions: u64,
+}
+
+impl ConnectionState for AlternatingBitEnd {
+    fn sent(&self) -> SentCounts {
+        let &AlternatingBitEnd { packets, retransmissions, acknowledged: bytes, .. } = self;
+        SentCounts { bytes, packets, retransmissions, timeouts: retransmissions }
+    }
+
+    fn send_state(&self, _now: Time, transport: &Transport) -> SendState {
+        let window = transport.payload().get();
+        SendState { window, in_flight: if self.sent_at.is_some() { window } else { 0 }, rate: None }
+    }
+}
+
+impl ConnectionEnd for AlternatingBitEnd {
+    type Params = AlternatingBitParams;
+
+    fn params(transport: &Transport) -> Option<&AlternatingBitParams> {
+        transport.alternating_bit()
+    }
+
+    fn begin(_: &AlternatingBitParams, _: BitRate) -> AlternatingBitEnd {
+        AlternatingBitEnd::default()
+    }
+
+    fn post(&mut self, _now: Time, bytes: u64, _: Operation) -> u64 {
+        self.posted += bytes;
+        self.posted
+    }
+
+    fn may_send(&self, _: &AlternatingBitParams) -> bool {
+        self.acknowledged < self.posted && (self.sent_at.is_none() || self.is_due)
+    }
+
+    fn next_packet(&mut self, now: Time, own: &AlternatingBitParams, headers: &Headers) -> Option<TransportPacket> {
+        if !self.may_send(own) {
+            return None;
+        }
+        let payload = own.payload.get().min(self.posted - self.acknowledged) as u32;
+        let is_again = self.sent_at.replace(now).is_some();
+        self.is_due = false;
+        self.packets += 1;
+        self.retransmissions += u64::from(is_again);
+        let mut packet = TransportPacket::new(PacketKind::Data, headers.packet(payload), payload);
+        (packet.offset, packet.sent) = (self.acknowledged, now);
+        packet.flags = if is_again { flags::RETRANSMISSION } else { 0 };
+        Some(packet)
+    }
+
+    fn after_sending(&mut self, now: Time, own: &AlternatingBitParams) -> Alarms {
+        Alarms { timeout: self.sent_at.map(|_| now + own.timeout), ..Alarms::default() }
+    }
+
+    fn on_alarm(&mut self, now: Time, _: Alarm, own: &AlternatingBitParams) -> Option<Time> {
+        self.is_due = self.sent_at.is_some_and(|sent_at| sent_at + own.timeout <= now);
+        None
+    }
+
+    fn on_data(&mut self, packet: &TransportPacket, _keeps_order: bool, _: &AlternatingBitParams) -> Reception {
+        let bytes = if packet.offset == self.arrived { u64::from(packet.payload) } else { 0 };
+        self.arrived += bytes;
+        Reception { answer: Answer::Positive, bytes, is_new: bytes > 0 }
+    }
+
+    fn arrived(&self) -> u64 {
+        self.arrived
+    }
+
+    fn answer(&mut self, kind: PacketKind, headers: &Headers) -> AnswerPacket {
+        let acknowledged = self.arrived;
+        AnswerPacket {
+            packet: TransportPacket { acknowledged, ..TransportPacket::new(kind, headers.ack, 0) },
+            blocks: None,
+        }
+    }
+
+    fn on_answer(
+        &mut self,
+        _now: Time,
+        packet: &TransportPacket,
+        _: Option<SackBlocks>,
+        _: &AlternatingBitParams,
+    ) -> Option<Time> {
+        if packet.acknowledged > self.acknowledged {
+            (self.acknowledged, self.sent_at, self.is_due) = (packet.acknowledged, None, false);
+        }
+        None
+    }
+
+    fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    fn is_idle(&self) -> bool {
+        self.acknowledged == self.posted
+    }
 }

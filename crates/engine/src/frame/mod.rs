@@ -3,15 +3,14 @@
 //! The simulation itself needs only [`size`]. [`octets`] writes real frames that other programs decode, [`pcapng`]
 //! puts them in a file.
 
-mod checksum;
-pub mod ethernet;
 pub mod pause;
 pub mod pcapng;
-pub(crate) mod roce;
-pub mod size;
-pub mod tcp;
 #[cfg(test)]
 mod tests;
+
+pub use etherweave_transport::frame::{ethernet, size};
+
+use etherweave_transport::packet::FrameEnds;
 
 use crate::capture::{Captured, CapturedFrame};
 use crate::params::{FlowControl, SimParams};
@@ -23,8 +22,17 @@ pub fn octets(frame: &CapturedFrame, params: &SimParams) -> Vec<u8> {
             let is_pfc = matches!(params.flow_control, FlowControl::Pfc(_));
             // A switch port has an address of its own.
             let source = if frame.is_outgoing { ethernet::mac(frame.source) } else { [0x02, 0x01, 0, 0, 0, 1] };
-            ethernet::pause(*pause, source, is_pfc)
+            pause::octets(*pause, source, is_pfc)
         }
-        Captured::Packet(packet, side) => params.transport_of(frame.transport).frame(frame, packet, side.as_deref()),
+        Captured::Packet(packet, side) => {
+            let &CapturedFrame { time, source, destination, queue, .. } = frame;
+            let ends = FrameEnds { time, source, destination, queue };
+            let transport = params.transport_of(frame.transport);
+            let (kind, above) = transport.octets(&ends, &packet.content(), side.as_deref());
+            let mut octets = ethernet::header(source, destination, packet.priority, kind);
+            octets.extend(above);
+            ethernet::pad(&mut octets);
+            octets
+        }
     }
 }

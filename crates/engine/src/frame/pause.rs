@@ -1,6 +1,17 @@
-//! The content of pause frames, 802.3x and PFC.
+//! Pause frames, 802.3x and PFC: their content and their octets.
 
 use etherweave_primitives::Priority;
+
+use super::ethernet::pad;
+use super::size::{ETHERNET, SHORTEST_FRAME};
+
+/// MAC control.
+const CONTROL: u16 = 0x8808;
+/// Where pause frames go: no bridge passes them on (IEEE 802.3, Annex 31B.1).
+const PAUSE_ADDRESS: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
+/// 802.3x and PFC.
+const PAUSE: u16 = 0x0001;
+const PFC: u16 = 0x0101;
 
 /// The content of a pause frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,4 +40,27 @@ impl PauseFrame {
 #[inline]
 pub fn priorities(mask: u8) -> impl Iterator<Item = usize> {
     (0..Priority::COUNT).filter(move |bit| mask & 1 << bit != 0)
+}
+
+/// A pause frame, 802.3x or PFC.
+pub(super) fn octets(frame: PauseFrame, source: [u8; 6], is_pfc: bool) -> Vec<u8> {
+    let mut octets = Vec::with_capacity(SHORTEST_FRAME as usize);
+    octets.extend(PAUSE_ADDRESS);
+    octets.extend(source);
+    octets.extend(CONTROL.to_be_bytes());
+    if is_pfc {
+        octets.extend(PFC.to_be_bytes());
+        octets.extend(u16::from(frame.enable).to_be_bytes());
+        let stops: Vec<usize> = priorities(frame.stop).collect();
+        (0..8).for_each(|priority| {
+            let time = if stops.contains(&priority) { frame.quanta } else { 0 };
+            octets.extend(time.to_be_bytes());
+        });
+    } else {
+        octets.extend(PAUSE.to_be_bytes());
+        octets.extend((if frame.stop == 0 { 0 } else { frame.quanta }).to_be_bytes());
+    }
+    pad(&mut octets);
+    debug_assert_eq!(octets.len() as u32 + 4, SHORTEST_FRAME.max(ETHERNET));
+    octets
 }

@@ -6,7 +6,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, Purpose, Stream};
 
 use super::{
     CommandStall, CoreParams, LowPowerIdleTimes, Noise, Pcie, ReceiveParams, SharedMemoryParams, TokenBucket,
-    TransmitParams,
+    TransmitParams, Transport,
 };
 
 /// A NIC.
@@ -311,6 +311,13 @@ pub struct HostParams {
     /// Interruptions of computation by the operating system. Absent: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
+}
+
+impl HostParams {
+    /// The MPI library over a transport, and the table of its parameters.
+    pub fn mpi(&self, transport: &Transport) -> (&MpiParams, &'static str) {
+        if transport.is_in_kernel() { (&self.mpi_tcp, "mpi_tcp") } else { (&self.mpi_roce, "mpi_roce") }
+    }
 }
 
 impl Default for HostParams {

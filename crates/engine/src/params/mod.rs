@@ -18,7 +18,6 @@ mod receive;
 mod shaper;
 mod shared_memory;
 mod switch;
-mod transport;
 
 pub use cells::{Cells, PeerResponse, TableRate};
 pub use check::check;
@@ -29,7 +28,9 @@ pub use etherweave_transport::params::{
     AlphaUpdate, CONGESTION_CONTROLS, CompletionOrder, CongestionControlKey, Dcqcn, LossDetection, Reliability,
     RoceParams, RoceVersion,
 };
-pub use etherweave_transport::{Dctcp, Hpcc, Swift};
+pub use etherweave_transport::{
+    ConnectionWindow, Dctcp, FlowWindow, Headers, Hpcc, Overtaken, ResentCounts, Swift, Transport, TransportParams,
+};
 pub use fidelity::Fidelity;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{
@@ -45,7 +46,6 @@ pub use receive::{
 pub use shaper::TokenBucket;
 pub use shared_memory::SharedMemoryParams;
 pub use switch::{EcnMarking, Forwarding, MarkAt, SwitchModel, SwitchParams, Threshold};
-pub use transport::*;
 
 use etherweave_routing::MeasurementParams;
 

@@ -6,27 +6,31 @@ use etherweave_engine::packet::{Handle, Packet};
 use etherweave_engine::params::{Fidelity, SimParams, Transport};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex};
 use etherweave_primitives::{BitRate, Time};
+use etherweave_transport::ConnectionState;
 
 use super::{SendState, SentCounts, TransportState};
 use crate::fluid::FluidState;
 use crate::message::MessageKind;
 use crate::{Endpoint, Hosts};
 
-impl TransportState for FluidState {
-    fn begin(_: &SimParams, transport: &Transport, fidelity: Fidelity, _: BitRate) -> Option<FluidState> {
-        transport.roce().filter(|_| !fidelity.is_packet()).map(|_| FluidState::default())
-    }
-
-    fn memory(_: &Transport) -> Option<u64> {
-        None
-    }
-
+impl ConnectionState for FluidState {
     fn sent(&self) -> SentCounts {
         SentCounts { bytes: self.acknowledged(), packets: self.packets(), retransmissions: 0, timeouts: 0 }
     }
 
     fn send_state(&self, _now: Time, transport: &Transport) -> SendState {
         SendState { window: transport.window().bytes.get(), in_flight: self.in_flight(), rate: None }
+    }
+}
+
+impl TransportState for FluidState {
+    fn begin(_: &SimParams, transport: &Transport, fidelity: Fidelity, _: BitRate) -> Option<FluidState> {
+        let is_own = !fidelity.is_packet() && !transport.is_in_kernel() && transport.has_flow_level();
+        is_own.then(FluidState::default)
+    }
+
+    fn memory(_: &Transport) -> Option<u64> {
+        None
     }
 
     fn fluid(&self) -> Option<&FluidState> {

@@ -11,8 +11,9 @@ use etherweave_engine::params::{Fidelity, SimParams, Transport};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
 use etherweave_transport::tcp::TcpHeader;
+use etherweave_transport::{ALLOCATION, ConnectionState};
 
-use super::{ALLOCATION, ReceivedCounts, SendState, SentCounts, TransportState};
+use super::{Alarm, ReceivedCounts, SendState, SentCounts, TransportState};
 use crate::fluid::FluidState;
 use crate::graph_state::{Request, RequestPart};
 use crate::message::MessageKind;
@@ -25,18 +26,7 @@ use crate::{Hosts, Nics, Processors};
 /// Lists of an end that hold four entries from their first on [B]: writes, segments, the scoreboard.
 const LISTS: u64 = 4 * (24 + 24 + 48) + 3 * ALLOCATION;
 
-impl TransportState for TcpState {
-    fn begin(params: &SimParams, transport: &Transport, fidelity: Fidelity, _: BitRate) -> Option<TcpState> {
-        let mut state = TcpState::new(transport.tcp()?, params.host.cpu.offload.get() as u32);
-        state.flow = (!fidelity.is_packet()).then(Box::default);
-        Some(state)
-    }
-
-    fn memory(transport: &Transport) -> Option<u64> {
-        transport.tcp()?;
-        Some((size_of::<TcpState>() + size_of::<ReceiveQueue>()) as u64 + ALLOCATION + LISTS)
-    }
-
+impl ConnectionState for TcpState {
     fn sent(&self) -> SentCounts {
         SentCounts {
             bytes: self.sender.acknowledged(),
@@ -52,6 +42,19 @@ impl TransportState for TcpState {
 
     fn send_state(&self, _now: Time, _transport: &Transport) -> SendState {
         SendState { window: self.sender.congestion_window(), in_flight: self.sender.in_flight(), rate: None }
+    }
+}
+
+impl TransportState for TcpState {
+    fn begin(params: &SimParams, transport: &Transport, fidelity: Fidelity, _: BitRate) -> Option<TcpState> {
+        let mut state = TcpState::new(transport.tcp()?, params.host.cpu.offload.get() as u32);
+        state.flow = (!fidelity.is_packet()).then(Box::default);
+        Some(state)
+    }
+
+    fn memory(transport: &Transport) -> Option<u64> {
+        transport.tcp()?;
+        Some((size_of::<TcpState>() + size_of::<ReceiveQueue>()) as u64 + ALLOCATION + LISTS)
     }
 
     fn is_socket(&self) -> bool {
@@ -84,7 +87,7 @@ impl TransportState for TcpState {
         nics.after_sending_tcp(wires, endpoint);
     }
 
-    fn on_timer(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
+    fn on_alarm(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex, _: Alarm) {
         nics.tcp_timer(wires, endpoint);
     }
 
@@ -113,11 +116,12 @@ impl TransportState for TcpState {
 impl Endpoint {
     /// The next frame, cut from the first segment, and whether more can follow.
     pub(crate) fn next_tcp_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
+        let header = constants.headers_of(self.protocol.transport()).other;
         let state = self.tcp();
         let Some((segment, offset, payload)) = state.cut(now) else { return (None, false) };
         state.packets += 1;
         let (has_more, is_ecn) = (!state.backlog.is_empty(), state.is_ecn);
-        let mut packet = self.packet(PacketKind::Data, constants.overheads.tcp + payload, payload);
+        let mut packet = self.packet(PacketKind::Data, header + payload, payload);
         packet.offset = offset;
         packet.sent = now;
         packet.flags = flags::KERNEL | if segment.retransmission { flags::RETRANSMISSION } else { 0 };
@@ -359,17 +363,13 @@ impl Nics {
 
     #[inline(never)]
     fn after_sending_segment(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let header = wires.constants.headers_of(self.endpoints[endpoint].protocol.transport()).other;
         let state = self.endpoints[endpoint].tcp();
         if let Some(channel) = state.channel() {
             let completed = std::mem::take(&mut state.completed);
             let frames = completed.div_ceil(state.mss);
             if frames > 0 {
-                self.sent_by(
-                    wires,
-                    channel,
-                    frames.into(),
-                    (completed + frames * wires.constants.overheads.tcp).into(),
-                );
+                self.sent_by(wires, channel, frames.into(), (completed + frames * header).into());
             }
         }
         if std::mem::take(&mut self.endpoints[endpoint].tcp().wants_timer) {

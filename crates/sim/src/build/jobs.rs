@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use etherweave_engine::event::Kind;
 use etherweave_engine::frame::ethernet::ip;
-use etherweave_engine::frame::tcp;
 use etherweave_engine::memory::prefer_huge_pages;
 use etherweave_engine::params::{CoreParams, HostParams};
 use etherweave_engine::port::{Owner, PeerLink};
@@ -16,6 +15,7 @@ use etherweave_host::{
 use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Duration, HostId, InputError, InputErrors, Purpose, Stream, Time};
 use etherweave_transport::ShortQueue;
+use etherweave_transport::tcp::port;
 use etherweave_workload::{ExecutionStream, Traffic};
 
 use super::connections::{PlannedConnection, ranks};
@@ -195,7 +195,7 @@ fn add_receive_queues(shard: &mut Shard, host: &HostParams) {
             continue;
         }
         let nic = nics.ports.first_nic(endpoint, end);
-        let [own, remote] = [end.number, end.number ^ 1].map(tcp::port);
+        let [own, remote] = [end.number, end.number ^ 1].map(port);
         let [own_host, remote_host] = [end.hosts.0, end.hosts.1].map(|host| ip(HostId::new(host)));
         let remote = Socket { address: remote_host, port: remote };
         let queue = rss::queue(&remote, &Socket { address: own_host, port: own }, params.queues);

@@ -3,7 +3,7 @@
 mod range;
 mod roce;
 
-pub use range::{Checked, RATES, TIMER_MAX, check_timer, require, require_within};
+pub use range::{Checked, RATES, TIMER_MAX, check_timer, require, require_effect, require_within};
 pub use roce::{
     AlphaUpdate, CONGESTION_CONTROLS, CompletionOrder, CongestionControlKey, Dcqcn, LossDetection, Reliability,
     RoceParams, RoceVersion,

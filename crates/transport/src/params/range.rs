@@ -36,3 +36,12 @@ pub fn require_within<T: Display + PartialOrd>(range: RangeInclusive<T>, key: &s
 pub fn check_timer(key: &str, timer: Duration) -> Checked {
     require_within(Duration::from_ps(1)..=TIMER_MAX, key, timer)
 }
+
+/// Rejects an option that is set to something else than its default where nothing reads it.
+///
+/// # Errors
+/// About `key`, when it is.
+pub fn require_effect<T: Display + PartialEq>(is_read: bool, key: &str, value: T, default: T, why: &str) -> Checked {
+    let expected = format!("{default}, the default: nothing here {why}, so that it cannot take effect");
+    require(is_read || value == default, key, value, expected)
+}

@@ -17,7 +17,10 @@
 //!
 //! Guarantees: every posted byte is delivered once and in order as long as the path lets anything through.
 
+mod answers;
 mod congestion;
+mod end;
+mod frame;
 pub mod header;
 mod requester;
 mod responder;
@@ -28,6 +31,7 @@ use etherweave_primitives::Time;
 use super::{SackBlocks, duplicate};
 
 pub use congestion::{Congestion, CongestionControl, Feedback, FreshConnection};
+pub use end::RoceEnd;
 pub use requester::{DataPacket, Requester};
 pub use responder::{Answer, DataArrival, Reception, Responder};
 pub use selective::Progress;

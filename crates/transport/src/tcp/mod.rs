@@ -23,7 +23,9 @@
 mod congestion;
 
 mod acknowledge;
+mod answers;
 mod deadlines;
+mod frame;
 mod header;
 mod params;
 mod prr;
@@ -40,6 +42,7 @@ mod window;
 mod tests;
 
 pub(super) use congestion::Dctcp;
+pub use frame::port;
 pub use header::TcpHeader;
 pub use params::{CongestionControl, SegmentLoss, TcpParams};
 pub use receiver::{AckAction, Receiver, SegmentArrival};

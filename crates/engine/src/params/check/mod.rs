@@ -6,10 +6,8 @@ mod host;
 mod network;
 mod transport;
 
-use std::fmt::Display;
-
 use etherweave_primitives::{Bytes, Duration, InputErrors};
-use etherweave_transport::params::{Checked, RATES, require, require_within};
+use etherweave_transport::params::{Checked, RATES, require, require_effect, require_within};
 
 use super::{FlowControl, LowPowerIdleTimes, SimParams, TokenBucket};
 
@@ -55,18 +53,6 @@ fn check_low_power_idle(key: &str, idle: Option<&LowPowerIdleTimes>, flow_contro
 /// Rejects a delay beyond all reason.
 fn check_delay(key: &str, delay: Duration) -> Checked {
     require(delay <= DELAY_MAX, key, delay, format!("at most {DELAY_MAX}"))
-}
-
-/// Rejects an option that is set to something else than its default where nothing reads it.
-pub(in crate::params) fn require_effect<T: Display + PartialEq>(
-    is_read: bool,
-    key: &str,
-    value: T,
-    default: T,
-    why: &str,
-) -> Checked {
-    let expected = format!("{default}, the default: nothing here {why}, so that it cannot take effect");
-    require(is_read || value == default, key, value, expected)
 }
 
 /// Whether anything pauses anything.

@@ -1,7 +1,7 @@
 //! Checksums.
 
 /// The Internet checksum of `parts` in a row, each of even length but the last (RFC 1071).
-pub(super) fn internet(parts: &[&[u8]]) -> u16 {
+pub(crate) fn internet(parts: &[&[u8]]) -> u16 {
     let words = parts.iter().flat_map(|part| part.chunks(2));
     let sum = words.map(|word| u32::from(word[0]) << 8 | u32::from(word.get(1).copied().unwrap_or(0)));
     let mut sum: u64 = sum.map(u64::from).sum();

@@ -1,15 +1,12 @@
 //! Kernel TCP, as others see it.
 
 use etherweave_primitives::{Bytes, Duration};
-use etherweave_transport::params::{Checked, check_timer, require, require_within};
-use etherweave_transport::tcp::{SegmentLoss, TcpParams};
 
-use super::{ConnectionWindow, TransportParams};
-use crate::capture::{CapturedFrame, SideContent};
-use crate::frame::{size, tcp};
-use crate::packet::Packet;
-use crate::params::check::require_effect;
-use crate::params::{EcnMarking, HostParams, MpiParams};
+use super::{SegmentLoss, TcpParams, frame};
+use crate::frame::size;
+use crate::packet::{FrameEnds, SideContent, TransportPacket};
+use crate::params::{Checked, check_timer, require, require_effect, require_within};
+use crate::transport::{ConnectionWindow, Headers, ResentCounts, TransportParams};
 
 /// Largest TCP payload in an IPv4 packet of 65,535 B with timestamps.
 const MSS_MAX: Bytes = Bytes::new(65_535 - 20 - 20 - 12);
@@ -33,13 +30,9 @@ impl TransportParams for TcpParams {
         self.ecn && do_switches_mark
     }
 
-    fn needless(&self, counts: &super::ResentCounts) -> (u64, &'static str) {
+    fn needless(&self, counts: &ResentCounts) -> (u64, &'static str) {
         // Where something is lost, TCP may send again what merely came late.
         (if counts.lost > 0 { 0 } else { counts.resent }, "they came late")
-    }
-
-    fn mpi<'h>(&self, host: &'h HostParams) -> (&'h MpiParams, &'static str) {
-        (&host.mpi_tcp, "mpi_tcp")
     }
 
     fn payload(&self) -> Bytes {
@@ -50,8 +43,8 @@ impl TransportParams for TcpParams {
         "transport.tcp.mss"
     }
 
-    fn frame_max(&self) -> u32 {
-        size::tcp_wire_bytes(true, self.mss.get() as u32, 0)
+    fn headers(&self) -> Headers {
+        Headers::equal(size::IPV4 + size::TCP_TIMESTAMPS)
     }
 
     /// A receiver of TCP answers every second segment (RFC 9293, section 3.8.6.3).
@@ -67,16 +60,16 @@ impl TransportParams for TcpParams {
         self.rto_initial.max(self.rto_min)
     }
 
-    fn check(&self, ecn: Option<&EcnMarking>) -> Checked {
-        check_tcp(self, ecn)
+    fn check(&self, do_switches_mark: bool) -> Checked {
+        check_tcp(self, do_switches_mark)
     }
 
-    fn frame(&self, captured: &CapturedFrame, packet: &Packet, side: Option<&SideContent>) -> Vec<u8> {
-        tcp::frame(captured, packet, side.map(|side| side.blocks))
+    fn octets(&self, ends: &FrameEnds, packet: &TransportPacket, side: Option<&SideContent>) -> (u16, Vec<u8>) {
+        frame::octets(ends, packet, side.map(|side| side.blocks))
     }
 }
 
-fn check_tcp(tcp: &TcpParams, ecn: Option<&EcnMarking>) -> Checked {
+fn check_tcp(tcp: &TcpParams, do_switches_mark: bool) -> Checked {
     check_segments(tcp)?;
     check_buffers(tcp)?;
     check_timers(tcp)?;
@@ -91,8 +84,8 @@ fn check_tcp(tcp: &TcpParams, ecn: Option<&EcnMarking>) -> Checked {
     let (key, needs_marks) = ("transport.tcp.congestion_control", tcp.congestion_control.needs_marks());
     require(!needs_marks || tcp.ecn, key, "dctcp without ecn", "transport.tcp.ecn = true: it heeds marks")?;
     let heeds = "transport.tcp.ecn = true: nothing heeds a mark";
-    require(!tcp.ecn || ecn.is_some(), "transport.tcp.ecn", "true without switch.ecn", "switches that mark")?;
-    require(tcp.ecn || ecn.is_none(), "switch.ecn", "marking switches", heeds)
+    require(!tcp.ecn || do_switches_mark, "transport.tcp.ecn", "true without switch.ecn", "switches that mark")?;
+    require(tcp.ecn || !do_switches_mark, "switch.ecn", "marking switches", heeds)
 }
 
 fn check_segments(tcp: &TcpParams) -> Checked {

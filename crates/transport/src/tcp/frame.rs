@@ -1,12 +1,10 @@
 //! TCP segments over IPv4, with timestamps and SACK blocks (RFC 9293, 7323, 2018). Payloads are zeros.
 
-use etherweave_transport::SackBlocks;
-use etherweave_transport::tcp::TcpHeader;
-
-use super::checksum::internet;
-use super::ethernet::{header, ip, ipv4, pad};
-use crate::capture::CapturedFrame;
-use crate::packet::{Packet, PacketKind, flags};
+use super::TcpHeader;
+use crate::SackBlocks;
+use crate::frame::ethernet::{ip, ipv4};
+use crate::frame::internet;
+use crate::packet::{FrameEnds, PacketKind, TransportPacket};
 
 const IPV4: u16 = 0x0800;
 const TCP: u8 = 6;
@@ -20,31 +18,24 @@ const FIRST_BYTE: u64 = 1;
 /// Windows are captured in units of 128 bytes, as if the handshake had agreed on it.
 const WINDOW_SHIFT: u32 = 7;
 
-/// The frame of a TCP segment, without its check sequence.
-pub(crate) fn frame(captured: &CapturedFrame, packet: &Packet, side: Option<SackBlocks>) -> Vec<u8> {
-    let segment = segment(captured, packet, side);
-    let ecn = match (packet.has(flags::ECN_CAPABLE), packet.has(flags::CONGESTION)) {
-        (_, true) => 3,
-        (true, false) => 2,
-        (false, false) => 0,
-    };
-    let mut octets = header(captured.source, captured.destination, packet.priority, IPV4);
-    octets.extend(ipv4(captured.source, captured.destination, TCP, segment.len(), ecn));
+/// The EtherType of a TCP segment, and the octets above.
+pub(super) fn octets(ends: &FrameEnds, packet: &TransportPacket, side: Option<SackBlocks>) -> (u16, Vec<u8>) {
+    let segment = segment(ends, packet, side);
+    let mut octets = ipv4(ends.source, ends.destination, TCP, segment.len(), packet.ecn()).to_vec();
     octets.extend(segment);
-    pad(&mut octets);
-    octets
+    (IPV4, octets)
 }
 
-fn segment(captured: &CapturedFrame, packet: &Packet, side: Option<SackBlocks>) -> Vec<u8> {
-    let options = options(captured, packet, side);
-    let tcp = TcpHeader::unpack(packet.header());
+fn segment(ends: &FrameEnds, packet: &TransportPacket, side: Option<SackBlocks>) -> Vec<u8> {
+    let options = options(ends, packet, side);
+    let tcp = TcpHeader::unpack(packet.header);
     let is_data = packet.kind == PacketKind::Data;
     let sequence = if is_data { packet.offset + FIRST_BYTE } else { FIRST_BYTE };
     let acknowledged = if is_data { FIRST_BYTE } else { packet.acknowledged + FIRST_BYTE };
     let window = if is_data { u16::MAX } else { (tcp.window >> WINDOW_SHIFT).min(u16::MAX.into()) as u16 };
     let mut octets = Vec::with_capacity(20 + options.len() + packet.payload as usize);
-    octets.extend(port(captured.queue).to_be_bytes());
-    octets.extend(port(captured.queue ^ 1).to_be_bytes());
+    octets.extend(port(ends.queue).to_be_bytes());
+    octets.extend(port(ends.queue ^ 1).to_be_bytes());
     octets.extend((sequence as u32).to_be_bytes());
     octets.extend((acknowledged as u32).to_be_bytes());
     octets.extend([((20 + options.len()) as u8 / 4) << 4, control(tcp, is_data)]);
@@ -52,7 +43,7 @@ fn segment(captured: &CapturedFrame, packet: &Packet, side: Option<SackBlocks>) 
     octets.extend([0; 4]);
     octets.extend(options);
     octets.resize(octets.len() + packet.payload as usize, 0);
-    let (source, destination) = (ip(captured.source), ip(captured.destination));
+    let (source, destination) = (ip(ends.source), ip(ends.destination));
     let length = (octets.len() as u32).to_be_bytes();
     let sum = internet(&[&source, &destination, &[0, TCP], &length, &octets]);
     octets[16..18].copy_from_slice(&sum.to_be_bytes());
@@ -76,11 +67,11 @@ pub fn port(queue: u32) -> u16 {
 }
 
 /// Timestamps in microseconds, and SACK blocks.
-fn options(captured: &CapturedFrame, packet: &Packet, side: Option<SackBlocks>) -> Vec<u8> {
+fn options(ends: &FrameEnds, packet: &TransportPacket, side: Option<SackBlocks>) -> Vec<u8> {
     let micros = |picoseconds: u64| ((picoseconds / 1_000_000) as u32).to_be_bytes();
     let (value, echo) = match packet.kind {
         PacketKind::Data => (micros(packet.sent.as_ps()), [0; 4]),
-        _ => (micros(captured.time.as_ps()), micros(packet.sent.as_ps())),
+        _ => (micros(ends.time.as_ps()), micros(packet.sent.as_ps())),
     };
     let mut octets = vec![1, 1, 8, 10];
     octets.extend(value);

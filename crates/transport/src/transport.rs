@@ -1,17 +1,12 @@
-//! The transports of hosts, each listed once. A transport is a file in `transport`, which answers what networks,
-//! checks, captures and estimates ask of any of them, its module and its entry here.
+//! Transports of hosts, whichever they are: what networks, checks, captures and estimates ask of their parameters.
 
 use std::ops::{Deref, DerefMut};
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
-use etherweave_transport::params::Checked;
 
-use super::{EcnMarking, HostParams, MpiParams};
-use crate::capture::{CapturedFrame, SideContent};
-use crate::packet::Packet;
-
-mod roce;
-mod tcp;
+use crate::frame::size;
+use crate::packet::{FrameEnds, SideContent, TransportPacket};
+use crate::params::Checked;
 
 /// What a connection may have in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +15,17 @@ pub struct ConnectionWindow {
     pub key: &'static str,
     /// How much [B].
     pub bytes: Bytes,
+}
+
+/// See [`TransportParams::flow_window`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowWindow {
+    /// Full packets that may be in flight.
+    pub packets: f64,
+    /// Data packets for each acknowledgement.
+    pub packets_per_ack: u32,
+    /// Part of the rate of a link that congestion control lets it take.
+    pub link_share_max: f64,
 }
 
 /// Counts of a transport's packets in a run.
@@ -102,11 +108,6 @@ pub trait TransportParams {
         Vec::new()
     }
 
-    /// The MPI library over it, and its table in `host`.
-    fn mpi<'h>(&self, host: &'h HostParams) -> (&'h MpiParams, &'static str) {
-        (&host.mpi_roce, "mpi_roce")
-    }
-
     /// The most payload of a packet [B].
     fn payload(&self) -> Bytes;
 
@@ -115,8 +116,14 @@ pub trait TransportParams {
         "the payload of a packet"
     }
 
+    /// Sizes of its headers.
+    fn headers(&self) -> Headers;
+
     /// The largest frame [B on the wire].
-    fn frame_max(&self) -> u32;
+    fn frame_max(&self) -> u32 {
+        let Headers { first, edge, other, .. } = self.headers();
+        first.max(edge).max(other) + self.payload().get() as u32
+    }
 
     /// Switches for whose telemetry its packets have room: 0 where they have none.
     fn telemetry_switches(&self) -> u8 {
@@ -131,17 +138,55 @@ pub trait TransportParams {
     /// See [`ConnectionWindow`].
     fn window(&self) -> ConnectionWindow;
 
+    /// What a connection may send at once in flow-level mode, where more than its path holds something back.
+    fn flow_window(&self) -> Option<FlowWindow> {
+        None
+    }
+
     /// How long a connection waits for an answer, the first time, before it sends again.
     fn first_timeout(&self) -> Duration;
 
-    /// Rejects inconsistent parameters, beside switches that mark as `ecn` says, or not at all.
+    /// Rejects inconsistent parameters, beside switches that mark packets or do not.
     ///
     /// # Errors
     /// With the key.
-    fn check(&self, ecn: Option<&EcnMarking>) -> Checked;
+    fn check(&self, do_switches_mark: bool) -> Checked;
 
-    /// The octets of a captured packet, from the destination address on and without the frame check sequence.
-    fn frame(&self, captured: &CapturedFrame, packet: &Packet, side: Option<&SideContent>) -> Vec<u8>;
+    /// The EtherType of a captured packet, and the octets above.
+    fn octets(&self, ends: &FrameEnds, packet: &TransportPacket, side: Option<&SideContent>) -> (u16, Vec<u8>);
+}
+
+/// Sizes of a transport's headers [B on the wire]: what they add to a payload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Headers {
+    /// First packet of a message.
+    pub first: u32,
+    /// Later packets of a message that is written.
+    pub later: u32,
+    /// First and last packet of an answer to a READ.
+    pub edge: u32,
+    /// All other packets.
+    pub other: u32,
+    /// Acknowledgement, whole.
+    pub ack: u32,
+    /// Congestion notification, whole.
+    pub notification: u32,
+    /// The flag of packets with room for telemetry, where data packets have it.
+    pub telemetry: u8,
+}
+
+impl Headers {
+    /// Headers of `bytes` above Ethernet on every packet.
+    pub const fn equal(bytes: u32) -> Headers {
+        let (other, ack) = (size::wire_overhead(true) + bytes, size::wire_bytes(true, bytes));
+        Headers { first: other, later: other, edge: other, other, ack, notification: ack, telemetry: 0 }
+    }
+
+    /// A packet of `payload` bytes that is neither first nor last of its message.
+    #[inline]
+    pub fn packet(&self, payload: u32) -> u32 {
+        (self.other + payload).max(size::PREAMBLE_AND_GAP + size::SHORTEST_FRAME)
+    }
 }
 
 /// See [`TransportParams::overtaken`].
@@ -156,30 +201,30 @@ pub struct Overtaken {
 }
 
 /// Everything that follows from the list of transports.
-macro_rules! transports {
-    ($($(#[$doc:meta])* $module:ident::$transport:ident($params:ty) = $name:literal,)*) => {
+macro_rules! define_transports {
+    ($($carrier:ident { $($(#[$doc:meta])* $module:ident: $transport:ident($params:ty) = $name:literal
+        $(, $end:ty as $kept:ty)?;)* })*) => {
         /// Transport protocol of hosts.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         pub enum Transport {
-            $($(#[$doc])* #[serde(rename = $name)] $transport($params),)*
+            $($($(#[$doc])* #[serde(rename = $name)] $transport($params),)*)*
         }
 
         impl Transport {
             /// Its name in a scenario, below `transport`.
             pub fn name(&self) -> &'static str {
                 match self {
-                    $(Transport::$transport(_) => $name,)*
+                    $($(Transport::$transport(_) => $name,)*)*
                 }
             }
 
-            $(
+            $($(
                 /// Its parameters, where it is this transport.
                 #[inline]
-                #[allow(irrefutable_let_patterns, reason = "there may be one transport")]
                 pub fn $module(&self) -> Option<&$params> {
                     if let Transport::$transport(params) = self { Some(params) } else { None }
                 }
-            )*
+            )*)*
         }
 
         impl Deref for Transport {
@@ -187,7 +232,7 @@ macro_rules! transports {
 
             fn deref(&self) -> &Self::Target {
                 match self {
-                    $(Transport::$transport(params) => params,)*
+                    $($(Transport::$transport(params) => params,)*)*
                 }
             }
         }
@@ -195,19 +240,14 @@ macro_rules! transports {
         impl DerefMut for Transport {
             fn deref_mut(&mut self) -> &mut Self::Target {
                 match self {
-                    $(Transport::$transport(params) => params,)*
+                    $($(Transport::$transport(params) => params,)*)*
                 }
             }
         }
     };
 }
 
-transports! {
-    /// RDMA over Converged Ethernet, reliable connections, kernel bypass.
-    roce::Roce(etherweave_transport::params::RoceParams) = "roce",
-    /// Kernel TCP.
-    tcp::Tcp(etherweave_transport::tcp::TcpParams) = "tcp",
-}
+transports!(define_transports);
 
 impl Default for Transport {
     fn default() -> Self {

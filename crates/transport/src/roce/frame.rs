@@ -4,13 +4,11 @@
 //! A17 (v2). Payloads are zeros. No standard has headers for selective repeat: here every packet of a WRITE has an
 //! address, and the blocks of an acknowledgement follow its extension.
 
-use etherweave_transport::params::{Reliability, RoceParams, RoceVersion};
-use etherweave_transport::roce::header::{RoceHeader, bits};
-use etherweave_transport::telemetry::header_bytes;
-
-use super::ethernet::{header, ip, ipv4, mac, pad};
-use crate::capture::{CapturedFrame, SideContent};
-use crate::packet::{Packet, PacketKind, flags};
+use super::header::{RoceHeader, bits};
+use crate::frame::ethernet::{ip, ipv4, mac};
+use crate::packet::{FrameEnds, PacketKind, SideContent, TransportPacket};
+use crate::params::{Reliability, RoceParams, RoceVersion};
+use crate::telemetry::header_bytes;
 
 /// EtherTypes of RoCE v1 and IPv4.
 const ROCE: u16 = 0x8915;
@@ -37,41 +35,33 @@ const BACKWARD_CONGESTION: u32 = 1 << 30;
 const ACK: u8 = 0x1f;
 const NAK: u8 = 0x60;
 
-/// The frame of a RoCE packet, without its check sequence.
-pub(crate) fn frame(
-    captured: &CapturedFrame,
-    packet: &Packet,
+/// The EtherType of a RoCE packet, and the octets above.
+pub(super) fn octets(
+    ends: &FrameEnds,
+    packet: &TransportPacket,
     side: Option<&SideContent>,
     roce: &RoceParams,
-) -> Vec<u8> {
+) -> (u16, Vec<u8>) {
     let version = roce.version;
-    let mut transport = transport(captured, packet, roce.reliability);
+    let mut transport = transport(ends, packet, roce.reliability);
     transport.extend(blocks(side));
     let switches = roce.telemetry_switches();
     if switches > 0 && packet.kind != PacketKind::Cnp {
         transport.extend(telemetry(side, switches));
     }
-    let ecn = match (packet.has(flags::ECN_CAPABLE), packet.has(flags::CONGESTION)) {
-        (_, true) => 3,
-        (true, false) => 2,
-        (false, false) => 0,
+    let (mut octets, kind) = match version {
+        RoceVersion::V1 => (global_route(ends, transport.len(), packet.ecn()), ROCE),
+        RoceVersion::V2 => (ipv4_udp(ends, transport.len(), packet.ecn()), IPV4),
     };
-    let (network, kind) = match version {
-        RoceVersion::V1 => (global_route(captured, transport.len(), ecn), ROCE),
-        RoceVersion::V2 => (ipv4_udp(captured, transport.len(), ecn), IPV4),
-    };
-    let check = invariant_check(&network, &transport, version);
-    let mut octets = header(captured.source, captured.destination, packet.priority, kind);
-    octets.extend(network);
+    let check = invariant_check(&octets, &transport, version);
     octets.extend(transport);
     octets.extend(check.to_le_bytes());
-    pad(&mut octets);
-    octets
+    (kind, octets)
 }
 
 /// Base transport header, extensions and payload.
-fn transport(captured: &CapturedFrame, packet: &Packet, reliability: Reliability) -> Vec<u8> {
-    let roce = RoceHeader::unpack(packet.header());
+fn transport(ends: &FrameEnds, packet: &TransportPacket, reliability: Reliability) -> Vec<u8> {
+    let roce = RoceHeader::unpack(packet.header);
     let payload = packet.payload as usize;
     let filler = payload.wrapping_neg() % 4;
     let (opcode, extension) = operation(packet, reliability);
@@ -79,7 +69,7 @@ fn transport(captured: &CapturedFrame, packet: &Packet, reliability: Reliability
     let wants_ack = u32::from(packet.kind == PacketKind::Data && roce.has(bits::LAST)) << 31;
     let mut octets = vec![opcode, (filler as u8) << 4, 0xff, 0xff];
     let congestion = if packet.kind == PacketKind::Cnp { BACKWARD_CONGESTION } else { 0 };
-    octets.extend((congestion | ((captured.queue ^ 1) + FIRST_QUEUE_PAIR)).to_be_bytes());
+    octets.extend((congestion | ((ends.queue ^ 1) + FIRST_QUEUE_PAIR)).to_be_bytes());
     octets.extend((wants_ack | sequence(packet)).to_be_bytes());
     octets.extend(extension);
     let body = if is_request { 0 } else { payload + filler };
@@ -89,14 +79,14 @@ fn transport(captured: &CapturedFrame, packet: &Packet, reliability: Reliability
 
 /// Packet sequence number. The responder keeps the one that it expects next: that is what a NAK names, while an ACK
 /// names the last one that arrived (9.7.5).
-fn sequence(packet: &Packet) -> u32 {
+fn sequence(packet: &TransportPacket) -> u32 {
     let passed = u32::from(packet.kind == PacketKind::Ack);
-    RoceHeader::unpack(packet.header()).sequence.wrapping_sub(passed) & 0xff_ffff
+    RoceHeader::unpack(packet.header).sequence.wrapping_sub(passed) & 0xff_ffff
 }
 
 /// The operation code, and the extension header that goes with it.
-fn operation(packet: &Packet, reliability: Reliability) -> (u8, Vec<u8>) {
-    let roce = RoceHeader::unpack(packet.header());
+fn operation(packet: &TransportPacket, reliability: Reliability) -> (u8, Vec<u8>) {
+    let roce = RoceHeader::unpack(packet.header);
     let place = match (roce.has(bits::FIRST), roce.has(bits::LAST)) {
         (true, false) => 0,
         (false, false) => 1,
@@ -156,7 +146,7 @@ fn acknowledge_extension(syndrome: u8, sequence: u32) -> Vec<u8> {
 }
 
 /// RETH: where to, with which key, how much. The model keeps no lengths of messages: the packet's stands there.
-fn address_extension(packet: &Packet) -> Vec<u8> {
+fn address_extension(packet: &TransportPacket) -> Vec<u8> {
     let mut octets = packet.offset.to_be_bytes().to_vec();
     octets.extend([0, 0, 0, 1]);
     octets.extend(packet.payload.to_be_bytes());
@@ -164,17 +154,17 @@ fn address_extension(packet: &Packet) -> Vec<u8> {
 }
 
 /// AtomicETH: where, with which key, what to add, what to compare with.
-fn atomic_extension(packet: &Packet) -> Vec<u8> {
+fn atomic_extension(packet: &TransportPacket) -> Vec<u8> {
     let mut octets = packet.offset.to_be_bytes().to_vec();
     octets.extend([0, 0, 0, 1]);
     octets.extend([1_u64.to_be_bytes(), [0; 8]].concat());
     octets
 }
 
-fn ipv4_udp(captured: &CapturedFrame, transport: usize, ecn: u8) -> Vec<u8> {
+fn ipv4_udp(ends: &FrameEnds, transport: usize, ecn: u8) -> Vec<u8> {
     let length = 8 + transport + 4;
-    let mut octets = ipv4(captured.source, captured.destination, UDP, length, ecn).to_vec();
-    let source_port = 0xc000 | (captured.queue & 0x3fff) as u16;
+    let mut octets = ipv4(ends.source, ends.destination, UDP, length, ecn).to_vec();
+    let source_port = 0xc000 | (ends.queue & 0x3fff) as u16;
     octets.extend(source_port.to_be_bytes());
     octets.extend(PORT.to_be_bytes());
     octets.extend((length as u16).to_be_bytes());
@@ -184,16 +174,16 @@ fn ipv4_udp(captured: &CapturedFrame, transport: usize, ecn: u8) -> Vec<u8> {
 }
 
 /// GRH, with IPv4-mapped group identifiers.
-fn global_route(captured: &CapturedFrame, transport: usize, ecn: u8) -> Vec<u8> {
+fn global_route(ends: &FrameEnds, transport: usize, ecn: u8) -> Vec<u8> {
     let mut octets = vec![0x60, ecn << 4, 0, 0];
     octets.extend(((transport + 4) as u16).to_be_bytes());
     // Next header: base transport header.
     octets.extend([0x1b, 64]);
-    for host in [captured.source, captured.destination] {
+    for host in [ends.source, ends.destination] {
         octets.extend([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]);
         octets.extend(ip(host));
     }
-    debug_assert_ne!(mac(captured.source), mac(captured.destination));
+    debug_assert_ne!(mac(ends.source), mac(ends.destination));
     octets
 }
 

@@ -1,16 +1,14 @@
 //! RoCE, as others see it.
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
-use etherweave_transport::params::{
-    Checked, CompletionOrder, LossDetection, Reliability, RoceParams, check_timer, require,
-};
 
-use super::{ConnectionWindow, Overtaken, ResentCounts, TransportParams};
-use crate::capture::{CapturedFrame, SideContent};
-use crate::frame::{roce, size};
-use crate::packet::Packet;
-use crate::params::EcnMarking;
-use crate::params::check::require_effect;
+use super::frame;
+use crate::frame::size::RoceSizes;
+use crate::packet::{FrameEnds, SideContent, TransportPacket, flags};
+use crate::params::{
+    Checked, CompletionOrder, LossDetection, Reliability, RoceParams, check_timer, require, require_effect,
+};
+use crate::transport::{ConnectionWindow, FlowWindow, Headers, Overtaken, ResentCounts, TransportParams};
 
 /// Packets that may be in flight: half of the 24-bit sequence numbers, so that old and new can be distinguished.
 const PACKETS_MAX: u64 = 1 << 23;
@@ -87,9 +85,20 @@ impl TransportParams for RoceParams {
         self.path_mtu
     }
 
-    fn frame_max(&self) -> u32 {
-        let sizes = size::RoceSizes::of(self);
-        sizes.first_overhead().max(sizes.read_edge_overhead()) + self.path_mtu.get() as u32
+    /// A packet that may arrive out of order names its place itself.
+    fn headers(&self) -> Headers {
+        let (sizes, bare) = (RoceSizes::of(self), RoceSizes::new(self.version, true));
+        let (first, other) = (sizes.first_overhead(), sizes.middle_overhead());
+        let is_placed = self.reliability == Reliability::SelectiveRepeat;
+        Headers {
+            first,
+            later: if is_placed { first } else { other },
+            edge: sizes.read_edge_overhead(),
+            other,
+            ack: sizes.acknowledgement(),
+            notification: bare.congestion_notification(),
+            telemetry: if RoceParams::telemetry_switches(self) > 0 { flags::TELEMETRY } else { 0 },
+        }
     }
 
     fn telemetry_switches(&self) -> u8 {
@@ -104,20 +113,28 @@ impl TransportParams for RoceParams {
         ConnectionWindow { key: "transport.roce.window", bytes: self.window }
     }
 
+    fn flow_window(&self) -> Option<FlowWindow> {
+        let window = self.window.get() as f64 / self.path_mtu.get() as f64;
+        let is_tracked = self.reliability == Reliability::SelectiveRepeat;
+        let packets = if is_tracked { window.min(f64::from(self.psn_range)) } else { window };
+        let link_share_max = self.link_share_max();
+        Some(FlowWindow { packets, packets_per_ack: self.ack_every, link_share_max })
+    }
+
     fn first_timeout(&self) -> Duration {
         self.retransmission_timeout
     }
 
-    fn check(&self, ecn: Option<&EcnMarking>) -> Checked {
-        check_roce(self, ecn)
+    fn check(&self, do_switches_mark: bool) -> Checked {
+        check_roce(self, do_switches_mark)
     }
 
-    fn frame(&self, captured: &CapturedFrame, packet: &Packet, side: Option<&SideContent>) -> Vec<u8> {
-        roce::frame(captured, packet, side, self)
+    fn octets(&self, ends: &FrameEnds, packet: &TransportPacket, side: Option<&SideContent>) -> (u16, Vec<u8>) {
+        frame::octets(ends, packet, side, self)
     }
 }
 
-fn check_roce(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked {
+fn check_roce(roce: &RoceParams, do_switches_mark: bool) -> Checked {
     let mtu = roce.path_mtu;
     let is_legal = [256, 512, 1024, 2048, 4096].contains(&mtu.get());
     require(is_legal, "transport.roce.path_mtu", mtu, "\"256B\", \"512B\", \"1KiB\", \"2KiB\" or \"4KiB\"")?;
@@ -129,22 +146,27 @@ fn check_roce(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked {
     require(roce.window <= mtu * PACKETS_MAX, "transport.roce.window", roce.window, most)?;
     check_timer("transport.roce.retransmission_timeout", roce.retransmission_timeout)?;
     check_selective(roce)?;
-    check_congestion_controls(roce, ecn)?;
+    check_congestion_controls(roce, do_switches_mark)?;
     roce.check_controls()
 }
 
 /// One at most; those of acknowledgements have what they need of them, and marks and what heeds them come together.
-fn check_congestion_controls(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked {
+fn check_congestion_controls(roce: &RoceParams, do_switches_mark: bool) -> Checked {
     let names = roce.congestion_controls();
     let Some(name) = names.last() else {
         let heeds = "transport.roce.dcqcn or dctcp: nothing heeds a mark";
-        return require(ecn.is_none(), "switch.ecn", "marking switches", heeds);
+        return require(!do_switches_mark, "switch.ecn", "marking switches", heeds);
     };
     let key = format!("transport.roce.{name}");
     require(names.len() == 1, &key, names[0], "one congestion control")?;
     let heeds_marks = roce.heeds_marks();
-    require(!heeds_marks || ecn.is_some(), &key, "no switch.ecn", "marking switches: nothing would notify the sender")?;
-    require(heeds_marks || ecn.is_none(), "switch.ecn", "marking switches", format!("none: {name} heeds no mark"))?;
+    require(
+        !heeds_marks || do_switches_mark,
+        &key,
+        "no switch.ecn",
+        "marking switches: nothing would notify the sender",
+    )?;
+    require(heeds_marks || !do_switches_mark, "switch.ecn", "marking switches", format!("none: {name} heeds no mark"))?;
     let is_echoed = roce.needs_echoes();
     let is_selective = roce.reliability == Reliability::SelectiveRepeat;
     let echoes = "selective_repeat: its acknowledgements echo what became of a packet";

@@ -1,0 +1,229 @@
+//! Transports that NICs carry out: packets and timers of a [`ConnectionEnd`], whichever it is, and what reaches the
+//! owner.
+
+use etherweave_engine::Wires;
+use etherweave_engine::constants::RunConstants;
+use etherweave_engine::event::{Event, Kind};
+use etherweave_engine::packet::{NO_SIDE, Packet, PacketKind, Packets, flags};
+use etherweave_engine::params::{Fidelity, SimParams, Transport, TransportParams};
+use etherweave_kernel::indices::EndpointIndex;
+use etherweave_primitives::{BitRate, Bytes, Duration, Time};
+use etherweave_transport::connection::{Alarm, Alarms};
+use etherweave_transport::packet::TransportPacket;
+use etherweave_transport::roce::{Operation, Reception};
+use etherweave_transport::{ConnectionEnd, SackBlocks};
+
+use super::{ProtocolState, TransportState};
+use crate::message::MessageKind;
+use crate::mpi::operation;
+use crate::{Endpoint, Hosts, Nics};
+
+/// The state of an endpoint's connection, and the parameters of its transport.
+#[inline]
+fn parts<'a, E: ConnectionEnd + ProtocolState>(
+    end: &'a mut Endpoint,
+    constants: &'a RunConstants,
+) -> (&'a mut E, &'a E::Params) {
+    let transport = constants.params.transport_of(end.protocol.transport());
+    let params = E::params(transport).expect("an endpoint exists only under its transport");
+    (E::of(&mut end.protocol), params)
+}
+
+impl<E: ConnectionEnd + ProtocolState> TransportState for E {
+    fn begin(_: &SimParams, transport: &Transport, fidelity: Fidelity, rate: BitRate) -> Option<E> {
+        let params = E::params(transport).filter(|_| fidelity.is_packet())?;
+        Some(ConnectionEnd::begin(params, rate))
+    }
+
+    fn memory(transport: &Transport) -> Option<u64> {
+        E::params(transport).map(<E as ConnectionEnd>::memory)
+    }
+
+    #[inline]
+    fn next_packet(end: &mut Endpoint, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
+        let headers = constants.headers_of(end.protocol.transport());
+        let (state, params) = parts::<E>(end, constants);
+        let Some(content) = ConnectionEnd::next_packet(state, now, params, headers) else { return (None, false) };
+        let has_more = state.may_send(params);
+        (Some(end.packet_of(&content)), has_more)
+    }
+
+    #[inline]
+    fn after_sending(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
+        let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
+        let Alarms { timeout, pacing, tail } = ConnectionEnd::after_sending(state, wires.now, params);
+        if let Some((time, restarts)) = tail.filter(|_| wires.constants.packet_routing.is_none()) {
+            expect(nics, wires, endpoint, time, Alarm::Tail(restarts));
+        }
+        if let Some(time) = timeout {
+            expect(nics, wires, endpoint, time, Alarm::Timeout);
+        }
+        if let Some(time) = pacing {
+            expect(nics, wires, endpoint, time, Alarm::Pacing);
+        }
+    }
+
+    fn on_alarm(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex, alarm: Alarm) {
+        let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
+        if let Some(time) = ConnectionEnd::on_alarm(state, wires.now, alarm, params) {
+            expect(nics, wires, endpoint, time, alarm);
+        }
+        wake::<E>(nics, wires, endpoint);
+    }
+
+    /// A processor writes short messages with the doorbell; the NIC reads others from memory first.
+    fn post(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, kind: MessageKind, bytes: u64) -> u64 {
+        let (nics, operation) = (&mut hosts.nics, operation(kind));
+        let payload = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants).1.payload();
+        let fetch = nics.fetch(bytes, operation, payload);
+        let state = E::of(&mut nics.endpoints[endpoint].protocol);
+        let is_held = fetch.is_some() && state.hold();
+        let posted = ConnectionEnd::post(state, wires.now, bytes, operation);
+        if wires.fluid.is_some() {
+            nics.packets_posted(wires, endpoint, bytes, operation);
+        }
+        match fetch.filter(|_| is_held) {
+            Some(fetch) => expect(nics, wires, endpoint, wires.now + fetch, Alarm::Pacing),
+            None => wake::<E>(nics, wires, endpoint),
+        }
+        posted
+    }
+
+    #[inline]
+    fn receive(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, packet: &Packet) {
+        match packet.kind {
+            PacketKind::Data => take_data::<E>(hosts, wires, endpoint, packet),
+            PacketKind::Ack | PacketKind::Nak => take_answer::<E>(hosts, wires, endpoint, packet),
+            PacketKind::Cnp => E::of(&mut hosts.nics.endpoints[endpoint].protocol).on_congestion(wires.now),
+            PacketKind::Announcement => unreachable!("announcements do not cross the network"),
+        }
+    }
+}
+
+/// Schedules what is due for a connection.
+fn expect(nics: &Nics, wires: &mut Wires, endpoint: EndpointIndex, time: Time, alarm: Alarm) {
+    let place = nics.hosts[nics.endpoints[endpoint].host].port;
+    let (kind, bits) = match alarm {
+        Alarm::Timeout => (Kind::TransportTimer, 0),
+        Alarm::Pacing => (Kind::Pacing, 0),
+        Alarm::Tail(restarts) => (Kind::Pacing, restarts.into()),
+    };
+    let key = wires.key(place, kind, endpoint.get());
+    wires.queue.push(Event::new(time, key, bits));
+}
+
+/// Puts the endpoint in the ring if it can send.
+#[inline]
+fn wake<E: ConnectionEnd + ProtocolState>(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
+    let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
+    if state.may_send(params) {
+        nics.activate(wires, endpoint);
+    }
+}
+
+fn take_data<E: ConnectionEnd + ProtocolState>(
+    hosts: &mut Hosts,
+    wires: &mut Wires,
+    endpoint: EndpointIndex,
+    packet: &Packet,
+) {
+    if packet.has(flags::CONGESTION) {
+        notify_congestion::<E>(&mut hosts.nics, wires, endpoint);
+    }
+    let keeps_order = wires.constants.packet_routing.is_none();
+    let (state, params) = parts::<E>(&mut hosts.nics.endpoints[endpoint], &wires.constants);
+    let Reception { answer, bytes, is_new } = state.on_data(&packet.content(), keeps_order, params);
+    let arrived = state.arrived();
+    if let Some(kind) = answer.kind() {
+        send_answer::<E>(&mut hosts.nics, wires, endpoint, kind, packet.side);
+    }
+    if is_new && bytes == 0 {
+        hosts.take_ahead(wires, endpoint);
+    }
+    if bytes > 0 {
+        hosts.take_bytes(wires, endpoint, bytes, arrived);
+    }
+}
+
+/// Notifies the sender of a mark, if its transport does so now.
+fn notify_congestion<E: ConnectionEnd + ProtocolState>(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
+    let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
+    if state.notifies_congestion(wires.now, params) {
+        let end = &nics.endpoints[endpoint];
+        let wire = wires.constants.headers_of(end.protocol.transport()).notification;
+        let packet = end.packet(PacketKind::Cnp, wire, 0);
+        nics.send_control(wires, endpoint, packet);
+    }
+}
+
+/// Answers a packet, whose entry in the side slab goes back with the answer.
+fn send_answer<E: ConnectionEnd + ProtocolState>(
+    nics: &mut Nics,
+    wires: &mut Wires,
+    endpoint: EndpointIndex,
+    kind: PacketKind,
+    side: u32,
+) {
+    let end = &mut nics.endpoints[endpoint];
+    let headers = wires.constants.headers_of(end.protocol.transport());
+    let answer = E::of(&mut end.protocol).answer(kind, headers);
+    let mut packet = end.packet_of(&answer.packet);
+    packet.side = side;
+    if let Some(blocks) = answer.blocks.filter(|blocks| blocks.iter().any(|block| !block.is_empty())) {
+        attach(&mut wires.packets, blocks, &mut packet);
+    }
+    nics.send_control(wires, endpoint, packet);
+}
+
+/// Puts blocks on an answer, which has taken over the side entry of the packet that it answers.
+fn attach(packets: &mut Packets, blocks: SackBlocks, packet: &mut Packet) {
+    if packet.side == NO_SIDE {
+        packet.side = packets.insert_side(blocks);
+    } else {
+        *packets.side_mut(packet.side) = blocks;
+    }
+}
+
+fn take_answer<E: ConnectionEnd + ProtocolState>(
+    hosts: &mut Hosts,
+    wires: &mut Wires,
+    endpoint: EndpointIndex,
+    packet: &Packet,
+) {
+    let (state, params) = parts::<E>(&mut hosts.nics.endpoints[endpoint], &wires.constants);
+    if let Some(path) = wires.packets.path(packet.side) {
+        state.on_telemetry(path, packet.acknowledged);
+    }
+    let blocks = wires.packets.remove_side(packet.side);
+    let timeout = state.on_answer(wires.now, &packet.content(), blocks, params);
+    let acknowledged = state.acknowledged();
+    if wires.fluid.is_some() && state.is_idle() {
+        hosts.nics.packets_acknowledged(wires, endpoint);
+    }
+    if let Some(time) = timeout {
+        expect(&hosts.nics, wires, endpoint, time, Alarm::Timeout);
+    }
+    wake::<E>(&mut hosts.nics, wires, endpoint);
+    hosts.acknowledged(wires, endpoint, acknowledged);
+}
+
+impl Endpoint {
+    /// A packet of this endpoint with what its transport wrote.
+    #[inline]
+    fn packet_of(&self, content: &TransportPacket) -> Packet {
+        let mut packet = self.packet(content.kind, content.wire, content.payload);
+        packet.set_header(content.header);
+        (packet.offset, packet.acknowledged, packet.sent) = (content.offset, content.acknowledged, content.sent);
+        packet.flags = content.flags;
+        packet
+    }
+}
+
+impl Nics {
+    /// Time until the NIC has the first packet of a message. A processor writes short messages with the doorbell; a NIC
+    /// reads responses from memory.
+    pub(crate) fn fetch(&self, bytes: u64, operation: Operation, payload: Bytes) -> Option<Duration> {
+        let may_be_inline = !matches!(operation, Operation::ReadResponse | Operation::AtomicResponse);
+        self.times.interface.as_ref()?.fetch(bytes, may_be_inline, payload)
+    }
+}

@@ -1,0 +1,200 @@
+//! One end of a connection, whichever the transport: a pure state machine that NICs carry out.
+//!
+//! ```text
+//!   post ─► next_packet, after_sending ──► network ──► on_data, answer ─► bytes for the owner
+//!               ▲                                          │
+//!               └── on_answer, on_alarm ◄── network ◄──────┘
+//! ```
+//!
+//! It owns no clock and sends nothing. A host passes the time, transmits what it is given, and schedules what is due.
+
+use etherweave_primitives::{BitRate, Time};
+
+use crate::packet::{PacketKind, TransportPacket};
+use crate::roce::{Answer, Operation, Reception};
+use crate::telemetry::PathTelemetry;
+use crate::{Headers, Ranges, SackBlocks, Transport, TransportParams};
+
+/// What the sending side of a connection has counted.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct SentCounts {
+    /// Bytes acknowledged.
+    pub bytes: u64,
+    /// Data packets sent, again included.
+    pub packets: u64,
+    /// Data packets (RoCE) or segments (TCP) sent again.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+}
+
+/// How much the sending side of a connection may send, and how fast.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SendState {
+    /// Congestion window (TCP), or the window of the transport [B].
+    pub window: u64,
+    /// In the network, as far as the sender knows [B].
+    pub in_flight: u64,
+    /// Rate of the rate limiter, if there is one.
+    pub rate: Option<BitRate>,
+}
+
+/// What the receiving side of a connection has counted.
+#[derive(Clone, Copy, Default)]
+pub struct ReceivedCounts {
+    /// Data packets (RoCE) or segments (TCP) that arrived before one that was sent before them.
+    pub out_of_order: u64,
+    /// Negative acknowledgements sent.
+    pub naks: u64,
+    /// When a packet that was sent again last arrived; 0 if none did.
+    pub resent_last: Time,
+}
+
+etherweave_kernel::wire! { ReceivedCounts { out_of_order, naks, resent_last } }
+
+/// What reports, samples and owners ask of one end of a connection, in packets or in flow-level mode.
+pub trait ConnectionState {
+    /// Counts of the sending side.
+    fn sent(&self) -> SentCounts;
+
+    /// Counts of the receiving side, but for packets sent again.
+    fn received(&self) -> ReceivedCounts {
+        ReceivedCounts::default()
+    }
+
+    /// Window and rate of the sending side.
+    fn send_state(&self, now: Time, transport: &Transport) -> SendState;
+
+    /// Bytes that have arrived beyond the first missing one, where messages complete in any order. A transport that
+    /// gives none delivers in order.
+    fn received_ahead(&self) -> Option<&Ranges> {
+        None
+    }
+
+    /// Bytes that are acknowledged beyond the first that is not, where messages complete in any order.
+    fn acknowledged_ahead(&self) -> Option<&Ranges> {
+        None
+    }
+
+    /// The longest message that has not been acknowledged, where later ones wait for it [B].
+    fn longest_message(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Reason to look at a connection at some time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Alarm {
+    /// The retransmission timer.
+    Timeout,
+    /// Its rate may let the next packet out, or it is no longer held.
+    Pacing,
+    /// All was sent a while ago by a connection that had gone back so often, at least once.
+    Tail(u8),
+}
+
+/// What a packet that was sent makes due.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Alarms {
+    /// When [`Alarm::Timeout`] is.
+    pub timeout: Option<Time>,
+    /// When [`Alarm::Pacing`] is.
+    pub pacing: Option<Time>,
+    /// When [`Alarm::Tail`] is, and how often the connection had gone back.
+    pub tail: Option<(Time, u8)>,
+}
+
+/// An answer to a data packet, with the blocks of a selective acknowledgement if it has such.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AnswerPacket {
+    /// The packet.
+    pub packet: TransportPacket,
+    /// Its blocks; their bytes are counted already.
+    pub blocks: Option<SackBlocks>,
+}
+
+/// Both directions of a connection at one end. Offsets count the bytes of the stream. What is given here holds for a
+/// transport without rates, without notifications of congestion and with one timer.
+pub trait ConnectionEnd: ConnectionState + Sized {
+    /// Its parameters.
+    type Params: TransportParams;
+
+    /// The parameters of a transport, if this is its state.
+    fn params(transport: &Transport) -> Option<&Self::Params>;
+
+    /// A fresh connection at a NIC of `rate`.
+    fn begin(params: &Self::Params, rate: BitRate) -> Self;
+
+    /// Memory of an end beside itself [B].
+    fn memory(_params: &Self::Params) -> u64 {
+        0
+    }
+
+    /// Lets nothing out until [`Alarm::Pacing`] if it has nothing to send, as while the NIC reads memory. Whether it
+    /// does.
+    fn hold(&mut self) -> bool {
+        false
+    }
+
+    /// Adds a message to the stream; returns where it ends.
+    fn post(&mut self, now: Time, bytes: u64, operation: Operation) -> u64;
+
+    /// Whether a packet may be sent now.
+    fn may_send(&self, params: &Self::Params) -> bool;
+
+    /// The next packet, if one may be sent.
+    fn next_packet(&mut self, now: Time, params: &Self::Params, headers: &Headers) -> Option<TransportPacket>;
+
+    /// Starts the timers that the packet needs which was sent last.
+    fn after_sending(&mut self, now: Time, params: &Self::Params) -> Alarms;
+
+    /// Does what is due. Returns when that is due again.
+    fn on_alarm(&mut self, now: Time, alarm: Alarm, params: &Self::Params) -> Option<Time>;
+
+    /// Takes a data packet, which none behind it has overtaken where the network `keeps_order`.
+    fn on_data(&mut self, packet: &TransportPacket, keeps_order: bool, params: &Self::Params) -> Reception;
+
+    /// All below has arrived [offset].
+    fn arrived(&self) -> u64;
+
+    /// The packet of an answer that [`ConnectionEnd::on_data`] asked for.
+    fn answer(&mut self, kind: PacketKind, headers: &Headers) -> AnswerPacket;
+
+    /// Takes an answer to data, with its blocks. Returns when [`Alarm::Timeout`] is due, unless that is known.
+    fn on_answer(
+        &mut self,
+        now: Time,
+        packet: &TransportPacket,
+        blocks: Option<SackBlocks>,
+        params: &Self::Params,
+    ) -> Option<Time>;
+
+    /// All below is acknowledged [offset].
+    fn acknowledged(&self) -> u64;
+
+    /// Whether all that was posted is acknowledged.
+    fn is_idle(&self) -> bool;
+
+    /// A marked packet has arrived. Whether to notify the sender now.
+    fn notifies_congestion(&mut self, _now: Time, _params: &Self::Params) -> bool {
+        false
+    }
+
+    /// Takes a congestion notification.
+    fn on_congestion(&mut self, _now: Time) {}
+
+    /// Takes what switches wrote into the packet that an acknowledgement of all below `acknowledged` answers.
+    fn on_telemetry(&mut self, _path: &PathTelemetry, _acknowledged: u64) {}
+}
+
+impl Answer {
+    /// The kind of its packet, if there is one.
+    #[inline]
+    pub fn kind(self) -> Option<PacketKind> {
+        match self {
+            Answer::None => None,
+            Answer::Positive => Some(PacketKind::Ack),
+            Answer::Negative => Some(PacketKind::Nak),
+        }
+    }
+}
