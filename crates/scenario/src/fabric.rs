@@ -8,7 +8,7 @@ use etherweave_openloop::load_share;
 use etherweave_primitives::{BitRate, Bytes, InputError, InputErrors};
 use etherweave_routing::{Outage, Routing, RoutingKind};
 use etherweave_sim::{PreparedRouting, largest_packet, port_buffers};
-use etherweave_topology::{Export, ExportNames, Topology, TopologyKind};
+use etherweave_topology::{Export, ExportNames, Topology, TopologyKind, reverse};
 
 use crate::document::Document;
 use crate::effect;
@@ -254,14 +254,21 @@ impl Fabric {
         estimate.unwrap_or_default().check(&limit).map_err(|error| self.document.locate(error))
     }
 
-    /// Links that fail in the fabric by port.
+    /// Links that fail in the fabric by port: of equal planes those of the first, if the same fail in all.
     fn outages(&self) -> Result<Vec<Outage>, ScenarioError> {
         let outages = faults::open_loop_outages(&self.scenario.faults, &self.topology);
-        let outages = outages.map_err(|errors| self.document.locate(errors))?;
-        let found = format!("links of one of {} planes", self.topology.planes());
-        let is_alike = outages.is_empty() || self.topology.planes() == 1;
-        let error = InputError::unless(is_alike, "faults.down", found, "none: one plane is simulated for all");
-        error.map_err(|error| self.document.locate(error)).map(|()| outages)
+        let mut of_planes = vec![Vec::new(); self.topology.planes()];
+        for outage in outages.map_err(|errors| self.document.locate(errors))? {
+            let (plane, channel) = self.topology.channel_in_plane(outage.channel);
+            of_planes[plane].push(Outage { channel: channel.min(reverse(channel)), ..outage });
+        }
+        let place = |outage: &Outage| (outage.channel, outage.from, outage.until);
+        of_planes.iter_mut().for_each(|outages| outages.sort_by_key(place));
+        let (is_alike, planes) = (of_planes.iter().all(|plane| *plane == of_planes[0]), of_planes.len());
+        let found = format!("links that differ between {planes} planes");
+        let expected = "the same links in every plane, at the same times: one plane is simulated for all";
+        let error = InputError::unless(is_alike, "faults.down", found, expected);
+        error.map_err(|error| self.document.locate(error)).map(|()| of_planes.swap_remove(0))
     }
 
     /// What [`Fabric::design`] is expected to need.

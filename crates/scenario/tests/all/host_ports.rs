@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use etherweave_scenario::{Column, Fabric, Outcome, PointChoice, Run};
+use etherweave_scenario::{Column, Fabric, Outcome, PointChoice, Processes, Run};
 
 const BYTES: f64 = 8_388_608.0;
 const RATE_GBPS: f64 = 100.0;
@@ -197,10 +197,26 @@ fn what_knows_one_port_of_a_host_refuses_several_with_a_key() {
         "host_ports.planes = 2\n[topology.fat_tree]\n[[faults.down]]\nlink = \"plane1.leaf0 - plane1.core0\"\n";
     let observed = Fabric::parse(failing, "x.toml", &[]).unwrap().observe(&PointChoice::default(), 1, None);
     let error = observed.err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(error.contains("faults.down: links of one of 2 planes"), "{error}");
+    assert!(error.contains("faults.down: links that differ between 2 planes"), "{error}");
     let captured = Run::start(&scenario(), "two_planes.toml", &[], 1, &["host0".to_owned()]);
     let error = captured.err().map(|error| error.to_string()).unwrap_or_default();
     assert!(error.contains("no port of a host host0 to capture; expected a port of a host of"), "{error}");
+}
+
+/// Planes share nothing: where the same link fails in each, a curve is that of one plane with it.
+#[test]
+fn the_same_link_may_fail_in_every_plane_under_open_loops() {
+    let loads = "[topology.fat_tree]\n[open_loop]\nloads = [0.6]\nwarm_up = \"20us\"\nmeasured = \"40us\"\n";
+    let curve = |planes: &str, links: &[&str]| {
+        let down = |link: &&str| format!("[[faults.down]]\nlink = \"{link}\"\nfrom = \"30us\"\n");
+        let text = format!("{planes}{loads}{}", links.iter().map(down).collect::<String>());
+        let fabric = Fabric::parse(&text, "x.toml", &[]).unwrap();
+        fabric.curve(&Processes::ALONE, 1, None, &mut |_| true).unwrap().0
+    };
+    let two = "host_ports.planes = 2\n";
+    let both = curve(two, &["plane1.leaf0 - plane1.core0", "plane0.core0 - plane0.leaf0"]);
+    assert_eq!(both, curve("", &["leaf0 - core0"]));
+    assert_ne!(both, curve(two, &[]));
 }
 
 #[test]
