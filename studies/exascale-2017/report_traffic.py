@@ -12,7 +12,17 @@ from etherweave.report.section import Section, Table
 from etherweave.report.style import INK, SERIES
 from etherweave.study import MissingResultError, StudyCheck, StudyResult
 
-from .experiments import FLOW_CONTROLS, FRAMES, FRAMES_NEAR, OTHERS, PATTERNS, ROUTINGS
+from .experiments import (
+    FLOW_CONTROLS,
+    FRAMES,
+    FRAMES_NEAR,
+    NOTIFIED,
+    OTHERS,
+    PATTERNS,
+    ROUTINGS,
+    TABLES,
+    TRIGGERED_LOADS,
+)
 
 TrafficCurves: TypeAlias = Mapping[tuple[str, str], pl.DataFrame]
 """Points by pattern and routing."""
@@ -35,7 +45,11 @@ LABELS = {
 }
 """Of routings, as published where they are."""
 
-FRAMES_LABELS = {FRAMES: "conditional_frames", FRAMES_NEAR: "conditional_near"}
+TRIGGERED_LABELS = {
+    FRAMES: "conditional_frames",
+    FRAMES_NEAR: "conditional_near",
+    NOTIFIED: "conditional_notified",
+}
 """Keys of labels, by experiment."""
 
 PANELS = {"uniform": "(a) UN", "adversarial": "(b) ADV"}
@@ -165,10 +179,10 @@ def figure_12(study: StudyResult) -> Section:
 
 
 def figure_12_pauses(study: StudyResult) -> Section:
-    """Show latency and accepted load with pauses, and what pause frames alone do."""
+    """Show latency and accepted load with pauses, and what rules with other triggers do."""
     beside = {
-        ("adversarial", label): study.results[f"{name}.adversarial.conditional_tables"].points
-        for name, label in FRAMES_LABELS.items()
+        (pattern, TRIGGERED_LABELS[name]): study.results[f"{name}.{pattern}.{TABLES}"].points
+        for name, pattern in TRIGGERED_LOADS
     }
     return _figure_12("figure_12_pauses", study, beside)
 
@@ -179,7 +193,7 @@ def _figure_12(fabric: str, study: StudyResult, beside: TrafficCurves) -> Sectio
     control = FLOW_CONTROLS[fabric]
     title = f"Figure 12, {control}: average latency under uniform (a) and adversarial (b) traffic"
     caption = f"{FLOW_CONTROL_CAPTIONS[fabric]} {FIGURE_12_CAPTION}"
-    checks = [f"{fabric}.*", *([f"{name}.*" for name in FRAMES_LABELS] if beside else [])]
+    checks = [f"{fabric}.*", *([f"{name}.*" for name in TRIGGERED_LABELS] if beside else [])]
     return Section(
         fabric, title, caption, draw(curves), [curves_table({**curves, **beside})], checks
     )

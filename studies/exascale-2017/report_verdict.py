@@ -81,6 +81,19 @@ QUESTIONS = (
         "long; better a switch that watches its queues",
     ),
     Question(
+        "Do congestion notifications suffice, which switches snoop instead of pauses?",
+        ("figure_12_notified.*",),
+        {
+            "figure_12_notified.adversarial": "{:.2f} times what PB accepts at load 0.3, read as "
+            "0.85 to 1.15",
+            "figure_12_notified.uniform": "uniform traffic: latency within {:.1f} % of minimal "
+            "routing's",
+        },
+        "open_loop.tables.conditional.trigger.notification: congestion points of 802.1Qau below "
+        "the depth of a queue, which need a notification for each switch of a group; simulated, "
+        "no switch is known that snoops them",
+    ),
+    Question(
         "Do rules in advance adapt where a central controller is too slow?",
         ("table_2.cg.controller", "table_2.cg.conditional"),
         {

@@ -14,11 +14,14 @@ from .experiments import (
     FOGSIM_LATENCIES,
     FOGSIM_TRANSIT,
     FRAMES,
-    FRAMES_LOADS,
     FRAMES_NEAR,
+    NOTIFIED,
     PATTERNS,
     ROUTINGS,
     SAMPLING_MS,
+    TABLES,
+    TRIGGERED,
+    TRIGGERED_LOADS,
 )
 
 LATENCY = "latency_ns_mean"
@@ -108,9 +111,10 @@ def _figure_12() -> dict[str, Metric]:
             ),
         }
     bound = "figure_12.adversarial.minimal"
-    frames = {f"{name}.adversarial": partial(_frames, name) for name in FRAMES_LOADS}
+    frames = {f"{name}.adversarial": partial(_triggered, name) for name in TRIGGERED}
     full = {f"{FRAMES_NEAR}.adversarial.full": _frames_beside_queues}
-    return {f"{bound}.bound": _bound(bound), **rows, **frames, **full}
+    uniform = {f"{NOTIFIED}.uniform": _notified_resembling}
+    return {f"{bound}.bound": _bound(bound), **rows, **frames, **full, **uniform}
 
 
 def _exascale() -> dict[str, Metric]:
@@ -202,18 +206,24 @@ def _competitive_latency(fabric: str, results: Results) -> float:
     return max(map(float, both[LATENCY] / both[f"{LATENCY}_right"]), default=math.nan)
 
 
-def _frames(name: str, results: Results) -> float:
-    """Divide what rules accept that pause frames alone deactivate by what PB does."""
-    (load,) = FRAMES_LOADS[FRAMES]
-    frames = _at(f"{name}.adversarial.conditional_tables", load, ACCEPTED, results)
+def _triggered(name: str, results: Results) -> float:
+    """Divide what rules with another trigger accept at a load by what PB does."""
+    (load,) = TRIGGERED_LOADS[FRAMES, "adversarial"]
+    frames = _at(f"{name}.adversarial.{TABLES}", load, ACCEPTED, results)
     return frames / _at(f"{_PAUSES}.adversarial.piggyback", load, ACCEPTED, results)
 
 
 def _frames_beside_queues(results: Results) -> float:
     """Divide it by what they accept where full queues deactivate them as well; the least."""
-    frames = points(results, f"{FRAMES_NEAR}.adversarial.conditional_tables")
+    frames = points(results, f"{FRAMES_NEAR}.adversarial.{TABLES}")
     both = frames.join(points(results, f"{_PAUSES}.adversarial.conditional"), on="load")
     return min(map(float, both[ACCEPTED] / both[f"{ACCEPTED}_right"]), default=math.nan)
+
+
+def _notified_resembling(results: Results) -> float:
+    """Return the largest deviation from latencies of minimal routing under UN [%]."""
+    name, minimal = f"{NOTIFIED}.uniform.{TABLES}", f"{_PAUSES}.uniform.minimal"
+    return _deviation(ratios(results, name, minimal, saturation(results, minimal)))
 
 
 def _competitive(name: str, routings: tuple[str, str], results: Results) -> float:

@@ -238,3 +238,30 @@ def test_mistakes_are_one_line_that_names_the_key(small: Path, setting: str, mes
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+NOTIFIED = {"notification": {"hold": "60us", "set_point": "5kB"}}
+"""Rules that snooped notifications deactivate for two samples of a link of 40 Gb/s."""
+
+
+def test_rules_depend_on_notifications_in_curves_and_not_in_runs(small: Path) -> None:
+    trigger = "open_loop.tables.conditional.trigger"
+    keys = {
+        "open_loop.routings": ["minimal_tables", "conditional_tables"],
+        "open_loop.patterns": ["adversarial"],
+        "open_loop.loads": [0.4],
+        "open_loop.warm_up": "60us",
+        "open_loop.measured": "40us",
+        "switch.output_queue": "10kB",
+    }
+    points = pl.DataFrame(etherweave.curve(small, keys | {trigger: NOTIFIED}))
+    minimal, notified = points["load_accepted"]
+    # Minimal paths carry 1 of a * p = 8.
+    assert minimal == pytest.approx(1 / 8, rel=0.02)
+    assert notified > 2 * minimal
+    table = {"notification": NOTIFIED["notification"] | {"set_point": "10kB"}}
+    with pytest.raises(etherweave.ScenarioError, match="set_point: 10kB; expected 1 B to less"):
+        etherweave.curve(small, keys | {trigger: table})
+    jobs = {"routing": "conditional_tables", "job": [{"name": "a", "workload": {"all_to_all": {}}}]}
+    with pytest.raises(etherweave.ScenarioError, match=f"{trigger}: notification; expected full"):
+        etherweave.run(small, jobs | {trigger: NOTIFIED})

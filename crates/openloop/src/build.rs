@@ -8,6 +8,7 @@ use etherweave_workload::pattern::host_destinations;
 
 use crate::constants::RunConstants;
 use crate::host::Host;
+use crate::notification::Notifications;
 use crate::open_loops::OpenLoops;
 use crate::port::{END, Input, Output, Pauses, Port};
 use crate::sources::Sources;
@@ -170,6 +171,11 @@ impl Layout<'_> {
             } else {
                 Pauses::default()
             },
+            notifications: Notifications::new(
+                constants.notifications.as_ref(),
+                own.len() * self.radix,
+                (own.len() * self.radix) << shift,
+            ),
             to_allocate: Vec::new(),
             asking: Vec::new(),
             meters: QueueMeter::several(own.len() * self.radix),

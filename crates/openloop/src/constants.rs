@@ -5,6 +5,7 @@ use etherweave_workload::ArrivalPlan;
 use etherweave_workload::pattern::Destinations;
 
 use crate::links::LinkKind;
+use crate::notification::NotificationPlan;
 use crate::outage::Outages;
 use crate::params::SwitchParams;
 
@@ -20,6 +21,8 @@ pub(crate) struct RunConstants<'a, R> {
     pub links: Vec<LinkKind>,
     /// Links that fail.
     pub outages: Outages,
+    /// Congestion notifications, where conditional rules depend on them.
+    pub notifications: Option<NotificationPlan>,
     /// The highest channel there is.
     pub channel_last: u8,
     /// When hosts make packets, by the kind of their link; absent for links between switches.

@@ -175,6 +175,10 @@ impl Switches {
         if let Some(served) = self.served.get_mut(out * self.radix + port - base) {
             *served = self.wires.now;
         }
+        // No other routing has rules that a notification deactivates.
+        if constants.routing.tables().is_some() && constants.notifications.is_some() {
+            self.sample(constants, output, id);
+        }
         self.wires.tally.hops += 1;
         self.wires.tally.last_hop = self.wires.now;
         if constants.has_pauses {

@@ -30,6 +30,7 @@ mod host;
 mod links;
 mod load_view;
 mod measures;
+mod notification;
 mod open_loops;
 mod outage;
 mod packet;

@@ -3,6 +3,7 @@
 use etherweave_routing::LoadView;
 
 use crate::links::LinkKind;
+use crate::notification::{NotificationPlan, Notifications};
 use crate::outage::Outages;
 #[cfg(test)]
 use crate::port::END;
@@ -25,6 +26,8 @@ pub(crate) struct SwitchLoad<'a> {
     pub(crate) room: [u16; 3],
     /// Queues of output channels; empty where credits are used.
     pub(crate) queues: &'a [Queue],
+    /// Snooped notifications of the shard, where rules depend on them.
+    pub(crate) notifications: Option<(&'a NotificationPlan, &'a Notifications)>,
     pub(crate) shift: u32,
     /// The last channel there is: later ones are this one.
     pub(crate) channel_last: u8,
@@ -98,6 +101,11 @@ impl LoadView for SwitchLoad<'_> {
         let full = self.links[usize::from(state.link)].full;
         self.is_paused(port, channel) || self.credits(port, channel) == 0 || state.link_free > self.now + full
     }
+
+    fn is_notified(&self, port: u8, dst: u32) -> bool {
+        let port = self.base + usize::from(port);
+        self.notifications.is_some_and(|(plan, snooped)| snooped.are_held(plan, port, dst, self.now))
+    }
 }
 
 #[cfg(test)]
@@ -118,6 +126,7 @@ mod tests {
             first_switch: 0,
             room: [ROOM; 3],
             queues: &[],
+            notifications: None,
             shift: 2,
             channel_last: u8::MAX,
             now: 0,

@@ -67,6 +67,10 @@ impl OpenLoops {
                 switches.serve_output(constants, index as usize);
             }
             HOST => self.sources.host(switches, constants, index),
+            MARK if constants.notifications.is_some() => {
+                let packet = switches.wires.notices.remove(index);
+                switches.snoop(constants, packet);
+            }
             MARK => switches.ports[index as usize / 2].seems_saturated = index % 2 == 1,
             SEND => switches.send_next(constants, index as usize),
             _ => switches.obey(constants, index as usize / 2, index % 2 == 1),

@@ -143,4 +143,4 @@ impl Switches {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

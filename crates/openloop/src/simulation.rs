@@ -9,6 +9,7 @@ use crate::build::{self, Parts};
 use crate::constants::RunConstants;
 use crate::links::{LinkKind, LinkKinds, Links};
 use crate::measures::Measures;
+use crate::notification::NotificationPlan;
 use crate::outage::Outages;
 use crate::params::{FlowControl, SwitchParams};
 use crate::reordering;
@@ -59,6 +60,7 @@ impl<R: PacketRouting> Experiment<'_, R> {
         let links = checked.and_then(|()| errors.check(LinkKinds::of(self.topology, &self.switch, &self.links)));
         let outages = errors.check(Outages::of(&self.outages, self.topology));
         let share = errors.check(load_share(self.run.load).map_err(|error| error.within("load")));
+        let notifications = errors.check(NotificationPlan::of(self.routing.trigger(), &self.switch, &groups));
         let arrivals = links.as_ref().zip(share).and_then(|(links, share)| {
             let plan = |kind: &LinkKind| {
                 let plan = self.arrival.plan(Duration::from_ns(u64::from(kind.packet)), share);
@@ -81,6 +83,7 @@ impl<R: PacketRouting> Experiment<'_, R> {
             packets_per_ns: packets_per_ns(self.topology, &kinds, &numbers),
             links: kinds,
             outages: outages.expect(checked),
+            notifications: notifications.expect(checked),
             channel_last: channels - 1,
             arrivals: arrivals.expect(checked),
             destinations: destinations.expect(checked),

@@ -5,6 +5,7 @@ use etherweave_topology::LinkClass;
 
 use crate::constants::RunConstants;
 use crate::load_view::SwitchLoad;
+use crate::notification::Notifications;
 use crate::packet::NONE;
 use crate::port::{HeadState, Input, Output, Pauses, Port};
 use crate::reordering::WatchedArrival;
@@ -33,6 +34,7 @@ pub(crate) struct Switches {
     /// By port; empty where nothing is asserted.
     pub meters: Vec<QueueMeter>,
     pub pauses: Pauses,
+    pub notifications: Notifications,
     /// First ports of the switches that match inputs and outputs at the end of this instant.
     pub to_allocate: Vec<u32>,
     /// Outputs and the input channels that ask for them, while a switch matches them.
@@ -157,6 +159,7 @@ impl Switches {
             shift: self.shift,
             channel_last: constants.channel_last,
             queues: &self.pauses.queues,
+            notifications: constants.notifications.as_ref().map(|plan| (plan, &self.notifications)),
             now: self.wires.now,
             links: &constants.links,
             outages: &constants.outages,

@@ -29,8 +29,9 @@ wire! {
 const PACKET: u32 = 0;
 const CREDIT: u32 = 1;
 const PAUSE: u32 = 2;
+const NOTIFICATION: u32 = 3;
 
-/// 8 words with a packet, 3 without.
+/// 8 words with a packet or a notification about one, 3 without.
 impl Wire for RemoteEvent {
     fn write(&self, words: &mut Vec<u32>) {
         let shard = u32::from(self.shard);
@@ -41,6 +42,10 @@ impl Wire for RemoteEvent {
             }
             RemoteAction::Credit(output) => words.extend([self.at, CREDIT << 16 | shard, *output]),
             RemoteAction::Pause(word) => words.extend([self.at, PAUSE << 16 | shard, *word]),
+            RemoteAction::Notification(packet) => {
+                words.extend([self.at, NOTIFICATION << 16 | shard]);
+                packet.write(words);
+            }
         }
     }
 
@@ -50,7 +55,8 @@ impl Wire for RemoteEvent {
             PACKET => RemoteAction::Packet(Packet::read(words)),
             CREDIT => RemoteAction::Credit(u32::read(words)),
             PAUSE => RemoteAction::Pause(u32::read(words)),
-            kind => unreachable!("there are three kinds of remote events, not {kind}"),
+            NOTIFICATION => RemoteAction::Notification(Packet::read(words)),
+            kind => unreachable!("there are four kinds of remote events, not {kind}"),
         };
         RemoteEvent { at, shard: head as u16, content }
     }
@@ -78,20 +84,30 @@ mod tests {
         let route =
             RoutedPacket { dst: 5, src: 6, route_state: [7, 0xffff], hash: 0xfffe, hops: 9, is_misrouted: true };
         let packet = Packet { born: 1, entered: 2, next: 3, place: 4, route };
-        let sent = [RemoteAction::Packet(packet), RemoteAction::Credit(u32::MAX), RemoteAction::Pause(11)];
+        let sent = [
+            RemoteAction::Packet(packet),
+            RemoteAction::Credit(u32::MAX),
+            RemoteAction::Pause(11),
+            RemoteAction::Notification(packet),
+        ];
         let mut words = Vec::new();
         sent.into_iter().for_each(|content| RemoteEvent { at: 10, shard: 0xffff, content }.write(&mut words));
-        assert_eq!(words.len() * size_of::<u32>(), 32 + 12 + 12);
+        assert_eq!(words.len() * size_of::<u32>(), 32 + 12 + 12 + 32);
         let mut left = &words[..];
-        let outbox = [(); 3].map(|()| RemoteEvent::read(&mut left));
+        let outbox = [(); 4].map(|()| RemoteEvent::read(&mut left));
         assert!(left.is_empty() && outbox.iter().all(|remote| (remote.at, remote.shard) == (10, 0xffff)));
-        let [RemoteAction::Packet(found), RemoteAction::Credit(u32::MAX), RemoteAction::Pause(11)] =
-            outbox.map(|it| it.content)
+        let [
+            RemoteAction::Packet(arrived),
+            RemoteAction::Credit(u32::MAX),
+            RemoteAction::Pause(11),
+            RemoteAction::Notification(notice),
+        ] = outbox.map(|it| it.content)
         else {
-            panic!("a packet, a credit and a pause were sent")
+            panic!("a packet, a credit, a pause and a notification were sent")
         };
         // Entering and queueing is done anew where it comes in.
-        assert_eq!(format!("{found:?}"), format!("{:?}", Packet { entered: 0, next: NONE, ..packet }));
+        let expected = Packet { entered: 0, next: NONE, ..packet };
+        assert_eq!([arrived, notice].map(|packet| format!("{packet:?}")), [(); 2].map(|()| format!("{expected:?}")));
     }
 
     #[test]

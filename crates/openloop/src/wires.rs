@@ -13,6 +13,7 @@ pub(crate) const CREDIT: u32 = 1;
 pub(crate) const INPUT_FREE: u32 = 2;
 pub(crate) const OUTPUT_FREE: u32 = 3;
 pub(crate) const HOST: u32 = 4;
+/// A mark of a global port, or a notification in runs that have them.
 pub(crate) const MARK: u32 = 5;
 pub(crate) const SEND: u32 = 6;
 pub(crate) const PAUSE: u32 = 7;
@@ -27,6 +28,8 @@ pub(crate) struct Wires {
     pub now: u32,
     pub wheel: Wheel,
     pub slab: Slab,
+    /// Congestion notifications, each with the packet that it is about.
+    pub notices: Slab,
     pub outbox: Vec<RemoteEvent>,
     /// The measured time [ticks].
     pub span: Range<u32>,
@@ -47,13 +50,15 @@ pub(crate) enum RemoteAction {
     Credit(u32),
     /// Twice an output channel, and 1 when it is to stop.
     Pause(u32),
+    /// A congestion notification about a packet arrives at the port of its `place`.
+    Notification(Packet),
 }
 
 impl Wires {
     /// Nothing yet, for events less than `horizon` ticks ahead.
     pub fn new(number: u16, horizon: u32) -> Wires {
-        let (wheel, slab) = (Wheel::new(horizon), Slab::new());
-        Wires { number, now: 0, wheel, slab, outbox: Vec::new(), span: 0..0, tally: Tally::default() }
+        let (wheel, slab, notices) = (Wheel::new(horizon), Slab::new(), Slab::new());
+        Wires { number, now: 0, wheel, slab, notices, outbox: Vec::new(), span: 0..0, tally: Tally::default() }
     }
 
     /// Counts a packet that a host has now.
@@ -67,6 +72,7 @@ impl Wires {
             RemoteAction::Packet(packet) => ARRIVAL << KIND_SHIFT | self.slab.insert(packet),
             RemoteAction::Credit(output) => CREDIT << KIND_SHIFT | output,
             RemoteAction::Pause(word) => PAUSE << KIND_SHIFT | word,
+            RemoteAction::Notification(packet) => MARK << KIND_SHIFT | self.notices.insert(packet),
         };
         debug_assert!(remote.at >= self.now, "a window ends before what it does elsewhere");
         self.wheel.put(remote.at, event);
@@ -88,6 +94,15 @@ impl Wires {
             self.wheel.put(at, CREDIT << KIND_SHIFT | output);
         } else {
             self.outbox.push(RemoteEvent { at, shard, content: RemoteAction::Credit(output) });
+        }
+    }
+
+    /// Sends a notification about a packet to the port of its `place`.
+    pub fn notify(&mut self, at: u32, shard: u16, packet: Packet) {
+        if shard == self.number {
+            self.wheel.put(at, MARK << KIND_SHIFT | self.notices.insert(packet));
+        } else {
+            self.outbox.push(RemoteEvent { at, shard, content: RemoteAction::Notification(packet) });
         }
     }
 

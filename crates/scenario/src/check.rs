@@ -26,6 +26,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Result<(), InputErrors> {
     errors.check(scenario.routing.check().map_err(|error| error.within("routing")));
     errors.check(routing::check_controller(scenario));
     errors.check(routing::check_output_queue(scenario));
+    errors.check(routing::check_trigger(scenario));
     if let Some(observe) = &scenario.observe {
         errors.check(observe.check(scenario.run.end).map_err(|error| error.within("observe")));
     }

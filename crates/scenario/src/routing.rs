@@ -135,6 +135,18 @@ fn global_ports(topology: &Topology, at: SwitchId) -> usize {
     topology.out_channels(at).iter().filter(|&&id| topology.channel(id).class == LinkClass::Global).count()
 }
 
+/// Rejects notifications of congestion, which no switch of a run sends.
+///
+/// # Errors
+/// With the trigger.
+pub(crate) fn check_trigger(scenario: &Scenario) -> Result<(), InputError> {
+    let by_tables = scenario.routing == RoutingKind::ConditionalTables;
+    let trigger = scenario.open_loop.tables.conditional.trigger;
+    let is_known = !by_tables || !matches!(trigger, Trigger::Notification(_));
+    let expected = "full, pause or congestion: switches of a run send no notifications of 802.1Qau, those of curve do";
+    InputError::unless(is_known, "open_loop.tables.conditional.trigger", "notification", expected)
+}
+
 /// The warning that a routing which goes by pauses met none, though packets waited in switches.
 pub(crate) fn pause_warning(kind: RoutingKind, ports: &[PortRow]) -> Option<String> {
     let between = || ports.iter().filter(|port| port.class != LinkClass::Host);

@@ -1004,6 +1004,12 @@ class Noise(Table):
     duration: Key[str | None, str]
     every: Key[str | None, str]
 
+class Notification(Table):
+    hold: Key[str | None, str]
+    sample_base: Key[str, str]
+    set_point: Key[str, str]
+    weight: Key[int, int]
+
 class Npb(Table):
     benchmark: Key[
         Literal["bt", "ft", "is", "lu", "mg", "sp"], Literal["bt", "ft", "is", "lu", "mg", "sp"]
@@ -1633,6 +1639,7 @@ class Transport(Table):
 
 class Trigger(Table):
     congestion: Key[TriggerCongestion, TriggerCongestion | Keys]
+    notification: Key[Notification, Notification | Keys]
 
 class TriggerCongestion(Table):
     packets: Key[int | None, int]

@@ -26,19 +26,19 @@ enum Step {
 
 /// Three groups of two switches of two hosts, without traffic of their own. Ports of a switch: two hosts, the other
 /// switch, another group.
-fn small() -> Topology {
+pub(crate) fn small() -> Topology {
     Dragonfly { p: 2, a: 2, h: 1, ..Dragonfly::default() }.generate().unwrap()
 }
 
 /// All at 40 Gb/s.
-fn links(topology: &Topology) -> Links {
+pub(crate) fn links(topology: &Topology) -> Links {
     Links::alike(topology, BitRate::from_gbps(40), [40, 50, 400].map(Duration::from_ns))
 }
 
-const LOCAL: usize = 2;
-const GLOBAL: usize = 3;
+pub(crate) const LOCAL: usize = 2;
+pub(crate) const GLOBAL: usize = 3;
 
-fn experiment<R: PacketRouting>(topology: &Topology, routing: R, links: Links) -> Experiment<'_, R> {
+pub(crate) fn experiment<R: PacketRouting>(topology: &Topology, routing: R, links: Links) -> Experiment<'_, R> {
     let switch = SwitchParams { flow_control: FlowControl::Pauses, local_buffer: 5, ..SwitchParams::default() };
     let run = RunParams::fixed(1e-6, Duration::ZERO, Duration::from_us(10), 1);
     let (pattern, arrival, outages) = (Pattern::default(), Arrival::default(), Vec::new());
@@ -46,7 +46,7 @@ fn experiment<R: PacketRouting>(topology: &Topology, routing: R, links: Links) -
 }
 
 /// Puts packets of a host of the first switch into its queue there, at once.
-fn offer<R: PacketRouting>(prepared: &mut Prepared<'_, R>, src: u32, dst: u32, packets: u32) {
+pub(crate) fn offer<R: PacketRouting>(prepared: &mut Prepared<'_, R>, src: u32, dst: u32, packets: u32) {
     let switches = &mut prepared.parts.shards[0].switches;
     for _ in 0..packets {
         let mut route = RoutedPacket { src, dst, ..RoutedPacket::default() };

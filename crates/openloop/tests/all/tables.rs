@@ -6,9 +6,9 @@ use etherweave_forwarding::{ConditionalTables, MinimalTables};
 use etherweave_openloop::{
     Arrival, ChannelScheduler, Experiment, FlowControl, Pattern, Report, RunParams, SwitchParams,
 };
-use etherweave_primitives::Duration;
+use etherweave_primitives::{Bytes, Duration};
 use etherweave_routing::dependency_cycle;
-use etherweave_routing::tables::{ChannelScheme, CompiledTables, LegalHops, Trigger};
+use etherweave_routing::tables::{ChannelScheme, CompiledTables, LegalHops, Notification, Trigger};
 use etherweave_routing::{
     ButterflyConditional, ButterflyPlan, Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, PacketRouting,
 };
@@ -73,9 +73,21 @@ impl Bench {
         load: f64,
         us: u64,
     ) -> Report {
+        let report = self.experiment(switch, routing, pattern, load, us).run(1).unwrap();
+        assert_eq!(report.made, report.delivered + report.in_flight, "nothing is lost");
+        report
+    }
+
+    fn experiment<R: PacketRouting>(
+        &self,
+        switch: SwitchParams,
+        routing: R,
+        pattern: Pattern,
+        load: f64,
+        us: u64,
+    ) -> Experiment<'_, R> {
         let span = Duration::from_us(us);
-        let run = RunParams::fixed(load, span, span, 1);
-        let report = Experiment {
+        Experiment {
             topology: &self.topology,
             links: links(&self.topology),
             switch,
@@ -83,12 +95,8 @@ impl Bench {
             pattern,
             arrival: Arrival::default(),
             outages: Vec::new(),
-            run,
+            run: RunParams::fixed(load, span, span, 1),
         }
-        .run(1)
-        .unwrap();
-        assert_eq!(report.made, report.delivered + report.in_flight, "nothing is lost");
-        report
     }
 }
 
@@ -279,6 +287,26 @@ fn the_lower_the_threshold_of_congestion_the_shorter_the_queues_that_packets_wai
         [Trigger::Congestion { packets: 4 }, Trigger::Congestion { packets: 16 }, Trigger::Full].map(run);
     let [low, high, full] = [low, high, full].map(|report| report.latency_ns_mean.unwrap());
     assert!(low < high && high < full, "{low} {high} {full}");
+}
+
+/// Congestion points of 5,000 B, half of an output queue, and rules that stay inactive for as long as it takes to notify
+/// the 6 switches of a group at 150 kB a sample: 6 * 30 us.
+#[test]
+fn congestion_notifications_that_switches_snoop_send_adversarial_traffic_by_other_groups() {
+    let bench = Bench::dragonfly(3);
+    let [set_point, sample_base] = [5_000, 150_000].map(Bytes::new);
+    let notification = Notification { hold: Duration::from_us(180), set_point, weight: 2, sample_base };
+    let params = ConditionalTables { trigger: Trigger::Notification(notification), ..ConditionalTables::default() };
+    for switch in [SwitchParams::default(), pauses()] {
+        let run = |threads| {
+            let tables = bench.conditional(&params);
+            bench.experiment(switch.clone(), tables, adversarial(), 0.3, 60).run(threads).unwrap()
+        };
+        let report = run(1);
+        // Minimal paths carry 1 of 18, Valiant's half.
+        assert!(report.load_accepted > 0.85 * 0.3, "{}", report.load_accepted);
+        assert_eq!(run(3), report, "on three threads");
+    }
 }
 
 #[test]

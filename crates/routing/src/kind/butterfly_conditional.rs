@@ -40,7 +40,7 @@ impl PacketRouting for ButterflyConditional {
         for dimension in self.plan.apart(at.switch, home.switch).rev() {
             let ports = self.plan.ports(at.switch, dimension, self.plan.coordinate(home.switch, dimension));
             let hop = NextHop { port: any(ports.clone(), packet), channel };
-            if ports.len() > 1 || !Trigger::Full.is_inactive(load, hop.port, channel) {
+            if ports.len() > 1 || !Trigger::Full.is_inactive(load, hop.port, channel, packet.dst) {
                 packet.is_misrouted |= default.is_some();
                 return hop;
             }

@@ -47,7 +47,7 @@ impl PacketRouting for Conditional {
         let is_last = is_home || self.plan.is_global(port);
         let hop = NextHop { port, channel: u8::from(is_last && !self.plan.is_host(port)) };
         let may_leave = at.class == LinkClass::Host && !is_home && self.h > 0;
-        if !may_leave || !Trigger::Full.is_inactive(load, hop.port, hop.channel) {
+        if !may_leave || !Trigger::Full.is_inactive(load, hop.port, hop.channel, packet.dst) {
             return hop;
         }
         packet.is_misrouted = true;

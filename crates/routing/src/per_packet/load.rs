@@ -45,6 +45,11 @@ pub trait LoadView: Copy {
         self.is_paused(port, channel)
     }
 
+    /// Whether a congestion notification about a packet for a host came in by a port lately. By default none did.
+    fn is_notified(&self, _port: u8, _dst: u32) -> bool {
+        false
+    }
+
     /// The largest packet in the unit of queues. By default packets are counted.
     fn packet_max(&self) -> u32 {
         1

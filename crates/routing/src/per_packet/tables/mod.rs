@@ -24,7 +24,7 @@ pub use choices::{Chains, RemainingRule, Target};
 pub use index::{NOWHERE, Nodes, Side};
 pub use legal::LegalHops;
 pub use ranks::{ChannelRule, ChannelScheme, HopPurpose};
-pub use trigger::Trigger;
+pub use trigger::{Notification, Trigger};
 
 use etherweave_primitives::{InputError, mix};
 
@@ -119,6 +119,13 @@ impl CompiledTables {
         Some(matching.find(in_force).map_or((default, true), |other| (other, other.leads_as(default))))
     }
 
+    /// The port by which a packet from a host to another leaves a switch while all rules are active.
+    pub fn default_port(&self, switch: u32, hosts: [u32; 2], in_port: u8) -> u8 {
+        let [src, dst] = hosts.map(|host| self.addresses[host as usize]);
+        let targets = self.look_up(switch, [src, dst], in_port, |_| false);
+        pick(targets.expect("tables that are proved have a rule for every host"), 0, switch).port
+    }
+
     /// What the compiled tables take [bytes].
     pub fn bytes(&self) -> usize {
         self.index.bytes() + self.choices.bytes() + 4 * self.addresses.len()
@@ -156,7 +163,8 @@ impl PacketRouting for CompiledTables {
     fn decide<L: LoadView>(&self, at: InputChannel, packet: &mut RoutedPacket, load: L) -> NextHop {
         let dst = u32::from(packet.route_state[0]) | u32::from(packet.route_state[1]) << 16;
         let chain = self.index.chain(at.switch, dst, || self.addresses[packet.src as usize]);
-        let is_out = |watched: Target| self.trigger.is_inactive(load, watched.port, watched.rank.channel(at));
+        let is_out =
+            |watched: Target| self.trigger.is_inactive(load, watched.port, watched.rank.channel(at), packet.dst);
         let decided = self.choose(chain, MatchFields { dst, in_port: at.port }, is_out);
         let (choice, is_default) = decided.expect("tables that are proved have a rule for every host");
         packet.is_misrouted |= !is_default;
