@@ -9,9 +9,11 @@ use crate::switches::Switches;
 use crate::tally::DeliveredPacket;
 use etherweave_kernel::Arbiter;
 use etherweave_routing::{PacketRouting, RoutedPacket};
+use etherweave_topology::LinkClass;
 
 impl Switches {
     /// Puts an input channel behind those that wait for the same output channel.
+    #[inline]
     pub fn enlist(&mut self, input: usize, base: usize) {
         let (out, output) = self.wanted(input, base);
         let first_input = base << self.shift;
@@ -27,6 +29,7 @@ impl Switches {
     }
 
     /// Takes an input channel from the list where it waits.
+    #[inline]
     pub fn unlist(&mut self, input: usize, base: usize) {
         let (out, output) = self.wanted(input, base);
         let first_input = base << self.shift;
@@ -88,9 +91,32 @@ impl Switches {
         })
     }
 
+    /// Of those that wait for an output and can go, the one from another switch that has waited longest, or else the
+    /// one from a host. Lists are in the order of age: behind one that can go, only those of its age may come before.
+    fn oldest_transit_first(&self, out: usize, base: usize) -> Option<usize> {
+        let mut oldest = [None; 2];
+        for output in self.channels_of(out) {
+            for input in self.waiting(output, base) {
+                let age = (self.inputs[input].since, input);
+                if oldest[0].is_some_and(|(since, _)| since < age.0) {
+                    break;
+                }
+                let port = &self.ports[input >> self.shift];
+                let rank = usize::from(port.class == LinkClass::Host);
+                if port.input_free <= self.wires.now && oldest[rank].is_none_or(|first| age < first) {
+                    oldest[rank] = Some(age);
+                }
+            }
+        }
+        let [transit, host] = oldest;
+        transit.or(host).map(|(_, input)| input)
+    }
+
     /// Of those that wait for an output and can go, the one to serve.
+    #[inline]
     pub fn next_input(&self, params: &SwitchParams, out: usize, base: usize) -> Option<usize> {
         match params.arbiter {
+            Arbiter::Age if params.transit_first => self.oldest_transit_first(out, base),
             _ if params.transit_first => {
                 self.preferred(params, out, base, self.channels_of(out).flat_map(|output| self.able(output, base)))
             }
@@ -145,19 +171,26 @@ impl Switches {
         })
     }
 
+    #[inline]
     fn channels_of(&self, out: usize) -> std::ops::Range<usize> {
         let first = out << self.shift;
         first..first + self.channels
     }
 
-    /// Those in the list of an output channel whose input is idle, when the channel has credit.
-    fn able(&self, output: usize, base: usize) -> impl Iterator<Item = usize> {
+    /// Those in the list of an output channel, when the channel has credit.
+    #[inline]
+    fn waiting(&self, output: usize, base: usize) -> impl Iterator<Item = usize> {
         let channel = self.outputs[output];
         let first_input = base << self.shift;
         let at = move |next: u16| (next != END).then(|| first_input + usize::from(next));
         let first = at(channel.first).filter(|_| channel.credits > 0);
-        let waiting = std::iter::successors(first, move |&input| at(self.inputs[input].behind));
-        waiting.filter(|&input| self.ports[input >> self.shift].input_free <= self.wires.now)
+        std::iter::successors(first, move |&input| at(self.inputs[input].behind))
+    }
+
+    /// Those of them whose input is idle.
+    #[inline]
+    fn able(&self, output: usize, base: usize) -> impl Iterator<Item = usize> {
+        self.waiting(output, base).filter(|&input| self.ports[input >> self.shift].input_free <= self.wires.now)
     }
 
     /// Sends the first packet of an input channel through the crossbar to the output it wants, which takes it.
@@ -210,6 +243,7 @@ impl Switches {
         }
     }
 
+    #[inline]
     fn dequeue(&mut self, input: usize) -> u32 {
         let queue = &mut self.inputs[input];
         let id = queue.first;
@@ -253,6 +287,7 @@ impl Switches {
     }
 
     /// Sends a packet to the far end of an output channel.
+    #[inline]
     pub fn depart(&mut self, output: usize, leaves: u32, id: u32) {
         let out = output >> self.shift;
         let port = &self.ports[out];

@@ -37,6 +37,7 @@ impl Slab {
         Slab { packets: Vec::new(), free: NONE, held: 0 }
     }
 
+    #[inline]
     pub fn insert(&mut self, packet: Packet) -> u32 {
         self.held += 1;
         let id = self.free;
@@ -49,6 +50,7 @@ impl Slab {
         id
     }
 
+    #[inline]
     pub fn remove(&mut self, id: u32) -> Packet {
         self.held -= 1;
         let packet = self.packets[id as usize];
@@ -57,10 +59,12 @@ impl Slab {
         packet
     }
 
+    #[inline]
     pub fn peek(&self, id: u32) -> &Packet {
         &self.packets[id as usize]
     }
 
+    #[inline]
     pub fn get(&mut self, id: u32) -> &mut Packet {
         &mut self.packets[id as usize]
     }

@@ -171,11 +171,13 @@ impl Switches {
     }
 
     /// The first port of the switch of a port.
+    #[inline]
     fn base(&self, port: usize) -> usize {
         usize::from(self.ports[port].home) * self.radix
     }
 
     /// The output port and output channel that the first packet of an input wants.
+    #[inline]
     pub fn wanted(&self, input: usize, base: usize) -> (usize, usize) {
         let head = &self.inputs[input];
         let out = base + usize::from(head.port);
@@ -251,6 +253,7 @@ impl Switches {
         }
     }
 
+    #[inline]
     pub fn wake_input(&mut self, port: usize) {
         if !std::mem::replace(&mut self.ports[port].input_wakes, true) {
             self.wires.wheel.put(self.ports[port].input_free, INPUT_FREE << KIND_SHIFT | port as u32);
@@ -262,6 +265,7 @@ impl Switches {
         self.wake_output_at(out, port.crossbar_free.max(port.link_free.saturating_sub(constants.link(port.link).full)));
     }
 
+    #[inline]
     pub fn wake_output_at(&mut self, out: usize, at: u32) {
         if !std::mem::replace(&mut self.ports[out].output_wakes, true) {
             self.wires.wheel.put(at, OUTPUT_FREE << KIND_SHIFT | out as u32);
@@ -269,6 +273,7 @@ impl Switches {
     }
 
     /// Whether a port leads to a host.
+    #[inline]
     pub fn is_to_host(&self, port: usize) -> bool {
         self.ports[port].class == LinkClass::Host
     }

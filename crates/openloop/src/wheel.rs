@@ -47,6 +47,7 @@ impl Wheel {
     }
 
     /// Puts an event at a tick that is at most [`Wheel::horizon`] ahead.
+    #[inline]
     pub fn put(&mut self, at: u32, event: u32) {
         let node = self.node(event);
         let index = (at & self.mask) as usize;
@@ -60,6 +61,7 @@ impl Wheel {
         self.slots[index].last = node;
     }
 
+    #[inline]
     fn node(&mut self, event: u32) -> u32 {
         let fresh = WheelNode { event, next: NONE };
         let node = self.free;
@@ -73,6 +75,7 @@ impl Wheel {
     }
 
     /// Takes the first event of a tick.
+    #[inline]
     pub fn take(&mut self, at: u32) -> Option<u32> {
         let index = (at & self.mask) as usize;
         let first = self.slots[index].first;
@@ -98,6 +101,7 @@ impl Wheel {
     }
 
     /// The first tick in `from..until` with an event; the range is no longer than the wheel.
+    #[inline]
     pub fn next(&self, from: u32, until: u32) -> Option<u32> {
         let mut at = from;
         while at < until {

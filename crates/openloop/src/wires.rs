@@ -62,6 +62,7 @@ impl Wires {
     }
 
     /// Counts a packet that a host has now.
+    #[inline]
     pub fn offer(&mut self) {
         self.tally.offer(self.now, &self.span);
     }
@@ -79,6 +80,7 @@ impl Wires {
     }
 
     /// Sends a packet to the input channel in its `place`.
+    #[inline]
     pub fn send(&mut self, at: u32, shard: u16, id: u32) {
         if shard == self.number {
             self.wheel.put(at, ARRIVAL << KIND_SHIFT | id);
@@ -89,6 +91,7 @@ impl Wires {
     }
 
     /// Returns a credit to an output channel.
+    #[inline]
     pub fn return_credit(&mut self, at: u32, shard: u16, output: u32) {
         if shard == self.number {
             self.wheel.put(at, CREDIT << KIND_SHIFT | output);
@@ -107,6 +110,7 @@ impl Wires {
     }
 
     /// Sends a pause or resume to an output channel.
+    #[inline]
     pub fn post_pause(&mut self, at: u32, shard: u16, word: u32) {
         if shard == self.number {
             self.wheel.put(at, PAUSE << KIND_SHIFT | word);
