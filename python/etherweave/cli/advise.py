@@ -5,9 +5,7 @@ import math
 import textwrap
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from etherweave.api.outputs import write_text
 from etherweave.cli.design_page import WIDTH, print_table
@@ -20,7 +18,6 @@ from etherweave.cli.parameters import (
     Workers,
     directory,
     output_file,
-    output_option,
 )
 from etherweave.cli.progress import study_progress
 from etherweave.cli.sweep import print_expectation
@@ -44,20 +41,13 @@ advise = nested(
 
 @advise.command("run", epilog=EXAMPLES)
 def run_verb(
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="File with fabrics, jobs, weights and prices, TOML."),
-    ],
-    output: Annotated[
-        Path | None, output_option("Directory of the runs; default: results/NAME.", "DIRECTORY")
-    ] = None,
+    file: Path,
+    *,
+    output: Path | None = None,
     where: ExecutorName = "local",
     workers: Workers = None,
     dry_run: DryRun = False,
-    html: Annotated[
-        Path | None,
-        typer.Option(metavar="DIRECTORY", help="Write a page with figures and every source here."),
-    ] = None,
+    html: Path | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Rank the fabrics of a file by its jobs and prices, and print what decides.
@@ -65,6 +55,15 @@ def run_verb(
     `etherweave advise FILE` is short for `etherweave advise run FILE`. Each job runs on each fabric
     in samples that differ in placements, seeds and uncertain figures; intervals are those of nine
     samples of ten. Runs that have a result are not repeated. Exits with 2 after a mistake.
+
+    Parameters
+    ----------
+    file : FILE
+        File with fabrics, jobs, weights and prices, TOML.
+    output : -o DIRECTORY
+        Directory of the runs; default: results/NAME.
+    html : DIRECTORY
+        Write a page with figures and every source here.
     """
     require("advise", *(("report",) if html else ()))
     from etherweave import ScenarioError
@@ -100,33 +99,27 @@ def run_verb(
     "etherweave advise quotes offers.csv --currency EUR --exchange USD=0.92",
 )
 def quotes_verb(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE.csv",
-            help="Table of quotes: kind, part, price, currency, date, source, and perhaps "
-            "per_metre and basis.",
-        ),
-    ],
-    output: Annotated[
-        Path | None, output_option("File for the price book; default: standard output.", "FILE")
-    ] = None,
-    currency: Annotated[
-        str | None,
-        typer.Option(metavar="CODE", help="Currency of the book; default: that of all quotes."),
-    ] = None,
-    exchange: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CODE=AMOUNT",
-            help="Amount of the book's currency for one of another, as in USD=0.92; repeatable.",
-        ),
-    ] = None,
+    file: Path,
+    *,
+    output: Path | None = None,
+    currency: str | None = None,
+    exchange: list[str] | None = None,
 ) -> None:
     """Write a price book of a table of quotes, each with its date and source.
 
     The book is for `prices` of a question, and for `design.prices_file` of a scenario. A line that
     is no quote, or names no part that books have, is an error with its number.
+
+    Parameters
+    ----------
+    file : FILE.csv
+        Table of quotes: kind, part, price, currency, date, source, and perhaps per_metre and basis.
+    output : -o FILE
+        File for the price book; default: standard output.
+    currency : CODE
+        Currency of the book; default: that of all quotes.
+    exchange : CODE=AMOUNT
+        Amount of the book's currency for one of another, as in USD=0.92; repeatable.
     """
     from etherweave.advise.question import AdviseError
     from etherweave.advise.quotes import price_book

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tomllib import loads
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -34,7 +34,7 @@ from etherweave.cli.measure import (
     limits_of,
     select_site,
 )
-from etherweave.cli.parameters import AsJson, Uncertain, directory, output_option
+from etherweave.cli.parameters import AsJson, Positive, Uncertain, directory
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -61,49 +61,19 @@ CHALLENGE = "hpcc"
 
 
 def calibrate_verb(
-    scenario: Annotated[
-        Path | None,
-        typer.Argument(help="A scenario of the fabric, whose jobs are the held-out workloads."),
-    ] = None,
+    scenario: Path | None = None,
+    *,
     site: SiteFile = None,
     fabric: Fabric = None,
     hosts: Hosts = None,
-    measured: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="DIRECTORY",
-            help="Use a result of `measure` with one job, or of `bench run` with osu_latency, "
-            "osu_bw or hpcc; repeatable.",
-        ),
-    ] = None,
-    hpcc: Annotated[
-        int | None,
-        typer.Option(
-            "--hpcc",
-            metavar="ORDER",
-            min=1,
-            help="Launch the HPC Challenge instead, with a matrix of this order: infer from its "
-            "rings, predict its other tests.",
-        ),
-    ] = None,
+    measured: list[Path] | None = None,
+    hpcc: Positive | None = None,
     uncertain: Uncertain = None,
-    output: Annotated[
-        Path | None, output_option("Directory for launches, posterior and comparison.")
-    ] = None,
-    launches: Annotated[
-        int,
-        typer.Option(
-            "--launches", min=1, help="Launch each workload this often, in shuffled rounds."
-        ),
-    ] = 6,
+    output: Path | None = None,
+    launches: Positive = 6,
     time_limit: LaunchTimeLimit = TIME_LIMIT,
     traffic_limit: TrafficLimit = TRAFFIC_LIMIT,
-    study: Annotated[
-        str,
-        typer.Option(
-            "--study", metavar="NAME", help="Fit this study's constants, if no scenario is given."
-        ),
-    ] = TESTBED,
+    study: str = TESTBED,
     as_json: AsJson = False,
 ) -> None:
     """Infer constants of hosts from micro-benchmarks; predict other workloads, print the errors.
@@ -114,6 +84,23 @@ def calibrate_verb(
     its figures that are for that, and printed beside the shipped. Changes no file but those of its
     output. Ends with 1 when a launch fails, 2 after a mistake, 130 after Ctrl-C; the same command
     then continues with the missing launches.
+
+    Parameters
+    ----------
+    scenario
+        A scenario of the fabric, whose jobs are the held-out workloads.
+    measured : DIRECTORY
+        Use a result of `measure` with one job, or of `bench run` with osu_latency, osu_bw or hpcc;
+        repeatable.
+    hpcc : ORDER
+        Launch the HPC Challenge instead, with a matrix of this order: infer from its rings, predict
+        its other tests.
+    output : -o
+        Directory for launches, posterior and comparison.
+    launches
+        Launch each workload this often, in shuffled rounds.
+    study : NAME
+        Fit this study's constants, if no scenario is given.
     """
     if scenario is None:
         return _published(study)

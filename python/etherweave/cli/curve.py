@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -23,7 +23,6 @@ from etherweave.cli.parameters import (
     Threads,
     drawing,
     output_file,
-    output_option,
     overrides,
 )
 from etherweave.cli.processes import is_first
@@ -59,12 +58,9 @@ WRITERS: dict[str, Callable[["polars.DataFrame", Path], object]] = {
 
 def curve(
     file: File,
-    output: Annotated[
-        Path | None, output_option("File for all columns, which ends in .parquet or .csv.", "FILE")
-    ] = None,
-    draw: Annotated[
-        Path | None, typer.Option(metavar="FILE.svg", help="Draw latency and throughput as SVG.")
-    ] = None,
+    *,
+    output: Path | None = None,
+    draw: Path | None = None,
     settings: Settings = None,
     threads: Threads = ALL_PROCESSORS,
     memory_limit: MemoryLimit = None,
@@ -75,6 +71,13 @@ def curve(
     Fabrics are dragonflies, flattened butterflies, trees and others. The table `open_loop` of the
     scenario lists routings, patterns and loads. The exit code is 2 after a mistake, 130 after
     Ctrl-C and 70 after a fault of Etherweave, which keep the points so far.
+
+    Parameters
+    ----------
+    output : -o FILE
+        File for all columns, which ends in .parquet or .csv.
+    draw : FILE.svg
+        Draw latency and throughput as SVG.
     """
     import polars
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 import etherweave
 from etherweave.api.fabrics import Figures, Proposals
@@ -26,7 +24,6 @@ from etherweave.cli.parameters import (
     Threads,
     directory,
     drawing,
-    output_option,
     overrides,
 )
 from etherweave.cli.progress import print_start, step_progress
@@ -73,61 +70,16 @@ NOTES = """\
 
 
 def design(
-    what: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SCENARIO",
-            help="Scenario files, TOML, or with --find the request hosts=N[..M] radix=N "
-            "[rate=100Gb/s]; M is twice N by default.",
-        ),
-    ],
-    side_by_side: Annotated[
-        bool,
-        typer.Option(
-            "--compare", help="Print several scenarios side by side, and which no other beats."
-        ),
-    ] = False,
-    find: Annotated[
-        bool,
-        typer.Option("--find", help="Propose fabrics of every family with enough hosts, ranked."),
-    ] = False,
-    rank: Annotated[
-        Rank, typer.Option(case_sensitive=False, help="Metric by which --find ranks fabrics.")
-    ] = Rank.WATTS,
-    load: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="RESULT",
-            help="Directory of a run on the same fabric, whose power under that load is printed.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        output_option("Directory for exports, and with --find for the proposals.", "DIRECTORY"),
-    ] = None,
-    routings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--routing",
-            metavar="NAME",
-            help="Prove this routing free of deadlock, not those of the family; repeatable.",
-        ),
-    ] = None,
-    forms: Annotated[
-        list[Format] | None,
-        typer.Option(
-            "--export",
-            case_sensitive=False,
-            help="Write only files for another program, in this format; repeatable.",
-        ),
-    ] = None,
-    draw: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.svg",
-            help="Draw the fabric as SVG, or with --compare and --find the fabrics' metrics.",
-        ),
-    ] = None,
+    what: list[str],
+    *,
+    side_by_side: bool = False,
+    find: bool = False,
+    rank: Rank = Rank.WATTS,
+    load: Path | None = None,
+    output: Path | None = None,
+    routings: list[str] | None = None,
+    forms: list[Format] | None = None,
+    draw: Path | None = None,
     settings: Settings = None,
     threads: Threads = ALL_PROCESSORS,
     memory_limit: MemoryLimit = None,
@@ -140,6 +92,28 @@ def design(
     several scenarios, each thread designs a fabric; a single one takes one thread. An executor
     other than local designs each proposal of --find in a worker. The exit code is 2 after a
     mistake, and 70 after a fault of Etherweave, which leaves all other figures.
+
+    Parameters
+    ----------
+    what : SCENARIO
+        Scenario files, TOML, or with --find the request hosts=N[..M] radix=N [rate=100Gb/s]; M is
+        twice N by default.
+    side_by_side : --compare
+        Print several scenarios side by side, and which no other beats.
+    find
+        Propose fabrics of every family with enough hosts, ranked.
+    rank
+        Metric by which --find ranks fabrics.
+    load : RESULT
+        Directory of a run on the same fabric, whose power under that load is printed.
+    output : -o DIRECTORY
+        Directory for exports, and with --find for the proposals.
+    routings : --routing NAME
+        Prove this routing free of deadlock, not those of the family; repeatable.
+    forms : --export
+        Write only files for another program, in this format; repeatable.
+    draw : FILE.svg
+        Draw the fabric as SVG, or with --compare and --find the fabrics' metrics.
     """
     changes = overrides(settings)
     if routings:

@@ -18,6 +18,7 @@ from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
     MemoryLimit,
+    Natural,
     Settings,
     Threads,
     overrides,
@@ -38,35 +39,13 @@ CAUSES = 6
 
 
 def explain(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SCENARIO|RESULT",
-            exists=True,
-            help="Scenario file, which is run with `observe.ranks`, or directory that `run -o` "
-            "wrote with it.",
-        ),
-    ],
+    source: Annotated[Path, typer.Argument(exists=True)],
+    *,
     settings: Settings = None,
-    job: Annotated[str | None, typer.Option(help="One job of several.")] = None,
-    longest: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Print the N longest parts of each path.")
-    ] = LONGEST,
-    if_not: Annotated[
-        bool,
-        typer.Option(
-            "--what-if",
-            help="Run the scenario again without one limit at a time, and print what each takes.",
-        ),
-    ] = False,
-    ports: Annotated[
-        bool | None,
-        typer.Option(
-            "--ports/--no-ports",
-            help="Run the scenario once more, and divide waits in the network by ports; of a "
-            "result, run its scenario for that. Default: of a scenario, not of a result.",
-        ),
-    ] = None,
+    job: str | None = None,
+    longest: Natural = LONGEST,
+    if_not: bool = False,
+    ports: bool | None = None,
     threads: Threads = ALL_PROCESSORS,
     memory_limit: MemoryLimit = None,
     as_json: AsJson = False,
@@ -75,6 +54,20 @@ def explain(
 
     The times of the parts add up to that of the job. A rank that waits, waits for the message that
     it handles next, and the path goes on where that was sent.
+
+    Parameters
+    ----------
+    source : SCENARIO|RESULT
+        Scenario file, which is run with `observe.ranks`, or directory that `run -o` wrote with it.
+    job
+        One job of several.
+    longest : N
+        Print the N longest parts of each path.
+    if_not : --what-if
+        Run the scenario again without one limit at a time, and print what each takes.
+    ports : --ports/--no-ports
+        Run the scenario once more, and divide waits in the network by ports; of a result, run its
+        scenario for that. Default: of a scenario, not of a result.
     """
     with mistakes(etherweave.ScenarioError, OSError):
         simulate = partial(_simulate, source.stem, threads, memory_limit)

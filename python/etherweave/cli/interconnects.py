@@ -23,27 +23,11 @@ etherweave interconnects --html interconnects"""
 
 
 def interconnects(
-    chosen: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME", help="Profiles, in this order; all without any."),
-    ] = None,
-    compare: Annotated[
-        bool,
-        typer.Option("--compare", help="Print profiles side by side, with figures that differ."),
-    ] = False,
-    html: Annotated[
-        Path | None,
-        typer.Option(metavar="DIRECTORY", help="Write a page with a figure and every source here."),
-    ] = None,
-    samples: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Draw N samples of what is not known of each profile, and print medians with "
-            "intervals of 90 %.",
-            show_default=False,
-        ),
-    ] = None,
+    chosen: list[str] | None = None,
+    *,
+    compare: bool = False,
+    html: Path | None = None,
+    samples: Annotated[int | None, typer.Option(show_default=False)] = None,
     where: ExecutorName = "local",
     threads: Threads = ALL_PROCESSORS,
     as_json: AsJson = False,
@@ -56,6 +40,18 @@ def interconnects(
     rate of a link and the latency of Table 1 of Li et al., TBench 2022. A profile without any
     figure that is fitted to a measurement of the interconnect is declared. Exits with 2 after a
     mistake.
+
+    Parameters
+    ----------
+    chosen : NAME
+        Profiles, in this order; all without any.
+    compare
+        Print profiles side by side, with figures that differ.
+    html : DIRECTORY
+        Write a page with a figure and every source here.
+    samples : N
+        Draw N samples of what is not known of each profile, and print medians with intervals of 90
+        %.
     """
     known = names()
     unknown = [name for name in chosen or () if name not in known]

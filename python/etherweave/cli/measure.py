@@ -12,7 +12,15 @@ from etherweave.bench.measure.launch import LaunchOptions, LaunchProgram
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 from etherweave.cli.bench.amounts import TrafficLimit, octets, seconds
 from etherweave.cli.exits import INTERRUPTED, mistakes, print_error, reject
-from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
+from etherweave.cli.parameters import (
+    AsJson,
+    File,
+    Natural,
+    Positive,
+    Settings,
+    directory,
+    overrides,
+)
 
 if TYPE_CHECKING:
     from etherweave.api.results import Result
@@ -83,51 +91,51 @@ def limits_of(time_limit: str, traffic_limit: str) -> "MeasureLimits":
 
 def measure_verb(
     file: File,
-    output: Annotated[Path | None, output_option("Directory for the result.")] = None,
+    *,
+    output: Path | None = None,
     settings: Settings = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")] = None,
+    seed: Natural | None = None,
     site: SiteFile = None,
     fabric: Fabric = None,
     hosts: Hosts = None,
-    launcher: Annotated[
-        LaunchProgram | None,
-        typer.Option(
-            case_sensitive=False,
-            help="Program that starts the ranks without a site; local (all on this machine) by "
-            "default.",
-        ),
-    ] = None,
-    hostfile: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True, dir_okay=False, help="File with the hosts of mpirun, one on each line."
-        ),
-    ] = None,
-    ranks: Annotated[
-        int | None,
-        typer.Option("--ranks", min=1, help="Refuse a scenario with another number of ranks."),
-    ] = None,
-    launch_option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="WORD", help="Pass this argument to the launcher; repeatable."),
-    ] = None,
-    launches: Annotated[
-        int, typer.Option("--launches", min=1, help="Launch this often; each starts all ranks.")
-    ] = 1,
-    warm_up: Annotated[
-        int, typer.Option(min=0, help="Number of warm-up passes over each block of a program.")
-    ] = 1,
+    launcher: LaunchProgram | None = None,
+    hostfile: Annotated[Path | None, typer.Option(exists=True, dir_okay=False)] = None,
+    ranks: Positive | None = None,
+    launch_option: list[str] | None = None,
+    launches: Positive = 1,
+    warm_up: Natural = 1,
     time_limit: LaunchTimeLimit = TIME_LIMIT,
     traffic_limit: TrafficLimit = TRAFFIC_LIMIT,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Compare the length of every message; costs time.")
-    ] = False,
-    compiler: Annotated[str, typer.Option(help="Compiler of MPI programs in C.")] = "mpicc",
+    verify: bool = False,
+    compiler: str = "mpicc",
     as_json: AsJson = False,
 ) -> None:
     """Execute a scenario's jobs over MPI, as they are simulated; print iteration times in us.
 
     Ends with 1 when a launch fails, 2 after a mistake, 130 after Ctrl-C.
+
+    Parameters
+    ----------
+    output : -o
+        Directory for the result.
+    seed
+        Seed of all random streams.
+    launcher
+        Program that starts the ranks without a site; local (all on this machine) by default.
+    hostfile
+        File with the hosts of mpirun, one on each line.
+    ranks
+        Refuse a scenario with another number of ranks.
+    launch_option : WORD
+        Pass this argument to the launcher; repeatable.
+    launches
+        Launch this often; each starts all ranks.
+    warm_up
+        Number of warm-up passes over each block of a program.
+    verify
+        Compare the length of every message; costs time.
+    compiler
+        Compiler of MPI programs in C.
     """
     from etherweave.bench.measure import MeasureInterrupted, measure
     from etherweave.cli.progress import measure_progress

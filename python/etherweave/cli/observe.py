@@ -4,9 +4,7 @@ import json
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 import etherweave
 from etherweave.api.outputs import below, written
@@ -21,7 +19,6 @@ from etherweave.cli.parameters import (
     Threads,
     directory,
     drawing,
-    output_option,
     overrides,
 )
 from etherweave.cli.progress import print_start
@@ -42,34 +39,13 @@ TITLES = ("pattern", ">from [us]", ">to [us]", ">mean", ">highest", "between")
 
 def observe(
     file: File,
-    routing: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Name of the routing; by default the scenario's first."),
-    ] = None,
-    pattern: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Name of the pattern; by default the scenario's first."),
-    ] = None,
-    load: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Offered load as a share of the hosts' links; by default the scenario's first.",
-        ),
-    ] = None,
-    heat: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.svg", help="Draw the utilisation between any two groups as SVG."
-        ),
-    ] = None,
-    animation: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.html", help="Write a page that animates the utilisation."),
-    ] = None,
-    output: Annotated[
-        Path | None, output_option("Directory for all tables, as Parquet.", "DIRECTORY")
-    ] = None,
+    *,
+    routing: str | None = None,
+    pattern: str | None = None,
+    load: float | None = None,
+    heat: Path | None = None,
+    animation: Path | None = None,
+    output: Path | None = None,
     settings: Settings = None,
     threads: Threads = ALL_PROCESSORS,
     memory_limit: MemoryLimit = None,
@@ -79,6 +55,21 @@ def observe(
 
     Times count from the start of the run. JSON leaves out the tables of channels and of steps. The
     exit code is 2 after a mistake.
+
+    Parameters
+    ----------
+    routing : NAME
+        Name of the routing; by default the scenario's first.
+    pattern : NAME
+        Name of the pattern; by default the scenario's first.
+    load : SHARE
+        Offered load as a share of the hosts' links; by default the scenario's first.
+    heat : FILE.svg
+        Draw the utilisation between any two groups as SVG.
+    animation : FILE.html
+        Write a page that animates the utilisation.
+    output : -o DIRECTORY
+        Directory for all tables, as Parquet.
     """
     changes = overrides(settings)
     drawing("--heat", heat, ".svg")

@@ -3,7 +3,7 @@
 import os
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,6 +18,8 @@ VALUE_MOST = 4096
 THREADS_MOST = 1024
 """Largest number of threads that ``--threads`` accepts."""
 
+Positive = Annotated[int, typer.Option(min=1)]
+Natural = Annotated[int, typer.Option(min=0)]
 File = Annotated[
     Path,
     typer.Argument(
@@ -95,11 +97,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard out
 
 ALL_PROCESSORS = usable_processors()
 """Default of :data:`Threads`."""
-
-
-def output_option(about: str, metavar: str | None = None) -> Any:
-    """Declare ``--output``, also ``-o``, by its help."""
-    return typer.Option("--output", "-o", metavar=metavar, help=about)
 
 
 def directory(output: Path) -> Path:

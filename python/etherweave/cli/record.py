@@ -3,14 +3,14 @@
 import json
 from pathlib import Path
 from socket import gethostname
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 import etherweave
 from etherweave.api.machine import usable_processors
 from etherweave.cli.exits import FAILED, INTERRUPTED, mistakes, notice, print_error, reject
-from etherweave.cli.parameters import AsJson, directory, output_file, output_option
+from etherweave.cli.parameters import AsJson, Positive, directory, output_file
 
 if TYPE_CHECKING:
     from etherweave.api.replays import RecordingFacts
@@ -32,34 +32,32 @@ NOTHING = (
 
 
 def record(
-    command: Annotated[
-        list[str], typer.Argument(metavar="COMMAND…", help="Launcher and program, after --.")
-    ],
-    output: Annotated[Path, output_option("Directory for the recording, a file for each rank.")],
-    trace: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write calls and messages as a trace for Perfetto or Chrome, .json or .json.gz.",
-        ),
-    ] = None,
-    pairs: Annotated[
-        int | None,
-        typer.Option(
-            "--measure",
-            metavar="PAIRS",
-            min=1,
-            help="Run the command so many times without and with the recorder, in turns, and print "
-            "by how much it takes longer; the last recording is kept.",
-        ),
-    ] = None,
-    compiler: Annotated[str, typer.Option(help="Compiler of MPI programs in C.")] = "mpicc",
+    command: list[str],
+    *,
+    output: Path,
+    trace: Path | None = None,
+    pairs: Positive | None = None,
+    compiler: str = "mpicc",
     as_json: AsJson = False,
 ) -> None:
     """Run an MPI program, record its calls with their times, and print what they took.
 
     Ends with 1 when the program fails, 2 after a mistake, 130 after Ctrl-C or SIGTERM, which end
     all that the program has started.
+
+    Parameters
+    ----------
+    command : COMMAND…
+        Launcher and program, after --.
+    output : -o
+        Directory for the recording, a file for each rank.
+    trace : FILE
+        Write calls and messages as a trace for Perfetto or Chrome, .json or .json.gz.
+    pairs : --measure PAIRS
+        Run the command so many times without and with the recorder, in turns, and print by how much
+        it takes longer; the last recording is kept.
+    compiler
+        Compiler of MPI programs in C.
     """
     from etherweave.bench.measure import mpi_recorder
     from etherweave.bench.measure.errors import MeasureError

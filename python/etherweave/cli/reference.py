@@ -3,9 +3,7 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from etherweave.api.units import amount, size_text
 from etherweave.bench.document import Document
@@ -26,32 +24,28 @@ _BOUNDS = {"eq": "", "approx": "about ", "gt": "above ", "lt": "below "}
 
 
 def reference(
-    words: Annotated[
-        list[str] | None, typer.Argument(help="Words that a figure must contain, all of them.")
-    ] = None,
-    fabric: Annotated[
-        str | None,
-        typer.Option(metavar="WORDS", help="Show figures of this fabric: RoCE, Slingshot-11, TCP."),
-    ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Show figures of this metric, such as latency, bandwidth or call_time.",
-        ),
-    ] = None,
-    result: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Compare the output of a benchmark in this file with the figures."
-        ),
-    ] = None,
+    words: list[str] | None = None,
+    *,
+    fabric: str | None = None,
+    metric: str | None = None,
+    result: Path | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Search published figures, or compare a result with those of its metric and size.
 
     Every figure has its source and conditions. Ratios are measured over published. Ends with 1
     when the result is cut, garbled or failed its verification, with 2 after a mistake.
+
+    Parameters
+    ----------
+    words
+        Words that a figure must contain, all of them.
+    fabric : WORDS
+        Show figures of this fabric: RoCE, Slingshot-11, TCP.
+    metric : NAME
+        Show figures of this metric, such as latency, bandwidth or call_time.
+    result : FILE
+        Compare the output of a benchmark in this file with the figures.
     """
     known = sorted({one.metric for one in references()})
     metric = metric and metric.casefold()

@@ -13,11 +13,11 @@ from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
     MemoryLimit,
+    Positive,
     Settings,
     Threads,
     directory,
     output_file,
-    output_option,
     overrides,
 )
 from etherweave.cli.progress import print_start, run_progress
@@ -36,59 +36,16 @@ etherweave replay traces/ --on fabric.toml"""
 
 
 def replay(
-    recording: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RECORDING",
-            help="Directory of `etherweave record`, or the anchor file (.otf2) of an OTF2 archive; "
-            "or a trace: a GOAL text or binary, or Chakra's files by their folder or as "
-            "NAME.{rank}.et.",
-        ),
-    ],
-    scenario: Annotated[
-        Path,
-        typer.Option(
-            "--on",
-            metavar="SCENARIO",
-            help="Scenario whose fabric the program gets; it takes the place of the first job's "
-            "workload, if there is a job.",
-        ),
-    ],
-    output: Annotated[Path | None, output_option("Directory for the result.")] = None,
+    recording: Path,
+    *,
+    scenario: Path,
+    output: Path | None = None,
     settings: Settings = None,
-    compute_scale: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            help="Factor of the time between calls of MPI, or of computation in a Chakra trace; by "
-            "default that of the scenario's job, else 1.",
-        ),
-    ] = None,
-    library: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Library whose rules carry out collectives, such as mpich_4; by default the one "
-            "that the scenario's workload names, else the recorded one.",
-        ),
-    ] = None,
-    ranks_per_node: Annotated[
-        int, typer.Option(min=1, help="Number of ranks of a node, for rules that depend on it.")
-    ] = 1,
-    keep: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIRECTORY",
-            help="Keep the recording that an archive becomes in this directory.",
-        ),
-    ] = None,
-    trace: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the simulation as a trace for Perfetto or Chrome, .json or .json.gz.",
-        ),
-    ] = None,
+    compute_scale: Annotated[float | None, typer.Option(min=0.0)] = None,
+    library: str | None = None,
+    ranks_per_node: Positive = 1,
+    keep: Path | None = None,
+    trace: Path | None = None,
     threads: Threads = ALL_PROCESSORS,
     memory_limit: MemoryLimit = None,
     as_json: AsJson = False,
@@ -97,6 +54,29 @@ def replay(
 
     The exit code is 2 after a mistake, 3 after a deadlock, 70 after a fault of Etherweave, 130
     after Ctrl-C.
+
+    Parameters
+    ----------
+    recording : RECORDING
+        Directory of `etherweave record`, or the anchor file (.otf2) of an OTF2 archive; or a trace:
+        a GOAL text or binary, or Chakra's files by their folder or as NAME.{rank}.et.
+    scenario : --on SCENARIO
+        Scenario whose fabric the program gets; it takes the place of the first job's workload, if
+        there is a job.
+    output : -o
+        Directory for the result.
+    compute_scale
+        Factor of the time between calls of MPI, or of computation in a Chakra trace; by default
+        that of the scenario's job, else 1.
+    library : NAME
+        Library whose rules carry out collectives, such as mpich_4; by default the one that the
+        scenario's workload names, else the recorded one.
+    ranks_per_node
+        Number of ranks of a node, for rules that depend on it.
+    keep : DIRECTORY
+        Keep the recording that an archive becomes in this directory.
+    trace : FILE
+        Write the simulation as a trace for Perfetto or Chrome, .json or .json.gz.
     """
     from etherweave.api.replays import replay as simulated
     from etherweave.api.traces import write_trace

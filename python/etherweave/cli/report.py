@@ -22,60 +22,34 @@ etherweave report results/monday --simulation simulated --topology fabric.toml""
 
 
 def report(
-    result: Annotated[
-        Path,
-        typer.Argument(
-            exists=True,
-            help="Directory that `run -o`, `record -o`, `bench run -o`, `calibrate -o` or `study` "
-            "wrote, or the anchor file (.otf2) of an OTF2 archive.",
-        ),
-    ],
-    beside: Annotated[
-        list[Path] | None,
-        typer.Option(
-            exists=True,
-            file_okay=False,
-            help="Show a result of the same jobs beside it, such as of `measure -o`; repeatable.",
-        ),
-    ] = None,
-    simulation: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="PATH",
-            exists=True,
-            help="Show a simulation beside benchmarks: a directory of `run -o` with OSU's tests, "
-            "a directory of several such, or a table like points.csv; repeatable.",
-        ),
-    ] = None,
-    topology: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help="Group the hosts of benchmarks by their switches: a site's file, or a scenario "
-            "whose hosts are those of the site, in order.",
-        ),
-    ] = None,
-    begin: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="TIME",
-            help="Draw ranks in detail from this time on, such as 20ms; by default some "
-            "iterations.",
-        ),
-    ] = None,
-    end: Annotated[
-        str | None,
-        typer.Option(
-            "--until",
-            metavar="TIME",
-            help="Draw ranks in detail until this time, such as 25ms; by default some iterations.",
-        ),
-    ] = None,
+    result: Annotated[Path, typer.Argument(exists=True)],
+    *,
+    beside: Annotated[list[Path] | None, typer.Option(exists=True, file_okay=False)] = None,
+    simulation: Annotated[list[Path] | None, typer.Option(exists=True)] = None,
+    topology: Annotated[Path | None, typer.Option(exists=True, dir_okay=False)] = None,
+    begin: str | None = None,
+    end: str | None = None,
 ) -> None:
-    """Draw a result, a recording, a study, benchmarks or a calibration as one HTML page."""
+    """Draw a result, a recording, a study, benchmarks or a calibration as one HTML page.
+
+    Parameters
+    ----------
+    result
+        Directory that `run -o`, `record -o`, `bench run -o`, `calibrate -o` or `study` wrote, or
+        the anchor file (.otf2) of an OTF2 archive.
+    beside
+        Show a result of the same jobs beside it, such as of `measure -o`; repeatable.
+    simulation : PATH
+        Show a simulation beside benchmarks: a directory of `run -o` with OSU's tests, a directory
+        of several such, or a table like points.csv; repeatable.
+    topology : FILE
+        Group the hosts of benchmarks by their switches: a site's file, or a scenario whose hosts
+        are those of the site, in order.
+    begin : --from TIME
+        Draw ranks in detail from this time on, such as 20ms; by default some iterations.
+    end : --until TIME
+        Draw ranks in detail until this time, such as 25ms; by default some iterations.
+    """
     from etherweave.archives import is_archive
     from etherweave.report import write_report
 

@@ -5,9 +5,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 import etherweave
 from etherweave.api.fidelity import (
@@ -54,68 +52,18 @@ etherweave run halo3d.toml --pcap host3 --pcap host4=/tmp/four.pcapng --snap-len
 
 def run(
     file: File,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="DIRECTORY",
-            help="Directory for the result, which is written after Ctrl-C too.",
-        ),
-    ] = None,
+    *,
+    output: Path | None = None,
     settings: Settings = None,
     seed: Seed = None,
     threads: Threads = ALL_PROCESSORS,
-    pcap: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="HOST[=FILE]",
-            help="Write the frames at a host's port as pcapng to FILE, by default HOST.pcapng; "
-            "repeatable.",
-        ),
-    ] = None,
-    snap_length: Annotated[
-        str | None,
-        typer.Option(
-            metavar="BYTES",
-            help="Keep at most so many bytes of each captured frame, such as 128B; by default all.",
-        ),
-    ] = None,
-    trace: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write what ranks do, their messages and sampled ports as a trace for Perfetto "
-            "or Chrome, .json or .json.gz.",
-        ),
-    ] = None,
+    pcap: list[str] | None = None,
+    snap_length: str | None = None,
+    trace: Path | None = None,
     memory_limit: MemoryLimit = None,
-    slowdown: Annotated[
-        bool,
-        typer.Option(
-            "--slowdown",
-            help="Run each job that is not in the background alone too, on the same hosts, and "
-            "print how many times as long it takes among the others.",
-        ),
-    ] = False,
-    with_both: Annotated[
-        bool,
-        typer.Option(
-            "--compare-fidelity",
-            help="Simulate packets of all jobs, and flow-level mode of those that the scenario "
-            "names or of all, and print how far their figures lie apart; with --output, keep the "
-            "result of flow-level mode with these errors.",
-        ),
-    ] = False,
-    samples: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Draw at most N samples of all that is not known, with a seed each, until the "
-            "ends of intervals are known to 5 %, keep runs in --output (default: "
-            "results/NAME-samples), and print figures as medians with intervals of 50 and 90 %.",
-        ),
-    ] = None,
+    slowdown: bool = False,
+    with_both: bool = False,
+    samples: int | None = None,
     uncertain: Uncertain = None,
     where: ExecutorName = "local",
     as_json: AsJson = False,
@@ -125,6 +73,29 @@ def run(
     With `run.fidelity = "flow"` messages take max-min fair rates instead, with `job.fidelity` those
     of some jobs. The exit code is 2 after a mistake, 3 after a deadlock, 70 after a fault of
     Etherweave, 130 after Ctrl-C.
+
+    Parameters
+    ----------
+    output : -o DIRECTORY
+        Directory for the result, which is written after Ctrl-C too.
+    pcap : HOST[=FILE]
+        Write the frames at a host's port as pcapng to FILE, by default HOST.pcapng; repeatable.
+    snap_length : BYTES
+        Keep at most so many bytes of each captured frame, such as 128B; by default all.
+    trace : FILE
+        Write what ranks do, their messages and sampled ports as a trace for Perfetto or Chrome,
+        .json or .json.gz.
+    slowdown
+        Run each job that is not in the background alone too, on the same hosts, and print how many
+        times as long it takes among the others.
+    with_both : --compare-fidelity
+        Simulate packets of all jobs, and flow-level mode of those that the scenario names or of
+        all, and print how far their figures lie apart; with --output, keep the result of flow-level
+        mode with these errors.
+    samples : N
+        Draw at most N samples of all that is not known, with a seed each, until the ends of
+        intervals are known to 5 %, keep runs in --output (default: results/NAME-samples), and print
+        figures as medians with intervals of 50 and 90 %.
     """
     changes = overrides(settings)
     if seed is not None:

@@ -2,16 +2,20 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 import etherweave
 from etherweave import _core
 from etherweave.api.outputs import below, write_bytes
 from etherweave.api.scenario import literals, read
 from etherweave.cli.exits import mistakes, notice, reject
-from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option, overrides
+from etherweave.cli.parameters import (
+    AsJson,
+    File,
+    Natural,
+    Settings,
+    directory,
+    overrides,
+)
 from etherweave.cli.progress import byte_progress
 
 EXAMPLES = """Examples:
@@ -25,24 +29,28 @@ GOAL = ".goal"
 
 def schedule(
     file: File,
-    output: Annotated[Path, output_option("Directory for the files.")],
+    *,
+    output: Path,
     settings: Settings = None,
-    warm_up: Annotated[
-        int, typer.Option(min=0, help="Number of warm-up passes over each block of a program.")
-    ] = 1,
-    goal: Annotated[
-        bool,
-        typer.Option("--goal", help="Write GOAL texts and binaries too, for LogGOPSim."),
-    ] = False,
-    chakra: Annotated[
-        bool,
-        typer.Option("--chakra", help="Write execution traces of Chakra too, one for each rank."),
-    ] = False,
+    warm_up: Natural = 1,
+    goal: bool = False,
+    chakra: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the schedule of each job for the MPI executor, and print the file names.
 
     A GOAL text (.goal) in place of a scenario is written as GOAL binary, rank by rank.
+
+    Parameters
+    ----------
+    output : -o
+        Directory for the files.
+    warm_up
+        Number of warm-up passes over each block of a program.
+    goal
+        Write GOAL texts and binaries too, for LogGOPSim.
+    chakra
+        Write execution traces of Chakra too, one for each rank.
     """
     directory(output)
     if file.suffix == GOAL:

@@ -17,7 +17,6 @@ from etherweave.cli.parameters import (
     ExecutorName,
     Threads,
     directory,
-    output_option,
 )
 from etherweave.cli.progress import study_progress
 from etherweave.cli.uncertainty import (
@@ -42,57 +41,43 @@ etherweave study exascale-2017 --strict --all"""
 
 
 def study(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a study that comes with Etherweave, or path of a folder with a "
-            "study.toml, such as ./my-study, whose Python files are executed; without it, "
-            "studies are listed.",
-            show_default=False,
-        ),
-    ] = "",
-    output: Annotated[
-        Path | None,
-        output_option(
-            "Directory of the results; default: results/NAME, with --full results/NAME-full."
-        ),
-    ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Carry out all that was published; may take hours.")
-    ] = False,
-    only: Annotated[
-        str,
-        typer.Option(
-            metavar="GLOB",
-            help="Run only the experiments of these names, such as 'p2p.*', and check what they "
-            "suffice for.",
-        ),
-    ] = "*",
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Run experiments again that have a result.")
-    ] = False,
+    name: Annotated[str, typer.Argument(show_default=False)] = "",
+    *,
+    output: Path | None = None,
+    full: bool = False,
+    only: str = "*",
+    fresh: bool = False,
     threads: Threads = ALL_PROCESSORS,
     where: ExecutorName = "local",
-    samples: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Draw N samples of all that is not known, and print the interval of 90 % of each "
-            "check, with whether the published figure lies in it.",
-            show_default=False,
-        ),
-    ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 if a figure is outside its bounds.")
-    ] = False,
-    every: Annotated[
-        bool, typer.Option("--all", help="Print every check, not only those that fail.")
-    ] = False,
+    samples: Annotated[int | None, typer.Option(show_default=False)] = None,
+    strict: bool = False,
+    every: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Repeat a published evaluation, and check computed figures against published ones.
 
     Experiments that have a result are not run again. Exits with 2 after a mistake.
+
+    Parameters
+    ----------
+    name
+        Name of a study that comes with Etherweave, or path of a folder with a study.toml, such as
+        ./my-study, whose Python files are executed; without it, studies are listed.
+    output : -o
+        Directory of the results; default: results/NAME, with --full results/NAME-full.
+    full
+        Carry out all that was published; may take hours.
+    only : GLOB
+        Run only the experiments of these names, such as 'p2p.*', and check what they suffice for.
+    fresh
+        Run experiments again that have a result.
+    samples : N
+        Draw N samples of all that is not known, and print the interval of 90 % of each check, with
+        whether the published figure lies in it.
+    strict
+        Exit with 1 if a figure is outside its bounds.
+    every : --all
+        Print every check, not only those that fail.
     """
     require("bench", "control", "report")
     from etherweave.report import write_study

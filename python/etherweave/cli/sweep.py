@@ -19,7 +19,6 @@ from etherweave.cli.parameters import (
     directory,
     drawing,
     output_file,
-    output_option,
 )
 from etherweave.cli.progress import size_text, study_progress
 from etherweave.cli.verbs import FileGroup, nested
@@ -48,59 +47,42 @@ Home = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Directory of a 
 
 @sweep.command("run", epilog=EXAMPLES)
 def run_verb(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Scenario file, TOML, with a table `sweep`.")
-    ],
-    output: Annotated[
-        Path | None, output_option("Directory of the sweep; default: results/NAME.", "DIRECTORY")
-    ] = None,
+    file: Path,
+    *,
+    output: Path | None = None,
     where: ExecutorName = "local",
     workers: Workers = None,
     dry_run: DryRun = False,
-    tables: Annotated[
-        bool,
-        typer.Option(
-            "--tables", help="Keep the whole result of each run, in `tables/` of the directory."
-        ),
-    ] = False,
-    flow_first: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Run all points in flow-level mode first, in `flow/` of the directory, and packet "
-            "by packet only those whose COLUMN of the dataset is close to the best.",
-        ),
-    ] = None,
-    close: Annotated[
-        float,
-        typer.Option(
-            metavar="FACTOR",
-            min=1.0,
-            help="Take as close what is within this factor of the best, with --flow-first.",
-        ),
-    ] = 1.25,
-    largest: Annotated[
-        bool,
-        typer.Option(
-            "--largest",
-            help="Take the largest figure as the best, with --flow-first, not the least.",
-        ),
-    ] = False,
-    samples: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Draw N samples at each point of all that is not known there; `sweep plot` draws "
-            "their medians with a band of 90 %.",
-            show_default=False,
-        ),
-    ] = None,
+    tables: bool = False,
+    flow_first: str | None = None,
+    close: Annotated[float, typer.Option(min=1.0)] = 1.25,
+    largest: bool = False,
+    samples: Annotated[int | None, typer.Option(show_default=False)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Carry out the runs that have no result yet, and write the dataset.
 
     `etherweave sweep FILE` is short for `etherweave sweep run FILE`. Ends with 1 if runs failed or
     were lost, whose rows say why, with 2 after a mistake.
+
+    Parameters
+    ----------
+    file : FILE
+        Scenario file, TOML, with a table `sweep`.
+    output : -o DIRECTORY
+        Directory of the sweep; default: results/NAME.
+    tables
+        Keep the whole result of each run, in `tables/` of the directory.
+    flow_first : COLUMN
+        Run all points in flow-level mode first, in `flow/` of the directory, and packet by packet
+        only those whose COLUMN of the dataset is close to the best.
+    close : FACTOR
+        Take as close what is within this factor of the best, with --flow-first.
+    largest
+        Take the largest figure as the best, with --flow-first, not the least.
+    samples : N
+        Draw N samples at each point of all that is not known there; `sweep plot` draws their
+        medians with a band of 90 %.
     """
     from etherweave import ScenarioError
     from etherweave.sweeps import (
@@ -225,25 +207,20 @@ def status_verb(home: Home, as_json: AsJson = False) -> None:
 @sweep.command(
     "plot", epilog="Examples:\netherweave sweep plot results/incast x=switch.buffer y=goodput_gbps"
 )
-def plot_verb(
-    home: Home,
-    columns: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="x=COLUMN y=COLUMN [by=COLUMN] [mean=COLUMN,...] [COLUMN=VALUE]...",
-            help="Columns of the dataset: what to draw over what, a line for each value of by, "
-            "axes to average over, and values of columns whose rows are drawn. Axes that are not "
-            "named have a panel for each value; seeds are averaged.",
-        ),
-    ],
-    output: Annotated[
-        Path | None, output_option("File for the SVG; default: DIRECTORY/plot.svg.", "FILE.svg")
-    ] = None,
-) -> None:
+def plot_verb(home: Home, columns: list[str], *, output: Path | None = None) -> None:
     """Draw a figure of the runs over an axis.
 
     It has means of equal points, with their range as a band; of samples, medians with intervals of
     90 %.
+
+    Parameters
+    ----------
+    columns : x=COLUMN y=COLUMN [by=COLUMN] [mean=COLUMN,...] [COLUMN=VALUE]...
+        Columns of the dataset: what to draw over what, a line for each value of by, axes to average
+        over, and values of columns whose rows are drawn. Axes that are not named have a panel for
+        each value; seeds are averaged.
+    output : -o FILE.svg
+        File for the SVG; default: DIRECTORY/plot.svg.
     """
     path = drawing("--output", output or home / "plot.svg", ".svg")
     from etherweave.report.sweep import draw_sweep
@@ -259,13 +236,14 @@ def plot_verb(
 
 
 @sweep.command("table", epilog="Examples:\netherweave sweep table results/incast -o incast.csv")
-def table_verb(
-    home: Home,
-    output: Annotated[
-        Path | None, output_option("File for the table; default: DIRECTORY/runs.csv.", "FILE.csv")
-    ] = None,
-) -> None:
-    """Write all runs, a row each, as CSV for spreadsheets."""
+def table_verb(home: Home, *, output: Path | None = None) -> None:
+    """Write all runs, a row each, as CSV for spreadsheets.
+
+    Parameters
+    ----------
+    output : -o FILE.csv
+        File for the table; default: DIRECTORY/runs.csv.
+    """
     path = output_file("--output", output or home / "runs.csv", ".csv")
     from etherweave.api.outputs import quoted_table, written
     from etherweave.sweeps import SweepError, SweepStore

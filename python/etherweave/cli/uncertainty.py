@@ -121,20 +121,18 @@ def rows_verb(directories: Directories) -> None:
     "results/stackhpc-2019 --figure reliability.svg",
 )
 def coverage_verb(
-    directories: Directories,
-    figure: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Draw how often central intervals have published figures (SVG)."
-        ),
-    ] = None,
-    as_json: AsJson = False,
+    directories: Directories, *, figure: Path | None = None, as_json: AsJson = False
 ) -> None:
     """Print how often intervals of 90 % have the published figures of studies, by kind of metric.
 
     Studies have samples by `etherweave study NAME --samples N`. The error of the model comes from
     rows of all other systems. Scores (CRPS) and distances of medians are shares of the published
     figures: the smaller, the better.
+
+    Parameters
+    ----------
+    figure : FILE
+        Draw how often central intervals have published figures (SVG).
     """
     from etherweave.uncertainty import check_intervals, coverage
     from etherweave.uncertainty.model_errors import row_of

@@ -166,7 +166,13 @@ def _command(name: str, module: Any, member: Any) -> Any:
         return _nested(name, member)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
     settings = SETTINGS | getattr(module, "SETTINGS", {})
-    single.command(name, cls=VerbCommand, epilog=module.EXAMPLES, context_settings=settings)(member)
+    single.command(
+        name,
+        cls=VerbCommand,
+        help=_declared(member),
+        epilog=module.EXAMPLES,
+        context_settings=settings,
+    )(member)
     return typer.main.get_command(single)
 
 
@@ -174,6 +180,13 @@ def _nested(name: str, verbs: typer.Typer) -> Any:
     verbs.rich_markup_mode = None
     for verb in verbs.registered_commands:
         verb.cls = VerbCommand
+        verb.help = _declared(verb.callback)
     found = typer.main.get_group(verbs)
     found.name = name
     return found
+
+
+def _declared(verb: Any) -> str:
+    from etherweave.cli.declarations import declare
+
+    return declare(verb)

@@ -22,12 +22,16 @@ baseline = nested("Store results under a name, and list them, for later comparis
 
 
 @baseline.command("add", epilog=EXAMPLES)
-def add_one(
-    result: Annotated[Path, typer.Argument(help="Directory of `bench run -o`.")],
-    name: Annotated[str, typer.Option(help="Name of the baseline; an existing one is replaced.")],
-    file: File,
-) -> None:
-    """Store the numbers of a result for `bench compare FILE:NAME RESULT`."""
+def add_one(result: Path, *, name: str, file: File) -> None:
+    """Store the numbers of a result for `bench compare FILE:NAME RESULT`.
+
+    Parameters
+    ----------
+    result
+        Directory of `bench run -o`.
+    name
+        Name of the baseline; an existing one is replaced.
+    """
     with mistakes(StoreError, BaselineError):
         kept = add(file, name, Store.open(result))
     print(f"{name}: {len(kept.rows)} points of {kept.site}")

@@ -37,21 +37,22 @@ Source = Annotated[
 def compare(
     baseline: Source,
     candidate: Source,
-    ignore: Annotated[
-        list[IgnoredField] | None,
-        typer.Option(
-            case_sensitive=False, help="Compare points that differ in this field; repeatable."
-        ),
-    ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="End with 1 when something is worse.")
-    ] = False,
+    *,
+    ignore: list[IgnoredField] | None = None,
+    strict: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare two results point by point: better, worse or undecided.
 
     By the Hodges-Lehmann shift, with simultaneous 95 % intervals. Ends with 2 after a mistake, or
     when nothing can be compared.
+
+    Parameters
+    ----------
+    ignore
+        Compare points that differ in this field; repeatable.
+    strict
+        End with 1 when something is worse.
     """
     with mistakes(ValueError):
         found = differences(numbers(baseline), numbers(candidate), ignore=ignore or ())

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -28,7 +28,7 @@ from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import SiteError
 from etherweave.cli.bench.amounts import existing, octets
 from etherweave.cli.exits import FAILED, mistakes, reject
-from etherweave.cli.parameters import AsJson
+from etherweave.cli.parameters import AsJson, Positive
 
 _SIZE_MAX = 1 << 26
 """Largest snapshot [bytes]."""
@@ -39,73 +39,42 @@ etherweave bench environment --json > before.json
 etherweave bench environment --before before.json --interface eth0 --traffic 5GB
 ssh node2 etherweave bench environment --json | etherweave bench environment --other -"""
 
-Interfaces = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--interface",
-        "-i",
-        metavar="NAME",
-        help="Inspect this interface, the first one as the one to be measured; repeatable.",
-    ),
-]
-To = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--to",
-        metavar="HOST",
-        help="Check that a packet as large as the MTU reaches this host; repeatable.",
-    ),
-]
-Before = Annotated[
-    Path | None,
-    typer.Option("--before", metavar="FILE", help="Compare with what --json printed before a run."),
-]
-Others = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--other",
-        metavar="FILE",
-        help="Compare with what --json printed on another host; repeatable; - is standard input.",
-    ),
-]
-Traffic = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="Check that the interface has carried at least this since --before, such as 5GB.",
-    ),
-]
-Processes = Annotated[
-    int | None,
-    typer.Option(min=1, help="Number of processes that a run will start on this host."),
-]
-SiteFile = Annotated[
-    Path | None,
-    typer.Option("--site", metavar="FILE", help="Inspect all hosts of this site instead."),
-]
-Root = Annotated[
-    Path,
-    typer.Option(
-        metavar="DIRECTORY", help="Read proc and sys of a host below here, and start no tool."
-    ),
-]
-
 
 def environment(
-    interface: Interfaces = None,
-    to: To = None,
-    before: Before = None,
-    other: Others = None,
-    traffic: Traffic = None,
-    processes: Processes = None,
-    root: Root = Path("/"),
-    site: SiteFile = None,
+    *,
+    interface: list[str] | None = None,
+    to: list[str] | None = None,
+    before: Path | None = None,
+    other: list[Path] | None = None,
+    traffic: str | None = None,
+    processes: Positive | None = None,
+    root: Path = Path("/"),
+    site: Path | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Print what about this host impairs measurements, and how to correct it.
 
     With --site, about every host of a site, through its launcher. Nothing is changed. What cannot
     be read is reported as unchecked. Ends with 1 when there is a warning.
+
+    Parameters
+    ----------
+    interface : -i NAME
+        Inspect this interface, the first one as the one to be measured; repeatable.
+    to : HOST
+        Check that a packet as large as the MTU reaches this host; repeatable.
+    before : FILE
+        Compare with what --json printed before a run.
+    other : FILE
+        Compare with what --json printed on another host; repeatable; - is standard input.
+    traffic : SIZE
+        Check that the interface has carried at least this since --before, such as 5GB.
+    processes
+        Number of processes that a run will start on this host.
+    root : DIRECTORY
+        Read proc and sys of a host below here, and start no tool.
+    site : FILE
+        Inspect all hosts of this site instead.
     """
     bytes_expected = octets("--traffic", traffic) if traffic else None
     if site:

@@ -18,6 +18,7 @@ from etherweave.bench.points import judged_launches
 from etherweave.bench.store import Store, StoreError
 from etherweave.bench.summary import summary
 from etherweave.cli.exits import mistakes
+from etherweave.cli.parameters import Positive
 from etherweave.cli.verbs import nested
 
 EXAMPLES = """Examples:
@@ -30,18 +31,22 @@ export = nested("Export results to ReFrame, and runs to Slurm.")
 
 @export.command(epilog=EXAMPLES)
 def reframe(
-    result: Annotated[Path, typer.Argument(help="Directory of `bench run -o`.")],
-    system: Annotated[
-        str, typer.Option(metavar="NAME", help="System and partition of ReFrame: cluster:compute.")
-    ] = "*",
-    tolerance: Annotated[
-        float,
-        typer.Option(
-            min=0.0001, max=1, metavar="SHARE", help="Accept values that are worse by this share."
-        ),
-    ] = 0.1,
+    result: Path,
+    *,
+    system: str = "*",
+    tolerance: Annotated[float, typer.Option(min=0.0001, max=1)] = 0.1,
 ) -> None:
-    """Print medians as the reference dictionary of a ReFrame test."""
+    """Print medians as the reference dictionary of a ReFrame test.
+
+    Parameters
+    ----------
+    result
+        Directory of `bench run -o`.
+    system : NAME
+        System and partition of ReFrame: cluster:compute.
+    tolerance : SHARE
+        Accept values that are worse by this share.
+    """
     with mistakes(StoreError):
         store = Store.open(result)
         found = summary(store.campaign, judged_launches(store.campaign, store.records()))
@@ -59,16 +64,31 @@ def plugin() -> None:
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 def slurm(
-    words: Annotated[list[str], typer.Argument(metavar="WORDS", help="Arguments of `bench run`.")],
-    nodes: Annotated[int, typer.Option(min=1, help="Number of hosts to allocate.")] = 2,
-    time: Annotated[
-        str, typer.Option(metavar="TIME", help="Time limit of the job, such as 90min.")
-    ] = "1h",
-    name: Annotated[str, typer.Option(help="Name of the job.")] = "etherweave",
-    partition: Annotated[str, typer.Option(help="Partition of Slurm. Default: Slurm's.")] = "",
-    account: Annotated[str, typer.Option(help="Account of Slurm. Default: the user's.")] = "",
+    words: list[str],
+    *,
+    nodes: Positive = 2,
+    time: str = "1h",
+    name: str = "etherweave",
+    partition: str = "",
+    account: str = "",
 ) -> None:
-    """Print a batch script that runs benchmarks, and continues them when submitted again."""
+    """Print a batch script that runs benchmarks, and continues them when submitted again.
+
+    Parameters
+    ----------
+    words : WORDS
+        Arguments of `bench run`.
+    nodes
+        Number of hosts to allocate.
+    time : TIME
+        Time limit of the job, such as 90min.
+    name
+        Name of the job.
+    partition
+        Partition of Slurm. Default: Slurm's.
+    account
+        Account of Slurm. Default: the user's.
+    """
     with mistakes(ExportError, ValueError):
         batch = BatchScript(name, nodes, time_of(time), partition, account)
         print(slurm_script(batch, ["etherweave", "bench", "run", *words]), end="")

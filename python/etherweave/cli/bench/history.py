@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -27,27 +27,28 @@ etherweave bench history results --against baselines.json:spring --strict"""
 
 
 def history(
-    results: Annotated[Path, typer.Argument(help="Directory above those of `bench run -o`.")],
-    site: Annotated[
-        str | None, typer.Option("--site", metavar="NAME", help="Show this cluster only.")
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RESULT",
-            help="Compare all results with this one, or with a baseline as FILE:NAME.",
-        ),
-    ] = None,
-    strict: Annotated[
-        bool,
-        typer.Option("--strict", help="End with 1 when the last result of a cluster is worse."),
-    ] = False,
+    results: Path,
+    *,
+    site: str | None = None,
+    against: str | None = None,
+    strict: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare each result of a cluster with the one before it.
 
     Changes that are too small to be significant add up: --against finds them. Ends with 2 after a
     mistake.
+
+    Parameters
+    ----------
+    results
+        Directory above those of `bench run -o`.
+    site : NAME
+        Show this cluster only.
+    against : RESULT
+        Compare all results with this one, or with a baseline as FILE:NAME.
+    strict
+        End with 1 when the last result of a cluster is worse.
     """
     with mistakes(StoreError):
         found = _found(results, site)

@@ -3,9 +3,6 @@
 import json
 from dataclasses import asdict
 from difflib import get_close_matches
-from typing import Annotated
-
-import typer
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
@@ -29,15 +26,16 @@ etherweave bench list
 etherweave bench info osu
 etherweave bench info iperf3 --json"""
 
-Name = Annotated[
-    str, typer.Argument(help="Benchmark as `bench list` names it, or one of its programs.")
-]
 
-
-def info(name: Name, as_json: AsJson = False) -> None:
+def info(name: str, *, as_json: AsJson = False) -> None:
     """Describe a benchmark: metrics, plan, checks, how to obtain it, and what is installed.
 
     The plan is that of the named program, or of the first one, on the fewest hosts that it needs.
+
+    Parameters
+    ----------
+    name
+        Benchmark as `bench list` names it, or one of its programs.
     """
     adapter, program = _known(name)
     entry = entry_of(adapter.name if adapter else name)

@@ -5,7 +5,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -26,14 +26,16 @@ LEFTOVER_MOST = 5
 """Number of unknown lines that are shown."""
 
 
-def parse(
-    file: Annotated[Path, typer.Argument(help="Output of benchmarks; - is standard input.")],
-    as_json: AsJson = False,
-) -> None:
+def parse(file: Path, *, as_json: AsJson = False) -> None:
     """Print the results in a benchmark's output in base units, and what is implausible.
 
     Recognises the benchmark, also several in one file. Ends with 1 when something is cut, garbled
     or failed its own verification, with 2 when no known benchmark wrote it.
+
+    Parameters
+    ----------
+    file
+        Output of benchmarks; - is standard input.
     """
     document = document_of(file)
     print(_json(document)) if as_json else _print(document)

@@ -22,7 +22,7 @@ from etherweave.cli.bench.info import entry_of
 from etherweave.cli.bench.printing import plan_rows
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
-from etherweave.cli.parameters import AsJson
+from etherweave.cli.parameters import AsJson, Positive
 
 EXAMPLES = """Examples:
 etherweave bench plan osu_bw --rate 1Gb/s --size 4MiB
@@ -48,34 +48,37 @@ Duration = Annotated[
 
 
 def plan(
-    program: Annotated[
-        str, typer.Argument(help="Program such as osu_bw, or a benchmark for its first program.")
-    ],
-    nodes: Annotated[
-        int | None, typer.Option(min=1, help="Number of hosts. Default: the fewest that it needs.")
-    ] = None,
+    program: str,
+    *,
+    nodes: Positive | None = None,
     ranks: Ranks = 1,
-    size: Annotated[
-        str | None,
-        typer.Option(metavar="[MIN:]MAX", help="Send messages of these sizes, such as 8B:64KiB."),
-    ] = None,
+    size: str | None = None,
     iterations: Iterations = None,
     duration: Duration = None,
     streams: Streams = 1,
-    device: Annotated[
-        str | None, typer.Option(metavar="NAME", help="RDMA device of the NIC, such as mlx5_0.")
-    ] = None,
-    rate: Annotated[
-        str, typer.Option(metavar="RATE", help="Assume this rate of a host's link.")
-    ] = "10Gb/s",
-    latency: Annotated[
-        str, typer.Option(metavar="TIME", help="Assume this one-way latency between processes.")
-    ] = "20us",
+    device: str | None = None,
+    rate: str = "10Gb/s",
+    latency: str = "20us",
     as_json: AsJson = False,
 ) -> None:
     """Print the command, the traffic and the predicted time of a benchmark.
 
     Starts nothing. Ends with 2 after a mistake.
+
+    Parameters
+    ----------
+    program
+        Program such as osu_bw, or a benchmark for its first program.
+    nodes
+        Number of hosts. Default: the fewest that it needs.
+    size : [MIN:]MAX
+        Send messages of these sizes, such as 8B:64KiB.
+    device : NAME
+        RDMA device of the NIC, such as mlx5_0.
+    rate : RATE
+        Assume this rate of a host's link.
+    latency : TIME
+        Assume this one-way latency between processes.
     """
     adapter, name = _adapter(program)
     smallest, largest = sizes_of(size)

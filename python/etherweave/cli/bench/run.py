@@ -18,7 +18,7 @@ from etherweave.cli.exits import (
     print_error,
     reject,
 )
-from etherweave.cli.parameters import AsJson, directory, output_option
+from etherweave.cli.parameters import AsJson, directory
 from etherweave.cli.progress import study_progress
 
 if TYPE_CHECKING:
@@ -41,86 +41,28 @@ Programs = Annotated[
     list[str],
     typer.Argument(help="Programs such as osu_bw, or benchmarks for their first program."),
 ]
-SiteFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--site",
-        metavar="FILE",
-        help="Read hosts, launcher and fabrics from this TOML file. Default: this machine.",
-    ),
-]
-Output = Annotated[
-    Path,
-    output_option(
-        "Write the results here; continue the campaign that the directory holds, if any.",
-        "DIRECTORY",
-    ),
-]
-Fabrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--fabric", metavar="NAME", help="Use this fabric of the site; repeatable. Default: all."
-    ),
-]
-Hosts = Annotated[
-    str | None,
-    typer.Option(metavar="NAME,…", help="Use these hosts of the site. Default: all."),
-]
-Sizes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--size", metavar="[MIN:]MAX", help="Send messages of these sizes: 8B:64KiB; repeatable."
-    ),
-]
-Launches = Annotated[
-    str,
-    typer.Option(
-        metavar="[MIN:]MAX",
-        help="Launch each experiment MIN to MAX times after its warm-up; N alone means N times.",
-    ),
-]
 
 
 def run_verb(
     programs: Programs,
-    output: Output,
-    site: SiteFile = None,
-    fabric: Fabrics = None,
-    hosts: Hosts = None,
-    size: Sizes = None,
-    all_pairs: Annotated[
-        bool,
-        typer.Option(
-            "--all-pairs", help="Measure every pair of hosts, rather than the first two hosts."
-        ),
-    ] = False,
+    *,
+    output: Path,
+    site: Path | None = None,
+    fabric: list[str] | None = None,
+    hosts: str | None = None,
+    size: list[str] | None = None,
+    all_pairs: bool = False,
     ranks: Ranks = 1,
     iterations: Iterations = None,
     duration: Duration = None,
     streams: Streams = 1,
-    half_width: Annotated[
-        float,
-        typer.Option(
-            metavar="SHARE",
-            help="Stop when the 95 % interval of each median reaches no further than this share "
-            "of it.",
-        ),
-    ] = 0.05,
-    launches: Launches = "10:30",
-    seed: Annotated[int, typer.Option(help="Shuffle the order of launches by this seed.")] = 0,
+    half_width: float = 0.05,
+    launches: str = "10:30",
+    seed: int = 0,
     time_limit: TimeLimit = None,
-    total_time_limit: Annotated[
-        str,
-        typer.Option(
-            metavar="TIME",
-            help="Refuse to start if all launches together are predicted to take longer.",
-        ),
-    ] = "1h",
+    total_time_limit: str = "1h",
     traffic_limit: TrafficLimit = "1TB",
-    telemetry: Annotated[
-        bool,
-        typer.Option("--telemetry/--no-telemetry", help="Record the counters of all hosts."),
-    ] = True,
+    telemetry: bool = True,
     as_json: AsJson = False,
 ) -> None:
     """Launch benchmarks on a cluster until their medians are known, and keep every launch.
@@ -128,6 +70,31 @@ def run_verb(
     Without --time-limit a launch is ended after ten times its predicted time, at least a minute.
     Ends with 1 when an experiment gave no number, with 2 after a mistake, with 130 after Ctrl-C;
     the same command then continues.
+
+    Parameters
+    ----------
+    output : -o DIRECTORY
+        Write the results here; continue the campaign that the directory holds, if any.
+    site : FILE
+        Read hosts, launcher and fabrics from this TOML file. Default: this machine.
+    fabric : NAME
+        Use this fabric of the site; repeatable. Default: all.
+    hosts : NAME,…
+        Use these hosts of the site. Default: all.
+    size : [MIN:]MAX
+        Send messages of these sizes: 8B:64KiB; repeatable.
+    all_pairs
+        Measure every pair of hosts, rather than the first two hosts.
+    half_width : SHARE
+        Stop when the 95 % interval of each median reaches no further than this share of it.
+    launches : [MIN:]MAX
+        Launch each experiment MIN to MAX times after its warm-up; N alone means N times.
+    seed
+        Shuffle the order of launches by this seed.
+    total_time_limit : TIME
+        Refuse to start if all launches together are predicted to take longer.
+    telemetry
+        Record the counters of all hosts.
     """
     from etherweave import bench
     from etherweave.bench.plans import BenchmarkPlanError

@@ -3,7 +3,6 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -25,28 +24,26 @@ _AMOUNTS = ("rate", "burst", "wait")
 
 
 def site(
-    file: Annotated[Path | None, typer.Argument(help="TOML file of a site.")] = None,
-    import_reframe: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Print a partition of this ReFrame configuration as a site; JSON, or Python with "
-            "one literal, which is never executed.",
-        ),
-    ] = None,
-    partition: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SYSTEM:PARTITION",
-            help="Partition of the ReFrame configuration, if it has several.",
-        ),
-    ] = None,
+    file: Path | None = None,
+    *,
+    import_reframe: Path | None = None,
+    partition: str | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a site's file, and print its hosts, launcher, fabrics and their variables.
 
     Starts no program on other hosts. Ends with 1 when this machine lacks what the launcher needs,
     with 2 when the file is wrong.
+
+    Parameters
+    ----------
+    file
+        TOML file of a site.
+    import_reframe : FILE
+        Print a partition of this ReFrame configuration as a site; JSON, or Python with one literal,
+        which is never executed.
+    partition : SYSTEM:PARTITION
+        Partition of the ReFrame configuration, if it has several.
     """
     if (file is None) == (import_reframe is None):
         reject("expected FILE or --import-reframe FILE")

@@ -19,7 +19,7 @@ from etherweave.bench.telemetry.recorder import Recording, Rise, rises
 from etherweave.cli.bench.amounts import existing, seconds
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, notice, reject
-from etherweave.cli.parameters import AsJson, directory, output_option
+from etherweave.cli.parameters import AsJson, directory
 from etherweave.cli.verbs import nested
 
 EXAMPLES = """Examples:
@@ -40,28 +40,30 @@ RecordingPath = Annotated[
 
 @telemetry.command(epilog=EXAMPLES)
 def record(
-    interface: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--interface",
-            "-i",
-            metavar="NAME",
-            help="Record this interface; repeatable. Default: all that are up.",
-        ),
-    ] = None,
-    period: Annotated[str, typer.Option(metavar="TIME", help="Time between two samples.")] = "1s",
-    time_limit: Annotated[
-        str | None, typer.Option(metavar="TIME", help="End after this time. Default: never.")
-    ] = None,
-    run: Annotated[str, typer.Option(metavar="NAME", help="Name of the recorded run.")] = "",
-    output: Annotated[
-        Path | None, output_option("Write Parquet tables here instead.", "DIRECTORY")
-    ] = None,
+    *,
+    interface: list[str] | None = None,
+    period: str = "1s",
+    time_limit: str | None = None,
+    run: str = "",
+    output: Path | None = None,
 ) -> None:
     """Record this host's counters until standard input ends, or Ctrl-C.
 
     Prints a line of JSON at each sample, or writes tables at the end with --output. The share of a
     processor that it took is printed on standard error.
+
+    Parameters
+    ----------
+    interface : -i NAME
+        Record this interface; repeatable. Default: all that are up.
+    period : TIME
+        Time between two samples.
+    time_limit : TIME
+        End after this time. Default: never.
+    run : NAME
+        Name of the recorded run.
+    output : -o DIRECTORY
+        Write Parquet tables here instead.
     """
     existing(interface or ())
     with mistakes(ValueError):
@@ -141,16 +143,16 @@ def _amount(value: float, unit: str) -> str:
 
 
 @telemetry.command(epilog=EXAMPLES)
-def openmetrics(
-    path: RecordingPath,
-    history: Annotated[
-        bool, typer.Option("--history", help="Print all samples with their times, for promtool.")
-    ] = False,
-    output: Annotated[
-        Path | None, output_option("Write this file of the textfile collector: NAME.prom.", "FILE")
-    ] = None,
-) -> None:
-    """Export a recording to Prometheus: its last sample, or with --history all."""
+def openmetrics(path: RecordingPath, *, history: bool = False, output: Path | None = None) -> None:
+    """Export a recording to Prometheus: its last sample, or with --history all.
+
+    Parameters
+    ----------
+    history
+        Print all samples with their times, for promtool.
+    output : -o FILE
+        Write this file of the textfile collector: NAME.prom.
+    """
     if history and output:
         reject("--output takes the last sample only; expected --history > FILE")
     found = _read(path)

@@ -1,9 +1,5 @@
 """The verb ``control agent``."""
 
-from typing import Annotated
-
-import typer
-
 import etherweave
 from etherweave.api.units import rate_of
 from etherweave.cli.control.parameters import Failed, switch_of, warned_plan
@@ -26,21 +22,11 @@ MISTAKES = (etherweave.ScenarioError, FabricPlanError, VectorError, AgentError)
 
 def agent_verb(
     file: File,
-    switch: Annotated[str, typer.Option(metavar="SWITCH", help="Name of the switch in the plan.")],
-    connect: Annotated[
-        str,
-        typer.Option(metavar="unix:PATH", help="OpenFlow socket of the switch, BRIDGE.mgmt."),
-    ],
-    port: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NUMBER=INTERFACE",
-            help="Interface of a port whose pauses are received; repeatable.",
-        ),
-    ],
-    rate: Annotated[
-        str, typer.Option(metavar="RATE", help="Rate of these links, in which pause quanta count.")
-    ] = "100Gb/s",
+    *,
+    switch: str,
+    connect: str,
+    port: list[str],
+    rate: str = "100Gb/s",
     failed: Failed = None,
     settings: Settings = None,
 ) -> None:
@@ -48,6 +34,17 @@ def agent_verb(
 
     Receives PAUSE and PFC frames at the switch's interfaces, as root, until it is interrupted; then
     no port counts as paused. Exit code 1: the switch has disconnected; 2: a mistake.
+
+    Parameters
+    ----------
+    switch : SWITCH
+        Name of the switch in the plan.
+    connect : unix:PATH
+        OpenFlow socket of the switch, BRIDGE.mgmt.
+    port : NUMBER=INTERFACE
+        Interface of a port whose pauses are received; repeatable.
+    rate : RATE
+        Rate of these links, in which pause quanta count.
     """
     interfaces = _interfaces(port, rate)
     with mistakes(*MISTAKES, failures=(RuleWriterError,)):

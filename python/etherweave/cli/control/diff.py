@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -24,16 +24,9 @@ etherweave control diff dragonfly.toml --to control.rules=conditional --json"""
 
 def diff(
     file: File,
-    other: Annotated[
-        Path | None,
-        typer.Argument(metavar="OTHER", help="Second scenario; default: the same scenario."),
-    ] = None,
-    to: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--to", metavar="KEY=VALUE", help="Override a key of the second plan only; repeatable."
-        ),
-    ] = None,
+    other: Path | None = None,
+    *,
+    to: list[str] | None = None,
     failed: Failed = None,
     factory: Factory = None,
     settings: Settings = None,
@@ -43,6 +36,13 @@ def diff(
 
     Lines begin with + for additions, - for removals, ~ for changes. --failed applies to the second
     plan. Exit code 1: the plans differ; 2: a mistake.
+
+    Parameters
+    ----------
+    other : OTHER
+        Second scenario; default: the same scenario.
+    to : KEY=VALUE
+        Override a key of the second plan only; repeatable.
     """
     if other is None and not (to or failed):
         reject("expected another scenario, or --to, or --failed: a plan is equal to itself")

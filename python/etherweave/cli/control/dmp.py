@@ -59,10 +59,9 @@ TimeLimit = Annotated[
 
 @dmp.command(epilog=REQUEST_EXAMPLES)
 def request(
+    *,
     interface: Interfaces,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the address; change nothing.")
-    ] = False,
+    dry_run: bool = False,
     time_limit: TimeLimit = LIMIT,
     as_json: AsJson = False,
 ) -> None:
@@ -70,6 +69,11 @@ def request(
 
     Requires root, or CAP_NET_RAW and CAP_NET_ADMIN. An interface that is down is set up. Exit code
     4: no answer; 1: contradicting answers, a flood, or an error of the interface; 2: a mistake.
+
+    Parameters
+    ----------
+    dry_run
+        Print the address; change nothing.
     """
     with ExitStack() as stack:
         with mistakes(InterfaceError):
@@ -86,17 +90,16 @@ def request(
 
 
 @dmp.command(epilog=DAEMON_EXAMPLES)
-def daemon(
-    interface: Interfaces,
-    check: Annotated[
-        str, typer.Option(metavar="TIME", help="Time from an answer to the next request.")
-    ] = CHECK,
-    time_limit: TimeLimit = LIMIT,
-) -> None:
+def daemon(*, interface: Interfaces, check: str = CHECK, time_limit: TimeLimit = LIMIT) -> None:
     """Keep addresses up to date: request them when a link comes up, and periodically.
 
     Writes a line to standard error for every change and failure. Interfaces may appear later.
     Notifies systemd by sd_notify. Exit code 0: after SIGTERM; 2: a mistake.
+
+    Parameters
+    ----------
+    check : TIME
+        Time from an answer to the next request.
     """
     with ending() as stop, mistakes(InterfaceError):
         schedule = MonitorTiming(check_s=seconds("--check", check, 1, 86400))
@@ -110,18 +113,15 @@ def daemon(
 
 
 @dmp.command(epilog=DECODE_EXAMPLES)
-def decode(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE.pcap|HEX", help="Capture of tcpdump -w, or a frame in hexadecimal digits."
-        ),
-    ],
-    as_json: AsJson = False,
-) -> None:
+def decode(source: str, *, as_json: AsJson = False) -> None:
     """Decode the frames of the protocol in a capture.
 
     Exit code 1: there is no frame of the protocol; 2: a mistake.
+
+    Parameters
+    ----------
+    source : FILE.pcap|HEX
+        Capture of tcpdump -w, or a frame in hexadecimal digits.
     """
     with mistakes():
         try:

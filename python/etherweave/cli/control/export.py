@@ -18,7 +18,6 @@ from etherweave.cli.parameters import (
     File,
     Settings,
     directory,
-    output_option,
     overrides,
 )
 from etherweave.cli.progress import study_progress
@@ -36,100 +35,61 @@ etherweave control export dragonfly.toml --nos sonic --routing minimal \
 
 def export(
     file: File,
-    nos: Annotated[
-        NetworkSystem,
-        typer.Option(
-            "--nos",
-            case_sensitive=False,
-            help="Operating system of the switches.",
-        ),
-    ],
-    output: Annotated[
-        Path | None, output_option("Directory for the files; default: only list them.", "DIR")
-    ] = None,
-    models: Annotated[
-        Path | None,
-        typer.Option(
-            "--yang",
-            metavar="DIR",
-            help="Check SONiC's files with yanglint against the YANG models in this directory "
-            "(sonic-buildimage, src/sonic-yang-models/yang-models).",
-        ),
-    ] = None,
-    mtu: Annotated[
-        int,
-        typer.Option(metavar="BYTES", help="MTU of hosts and switches, without Ethernet's header."),
-    ] = derive.MTU_BYTES,
-    dscps: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--dscp",
-            metavar="PRIORITY=DSCP",
-            help="Code point that hosts write for a priority; default: 8 PRIORITY + 2; repeatable.",
-        ),
-    ] = None,
-    cnp: Annotated[
-        int,
-        typer.Option(metavar="DSCP", help="Code point of congestion notifications, with DCQCN."),
-    ] = derive.CNP_DSCP,
-    watchdog: Annotated[
-        str,
-        typer.Option(
-            metavar="DETECT:RESTORE",
-            help="Times after which the PFC watchdog drops and restores a queue [ms]; off: none.",
-        ),
-    ] = "200:200",
-    routing: Annotated[
-        str | None,
-        typer.Option(help="Routing that must be free of deadlock; default: the scenario's."),
-    ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            "--switch",
-            metavar="PROFILE",
-            help="Profile of the switches, as sn4700 or tomahawk3; default: the scenario's, or a "
-            "device with ports that are fast enough.",
-        ),
-    ] = None,
-    lookup: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The device's own pg_profile_lookup.ini, of which headroom is taken.",
-        ),
-    ] = None,
-    running: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Directory with SWITCH/config_db.json of running SONiC switches: write "
-            "SWITCH/patch.json for `config apply-patch`.",
-        ),
-    ] = None,
-    whole: Annotated[
-        bool,
-        typer.Option(help="Write PORT, PORTCHANNEL and DEVICE_METADATA of SONiC, too."),
-    ] = False,
-    dynamic: Annotated[
-        bool, typer.Option(help="Use SONiC's dynamic buffer model: the switch computes headroom.")
-    ] = False,
-    shared: Annotated[
-        int,
-        typer.Option(
-            "--shared-headroom",
-            metavar="RATIO",
-            min=0,
-            max=32,
-            help="Share a pool of 1/RATIO of all headroom of a SONiC switch; 0: none is shared.",
-        ),
-    ] = 0,
+    *,
+    nos: NetworkSystem,
+    output: Path | None = None,
+    models: Path | None = None,
+    mtu: int = derive.MTU_BYTES,
+    dscps: list[str] | None = None,
+    cnp: int = derive.CNP_DSCP,
+    watchdog: str = "200:200",
+    routing: str | None = None,
+    device: str | None = None,
+    lookup: Path | None = None,
+    running: Path | None = None,
+    whole: bool = False,
+    dynamic: bool = False,
+    shared: Annotated[int, typer.Option(min=0, max=32)] = 0,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
     """Write configurations of switches and hosts for lossless traffic: PFC, ETS, ECN, buffers.
 
     Exit code 1: yanglint rejects a file; 2: a mistake.
+
+    Parameters
+    ----------
+    nos
+        Operating system of the switches.
+    output : -o DIR
+        Directory for the files; default: only list them.
+    models : --yang DIR
+        Check SONiC's files with yanglint against the YANG models in this directory
+        (sonic-buildimage, src/sonic-yang-models/yang-models).
+    mtu : BYTES
+        MTU of hosts and switches, without Ethernet's header.
+    dscps : --dscp PRIORITY=DSCP
+        Code point that hosts write for a priority; default: 8 PRIORITY + 2; repeatable.
+    cnp : DSCP
+        Code point of congestion notifications, with DCQCN.
+    watchdog : DETECT:RESTORE
+        Times after which the PFC watchdog drops and restores a queue [ms]; off: none.
+    routing
+        Routing that must be free of deadlock; default: the scenario's.
+    device : --switch PROFILE
+        Profile of the switches, as sn4700 or tomahawk3; default: the scenario's, or a device with
+        ports that are fast enough.
+    lookup : FILE
+        The device's own pg_profile_lookup.ini, of which headroom is taken.
+    running : DIR
+        Directory with SWITCH/config_db.json of running SONiC switches: write SWITCH/patch.json for
+        `config apply-patch`.
+    whole : --whole/--no-whole
+        Write PORT, PORTCHANNEL and DEVICE_METADATA of SONiC, too.
+    dynamic : --dynamic/--no-dynamic
+        Use SONiC's dynamic buffer model: the switch computes headroom.
+    shared : --shared-headroom RATIO
+        Share a pool of 1/RATIO of all headroom of a SONiC switch; 0: none is shared.
     """
     system = nos.value
     if models and system != "sonic":

@@ -4,9 +4,6 @@ import signal
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 import etherweave
 from etherweave.api.outputs import write_text
@@ -22,7 +19,7 @@ from etherweave.cli.control.parameters import (
 )
 from etherweave.cli.control.plan import print_counts
 from etherweave.cli.exits import mistakes
-from etherweave.cli.parameters import Settings, output_file
+from etherweave.cli.parameters import Positive, Settings, output_file
 from etherweave.control.plan import FabricPlanError
 from etherweave.linux.processes import handled
 
@@ -32,20 +29,10 @@ etherweave control learn -o fabric.toml --wait 1min && etherweave control serve 
 
 
 def learn(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE.toml", help="Scenario to write.")
-    ],
-    switches: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="NUMBER",
-            help="Number of switches; default: as many as connect while it waits.",
-        ),
-    ] = None,
-    wait: Annotated[
-        str, typer.Option(metavar="TIME", help="Longest wait for switches to connect.")
-    ] = "30s",
+    *,
+    output: Path,
+    switches: Positive | None = None,
+    wait: str = "30s",
     probe: Probe = "1s",
     listen: Listen = "127.0.0.1:6653",
     tls_key: TlsKey = None,
@@ -58,6 +45,15 @@ def learn(
     Installs one rule in each switch, which hands LLDP to the controller, and removes it again. A
     port with a link where no probe arrives leads to a host. Exit code 1: the fabric cannot be
     learned or planned; 2: a mistake.
+
+    Parameters
+    ----------
+    output : -o FILE.toml
+        Scenario to write.
+    switches : NUMBER
+        Number of switches; default: as many as connect while it waits.
+    wait : TIME
+        Longest wait for switches to connect.
     """
     from etherweave.control.controller.learning import FabricLearner, LearningError
     from etherweave.control.controller.log import EventLog

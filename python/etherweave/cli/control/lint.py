@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -45,32 +44,28 @@ class Format(StrEnum):
 
 
 def lint(
-    paths: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="DIR|FILE...",
-            help="Directories of `control export`, or files to check together: of SONiC, Onyx, EOS "
-            "and NVUE, scripts of hosts; -: standard input.",
-        ),
-    ] = None,
-    rules: Annotated[
-        bool, typer.Option("--rules", help="List the rules and their reasons; check nothing.")
-    ] = False,
-    off: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help='TOML file with a table [off] of rules that do not apply: RULE = "reason".',
-        ),
-    ] = None,
-    form: Annotated[
-        Format, typer.Option("--format", help="Print findings as text, JSON or SARIF.")
-    ] = Format.TEXT,
+    paths: list[Path] | None = None,
+    *,
+    rules: bool = False,
+    off: Path | None = None,
+    form: Format = Format.TEXT,
     as_json: AsJson = False,
 ) -> None:
     """Check configurations for lost packets: buffers, maps, weights, MTU, hosts.
 
     Exit code 1: there are findings; 2: a mistake, or nothing that can be read.
+
+    Parameters
+    ----------
+    paths : DIR|FILE...
+        Directories of `control export`, or files to check together: of SONiC, Onyx, EOS and NVUE,
+        scripts of hosts; -: standard input.
+    rules
+        List the rules and their reasons; check nothing.
+    off : FILE
+        TOML file with a table [off] of rules that do not apply: RULE = "reason".
+    form : --format
+        Print findings as text, JSON or SARIF.
     """
     if rules:
         print("\n".join(f"{one.name:15}{one.severity:15}{one.why}" for one in linter.RULES))

@@ -4,9 +4,7 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 import etherweave
 from etherweave.api.outputs import new_files, quoted_row
@@ -19,7 +17,7 @@ from etherweave.cli.control.parameters import (
 )
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes
-from etherweave.cli.parameters import AsJson, File, Settings, directory, output_option
+from etherweave.cli.parameters import AsJson, File, Settings, directory
 from etherweave.control import text
 from etherweave.control.plan import CARRIED, FabricPlanError, PlannedDeployment, as_json, counts
 from etherweave.control.rules import Purpose, SwitchPlan
@@ -33,16 +31,9 @@ etherweave control plan clos.toml --failed "leaf0 - core0" --json"""
 
 def plan_verb(
     file: File,
-    output: Annotated[
-        Path | None,
-        output_option(
-            "Directory for SWITCH.flows, SWITCH.groups and SWITCH.meters of every switch, in "
-            "the form of ovs-ofctl, and hosts.csv."
-        ),
-    ] = None,
-    only: Annotated[
-        str | None, typer.Option("--switch", help="Print the rules of this switch, one per line.")
-    ] = None,
+    *,
+    output: Path | None = None,
+    only: str | None = None,
     failed: Failed = None,
     factory: Factory = None,
     settings: Settings = None,
@@ -52,6 +43,14 @@ def plan_verb(
 
     Prints the number of rules by purpose, and warns of plans that pauses can deadlock or failed
     cables divide. Exit code 2: a mistake.
+
+    Parameters
+    ----------
+    output : -o
+        Directory for SWITCH.flows, SWITCH.groups and SWITCH.meters of every switch, in the form of
+        ovs-ofctl, and hosts.csv.
+    only : --switch
+        Print the rules of this switch, one per line.
     """
     if output:
         directory(output)

@@ -41,18 +41,22 @@ class PlaneChoice(StrEnum):
 
 
 def reaction_verb(
-    trials: Annotated[
-        int, typer.Option(min=1, max=TRIALS_MAX, help="Trials of each switch; each takes 0.2 s.")
-    ] = 15,
-    plane: Annotated[
-        PlaneChoice, typer.Option(case_sensitive=False, help="Switches to measure.")
-    ] = PlaneChoice.BOTH,
+    *,
+    trials: Annotated[int, typer.Option(min=1, max=TRIALS_MAX)] = 15,
+    plane: PlaneChoice = PlaneChoice.BOTH,
     as_json: AsJson = False,
 ) -> None:
     """Measure the reaction time of software switches to PAUSE frames.
 
     Sends a frame every 100 us, in namespaces that are removed again; requires root. Exit code 1: a
     pause had no effect or frames were lost; 2: a mistake.
+
+    Parameters
+    ----------
+    trials
+        Trials of each switch; each takes 0.2 s.
+    plane
+        Switches to measure.
     """
     with mistakes(ReactionError):
         reactions = {one: _measure(one, trials) for one in _planes(plane)}

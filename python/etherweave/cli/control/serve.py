@@ -39,36 +39,17 @@ etherweave control serve dragonfly.toml --listen 10.0.0.1:6653 --tls-key key.pem
 
 def serve(
     file: File,
+    *,
     listen: Listen = "127.0.0.1:6653",
     tls_key: TlsKey = None,
     tls_certificate: TlsCertificate = None,
     tls_ca: TlsAuthority = None,
-    metrics_port: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            max=65535,
-            help="Serve metrics for Prometheus on this port of the loopback interface.",
-        ),
-    ] = None,
-    audit: Annotated[
-        str, typer.Option(metavar="TIME", help="Time between two readings of all tables.")
-    ] = "60s",
+    metrics_port: Annotated[int | None, typer.Option(min=0, max=65535)] = None,
+    audit: str = "60s",
     probe: Probe = "1s",
-    leave_foreign: Annotated[
-        bool,
-        typer.Option("--leave-foreign", help="Keep entries of switches that are not in the plan."),
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Print the differences between switches and plan; change nothing."
-        ),
-    ] = False,
-    wait: Annotated[
-        str,
-        typer.Option(metavar="TIME", help="Longest wait for switches of --dry-run."),
-    ] = "30s",
+    leave_foreign: bool = False,
+    dry_run: bool = False,
+    wait: str = "30s",
     factory: Factory = None,
     settings: Settings = None,
     as_json: AsJson = False,
@@ -77,6 +58,19 @@ def serve(
 
     Logs events as JSON lines on standard error until SIGTERM or Ctrl-C; switches then keep their
     rules. Exit code 1: --dry-run found differences; 2: a mistake.
+
+    Parameters
+    ----------
+    metrics_port
+        Serve metrics for Prometheus on this port of the loopback interface.
+    audit : TIME
+        Time between two readings of all tables.
+    leave_foreign
+        Keep entries of switches that are not in the plan.
+    dry_run
+        Print the differences between switches and plan; change nothing.
+    wait : TIME
+        Longest wait for switches of --dry-run.
     """
     from etherweave.control.controller.app import Controller
     from etherweave.control.controller.log import EventLog

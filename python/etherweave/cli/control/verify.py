@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -10,7 +10,7 @@ import etherweave
 from etherweave.cli.control.parameters import Factory, Failed, factory_addresses, warned_plan
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, INTERRUPTED, mistakes, print_error, reject
-from etherweave.cli.parameters import AsJson, File, Settings, directory
+from etherweave.cli.parameters import AsJson, File, Natural, Settings, directory
 from etherweave.cli.progress import step_progress
 from etherweave.control.ovs.daemons import OvsError, missing
 from etherweave.control.ovs.verify import VerifyOptions, VerifyReport, verify
@@ -28,21 +28,12 @@ PRINTED_MAX = 20
 
 def verify_verb(
     file: File,
-    pairs: Annotated[
-        str,
-        typer.Option(
-            "--pairs",
-            metavar="NUMBER|all",
-            help="Number of pairs of hosts, chosen at random, or all.",
-        ),
-    ] = "1000",
+    *,
+    pairs: str = "1000",
     failed: Failed = None,
     factory: Factory = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of random choices.")] = 1,
-    keep: Annotated[
-        Path | None,
-        typer.Option(metavar="DIRECTORY", help="Keep the files of Open vSwitch in this directory."),
-    ] = None,
+    seed: Natural = 1,
+    keep: Path | None = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -51,6 +42,15 @@ def verify_verb(
     Requires neither root nor a network interface. Frames must follow routing and flow table, and
     arrive once and unchanged; invalid frames must be dropped. Exit code 1: there are findings; 2: a
     mistake.
+
+    Parameters
+    ----------
+    pairs : NUMBER|all
+        Number of pairs of hosts, chosen at random, or all.
+    seed : N
+        Seed of random choices.
+    keep : DIRECTORY
+        Keep the files of Open vSwitch in this directory.
     """
     options = VerifyOptions(_count(pairs), seed, directory(keep) if keep else None)
     if lacking := missing():

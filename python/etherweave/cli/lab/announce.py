@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -33,17 +32,18 @@ etherweave lab announce --set control.protocol=openflow10 --set 'control.ipv4=""
 
 
 def announce_verb(
-    file: Annotated[
-        Path | None, typer.Argument(metavar="SCENARIO", help="Scenario; default: four hosts.")
-    ] = None,
-    settings: Settings = None,
-    as_json: AsJson = False,
+    file: Path | None = None, *, settings: Settings = None, as_json: AsJson = False
 ) -> None:
     """Compare services that announce addresses under DMP and under rewriting switches.
 
     In a lab of each kind, hosts announce their address as Open-MX, ARP and IPv6's neighbour
     discovery do, record that of the others from the payload or the header, and send to it. Exit
     code 1: a result is not as expected; 2: a mistake.
+
+    Parameters
+    ----------
+    file : SCENARIO
+        Scenario; default: four hosts.
     """
     root_only()
     with reported_errors():

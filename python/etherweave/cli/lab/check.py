@@ -1,7 +1,6 @@
 """The verb ``lab check``."""
 
 import json
-from typing import Annotated
 
 import typer
 
@@ -17,18 +16,17 @@ etherweave lab check
 etherweave lab check --tables-only --json"""
 
 
-def check_verb(
-    name: Name = None,
-    tables_only: Annotated[
-        bool, typer.Option("--tables-only", help="Compare with the flow tables only.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
+def check_verb(*, name: Name = None, tables_only: bool = False, as_json: AsJson = False) -> None:
     """Compare the paths of frames between all hosts with tables and simulator.
 
     The port at every switch is compared with those that the flow table allows, and the links with
     those that carry packets of the same two hosts in the simulator. A lab with failed cables is
     compared with its tables only. Exit code 1: there are differences; 2: a mistake.
+
+    Parameters
+    ----------
+    tables_only
+        Compare with the flow tables only.
     """
     root_only()
     with reported_errors():

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -45,10 +45,8 @@ etherweave lab demo scenarios/lab/clos_16.toml"""
 
 
 def demo_verb(
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="SCENARIO", help="Scenario; default: a dragonfly of 20 hosts."),
-    ] = None,
+    file: Path | None = None,
+    *,
     plane: PlaneOption = DataPlane.OVS,
     settings: Settings = None,
     as_json: AsJson = False,
@@ -56,6 +54,11 @@ def demo_verb(
     """Demonstrate addresses, rules, paths and a pause in a lab, then remove it.
 
     Takes less than a minute. Exit code 1: a result is not as expected; 2: a mistake.
+
+    Parameters
+    ----------
+    file : SCENARIO
+        Scenario; default: a dragonfly of 20 hosts.
     """
     root_only()
     scope, progress = state.machine_scope(), step_printer()

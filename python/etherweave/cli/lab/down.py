@@ -1,9 +1,5 @@
 """The verb ``lab down``."""
 
-from typing import Annotated
-
-import typer
-
 from etherweave.cli.exits import reject
 from etherweave.cli.lab.parameters import Name, reported_errors, root_only, step_printer
 from etherweave.control.lab import lifecycle, state
@@ -13,18 +9,15 @@ etherweave lab down
 etherweave lab down --all"""
 
 
-def down_verb(
-    name: Name = None,
-    everything: Annotated[
-        bool,
-        typer.Option(
-            "--all", help="Remove all labs, and what is left of labs whose files are lost."
-        ),
-    ] = False,
-) -> None:
+def down_verb(*, name: Name = None, everything: bool = False) -> None:
     """Remove a lab: its processes, switches, links, namespaces and files.
 
     Also removes what a crash has left, by the name of the lab. Exit code 2: a mistake.
+
+    Parameters
+    ----------
+    everything : --all
+        Remove all labs, and what is left of labs whose files are lost.
     """
     root_only()
     if name and everything:

@@ -1,9 +1,5 @@
 """The verb ``lab exec``."""
 
-from typing import Annotated
-
-import typer
-
 from etherweave.cli.lab.parameters import Name, reported_errors, root_only
 from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.layout import host_namespace
@@ -18,16 +14,17 @@ etherweave lab exec host7 iperf3 --server --one-off --daemon
 etherweave lab exec host0 iperf3 --client host7 --time 2"""
 
 
-def exec_verb(
-    host: Annotated[str, typer.Argument(metavar="HOST", help="Host of the lab, as in host0.")],
-    command: Annotated[
-        list[str], typer.Argument(metavar="COMMAND...", help="Command to run there.")
-    ],
-    name: Name = None,
-) -> None:
+def exec_verb(host: str, command: list[str], *, name: Name = None) -> None:
     """Run a command in a host of a lab, where names of hosts are addresses.
 
     Exit code: that of the command.
+
+    Parameters
+    ----------
+    host : HOST
+        Host of the lab, as in host0.
+    command : COMMAND...
+        Command to run there.
     """
     root_only()
     with reported_errors():

@@ -1,9 +1,6 @@
 """The verb ``lab pause``."""
 
 import time
-from typing import Annotated
-
-import typer
 
 from etherweave.cli.control.parameters import seconds
 from etherweave.cli.exits import reject
@@ -16,17 +13,19 @@ EXAMPLES = """Examples:
 etherweave lab pause group0.switch0 4 --time 10s"""
 
 
-def pause_verb(
-    switch: Annotated[str, typer.Argument(metavar="SWITCH", help="Switch, as in group0.switch0.")],
-    port: Annotated[int, typer.Argument(metavar="PORT", help="Port to another switch.")],
-    duration: Annotated[
-        str, typer.Option("--time", metavar="TIME", help="Length of the pause.")
-    ] = "5s",
-    name: Name = None,
-) -> None:
+def pause_verb(switch: str, port: int, *, duration: str = "5s", name: Name = None) -> None:
     """Pause a port by PAUSE frames from its neighbour, then resume it.
 
     In a lab with control.rules = "conditional", traffic uses the alternative rules in the meantime.
+
+    Parameters
+    ----------
+    switch : SWITCH
+        Switch, as in group0.switch0.
+    port : PORT
+        Port to another switch.
+    duration : --time TIME
+        Length of the pause.
     """
     root_only()
     time_s = seconds("--time", duration, 0.1, 3600)

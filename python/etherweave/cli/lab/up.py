@@ -2,9 +2,6 @@
 
 import json
 from dataclasses import asdict
-from typing import Annotated
-
-import typer
 
 from etherweave.cli.control.parameters import Failed
 from etherweave.cli.lab.parameters import (
@@ -28,10 +25,8 @@ etherweave lab up scenarios/lab/dragonfly_20.toml --failed "group0.switch0 - gro
 
 def up_verb(
     file: File,
-    name: Annotated[
-        str | None,
-        typer.Option("--name", metavar="NAME", help="Name of the lab; default: the file's."),
-    ] = None,
+    *,
+    name: str | None = None,
     plane: PlaneOption = DataPlane.OVS,
     failed: Failed = None,
     settings: Settings = None,
@@ -41,6 +36,11 @@ def up_verb(
 
     Hosts are network namespaces, which request their MAC addresses by DMP; at most 80 hosts and 40
     switches. After a failure everything is removed. Exit code 1: a failure; 2: a mistake.
+
+    Parameters
+    ----------
+    name : NAME
+        Name of the lab; default: the file's.
     """
     root_only()
     with reported_errors():
