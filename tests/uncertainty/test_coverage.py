@@ -9,16 +9,17 @@ import pytest
 
 from etherweave.report.reliability import draw
 from etherweave.study import StudyCheck
+from etherweave.uncertainty.check_rows import CheckRow, Conditions, has_figure
 from etherweave.uncertainty.coverage import (
     check_intervals,
     coverage,
     crps,
-    has_figure,
     predicted,
 )
-from etherweave.uncertainty.model_errors import CheckRow, further
+from etherweave.uncertainty.model_errors import Estimate
 
 ID = "infiniband-edr.latency.{}.8.1"
+PAIR = Conditions("latency", "InfiniBand", "by the NIC", "to 64 B", "two hosts")
 
 
 def check(
@@ -72,39 +73,31 @@ def test_an_interval_meets_the_bounds_of_a_statement_or_not() -> None:
 def rows(spread: float) -> list[CheckRow]:
     """Make rows of four systems, whose measured times are 0 to 30 % longer than simulated."""
     return [
-        CheckRow("osu-references", name, "latency", name, "us", math.exp(error), 1.0, spread)
+        CheckRow("osu-references", name, PAIR, name, "us", math.exp(error), 1.0, spread)
         for name, error in zip("abcd", (0.0, 0.1, 0.2, 0.3), strict=True)
     ]
-
-
-def test_what_parameters_do_is_no_error_of_the_model() -> None:
-    whole, alone = further(rows(0.1), has_parameters=True), further(rows(0.1))
-    assert whole and alone
-    assert whole.deviation**2 - alone.deviation**2 == pytest.approx(0.01)
-    assert further(rows(9.0)).deviation == 0, "parameters alone say more"  # type: ignore[union-attr]
 
 
 def test_the_error_of_the_model_comes_from_other_systems_and_widens_the_interval() -> None:
     own = check(1.2, 1.0, 1.4, ID.format("openmpi"))
     known = [
         *rows(0.0),
-        CheckRow("osu-references", "x", "latency", "infiniband-edr: Table 1", "us", 9, 1),
+        CheckRow("osu-references", "x", PAIR, "infiniband-edr: Table 1", "us", 9, 1),
     ]
     (found,) = check_intervals("osu-references", [own], {own.id: [0.9, 1.0, 1.1]}, known)
     assert found.kind == "latency" and found.model
     low, high = found.model.interval
-    error = further(rows(0.0))
-    assert error is not None
+    error = Estimate(rows(0.0)).further(PAIR)
     assert (low, high) == pytest.approx(error.interval(0.9), rel=0.05), "its own row is left out"
     assert found.together.width > found.model.width > found.parameters.width
     assert found.together.is_inside and not found.parameters.is_inside
 
 
-def test_nine_of_ten_figures_of_drawn_systems_lie_in_intervals_of_90_percent() -> None:
+def test_at_least_nine_of_ten_figures_of_drawn_systems_lie_in_intervals_of_90_percent() -> None:
     """Systems, rows and parameters are drawn; each row is predicted from the other systems."""
     draw_ = np.random.default_rng(1)
     inside, widths = [], []
-    for _ in range(40):
+    for _ in range(8):
         checks, values, known = [], {}, []
         for system in range(6):
             mean = draw_.normal(0.1, 0.15)
@@ -120,15 +113,13 @@ def test_nine_of_ten_figures_of_drawn_systems_lie_in_intervals_of_90_percent() -
                 system_name = f"p{system}: Table 1"
                 middle = statistics.median(values[name])
                 known.append(
-                    CheckRow(
-                        "osu-references", name, "latency", system_name, "us", truth, middle, spread
-                    )
+                    CheckRow("osu-references", name, PAIR, system_name, "us", truth, middle, spread)
                 )
         found = check_intervals("osu-references", checks, values, known)
         inside += [row.together.is_inside for row in found]
         widths += [row.together.width for row in found]
-    # 240 systems of four rows that lie inside or outside together: one deviation is about 0.02.
-    assert statistics.fmean(inside) == pytest.approx(0.9, abs=0.05)
+    # Errors are drawn from normal distributions, whose tails are shorter than Student's.
+    assert statistics.fmean(inside) >= 0.9
     assert statistics.median(widths) < 1.2
 
 

@@ -8,52 +8,100 @@ import numpy as np
 import pytest
 
 from etherweave.study import load_study
-from etherweave.uncertainty.model_errors import (
+from etherweave.uncertainty.check_rows import (
     COLUMNS,
     KINDS,
+    NODES,
+    SIZES,
+    TRANSPORTS,
     CheckRow,
+    Conditions,
     check_rows,
+    conditions_of,
     kind_of,
-    model_errors,
     write,
 )
+from etherweave.uncertainty.model_errors import Estimate, errors_at, model_errors
 from support.command_line import run_here
 
-WITHIN, BETWEEN, MEAN = 0.1, 0.2, 0.05
-"""Deviations of logarithms within a system and of systems, and their mean."""
+LATENCY, COLLECTIVE = Conditions("latency"), Conditions("collective")
 
 
-def row(system: str, error: float, kind: str = "latency", unit: str = "us") -> CheckRow:
+def row(
+    system: str, error: float, conditions: Conditions = LATENCY, unit: str = "us", spread: float = 0
+) -> CheckRow:
     ratio = math.exp(error if unit == "us" else -error)
-    return CheckRow("study", f"{system}.{error}", kind, system, unit, ratio, 1.0)
+    return CheckRow("study", f"{system}.{error}", conditions, system, unit, ratio, 1.0, spread)
 
 
-def latency(rows: list[CheckRow]) -> tuple[float, float]:
-    found = model_errors(rows)[KINDS.index("latency")].most
-    assert found is not None
-    return found
+def drawn(
+    draw: np.random.Generator, systems: int, scale: float, conditions: Conditions = LATENCY
+) -> list[CheckRow]:
+    """Make a row of each of a number of systems, with an error of this scale."""
+    errors = scale * draw.standard_t(4, systems)
+    return [row(str(number), float(error), conditions) for number, error in enumerate(errors)]
 
 
-def test_two_systems_make_the_interval_of_a_mean_of_two() -> None:
-    low, high = latency([row("a", 0.0), row("a", 0.2), row("b", 0.2), row("b", 0.4)])
-    # Means 0.1 and 0.3, variance within 0.01; Student's t of one degree at 95 % is tan(0.45 pi).
-    reach = math.tan(0.45 * math.pi) * math.sqrt(0.02 * 1.5 + 0.01)
-    assert (math.log(low), math.log(high)) == pytest.approx((0.2 - reach, 0.2 + reach))
+def width(estimate: Estimate, conditions: Conditions) -> float:
+    low, high = estimate.further(conditions).interval(0.9)
+    return math.log(high / low)
+
+
+def test_many_rows_give_the_interval_of_the_distribution_that_they_are_drawn_from() -> None:
+    rows = drawn(np.random.default_rng(1), 60, 0.05)
+    # Student's t of four degrees has 90 % within 2.132 scales, and scales of systems differ.
+    assert width(Estimate(rows), LATENCY) == pytest.approx(2 * 2.132 * 0.05, rel=0.3)
 
 
 def test_nine_of_ten_rows_of_further_systems_lie_in_the_interval_of_drawn_ones() -> None:
     draw = np.random.default_rng(1)
-
-    def system() -> list[float]:
-        return list(draw.normal(draw.normal(MEAN, BETWEEN), WITHIN, 12))
-
     inside = []
-    for _ in range(100):
-        rows = [row(str(number), error) for number in range(5) for error in system()]
-        low, high = latency(rows)
-        inside += [low <= math.exp(error) <= high for error in system()]
-    # 100 further systems, whose rows lie inside or outside together: one deviation is 0.03.
-    assert statistics.fmean(inside) == pytest.approx(0.9, abs=0.06)
+    for _ in range(12):
+        scale = 0.1 * math.exp(draw.normal(0, math.log(2) / 2))
+        low, high = Estimate(drawn(draw, 6, scale)).further(LATENCY).interval(0.9)
+        inside += [low <= math.exp(one.error) <= high for one in drawn(draw, 10, scale)]
+    # The rows of 12 repetitions lie inside or outside together: one deviation is about 0.04.
+    assert statistics.fmean(inside) == pytest.approx(0.9, abs=0.08)
+
+
+def test_a_row_with_a_gross_error_widens_other_intervals_by_less_than_a_quarter() -> None:
+    rows = drawn(np.random.default_rng(2), 20, 0.05)
+    wrong = row("wrong", math.log(5))
+    assert width(Estimate([*rows, wrong]), LATENCY) < 1.25 * width(Estimate(rows), LATENCY)
+
+
+def test_what_is_extrapolated_widens_its_own_interval_and_hardly_the_others() -> None:
+    draw = np.random.default_rng(3)
+    nic, kernel = (
+        Conditions("latency", "Ethernet", transport) for transport in reversed(TRANSPORTS)
+    )
+    rows = [*drawn(draw, 12, 0.03, nic), *drawn(draw, 12, 0.3, kernel)]
+    estimate = Estimate(rows)
+    assert width(estimate, kernel) > 4 * width(estimate, nic)
+    factors = {one.condition: one.factor for one in estimate.effects()}
+    assert factors[TRANSPORTS[0]] > 1 > factors[TRANSPORTS[1]]
+
+
+def test_a_kind_without_rows_has_what_all_have_and_a_wider_interval() -> None:
+    estimate = Estimate(drawn(np.random.default_rng(4), 12, 0.05))
+    assert width(estimate, COLLECTIVE) > width(estimate, LATENCY)
+    (found,) = errors_at([COLLECTIVE], estimate.rows)
+    assert (found.rows, found.systems, found.covered) == (0, [], None)
+
+
+def test_sizes_of_one_curve_count_as_one_row() -> None:
+    rows = drawn(np.random.default_rng(5), 6, 0.05)
+    again = [row(one.system, one.error) for one in rows for _ in range(30)]
+    assert width(Estimate(again), LATENCY) == pytest.approx(width(Estimate(rows), LATENCY))
+
+
+def test_what_parameters_do_is_no_error_of_the_model() -> None:
+    errors = drawn(np.random.default_rng(6), 40, 0.1)
+    known = [row(one.system, one.error) for one in errors]
+    drawn_rows = [row(one.system, one.error, spread=0.15) for one in errors]
+    assert width(Estimate(drawn_rows), LATENCY) < width(Estimate(known), LATENCY) / 1.5
+    further = Estimate(known).further(LATENCY, spread=1.0).interval(0.9)
+    assert further.high / further.low > 4 * math.exp(width(Estimate(known), LATENCY))
 
 
 def test_a_system_unlike_the_others_is_not_covered() -> None:
@@ -62,15 +110,11 @@ def test_a_system_unlike_the_others_is_not_covered() -> None:
     assert model_errors([*alike, row("e", 3.0)])[0].covered == pytest.approx(4 / 5)
 
 
-def test_one_system_says_nothing_of_others() -> None:
-    found = model_errors([row("a", 0.1), row("a", 0.3)])[0]
-    assert (found.most, found.half, found.covered) == (None, None, None)
-    assert found.median == pytest.approx(math.exp(0.2))
-
-
 def test_a_rate_that_is_too_high_is_a_time_that_is_too_short() -> None:
-    assert CheckRow("s", "i", "bandwidth", "a", "MB/s", 90, 100).error == math.log(100 / 90)
-    assert CheckRow("s", "i", "latency", "a", "us", 100, 90).error == math.log(100 / 90)
+    names = ("s", "i", LATENCY, "a")
+    assert CheckRow(*names, "MB/s", 90, 100).error == math.log(100 / 90)
+    assert CheckRow(*names, "us", 100, 90).error == math.log(100 / 90)
+    assert CheckRow(*names, "ratio", 100, 90).error == math.log(100 / 90)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +133,21 @@ def test_a_job_is_of_the_kind_of_its_workload(workload: dict[str, object], kind:
     assert kind_of(workload) == kind
 
 
+def test_conditions_of_a_job_are_those_of_check_rows() -> None:
+    roce: dict[str, object] = {"transport": {"roce": {}}}
+    latency = {"workload": {"osu_latency": {"bytes": "8B"}}}
+    assert conditions_of(roce, latency) == (
+        *("latency", "Ethernet", TRANSPORTS[1], "to 64 B", NODES[0]),
+    )
+    tcp: dict[str, object] = {
+        "transport": {"tcp": {}},
+        "interconnect": {"profile": "infiniband-hdr-ipoib"},
+    }
+    assert conditions_of(tcp, {"workload": {"fft": {}}}) == (
+        *("iteration", "InfiniBand", TRANSPORTS[0], "", NODES[1]),
+    )
+
+
 def test_kept_rows_are_those_of_the_studies_and_nothing_is_fitted_to_them() -> None:
     rows = check_rows()
     assert write(rows).splitlines()[0] == ",".join(COLUMNS)
@@ -100,13 +159,16 @@ def test_kept_rows_are_those_of_the_studies_and_nothing_is_fitted_to_them() -> N
                 assert one.published == pytest.approx(float(known["published"]), rel=1e-5)
                 assert "calibration" not in known["source"], one.id
                 assert one.unit == known["unit"]
+                assert one.conditions.kind in KINDS
+                assert one.conditions.size_class in ("", *SIZES)
 
 
 def test_the_verb_prints_errors_and_spreads_with_what_they_rest_on() -> None:
     errors = json.loads(run_here("uncertainty", "errors", "--json").stdout)
-    assert [one["kind"] for one in errors] == list(KINDS)
-    (collective,) = [one for one in errors if one["kind"] == "collective"]
-    assert (collective["rows"], collective["median"], collective["most"]) == (0, None, None)
+    assert [one["kind"] for one in errors["kinds"]] == list(KINDS)
+    (collective,) = [one for one in errors["kinds"] if one["kind"] == "collective"]
+    assert (collective["rows"], collective["covered"]) == (0, None)
+    assert {one["condition"] for one in errors["effects"]} >= {*TRANSPORTS, *NODES, *SIZES}
     spreads = json.loads(run_here("uncertainty", "spreads", "--json").stdout)
     assert {"latency", "message rate", "bandwidth", "host", "nic"} <= {
         one["figure"] for one in spreads

@@ -167,6 +167,22 @@ def test_estimates_from_one_source_move_as_one() -> None:
         assert drawn > 1.2e3 * float(nominal.removesuffix("ns")), "a factor of its own spread"
 
 
+def test_an_estimate_lies_between_the_ends_of_its_documents() -> None:
+    # Four published curves have between 470 ns and 590 ns, of which the profile takes 500 ns.
+    key, found = "nic.pcie.read_latency", of_profile("infiniband-edr")
+    (entry,) = [one for one in found.entries if one.keys == [key]]
+    assert (entry.low, entry.high, entry.about) == ("470 ns", "590 ns", "range of its documents")
+    at = found.entries.index(entry)
+
+    def drawn_ps(share: float) -> int:
+        places = [0.5] * len(found.entries)
+        places[at] = share
+        return int(str(found.at(places)[key]).removesuffix("ps"))
+
+    assert [drawn_ps(share) for share in (0.0, 0.5, 1.0)] == [470_000, 500_000, 590_000]
+    assert drawn_ps(0.75) == pytest.approx(math.sqrt(500_000 * 590_000), abs=1)
+
+
 def test_shares_of_a_measured_time_that_nothing_is_fitted_to_keep_their_sum() -> None:
     # tofu-d divides the 0.49 us of a put, which no figure of it is fitted to.
     found = of_profile("tofu-d")

@@ -112,7 +112,7 @@ def test_samples_of_a_study_draw_what_its_experiments_share_once(
     assert rows["paper"].together.is_inside
     assert not rows["fitted"].together.is_inside, "3 us are far above one"
     assert not rows["above"].together.is_inside, "and so are all above 2 us"
-    assert {one.kind for one in rows.values()} == {"ratio or count", "fitted", "statement"}
+    assert {one.kind for one in rows.values()} == {"other", "fitted", "statement"}
     # Kept samples are not run again; a changed folder has others.
     kept = sorted((tmp_path / "out" / "samples").iterdir())
     times = [file.stat().st_mtime_ns for file in kept]
@@ -200,11 +200,30 @@ share_of = "osu_latency over RoCE of 1 us"
         )
 
 
+def test_what_is_fitted_to_a_measurement_of_this_system_is_known(tmp_path: Path) -> None:
+    parts = """[[unknown]]
+keys = ["nic.transmit_latency", "nic.receive_latency"]
+share_of = "osu_latency over RoCE of 1 us: these hosts"
+
+[[unknown]]
+measured_here = "these hosts"
+"""
+    file = tmp_path / "study.toml"
+    file.write_text(f'title = "One"\n{parts}')
+    found = unknowns(SCENARIO, "ping", {}, Declared(), read_declaration(file).unknown)
+    assert {one.basis for one in found.entries} == {"estimate"}, "two parts without their time"
+    values = found.at([0.1, 0.8])
+    assert sorted(values) == sorted(found.keys)
+    assert sum(int(str(one).removesuffix("ps")) for one in values.values()) == pytest.approx(
+        416_000, abs=2
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected either profiles or keys"),
-        ('keys = ["a"]\nprofiles = ["b"]', "expected either profiles or keys"),
+        ("", "expected either profiles, keys or measured_here"),
+        ('keys = ["a"]\nprofiles = ["b"]', "expected either profiles, keys or measured_here"),
         ('keys = ["a"]\nlow = "1ns"', "one end of a range; expected low and high"),
         (
             'keys = ["a"]\nspread = "latency"\nshare_of = "1 us"',
@@ -225,4 +244,6 @@ def test_unknowns_of_shipped_studies_are_keys_of_their_scenarios() -> None:
     for name in ("sandia-2020", "stackhpc-2019"):
         study = load_study(name)
         assert study.declared.unknown
-        assert all(one.profiles or one.source for one in study.declared.unknown)
+        assert all(
+            one.profiles or one.source or one.measured_here for one in study.declared.unknown
+        )

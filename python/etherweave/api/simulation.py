@@ -7,7 +7,7 @@ import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, NotRequired, TypeAlias, TypedDict
 
 from etherweave import _core
 from etherweave.api.machine import machine
@@ -244,6 +244,8 @@ class Figure(TypedDict):
     """"published", "derived", "fitted", "estimate" or "example"."""
     source: str
     """Where it comes from."""
+    range: NotRequired[list[str]]
+    """Both ends between which its documents have it; only of some."""
 
 
 def figures(scenario: ScenarioSource, overrides: Overrides | None = None) -> list[Figure]:

@@ -88,8 +88,8 @@ def facts(result: "SampledResult") -> dict[str, Any]:
 
 
 def error_facts(one: "ModelError") -> dict[str, Any]:
-    """Return an error of the model as JSON has it: null for what is not known."""
-    return {**asdict(one), "median": None if math.isnan(one.median) else one.median}
+    """Return an error of the model as JSON has it."""
+    return {"kind": one.kind, **asdict(one), "conditions": one.conditions._asdict()}
 
 
 def figure(one: "Distribution") -> dict[str, Any]:
@@ -141,14 +141,12 @@ def _print(result: "SampledResult") -> None:
 
 def _error(one: "ModelError") -> str:
     """Write what measured times are to simulated ones, and what that rests on."""
-    if one.most is None:
-        count = "one system" if one.rows else "no system"
-        return f"not known, as studies have rows of {count} ({one.kind})"
     covered = "" if one.covered is None else f"; {one.covered:.0%} of rows lie in what others say"
+    where = ", ".join(text for text in one.conditions if text)
+    rows = f"{one.rows} rows of {len(one.systems)} systems" if one.rows else "no row of this kind"
     return (
         f"measured times are {one.most.low:.2f} to {one.most.high:.2f} of simulated ones in 90 %, "
-        f"{one.median:.2f} in the middle ({one.kind}, {one.rows} rows of {len(one.systems)} "
-        f"systems{covered})"
+        f"{one.median:.2f} in the middle ({where}: {rows}{covered})"
     )
 
 

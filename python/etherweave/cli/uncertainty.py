@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from etherweave.uncertainty import CheckInterval, ModelError
     from etherweave.uncertainty.coverage import Coverage, KindCoverage, Predicted
     from etherweave.uncertainty.intervals import Interval
+    from etherweave.uncertainty.model_errors import Effect
 
 uncertainty = nested(
     "Print how far documents differ in the same figure, and the error of the model."
@@ -77,15 +78,21 @@ def errors_verb(as_json: AsJson = False) -> None:
 
     It is estimated from check rows of studies to which nothing is fitted. An interval is that in
     which a row of a further system lies; covered is the part of rows that lie in what all other
-    systems say, as a mean over systems.
+    systems say, as a mean over systems. Then what each condition does to the width.
     """
-    from etherweave.uncertainty import model_errors
+    from etherweave.uncertainty.check_rows import check_rows
+    from etherweave.uncertainty.model_errors import Estimate, model_errors
 
-    found = model_errors()
+    found, effects = model_errors(), Estimate(check_rows()).effects()
     if as_json:
-        return print(json.dumps([error_facts(one) for one in found], indent=2))
-    return print_table(
+        kinds, parts = [error_facts(one) for one in found], [asdict(one) for one in effects]
+        return print(json.dumps({"kinds": kinds, "effects": parts}, indent=2))
+    print_table(
         ("kind", ">rows", ">systems", ">middle", ">50 %", ">90 %", ">covered"), map(_row, found)
+    )
+    print()
+    return print_table(
+        ("condition", ">rows", ">systems", ">factor on the width", ">90 %"), map(_effect, effects)
     )
 
 
@@ -104,7 +111,7 @@ def rows_verb(directories: Directories) -> None:
     `python/etherweave/uncertainty/check_rows.csv` is what it prints for all studies that come with
     Etherweave, with samples.
     """
-    from etherweave.uncertainty.model_errors import row_of, write
+    from etherweave.uncertainty.check_rows import row_of, write
 
     with mistakes(ValueError):
         rows = [
@@ -135,7 +142,7 @@ def coverage_verb(
         Draw how often central intervals have published figures (SVG).
     """
     from etherweave.uncertainty import check_intervals, coverage
-    from etherweave.uncertainty.model_errors import row_of
+    from etherweave.uncertainty.check_rows import row_of
 
     path = drawing("--figure", figure, ".svg")
     with mistakes(ValueError):
@@ -221,17 +228,17 @@ def print_coverage(rows: "Sequence[CheckInterval]") -> None:
     from etherweave.uncertainty import coverage
 
     head = ("kind", ">rows", ">systems", ">by parameters", ">width", ">CRPS")
-    more = (">with the model's error", ">width", ">CRPS", ">distance")
+    more = (">by the model", ">width", ">CRPS", ">together", ">width", ">CRPS", ">distance")
     print_table((*head, *more), map(_coverage_row, coverage(rows)))
 
 
 def _coverage_row(one: "KindCoverage") -> tuple[str, ...]:
-    parts = [text for of in (one.parameters, one.together) for text in _coverage(of)]
+    parts = [text for of in (one.parameters, one.model, one.together) for text in _coverage(of)]
     return one.kind, str(one.rows), str(one.systems), *parts, _share(one.distance)
 
 
 def _kind_facts(one: "KindCoverage") -> dict[str, Any]:
-    parts = {"parameters": one.parameters, "together": one.together}
+    parts = {"parameters": one.parameters, "model": one.model, "together": one.together}
     found = {
         name: {"covered": of.covered, "width": _finite(of.width), "crps": _finite(of.score)}
         for name, of in parts.items()
@@ -253,11 +260,15 @@ def _finite(value: float) -> float | None:
 
 
 def _row(one: "ModelError") -> tuple[str, ...]:
-    middle = "–" if math.isnan(one.median) else f"{one.median:.2f}"
     covered = "–" if one.covered is None else f"{one.covered:.0%}"
     counts = (str(one.rows), str(len(one.systems)))
-    return (one.kind, *counts, middle, _ends(one.half), _ends(one.most), covered)
+    return (one.kind, *counts, f"{one.median:.2f}", _ends(one.half), _ends(one.most), covered)
 
 
-def _ends(ends: "Interval | None") -> str:
-    return "–" if ends is None else f"{ends.low:.2f} to {ends.high:.2f}"
+def _effect(one: "Effect") -> tuple[str, ...]:
+    counts = (str(one.rows), str(one.systems))
+    return (one.condition, *counts, f"{one.factor:.2f}", _ends(one.interval))
+
+
+def _ends(ends: "Interval") -> str:
+    return f"{ends.low:.2f} to {ends.high:.2f}"

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from etherweave.report.style import INK, SERIES, write_svg
 from etherweave.uncertainty import CheckInterval
+from etherweave.uncertainty.check_rows import KINDS
 from etherweave.uncertainty.coverage import Predicted
-from etherweave.uncertainty.model_errors import KINDS
 
 LEVELS = [at / 20 for at in range(1, 20)]
 ROWS_MIN = 5
@@ -46,11 +46,11 @@ def _panel(
 ) -> None:
     nominal = [100 * level for level in LEVELS]
     axes.plot([0, 100], [0, 100], color=INK, linewidth=0.8, linestyle=(0, (5, 2)))
-    for kind, colour in zip(KINDS, SERIES, strict=True):
-        own = [of(row).place for row in rows if row.kind == kind]
-        if len(own) >= ROWS_MIN:
-            label = f"{kind} ({len(own)})"
-            axes.plot(nominal, _observed(own), color=colour, linewidth=1.2, label=label)
+    places = {kind: [of(row).place for row in rows if row.kind == kind] for kind in KINDS}
+    shown = {kind: own for kind, own in places.items() if len(own) >= ROWS_MIN}
+    for (kind, own), colour in zip(shown.items(), SERIES, strict=False):
+        label = f"{kind} ({len(own)})"
+        axes.plot(nominal, _observed(own), color=colour, linewidth=1.2, label=label)
     every = _observed([of(row).place for row in rows])
     axes.plot(nominal, every, color=INK, linewidth=2, label=f"all ({len(rows)})")
     axes.set(title=title, xlabel="level of the interval [%]", xlim=(0, 100), ylim=(0, 100))

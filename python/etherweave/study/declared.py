@@ -193,6 +193,8 @@ class DeclaredUnknown:
     own."""
     share_of: str = ""
     """Measurement of a time that they divide: their sum moves with it."""
+    measured_here: str = ""
+    """Part of the source of a measurement of this very system: what is fitted to it is known."""
     low: str = ""
     """Lower end of a range, in place of a spread."""
     high: str = ""
@@ -281,8 +283,8 @@ def read_declaration(file: Path) -> Declaration:
 
 def _check_unknown(unknown: DeclaredUnknown, where: str) -> None:
     """Refuse an unknown of nothing, or with two distributions."""
-    if bool(unknown.profiles) == bool(unknown.keys):
-        raise ValueError(f"{where}: expected either profiles or keys")
+    if [bool(unknown.profiles), bool(unknown.keys), bool(unknown.measured_here)].count(True) != 1:
+        raise ValueError(f"{where}: expected either profiles, keys or measured_here")
     if bool(unknown.low) != bool(unknown.high):
         raise ValueError(f"{where}: one end of a range; expected low and high")
     ways = {"spread": unknown.spread, "share_of": unknown.share_of, "low": unknown.low}

@@ -12,22 +12,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from etherweave.study import StudyCheck
-from etherweave.uncertainty.intervals import Interval
-from etherweave.uncertainty.model_errors import (
+from etherweave.uncertainty.check_rows import (
     CALIBRATION,
     KINDS,
     TIMES,
     CheckRow,
-    Further,
     check_rows,
-    further,
+    has_figure,
     row_of,
 )
+from etherweave.uncertainty.intervals import Interval
+from etherweave.uncertainty.model_errors import Estimate, Further, without_each_system
 
 LEVEL = 0.9
 QUANTILES = 64
 """Number of quantiles of the error of the model, by which each sample is multiplied."""
-OTHER, FITTED, STATEMENT = "ratio or count", "fitted", "statement"
+OTHER, FITTED, STATEMENT = "other", "fitted", "statement"
 """Kinds of checks of which no error of the model is known."""
 
 
@@ -83,26 +83,31 @@ def check_intervals(
         Rows of the same system are left out.
     """
     rows = check_rows() if known is None else known
+    every, others = Estimate(rows), without_each_system(rows)
     return [
-        _of(study, check, values.get(check.id) or [check.value], rows)
+        _of(study, check, values.get(check.id) or [check.value], every, others)
         for check in checks
         if math.isfinite(check.value)
     ]
 
 
 def _of(
-    study: str, check: StudyCheck, values: Sequence[float], known: Sequence[CheckRow]
+    study: str,
+    check: StudyCheck,
+    values: Sequence[float],
+    every: Estimate,
+    others: Mapping[str, Estimate],
 ) -> CheckInterval:
-    row = row_of(study, check, values)
-    kind, system = (row.kind, row.system) if row else (_other(check), "")
-    error = further(one for one in known if one.kind == kind and one.system != system)
-    parameters = predicted(check, values)
-    if error is None or row is None:
-        return CheckInterval(study, check, kind, system, parameters, None, parameters)
+    """Compute the intervals of a check; the error of the model is by all systems but its own."""
+    row, parameters = row_of(study, check, values), predicted(check, values)
+    if row is None:
+        return CheckInterval(study, check, _other(check), "", parameters, None, parameters)
+    error = others.get(row.system, every).further(row.conditions)
     is_time = check.unit in TIMES
-    alone = _spread([statistics.median(values)], error, is_time)
+    alone = predicted(check, _spread([statistics.median(values)], error, is_time))
     both = predicted(check, _spread(values, error, is_time))
-    return CheckInterval(study, check, kind, system, parameters, predicted(check, alone), both)
+    kind = row.conditions.kind
+    return CheckInterval(study, check, kind, row.system, parameters, alone, both)
 
 
 def _other(check: StudyCheck) -> str:
@@ -110,21 +115,6 @@ def _other(check: StudyCheck) -> str:
     if CALIBRATION in check.source:
         return FITTED
     return OTHER if has_figure(check) else STATEMENT
-
-
-def has_figure(check: StudyCheck) -> bool:
-    """Whether what was published is a number, and not only a bound.
-
-    A number lies between its bounds, or is both of them; on one of them or beyond it stands what a
-    sentence such as "above 97 Gb/s" names.
-    """
-    low, high = check.tolerance
-    figure = check.expected
-    if figure is None or check.basis:
-        return False
-    return low == figure == high or (
-        (low is None or low < figure) and (high is None or figure < high)
-    )
 
 
 def _spread(values: Sequence[float], error: Further, is_time: bool) -> list[float]:
@@ -207,6 +197,8 @@ class KindCoverage:
     rows: int
     systems: int
     parameters: Coverage
+    model: Coverage
+    """Of the error of the model alone, and of parameters where it is not known."""
     together: Coverage
     distance: float
     """Mean distance of the medians, over the published figures: the score of a point."""
@@ -225,6 +217,7 @@ def coverage(rows: Sequence[CheckInterval]) -> list[KindCoverage]:
 
 def _summed(kind: str, rows: Sequence[CheckInterval]) -> KindCoverage:
     parameters = _coverage([row.parameters for row in rows])
+    model = _coverage([row.model or row.parameters for row in rows])
     together = _coverage([row.together for row in rows])
     distances = [
         abs(row.check.value / row.check.expected - 1)
@@ -233,7 +226,7 @@ def _summed(kind: str, rows: Sequence[CheckInterval]) -> KindCoverage:
     ]
     distance = statistics.fmean(distances) if distances else math.nan
     systems = {row.system or row.study for row in rows}
-    return KindCoverage(kind, len(rows), len(systems), parameters, together, distance)
+    return KindCoverage(kind, len(rows), len(systems), parameters, model, together, distance)
 
 
 def _coverage(found: Sequence[Predicted]) -> Coverage:

@@ -1,11 +1,13 @@
 """The unknowns of a scenario: figures of its interconnect, by what each rests on.
 
 ``estimate``
-    lies about its value as the same figure differs between profiles. Estimates that are parts of
-    the time of a message to which a figure is fitted keep their sum: they divide that time anew.
+    lies between the ends that its documents have, on each side of its value as often; where they
+    have none, about its value as the same figure differs between profiles. Estimates that are parts
+    of the time of a message to which a figure is fitted keep their sum: they divide that time anew.
 ``fitted``
     moves by as much time as the measurement that it is fitted to may be off. Figures that are
-    fitted to the same measurement move together.
+    fitted to the same measurement move together. A study whose system has been measured itself
+    says so, and they do not move.
     Estimates that are taken from one source move as one; those that a source calls shares of a
     measured time keep their sum.
 ``published``, ``derived``
@@ -137,7 +139,7 @@ class Unknowns:
     """Figures that rest on less than a publication, and do not vary."""
     _figures: Mapping[str, Figure] = field(repr=False)
     _spreads: Mapping[str, float] = field(repr=False)
-    """Standard deviation of the logarithm of each figure that is an estimate."""
+    """Standard deviation of the logarithm of each estimate whose documents state no range."""
     _groups: Mapping[str, str] = field(repr=False)
     """Name of the unknown of each estimate: its key, or keys that have one source."""
     _fits: Mapping[str, tuple[Measurement, Sequence[str], Sequence[str]]] = field(repr=False)
@@ -149,7 +151,9 @@ class Unknowns:
     @property
     def keys(self) -> list[str]:
         """Every key that a sample sets."""
-        return [*dict.fromkeys(key for one in self.entries for key in one.keys)]
+        drawn = [key for one in self.entries for key in one.keys]
+        sums = [key for _, *parts in self._fits.values() for keys in parts for key in keys]
+        return [*dict.fromkeys((*drawn, *sums))]
 
     def at(self, shares: Sequence[float]) -> dict[str, object]:
         """Write the keys of a sample.
@@ -160,17 +164,13 @@ class Unknowns:
             Of the distribution of each unknown, 0 to 1.
         """
         drawn = dict(zip((one.name for one in self.entries), shares, strict=True))
-        values = {
-            key: (magnitude(self._figures[key]["value"]) or 0.0)
-            * math.exp(sigma * normal(drawn[self._groups[key]]))
-            for key, sigma in self._spreads.items()
-        }
+        values = {key: self._estimate(key, drawn[name]) for key, name in self._groups.items()}
         for name, (measured, fitted, parts) in self._fits.items():
             nominal = {key: self._nominal(key) for key in (*fitted, *parts)}
             if parts:
-                together = measured.moved_s(
-                    drawn[name], math.fsum(nominal.values()), is_fitted=bool(fitted)
-                )
+                # What is measured on this very system is no unknown, and does not move.
+                share_of_time, total = drawn.get(name, 0.5), math.fsum(nominal.values())
+                together = measured.moved_s(share_of_time, total, is_fitted=bool(fitted))
                 share = together / math.fsum(values.get(key, nominal[key]) for key in nominal)
                 values |= {key: values.get(key, nominal[key]) * share for key in nominal}
             else:
@@ -188,6 +188,15 @@ class Unknowns:
     def figure(self, key: str) -> Figure | None:
         """Return the figure of the profile that a key is drawn about; None of other keys."""
         return self._figures.get(key)
+
+    def _estimate(self, key: str, share: float) -> float:
+        """Draw an estimate: by its own documents, or as it differs between profiles."""
+        figure = self._figures[key]
+        if ends := _ends(figure):
+            # The figure itself is the median; each side is even on a logarithmic scale.
+            middle, side = self._nominal(key), abs(2 * share - 1)
+            return float(middle * (ends[share > 0.5] / middle) ** side)
+        return self._nominal(key) * math.exp(self._spreads[key] * normal(share))
 
     def _nominal(self, key: str) -> float:
         return magnitude(self._figures[key]["value"]) or 0.0
@@ -239,20 +248,28 @@ def unknowns(
     times = {key: one for key, one in uncertain.items() if magnitude(one["value"])}
     fits = _fits(times) | _shared(stated, times)
     fits |= _of_sources(times, {key for _, _, parts in fits.values() for key in parts})
+    here = [one.measured_here for one in stated if one.measured_here]
+    own = {name for name in fits if any(text in name for text in here)}
+    known = {key for name in own for key in fits[name][1]}
+    fits = {name: of for name, of in fits.items() if name not in own or of[2]}
     fitted = {key for _, keys, _ in fits.values() for key in keys}
     named = {key: spread_named(one.spread) for one in stated if one.spread for key in one.keys}
-    widths = {key: named.get(key) or spread_of(key) for key in times if key not in fitted}
+    estimates = {key: one for key, one in times.items() if key not in fitted | known}
+    ranged = [key for key, one in estimates.items() if _ends(one)]
+    widths = {key: named.get(key) or spread_of(key) for key in estimates if key not in ranged}
     spreads = {key: found for key, found in widths.items() if found}
     sigmas = {key: found.sigma for key, found in spreads.items()}
     parts = {key for _, _, keys in fits.values() for key in keys}
-    groups = _groups([times[key] for key in sigmas], parts)
-    members = {name: [key for key in sigmas if groups[key] == name] for name in groups.values()}
-    varied = {*sigmas, *fitted, *taken}
+    groups = _groups(
+        [one for key, one in estimates.items() if key in ranged or key in sigmas], parts
+    )
+    members = {name: [key for key in groups if groups[key] == name] for name in groups.values()}
+    varied = {*groups, *fitted, *taken, *known}
     fixed = [one for key, one in uncertain.items() if key not in varied]
     every = [
-        *(_measured(name, of) for name, of in fits.items()),
+        *(_measured(name, of) for name, of in fits.items() if name not in own),
         *(
-            _estimated([times[key] for key in keys], [spreads[key] for key in keys])
+            _estimated([times[key] for key in keys], spreads.get(keys[0]))
             for keys in members.values()
         ),
         *(_chosen(name, of) for name, of in chosen.items()),
@@ -328,11 +345,11 @@ def _measured(name: str, of: tuple[Measurement, Sequence[str], Sequence[str]]) -
 def _groups(estimates: Sequence[Figure], parts: Set[str]) -> dict[str, str]:
     """Name the unknown of each estimate; those of a profile's table from one source have one.
 
-    Parts of a measured time divide it, and have one each.
+    Parts of a measured time divide it, and have one each; so have figures with a range.
     """
     together: dict[tuple[str, str], list[str]] = {}
     for one in estimates:
-        is_part = one["key"] in parts or one["source"].startswith(SHARE)
+        is_part = one["key"] in parts or one["source"].startswith(SHARE) or bool(_ends(one))
         has_own = is_part or not one["profile"]
         source = one["key"] if has_own else one["source"]
         together.setdefault((one["key"].partition(".")[0], source), []).append(one["key"])
@@ -355,16 +372,25 @@ def _of_sources(
     return {name: of for name, of in found.items() if len(of[2]) > 1}
 
 
-def _estimated(figures: Sequence[Figure], spreads: Sequence[Spread]) -> Unknown:
+def _estimated(figures: Sequence[Figure], spread: Spread | None) -> Unknown:
     """Describe an estimate, or several from one source by the first of them."""
-    (one, *_), (spread, *_) = figures, spreads
+    one, keys = figures[0], [figure["key"] for figure in figures]
+    unit = "s" if _is_time(one["value"]) else "B/s"
+    if spread is None:
+        low, high = _ends(one) or (0.0, 0.0)
+        texts = amount(low, unit), amount(high, unit)
+        return Unknown(" and ".join(keys), one["basis"], "range of its documents", keys, *texts)
     of_table = "" if spread.figure == one["key"] else f" of other keys of {spread.figure}"
     about = f"{spread.documents} figures of profiles{of_table} differ by {spread.sigma:.1%}"
     value = magnitude(one["value"]) or 0.0
-    unit = "s" if _is_time(one["value"]) else "B/s"
     ends = [amount(value * math.exp(spread.sigma * normal(at)), unit) for at in (0.0, 1.0)]
-    keys = [figure["key"] for figure in figures]
     return Unknown(" and ".join(keys), one["basis"], about, keys, *ends)
+
+
+def _ends(figure: Figure) -> tuple[float, float] | None:
+    """Return the ends between which the documents of an estimate have it; None without any."""
+    low, high = map(magnitude, figure.get("range", (None, None)))
+    return (low, high) if low and high else None
 
 
 def _chosen(name: str, of: Mapping[str, Choice]) -> Unknown:

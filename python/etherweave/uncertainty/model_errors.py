@@ -1,283 +1,284 @@
 """The error of the model, apart from that of its parameters: measured over simulated times.
 
-Rows of studies compare a simulated figure with one that a system has published. By kind of figure,
-the logarithm of the measured over the simulated time has a mean for each system. Means of systems
-and the variance within them make the interval in which a row of a further system lies: a prediction
-interval by Student's t, as of a normal sample. It is checked by leaving out one system after the
-other.
+Rows of studies compare a simulated figure with one that a system has published. The logarithm of
+the measured over the simulated time has Student's t distribution, whose position and scale depend
+on what is extrapolated: the kind of metric, the transport, the size and the number of hosts. Each
+of them has an effect that is drawn towards zero, so that classes of few systems have what all have.
+What parameters do to a row is part of its scale, and none of the model's.
 """
 
-import csv
-import io
 import math
 import statistics
-import tomllib
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from functools import cache
-from importlib.resources import files as resources
-from typing import Any
+from typing import TYPE_CHECKING
 
-from etherweave.api.units import size_of
-from etherweave.study.results import StudyCheck
+from etherweave.uncertainty.check_rows import KINDS, CheckRow, Conditions, check_rows
 from etherweave.uncertainty.intervals import Interval
 
-KINDS = ("latency", "message rate", "bandwidth", "collective", "iteration", "job")
-SMALL_MAX = 4096
-"""Largest message whose latency is one of small messages [bytes]."""
-COLUMNS = ("study", "id", "kind", "system", "unit", "published", "simulated", "spread")
-TIMES = ("ns", "us", "ms", "s")
-"""Units in which more is slower."""
-CALIBRATION = "calibration"
-"""Word in the source of a row to which constants are fitted."""
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-
-@dataclass(frozen=True)
-class CheckRow:
-    """A measured figure beside the simulated one."""
-
-    study: str
-    id: str
-    kind: str
-    """One of :data:`KINDS`."""
-    system: str
-    unit: str
-    published: float
-    simulated: float
-    """Median of samples; without any, the figure as it stands."""
-    spread: float = 0.0
-    """Standard deviation of its natural logarithm over samples: what parameters do to it."""
-
-    @property
-    def error(self) -> float:
-        """Natural logarithm of the measured over the simulated time."""
-        ratio = self.published / self.simulated
-        return math.log(ratio if self.unit in TIMES else 1 / ratio)
+DEGREES = 4
+"""Degrees of Student's distribution (Lange, Little and Taylor, JASA 84, 1989: robust models)."""
+SCALE, SCALE_FACTOR = 0.1, 3.0
+"""Prior of the scale of all rows: its middle, and one standard deviation as a factor."""
+POSITION_EFFECT, SCALE_EFFECT = 0.1, math.log(2)
+"""Standard deviations of effects on the position, and on the logarithm of the scale."""
+SYSTEM_EFFECT = SCALE_EFFECT / 2
+"""Standard deviation of the logarithm of the scale among systems under equal conditions."""
+_PLACES = 9
+"""Places of position and of scale at which their normal distribution is taken."""
+_TAIL = 64
+"""Quantiles of Student's distribution at each of these places."""
 
 
 @dataclass(frozen=True)
 class ModelError:
-    """What measured times are to simulated ones, of a kind of figures."""
+    """What measured times are to simulated ones, under certain conditions."""
 
-    kind: str
+    conditions: Conditions
     rows: int
+    """Rows of this kind."""
     systems: Sequence[str]
+    """Systems that have them."""
     median: float
-    """Measured over simulated time: the mean of systems, on a logarithmic scale; NaN of none."""
-    half: Interval | None
-    """Interval of 50 % of a further system; None for fewer than two systems."""
-    most: Interval | None
+    """Measured over simulated time."""
+    half: Interval
+    """Interval of 50 % of a row of a further system."""
+    most: Interval
     """Interval of 90 %."""
-    alone: Interval | None
-    """Interval of 90 % without what parameters do to these rows."""
     covered: float | None
-    """Part of rows within 90 % of what all other systems say, the mean over systems; None for fewer
-    than three."""
+    """Part of rows of this kind within 90 % of what all other systems say, the mean over systems;
+    None for fewer than two, or where it was not asked for."""
+
+    @property
+    def kind(self) -> str:
+        """Kind of metric."""
+        return self.conditions.kind
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a condition does to the width of an interval."""
+
+    condition: str
+    rows: int
+    systems: int
+    factor: float
+    """Scale with it over that without any."""
+    interval: Interval
+    """Interval of 90 % of that factor."""
 
 
 @dataclass(frozen=True)
 class Further:
-    """Distribution of the logarithm of measured over simulated time, of a row of a further system.
+    """Distribution of measured over simulated time, of a row of a further system."""
 
-    It has Student's t distribution, moved and stretched.
-    """
-
-    mean: float
-    deviation: float
-    degrees: int
+    _logarithms: "NDArray"  # type: ignore[type-arg]
+    """Ascending."""
+    _shares: "NDArray"  # type: ignore[type-arg]
+    """Share of the distribution up to the middle of each."""
 
     def at(self, shares: Sequence[float]) -> list[float]:
         """Return the measured over the simulated time at shares of the distribution."""
-        from scipy.stats import t
+        import numpy as np
 
-        places = t.ppf(shares, self.degrees).tolist()
-        return [math.exp(self.mean + self.deviation * place) for place in places]
+        found: list[float] = np.exp(np.interp(shares, self._shares, self._logarithms)).tolist()
+        return found
 
     def interval(self, level: float) -> Interval:
         """Return the interval in the middle that has a share of the distribution."""
         return Interval(*self.at([(1 - level) / 2, (1 + level) / 2]))
 
 
-@cache
-def check_rows() -> tuple[CheckRow, ...]:
-    """Read the rows that come with Etherweave."""
-    text = resources("etherweave.uncertainty").joinpath("check_rows.csv").read_text("utf-8")
-    return tuple(map(_row, csv.DictReader(io.StringIO(text))))
+class Estimate:
+    """Effects of all conditions on the error of the model, by the rows that it is made of.
 
-
-def _row(row: Mapping[str, str]) -> CheckRow:
-    study, name, kind, system, unit = (row[column] for column in COLUMNS[:5])
-    published, simulated, spread = (float(row[column]) for column in COLUMNS[5:])
-    return CheckRow(study, name, kind, system, unit, published, simulated, spread)
-
-
-def row_of(study: str, check: StudyCheck, values: Sequence[float] = ()) -> CheckRow | None:
-    """Make the row of a check that measures the error of the model; None of others.
-
-    Parameters
-    ----------
-    study
-        Name of its study.
-    check
-        The check.
-    values
-        Its figures in samples.
+    The maximum of the posterior of a sum of effects for the position, and of another for the
+    logarithm of the scale; their covariance is that of its curvature there (Laplace's method).
     """
-    known: Sequence[Mapping[str, Any]] = _table()["rows"]
-    for of in known:
-        if of["study"] == study and _counts(check, of):
-            simulated, spread = _middle([one for one in values if one > 0]) or (check.value, 0.0)
-            system, published = of.get("system") or _system(check), check.expected or math.nan
-            names = (study, check.id, of["kind"], system, check.unit)
-            return CheckRow(*names, published, simulated, spread)
-    return None
+
+    def __init__(self, rows: Iterable[CheckRow]) -> None:
+        import numpy as np
+        from scipy.optimize import minimize
+
+        self.rows = list(rows)
+        every = sorted({name for row in self.rows for name in row.conditions if name})
+        self._places = {name: place for place, name in enumerate(every, start=1)}
+        count = len(every) + 1
+        table = _Table(
+            np.array([self._column(row.conditions) for row in self.rows]).reshape(-1, count),
+            np.array([row.error for row in self.rows]),
+            np.array([row.spread for row in self.rows]),
+            np.array(_weights(self.rows)),
+            np.array([*[0.0] * count, math.log(SCALE), *[0.0] * (count - 1)]),
+            np.array(
+                [*[POSITION_EFFECT] * count, math.log(SCALE_FACTOR), *[SCALE_EFFECT] * (count - 1)]
+            ),
+        )
+
+        def loss(places: "NDArray") -> "tuple[float, NDArray]":  # type: ignore[type-arg]
+            return _loss(table, places)
+
+        # Effects over the deviations of their priors are all of one size.
+        places = minimize(loss, np.zeros(2 * count), jac=True, method="BFGS").x
+        self._middle = table.means + table.deviations * places
+        inverse = np.linalg.inv(_curvature(loss, places))
+        self._covariance = inverse * np.outer(table.deviations, table.deviations)
+
+    def _column(self, conditions: Conditions) -> list[float]:
+        column = [1.0] + [0.0] * len(self._places)
+        for name in conditions:
+            if name in self._places:
+                column[self._places[name]] = 1.0
+        return column
+
+    def further(self, conditions: Conditions, spread: float = 0.0) -> Further:
+        """Predict a row of a further system.
+
+        Parameters
+        ----------
+        conditions
+            Its conditions.
+        spread
+            Deviation of the logarithm of its simulated figure, which parameters have.
+        """
+        import numpy as np
+        from scipy.stats import norm, t
+
+        count = len(self._places) + 1
+        own = np.zeros((2, 2 * count))
+        own[0, :count] = own[1, count:] = np.array(self._column(conditions))
+        covariance = own @ self._covariance @ own.T
+        unseen = sum(name not in self._places for name in conditions if name)
+        covariance += unseen * np.diag([POSITION_EFFECT**2, SCALE_EFFECT**2])
+        covariance[1, 1] += SYSTEM_EFFECT**2
+        places = norm.ppf((np.arange(_PLACES) + 0.5) / _PLACES)
+        places /= places.std()
+        grid = np.array([(a, b) for a in places for b in places]) @ np.linalg.cholesky(covariance).T
+        positions, logarithms = (own @ self._middle + grid).T
+        scales = np.hypot(np.exp(logarithms), spread)
+        tail = t.ppf((np.arange(_TAIL) + 0.5) / _TAIL, DEGREES)
+        every = np.sort((positions[:, None] + scales[:, None] * tail).ravel())
+        return Further(every, (np.arange(len(every)) + 0.5) / len(every))
+
+    def effects(self) -> list[Effect]:
+        """List what each condition does to the width of an interval."""
+        count, found = len(self._places) + 1, []
+        for name, place in self._places.items():
+            own = [row for row in self.rows if name in row.conditions]
+            middle = float(self._middle[count + place])
+            deviation = math.sqrt(float(self._covariance[count + place, count + place]))
+            ends = [math.exp(middle + sign * 1.645 * deviation) for sign in (-1, 1)]
+            systems = len({row.system for row in own})
+            found.append(Effect(name, len(own), systems, math.exp(middle), Interval(*ends)))
+        return found
 
 
-def _middle(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return the median, and the deviation of logarithms; None of fewer than two values."""
-    if len(values) < 2:
-        return None
-    return statistics.median(values), statistics.stdev(map(math.log, values))
+@dataclass(frozen=True)
+class _Table:
+    """Rows as numbers, and the normal priors of effects."""
+
+    columns: "NDArray"  # type: ignore[type-arg]
+    """Of each row, which effects it has."""
+    errors: "NDArray"  # type: ignore[type-arg]
+    spreads: "NDArray"  # type: ignore[type-arg]
+    weights: "NDArray"  # type: ignore[type-arg]
+    means: "NDArray"  # type: ignore[type-arg]
+    """Priors of effects on the position, then of those on the logarithm of the scale."""
+    deviations: "NDArray"  # type: ignore[type-arg]
 
 
-def _counts(check: StudyCheck, of: Mapping[str, Any]) -> bool:
-    """Return whether a check is one of these rows, and nothing is fitted to it."""
-    if not fnmatchcase(check.id, of["checks"]) or CALIBRATION in check.source:
-        return False
-    if not check.expected or not check.value > 0 or check.basis:
-        return False
-    if "size_min" not in of and "size_max" not in of:
-        return True
-    size = int(check.id.split(".")[-2])
-    return bool(of.get("size_min", 0) <= size <= of.get("size_max", math.inf))
+def _loss(table: _Table, priors: "NDArray") -> "tuple[float, NDArray]":  # type: ignore[type-arg]
+    """Return the negative logarithm of the posterior, but for a constant, and its gradient.
+
+    Effects are in the deviations of their priors from the means of these.
+    """
+    import numpy as np
+
+    effects = table.means + table.deviations * priors
+    count = table.columns.shape[1]
+    own = np.exp(table.columns @ effects[count:])
+    scale = np.hypot(own, table.spreads)
+    places = (table.errors - table.columns @ effects[:count]) / scale
+    reach = 1 + places**2 / DEGREES
+    pull = (DEGREES + 1) / DEGREES * places / reach
+    loss = table.weights @ ((DEGREES + 1) / 2 * np.log(reach) + np.log(scale))
+    by_position = table.columns.T @ (-table.weights * pull / scale)
+    by_scale = table.columns.T @ (table.weights * (1 - pull * places) * (own / scale) ** 2)
+    gradient = np.concatenate([by_position, by_scale]) * table.deviations + priors
+    return float(loss + priors @ priors / 2), gradient
 
 
-def _system(check: StudyCheck) -> str:
-    """Name the system of a row of OSU's benchmarks: its interconnect, and the source."""
-    source = check.source.split(",")[0].split(" (")[0]
-    return f"{check.id.split('.')[0]}: {source}"
+def _curvature(
+    loss: "Callable[[NDArray], tuple[float, NDArray]]",  # type: ignore[type-arg]
+    middle: "NDArray",  # type: ignore[type-arg]
+) -> "NDArray":  # type: ignore[type-arg]
+    """Return the second derivatives at the maximum, by differences of the gradient."""
+    import numpy as np
+
+    step = 1e-4
+    rows = [
+        (loss(middle + step * one)[1] - loss(middle - step * one)[1]) / (2 * step)
+        for one in np.eye(len(middle))
+    ]
+    matrix = np.array(rows)
+    symmetric: NDArray = (matrix + matrix.T) / 2  # type: ignore[type-arg]
+    return symmetric
 
 
-def write(rows: Iterable[CheckRow]) -> str:
-    """Write rows as CSV."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(COLUMNS)
-    for row in rows:
-        texts = [getattr(row, name) for name in COLUMNS[:5]]
-        numbers = [row.published, row.simulated, row.spread]
-        table.writerow([*texts, *(f"{number:.6g}" for number in numbers)])
-    return out.getvalue()
+def _weights(rows: Sequence[CheckRow]) -> list[float]:
+    """Weigh rows: those of one system, kind and class of size are a curve, and count as one."""
+    curves = [(row.system, row.conditions) for row in rows]
+    counts = Counter(curves)
+    return [1 / counts[curve] for curve in curves]
 
 
 def model_errors(rows: Sequence[CheckRow] | None = None) -> list[ModelError]:
-    """Estimate the error of the model for every kind of figures.
+    """Estimate the error of the model for every kind of metric.
 
     Parameters
     ----------
     rows
         By default those that come with Etherweave.
     """
-    found = check_rows() if rows is None else rows
-    return [_of_kind(kind, [row for row in found if row.kind == kind]) for kind in KINDS]
+    known = check_rows() if rows is None else rows
+    estimate, covered = Estimate(known), _covered(known)
+    return [_error(estimate, Conditions(kind), covered.get(kind)) for kind in KINDS]
 
 
-def model_error(kind: str) -> ModelError:
-    """Find the error of a kind of figures."""
-    return next(one for one in model_errors() if one.kind == kind)
+def errors_at(
+    conditions: Iterable[Conditions], rows: Sequence[CheckRow] | None = None
+) -> list[ModelError]:
+    """Estimate the error of the model under several conditions, but not what it covers."""
+    estimate = Estimate(check_rows() if rows is None else rows)
+    return [_error(estimate, one) for one in conditions]
 
 
-def _of_kind(kind: str, rows: Sequence[CheckRow]) -> ModelError:
-    systems = _by_system(rows)
-    means = [statistics.fmean(row.error for row in own) for own in systems.values()]
-    found, alone = (further(rows, has_parameters=of) for of in (True, False))
-    return ModelError(
-        kind,
-        len(rows),
-        list(systems),
-        math.exp(statistics.fmean(means)) if means else math.nan,
-        found.interval(0.5) if found else None,
-        found.interval(0.9) if found else None,
-        alone.interval(0.9) if alone else None,
-        _covered(systems),
-    )
+def _error(estimate: Estimate, conditions: Conditions, covered: float | None = None) -> ModelError:
+    own = [row for row in estimate.rows if row.conditions.kind == conditions.kind]
+    further = estimate.further(conditions)
+    systems = list(dict.fromkeys(row.system for row in own))
+    (median,), half, most = further.at([0.5]), further.interval(0.5), further.interval(0.9)
+    return ModelError(conditions, len(own), systems, median, half, most, covered)
 
 
-def _by_system(rows: Iterable[CheckRow]) -> dict[str, list[CheckRow]]:
-    systems: dict[str, list[CheckRow]] = defaultdict(list)
+def without_each_system(rows: Sequence[CheckRow]) -> dict[str, Estimate]:
+    """Estimate the error of the model for each system by all others."""
+    systems = dict.fromkeys(row.system for row in rows)
+    return {name: Estimate(row for row in rows if row.system != name) for name in systems}
+
+
+def _covered(rows: Sequence[CheckRow]) -> Mapping[str, float]:
+    """Count the rows of each kind within what all other systems say, the mean over systems."""
+    estimates = without_each_system(rows)
+    inside: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for row in rows:
-        systems[row.system].append(row)
-    return systems
-
-
-def further(rows: Iterable[CheckRow], *, has_parameters: bool = False) -> Further | None:
-    """Predict a row of a further system from the rows of known ones; None for fewer than two.
-
-    The variance of the means of systems has that within systems in it where rows are few, which
-    makes the interval wider, not narrower. What parameters do to simulated figures is part of what
-    rows differ by, and is subtracted from the variance.
-
-    Parameters
-    ----------
-    rows
-        Rows of one kind.
-    has_parameters
-        Whether what parameters do stays in it.
-    """
-    systems = list(_by_system(rows).values())
-    count = len(systems)
-    if count < 2:
-        return None
-    errors = [[row.error for row in own] for own in systems]
-    means = [statistics.fmean(own) for own in errors]
-    within = statistics.fmean(statistics.pvariance(own) for own in errors)
-    variance = statistics.variance(means) * (1 + 1 / count) + within
-    if not has_parameters:
-        drawn = statistics.fmean(statistics.fmean(row.spread**2 for row in own) for own in systems)
-        variance = max(variance - drawn, 0.0)
-    return Further(statistics.fmean(means), math.sqrt(variance), count - 1)
-
-
-def _covered(systems: Mapping[str, Sequence[CheckRow]]) -> float | None:
-    """Leave out one system after the other, and count its rows within what the others say."""
-    if len(systems) < 3:
-        return None
-    shares = []
-    for name, own in systems.items():
-        others = [row for other, rows in systems.items() if other != name for row in rows]
-        found = further(others, has_parameters=True)
-        assert found is not None, "two systems are left"
-        low, high = found.interval(0.9)
-        shares.append(statistics.fmean(low <= math.exp(row.error) <= high for row in own))
-    return statistics.fmean(shares)
-
-
-def kind_of(workload: Mapping[str, Any]) -> str:
-    """Return of which kind the times of a job are.
-
-    Parameters
-    ----------
-    workload
-        As a resolved scenario has it: a table with one family.
-
-    Examples
-    --------
-    >>> kind_of({"osu_latency": {"bytes": "1MiB"}}), kind_of({"halo3d": {}})
-    ('bandwidth', 'iteration')
-    """
-    (family, keys), *_ = workload.items()
-    kind = str(_table()["workloads"].get(family, "iteration"))
-    size = size_of(str(keys["bytes"])) if family.startswith("osu_") and "bytes" in keys else None
-    if kind == "latency" and size is not None and size > SMALL_MAX:
-        return "bandwidth"
-    if kind == "bandwidth" and size is not None and size < SMALL_MAX:
-        return "message rate"
-    return kind
-
-
-@cache
-def _table() -> Mapping[str, Any]:
-    text = resources("etherweave.uncertainty").joinpath("check_kinds.toml").read_text("utf-8")
-    return tomllib.loads(text)
+        low, high = estimates[row.system].further(row.conditions, row.spread).interval(0.9)
+        inside[row.conditions.kind, row.system].append(low <= math.exp(row.error) <= high)
+    shares: dict[str, list[float]] = defaultdict(list)
+    for (kind, _), own in inside.items():
+        shares[kind].append(statistics.fmean(own))
+    return {kind: statistics.fmean(own) for kind, own in shares.items() if len(own) > 1}

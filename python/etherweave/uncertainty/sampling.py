@@ -18,10 +18,11 @@ from etherweave.study.declared import DeclaredUnknown
 from etherweave.sweeps import Executor, Sweep, executor, sweep
 from etherweave.sweeps.cost import estimates, resident_bytes
 from etherweave.sweeps.points import Run
+from etherweave.uncertainty.check_rows import conditions_of
 from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.figures import Unknowns, unknowns
 from etherweave.uncertainty.intervals import Distribution, distribution
-from etherweave.uncertainty.model_errors import ModelError, kind_of, model_errors
+from etherweave.uncertainty.model_errors import ModelError, errors_at
 
 SAMPLES_MIN, SAMPLES_MAX = 8, 65_536
 FIRST = 64
@@ -385,9 +386,14 @@ def _result(
 
 
 def _model_errors(whole: SampledScenario) -> dict[str, ModelError]:
-    known = {one.kind: one for one in model_errors()}
-    jobs = tomllib.loads(whole.resolve(next(whole.points())))["job"]
-    return {job["name"]: known[kind_of(job["workload"])] for job in jobs}
+    scenario = tomllib.loads(whole.resolve(next(whole.points())))
+    # A resolved scenario has the figures of its interconnect, and no name of it.
+    stated = tomllib.loads(whole.text).get("interconnect", {})
+    profile = whole.overrides.get("interconnect.profile", stated.get("profile", ""))
+    scenario["interconnect"] = {"profile": profile}
+    jobs = scenario["job"]
+    errors = errors_at([conditions_of(scenario, job) for job in jobs])
+    return {job["name"]: error for job, error in zip(jobs, errors, strict=True)}
 
 
 def _figures(row: Mapping[str, Any], axes: Sequence[str]) -> list[str]:

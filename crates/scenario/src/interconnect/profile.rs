@@ -18,6 +18,8 @@ const CHOICES: [&str; 3] = ["topology", "flow_control", "transport"];
 const FIGURE: [&str; 3] = ["value", "basis", "source"];
 const EXPECTED: &str =
     "{ value = ..., basis = \"published\", \"derived\", \"fitted\" or \"estimate\", source = \"...\" }";
+/// Key of the two ends between which documents have a figure.
+const RANGE: &str = "range";
 
 /// A figure with what it rests on.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -29,6 +31,9 @@ pub(crate) struct Figure {
     pub value: Value,
     pub basis: Basis,
     pub source: String,
+    /// Both ends between which its documents have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<[Value; 2]>,
 }
 
 impl Figure {
@@ -108,6 +113,14 @@ impl Interconnect {
         }
         files::insert_profiles(&mut scenario)?;
         reader::read::<Settings>(&scenario)?;
+        for figure in &figures {
+            for end in figure.range.iter().flatten() {
+                let mut with_end = Table::new();
+                put(&mut with_end, &figure.key, end.clone());
+                complete(&mut with_end, scenario.clone());
+                reader::read::<Settings>(&with_end)?;
+            }
+        }
         let link = scenario.remove(LINK).and_then(|table| table.as_table().cloned()).unwrap_or_default();
         Ok(Interconnect { figures, scenario, link })
     }
@@ -153,18 +166,28 @@ fn overlap(one: &str, other: &str) -> bool {
 
 /// Every figure at or below a key of the profile `name`.
 fn collect(name: &str, key: String, value: Value, figures: &mut Vec<Figure>, errors: &mut InputErrors) {
-    let Value::Table(table) = value else {
+    let Value::Table(mut table) = value else {
         return errors.push(InputError::new(key, "a figure without its source", EXPECTED));
     };
     if !FIGURE.iter().any(|part| table.contains_key(*part)) {
         let inner = table.into_iter();
         return inner.for_each(|(part, value)| collect(name, format!("{key}.{part}"), value, figures, errors));
     }
+    let range = errors.check(table.remove(RANGE).map(|range| range_of(&key, range)).transpose()).flatten();
     let cited = Value::Table(table).try_into::<Cited<Value>>();
     let error = |error: toml::de::Error| InputError::new(&key, error.message().replace('\n', "; "), EXPECTED);
     if let Some(Cited { value, basis, source }) = errors.check(cited.map_err(error)) {
-        figures.push(Figure { profile: name.to_owned(), key, value, basis, source: source.text().to_owned() });
+        figures.push(Figure { profile: name.to_owned(), key, value, basis, source: source.text().to_owned(), range });
     }
+}
+
+/// Both ends of a range, as a figure has them.
+fn range_of(key: &str, range: Value) -> Result<[Value; 2], InputError> {
+    let expected = "[low, high], the ends between which documents have the figure";
+    let found = range.to_string();
+    let ends = range.try_into::<[Value; 2]>().ok();
+    let ends = ends.filter(|[low, high]| low.same_type(high) && low != high);
+    ends.ok_or_else(|| InputError::new(format!("{key}.{RANGE}"), found, expected))
 }
 
 /// Puts a value at a dotted key, making tables for what is before its dots.
@@ -208,6 +231,19 @@ mod tests {
         let figure = "{ value = \"3ns\", basis = \"estimate\", source = \"a test\" }";
         assert!(errors(&format!("[switch]\nlatncy = {figure}\n"))[0].starts_with("switch.latncy: unknown key"));
         assert_eq!(errors(&format!("[swich]\nlatency = {figure}\n")), ["swich: unknown key"]);
+    }
+
+    #[test]
+    fn a_range_has_two_ends_that_a_scenario_takes() {
+        let with = |range: &str| {
+            errors(&format!(
+                "[nic]\nreceive_latency = {{ value = \"2us\", basis = \"estimate\", source = \"a test\", range = {range} }}\n"
+            ))
+        };
+        assert_eq!(with("[\"1us\"]"), ["nic.receive_latency.range: [\"1us\"]"]);
+        assert_eq!(with("[\"1us\", 2]"), ["nic.receive_latency.range: [\"1us\", 2]"]);
+        assert_eq!(with("\"1us to 2us\""), ["nic.receive_latency.range: \"1us to 2us\""]);
+        assert!(with("[\"1us\", \"3furlongs\"]")[0].starts_with("nic.receive_latency: "));
     }
 
     #[test]

@@ -1,0 +1,259 @@
+"""Check rows of studies: measured figures beside simulated ones, and what they are extrapolated to.
+
+Only rows count that a system has measured and nothing is fitted to; ``check_kinds.toml`` lists
+them. A job of a scenario has conditions of the same kind.
+"""
+
+import csv
+import io
+import math
+import statistics
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files as resources
+from typing import Any, NamedTuple
+
+from etherweave.api.units import size_of
+from etherweave.study.results import StudyCheck
+
+RATIO = "ratio"
+KINDS = ("latency", "message rate", "bandwidth", "collective", "iteration", "job", RATIO)
+SMALL_MAX = 4096
+"""Largest message whose latency is one of small messages [bytes]."""
+SIZES = {"to 64 B": 64, "to 4 KiB": 4096, "to 64 KiB": 65_536, "above 64 KiB": math.inf}
+"""Classes of sizes, and the largest message of each [bytes]: inline, eager, where protocols change,
+and what is limited by rates."""
+INTERCONNECTS = ("Ethernet", "InfiniBand", "of one vendor")
+TRANSPORTS = ("in the kernel", "by the NIC")
+NODES = ("two hosts", "more hosts")
+COLUMNS = (
+    *("study", "id", "kind", "interconnect", "transport", "size_class", "nodes"),
+    *("system", "unit"),
+    *("published", "simulated", "spread"),
+)
+TIMES = ("ns", "us", "ms", "s", "ratio", "x")
+"""Units of times, of which more is slower, and of ratios, which stand as they are."""
+CALIBRATION = "calibration"
+"""Word in the source of a row to which constants are fitted."""
+
+
+class Conditions(NamedTuple):
+    """What the error of the model depends on; an empty text where it does not apply."""
+
+    kind: str
+    """One of :data:`KINDS`."""
+    interconnect: str = ""
+    """One of :data:`INTERCONNECTS`."""
+    transport: str = ""
+    """One of :data:`TRANSPORTS`."""
+    size_class: str = ""
+    """One of :data:`SIZES`."""
+    nodes: str = ""
+    """One of :data:`NODES`."""
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """A measured figure beside the simulated one."""
+
+    study: str
+    id: str
+    conditions: Conditions
+    system: str
+    unit: str
+    published: float
+    simulated: float
+    """Median of samples; without any, the figure as it stands."""
+    spread: float = 0.0
+    """Standard deviation of its natural logarithm over samples: what parameters do to it."""
+
+    @property
+    def error(self) -> float:
+        """Natural logarithm of the measured over the simulated time."""
+        ratio = self.published / self.simulated
+        return math.log(ratio if self.unit in TIMES else 1 / ratio)
+
+
+@cache
+def check_rows() -> tuple[CheckRow, ...]:
+    """Read the rows that come with Etherweave."""
+    text = resources("etherweave.uncertainty").joinpath("check_rows.csv").read_text("utf-8")
+    return tuple(map(_row, csv.DictReader(io.StringIO(text))))
+
+
+def _row(row: Mapping[str, str]) -> CheckRow:
+    texts = [row[column] for column in COLUMNS]
+    study, name, system, unit = *texts[:2], *texts[7:9]
+    conditions, numbers = Conditions(*texts[2:7]), map(float, texts[9:])
+    published, simulated, spread = numbers
+    return CheckRow(study, name, conditions, system, unit, published, simulated, spread)
+
+
+def row_of(study: str, check: StudyCheck, values: Sequence[float] = ()) -> CheckRow | None:
+    """Make the row of a check that measures the error of the model; None of others.
+
+    Parameters
+    ----------
+    study
+        Name of its study.
+    check
+        The check.
+    values
+        Its figures in samples.
+    """
+    known: Sequence[Mapping[str, Any]] = _table()["rows"]
+    for of in known:
+        if of["study"] == study and _counts(check, of):
+            simulated, spread = _middle([value for value in values if value > 0]) or (
+                check.value,
+                0.0,
+            )
+            system, published = of.get("system") or _system(check), check.expected or math.nan
+            conditions = _conditions(check, of)
+            names = (study, check.id, conditions, system, check.unit)
+            return CheckRow(*names, published, simulated, spread)
+    return None
+
+
+def _middle(values: Sequence[float]) -> tuple[float, float] | None:
+    """Return the median, and the deviation of logarithms; None of fewer than two values."""
+    if len(values) < 2:
+        return None
+    return statistics.median(values), statistics.stdev(map(math.log, values))
+
+
+def _conditions(check: StudyCheck, of: Mapping[str, Any]) -> Conditions:
+    kind = str(of["kind"])
+    if kind == RATIO:
+        return Conditions(kind)
+    transport = TRANSPORTS[0 if fnmatchcase(check.id, _table()["in_the_kernel"]) else 1]
+    size = _size(check) if "size_min" in of or "size_max" in of else None
+    nodes = NODES[int(of.get("nodes", 2) > 2)]
+    return Conditions(kind, interconnect_of(check.id), transport, size_class(size), nodes)
+
+
+def _size(check: StudyCheck) -> int:
+    return int(check.id.split(".")[-2])
+
+
+def interconnect_of(name: str) -> str:
+    """Return the kind of interconnect of a check, or of a profile, by its name.
+
+    Examples
+    --------
+    >>> interconnect_of("slingshot-11"), interconnect_of("")
+    ('of one vendor', 'Ethernet')
+    """
+    kinds: Mapping[str, str] = _table()["interconnects"]
+    return next(kind for pattern, kind in kinds.items() if fnmatchcase(name, pattern))
+
+
+def size_class(size: float | None) -> str:
+    """Name the class of a size [bytes]; empty without one.
+
+    Examples
+    --------
+    >>> size_class(64), size_class(65), size_class(None)
+    ('to 64 B', 'to 4 KiB', '')
+    """
+    if size is None:
+        return ""
+    return next(name for name, largest in SIZES.items() if size <= largest)
+
+
+def _counts(check: StudyCheck, of: Mapping[str, Any]) -> bool:
+    """Return whether a check is one of these rows, and nothing is fitted to it."""
+    if not fnmatchcase(check.id, of["checks"]) or CALIBRATION in check.source:
+        return False
+    if not check.expected or not check.value > 0 or check.basis or not has_figure(check):
+        return False
+    if "size_min" not in of and "size_max" not in of:
+        return True
+    return bool(of.get("size_min", 0) <= _size(check) <= of.get("size_max", math.inf))
+
+
+def has_figure(check: StudyCheck) -> bool:
+    """Whether what was published is a number, and not only a bound.
+
+    A number lies between its bounds, or is both of them; on one of them or beyond it stands what a
+    sentence such as "above 97 Gb/s" names.
+    """
+    low, high = check.tolerance
+    figure = check.expected
+    if figure is None or check.basis:
+        return False
+    return low == figure == high or (
+        (low is None or low < figure) and (high is None or figure < high)
+    )
+
+
+def _system(check: StudyCheck) -> str:
+    """Name the system of a row of OSU's benchmarks: its interconnect, and the source.
+
+    Several gists of an author are of one system.
+    """
+    source = check.source.split(",")[0].split(" (")[0].split(" gist")[0]
+    return f"{check.id.split('.')[0]}: {source}"
+
+
+def write(rows: Iterable[CheckRow]) -> str:
+    """Write rows as CSV."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for row in rows:
+        texts = [row.study, row.id, *row.conditions, row.system, row.unit]
+        numbers = [row.published, row.simulated, row.spread]
+        table.writerow([*texts, *(f"{number:.6g}" for number in numbers)])
+    return out.getvalue()
+
+
+def conditions_of(scenario: Mapping[str, Any], job: Mapping[str, Any]) -> Conditions:
+    """Return the conditions of the times of a job.
+
+    Parameters
+    ----------
+    scenario
+        A resolved scenario.
+    job
+        One of its jobs.
+    """
+    transport = TRANSPORTS[0 if "tcp" in scenario["transport"] else 1]
+    (family, keys), *_ = job["workload"].items()
+    size = size_of(str(keys["bytes"])) if family.startswith("osu_") and "bytes" in keys else None
+    nodes = NODES[0 if family in _table()["pairs"] else 1]
+    profile = str(scenario.get("interconnect", {}).get("profile", ""))
+    kind = kind_of(job["workload"])
+    return Conditions(kind, interconnect_of(profile), transport, size_class(size), nodes)
+
+
+def kind_of(workload: Mapping[str, Any]) -> str:
+    """Return of which kind the times of a job are.
+
+    Parameters
+    ----------
+    workload
+        As a resolved scenario has it: a table with one family.
+
+    Examples
+    --------
+    >>> kind_of({"osu_latency": {"bytes": "1MiB"}}), kind_of({"halo3d": {}})
+    ('bandwidth', 'iteration')
+    """
+    (family, keys), *_ = workload.items()
+    kind = str(_table()["workloads"].get(family, "iteration"))
+    size = size_of(str(keys["bytes"])) if family.startswith("osu_") and "bytes" in keys else None
+    if kind == "latency" and size is not None and size > SMALL_MAX:
+        return "bandwidth"
+    if kind == "bandwidth" and size is not None and size < SMALL_MAX:
+        return "message rate"
+    return kind
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    text = resources("etherweave.uncertainty").joinpath("check_kinds.toml").read_text("utf-8")
+    return tomllib.loads(text)
