@@ -20,21 +20,18 @@ impl Hosts {
         let may_be_postponed = state.core != OWN_CORE;
         let next = self.processors.records.next;
         let none = (EndpointIndex::NONE, 0);
+        // A neighbour is no connection.
+        let is_socket = |endpoint| self.nics.endpoints.get(endpoint).is_some_and(|end| end.protocol.is_socket());
         let (kind, message) = match task {
             Task::Handle(endpoint, message) => (StepKind::Handle, (endpoint, message.end)),
             Task::Write(..) => (StepKind::Write, none),
             Task::Read(..) => (StepKind::Read, none),
-            Task::Step(endpoint) if next == Some(ActivityKind::Send) && self.is_socket(endpoint) => {
+            Task::Step(endpoint) if next == Some(ActivityKind::Send) && is_socket(endpoint) => {
                 (StepKind::SocketSend, none)
             }
             Task::Step(_) | Task::Post => (StepKind::Operation(next.unwrap_or(ActivityKind::Wait)), none),
         };
         self.processors.records.add_step((thread, kind), (start, end), times, message, may_be_postponed);
-    }
-
-    /// Whether an endpoint is a connection over a socket, and no neighbour.
-    fn is_socket(&self, endpoint: EndpointIndex) -> bool {
-        self.nics.endpoints.get(endpoint).is_some_and(|end| end.protocol.is_socket())
     }
 }
 
