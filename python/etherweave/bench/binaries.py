@@ -38,14 +38,8 @@ class Binary:
 def find(adapter: Adapter, program: str, folders: str | None = None) -> Binary | None:
     """Find a program of a benchmark on this machine.
 
-    Parameters
-    ----------
-    adapter
-        The benchmark.
-    program
-        One of its programs, or a path.
-    folders
-        Directories to search, as in ``PATH``, which is the default.
+    ``program`` is one of its programs or a path; ``folders`` are directories as in ``PATH``, which
+    is the default.
     """
     found = shutil.which(program, path=folders)
     if found is None:

@@ -61,14 +61,8 @@ class ChallengeFigure:
 def figures(kind: str, facts: Facts, rows: pl.DataFrame) -> list[ChallengeFigure]:
     """Return the figures of a workload.
 
-    Parameters
-    ----------
-    kind
-        Key of the workload in a scenario: of :data:`CHALLENGE`, or ``osu_latency`` for a ping-pong.
-    facts
-        Its keys.
-    rows
-        Iterations of a launch.
+    ``kind`` is the key of the workload in a scenario: of :data:`CHALLENGE`, or ``osu_latency`` for
+    a ping-pong. ``facts`` are its keys, ``rows`` the iterations of a launch.
     """
     return {**CHALLENGE, "osu_latency": _ping_pong}[kind](facts, rows)
 
@@ -95,11 +89,6 @@ def workloads(summary: Mapping[str, str]) -> Iterator[ChallengeWorkload]:
 
     What ranks compute and copy takes as long as the tests without messages say: DGEMM, STREAM, FFT
     and RandomAccess of all ranks at once.
-
-    Parameters
-    ----------
-    summary
-        Its names and values.
     """
     ranks = int(summary["CommWorldProcs"])
     copy_rate = f"{8 * float(summary['StarSTREAM_Copy']) / _COPY:.3f}Gb/s"

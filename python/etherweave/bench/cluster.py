@@ -33,17 +33,9 @@ def cluster_of(
 ) -> Cluster:
     """Choose hosts and fabrics of a site.
 
-    Raises ``SiteError`` when the site lacks one of them, a host is named twice, or this machine
-    lacks a program or a privilege that the launcher needs.
-
-    Parameters
-    ----------
-    site
-        As :func:`etherweave.bench.site.reading.read` returns it.
-    fabrics
-        Names of fabrics of the site; all unless given.
-    hosts
-        Names of hosts of the site, in the order of ranks; all unless given.
+    ``fabrics`` and ``hosts`` are names of the site's; all unless given. Hosts are in the order of
+    ranks. Raises ``SiteError`` when the site lacks one of them, a host is named twice, or this
+    machine lacks a program or a privilege that the launcher needs.
     """
     wanted = list(hosts or [one.name for one in site.hosts])
     if len(set(wanted)) < len(wanted):

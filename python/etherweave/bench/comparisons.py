@@ -85,16 +85,9 @@ def differences(
     The confidence is that of all intervals together: each of m points is compared at 1 - (1 -
     confidence) / m (Bonferroni), so that a hundred sizes do not make a difference by chance.
 
-    Raises ``ValueError`` when two points of one side are the same but for what is ignored.
-
-    Parameters
-    ----------
-    baseline, candidate
-        Their numbers.
-    ignore
-        Fields of points, of :class:`IgnoredField`, that may differ.
-    confidence
-        The least probability that all intervals enclose the true shifts.
+    ``ignore`` names fields of points that may differ; ``confidence`` is the least probability that
+    all intervals enclose the true shifts. Raises ``ValueError`` when two points of one side are the
+    same but for what is ignored.
     """
     fields = tuple(ignore)
     before, now = _without(baseline, fields), _without(candidate, fields)

@@ -91,12 +91,8 @@ class _Part(NamedTuple):
 def parse(text: str) -> Document:
     """Read a text that one benchmark or several wrote, one after the other.
 
-    Raises ``UnrecognisedError`` when no known benchmark wrote any part of it.
-
-    Parameters
-    ----------
-    text
-        As it was printed, or quoted in an email.
+    The text may be quoted in an email. Raises ``UnrecognisedError`` when no known benchmark wrote
+    any part of it.
     """
     if len(text) > TEXT_MOST:
         raise UnrecognisedError(f"more than {TEXT_MOST} characters, which no benchmark writes")
@@ -314,16 +310,8 @@ def _begun(
 ) -> Adapter | None:
     """Return the adapter whose text begins with this line; ``None`` within a text.
 
-    Parameters
-    ----------
-    line
-        The line.
-    adapter
-        The adapter of the part that precedes it.
-    before
-        First and last line of that part.
-    has_rows
-        Whether that part has rows.
+    ``adapter`` is that of the part that precedes the line, ``before`` the first and the last line
+    of that part, and ``has_rows`` whether it has rows.
     """
     match = _BEGINS.match(line.text)
     if not match:

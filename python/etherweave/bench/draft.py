@@ -139,18 +139,9 @@ class Draft:
     ) -> Iterator[tuple[TextLine, re.Match[str]]]:
         """Give the lines that one of the patterns matches as a whole; others are left over.
 
-        Raises ``GarbledError`` when a line looks like a row, and is none.
-
-        Parameters
-        ----------
-        lines
-            Those of a block, or some of them.
-        patterns
-            Of rows, the first that matches counts.
-        looks
-            Pattern of the beginning of a row: a line that looks so must match.
-        known
-            Pattern of the beginning of lines that are understood, and say nothing; so are blanks.
+        ``looks`` is the beginning of a row: a line that looks so must match. ``known`` is the
+        beginning of lines that are understood, and say nothing; so are blanks. Raises
+        ``GarbledError`` when a line looks like a row, and is none.
         """
         for line in lines:
             matches = (pattern.fullmatch(line.text) for pattern in patterns)

@@ -23,15 +23,9 @@ def reframe_reference(
 ) -> dict[str, dict[str, Reference]]:
     """Return the medians as the ``reference`` of a ReFrame test.
 
-    Parameters
-    ----------
-    found
-        What was measured.
-    system
-        As ReFrame names it, with its partition: ``cluster:compute``.
-    tolerance
-        By how much a value may be worse, as a share of the median, above 0; where the interval of
-        the median reaches further, that.
+    ``system`` is named as in ReFrame, with its partition: ``cluster:compute``. ``tolerance`` is by
+    how much a value may be worse, as a share of the median, above 0; where the interval of the
+    median reaches further, that counts.
     """
     points = [
         one

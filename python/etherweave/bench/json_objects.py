@@ -13,14 +13,8 @@ _SHOWN_MAX = 40
 class JsonObject(Mapping[str, Any]):
     """An object of a benchmark; a key that is missing raises :class:`GarbledError` with its path.
 
-    Parameters
-    ----------
-    values
-        As they were decoded.
-    line
-        Of the text, where the object begins.
-    path
-        Keys that lead to it, joined by dots; empty for the whole.
+    ``line`` is where the object begins in the text, ``path`` the keys that lead to it, joined by
+    dots.
     """
 
     def __init__(self, values: Mapping[str, Any], line: int, path: str = "") -> None:

@@ -88,15 +88,7 @@ class _Shape:
 
 
 def streams(lines: Sequence[TextLine], is_beginning: IsBeginning) -> list[list[TextLine]]:
-    """Take prefixes off, and part the lines of sources that have a benchmark each.
-
-    Parameters
-    ----------
-    lines
-        Of the whole text.
-    is_beginning
-        Whether a benchmark's text begins with a line.
-    """
+    """Take prefixes off, and part the lines of sources that have a benchmark each."""
     blocks = [list(block) for _, block in groupby(lines, lambda line: not line.text[:1].strip())]
     is_alone = len(blocks) == 1
     flush = [line for block in blocks for line in _flush(block, is_alone, is_beginning)]

@@ -178,16 +178,9 @@ def predict_sweep(
 ) -> RunForecast:
     """Count messages that follow each other: pairs of size and number.
 
-    Parameters
-    ----------
-    steps
-        Size [bytes] and number of the messages on the busiest link.
-    fabric
-        What is believed of the network.
-    basis
-        How it was counted.
-    each
-        Share of a message's time that waits for the latency: 1 for ping-pong, less in a window.
+    ``steps`` are size [bytes] and number of the messages on the busiest link, ``basis`` is how they
+    were counted. ``each`` is the share of a message's time that waits for the latency: 1 for
+    ping-pong, less in a window.
     """
     total = 0.0
     seconds = 0.0

@@ -105,14 +105,8 @@ def search(
 ) -> list[Reference]:
     """Find figures.
 
-    Parameters
-    ----------
-    words
-        All of them must occur, anywhere.
-    fabric
-        Words of the fabric alone: ``RoCE``, ``slingshot-11``.
-    metric
-        The metric's whole name.
+    All ``words`` must occur, anywhere; ``fabric`` has words of the fabric alone, and ``metric`` is
+    the metric's name.
     """
     wanted = (fabric or "").casefold().split()
     return [

@@ -156,18 +156,8 @@ def launch_until_decided(
 ) -> bool:
     """Launch until every experiment is decided.
 
-    Parameters
-    ----------
-    store
-        Where launches are kept.
-    launchers
-        By the names of networks.
-    session
-        Number of the environment that the launches have.
-    observer
-        Is informed of each launch.
-    limit
-        After which each launch is ended [s]; ten forecasts if ``None``, but at least a minute.
+    ``session`` is the number of the environment that the launches have. Each launch is ended after
+    ``limit`` [s]; after ten forecasts if ``None``, but at least a minute.
 
     Returns
     -------

@@ -73,12 +73,7 @@ class CampaignCost:
 class LimitError(ValueError):
     """A campaign that is predicted to take more than its limits allow.
 
-    Parameters
-    ----------
-    cost
-        What is predicted.
-    exceeded
-        Names of the limits, as :meth:`CampaignCost.exceeded` returns them.
+    ``exceeded`` has the names of the limits, as :meth:`CampaignCost.exceeded` returns them.
     """
 
     def __init__(self, cost: CampaignCost, exceeded: Sequence[str]) -> None:

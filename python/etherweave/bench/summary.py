@@ -111,14 +111,7 @@ def summary(
 ) -> CampaignSummary:
     """Summarise launches.
 
-    Parameters
-    ----------
-    campaign
-        The campaign.
-    launches
-        Those that ended.
-    environments
-        As the store holds them: each with its ``findings``.
+    ``environments`` are as the store holds them: each with its ``findings``.
     """
     points = tuple(_points(campaign, launches))
     parts = by_experiment(campaign, launches)

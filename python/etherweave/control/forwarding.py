@@ -78,14 +78,8 @@ def pauses(site: SwitchDesign) -> Iterator[FlowRule]:
 def pause_rule(bits: dict[int, int], paused: frozenset[int], priority: int | None) -> FlowRule:
     """Write the rule that adds the pause vector to packets of a priority.
 
-    Parameters
-    ----------
-    bits
-        The metadata bit of every port that rules depend on.
-    paused
-        Ports.
-    priority
-        Of IEEE 802.1Q; None: packets without a tag, and all packets where classes do not count.
+    ``bits`` has the metadata bit of every port that rules depend on. ``priority`` is of IEEE
+    802.1Q; ``None``: packets without a tag, and all packets where classes do not count.
     """
     mask = sum(1 << bit for bit in bits.values())
     value = sum(1 << bits[port] for port in paused if port in bits)

@@ -116,14 +116,7 @@ NO_COOKIE = Cookie(0)
 def message(kind: MessageType, body: bytes, xid: int) -> bytes:
     """Put the header in front (7.1.1).
 
-    Parameters
-    ----------
-    kind
-        Type of the message.
-    body
-        What follows the header.
-    xid
-        Transaction id, which the reply or the error repeats.
+    ``xid`` is the transaction id, which the reply or the error repeats.
     """
     return HEADER.pack(VERSION, kind, HEADER.size + len(body), xid) + body
 

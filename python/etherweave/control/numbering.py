@@ -80,12 +80,8 @@ class Numbering:
 def numbering(resolved: str) -> Numbering | None:
     """Read the numbers of a scenario; None: no switch states any.
 
-    Raises ``NumberingError`` if only some switches or ports have a number, or two have the same.
-
-    Parameters
-    ----------
-    resolved
-        The scenario, as TOML.
+    ``resolved`` is the scenario, as TOML. Raises ``NumberingError`` if only some switches or ports
+    have a number, or two have the same.
     """
     listed = tomllib.loads(resolved).get("topology", {}).get("custom", {}).get("json", "")
     graph: dict[str, Any] = json.loads(listed) if listed.strip() else {}

@@ -49,12 +49,8 @@ class _PathRule(NamedTuple):
 def single_table(switch: SwitchPlan, addresses: Sequence[int]) -> SwitchPlan:
     """Write the rules of a switch for OpenFlow 1.0.
 
-    Parameters
-    ----------
-    switch
-        Its plan for several tables, without conditions and groups.
-    addresses
-        MAC addresses of all hosts.
+    ``switch`` is its plan for several tables, without conditions and groups; ``addresses`` are MAC
+    addresses of all hosts.
     """
     tables: dict[int, list[FlowRule]] = {}
     for rule in sorted(switch.rules, key=lambda rule: -rule.priority):

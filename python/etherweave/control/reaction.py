@@ -83,16 +83,9 @@ def measure(
 ) -> Reaction:
     """Measure the reaction of a switch.
 
-    Raises ``ReactionError`` if the machine lacks something, or the trials fail.
-
-    Parameters
-    ----------
-    plane
-        The switch that obeys the pauses.
-    count
-        Trials, 1 to 1,000.
-    progress
-        Called with the number of trials done.
+    ``plane`` is the switch that obeys the pauses, ``count`` the number of trials, 1 to 1,000;
+    ``progress`` is called with the number of trials done. Raises ``ReactionError`` if the machine
+    lacks something, or the trials fail.
     """
     if not 1 <= count <= TRIALS_MAX:
         raise ReactionError(f"{count} trials: expected 1 to {TRIALS_MAX}")

@@ -274,14 +274,8 @@ class _Stream:
 def reaction_times(arrivals: list[Arrival], triggers: list[int], sent: int) -> Trial:
     """Compute reaction times from the frames of a trial.
 
-    Parameters
-    ----------
-    arrivals
-        Frames that the switch sent.
-    triggers
-        When PAUSE, PAUSE 0 and PAUSE with few quanta were sent [ns].
-    sent
-        Frames that the switch was sent.
+    ``arrivals`` are frames that the switch sent, ``sent`` those that it was sent; ``triggers`` is
+    when PAUSE, PAUSE 0 and PAUSE with few quanta were sent [ns].
     """
     pause, resume, few = triggers
     end = few + FEW_QUANTA * quantum_ps(BITS_PER_S) // 1000

@@ -57,14 +57,7 @@ def published(
 ) -> list[Reference]:
     """Find the figures of the same thing on the same kind of fabric.
 
-    Parameters
-    ----------
-    quantity
-        Simulated or measured.
-    fabric
-        That it was measured on.
-    figures
-        To choose from; all that come with Etherweave unless given.
+    ``figures`` are those to choose from; all that come with Etherweave unless given.
     """
     if not quantity.is_as_published:
         return []

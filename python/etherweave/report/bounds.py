@@ -94,14 +94,9 @@ def path_mtu(mtu: int) -> int:
 def medium(kind: str, rate: float, mtu: int | None) -> Medium:
     """Return what a fabric's frames carry.
 
-    Parameters
-    ----------
-    kind
-        Words of a fabric: ``RoCE``, ``tcp``, ``RoCE v1``.
-    rate
-        Of a host's link [bytes/s].
-    mtu
-        Of the interface [bytes]; where it is not known, 1500 for TCP and the largest for RoCE.
+    ``kind`` has words of a fabric: ``RoCE``, ``tcp``, ``RoCE v1``. ``rate`` is of a host's link
+    [bytes/s], ``mtu`` of the interface [bytes]; where it is not known, 1500 for TCP and the largest
+    for RoCE.
     """
     name = kind.casefold()
     if name.startswith("tcp"):
@@ -141,18 +136,10 @@ def collective(
     may pass the bounds of the reductions. Collectives with a root have none: a mean over ranks
     counts those that are done early.
 
-    Parameters
-    ----------
-    operation
-        ``alltoall``, ``allgather``, ``allreduce``, …, as OSU names them.
-    sizes
-        As OSU counts them: a block of each pair or rank, or the whole vector [bytes].
-    party
-        Ranks, and hosts with a link each.
-    goodput
-        Payload that a host's link carries one way [bytes/s].
-    alpha
-        Of the smallest message [s].
+    ``operation`` is named as by OSU: ``alltoall``, ``allgather``, ``allreduce``, …; ``sizes`` count
+    as OSU's: a block of each pair or rank, or the whole vector [bytes]. ``party`` has ranks, and
+    hosts with a link each; ``goodput`` is the payload that a host's link carries one way [bytes/s],
+    ``alpha`` the time of the smallest message [s].
     """
     share = _SHARES.get(operation)
     if share is None or party.hosts < 2:

@@ -79,12 +79,8 @@ class Page:
     def write(self, front: Front, appendix: Sequence[tuple[str, str]]) -> Path:
         """Write the page.
 
-        Parameters
-        ----------
-        front
-            What stands above the sections.
-        appendix
-            Titles and texts, folded away at the end.
+        ``front`` stands above the sections; ``appendix`` has titles and texts, folded away at the
+        end.
         """
         environment = templates()
         environment.filters["numeric_columns"] = numeric_columns

@@ -22,12 +22,7 @@ ROWS_MIN = 5
 def draw(rows: Sequence[CheckInterval], path: Path) -> Path:
     """Draw coverage against the level of intervals, by kind; returns the path.
 
-    Parameters
-    ----------
-    rows
-        Checks of which the error of the model is known; others are left out.
-    path
-        Of the SVG.
+    Checks without a known error of the model are left out.
     """
     return write_svg(partial(_figure, [row for row in rows if row.kind in KINDS]), path)
 

@@ -214,17 +214,9 @@ def calibrate(
 ) -> Calibration:
     """Infer unknowns from micro-benchmarks, and compare predictions of other workloads.
 
-    Raises ``CalibrationError`` when there are too few micro-benchmarks, one cannot be simulated to
-    its end, or measurements cannot be of this fabric.
-
-    Parameters
-    ----------
-    workloads
-        All on the same fabric, with the same transport.
-    prior
-        What is believed of the unknowns of that fabric.
-    report
-        Called with a sentence about each step.
+    ``workloads`` are all on the same fabric, with the same transport; ``report`` is called with a
+    sentence about each step. Raises ``CalibrationError`` when there are too few micro-benchmarks,
+    one cannot be simulated to its end, or measurements cannot be of this fabric.
     """
     micro_benchmarks = [one for one in workloads if one.is_micro_benchmark]
     held_out = [one for one in workloads if not one.is_micro_benchmark]

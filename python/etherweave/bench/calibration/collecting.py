@@ -38,21 +38,9 @@ def collect(
 ) -> list[MeasuredWorkload]:
     """Measure each workload several times.
 
-    Raises ``CalibrationError`` when the directory contains launches of other workloads, or a
-    damaged one; ``MeasureError`` when a launch fails.
-
-    Parameters
-    ----------
-    workloads
-        As planned.
-    launches
-        Number for each workload.
-    hosts
-        Site, fabric and limits.
-    directory
-        Receives a directory of each launch; existing ones are used.
-    report
-        Called after each launch.
+    ``directory`` receives a directory of each launch; existing ones are used. ``report`` is called
+    after each launch. Raises ``CalibrationError`` when the directory contains launches of other
+    workloads, or a damaged one; ``MeasureError`` when a launch fails.
     """
     directory.mkdir(parents=True, exist_ok=True)
     _check_directory(directory, workloads, hosts)

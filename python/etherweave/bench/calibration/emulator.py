@@ -27,12 +27,8 @@ _NOISE = (1e-7, 1.0)
 class Emulator:
     """Prediction of logarithms of times, learnt from simulations.
 
-    Parameters
-    ----------
-    points
-        Shares of the unknowns in each simulation, 0 to 1.
-    times
-        Logarithms of the simulated times, a column for each output.
+    ``points`` are shares of the unknowns in each simulation, 0 to 1; ``times`` are logarithms of
+    the simulated times, a column for each output.
     """
 
     def __init__(self, points: Array, times: Array) -> None:

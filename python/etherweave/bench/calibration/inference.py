@@ -94,16 +94,7 @@ def deviations(targets: Sequence[Target]) -> Array:
 def infer(model: Model, targets: Sequence[Target], unknowns: int, seed: int = 0) -> Posterior:
     """Draw unknowns from their posterior.
 
-    Parameters
-    ----------
-    model
-        Predicts a time for each target, at any shares of the unknowns.
-    targets
-        Measured times.
-    unknowns
-        Number of them.
-    seed
-        Of all random numbers.
+    ``model`` predicts a time for each of the measured ``targets``, at any shares of the unknowns.
     """
     from threadpoolctl import threadpool_limits
 

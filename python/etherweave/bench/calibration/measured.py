@@ -87,16 +87,8 @@ def of_results(
 ) -> MeasuredWorkload:
     """Take the times of results of ``measure``.
 
-    Raises ``CalibrationError`` when a result has no launch, or a time that is not positive.
-
-    Parameters
-    ----------
-    name
-        Of the workload.
-    scenario
-        The measured one, with one job.
-    results
-        Of one or several launches each.
+    ``results`` are of one or several launches each of the scenario's one job. Raises
+    ``CalibrationError`` when a result has no launch, or a time that is not positive.
     """
     launches, medians = [], []
     hosts = dict[str, None]()
@@ -146,14 +138,8 @@ def _seconds(name: str, iterations: pl.DataFrame, streams: pl.DataFrame, centre:
 def read(directory: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
     """Read earlier measurements: of ``measure``, or of benchmarks by ``bench run``.
 
-    Raises ``CalibrationError`` when it contains nothing that can be predicted.
-
-    Parameters
-    ----------
-    directory
-        Output of one of them.
-    base
-        A scenario of the fabric, for benchmarks, which have none.
+    ``base`` is a scenario of the fabric, for benchmarks, which have none. Raises
+    ``CalibrationError`` when it contains nothing that can be predicted.
     """
     with _intact(directory):
         if (directory / RESULTS).is_file():

@@ -50,12 +50,8 @@ class MicroBenchmark(NamedTuple):
 def micro_benchmarks(hosts: int, transport: str) -> tuple[MicroBenchmark, ...]:
     """List the micro-benchmarks of a calibration.
 
-    Parameters
-    ----------
-    hosts
-        Number that takes part; from three on there is an incast.
-    transport
-        Of the scenario, by its key.
+    ``hosts`` is the number that takes part; from three on there is an incast. ``transport`` is its
+    key in a scenario.
     """
     latency = [
         MicroBenchmark(
@@ -86,12 +82,8 @@ def _incast(sources: int, size: int, outstanding: int) -> MicroBenchmark:
 def seconds(iterations: pl.DataFrame, streams: pl.DataFrame, centre: Average) -> float:
     """Return the time of one launch: of an iteration, or of all streams together [s].
 
-    Raises ``ValueError`` when neither has rows.
-
-    Parameters
-    ----------
-    iterations, streams
-        Tables of a run, or of one launch of a measurement; one of them has rows.
+    ``iterations`` and ``streams`` are tables of a run, or of one launch of a measurement; one of
+    them has rows. Raises ``ValueError`` when neither has rows.
     """
     if not iterations.is_empty():
         return _centre(iterations["duration_ns"], centre) / 1e9

@@ -58,13 +58,6 @@ def plan(base: Mapping[str, Any], hosts: MeasuringHosts) -> tuple[PlannedWorkloa
     Raises ``CalibrationError`` when one of them cannot be measured as it is simulated;
     ``MeasureError`` when one takes longer than it may, or a host is named twice; ``SiteError`` when
     a host is none of the site's.
-
-    Parameters
-    ----------
-    base
-        The scenario.
-    hosts
-        ClusterSite, fabric and limits.
     """
     if (count := len(hosts.names)) < 2:
         raise CalibrationError(f"{count} host takes part; expected at least 2 to measure between")

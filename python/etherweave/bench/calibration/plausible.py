@@ -74,15 +74,9 @@ def _rates(table: object, key: str = "") -> Iterator[float]:
 def check_prior(micro_benchmarks: Sequence[MeasuredWorkload], first: Array) -> list[str]:
     """Compare measured times with all that the prior can give; returns sentences for the reader.
 
-    Raises ``CalibrationError`` when one is so far from it that it is another machine's, or in
-    another unit.
-
-    Parameters
-    ----------
-    micro_benchmarks
-        As they were measured.
-    first
-        Logarithms of times of simulations that are evenly in the prior.
+    ``first`` has the logarithms of times of simulations that are evenly in the prior. Raises
+    ``CalibrationError`` when one is so far from it that it is another machine's, or in another
+    unit.
     """
     found = []
     for one, times in zip(micro_benchmarks, first.T, strict=True):

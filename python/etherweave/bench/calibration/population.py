@@ -50,16 +50,7 @@ def population(
 ) -> Population:
     """Draw from a posterior, whose prior is a standard normal distribution in each dimension.
 
-    Parameters
-    ----------
-    log_likelihood
-        Takes rows of points, returns the logarithm of the likelihood of each.
-    dimensions
-        Columns of a point.
-    count
-        Draws that are returned.
-    seed
-        Of the random numbers.
+    ``log_likelihood`` takes rows of points, and returns the logarithm of the likelihood of each.
     """
     random = np.random.default_rng(seed)
     size = max(POINTS_MIN, PER_DIMENSION * dimensions)

@@ -47,20 +47,9 @@ def inspect_hosts(
 ) -> list[HostInspection]:
     """Inspect hosts.
 
-    Raises ``KeyboardInterrupt`` when the user ended it.
-
-    Parameters
-    ----------
-    launcher
-        Of the fabric.
-    fabric
-        Its name.
-    hosts
-        Of the site, each once; the others try to reach the first.
-    python
-        With Etherweave, on the hosts.
-    directory
-        Empty, and shared by all hosts where the launcher requires that.
+    Hosts of the site are named once each, and the others try to reach the first. ``python`` has
+    Etherweave on the hosts; ``directory`` is empty, and shared by all hosts where the launcher
+    requires that. Raises ``KeyboardInterrupt`` when the user ended it.
     """
     words = (python, "-m", "etherweave.bench.environment", "--interface={interface}")
     monitors = (Monitor(NAME, (*words, "--to={server}")), Monitor(_CAPTURE, WORDS))
@@ -186,14 +175,7 @@ _MOST = 10_000
 def captured(text: str, interface: str) -> Snapshot:
     """Make a snapshot from what ``grep`` printed.
 
-    Raises ``ValueError`` when it holds no host.
-
-    Parameters
-    ----------
-    text
-        Lines of files.
-    interface
-        The interface to read; none if empty.
+    ``interface`` is the one to read; none if empty. Raises ``ValueError`` when it holds no host.
     """
     with TemporaryDirectory(prefix="etherweave-capture-") as name:
         root = Path(name)

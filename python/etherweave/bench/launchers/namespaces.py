@@ -58,19 +58,9 @@ def created(
 ) -> Iterator[None]:
     """Create hosts, which exist while the block lasts.
 
-    Raises ``LauncherError`` when the system rejects a call.
-
-    Parameters
-    ----------
-    prefix
-        Of the names of their namespaces.
-    addresses
-        Of hosts by name.
-    bucket
-        Rate and burst of each link, in each direction.
-    congestion_control
-        Of TCP. Namespaces would inherit the machine's, and machines differ; this one is allowed
-        in namespaces of all of them.
+    ``bucket`` is rate and burst of each link, in each direction. ``congestion_control`` of TCP is
+    stated, as namespaces would inherit the machine's, and machines differ; it is allowed in
+    namespaces of all of them. Raises ``LauncherError`` when the system rejects a call.
     """
     sweep()
     switch = f"{prefix}-switch"  # No host's name begins so.

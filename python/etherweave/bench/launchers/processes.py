@@ -30,12 +30,8 @@ class OverdueError(Exception):
 class ProcessGroup:
     """What is started within a ``with`` ends with it, whatever happens.
 
-    Parameters
-    ----------
-    directory
-        Of the launch; outputs become ``NAME.out`` and ``NAME.err`` in it.
-    limit_s
-        From now on [s].
+    Outputs become ``NAME.out`` and ``NAME.err`` in the directory of the launch; ``limit_s`` counts
+    from now on [s].
     """
 
     def __init__(self, directory: Path, limit_s: float) -> None:

@@ -35,11 +35,6 @@ LAUNCHERS: dict[str, LauncherKind] = {
 def launcher(site: ClusterSite, link: SiteFabric | None = None) -> Launcher:
     """Return the launcher of a site.
 
-    Parameters
-    ----------
-    site
-        As :func:`etherweave.bench.site.reading.read` returns it.
-    link
-        The fabric that programs use; they choose themselves if ``None``.
+    ``link`` is the fabric that programs use; they choose themselves if ``None``.
     """
     return LAUNCHERS[site.launcher].make(site, link)

@@ -64,10 +64,7 @@ class SlurmBatchLauncher:
     def outcomes(self, jobs: Sequence[LaunchJob]) -> Generator[LaunchOutcome, None, None]:
         """Carry out jobs as one array, one after the other; give each outcome once it is there.
 
-        Parameters
-        ----------
-        jobs
-            On the same hosts, each with a directory that all hosts see.
+        Jobs are on the same hosts, each with a directory that all hosts see.
         """
         jobs = [replace(job, directory=job.directory.absolute()) for job in jobs]
         start = time.time_ns()

@@ -40,14 +40,8 @@ class Estimate(NamedTuple):
 def estimate(jobs: ScenarioJobs, processors: int | None, rate_bps: float = math.inf) -> Estimate:
     """Predict one launch.
 
-    Parameters
-    ----------
-    jobs
-        Schedules of all jobs.
-    processors
-        Of this machine, if all ranks share it; None if each has a host of its own.
-    rate_bps
-        Share of a rank in the rate of its host's link, if known [b/s].
+    ``processors`` are those of this machine, if all ranks share it; ``None`` if each has a host of
+    its own. ``rate_bps`` is the share of a rank in the rate of its host's link, if known [b/s].
     """
     run_s = (jobs.end_ns or 0.0) / 1e9
     if processors is None:

@@ -55,22 +55,10 @@ def build(
 ) -> Executor:
     """Compile a program, unless the cache has it.
 
+    ``compiler`` is one of MPI programs in C, by name or path. The first of ``parts`` names the
+    program; ``libraries`` are options behind the sources, ``flags`` those beyond ``FLAGS``.
+    ``modules`` are loaded before, and may provide the compiler. ``into`` is the cache unless given.
     Raises ``MeasureError`` when there is no such compiler, or it rejects the sources.
-
-    Parameters
-    ----------
-    compiler
-        Compiler of MPI programs in C, by name or path.
-    parts
-        Sources to compile; the first names the program.
-    into
-        Directory of compiled programs; the cache unless given.
-    flags
-        Beyond ``FLAGS``.
-    libraries
-        Options that name libraries, which stand behind the sources.
-    modules
-        Environment modules to load before the compiler is called; they may provide it.
     """
     found = compiler if modules else shutil.which(compiler)
     call = with_modules(modules, [found or "false"])

@@ -61,15 +61,9 @@ class ScenarioJobs(NamedTuple):
 def jobs_of(scenario: ScenarioSource, overrides: Overrides | None, warm_up: int) -> ScenarioJobs:
     """Read a scenario and generate its schedules.
 
-    Raises ``ScenarioError`` when the scenario is wrong, or a schedule cannot be repeated for the
-    warm-up.
-
-    Parameters
-    ----------
-    scenario, overrides
-        As for :func:`etherweave.run`.
-    warm_up
-        Passes over each block of a program before the measured one, 0 or more.
+    ``scenario`` and ``overrides`` are those of :func:`etherweave.run`; ``warm_up`` counts passes
+    over each block of a program before the measured one. Raises ``ScenarioError`` when the scenario
+    is wrong, or a schedule cannot be repeated for the warm-up.
     """
     text, origin = read(scenario)
     made = _core.schedules(text, origin, literals(overrides), warm_up)

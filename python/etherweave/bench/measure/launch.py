@@ -105,15 +105,9 @@ Report = Callable[[float], None]
 def launch(launcher: Launcher, job: LaunchJob, report: Report) -> LaunchOutcome:
     """Launch a job and wait for its end.
 
-    Raises ``MeasureLaunchError`` when it cannot be started, fails, or takes too long; with its last
-    output; ``KeyboardInterrupt`` when the user ended it.
-
-    Parameters
-    ----------
-    launcher, job
-        How to start it, and what to start.
-    report
-        Called ten times a second, by another thread.
+    ``report`` is called ten times a second, by another thread. Raises ``MeasureLaunchError`` when
+    it cannot be started, fails, or takes too long; with its last output; ``KeyboardInterrupt`` when
+    the user ended it.
     """
     with _reporting(report):
         outcome = launcher.launch(job)

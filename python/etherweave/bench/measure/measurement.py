@@ -42,10 +42,7 @@ class MeasureProgress(NamedTuple):
 class MeasureInterrupted(KeyboardInterrupt):
     """Ctrl-C during a measurement, with the launches that were complete.
 
-    Parameters
-    ----------
-    result
-        Partial, and marked so; None when no launch was complete.
+    ``result`` is partial, and marked so; ``None`` when no launch was complete.
     """
 
     def __init__(self, result: Result | None) -> None:

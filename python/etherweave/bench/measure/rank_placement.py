@@ -47,17 +47,9 @@ def of_site(
 ) -> LaunchPlacement:
     """Place ranks on hosts in order: one on each, or equal blocks if there are more ranks.
 
-    Raises ``SiteError`` when the site has no such host; ``MeasureError`` when a host is named
+    ``hosts`` are names of the site's hosts; all of them if ``None``. ``ranks`` counts those of all
+    jobs. Raises ``SiteError`` when the site has no such host; ``MeasureError`` when a host is named
     twice, or a program of the launcher is missing.
-
-    Parameters
-    ----------
-    site, link
-        As for :func:`etherweave.bench.launchers.registry.launcher`.
-    hosts
-        Names of the site's hosts; all of them if ``None``.
-    ranks
-        Number of ranks of all jobs.
     """
     names = tuple(hosts or (host.name for host in site.hosts))
     for name in names:

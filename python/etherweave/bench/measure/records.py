@@ -30,16 +30,8 @@ STREAMS = ("job", "source", "rank", "stream", "messages", "bytes", "start_ns", "
 def tables(directory: Path, jobs: Sequence[ScenarioJob], launch: int) -> dict[str, pl.DataFrame]:
     """Read the records of a launch.
 
-    Raises ``MeasureLaunchError`` when a file is missing or truncated.
-
-    Parameters
-    ----------
-    directory
-        Output directory of the executor.
-    jobs
-        In the order of the schedules.
-    launch
-        Its number, from 0.
+    ``jobs`` are in the order of the schedules; launches count from 0. Raises ``MeasureLaunchError``
+    when a file is missing or truncated.
     """
     try:
         ranks = _csv(directory / "ranks.csv", RANKS)

@@ -42,13 +42,7 @@ def read(file: Path) -> ClusterSite:
 
 
 def site(text: str, name: str) -> ClusterSite:
-    """Read the text of a site's file; ``name`` is for messages.
-
-    Raises
-    ------
-    SiteError
-        As above.
-    """
+    """Read the text of a site's file, as :func:`read` does; ``name`` is for messages."""
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -220,12 +214,7 @@ _PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 def line_of(text: str, path: Sequence[str]) -> int:
     """Return the line of a key, or of what holds it.
 
-    Parameters
-    ----------
-    text
-        A document that is valid.
-    path
-        Names of the tables, then the key.
+    ``text`` is a valid document, ``path`` has the names of the tables, then the key.
     """
     wanted = tuple(path)
     best = (0, 1)
@@ -267,14 +256,8 @@ def environment(
 ) -> tuple[tuple[str, str], ...]:
     """Return the variables that switch a stack to a fabric.
 
-    Raises ``SiteError`` when one is needed that is not given.
-
-    Parameters
-    ----------
-    kind, stack
-        Both are known.
-    interface, device
-        As the site calls them: ``p3p2``, ``mlx5_1:1``.
+    ``kind`` and ``stack`` are known; ``interface`` and ``device`` are named as by the site:
+    ``p3p2``, ``mlx5_1:1``. Raises ``SiteError`` when one is needed that is not given.
     """
     known = {"interface": interface, "device": device, "nic": device and device.split(":")[0]}
     pairs = []

@@ -21,15 +21,9 @@ _MPI = ("mpirun", "mpirun-openmpi", "mpirun-intelmpi", "mpiexec")
 def converted(file: Path, partition: str | None = None) -> str:
     """Return the text of a site's file.
 
-    Raises ``SiteError`` when the file is none, or holds something else than this knows; ``OSError``
-    when it cannot be read.
-
-    Parameters
-    ----------
-    file
-        JSON, or Python that assigns a literal to ``site_configuration``.
-    partition
-        ``SYSTEM:PARTITION``, where there are several.
+    ``file`` is JSON, or Python that assigns a literal to ``site_configuration``; ``partition`` is
+    ``SYSTEM:PARTITION``, where there are several. Raises ``SiteError`` when the file is none, or
+    holds something else than this knows; ``OSError`` when it cannot be read.
     """
     data = read_bytes(file, _SIZE_MOST)
     configuration = _configuration(file, data.decode(errors="replace"))

@@ -60,12 +60,8 @@ def compare(
     as much (Noether, "Wilcoxon confidence intervals for location parameters in the discrete case",
     JASA 62, 1967).
 
-    Parameters
-    ----------
-    baseline, candidate
-        One number of each launch, of either at least one.
-    confidence
-        Least probability that the interval encloses the true shift.
+    Both have at least one number, one of each launch; ``confidence`` is the least probability that
+    the interval encloses the true shift.
     """
     differences = sorted(new - old for new in candidate for old in baseline)
     return LaunchComparison(

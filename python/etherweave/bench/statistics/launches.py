@@ -28,14 +28,7 @@ def shuffled(experiments: Iterable[str], rounds: int, seed: int) -> list[Planned
     without loss of balance among the others. The order is a function of seed and names on any
     platform, whatever the order of ``experiments``.
 
-    Parameters
-    ----------
-    experiments
-        Names, each once.
-    rounds
-        Launches of each experiment.
-    seed
-        Of the order; stored with the result.
+    ``experiments`` are named once each; ``seed`` is stored with the result.
     """
     names = sorted(experiments)
     assert len(set(names)) == len(names), "an experiment is named twice"
@@ -90,12 +83,7 @@ def decide(values: Sequence[float], rule: StoppingRule) -> StoppingDecision:
     launches on if the precision is easily reached, noticeably if it is just reached before the
     maximum (a test simulates both).
 
-    Parameters
-    ----------
-    values
-        One number of each launch so far.
-    rule
-        When to stop.
+    ``values`` has one number of each launch so far.
     """
     if len(values) < rule.launches_min:
         return StoppingDecision.CONTINUE

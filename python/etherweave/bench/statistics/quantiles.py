@@ -32,12 +32,7 @@ def quantile(values: Sequence[float], probability: float) -> float:
     ``numpy.quantile`` with ``inverted_cdf`` is the same but for rounding: it takes the 8th of 100
     values for a share of 0.07, since 0.07 * 100 is slightly above 7.
 
-    Parameters
-    ----------
-    values
-        At least one.
-    probability
-        The share, above 0 and up to 1.
+    There is at least one value; ``probability`` is above 0 and up to 1.
     """
     ordered = _ordered(values)
     assert 0 < probability <= 1, f"a share of {probability}"
@@ -59,14 +54,8 @@ def quantile_interval(
 ) -> Interval | None:
     """Return a confidence interval of a quantile, with equal risk on either side.
 
-    Parameters
-    ----------
-    values
-        Independent of each other, in any order.
-    probability
-        Of the quantile, above 0 and below 1.
-    confidence
-        Least probability that the interval encloses the quantile.
+    ``values`` are independent of each other, in any order; ``probability`` is above 0 and below 1.
+    ``confidence`` is the least probability that the interval encloses the quantile.
 
     Returns
     -------

@@ -42,12 +42,8 @@ def settling(series: Sequence[float], tolerance: float = TOLERANCE) -> Settling:
     nothing. The rest is unsettled when the medians of two of its quarters differ significantly
     (their 99 % intervals do not overlap), and by more than ``tolerance``.
 
-    Parameters
-    ----------
-    series
-        In the order in which it was measured.
-    tolerance
-        Share of the smaller median.
+    ``series`` is in the order in which it was measured; ``tolerance`` is a share of the smaller
+    median.
     """
     warm_up = _truncation(_ranks(series))
     if len(series) - warm_up < SHORTEST:

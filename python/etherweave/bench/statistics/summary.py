@@ -64,14 +64,8 @@ def summarise(
 ) -> LaunchSummary:
     """Summarise the launches of one point.
 
-    Parameters
-    ----------
-    series
-        Values of each launch, in order; a single value where a benchmark prints only one.
-    unit
-        ``"s"``, ``"B/s"``, ``"1/s"``, ``"B"`` or ``"1"``.
-    rule
-        Required precision of the median.
+    ``series`` has the values of each launch, in order; a single value where a benchmark prints only
+    one. ``unit`` is ``"s"``, ``"B/s"``, ``"1/s"``, ``"B"`` or ``"1"``.
     """
     assert series and all(series), "a launch without a value"
     rule = rule or StoppingRule()

@@ -71,12 +71,7 @@ _RDMA = {
 def processors(stat: str, ticks: int) -> list[CounterRow]:
     """Read ``/proc/stat`` (proc(5)).
 
-    Parameters
-    ----------
-    stat
-        The text.
-    ticks
-        Its unit: ticks per second.
+    ``ticks`` is its unit: ticks per second.
     """
     return list(_processors(stat, ticks))
 

@@ -69,12 +69,7 @@ class Epoch:
 def recorder(python: str, period_s: float = PERIOD_S) -> Monitor:
     """Return the monitor that records each host of a job.
 
-    Parameters
-    ----------
-    python
-        With Etherweave, on the hosts.
-    period_s
-        Between two samples [s].
+    ``python`` has Etherweave on the hosts; ``period_s`` lies between two samples [s].
     """
     words = (python, "-m", "etherweave.bench.telemetry", "--host={host}")
     return Monitor(NAME, (*words, "--interface={interface}", f"--period={period_s!r}"))

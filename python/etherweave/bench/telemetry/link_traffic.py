@@ -33,12 +33,7 @@ _SHARE = 0.5
 def findings(launches: Iterable[JudgedLaunch], epochs: Iterable[Epoch]) -> list[EnvironmentFinding]:
     """Report hosts whose traffic used other links, and hosts of which that is unknown.
 
-    Parameters
-    ----------
-    launches
-        Those that ended.
-    epochs
-        Of any launches; those of others are left out.
+    Epochs of other launches are left out.
     """
     by_run: dict[str, list[Epoch]] = {}
     for epoch in epochs:

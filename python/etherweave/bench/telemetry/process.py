@@ -42,16 +42,8 @@ class RecordingOptions:
 def record(options: RecordingOptions, out: IO[str], ended: Callable[[float], None]) -> Recording:
     """Record, and write lines of a stream.
 
-    Raises ``ValueError`` when the period is too short.
-
-    Parameters
-    ----------
-    options
-        What.
-    out
-        Takes the lines, each at once.
-    ended
-        Returns when it is over, at the latest after so many seconds.
+    ``out`` takes the lines, each at once; ``ended`` returns when it is over, at the latest after so
+    many seconds. Raises ``ValueError`` when the period is too short.
     """
     interfaces = options.interfaces or tuple(names(HostFiles(options.root, None)))
     host = options.host or platform.node()

@@ -48,18 +48,8 @@ class Recording:
 class Recorder:
     """Records while it is entered.
 
-    Raises ``ValueError`` when the period is too short.
-
-    Parameters
-    ----------
-    run
-        Names the epoch.
-    host
-        Whose counters these are.
-    look
-        Takes a sample.
-    period_s
-        Between two samples [s].
+    ``look`` takes a sample, each ``period_s`` [s]. Raises ``ValueError`` when the period is too
+    short.
     """
 
     def __init__(

@@ -40,13 +40,7 @@ _SPARE = 4096
 
 
 def driver_counters(interface: str) -> dict[str, int]:
-    """Read the counters of an interface's driver; none where it has none.
-
-    Parameters
-    ----------
-    interface
-        Its name, in this network namespace.
-    """
+    """Read the counters of an interface's driver; none where it has none."""
     if not 0 < len(interface.encode()) < 16 or "\0" in interface:
         return {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
@@ -84,14 +78,7 @@ def _ioctl(control: socket.socket, interface: bytes, command: bytes, room: int) 
 class Sampler:
     """Takes samples of a host.
 
-    Parameters
-    ----------
-    interfaces
-        Those to sample.
-    root
-        Holds ``proc`` and ``sys``.
-    driver
-        Gives the counters of an interface's driver.
+    ``root`` holds ``proc`` and ``sys``; ``driver`` gives the counters of an interface's driver.
     """
 
     def __init__(

@@ -51,12 +51,7 @@ Planner = Callable[[Sequence[str]], FabricPlan]
 class Controller:
     """Keeps switches at a plan.
 
-    Parameters
-    ----------
-    planner
-        Makes plans, in a thread of its own.
-    plan
-        The plan without failures.
+    ``planner`` makes plans, in a thread of its own; ``plan`` is the one without failures.
     """
 
     def __init__(

@@ -125,12 +125,8 @@ _PROBES_PER_S = 2000
 class LinkDiscovery:
     """Sends probes and records where they arrive.
 
-    Parameters
-    ----------
-    plan
-        Its switches and ports are used, not its rules.
-    probe_s
-        Time between two probes of a port [s]; longer in a fabric of more than 2,000 ports/s.
+    Switches and ports of the plan are used, not its rules. ``probe_s`` lies between two probes of a
+    port [s]; it is longer in a fabric of more than 2,000 ports/s.
     """
 
     def __init__(self, plan: FabricPlan, probe_s: float, log: EventLog) -> None:
@@ -194,12 +190,7 @@ class LinkDiscovery:
     ) -> ObservedWiring:
         """Return what is known of the wiring now.
 
-        Parameters
-        ----------
-        sessions
-            Switches that are connected.
-        ready_s
-            When each began to forward probes to the controller.
+        ``ready_s`` is when each connected switch began to forward probes to the controller.
         """
         now_s = time.monotonic()
         lost_s = LOST_AFTER * self.every_s

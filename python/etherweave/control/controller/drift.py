@@ -171,14 +171,8 @@ def _differing(
 def table_changes(drift: Drift, reported: ReportedTables, stamp: CookieFields) -> TableChanges:
     """Write the messages that make a switch equal to its plan.
 
-    Parameters
-    ----------
-    drift
-        What differs.
-    reported
-        Tables of the switch; its former meters are restored when rules are rejected.
-    stamp
-        Fields of the cookies of new rules.
+    ``reported`` has the tables of the switch; its former meters are restored when rules are
+    rejected. ``stamp`` has fields of the cookies of new rules.
     """
     return TableChanges(
         (

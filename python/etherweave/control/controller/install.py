@@ -44,12 +44,7 @@ _TYPES = {
 class InstallError(Exception):
     """A switch rejects a change; its tables are as they were before.
 
-    Parameters
-    ----------
-    about
-        The entry that it rejects.
-    code
-        The type and code of its error.
+    ``about`` is the entry that it rejects, ``code`` the type and code of its error.
     """
 
     def __init__(self, about: str, code: tuple[int, int]) -> None:

@@ -123,16 +123,9 @@ def fabric_of(
 ) -> LearnedFabric:
     """Return the fabric that was discovered.
 
-    Raises ``LearningError`` if a port leads to several others, or to its own switch.
-
-    Parameters
-    ----------
-    datapaths
-        Datapath ids, by switch.
-    observed
-        Links of ports, arrivals of probes, and names of hosts.
-    rates
-        Rates of ports [kb/s], by switch.
+    ``datapaths`` are ids by switch, ``rates`` those of ports [kb/s] by switch; ``observed`` has
+    links of ports, arrivals of probes, and names of hosts. Raises ``LearningError`` if a port leads
+    to several others, or to its own switch.
     """
     across = in_both_directions(observed.arrivals)
     for end, other in across.items():
@@ -184,10 +177,7 @@ def _host_names(
 class FabricLearner:
     """Accepts all switches that connect, and discovers their cables.
 
-    Parameters
-    ----------
-    options
-        Where to listen, and how often to probe.
+    ``options`` say where to listen, and how often to probe.
     """
 
     def __init__(self, options: ControllerOptions, log: EventLog) -> None:
@@ -237,17 +227,10 @@ class FabricLearner:
     def learn(self, count: int | None, wait_s: float, stop: threading.Event) -> LearnedFabric:
         """Wait for switches, and discover how they are wired.
 
-        Raises ``LearningError`` if no switch connects, or fewer than expected, or one rejects the
-        rule or disconnects, or the wiring is no list of cables.
-
-        Parameters
-        ----------
-        count
-            Number of switches that are expected; None: as many as connect in time.
-        wait_s
-            Longest wait for them [s]; without a number, the whole of it.
-        stop
-            Ends the waiting early.
+        ``count`` switches are expected; ``None``: as many as connect in time. ``wait_s`` is the
+        longest wait [s], and the whole of it without a number; ``stop`` ends it early. Raises
+        ``LearningError`` if no switch connects, or fewer than expected, or one rejects the rule or
+        disconnects, or the wiring is no list of cables.
         """
         self._server.open()
         self._log.write("listening", host=self._options.host, port=self.port)

@@ -18,10 +18,7 @@ _QUOTE_MAX = 300
 class EventLog:
     """Writes events as JSON lines.
 
-    Parameters
-    ----------
-    stream
-        Where lines are written; default: standard error.
+    Lines go to ``stream``; by default to standard error.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:

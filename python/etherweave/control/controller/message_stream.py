@@ -181,16 +181,8 @@ def _wait(connection: socket.socket, event: int, timeout_s: float) -> bool:
 class MessageStream:
     """Messages of a peer, one whole message at a time.
 
-    Parameters
-    ----------
-    channel
-        The connection.
-    limits
-        Limits of the peer.
-    ask_echo
-        Called when the peer has been silent for a third of its limit.
-    started_s
-        When it connected [s].
+    ``ask_echo`` is called when the peer has been silent for a third of its limit; ``started_s`` is
+    when it connected [s].
     """
 
     def __init__(

@@ -44,12 +44,7 @@ class MetricsSource(Protocol):
 class Exporter:
     """Serves metrics on ``http://127.0.0.1:PORT/metrics``.
 
-    Parameters
-    ----------
-    port
-        TCP port; 0: any that is free.
-    source
-        Read whenever metrics are requested.
+    ``port`` 0 is any that is free; ``source`` is read whenever metrics are requested.
     """
 
     def __init__(self, port: int, source: MetricsSource) -> None:

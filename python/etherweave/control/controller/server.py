@@ -51,15 +51,9 @@ class UnknownPeer(NamedTuple):
 class ConnectionServer:
     """Accepts connections and serves each in a thread of its own.
 
-    Parameters
-    ----------
-    listener
-        A socket that listens.
-    tls
-        Protects connections; None: plain TCP.
-    serve
-        Serves a connection until it ends. Its arguments: the channel, the peer's address, and a
-        function to call when the peer has become a known switch.
+    ``tls`` protects connections; ``None``: plain TCP. ``serve`` serves a connection until it ends;
+    its arguments are the channel, the peer's address, and a function to call when the peer has
+    become a known switch.
     """
 
     def __init__(

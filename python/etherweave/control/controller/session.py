@@ -183,13 +183,8 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
     def serve(self, on_known: Callable[[], None]) -> None:
         """Serve the switch until it ends.
 
-        Raises ``RefusedError`` when it violates OpenFlow 1.3 and ``OSError`` when the connection
-        breaks.
-
-        Parameters
-        ----------
-        on_known
-            Called when the peer is a switch that is accepted.
+        ``on_known`` is called when the peer is a switch that is accepted. Raises ``RefusedError``
+        when it violates OpenFlow 1.3 and ``OSError`` when the connection breaks.
         """
         writer = threading.Thread(target=self._write, name="writer", daemon=True)
         writer.start()

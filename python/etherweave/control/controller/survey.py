@@ -40,14 +40,8 @@ class Survey:
 def survey(controller: Controller, wait_s: float, stop: threading.Event) -> Survey:
     """Wait for switches, read their tables, and compare.
 
-    Parameters
-    ----------
-    controller
-        One for a dry run.
-    wait_s
-        Longest wait for switches to connect [s].
-    stop
-        Ends the waiting early.
+    ``controller`` is one for a dry run; ``wait_s`` is the longest wait for switches [s], which
+    ``stop`` ends early.
     """
     with controller.serving():
         _watch(controller, wait_s, stop, until_all=True)

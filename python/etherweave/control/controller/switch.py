@@ -100,10 +100,7 @@ class SwitchTarget:
 class SwitchProgrammer:
     """Programs a switch; runs in the switch's thread.
 
-    Parameters
-    ----------
-    switch
-        Changed by nothing else in the meantime.
+    Nothing else changes ``switch`` in the meantime.
     """
 
     def __init__(self, switch: ManagedSwitch, session: SwitchSession, log: EventLog) -> None:

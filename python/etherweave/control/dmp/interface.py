@@ -36,13 +36,8 @@ class NoInterfaceError(InterfaceError):
 class DmpInterface(AbstractContextManager["DmpInterface"]):
     """An Ethernet interface, open for frames of the protocol.
 
-    Raises ``NoInterfaceError`` if there is none of that name; ``InterfaceError`` if it is not
-    Ethernet, or the caller lacks the right to raw frames.
-
-    Parameters
-    ----------
-    name
-        As ``ip link`` prints it.
+    ``name`` is as ``ip link`` prints it. Raises ``NoInterfaceError`` if there is none of that name;
+    ``InterfaceError`` if it is not Ethernet, or the caller lacks the right to raw frames.
     """
 
     def __init__(self, name: str) -> None:

@@ -32,14 +32,8 @@ class MonitorTiming:
 class AddressMonitor:
     """Keeps the address of an interface up to date.
 
-    Parameters
-    ----------
-    draw
-        Source of randomness.
-    patience
-        Times of each request.
-    rhythm
-        Intervals between requests.
+    ``draw`` is the source of randomness; ``patience`` has the times of each request, ``rhythm`` the
+    intervals between requests.
     """
 
     def __init__(
@@ -69,15 +63,9 @@ class AddressMonitor:
     def link(self, is_running: bool, changes: int | None, now_s: float) -> None:
         """Update the state of the link, and the number of changes of its carrier.
 
-        Parameters
-        ----------
-        is_running
-            Whether there is a link.
-        changes
-            Equal counts mean that the cable stayed plugged in, and so does the first count.
-            None: unknown; the daemon sends a request.
-        now_s
-            Of a clock that does not go back [s].
+        Equal ``changes`` mean that the cable stayed plugged in, and so does the first count.
+        ``None``: unknown; the daemon sends a request. ``now_s`` is of a clock that does not go back
+        [s].
         """
         same = changes is not None and self._link in ((is_running, changes), (is_running, None))
         self._link = (is_running, changes)
@@ -91,12 +79,8 @@ class AddressMonitor:
     def wake(self, address: int, now_s: float) -> request.RequestStep:
         """Start a request, or continue the one under way.
 
-        Parameters
-        ----------
-        address
-            The interface's present one.
-        now_s
-            Of a clock that does not go back [s].
+        ``address`` is the interface's present one; ``now_s`` is of a clock that does not go back
+        [s].
         """
         if self._request is None and now_s >= self._due_s:
             self._started_s = now_s

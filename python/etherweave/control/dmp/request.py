@@ -114,16 +114,8 @@ RequestStep: TypeAlias = SendFrame | AssignedAddress | FailedRequest | None
 class AddressRequest:
     """A request for the address of one interface.
 
-    Parameters
-    ----------
-    address
-        The interface's present one.
-    draw
-        Source of randomness.
-    patience
-        How long to wait.
-    now_s
-        Time of the start [s]; the first call is that of :meth:`wake`.
+    ``address`` is the interface's present one, ``draw`` the source of randomness. It starts at
+    ``now_s`` [s]; the first call is that of :meth:`wake`.
     """
 
     def __init__(

@@ -109,19 +109,9 @@ def attached(
 ) -> Iterator[AttachedSwitch]:
     """Run a switch between interfaces; detach it at the end.
 
-    Raises ``MapError`` if the plan needs what the program does not support; ``AttachError`` if an
+    ``interfaces`` are by port number, in ``namespace``; by default that of the caller. Raises
+    ``MapError`` if the plan needs what the program does not support; ``AttachError`` if an
     interface is missing, or the kernel rejects the program.
-
-    Parameters
-    ----------
-    kernel
-        Where it is loaded.
-    switch
-        Plan of the switch.
-    interfaces
-        Interfaces by port number.
-    namespace
-        Namespace of the interfaces; default: that of the caller.
     """
     inside = ["-n", namespace] if namespace else []
     indices = _indices(namespace)

@@ -101,14 +101,8 @@ class _MappedRule(NamedTuple):
 def entries(switch: SwitchPlan, wires: Mapping[int, PortLink]) -> tuple[MapEntry, ...]:
     """Write all maps of a switch.
 
-    Raises ``MapError`` if the program does not support a rule, or a limit is exceeded.
-
-    Parameters
-    ----------
-    switch
-        Plan of the switch.
-    wires
-        Interfaces of its ports, by number; without ports that have none.
+    ``wires`` are interfaces of its ports, by number; without ports that have none. Raises
+    ``MapError`` if the program does not support a rule, or a limit is exceeded.
     """
     try:
         return _entries(switch, wires)

@@ -70,16 +70,10 @@ def announce_in_labs(
 ) -> list[AnnouncementTrial]:
     """Bring up a lab for each kind of addresses, let its hosts announce themselves, and remove it.
 
-    Parameters
-    ----------
-    scenario, overrides
-        As for :func:`etherweave.control.lab.lifecycle.up`, which also says what is raised.
-    record_guests
-        Starts all hosts as guests; None: they are namespaces.
-    where
-        Directory and prefix; default: those of this machine.
-    progress, on_trial
-        Called before each step, and with each trial as soon as it is done.
+    ``scenario`` and ``overrides`` are those of :func:`etherweave.control.lab.lifecycle.up`, which
+    also says what is raised. ``record_guests`` starts all hosts as guests; ``None``: they are
+    namespaces. ``where`` is directory and prefix; by default those of this machine. ``progress`` is
+    called before each step, ``on_trial`` with each trial as soon as it is done.
     """
     scope, trials = where or state.machine_scope(), []
     for addresses in ADDRESSES:

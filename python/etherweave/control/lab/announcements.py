@@ -91,16 +91,7 @@ _SERVICES, _SOURCES = tuple(AnnouncedService), tuple(RecordedFrom)
 def announcement(service: AnnouncedService, host: int, mac: bytes, ipv4: int) -> bytes:
     """Write a host's announcement.
 
-    Parameters
-    ----------
-    service
-        Its form.
-    host
-        Index of the host.
-    mac
-        Address of its interface, in the header and in the payload.
-    ipv4
-        Address of ARP's announcement.
+    ``mac`` stands in the header and in the payload; ``ipv4`` is the address of ARP's announcement.
     """
     if service is AnnouncedService.OPEN_MX:
         body = _MESSAGE.pack(_MAGIC, _ANNOUNCED, host, 0, 0, mac)
@@ -114,12 +105,7 @@ def announcement(service: AnnouncedService, host: int, mac: bytes, ipv4: int) ->
 def read_announcement(octets: bytes, hosts: Collection[int]) -> Announcement | None:
     """Read an announcement, or None of another frame.
 
-    Parameters
-    ----------
-    octets
-        The frame.
-    hosts
-        IPv4 addresses of all hosts, by index.
+    ``hosts`` are the IPv4 addresses of all hosts, by index.
     """
     _, source, ether_type = _HEADER.unpack_from(octets)
     body = octets[_HEADER.size :]
@@ -192,16 +178,7 @@ class AnnouncingHost(AbstractContextManager["AnnouncingHost"]):
 
     Opens sockets in the namespace of the caller.
 
-    Parameters
-    ----------
-    interface
-        Its interface.
-    number
-        Its index.
-    hosts
-        IPv4 addresses of all hosts, by index; 0: it has none.
-    services
-        What it announces.
+    ``hosts`` are the IPv4 addresses of all hosts, by index; 0: it has none.
     """
 
     def __init__(
@@ -315,14 +292,8 @@ _ROUND_S = 0.05
 def exchange(hosts: Sequence[AnnouncingHost], rounds: int, limit_s: float) -> None:
     """Announce, record and send until all hosts are reached, and some rounds more.
 
-    Parameters
-    ----------
-    hosts
-        Those of this process.
-    rounds
-        Number of rounds after all these hosts are reached by recorded headers.
-    limit_s
-        Longest time [s].
+    ``hosts`` are those of this process; ``rounds`` count after all of them are reached by recorded
+    headers. ``limit_s`` is the longest time [s].
     """
     deadline_s = time.monotonic() + limit_s
     while rounds and time.monotonic() < deadline_s:

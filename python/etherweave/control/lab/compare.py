@@ -67,16 +67,8 @@ def compare(
 ) -> PathComparison:
     """Compare the paths between all hosts, or between some; of several planes, within each.
 
-    Parameters
-    ----------
-    layout
-        Of a running lab.
-    scenario
-        For the simulator; None: compare with the tables only.
-    pairs
-        All, unless given.
-    progress
-        Called while the simulator works.
+    ``layout`` is of a running lab. Without a ``scenario`` for the simulator, tables alone are
+    compared; ``pairs`` are all unless given. ``progress`` is called while the simulator works.
     """
     plan = layout.plan
     wanted = [HostPair(*pair) for pair in (pairs or layout.pairs)]

@@ -42,12 +42,7 @@ class ObservedFrame(NamedTuple):
 class FrameTap(AbstractContextManager["FrameTap"]):
     """Captures the frames of an EtherType in a namespace.
 
-    Parameters
-    ----------
-    namespace
-        That of all switches.
-    ether_type
-        Other frames are filtered by the kernel.
+    ``namespace`` is that of all switches; the kernel filters frames of another ``ether_type``.
     """
 
     def __init__(self, namespace: str, ether_type: int) -> None:
@@ -187,14 +182,8 @@ def probe_path(
 ) -> ProbePath:
     """Return the path of a frame by the ports where it was captured.
 
-    Parameters
-    ----------
-    across
-        The other end of every port.
-    start
-        Port of the sender.
-    observed
-        Captures in any order; those of one switch in the order of time.
+    ``across`` is the other end of every port, ``start`` the port of the sender. Captures come in
+    any order; those of one switch in the order of time.
     """
     came = [one.end for one in observed if not one.leaves]
     left = [one.end for one in observed if one.leaves]
@@ -214,13 +203,7 @@ def probe_path(
 
 
 class ProbeSender(AbstractContextManager["ProbeSender"]):
-    """Sends probes from the hosts of a lab, and captures them at all ports.
-
-    Parameters
-    ----------
-    layout
-        Of the lab.
-    """
+    """Sends probes from the hosts of a lab, and captures them at all ports."""
 
     def __init__(self, layout: Layout) -> None:
         self._hosts = layout.plan.hosts
@@ -249,14 +232,8 @@ class ProbeSender(AbstractContextManager["ProbeSender"]):
     ) -> Iterator[ProbePath]:
         """Send probes and yield their paths, in order.
 
-        Parameters
-        ----------
-        probes
-            What to send.
-        quiet_s
-            Silence after which the capture ends [s].
-        arrive
-            Whether to wait until every probe arrives at a host.
+        The capture ends after a silence of ``quiet_s`` [s]; ``arrive`` waits until every probe
+        arrives at a host.
         """
         for first in range(0, len(probes), AT_ONCE):
             yield from self._some(probes[first : first + AT_ONCE], quiet_s, arrive)

@@ -346,15 +346,7 @@ def _folder(file: str) -> str:
 
 
 class _ConfigReader:
-    """Reads tables and collects values that cannot be read.
-
-    Parameters
-    ----------
-    file
-        Name of the file.
-    tables
-        Of the file.
-    """
+    """Reads tables and collects values that cannot be read."""
 
     def __init__(self, file: str, tables: dict[str, dict[str, dict[str, Any]]]) -> None:
         self._file = file

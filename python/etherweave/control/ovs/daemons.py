@@ -64,12 +64,7 @@ class Daemons:
 def running(datapath: Datapath, keep: Path | None = None) -> Iterator[Daemons]:
     """Run Open vSwitch within the block.
 
-    Parameters
-    ----------
-    datapath
-        What forwards packets.
-    keep
-        Directory for its files, which stay afterwards; default: one that is removed.
+    ``keep`` is a directory for its files, which stay afterwards; by default one that is removed.
     """
     directory = keep or Path(tempfile.mkdtemp(prefix="ew-ovs-"))
     try:
@@ -204,20 +199,10 @@ def run(
 ) -> str:
     """Run a program to its end and return what it prints.
 
-    Raises ``OvsError`` if the program is missing, takes longer than ``TIMEOUT_S`` or fails.
-
-    Parameters
-    ----------
-    program
-        Its name.
-    arguments
-        Passed unchanged, without a shell.
-    text
-        Its standard input.
-    ends
-        Exit codes of success.
-    sockets
-        Directory for the sockets of a daemon's bridges; default: the machine's.
+    Arguments are passed unchanged, without a shell; ``text`` is its standard input, ``ends`` are
+    the exit codes of success. ``sockets`` is the directory for the sockets of a daemon's bridges;
+    by default the machine's. Raises ``OvsError`` if the program is missing, takes longer than
+    ``TIMEOUT_S`` or fails.
     """
     path = _find(program)
     if path is None:

@@ -56,19 +56,10 @@ class FloodingTrial:
 def flood(plan: FabricPlan, room: int, frames: int, seed: int = 1) -> FloodingTrial:
     """Send frames through switches that learn addresses, and see which hosts get them.
 
-    Raises ``ValueError`` if links between switches make a loop, or Open vSwitch has no tables that
-    small; ``OvsError`` if Open vSwitch is missing, or rejects a command.
-
-    Parameters
-    ----------
-    plan
-        A fabric whose links between switches make no loop.
-    room
-        Addresses that a table has room for where it overflows.
-    frames
-        Number of frames between random hosts there.
-    seed
-        Seed of these hosts.
+    Links between switches of the plan make no loop. ``room`` is the number of addresses that a
+    table has room for where it overflows; ``frames`` go between random hosts there, drawn from
+    ``seed``. Raises ``ValueError`` if links between switches make a loop, or Open vSwitch has no
+    tables that small; ``OvsError`` if Open vSwitch is missing, or rejects a command.
     """
     _check(plan, room)
     hosts, chance = range(len(plan.hosts)), random.Random(seed)

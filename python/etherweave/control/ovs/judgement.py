@@ -78,16 +78,7 @@ def judge(
 ) -> FrameFinding | None:
     """Return the first difference of a frame's path from the design, or None.
 
-    Parameters
-    ----------
-    plan
-        For the names.
-    case
-        The frame, and where it must arrive.
-    journey
-        The path of the frame.
-    decisions
-        One for each of :func:`questions`.
+    ``plan`` gives the names; ``decisions`` has one for each of :func:`questions`.
     """
     wrong = next(_differences(plan, case, journey, decisions), None)
     remark = "".join(f", and Open vSwitch remarks {remark!r}" for remark in journey.remarks[:1])

@@ -75,14 +75,7 @@ class FramePath(NamedTuple):
 class Oracle(AbstractContextManager["Oracle"]):
     """Traces frames through bridges that were built and loaded.
 
-    Parameters
-    ----------
-    control
-        The switch daemon's control socket.
-    plan
-        Plan of the bridges.
-    wiring
-        Their names.
+    ``control`` is the switch daemon's control socket.
     """
 
     def __init__(self, control: Path, plan: FabricPlan, wiring: BridgeNames) -> None:
@@ -150,11 +143,6 @@ class ControlSocket(AbstractContextManager["ControlSocket"]):
     """A connection to a daemon.
 
     Raises ``OvsError`` if there is no daemon at the socket.
-
-    Parameters
-    ----------
-    path
-        The daemon's control socket.
     """
 
     def __init__(self, path: Path) -> None:

@@ -189,10 +189,7 @@ def without_failed(planned: PlannedDeployment) -> FabricPlan:
 class FrameTally:
     """Counts frames and the rules that they match, and collects findings.
 
-    Parameters
-    ----------
-    ground
-        Hosts and their ports.
+    ``ground`` has hosts and their ports.
     """
 
     def __init__(self, context: CaseContext) -> None:

@@ -54,12 +54,8 @@ class MessageDecoder:
 class RuleWriter(AbstractContextManager["RuleWriter"]):
     """A connection to a switch.
 
-    Raises ``RuleWriterError`` if there is no switch at the address.
-
-    Parameters
-    ----------
-    address
-        OpenFlow address of the switch: ``unix:PATH``.
+    ``address`` is its OpenFlow address: ``unix:PATH``. Raises ``RuleWriterError`` if there is no
+    switch at the address.
     """
 
     def __init__(self, address: str) -> None:

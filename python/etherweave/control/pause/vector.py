@@ -19,10 +19,7 @@ class PauseTimers:
 
     PAUSE and PFC have timers of their own: either pauses, and either ends by its own time.
 
-    Parameters
-    ----------
-    quantum_ps
-        Length of a quantum at each port [ps].
+    ``quantum_ps`` is the length of a quantum at each port [ps].
     """
 
     def __init__(self, quantum_ps: Mapping[int, int]) -> None:
@@ -61,16 +58,9 @@ class PauseTimers:
     ) -> int:
         """Write the pauses of a priority as one number.
 
-        Parameters
-        ----------
-        bits
-            The bit of each port; 0 for ports without timers.
-        traffic_class
-            The priority; None: a port's bit is set if any priority is paused.
-        now_ns
-            The clock [ns].
-        sent_in
-            By port, the priority in which its packets leave, where that is another one.
+        ``bits`` has the bit of each port; 0 for ports without timers. Without a ``traffic_class`` a
+        port's bit is set if any priority is paused. ``now_ns`` is the clock [ns]; ``sent_in`` is by
+        port the priority in which its packets leave, where that is another one.
         """
         classes = range(CLASSES) if traffic_class is None else (traffic_class,)
         timed = self._until_ns.keys() & bits.keys()
@@ -112,11 +102,6 @@ class PauseVectors:
     """The pause vectors of a switch, one for all packets or one per priority.
 
     Raises ``VectorError`` if the plan has no rule that writes a vector.
-
-    Parameters
-    ----------
-    switch
-        Plan of the switch.
     """
 
     def __init__(self, switch: SwitchPlan) -> None:

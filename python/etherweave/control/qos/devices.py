@@ -128,12 +128,8 @@ def headroom_bytes(
 class Cables:
     """Lengths and headroom of cables, and the differences from the scenario.
 
-    Parameters
-    ----------
-    switch
-        The resolved table of the scenario: its cells, or its own headroom.
-    lookup
-        The device's table, if it is known.
+    ``switch`` is the resolved table of the scenario: its cells, or its own headroom. ``lookup`` is
+    the device's table, if it is known.
     """
 
     def __init__(self, switch: Mapping[str, Any], lookup: LookupTable | None) -> None:

@@ -57,16 +57,9 @@ def files(policy: Policy, system: str, running: Running | None = None) -> dict[s
 def texts(policy: Policy, system: str, running: Running | None = None) -> Iterator[tuple[str, str]]:
     """Write the configurations of all switches and hosts, one after the other.
 
-    Raises ``PolicyError`` when the system does not support the policy.
-
-    Parameters
-    ----------
-    policy
-        Of the fabric.
-    system
-        One of :data:`~etherweave.control.qos.nos.SYSTEMS`.
-    running
-        Configurations of running switches, for which patches are written, too.
+    ``system`` is one of :data:`~etherweave.control.qos.nos.SYSTEMS`; patches are written for
+    ``running`` configurations of switches, too. Raises ``PolicyError`` when the system does not
+    support the policy.
 
     Yields
     ------

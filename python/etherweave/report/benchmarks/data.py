@@ -165,18 +165,10 @@ def _interfaces(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def places(file: Path, hosts: Sequence[str], known: Mapping[str, Place]) -> dict[str, Place]:
     """Read places from a site's file or a scenario.
 
-    Raises ``ValueError`` when the file is wrong, or the scenario's fabric has fewer hosts;
-    ``OSError`` when it cannot be read_site.
-
-    Parameters
-    ----------
-    file
-        TOML: a site (``[hosts.n1] switch = "leaf0"``), or a scenario. Hosts that the scenario does
-        not name are its hosts, in its order.
-    hosts
-        Whose places are asked for, in the order of the site.
-    known
-        Places that are known already; they go before those of a scenario.
+    ``file`` is TOML: a site (``[hosts.n1] switch = "leaf0"``), or a scenario; hosts that the
+    scenario does not name are its hosts, in its order. ``hosts`` are in the order of the site;
+    ``known`` places go before those of a scenario. Raises ``ValueError`` when the file is wrong, or
+    the scenario's fabric has fewer hosts; ``OSError`` when it cannot be read_site.
     """
     if "hosts" in read_toml(file):
         return {**known, **of_switches({one.name: one.switch for one in read_site(file).hosts})}

@@ -91,14 +91,7 @@ def draw(
 ) -> Figure:
     """Draw an experiment.
 
-    Parameters
-    ----------
-    launches
-        In the order of the axis.
-    tracks
-        Of these launches.
-    rate
-        Of the fabric's links [bytes/s].
+    ``rate`` is that of the fabric's links [bytes/s].
     """
     hosts = list(dict.fromkeys(one.host for one in tracks))
     by_place = {(one.host, one.launch.name): one for one in tracks}

@@ -117,15 +117,7 @@ _HALO = [patheffects.withStroke(linewidth=2.2, foreground="white")]
 
 
 def svg(picture: Picture, title: str) -> bytes:
-    """Draw a picture.
-
-    Parameters
-    ----------
-    picture
-        With its title and legend.
-    title
-        For the file's metadata.
-    """
+    """Draw a picture."""
     with house():
         figure = draw(picture)
         text = io.BytesIO()

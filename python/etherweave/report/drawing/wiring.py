@@ -104,10 +104,8 @@ class Wiring:
     def host_bundles(self, key_of: Mapping[str, str]) -> list[Bundle]:
         """Gather the links of hosts by what stands for the host, then the switch.
 
-        Parameters
-        ----------
-        key_of
-            Key of the drawn thing that stands for each host and each switch with hosts.
+        ``key_of`` is the key of the drawn thing that stands for each host and each switch with
+        hosts.
         """
         links = self.links.filter(polars.col("class") == "host").select(_COLUMNS)
         names = set(self.hosts["host"])

@@ -66,16 +66,8 @@ def write_run(
 ) -> Path:
     """Write a run's page into a directory; returns the page's path.
 
-    Parameters
-    ----------
-    result
-        Simulated or measured.
-    out
-        Made when missing.
-    others
-        Results of the same jobs, to be shown beside it.
-    request
-        The window of time in which ranks are drawn in detail.
+    ``out`` is made when missing; ``others`` are results of the same jobs, to be shown beside it.
+    ``request`` is the window of time in which ranks are drawn in detail.
     """
     of_ranks = rank_sections(result, request)
     page = Page(out)

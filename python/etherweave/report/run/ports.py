@@ -62,14 +62,7 @@ def port_maps(
 ) -> Figure:
     """Draw maps, a column for each layer and rows for each kind of switch in each table.
 
-    Parameters
-    ----------
-    tables
-        Names and :func:`ports`; names are left out when there is only one.
-    layers
-        What to draw, side by side.
-    unit
-        Of the colours.
+    Names of ``tables`` are left out when there is only one; ``unit`` is that of the colours.
     """
     columns = [layer.column for layer in layers]
     top = max(float(table.select(pl.max_horizontal(columns).max()).item()) for _, table in tables)

@@ -18,14 +18,7 @@ def is_recording(source: Path) -> bool:
 def write_recording(source: Path, out: Path, request: WindowRequest | None = None) -> Path:
     """Write the page of a recorded program into a directory; returns the page's path.
 
-    Parameters
-    ----------
-    source
-        Directory of the recording.
-    out
-        Made when missing.
-    request
-        The window of time that is drawn in detail.
+    ``out`` is made when missing; ``request`` is the window of time that is drawn in detail.
     """
     try:
         recording = _core.Recording.read(source)

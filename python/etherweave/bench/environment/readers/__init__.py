@@ -43,18 +43,9 @@ def take(
 ) -> Snapshot:
     """Take a snapshot of this host.
 
-    Parameters
-    ----------
-    root
-        Holds ``proc`` and ``sys``.
-    interfaces
-        Those to read; all but the loopback if there are none.
-    to
-        Hosts to which a packet of the interface's MTU is sent, with "do not fragment".
-    tools
-        Starts a tool; ``None`` to read files only.
-    variables
-        Environment variables, of this process if ``None``.
+    ``root`` holds ``proc`` and ``sys``. ``interfaces`` are all but the loopback if none is named. A
+    packet of the interface's MTU is sent ``to`` hosts with "do not fragment". Without ``tools``
+    only files are read; ``variables`` are those of this process unless given.
     """
     files = HostFiles(root, tools)
     found = Snapshot(
@@ -120,12 +111,7 @@ def memory(files: HostFiles) -> NumaMemory:
 def load(files: HostFiles, own: int) -> Load:
     """Read what else runs.
 
-    Parameters
-    ----------
-    files
-        Files and tools of the host.
-    own
-        Number of the process that does not count.
+    ``own`` is the number of the process that does not count.
     """
     average = (files.text("load", "proc/loadavg") or "").split()
     running: Counter[str] = Counter()

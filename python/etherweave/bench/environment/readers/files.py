@@ -49,12 +49,8 @@ def run_tool(words: Sequence[str]) -> ToolResult:
 class HostFiles:
     """Files and tools of a host.
 
-    Parameters
-    ----------
-    root
-        Holds ``proc`` and ``sys``.
-    tools
-        Starts a tool; ``None`` where there are none.
+    ``root`` holds ``proc`` and ``sys``; ``tools`` starts a tool, and is ``None`` where there are
+    none.
     """
 
     def __init__(self, root: Path, tools: Tools | None) -> None:
