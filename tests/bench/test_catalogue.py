@@ -11,58 +11,16 @@ from etherweave.bench.binaries import find, launcher_mpi, mpi_of
 from etherweave.bench.catalogue import catalogue
 
 SURVEYED = {
-    "3.1": {"Perftest": "perftest"},
-    "3.2": {"RDMA-bench": "rdma_bench"},
-    "3.3": {"Netperf": "netperf"},
-    "3.4": {"iPerf2": "iperf2", "iPerf3": "iperf3"},
-    "3.5": {"qperf": "qperf"},
-    "3.6": {"GPCNeT": "gpcnet"},
-    "4.1": {
-        "OSU MPI Micro-Benchmarks": "osu",
-        "NAS Parallel Benchmarks (NPB)": "npb",
-        "Intel MPI Benchmarks (IMB)": "imb",
-    },
-    "4.2": {"OSU OpenSHMEM Micro-Benchmarks": "osu", "OSU UPC and UPC++": "osu_upc"},
-    "4.3": {
-        "Apache Thrift Benchmarks (ATB)": "apache_thrift",
-        "TF-gRPC-Bench": "tf_grpc_bench",
-        "RPC-perf": "rpc_perf",
-    },
-    "4.4": {
-        "Intel SPDK NVMe perf": "spdk_perf",
-        "IOzone": "iozone",
-        "Iometer": "iometer",
-        "EC-Bench": "ec_bench",
-    },
-    "4.5": {
-        "PerfZero": "perfzero",
-        "TorchBench": "torchbench",
-        "PARAM": "param",
-        "DeepBench": "deepbench",
-        "NCCL Tests": "nccl_tests",
-        "Gloo Benchmarking": "gloo",
-        "OSU CUDA, ROCm and OpenACC extensions": "osu",
-    },
-    "4.6": {"YCSB": "ycsb", "OSU HiBD-Benchmarks": "osu_hibd"},
-    "4.7": {"DeathStarBench": "deathstarbench", "μSuite": "usuite"},
-    "7, storage": {
-        "SKB": "storage_benchmark_kit",
-        "Cloud Object Storage Benchmark": "cosbench",
-        "Acquaviva et al., Cloud Distributed File Systems": "cloud_file_systems",
-    },
-    "7, big data": {
-        "HiBench": "hibench",
-        "MRBench": "mrbench",
-        "TextBenDS": "textbends",
-        "TPC": "tpc",
-    },
-    "7, AI": {
-        "AIBench": "aibench",
-        "MLPerf": "mlperf",
-        "DataPerf": "dataperf",
-        "HPC AI500": "hpc_ai500",
-    },
-    "7, computing": {"SPEC": "spec", "PARSEC": "parsec"},
+    "3": "perftest rdma_bench netperf iperf2 iperf3 qperf gpcnet",
+    "4.1 and 4.2": "osu npb imb osu_upc",
+    "4.3": "apache_thrift tf_grpc_bench rpc_perf",
+    "4.4": "spdk_perf iozone iometer ec_bench",
+    "4.5": "perfzero torchbench param deepbench nccl_tests gloo",
+    "4.6 and 4.7": "ycsb osu_hibd deathstarbench usuite",
+    "7, storage": "storage_benchmark_kit cosbench cloud_file_systems",
+    "7, big data": "hibench mrbench textbends tpc",
+    "7, AI": "aibench mlperf dataperf hpc_ai500",
+    "7, computing": "spec parsec",
 }
 """By section of Li et al., *Understanding hot interconnects with an extensive benchmark survey*
 (2022); sections 5 and 6 name no others."""
@@ -85,12 +43,11 @@ def test_every_adapter_has_an_entry_of_its_tier() -> None:
 
 @pytest.mark.parametrize("section", SURVEYED)
 def test_every_benchmark_of_the_survey_has_an_entry(section: str) -> None:
-    for title, name in SURVEYED[section].items():
-        assert name in catalogue(), title
+    assert set(SURVEYED[section].split()) <= catalogue().keys()
 
 
 def test_nothing_is_in_the_catalogue_but_adapters_and_the_survey() -> None:
-    surveyed = {name for names in SURVEYED.values() for name in names.values()}
+    surveyed = {name for names in SURVEYED.values() for name in names.split()}
     assert catalogue().keys() == surveyed | ADAPTERS.keys()
 
 
