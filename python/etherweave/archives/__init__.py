@@ -30,19 +30,9 @@ def is_archive(source: Path) -> bool:
 def recorded(source: Path, keep: Path | None = None) -> Iterator[Path]:
     """Give the directory of a recording: of an archive, one that is gone afterwards.
 
-    Parameters
-    ----------
-    source
-        Directory of ``etherweave record``, or the anchor file of an archive.
-    keep
-        Directory for the recording of an archive, which then stays.
-
-    Raises
-    ------
-    ArchiveError
-        When an archive cannot be converted.
-    OSError
-        When there is none, or the recording cannot be written.
+    ``source`` is a directory of ``etherweave record``, or the anchor file of an archive; the
+    recording of an archive stays in ``keep``. Raises ``ArchiveError`` when an archive cannot be
+    converted; ``OSError`` when there is none, or the recording cannot be written.
     """
     if not is_archive(source):
         yield source

@@ -54,14 +54,7 @@ _LISTS = {CollectiveOp.GATHERV, CollectiveOp.SCATTERV, CollectiveOp.ALLGATHERV}
 def sizes(op: CollectiveOp, place: int, members: int, sent: int, received: int) -> list[int]:
     """Return the sizes that a member's record has.
 
-    Parameters
-    ----------
-    op
-        None of :data:`PAIRED`.
-    place, members
-        Which member, and how many there are.
-    sent, received
-        Sums of the member [B].
+    ``op`` is none of :data:`PAIRED`; ``sent`` and ``received`` are sums of the member [B].
     """
     if op in _RECEIVED:
         own = received

@@ -21,11 +21,9 @@ _DEFINITION_BYTES = 100_000
 def convert(anchor: Path, directory: Path) -> None:
     """Write the recording of an archive, a file for each rank; event by event.
 
-    Raises
-    ------
-    ArchiveError
-        When it has what a recording cannot have. The library has errors of its own for damage; a
-        damaged anchor can make it search for ever, after which SIGALRM ends the process.
+    Raises ``ArchiveError`` when it has what a recording cannot have. The library has errors of its
+    own for damage; a damaged anchor can make it search for ever, after which SIGALRM ends the
+    process.
     """
     signal.alarm(OPEN_LIMIT_S + anchor.with_suffix(".def").stat().st_size // _DEFINITION_BYTES)
     with closing(otf2.reader.Reader(str(anchor))) as trace:

@@ -46,18 +46,8 @@ class Record:
 class RankFile:
     """The file of a rank, which is written record by record.
 
-    Parameters
-    ----------
-    directory
-        Of the recording.
-    rank, ranks
-        Its number, and how many there are.
-    start_ns
-        When its recording begins, by the clock of rank 0 [ns].
-    host, library
-        Texts of the head.
-    communicators
-        Members of each, as ranks of the world, in the order of their numbers.
+    ``start_ns`` is when its recording begins, by the clock of rank 0 [ns]; ``communicators`` are
+    members of each, as ranks of the world, in the order of their numbers.
     """
 
     def __init__(

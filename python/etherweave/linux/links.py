@@ -126,16 +126,8 @@ class Links:
 def shape(namespace: str, name: str, rate: float, burst: float, limit: float) -> None:
     """Let an interface send through a token bucket.
 
-    Parameters
-    ----------
-    namespace, name
-        The interface.
-    rate
-        With Ethernet's header [bytes/s].
-    burst
-        Saved while nothing is sent [bytes].
-    limit
-        Length of the queue before frames are dropped [bytes].
+    ``rate`` counts Ethernet's header [bytes/s]; ``burst`` is saved while nothing is sent [bytes],
+    and ``limit`` is the length of the queue before frames are dropped [bytes].
     """
     bucket = ["tbf", "rate", f"{rate * 8:.0f}bit", "burst", f"{burst:.0f}b"]
     place = ["tc", "-n", namespace, "qdisc", "add", "dev", name, "root"]

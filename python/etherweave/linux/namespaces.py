@@ -55,10 +55,7 @@ def existing() -> list[str]:
 def create(names: Iterable[str]) -> None:
     """Create namespaces; stops at the first that fails.
 
-    Raises
-    ------
-    NamespaceError
-        If one fails; those created before it stay.
+    Raises ``NamespaceError`` if one fails; those created before it stay.
     """
     text = "".join(f"netns add {name}\n" for name in names)
     carry_out("ip -batch", ["ip", "-batch", "-"], text)
@@ -67,10 +64,7 @@ def create(names: Iterable[str]) -> None:
 def carry_out(what: str, words: Sequence[str], text: str = "") -> None:
     """Run a program of iproute2, with a text as its input.
 
-    Raises
-    ------
-    NamespaceError
-        If it fails; begins with what it should have done.
+    Raises ``NamespaceError`` if it fails; begins with what it should have done.
     """
     try:
         done = subprocess.run(
@@ -85,10 +79,7 @@ def carry_out(what: str, words: Sequence[str], text: str = "") -> None:
 def remove(names: Iterable[str]) -> None:
     """Remove the names of namespaces; those without processes end, with their interfaces.
 
-    Raises
-    ------
-    NamespaceError
-        If a name cannot be unmounted.
+    Raises ``NamespaceError`` if a name cannot be unmounted.
     """
     for name in names:
         path = NAMED / name
@@ -114,10 +105,7 @@ def identity(name: str) -> tuple[int, int] | None:
 def inside(name: str) -> Iterator[None]:
     """Move this thread, and what it starts, into a namespace; sockets opened there stay there.
 
-    Raises
-    ------
-    NamespaceError
-        If there is no namespace of that name.
+    Raises ``NamespaceError`` if there is no namespace of that name.
     """
     with Path("/proc/thread-self/ns/net").open("rb") as before:
         try:
@@ -153,21 +141,9 @@ def _set(name: str, value: str) -> None:
 def execute(name: str, hosts: Path, command: Sequence[str]) -> NoReturn:
     """Replace this process by a program in a namespace.
 
-    Parameters
-    ----------
-    name
-        The namespace.
-    hosts
-        File of names and addresses that the program sees as ``/etc/hosts``.
-    command
-        The program and its arguments.
-
-    Raises
-    ------
-    NamespaceError
-        If the file cannot be bound to ``/etc/hosts``.
-    OSError
-        If there is no such program.
+    The program sees the names and addresses of the file ``hosts`` as ``/etc/hosts``. Raises
+    ``NamespaceError`` if the file cannot be bound to ``/etc/hosts`` and ``OSError`` if there is no
+    such program.
     """
     # Mounts of this process alone; they end with it.
     failed = _libc.unshare(_CLONE_NEWNS)

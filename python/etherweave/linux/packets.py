@@ -19,10 +19,7 @@ _TIME = struct.Struct("=qq")
 def sender(interface: str) -> socket.socket:
     """Open a socket that sends frames at an interface and receives none.
 
-    Raises
-    ------
-    OSError
-        There is no such interface, or the caller lacks the right to raw frames.
+    Raises ``OSError`` if there is no such interface, or the caller lacks the right to raw frames.
     """
     one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     try:
@@ -36,10 +33,7 @@ def sender(interface: str) -> socket.socket:
 def receiver(interface: str, ether_type: int) -> socket.socket:
     """Open a non-blocking socket for the frames that arrive at an interface, with their times.
 
-    Raises
-    ------
-    OSError
-        There is no such interface, or the caller lacks the right to raw frames.
+    Raises ``OSError`` if there is no such interface, or the caller lacks the right to raw frames.
     """
     one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
     try:

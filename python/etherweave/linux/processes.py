@@ -146,12 +146,8 @@ def terminate(
 ) -> None:
     """End processes by one signal after the other; returns when they have ended.
 
-    Parameters
-    ----------
-    processes
-        Those that still have the same start time.
-    signals
-        In order; each is given :data:`PATIENCE_S`.
+    Only processes that still have the same start time are ended; each signal is given
+    :data:`PATIENCE_S`.
     """
     with contextlib.ExitStack() as stack:
         running: list[int] = []
@@ -168,12 +164,8 @@ def terminate(
 def end_marked(variable: str, value: str, grace_s: float) -> None:
     """End all processes with a variable, also those that start meanwhile: ask, then kill.
 
-    Parameters
-    ----------
-    variable, value
-        Entry of their environment, which children inherit.
-    grace_s
-        Longest time between SIGTERM and SIGKILL [s].
+    Children inherit the variable of their environment; ``grace_s`` is the longest time between
+    SIGTERM and SIGKILL [s].
     """
     _signal(marked(variable, value), signal.SIGTERM)
     asked = time.monotonic()
