@@ -106,6 +106,9 @@ def answer(
 ) -> Answer:
     """Simulate all jobs on all fabrics, and rank the fabrics.
 
+    Raises ``SweepError`` when no job fits any fabric, or another process uses the directory;
+    ``AdviseError`` when no fabric runs the whole mix.
+
     Parameters
     ----------
     prepared
@@ -114,13 +117,6 @@ def answer(
         Keeps every run, so that none is repeated; see :func:`etherweave.sweep`.
     where, on_progress
         As for :func:`etherweave.sweep`.
-
-    Raises
-    ------
-    SweepError
-        When no job fits any fabric, or another process uses the directory.
-    AdviseError
-        When no fabric runs the whole mix.
     """
     question, draws = prepared.question, prepared.draws
     runner = Runner(Path(directory), where, on_progress)

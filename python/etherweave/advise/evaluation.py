@@ -43,10 +43,7 @@ class Evaluation:
     ) -> "Evaluation":
         """Leave out jobs that no fabric runs, and fabrics that do not run all others.
 
-        Raises
-        ------
-        AdviseError
-            When no fabric is left.
+        Raises ``AdviseError`` when no fabric is left.
         """
         names = [one.name for one in question.candidates]
         sending = [one.name for one in question.jobs if one.jobs]

@@ -37,12 +37,8 @@ class Prepared:
 def prepare(question: Question) -> Prepared:
     """Design all fabrics, and draw samples of what is not known of them.
 
-    Raises
-    ------
-    ScenarioError
-        When a fabric has a mistake.
-    OSError
-        When a price book or a power profile cannot be read.
+    Raises ``ScenarioError`` when a fabric has a mistake and ``OSError`` when a price book or a
+    power profile cannot be read.
     """
     bills = {one.name: bill(one, question) for one in question.candidates}
     if not all(one.electricity for one in bills.values()):

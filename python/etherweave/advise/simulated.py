@@ -84,10 +84,7 @@ class MixSweep(Sweep):
     def resolve(self, point: Mapping[str, Any]) -> str:
         """Write the whole scenario of a run; names of fabrics and prices are not part of it.
 
-        Raises
-        ------
-        ScenarioError
-            When the job does not fit the fabric.
+        Raises ``ScenarioError`` when the job does not fit the fabric.
         """
         fabric, draw = str(point["fabric"]), self.draws[point["sample"]]
         job = self.jobs[str(point["job"])]

@@ -48,10 +48,7 @@ class FabricUnknowns:
     def of(cls, candidate: Candidate) -> "FabricUnknowns":
         """Find what documents do not fix of a fabric.
 
-        Raises
-        ------
-        ScenarioError
-            When the fabric has a mistake.
+        Raises ``ScenarioError`` when the fabric has a mistake.
         """
         found = unknowns(candidate.text, candidate.origin, candidate.keys, Declared())
         entries = [

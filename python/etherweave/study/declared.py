@@ -255,12 +255,8 @@ _STATISTICS = ("max", "mean", "median", "min", "sum")
 def read_declaration(file: Path) -> Declaration:
     """Read a ``study.toml``.
 
-    Raises
-    ------
-    ValueError
-        When something in it is wrong; names the file and the key.
-    OSError
-        When it cannot be read.
+    Raises ``ValueError`` when something in it is wrong; names the file and the key; ``OSError``
+    when it cannot be read.
     """
     facts = read_toml(file)
     overrides = dict(_overrides(facts, file))
@@ -310,10 +306,7 @@ def _overrides(facts: dict[str, Any], file: Path) -> Iterator[tuple[str, dict[st
 def table_of(result: Any, name: str) -> pl.DataFrame:
     """Take a table out of a result; a curve has its points only, a design one row of figures.
 
-    Raises
-    ------
-    ValueError
-        When the result has no such table.
+    Raises ``ValueError`` when the result has no such table.
     """
     if isinstance(result, CurveResult):
         return result.points

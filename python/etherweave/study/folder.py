@@ -108,10 +108,7 @@ class Study:
     def module(self, name: str) -> ModuleType:
         """Import a Python file of the folder.
 
-        Raises
-        ------
-        ModuleNotFoundError
-            When there is none of that name.
+        Raises ``ModuleNotFoundError`` when there is none of that name.
         """
         return importlib.import_module(f"{_package(self.home)}.{name}")
 
@@ -179,21 +176,15 @@ def shipped() -> dict[str, Path]:
 def load_study(name: str | Path) -> Study:
     """Load a study.
 
+    Raises ``KeyError`` when there is no study of that name; names those that exist; ``ValueError``
+    when a file of the folder is wrong; ``OSError`` when one cannot be read.
+
     Parameters
     ----------
     name
         Name of a study that comes with Etherweave, or the path of a folder: a
         :class:`pathlib.Path`, or a text with a separator, such as ``./my-study``. Python files of
         the folder are executed.
-
-    Raises
-    ------
-    KeyError
-        When there is no study of that name; names those that exist.
-    ValueError
-        When a file of the folder is wrong.
-    OSError
-        When one cannot be read.
     """
     if isinstance(name, Path) or re.search(r"[/\\]|^\.", name):
         return _loaded(Path(name).resolve())

@@ -81,10 +81,7 @@ class Sweep:
     def resolve(self, point: Mapping[str, object]) -> str:
         """Fill in every default of the scenario at a point.
 
-        Raises
-        ------
-        ScenarioError
-            When it has a mistake there.
+        Raises ``ScenarioError`` when it has a mistake there.
         """
         return _core.resolve(self.text, self.origin, self._literals(point))
 
@@ -94,10 +91,7 @@ class Sweep:
     def runs(self) -> Iterator[Run]:
         """Resolve every point; one with a mistake is a run that fails.
 
-        Raises
-        ------
-        SweepError
-            When every point has a mistake, such as an axis that names no key.
+        Raises ``SweepError`` when every point has a mistake, such as an axis that names no key.
         """
         first, valid = "", False
         for point in self.points():
@@ -118,14 +112,8 @@ def _hash(text: str) -> str:
 def load_sweep(scenario: ScenarioSource) -> Sweep:
     """Read a scenario with a table ``sweep``, or a file that has it beside another's scenario.
 
-    Raises
-    ------
-    SweepError
-        When it has none, or one that cannot be carried out.
-    ScenarioError
-        When the scenario has a mistake of its own.
-    OSError
-        When a file cannot be read.
+    Raises ``SweepError`` when it has none, or one that cannot be carried out; ``ScenarioError``
+    when the scenario has a mistake of its own; ``OSError`` when a file cannot be read.
     """
     text, file = read(scenario)
     spec = json.loads(_core.sweep(text, file) or "null")
@@ -189,10 +177,7 @@ def _groups(spec: Mapping[str, Any], seed: int) -> list[Group]:
 def check_range(where: str, axis: Mapping[str, Any], has_sample: bool) -> None:
     """Refuse an axis without values whose ends are none of one unit, or that has no count.
 
-    Raises
-    ------
-    SweepError
-        Names the key below ``where``.
+    Raises ``SweepError``, which names the key below ``where``.
     """
     ends = [axis["from"], axis["to"]]
     if axis["values"]:
@@ -224,10 +209,7 @@ def _size(name: str, axes: Sequence[Mapping[str, Any]], sample: Mapping[str, Any
 def amount(where: str, value: object) -> tuple[float, str]:
     """Split a number with a unit.
 
-    Raises
-    ------
-    SweepError
-        When it is none.
+    Raises ``SweepError`` when it is none.
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value, ""

@@ -177,10 +177,7 @@ def _flat(before: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def expect(what: Sweep, home: Path, executor: Executor) -> Expectation:
     """Predict what the runs of a sweep that have no record take; a few run for a moment for it.
 
-    Raises
-    ------
-    SweepError
-        When every point has a mistake.
+    Raises ``SweepError`` when every point has a mistake.
     """
     runs, records = list(what.runs()), SweepStore(home).records()
     different = {run.id: run for run in runs}.values()

@@ -52,10 +52,7 @@ def near(scores: Mapping[Name, float], close: float) -> set[Name]:
 def in_fidelity(what: Sweep, fidelity: Literal["packet", "flow"]) -> Sweep:
     """Make the same sweep with all jobs in packets, or all in flow-level mode.
 
-    Raises
-    ------
-    SweepError
-        When an axis has the fidelity already.
+    Raises ``SweepError`` when an axis has the fidelity already.
     """
     for keys, rows in what.groups:
         for key, values in zip(keys, zip(*rows, strict=True), strict=True):

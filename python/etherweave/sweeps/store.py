@@ -75,10 +75,7 @@ class SweepStore:
     def alone(self) -> Iterator[None]:
         """Lock the directory against other sweeps.
 
-        Raises
-        ------
-        SweepError
-            When another sweep uses it.
+        Raises ``SweepError`` when another sweep uses it.
         """
         self.home.mkdir(parents=True, exist_ok=True)
         with (self.home / ".lock").open("w") as file:
@@ -135,10 +132,7 @@ class SweepStore:
     def axes(self) -> Sequence[str]:
         """Read the keys of the sweep's axes; of a sweep of an older version, none.
 
-        Raises
-        ------
-        SweepError
-            When the directory holds no sweep.
+        Raises ``SweepError`` when the directory holds no sweep.
         """
         return [*self._plan().get("axes", [])]
 
@@ -150,10 +144,7 @@ class SweepStore:
     def status(self) -> SweepStatus:
         """Read how far the sweep is.
 
-        Raises
-        ------
-        SweepError
-            When the directory holds none.
+        Raises ``SweepError`` when the directory holds none.
         """
         plan, records = self._plan(), self.records()
         wanted = dict.fromkeys(plan["runs"])
@@ -210,10 +201,7 @@ class SweepStore:
     def table(self) -> "polars.DataFrame":
         """Read the dataset.
 
-        Raises
-        ------
-        SweepError
-            When there is none.
+        Raises ``SweepError`` when there is none.
         """
         import polars
 
@@ -235,10 +223,7 @@ class Journal:
     def add(self, run: str, record: Record) -> None:
         """Append a run, in one write.
 
-        Raises
-        ------
-        OSError
-            When the line is not written whole, as on a full disk.
+        Raises ``OSError`` when the line is not written whole, as on a full disk.
         """
         line = (json.dumps([run, record]) + "\n").encode()
         try:
