@@ -32,8 +32,7 @@ class MonitorTiming:
 class AddressMonitor:
     """Keeps the address of an interface up to date.
 
-    ``draw`` is the source of randomness; ``patience`` has the times of each request, ``rhythm`` the
-    intervals between requests.
+    ``timing`` has the times of each request, ``schedule`` the intervals between requests.
     """
 
     def __init__(

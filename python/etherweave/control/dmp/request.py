@@ -114,7 +114,7 @@ RequestStep: TypeAlias = SendFrame | AssignedAddress | FailedRequest | None
 class AddressRequest:
     """A request for the address of one interface.
 
-    ``address`` is the interface's present one, ``draw`` the source of randomness. It starts at
+    ``address`` is the interface's present one, ``random`` the source of randomness. It starts at
     ``now_s`` [s]; the first call is that of :meth:`wake`.
     """
 

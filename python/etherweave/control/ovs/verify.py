@@ -189,7 +189,7 @@ def without_failed(planned: PlannedDeployment) -> FabricPlan:
 class FrameTally:
     """Counts frames and the rules that they match, and collects findings.
 
-    ``ground`` has hosts and their ports.
+    ``context`` has hosts and their ports.
     """
 
     def __init__(self, context: CaseContext) -> None:

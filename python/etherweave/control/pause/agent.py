@@ -50,10 +50,10 @@ def serve(
 ) -> AgentTotals:
     """Keep the switch's vector equal to the pauses until ``stop`` is readable; then clear it.
 
-    ``ears`` are by port number; pauses of other ports are not received. ``address`` is the OpenFlow
-    address of the switch: ``unix:PATH``. ``ready`` is called once, when the vector is written for
-    the first time. Raises ``AgentError``, ``RuleWriterError`` or ``VectorError`` if an interface,
-    the switch or its plan is not as expected.
+    ``interfaces`` are by port number; pauses of other ports are not received. ``address`` is the
+    OpenFlow address of the switch: ``unix:PATH``. ``ready`` is called once, when the vector is
+    written for the first time. Raises ``AgentError``, ``RuleWriterError`` or ``VectorError`` if an
+    interface, the switch or its plan is not as expected.
     """
     vectors = PauseVectors(switch)
     with contextlib.ExitStack() as cleanup:
