@@ -157,12 +157,8 @@ def launch_until_decided(
     """Launch until every experiment is decided.
 
     ``session`` is the number of the environment that the launches have. Each launch is ended after
-    ``limit`` [s]; after ten forecasts if ``None``, but at least a minute.
-
-    Returns
-    -------
-    bool
-        Whether it came to its end; otherwise the user ended it.
+    ``limit`` [s]; after ten forecasts if ``None``, but at least a minute. Returns whether it came
+    to its end; otherwise the user ended it.
     """
     executor = _Executor(store, launchers, session, observer or RunObserver(), limit)
     campaign = store.campaign

@@ -133,12 +133,6 @@ def run(
 ) -> SessionResult:
     """Launch benchmarks on a cluster until their medians are known, and keep every launch.
 
-    Raises ``SiteError`` when the site's file is wrong, or lacks a host or a fabric;
-    ``BenchmarkPlanError`` when a program is unknown, or cannot run as requested; ``LimitError``
-    when the predicted cost exceeds the limits; nothing has been started then; ``StoreError`` when
-    the directory holds another campaign, or another session uses it; ``OSError`` when the system
-    cannot read or write a file.
-
     Parameters
     ----------
     programs
@@ -178,6 +172,19 @@ def run(
     -------
     SessionResult
         The summary, also when Ctrl-C interrupted the session: then of the launches that ended.
+
+    Raises
+    ------
+    SiteError
+        When the site's file is wrong, or lacks a host or a fabric.
+    BenchmarkPlanError
+        When a program is unknown, or cannot run as requested.
+    LimitError
+        When the predicted cost exceeds the limits; nothing has been started then.
+    StoreError
+        When the directory holds another campaign, or another session uses it.
+    OSError
+        When the system cannot read or write a file.
 
     Examples
     --------

@@ -113,10 +113,8 @@ def encode(field: MatchField) -> bytes:
 def decode(octets: bytes) -> tuple[MatchField, ...] | None:
     """Read fields one after another.
 
-    Returns
-    -------
-    tuple of Test, or None
-        A mask of all ones is None. None instead of a tuple if a field is unknown or truncated.
+    A mask of all ones is ``None``; ``None`` is returned instead of a tuple if a field is unknown or
+    truncated.
     """
     fields = []
     while octets:

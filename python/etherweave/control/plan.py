@@ -78,10 +78,6 @@ def plan(
 ) -> PlannedDeployment:
     """Plan the deployment of a scenario's fabric.
 
-    Raises ``ScenarioError`` when the scenario is wrong, or names do not exist; ``PlanError`` when a
-    host's factory address is missing, or a switch watches too many ports, or one port in two
-    priorities.
-
     Parameters
     ----------
     scenario, overrides
@@ -92,6 +88,14 @@ def plan(
     factory
         MAC addresses of hosts by name, where ``control.addresses`` is "rewrite"; of the ports of a
         host with several, as ``host0.1``.
+
+    Raises
+    ------
+    ScenarioError
+        When the scenario is wrong, or names do not exist.
+    PlanError
+        When a host's factory address is missing, or a switch watches too many ports, or one port
+        in two priorities.
     """
     import polars
 

@@ -60,11 +60,6 @@ def write_report(
 ) -> Path:
     """Write the report of a result, a study, benchmarks, a calibration or a recording.
 
-    Raises ``FileNotFoundError`` when the source holds none of these; ``ValueError`` when another
-    version wrote the source, in a format that this one does not know, or there is something beside
-    anything but a result, or a simulation or topology beside anything else, or a window without
-    ranks in it.
-
     Parameters
     ----------
     source
@@ -84,6 +79,15 @@ def write_report(
     -------
     pathlib.Path
         The page.
+
+    Raises
+    ------
+    FileNotFoundError
+        When the source holds none of these.
+    ValueError
+        When another version wrote the source, in a format that this one does not know, or there is
+        something beside anything but a result, or a simulation or topology beside anything else,
+        or a window without ranks in it.
     """
     source, out = Path(source), Path(out)
     if is_archive(source):

@@ -23,20 +23,8 @@ LEVELS = 255
 def write_animation(observation: Observation, path: Path) -> Path:
     """Write a page that plays the utilisation between any two groups, beside loads and latency.
 
-    Raises ``TooLargeError`` when there are more groups than a map can show.
-
-    Parameters
-    ----------
-    observation
-        Of :func:`etherweave.observe`.
-    path
-        Of the page to write. It is about as large as its steps in base64, 5.3 MB at most, and
-        the series.
-
-    Returns
-    -------
-    pathlib.Path
-        The page.
+    The page is about as large as its steps in base64, 5.3 MB at most, and the series. Raises
+    ``TooLargeError`` when there are more groups than a map can show.
     """
     animation = animation_content(observation)
     page = templates().get_template("animation.html.jinja")
@@ -47,18 +35,9 @@ def write_animation(observation: Observation, path: Path) -> Path:
 def animation_content(observation: Observation, bytes_max: int = BYTES_MAX) -> dict[str, Any]:
     """Put together what the page shows.
 
-    Parameters
-    ----------
-    observation
-        With its steps.
-    bytes_max
-        Of all steps.
-
-    Returns
-    -------
-    dict
-        ``pairs`` as 32 bit numbers ``from · count + to``, ``steps`` a byte for each pair in each
-        step, ``colours`` three bytes for each level, all in base64; the rest as it is.
+    ``bytes_max`` is the largest size of all steps. ``pairs`` are 32 bit numbers ``from · count +
+    to``, ``steps`` a byte for each pair in each step, ``colours`` three bytes for each level, all
+    in base64; the rest is as it is.
     """
     count = areas(observation)
     times = np.unique(observation.steps["time_ns"].to_numpy())

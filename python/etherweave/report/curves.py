@@ -13,20 +13,7 @@ from etherweave.report.style import INK, SERIES, write_svg
 
 
 def draw_curves(points: pl.DataFrame, path: Path) -> Path:
-    """Draw the points of :func:`etherweave.curve` as SVG.
-
-    Parameters
-    ----------
-    points
-        Its table.
-    path
-        Of the file to write.
-
-    Returns
-    -------
-    pathlib.Path
-        The file.
-    """
+    """Draw the points of :func:`etherweave.curve` as SVG."""
     return write_svg(lambda: curves_figure(points), path)
 
 

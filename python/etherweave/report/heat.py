@@ -31,18 +31,6 @@ def draw_heat(observation: Observation, path: Path) -> Path:
     """Draw as SVG how busy the links between any two groups are, on average over each pattern.
 
     Raises ``TooLargeError`` when there are more groups than a map can show.
-
-    Parameters
-    ----------
-    observation
-        Of :func:`etherweave.observe`.
-    path
-        Of the file to write.
-
-    Returns
-    -------
-    pathlib.Path
-        The file.
     """
     areas(observation)
     return write_svg(lambda: heat_figure(observation), path)

@@ -27,17 +27,7 @@ MARKERS = "osD^vP*Xph<>8"
 def draw_metrics(fabrics: Sequence[FabricMetrics], path: Path) -> Path:
     """Draw fabrics by their metrics as SVG: a panel for each goal against bisection per host.
 
-    Parameters
-    ----------
-    fabrics
-        As of :func:`etherweave.compare`. Fabrics that no other beats are filled.
-    path
-        Of the file to write.
-
-    Returns
-    -------
-    pathlib.Path
-        The file.
+    ``fabrics`` are as of :func:`etherweave.compare`; those that no other beats are filled.
     """
     return write_svg(lambda: metrics_figure(fabrics), path)
 

@@ -89,16 +89,9 @@ def _fast(size: int) -> int:
 def period(starts_ns: Floats, ends_ns: Floats) -> Period | None:
     """Find the time after which communication repeats.
 
-    Parameters
-    ----------
-    starts_ns, ends_ns
-        When each rank communicates, in any order [ns].
-
-    Returns
-    -------
-    Period
-        Of the longest part of the time in which communication repeats, the shortest that
-        correlates nearly as well as the best; None when nothing repeats.
+    Ranks communicate from ``starts_ns`` to ``ends_ns``, in any order [ns]. Returns the period of
+    the longest part of the time in which communication repeats, the shortest that correlates nearly
+    as well as the best; ``None`` when nothing repeats.
     """
     if not len(starts_ns):
         return None

@@ -95,14 +95,8 @@ def message_bounds(
 def draw(panels: Sequence[SizePanel], scale: float, label: str) -> Figure:
     """Draw a row for each panel, and beside it what each line is.
 
-    Parameters
-    ----------
-    panels
-        From top to bottom.
-    scale
-        From base units to those of the axis.
-    label
-        Of the axis.
+    Panels stand from top to bottom; ``scale`` leads from base units to those of the axis, whose
+    label is ``label``.
     """
     figure = Figure(figsize=(9, 3.9 * len(panels)))
     rows = figure.subplots(len(panels), 1, squeeze=False)[:, 0]

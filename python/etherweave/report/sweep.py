@@ -112,8 +112,6 @@ class Plot(Figure):
 def plot(table: Any, x: str, y: str, by: str | None = None, panels: Sequence[str] = ()) -> Plot:
     """Draw one column of a table over another: means of equal ``x``, and the range between them.
 
-    Raises ``ValueError`` when there is no such column, or nothing to draw.
-
     Parameters
     ----------
     table
@@ -124,6 +122,11 @@ def plot(table: Any, x: str, y: str, by: str | None = None, panels: Sequence[str
         Column for each of whose values there is a line.
     panels
         Columns for each combination of whose values there is a panel.
+
+    Raises
+    ------
+    ValueError
+        When there is no such column, or nothing to draw.
     """
     table = pl.DataFrame(table)
     roles = {"x": x, "y": y, **({"by": by} if by else {})}

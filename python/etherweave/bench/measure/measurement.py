@@ -88,11 +88,6 @@ def measure(
 ) -> Result:
     """Execute the jobs of a scenario over MPI.
 
-    Raises ``ScenarioError`` when the scenario is wrong; ``SiteError`` when a host is none of the
-    site's; ``MeasureError`` when something is missing, exceeds a limit, or fails;
-    ``MeasureInterrupted`` on Ctrl-C: all processes have ended, the exception has the complete
-    launches.
-
     Parameters
     ----------
     scenario, overrides
@@ -127,6 +122,17 @@ def measure(
     Result
         Tables of a run, ``iterations`` and ``streams`` with the number of the launch;
         ``ranks`` (host, clock) and ``messages`` (counts by rank and peer).
+
+    Raises
+    ------
+    ScenarioError
+        When the scenario is wrong.
+    SiteError
+        When a host is none of the site's.
+    MeasureError
+        When something is missing, exceeds a limit, or fails.
+    MeasureInterrupted
+        On Ctrl-C: all processes have ended, the exception has the complete launches.
     """
     started = time.monotonic()
     limits = limits or MeasureLimits()

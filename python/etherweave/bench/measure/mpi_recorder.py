@@ -113,12 +113,7 @@ def overhead(
 
     The directory has the recording of the last pair.
 
-    Raises ``OSError`` when it cannot be started.
-
-    Returns
-    -------
-    RecorderOverhead or int
-        How the command ended, where it fails.
+    Returns how the command ended, where it fails. Raises ``OSError`` when it cannot be started.
     """
     directory.mkdir(parents=True, exist_ok=True)
     recorder = variables(made, directory, os.environ)

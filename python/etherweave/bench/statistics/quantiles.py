@@ -55,12 +55,8 @@ def quantile_interval(
     """Return a confidence interval of a quantile, with equal risk on either side.
 
     ``values`` are independent of each other, in any order; ``probability`` is above 0 and below 1.
-    ``confidence`` is the least probability that the interval encloses the quantile.
-
-    Returns
-    -------
-    Interval or None
-        ``None`` when there are too few values for the confidence.
+    ``confidence`` is the least probability that the interval encloses the quantile. Returns
+    ``None`` when there are too few values for the confidence.
     """
     ordered = _ordered(values)
     below = _binomial(len(ordered), probability)

@@ -22,13 +22,9 @@ PortEnd = tuple[int, int]
 def learn_in_bridges(plan: FabricPlan) -> set[frozenset[PortEnd]]:
     """Build the switches of a plan without rules, learn how they are wired, and compare.
 
-    Raises ``LearningError`` if switches do not connect, or their wiring is no list of cables;
-    ``OvsError`` if Open vSwitch is missing, or rejects a command.
-
-    Returns
-    -------
-    set
-        Cables, by their ends, and ports of hosts that are only in the plan or only learned.
+    Returns the cables, by their ends, and the ports of hosts that are only in the plan or only
+    learned. Raises ``LearningError`` if switches do not connect, or their wiring is no list of
+    cables; ``OvsError`` if Open vSwitch is missing, or rejects a command.
     """
     with running(Datapath.DUMMY) as ovs:
         wiring = bridges.bridge_names(plan)

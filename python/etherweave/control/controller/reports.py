@@ -68,10 +68,7 @@ def request(part: ReportPart, xid: int) -> bytes:
 def answer(octets: bytes) -> tuple[int, bool, bytes]:
     """Split a MULTIPART_REPLY, header included.
 
-    Returns
-    -------
-    tuple
-        Its part, whether more messages follow, and what it holds.
+    Returns its part, whether more messages follow, and what it holds.
     """
     if len(octets) < 16:
         raise SwitchReportError(f"a MULTIPART_REPLY of {len(octets)} octets; expected at least 16")

@@ -22,10 +22,7 @@ def request_addresses(
 ) -> dict[str, RequestOutcome]:
     """Request the address of each interface from its switch; changes nothing.
 
-    Returns
-    -------
-    dict
-        By the name of the interface; no longer than ``patience.limit_s`` and a little later.
+    Outcomes are by the name of the interface. It takes ``timing.limit_s`` at most, and a little.
     """
     now_s = time.monotonic()
     requests = [

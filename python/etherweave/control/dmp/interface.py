@@ -118,12 +118,8 @@ class DmpInterface(AbstractContextManager["DmpInterface"]):
 
         Otherwise it is set down for a moment and loses its routes and IPv6 addresses.
 
-        Raises ``InterfaceError`` if the driver accepts no address at all.
-
-        Returns
-        -------
-        bool
-            Whether it stayed up.
+        Returns whether it stayed up. Raises ``InterfaceError`` if the driver accepts no address at
+        all.
         """
         try:
             return self._assign_up(mac) or self._assign_down(mac)

@@ -123,14 +123,8 @@ def demonstrate(
 ) -> Demonstration:
     """Run every step in a lab that is up and that nothing else uses at the same time.
 
-    Parameters
-    ----------
-    lab
-        With conditional rules if the step with a paused port is wanted.
-    progress
-    progress
-    count
-        Called while the simulator works.
+    ``lab`` has conditional rules if the step with a paused port is wanted; ``count`` is called
+    while the simulator works.
     """
     scenario = lab.directory / "scenario.toml"
     result: dict[str, Any] = {}

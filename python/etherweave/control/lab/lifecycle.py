@@ -91,22 +91,12 @@ def up(
 ) -> Lab:
     """Bring a lab up, from a scenario to hosts that can ping each other.
 
+    ``scenario``, ``overrides`` and ``failed`` are those of :func:`etherweave.control.plan.plan`;
+    ``plane`` is one of :data:`PLANES`. ``guests`` are hosts that get a port for a virtual machine,
+    and no namespace. ``progress`` is called before each step, and with each warning of the plan.
     Raises ``ScenarioError``, ``PlanError`` or ``LayoutError`` if the scenario is wrong, or not
     suitable for a lab; ``LabError``, ``StateError``, ``NamespaceError``, ``OvsError`` or
     ``BootError`` if it cannot be brought up; everything of it is removed.
-
-    Parameters
-    ----------
-    realm, name
-        Where the lab is, and its name.
-    scenario, overrides, failed
-        As for :func:`etherweave.control.plan.plan`.
-    plane
-        One of :data:`PLANES`.
-    guests
-        Hosts that get a port for a virtual machine, and no namespace.
-    progress
-        Called before each step, and with each warning of the plan.
     """
     if lacking := missing(plane):
         raise LabError(lacking)

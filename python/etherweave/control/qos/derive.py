@@ -86,15 +86,19 @@ def policy(
 ) -> Policy:
     """Derive the policy of a scenario's fabric.
 
-    Raises ``ScenarioError`` when the scenario is wrong; ``PolicyError`` when options contradict the
-    scenario, or switches do not support it.
-
     Parameters
     ----------
     scenario, overrides
         As for :func:`etherweave.design`; jobs may be missing.
     options
         Options beside the scenario.
+
+    Raises
+    ------
+    ScenarioError
+        When the scenario is wrong.
+    PolicyError
+        When options contradict the scenario, or switches do not support it.
     """
     options = options or ExportOptions()
     overrides = dict(overrides or {})

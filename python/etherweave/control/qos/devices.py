@@ -94,24 +94,11 @@ def headroom_bytes(
 ) -> int:
     """Return the headroom of a port: what fills its memory after it has decided to pause its peer.
 
-    Raises ``ScenarioError`` when no link has such a rate or length, or no profile this name.
-
-    Parameters
-    ----------
-    rate_mbps
-        Of the link [Mb/s].
-    length_m
-        Of the cable [m].
-    switch
-        The scenario's table: a ``profile``, or ``cells``. Without cells, the sum of the simulation
-        for idle switches and NICs without latency.
-    mtu_bytes
-        The largest packet above Ethernet [B], without cells.
-
-    Returns
-    -------
-    int
-        Headroom of each lossless priority [B].
+    ``rate_mbps`` is that of the link [Mb/s], ``length_m`` that of the cable [m]. ``switch`` is the
+    scenario's table: a ``profile``, or ``cells``; without cells it is the sum of the simulation for
+    idle switches and NICs without latency, and ``mtu_bytes`` the largest packet above Ethernet [B].
+    Returns the headroom of each lossless priority [B]. Raises ``ScenarioError`` when no link has
+    such a rate or length, or no profile this name.
     """
     import polars as pl
 

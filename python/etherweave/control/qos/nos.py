@@ -58,13 +58,9 @@ def texts(policy: Policy, system: str, running: Running | None = None) -> Iterat
     """Write the configurations of all switches and hosts, one after the other.
 
     ``system`` is one of :data:`~etherweave.control.qos.nos.SYSTEMS`; patches are written for
-    ``running`` configurations of switches, too. Raises ``PolicyError`` when the system does not
-    support the policy.
-
-    Yields
-    ------
-    tuple of str
-        A path within a directory, and the text; those of one path belong together.
+    ``running`` configurations of switches, too. Yields a path within a directory, and the text;
+    those of one path belong together. Raises ``PolicyError`` when the system does not support the
+    policy.
     """
     write = forms.switch_texts(partial(SYSTEMS[system], policy))
     for switch in policy.switches:

@@ -81,18 +81,11 @@ def load_benchmarks(
 ) -> Benchmarks:
     """Read a run of benchmarks.
 
-    Raises ``ValueError`` when a file is of another form and ``OSError`` when one cannot be read.
-
-    Parameters
-    ----------
-    source
-        Directory of ``bench run``.
-    simulation
-        Tables of points that a simulation predicts, or results of it; see
-        :func:`etherweave.report.benchmarks.predictions.predictions`.
-    topology
-        A site's file or a scenario that says where hosts sit; see
-        :func:`etherweave.report.places.places`.
+    ``source`` is the directory of ``bench run``. ``simulation`` has tables of points that a
+    simulation predicts, or results of it; see
+    :func:`etherweave.report.benchmarks.predictions.predictions`. ``topology`` is a site's file or a
+    scenario that says where hosts sit; see :func:`etherweave.report.places.places`. Raises
+    ``ValueError`` when a file is of another form and ``OSError`` when one cannot be read.
     """
     facts = read_json(source / RESULTS)
     if not isinstance(facts, dict) or facts.get("format") != FORMAT or NEEDED - set(facts):

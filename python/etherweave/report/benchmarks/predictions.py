@@ -30,21 +30,12 @@ _TESTS = "osu_latency, osu_bw, osu_bibw or osu_collective"
 def predictions(sources: Sequence[Path]) -> pl.DataFrame:
     """Read points.
 
-    Raises ``ValueError`` when a source is neither, or has no points; ``OSError`` when one cannot be
-    read.
-
-    Parameters
-    ----------
-    sources
-        Each a table (CSV or Parquet) with ``metric``, ``unit``, ``size_bytes`` and ``median_s`` or
-        ``median_bytes_per_s``, as in ``points.csv``, perhaps ``program``; or a directory of
-        ``etherweave run`` or ``measure`` with OSU's tests; or a directory of such directories.
-
-    Returns
-    -------
-    polars.DataFrame
-        ``name`` (of the curve), ``program`` (empty: any), ``metric``, ``unit``, ``size_bytes``,
-        ``median``, ``low`` and ``high`` in base units, and ``is_simulated``.
+    A source is a table (CSV or Parquet) with ``metric``, ``unit``, ``size_bytes`` and ``median_s``
+    or ``median_bytes_per_s``, as in ``points.csv``, perhaps ``program``; or a directory of
+    ``etherweave run`` or ``measure`` with OSU's tests; or a directory of such directories. Returns
+    ``name`` (of the curve), ``program`` (empty: any), ``metric``, ``unit``, ``size_bytes``,
+    ``median``, ``low`` and ``high`` in base units, and ``is_simulated``. Raises ``ValueError`` when
+    a source is neither, or has no points; ``OSError`` when one cannot be read.
     """
     parts = [_directory(one) if one.is_dir() else _table(one) for one in sources]
     return _distinguished(pl.concat(parts))

@@ -40,18 +40,6 @@ def draw_fabric(fabric: Fabric, path: Path) -> Path:
 
     Raises ``TooLargeError`` when no drawing of the fabric's family could be read; the text names
     the limit; ``OSError`` when the file cannot be written.
-
-    Parameters
-    ----------
-    fabric
-        As parsed from a scenario.
-    path
-        Of the file to write.
-
-    Returns
-    -------
-    pathlib.Path
-        The file.
     """
     wiring = Wiring.of(fabric)
     write_bytes(path, svg(picture_of(wiring), short(wiring.name)))

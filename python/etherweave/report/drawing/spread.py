@@ -118,17 +118,8 @@ def layout(wiring: Wiring) -> Picture:
 def positions(names: Sequence[str], ends: Sequence[tuple[str, str]]) -> dict[str, Point]:
     """Spread nodes by their distances.
 
-    Parameters
-    ----------
-    names
-        Of the nodes, in any fixed order.
-    ends
-        Of the links between them; all nodes are connected.
-
-    Returns
-    -------
-    dict[str, Point]
-        Place of each node [pt].
+    ``names`` are in any fixed order; ``ends`` join all of them. Returns the place of each node
+    [pt].
     """
     if len(names) == 1:
         return {names[0]: (0.0, 0.0)}

@@ -86,15 +86,8 @@ class Wiring:
     def bundles(self, ends_of: Callable[[str, str], tuple[str, str]]) -> tuple[list[Bundle], int]:
         """Gather the links between switches by the things that stand for their ends.
 
-        Parameters
-        ----------
-        ends_of
-            Keys of the drawn things that stand for the two switches of a link.
-
-        Returns
-        -------
-        list[Bundle], int
-            Bundles in the order of their first links, and the number of links within one thing.
+        ``ends_of`` gives the keys of the drawn things that stand for the two switches of a link.
+        Returns bundles in the order of their first links, and the number of links within one thing.
         """
         between = self.links.filter(polars.col("class") != "host").select(_COLUMNS)
         ends = [ends_of(start, end) for start, end in between.select(_ENDS).iter_rows()]

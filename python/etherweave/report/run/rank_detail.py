@@ -114,17 +114,8 @@ def _detail_of(timeline: Timeline, request: WindowRequest | None) -> Builder[Res
 def detail(timeline: Timeline, request: WindowRequest | None = None) -> Section | None:
     """Draw some of the time as bars of each rank, with their messages.
 
-    Parameters
-    ----------
-    timeline
-        What the ranks did.
-    request
-        The window that is wanted; some iterations, or the middle of the time, by default.
-
-    Returns
-    -------
-    Section
-        None when the ranks have no time in the window.
+    ``request`` is the window that is wanted; some iterations, or the middle of the time, by
+    default. Returns ``None`` when the ranks have no time in the window.
     """
     wanted = request.within(timeline) if request else None
     if request and wanted is None:

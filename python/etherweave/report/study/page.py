@@ -18,15 +18,8 @@ from etherweave.study import MissingResultError, StudyResult
 def write_study(study: StudyResult, out: Path | None = None) -> Path:
     """Write a study's page; returns the page's path.
 
-    Raises ``ValueError`` when ``study.toml`` names a section that is neither a chart nor a function
-    of ``report.py``.
-
-    Parameters
-    ----------
-    study
-        As it ran, or as read from its directory.
-    out
-        Directory for the page and its figures; by default that of the study.
+    The page is written to ``out``, by default the directory of the study. Raises ``ValueError``
+    when ``study.toml`` names a section that is neither a chart nor a function of ``report.py``.
     """
     page = Page(out or study.directory)
     declared, charts = study.study.declared, study.study.charts
