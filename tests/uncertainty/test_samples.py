@@ -109,7 +109,12 @@ def test_a_scenario_without_unknowns_varies_by_its_seeds(tmp_path: Path) -> None
             {
                 "name": "swap",
                 "placement": {"random": {}},
-                "workload": {"all_to_all": {"ranks": 6, "bytes": "64KiB", "iterations": 1}},
+                "workload": {
+                    "all_to_all": {
+                        **{"ranks": 6, "bytes": "64KiB", "iterations": 1},
+                        "library": "open_mpi_4_0",
+                    }
+                },
             }
         ],
     }

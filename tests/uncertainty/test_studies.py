@@ -124,6 +124,17 @@ def test_samples_of_a_study_draw_what_its_experiments_share_once(
     assert [file.stat().st_mtime_ns for file in kept][:3] == times[:3]
 
 
+def test_a_check_whose_interval_is_known_is_not_drawn_again(folder: Path, tmp_path: Path) -> None:
+    file = folder / "study.toml"
+    file.write_text(file.read_text().replace("200ns", "10ns").replace("400ns", "900ns"))
+    result = run_study(folder, tmp_path / "out", processes=1)
+    sampled = sample_study(result, 16, executor("local", 1))
+    # The switch moves a latency of 1 us by hundreds of nanoseconds, and no difference of two.
+    counts = {name: len(values) for name, values in sampled.values.items()}
+    assert counts == {"near": 16, "difference": 8, "fitted": 16, "above": 16}
+    assert sampled.samples == 16
+
+
 def test_bars_of_the_report_have_the_interval_of_their_check(folder: Path, tmp_path: Path) -> None:
     bars = """
 [[bars]]

@@ -60,7 +60,8 @@ def figures_verb(
 
     with mistakes(ScenarioError, UncertaintyError):
         text, origin = read(file)
-        found = unknowns(text, origin, overrides(settings), declared(uncertain or ()))
+        own = declared(uncertain or ())
+        found = unknowns(text, origin, overrides(settings), own, has_site=True)
     if as_json:
         fixed = [one["key"] for one in found.fixed]
         unknown = [asdict(one) for one in found.entries]

@@ -21,7 +21,6 @@ import tomllib
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files as resources
 from typing import Any
 
 from etherweave import _core
@@ -29,6 +28,7 @@ from etherweave.api.scenario import literals
 from etherweave.api.simulation import Figure, figures
 from etherweave.api.units import amount, rate_of, size_of, time_of
 from etherweave.study.declared import DeclaredUnknown
+from etherweave.uncertainty.choices import choices, site_choices
 from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.distributions import Choice, normal
 from etherweave.uncertainty.spreads import (
@@ -208,6 +208,8 @@ def unknowns(
     changes: Mapping[str, object],
     declared: Declared,
     stated: Sequence[DeclaredUnknown] = (),
+    *,
+    has_site: bool = False,
 ) -> Unknowns:
     """Find what is not known of a scenario.
 
@@ -221,6 +223,8 @@ def unknowns(
         Distributions of the reader's own, which take the place of those of profiles.
     stated
         What figures rest on that the scenario states itself.
+    has_site
+        Whether choices of a site are drawn that the scenario does not state, such as placement.
 
     Raises
     ------
@@ -238,7 +242,9 @@ def unknowns(
         for one in rows
         if one["key"] not in declared.keys and not one["key"].startswith(unused)
     }
-    chosen = _choices(open_, text, origin, changes, declared)
+    chosen = choices(open_, (text, origin), changes, declared)
+    if has_site:
+        chosen |= site_choices((text, origin), changes, declared)
     taken = {key for of in chosen.values() for key in of}
     uncertain = {
         key: one
@@ -396,7 +402,10 @@ def _ends(figure: Figure) -> tuple[float, float] | None:
 def _chosen(name: str, of: Mapping[str, Choice]) -> Unknown:
     values = [tuple(choice.values[at] for choice in of.values()) for at in _places(of)]
     low, high = (", ".join(map(str, values[at])) for at in (0, -1))
-    about = f"{len(values)} values of documents, each as likely"
+    weights = next(iter(of.values())).weights
+    shares = ", ".join(f"{weight / sum(weights):.0%}" for weight in weights)
+    is_even = len(set(weights)) == 1
+    about = f"{len(values)} values of documents, {'each as likely' if is_even else shares}"
     return Unknown(name, "choice", about, list(of), low, high)
 
 
@@ -414,70 +423,6 @@ def _declared(declared: Declared) -> list[Unknown]:
     return found
 
 
-def _choices(
-    known: Mapping[str, Figure],
-    text: str,
-    origin: str,
-    changes: Mapping[str, object],
-    declared: Declared,
-) -> dict[str, dict[str, Choice]]:
-    """Find the choices that are open in a scenario, with the values of their keys."""
-    found: dict[str, dict[str, Choice]] = {}
-    for one in _table():
-        figure = known.get(one["figure"])
-        keys: Sequence[str] = one.get("keys", [one["figure"]])
-        if not figure or figure["profile"] not in one.get("profiles", [figure["profile"]]):
-            continue
-        if any(key in known and key != one["figure"] for key in keys):
-            continue  # The profile has a figure of its own there.
-        if any(key in changes or key in declared.keys for key in keys):
-            continue
-        columns = _columns(one, keys, text, origin, changes)
-        if "keys" not in one or _has_row(columns, _resolved(text, origin, changes)):
-            found[one["name"]] = columns
-    return found
-
-
-def _columns(
-    one: Mapping[str, Any],
-    keys: Sequence[str],
-    text: str,
-    origin: str,
-    changes: Mapping[str, object],
-) -> dict[str, Choice]:
-    """List the values of keys, which the values of the choice itself decide where it has keys."""
-    tables = [_resolved(text, origin, {**changes, one["figure"]: value}) for value in one["values"]]
-    even = [1.0] * len(tables)
-    if "keys" not in one:
-        return {key: Choice(one["values"], even) for key in keys}
-    return {key: Choice([_lookup(table, key) for table in tables], even) for key in keys}
-
-
-def _has_row(columns: Mapping[str, Choice], resolved: Mapping[str, Any]) -> bool:
-    """Return whether a scenario has the values of a row of columns as it stands."""
-    values = tuple(_lookup(resolved, key) for key in columns)
-    return values in zip(*(choice.values for choice in columns.values()), strict=True)
-
-
-@cache
-def _table() -> Sequence[Mapping[str, Any]]:
-    text = resources("etherweave.uncertainty").joinpath("choices.toml").read_text("utf-8")
-    table: Sequence[Mapping[str, Any]] = tomllib.loads(text)["choice"]
-    return table
-
-
-def _resolved(text: str, origin: str, changes: Mapping[str, object]) -> Mapping[str, Any]:
-    return tomllib.loads(_core.resolve(text, origin, literals(changes)))
-
-
-def _lookup(table: Mapping[str, Any], key: str) -> Any:
-    """Return the value of a dotted key; None without one."""
-    value: Any = table
-    for part in key.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value
-
-
 def _text(like: str, value: float) -> str:
     """Write a time or a rate as scenarios have it, in units that have no parts."""
     return f"{round(value * 1e12)}ps" if _is_time(like) else f"{round(value * 8)}b/s"
@@ -488,3 +433,11 @@ def _is_time(value: object) -> bool:
         return time_of(str(value)) >= 0
     except ValueError:
         return False
+
+
+def _lookup(table: Mapping[str, Any], key: str) -> Any:
+    """Return the value of a dotted key; None without one."""
+    value: Any = table
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value

@@ -1,6 +1,7 @@
 """Intervals of a figure from its samples, how well they are known, and what widens them."""
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -122,6 +123,30 @@ def _error(values: "NDArray", median: float) -> float:  # type: ignore[type-arg]
     if len(values) < ERROR_MIN or not median:
         return math.inf
     return float(max(mstats.mjci(values, [LEVELS[0], LEVELS[-1]]))) / abs(median)
+
+
+def end_error(values: Sequence[float]) -> float:
+    """Return the standard error of the ends of the interval of 90 % of a few samples.
+
+    It is over the median. Below :data:`ERROR_MIN` samples it is that of quantiles of a normal
+    distribution, √(p (1 − p)) / φ(z) deviations over the root of the number of samples.
+
+    Examples
+    --------
+    >>> round(end_error([9.0, 10.0, 11.0, 10.0]), 3), end_error([1.0])
+    (0.086, inf)
+    """
+    import numpy as np
+
+    found = np.asarray(values, dtype=float)
+    if len(found) >= ERROR_MIN:
+        return _error(found, float(np.median(found)))
+    middle = abs(statistics.median(values)) if len(values) > 1 else 0.0
+    if not middle:
+        return math.inf
+    normal = statistics.NormalDist()
+    factor = math.sqrt(LEVELS[0] * LEVELS[-1]) / normal.pdf(normal.inv_cdf(LEVELS[0]))
+    return factor * statistics.stdev(values) / math.sqrt(len(values)) / middle
 
 
 def _contributions(

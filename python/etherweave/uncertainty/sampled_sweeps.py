@@ -84,7 +84,7 @@ def sampled_sweep(what: Sweep, samples: int) -> SampledSweep:
         changes = {**point, **what.overrides}
         try:
             scenario = (what.name, what.text, what.origin)
-            found[str(number)] = sampled_text(scenario, changes, samples)
+            found[str(number)] = sampled_text(scenario, changes, samples, has_site=True)
         except ScenarioError:
             continue  # The sweep records the mistake.
     drawn = paired(found, samples)

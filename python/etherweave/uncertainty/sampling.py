@@ -146,6 +146,8 @@ def sampled_scenario(
     samples: int,
     declared: Declared,
     stated: Sequence[DeclaredUnknown] = (),
+    *,
+    has_site: bool = False,
 ) -> SampledScenario:
     """Prepare samples of a scenario, and try the ends of everything that is not known.
 
@@ -155,6 +157,8 @@ def sampled_scenario(
         As for :func:`run_samples`.
     stated
         What figures rest on that the scenario of a study states itself.
+    has_site
+        Whether choices of a site are drawn that the scenario does not state.
 
     Raises
     ------
@@ -173,7 +177,8 @@ def sampled_scenario(
     check_count(samples)
     text, origin = read(scenario)
     name = Path(origin).stem if isinstance(scenario, str | Path) else "scenario"
-    return sampled_text((name, text, origin), changes, samples, declared, stated)
+    names = (name, text, origin)
+    return sampled_text(names, changes, samples, declared, stated, has_site=has_site)
 
 
 def check_count(samples: int) -> None:
@@ -194,6 +199,8 @@ def sampled_text(
     samples: int,
     declared: Declared = Declared(),  # noqa: B008 - frozen
     stated: Sequence[DeclaredUnknown] = (),
+    *,
+    has_site: bool = False,
 ) -> SampledScenario:
     """Prepare samples of a scenario that is read: its name, its text, and what errors call it.
 
@@ -205,7 +212,7 @@ def sampled_text(
     name, text, origin = scenario
     resolved = _core.resolve(text, origin, literals(changes))
     _try_ends(text, origin, changes, declared)
-    found = unknowns(text, origin, changes, declared, stated)
+    found = unknowns(text, origin, changes, declared, stated, has_site=has_site)
     seed = int(tomllib.loads(resolved)["seed"])
     shares = sobol(len(found.entries), samples, seed)
     others = {key: value for key, value in changes.items() if key != "seed"}
@@ -301,7 +308,7 @@ def run_samples(
     ScenarioError, ExecutorError, OSError
         As from :func:`etherweave.run` and :func:`etherweave.sweep`.
     """
-    whole = sampled_scenario(scenario, overrides or {}, samples, declared)
+    whole = sampled_scenario(scenario, overrides or {}, samples, declared, has_site=True)
     where = _within_memory(whole, executor, memory_limit, on_notice)
     count = min(FIRST, samples)
     while True:

@@ -1,0 +1,156 @@
+"""Choices of which documents know several: those that a scenario leaves open, and their keys.
+
+A choice is open where a figure of the scenario's interconnect has one of its values, or where the
+scenario does not state a key that a site decides.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files as resources
+from typing import Any
+
+from etherweave import _core
+from etherweave.api.scenario import literals
+from etherweave.api.simulation import Figure, ScenarioError
+from etherweave.uncertainty.declared import Declared
+from etherweave.uncertainty.distributions import Choice
+
+EVERY = "*"
+"""Part of a key that stands for each member of a table, or for each of several jobs."""
+
+
+def choices(
+    known: Mapping[str, Figure],
+    scenario: tuple[str, str],
+    changes: Mapping[str, object],
+    declared: Declared,
+) -> dict[str, dict[str, Choice]]:
+    """Find the choices that are open by figures of an interconnect, with the values of their keys.
+
+    Parameters
+    ----------
+    known
+        Figures that the scenario has from its interconnect, by key.
+    scenario
+        Its text, and what errors call it.
+    changes
+        Values of keys that are known.
+    declared
+        Distributions of the reader's own.
+    """
+    found: dict[str, dict[str, Choice]] = {}
+    for one in _table():
+        figure = known.get(one.get("figure", ""))
+        if not figure or figure["profile"] not in one.get("profiles", [figure["profile"]]):
+            continue
+        keys: Sequence[str] = one.get("keys", [one["figure"]])
+        if any(key in known and key != one["figure"] for key in keys):
+            continue  # The profile has a figure of its own there.
+        if any(key in changes or key in declared.keys for key in keys):
+            continue
+        columns = _columns(one, keys, scenario, changes)
+        if "keys" not in one or _has_row(columns, _resolved(scenario, changes)):
+            found[one["name"]] = columns
+    return found
+
+
+def site_choices(
+    scenario: tuple[str, str], changes: Mapping[str, object], declared: Declared
+) -> dict[str, dict[str, Choice]]:
+    """Find the choices of a site that a scenario does not state.
+
+    Parameters
+    ----------
+    scenario, changes, declared
+        As for :func:`choices`.
+    """
+    resolved, stated = _resolved(scenario, changes), tomllib.loads(scenario[0])
+    others = [*changes, *declared.keys]
+    found: dict[str, dict[str, Choice]] = {}
+    for one in _table():
+        if "unstated" not in one or not _applies(one, resolved):
+            continue
+        for key in _keys(resolved, one["unstated"].split(".")):
+            is_stated = _lookup(stated, key) is not None or any(_meet(key, own) for own in others)
+            if not is_stated and _lookup(resolved, key) in one["values"]:
+                values = [it for it in one["values"] if _takes(scenario, {**changes, key: it})]
+                if len(values) == len(one["values"]):
+                    choice = Choice(values, one.get("weights", [1.0] * len(values)))
+                    found[f"{one['name']}: {key}"] = {key: choice}
+    return found
+
+
+def _applies(one: Mapping[str, Any], resolved: Mapping[str, Any]) -> bool:
+    """Return whether a scenario has all keys of ``with``, and none of ``without``."""
+    has = {key: _lookup(resolved, key) is not None for key in (*one["with"], *one["without"])}
+    return all(has[key] for key in one["with"]) and not any(has[key] for key in one["without"])
+
+
+def _keys(table: Any, parts: Sequence[str], before: str = "") -> Iterator[str]:
+    """List the keys that a pattern has in a scenario."""
+    if not parts:
+        yield before.removesuffix(".")
+        return
+    first, *rest = parts
+    members = _members(table)
+    for name in members if first == EVERY else [first] if first in members else []:
+        yield from _keys(members[name], rest, f"{before}{name}.")
+
+
+def _members(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return {str(at): one for at, one in enumerate(value)} if isinstance(value, list) else {}
+
+
+def _meet(key: str, other: str) -> bool:
+    """Return whether one of two keys is, or is a part of, the other."""
+    return f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}.")
+
+
+def _takes(scenario: tuple[str, str], changes: Mapping[str, object]) -> bool:
+    try:
+        _core.resolve(*scenario, literals(changes))
+    except ScenarioError:
+        return False
+    return True
+
+
+def _columns(
+    one: Mapping[str, Any],
+    keys: Sequence[str],
+    scenario: tuple[str, str],
+    changes: Mapping[str, object],
+) -> dict[str, Choice]:
+    """List the values of keys, which the values of the choice itself decide where it has keys."""
+    weights = one.get("weights", [1.0] * len(one["values"]))
+    if "keys" not in one:
+        return {key: Choice(one["values"], weights) for key in keys}
+    tables = [_resolved(scenario, {**changes, one["figure"]: value}) for value in one["values"]]
+    return {key: Choice([_lookup(table, key) for table in tables], weights) for key in keys}
+
+
+def _has_row(columns: Mapping[str, Choice], resolved: Mapping[str, Any]) -> bool:
+    """Return whether a scenario has the values of a row of columns as it stands."""
+    values = tuple(_lookup(resolved, key) for key in columns)
+    return values in zip(*(choice.values for choice in columns.values()), strict=True)
+
+
+@cache
+def _table() -> Sequence[Mapping[str, Any]]:
+    text = resources("etherweave.uncertainty").joinpath("choices.toml").read_text("utf-8")
+    rows: Sequence[Mapping[str, Any]] = tomllib.loads(text)["choice"]
+    return [{"with": [], "without": [], **row} for row in rows]
+
+
+def _resolved(scenario: tuple[str, str], changes: Mapping[str, object]) -> Mapping[str, Any]:
+    return tomllib.loads(_core.resolve(*scenario, literals(changes)))
+
+
+def _lookup(table: Any, key: str) -> Any:
+    """Return the value of a dotted key, in which jobs have numbers; None without one."""
+    value = table
+    for part in key.split("."):
+        value = _members(value).get(part)
+    return value

@@ -1,0 +1,54 @@
+"""Choices of a site that a scenario leaves open."""
+
+from collections.abc import Mapping
+
+from etherweave import _core
+from etherweave.api.scenario import literals, read
+from etherweave.uncertainty import declared, unknowns
+
+TREE = {"fat_tree": {"leaves": 2, "hosts_per_leaf": 2, "cores": 1, "links_per_core": 1}}
+LIBRARY = "library of collectives: job.0.workload.osu_collective.library"
+
+
+def drawn(
+    scenario: Mapping[str, object], changes: Mapping[str, object] | None = None, *ranges: str
+) -> dict[str, list[object]]:
+    """Give the values at both ends of each choice of a site, in scenarios that are accepted."""
+    text, origin = read(scenario)
+    found = unknowns(text, origin, changes or {}, declared(ranges), has_site=True)
+    ends = [found.at([share] * len(found.entries)) for share in (0.0, 1.0)]
+    for end in ends:
+        _core.resolve(text, origin, literals({**(changes or {}), **end}))
+    own = [one for one in found.entries if one.basis == "choice"]
+    return {one.name: [end[one.keys[0]] for end in ends] for one in own}
+
+
+def job(**keys: object) -> dict[str, object]:
+    workload = {"osu_collective": {"operation": {"allreduce": {"bytes": "1KiB"}}, "ranks": 4}}
+    return {"name": "sum", "workload": workload, **keys}
+
+
+def scenario(topology: Mapping[str, object], transport: str, **keys: object) -> dict[str, object]:
+    return {"topology": topology, "transport": {transport: {}}, "job": [job(**keys)]}
+
+
+def test_placement_and_the_library_are_drawn_where_a_scenario_states_neither() -> None:
+    found = drawn(scenario(TREE, "roce"))
+    assert found == {
+        "placement: job.0.placement": [{"linear": {"first": 0}}, {"random": {}}],
+        LIBRARY: ["open_mpi_4_0", "mpich_4"],
+    }
+
+
+def test_what_a_scenario_or_a_change_or_the_reader_states_is_no_choice() -> None:
+    assert list(drawn(scenario(TREE, "roce", placement={"linear": {}}))) == [LIBRARY]
+    assert list(drawn(scenario(TREE, "roce"), {"job.0.placement.linear.first": 0})) == [LIBRARY]
+    key = "job.0.workload.osu_collective.library"
+    stated = f'{key}=["open_mpi_4_1", "mpich_4"]'
+    assert list(drawn(scenario(TREE, "roce"), {}, stated)) == ["placement: job.0.placement"]
+
+
+def test_hosts_of_one_switch_have_one_placement_and_kernels_have_queues() -> None:
+    found = drawn(scenario({"single_switch": {"hosts": 4}}, "tcp"))
+    assert found.keys() == {LIBRARY, "receive queues of the kernel: host.receive.queues"}
+    assert found["receive queues of the kernel: host.receive.queues"] == [16, 64]
