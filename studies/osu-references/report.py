@@ -6,6 +6,7 @@ from statistics import median
 from matplotlib.figure import Figure
 
 from etherweave.report.section import Section, Table
+from etherweave.report.study.charts import intervals_of
 from etherweave.report.style import ASIDE, INK, SERIES
 from etherweave.study import StudyCheck, StudyResult
 
@@ -23,7 +24,7 @@ def errors(result: StudyResult) -> Section:
         for metric in METRICS
     }
     profiles = list(dict.fromkeys(Case.of(check.id).profile for check in result.checks))
-    figure = Figure(figsize=(9, 6))
+    figure, known = Figure(figsize=(9, 6)), intervals_of(result)
     for axes, metric in zip(figure.subplots(2, 1), METRICS, strict=True):
         for number, profile in enumerate(profiles):
             own = [check for check in checks[metric] if Case.of(check.id).profile == profile]
@@ -38,6 +39,11 @@ def errors(result: StudyResult) -> Section:
                 color=SERIES[number % len(SERIES)],
                 label=profile,
             )
+            for check in own:
+                if check.id in known and check.published:
+                    ends = [end / check.published for end in known[check.id].parameters.interval]
+                    size = max(Case.of(check.id).size, 1)
+                    axes.vlines(size, *ends, color=SERIES[number % len(SERIES)], alpha=0.3)
         axes.axhline(1, color=INK, linewidth=0.8)
         axes.set_xscale("log", base=2)
         axes.set_ylim(bottom=0)

@@ -10,6 +10,7 @@ import pytest
 
 from etherweave import run
 from etherweave.api.interconnects import Interconnect
+from etherweave.report.interconnects import overview
 from etherweave.report.sweep import plot
 from etherweave.sweeps import executor, load_sweep, sweep
 from etherweave.uncertainty import (
@@ -19,6 +20,7 @@ from etherweave.uncertainty import (
     sample_interconnects,
     sampled_sweep,
 )
+from etherweave.uncertainty.intervals import distribution
 from etherweave.uncertainty.sampling import sampled_scenario
 from support.command_line import run_here
 
@@ -197,3 +199,18 @@ def test_profiles_of_interconnects_have_intervals_of_what_they_yield(tmp_path: P
     assert edr.most.low < edr.median < edr.most.high
     assert 0.05 < edr.most.width / edr.median < 1.0
     assert edr.point != hdr.point
+
+
+def test_a_page_of_interconnects_has_bands_of_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("latency_us", "bandwidth_gbps", "messages_per_us", "all_to_all_us"):
+        monkeypatch.setattr(Interconnect, name, 10.0)
+    monkeypatch.setattr(Interconnect, "congestion_impact", 1.0)
+    drawn = distribution("latency_us", 10.0, [9.0, 10.0, 11.0], [[0.1], [0.5], [0.9]], ["x"])
+    sampled = {"tofu-d": {"latency_us": drawn, "bandwidth_gbps": drawn}}
+    found = [Interconnect("tofu-d"), Interconnect("aries")]
+    with_bands, without = overview(sampled, found).figure, overview({}, found).figure
+    assert with_bands is not None and without is not None
+    bands = [one for axes in with_bands.axes for one in axes.collections]
+    ends = [np.asarray(one.get_paths()[0].vertices)[:, 0].tolist() for one in bands]
+    assert ends == 2 * [list(drawn.most)]
+    assert not any(axes.collections for axes in without.axes)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from matplotlib.collections import LineCollection
 
 from etherweave.report.study.charts import chart_builder
 from etherweave.study import load_study, run_study
@@ -148,11 +149,14 @@ bars = [{ label = "near", check = "near" }, { label = "paper", check = "paper" }
         file.write(bars)
     result = run_study(folder, tmp_path / "out", processes=1)
 
-    def bands() -> list[object]:
+    def lines() -> list[LineCollection]:
         section = chart_builder(result.study.charts["pings"])(result)
         assert section is not None and section.figure is not None
         (axes,) = section.figure.axes
-        return [one for one in axes.collections if one.get_alpha() == 0.25]
+        return [one for one in axes.collections if isinstance(one, LineCollection)]
+
+    def bands() -> list[LineCollection]:
+        return [one for one in lines() if one.get_alpha() == 0.25]
 
     assert bands() == [], "no samples, no interval"
     sample_study(result, 8, executor("local", 1))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from etherweave.cli.extras import require
 from etherweave.cli.parameters import ALL_PROCESSORS, AsJson, ExecutorName, Threads
 from etherweave.cli.progress import study_progress
 from etherweave.cli.sampled import figure, span
+
+if TYPE_CHECKING:
+    from etherweave.uncertainty.intervals import Distribution
 
 EXAMPLES = """Examples:
 etherweave interconnects
@@ -61,9 +64,13 @@ def interconnects(
     from etherweave.report.interconnects import HEAD, SIMULATED, facts, row, write_interconnects
 
     if samples is not None:
-        if compare or html:
-            reject("--samples: expected no --compare and no --html beside it")
-        return _print_samples(chosen or known, samples, where, threads, as_json)
+        if compare:
+            reject("--samples: expected no --compare beside it")
+        sampled = _samples(chosen or known, samples, where, threads)
+        _print_samples(sampled, as_json)
+        if html:
+            print(write_interconnects([Interconnect(name) for name in sampled], html, sampled))
+        return None
     found = [Interconnect(name) for name in chosen or known]
     if as_json:
         print(json.dumps([facts(one) for one in found], indent=2))
@@ -86,8 +93,10 @@ _TITLES = {
 }
 
 
-def _print_samples(names: list[str], samples: int, where: str, threads: int, as_json: bool) -> None:
-    """Print medians with intervals of 90 %."""
+def _samples(
+    names: list[str], samples: int, where: str, threads: int
+) -> "dict[str, dict[str, Distribution]]":
+    """Draw what is not known of profiles."""
     from tempfile import TemporaryDirectory
 
     from etherweave.sweeps import WorkerError, executor
@@ -99,7 +108,11 @@ def _print_samples(names: list[str], samples: int, where: str, threads: int, as_
         study_progress("interconnects", "samples") as on_progress,
     ):
         on = executor(where, threads)
-        found = sample_interconnects(names, samples, Path(home), on, on_progress)
+        return sample_interconnects(names, samples, Path(home), on, on_progress)
+
+
+def _print_samples(found: "dict[str, dict[str, Distribution]]", as_json: bool) -> None:
+    """Print medians with intervals of 90 %."""
     if as_json:
         facts = {name: {key: figure(one) for key, one in of.items()} for name, of in found.items()}
         return print(json.dumps(facts, indent=2))

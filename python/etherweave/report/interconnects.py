@@ -1,8 +1,11 @@
 """Profiles of interconnects beside the survey's Table 1: figures, and a page."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
+from typing import TypeAlias
 
 from matplotlib.figure import Figure
 
@@ -11,6 +14,7 @@ from etherweave.bench.references import Reference, references
 from etherweave.report.page import Front, Page
 from etherweave.report.section import Section, Table
 from etherweave.report.style import SERIES
+from etherweave.uncertainty.intervals import Distribution
 
 SURVEY = {
     "ethernet-25-tcp": "Ethernet 25-100G",
@@ -26,6 +30,11 @@ SURVEY = {
     "bxi-2": "BXI",
 }
 """Rows of Table 1 of Li et al., TBench 2022, by profile."""
+
+
+Sampled: TypeAlias = Mapping[str, Mapping[str, Distribution]]
+"""Distributions of figures by profile and figure."""
+_NONE: Sampled = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -106,16 +115,27 @@ def facts(one: Interconnect) -> dict[str, object]:
     }
 
 
-def write_interconnects(found: Sequence[Interconnect], out: Path) -> Path:
-    """Write the page of several profiles into a directory; returns the page's path."""
+def write_interconnects(found: Sequence[Interconnect], out: Path, sampled: Sampled = _NONE) -> Path:
+    """Write the page of several profiles into a directory; returns the page's path.
+
+    Parameters
+    ----------
+    found
+        The profiles.
+    out
+        Directory.
+    sampled
+        Figures of samples by profile, whose intervals of 90 % are drawn.
+    """
     page = Page(out)
-    page.show([_overview, *(_sources(one) for one in found)], found)
+    page.show([partial(overview, sampled), *(_sources(one) for one in found)], found)
     declared = sum(one.support == "declared" for one in found)
     lead = f"{len(found)} profiles, of which {declared} rest on declarations only."
     return page.write(Front("Interconnects", lead), [])
 
 
-def _overview(found: Sequence[Interconnect]) -> Section:
+def overview(sampled: Sampled, found: Sequence[Interconnect]) -> Section:
+    """Draw latencies and bandwidths of profiles, with the intervals of samples, and list all."""
     figure = Figure(figsize=(9, 0.8 + 0.3 * len(found)))
     left, right = figure.subplots(1, 2)
     places = list(range(len(found)))
@@ -125,6 +145,11 @@ def _overview(found: Sequence[Interconnect]) -> Section:
     for place, one in enumerate(found):
         if published := published_latency(one):
             left.plot([published.low, published.high], [place, place], color="black", marker="|")
+    for axes, key in ((left, "latency_us"), (right, "bandwidth_gbps")):
+        for place, one in enumerate(found):
+            if one.name in sampled:
+                ends = sampled[one.name][key].most
+                axes.hlines(place, *ends, color=SERIES[0], linewidth=7, alpha=0.25)
     for axes, titles in ((left, [one.name for one in found]), (right, [""] * len(found))):
         axes.set_yticks(places, titles)
         axes.invert_yaxis()
@@ -135,6 +160,7 @@ def _overview(found: Sequence[Interconnect]) -> Section:
         "Simulated between two hosts at one switch; the all-to-all of 1 KiB on the profile's "
         "fabric of 64 hosts [us], and there the factor of latency in GPCNeT's random ring beside "
         "its congestors. Black: Table 1 of Li et al., TBench 2022."
+        + (" Bands: intervals of 90 % of samples." if sampled else "")
     )
     table = Table((*HEAD, *SIMULATED), [row(one) for one in found])
     return Section("overview", "What each profile yields", caption, figure, [table])

@@ -18,7 +18,7 @@ from etherweave.report.section import Builder, Section, Table
 from etherweave.report.style import COLOURS, INK, SERIES, key, literal, mark, write_values
 from etherweave.study import MissingResultError, PublishedValue, StudyResult
 from etherweave.study.declared import Bar, BarChart, ChartLine, Guide, LineChart, table_of
-from etherweave.uncertainty import load_sampled
+from etherweave.uncertainty import CheckInterval, load_sampled
 
 BARS_HEAD = ("", "simulated", "published", "difference", "source")
 MARKERS = "osD^vP"
@@ -37,7 +37,9 @@ class DrawnBar:
     published: PublishedValue | None = None
     """To be marked."""
     interval: tuple[float, float] | None = None
-    """Interval of 90 % over samples, drawn over the bar."""
+    """Interval of 90 % over samples, drawn broad over the bar."""
+    together: tuple[float, float] | None = None
+    """The same with the error of the model, drawn thin."""
 
 
 def draw_bars(axes: Axes, bars: Sequence[DrawnBar], label: str) -> None:
@@ -59,6 +61,8 @@ def draw_bars(axes: Axes, bars: Sequence[DrawnBar], label: str) -> None:
             mark(axes, place, bar.published)
         if bar.interval is not None:
             axes.vlines(place, *bar.interval, color=INK, linewidth=7, alpha=0.25, zorder=3)
+        if bar.together is not None:
+            axes.vlines(place, *bar.together, color=INK, linewidth=1, zorder=3)
     write_values(axes, drawn)
     axes.set_xticks(places, [bar.label for bar in bars])
     axes.tick_params(axis="x", length=0)
@@ -103,10 +107,17 @@ def _difference(bar: DrawnBar) -> str:
     return "above" if high is not None and bar.value > high else "within"
 
 
-def _bars_section(chart: BarChart, study: StudyResult) -> Section:
+def intervals_of(study: StudyResult) -> dict[str, CheckInterval]:
+    """Return the intervals of checks by their ids; none without samples of this core."""
     sampled = load_sampled(study.directory)
     known = sampled.intervals(study) if sampled and sampled.build == build() else []
-    intervals = {one.check.id: one.parameters.interval for one in known}
+    return {one.check.id: one for one in known}
+
+
+def _bars_section(chart: BarChart, study: StudyResult) -> Section:
+    known = intervals_of(study)
+    intervals = {check: one.parameters.interval for check, one in known.items()}
+    together = {check: one.together.interval for check, one in known.items() if one.model}
     bars = [
         DrawnBar(
             literal(bar.label),
@@ -114,6 +125,7 @@ def _bars_section(chart: BarChart, study: StudyResult) -> Section:
             study.value(bar.check) if bar.check else math.nan,
             _published(study, chart, bar),
             intervals.get(bar.check),
+            together.get(bar.check),
         )
         for number, bar in enumerate(chart.bars)
     ]
