@@ -6,6 +6,7 @@ import random
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -40,58 +41,8 @@ from etherweave.bench.environment.snapshot import (
 )
 from support import command_line
 
-GIDS = "sys/class/infiniband/mlx5_0/ports/1"
-NIC = "sys/class/net/eth2/device"
-FILES = {
-    "proc/sys/kernel/hostname": "n1",
-    "proc/sys/kernel/random/boot_id": "7f-1",
-    "proc/sys/kernel/osrelease": "6.1.0",
-    "proc/cpuinfo": "processor\t: 0\nmodel name\t: Paper CPU\n",
-    "proc/loadavg": "0.42 0.30 0.20 3/200 999",
-    "proc/self/status": "Name:\tpython\nCpus_allowed:\tff\nCpus_allowed_list:\t0-7\n",
-    "proc/17/stat": "17 (hpl (x) y) R 1 17 17 0 -1 4194304 5",
-    "proc/16/stat": "16 (kworker/0:1) R 2 0 0 0 -1 69238880 0",
-    "proc/18/stat": "18 (sshd) S 1 18 18 0",
-    "proc/net/snmp": "Tcp: RtoAlgorithm OutSegs RetransSegs\nTcp: 1 1000 2\n",
-    "proc/net/dev": "Inter-|   Receive    |  Transmit\n"
-    " face |bytes    packets errs\n    lo: 40 1 0 0 0 0 0 0 40 1 0 0 0 0 0 0\n"
-    "  eth2:1000 9 0 0 0 0 0 0 2000 9 0 0 0 0 0 0",
-    "proc/sys/net/ipv4/tcp_rmem": "4096\t131072\t6291456",
-    "proc/sys/net/ipv4/tcp_congestion_control": "cubic",
-    "proc/sys/kernel/numa_balancing": "1",
-    "sys/devices/system/cpu/online": "0-7",
-    "sys/devices/system/cpu/smt/active": "1",
-    "sys/devices/system/node/node0/cpulist": "0-3",
-    "sys/devices/system/node/node1/cpulist": "4-7",
-    "sys/class/net/lo/operstate": "unknown",
-    "sys/class/net/eth1/operstate": "down",
-    "sys/class/net/eth2/operstate": "up",
-    "sys/class/net/eth2/mtu": "1500",
-    "sys/class/net/eth2/speed": "100000",
-    "sys/class/net/eth2/duplex": "full",
-    "sys/class/net/eth2/statistics/rx_bytes": "1000",
-    "sys/class/net/eth2/statistics/rx_crc_errors": "3",
-    "sys/class/net/eth2/ecn/roce_np/enable/3": "1",
-    "sys/class/net/eth2/ecn/roce_np/enable/6": "1",
-    "sys/class/net/eth2/ecn/roce_rp/enable/3": "0",
-    "sys/class/net/eth2/ecn/roce_rp/enable/6": "1",
-    f"{NIC}/numa_node": "1",
-    f"{NIC}/current_link_width": "8",
-    f"{NIC}/max_link_width": "16",
-    f"{NIC}/current_link_speed": "8.0 GT/s PCIe",
-    f"{NIC}/max_link_speed": "16.0 GT/s PCIe",
-    "sys/class/infiniband/mlx5_0/fw_ver": "16.35.2000",
-    f"{GIDS}/link_layer": "Ethernet",
-    f"{GIDS}/state": "4: ACTIVE",
-    f"{GIDS}/gids/0": "fe80:0000:0000:0000:0000:00ff:fe00:0001",
-    f"{GIDS}/gids/1": "fe80:0000:0000:0000:0000:00ff:fe00:0001",
-    f"{GIDS}/gids/2": "0000:0000:0000:0000:0000:0000:0000:0000",
-    f"{GIDS}/gid_attrs/types/0": "IB/RoCE v1",
-    f"{GIDS}/gid_attrs/types/1": "RoCE v2",
-    f"{GIDS}/gid_attrs/ndevs/0": "eth2",
-    f"{GIDS}/counters/port_rcv_data": "100",
-    f"{GIDS}/hw_counters/out_of_sequence": "0",
-} | {
+HOST = tomllib.loads((Path(__file__).parents[1] / "data" / "made_up_host.toml").read_text())
+FILES: dict[str, str] = HOST["files"] | {
     f"sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}": value
     for cpu in range(8)
     for name, value in {
@@ -100,23 +51,7 @@ FILES = {
         "cpuinfo_max_freq": "3500000",
     }.items()
 }
-ANSWERS = {
-    "ethtool -i eth2": "driver: mlx5_core\nversion: 6.1\nfirmware-version: 16.35.2000\n",
-    "ethtool -a eth2": "Pause parameters for eth2:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\toff\n",
-    "ethtool -S eth2": "NIC statistics:\n     rx_prio3_pause: 7\n     rx_discards_phy: 2\n",
-    "ethtool -k eth2": "Features for eth2:\nrx-checksumming: on\n"
-    "tcp-segmentation-offload: off\n\ttx-tcp-segmentation: off [fixed]\n",
-    "ethtool --show-fec eth2": "FEC parameters for eth2:\n"
-    "Supported/Configured FEC encodings: Auto Off RS\nActive FEC encoding: RS\n",
-    # From dcb-pfc(8).
-    "dcb pfc show dev eth2": "pfc-cap 8 macsec-bypass off delay 4096\n"
-    "prio-pfc 0:off 1:off 2:off 3:off 4:off 5:off 6:on 7:on\n",
-    "dcb ets show dev eth2 prio-tc": "prio-tc 0:0 1:1 2:2 3:3 4:4 5:5 6:6 7:7\n",
-    "dcb -N app show dev eth2 dscp-prio": "dscp-prio 0:0 24:2 24:3 48:6\n",
-    "tc -j qdisc show dev eth2": json.dumps(
-        [{"kind": "fq_codel", "parent": "8001:1"}, {"kind": "tbf", "root": True}]
-    ),
-}
+ANSWERS: dict[str, str] = HOST["answers"]
 
 
 def tools(answers: Mapping[str, str]) -> Tools:

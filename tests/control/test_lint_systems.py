@@ -63,68 +63,15 @@ def test_each_mistake_is_found_in_the_commands_of_each_system(case: Mistake) -> 
     assert all(file == leaf for one in result[case.rule] for file, _ in one.places)
 
 
-ONYX_GUIDE = """
-interface ethernet 1/13-1/16 traffic-class 3 congestion-control ecn minimum-absolute 150 \
-maximum-absolute 1500
-advanced buffer management force
-pool iPool1 size 5242880 type dynamic
-pool ePool1 size 16777000 type dynamic
-pool iPool0 size 5242880 type dynamic
-pool ePool0 size 5242880 type dynamic
-interface ethernet 1/13-1/16 ingress-buffer iPort.pg3 bind switch-priority 3
-interface ethernet 1/13-1/16 ingress-buffer iPort.pg6 bind switch-priority 6
-interface ethernet 1/13-1/16 ingress-buffer iPort.pg3 map pool iPool1 type lossless \
-reserved 67538 xoff 18432 xon 18432 shared alpha 2
-interface ethernet 1/13-1/16 egress-buffer ePort.tc3 map pool ePool1 reserved 1500 shared alpha inf
-interface ethernet 1/13-1/16 ingress-buffer iPort.pg6 map pool iPool0 type lossy reserved 10240 \
-shared alpha 8
-interface ethernet 1/13-1/16 traffic-class 6 dcb ets strict
-interface ethernet 1/13-1/16 qos trust L3
-dcb priority-flow-control enable force
-dcb priority-flow-control priority 3 enable
-interface ethernet 1/13-1/16 dcb priority-flow-control mode on force
-"""
+def written(name: str) -> str:
+    return (Path(__file__).parents[1] / "data" / "switches" / name).read_text()
+
+
+ONYX_GUIDE = written("onyx_guide.txt")
 """The vendor's guide for DSCP-based quality of service in advanced mode (DOC-2884)."""
-ONYX_BASIC = """
-(config) # interface ethernet 1/13
-(config interface ethernet 1/13) # qos trust L3
-(config interface ethernet 1/13) # dcb priority-flow-control mode on force
-(config interface ethernet 1/13) # exit
-(config) # traffic pool roce type lossless
-(config) # traffic pool roce memory percent 50.00
-(config) # traffic pool roce map switch-priority 3
-(config) # dcb priority-flow-control enable
-(config) # dcb priority-flow-control priority 3 enable
-"""
+ONYX_BASIC = written("onyx_basic.txt")
 """Traffic pools: manual, "Shared Buffer Commands"; a session, with its prompts."""
-EOS_PROFILE = """
-qos map dscp 26 to traffic-class 3
-!
-qos profile ROCE
-   priority-flow-control on
-   priority-flow-control priority 3 no-drop
-   !
-   uc-tx-queue 1
-      no priority
-      bandwidth percent 5
-   !
-   uc-tx-queue 3
-      no priority
-      bandwidth percent 95
-      random-detect ecn minimum-threshold 256 kbytes maximum-threshold 512 kbytes \
-max-mark-probability 100 weight 0
-   !
-   uc-tx-queue 6
-      priority strict
-!
-interface Ethernet1-2
-   no switchport
-   mtu 9214
-   service-profile ROCE
-!
-router bgp 65001
-   shutdown
-"""
+EOS_PROFILE = written("eos_profile.txt")
 """A profile of quality of service on routed ports, which trust DSCP."""
 NVUE_ROCE = "nv set qos roce\nnv config apply\n"
 """The user guide's chapter on RoCE: all of it is one command."""
@@ -196,34 +143,7 @@ def test_yaml_as_the_switch_prints_it_is_read() -> None:
     assert switch.ports[0].maps["dscp_to_tc_map"][26] == 3
 
 
-STARTUP = """
-- header:
-    model: MSN2700
-    nvue-api-version: nvue_v1
-- set:
-    interface:
-      swp1-3:
-        type: swp
-        qos:
-          pfc: {profile: my}
-    qos:
-      mapping:
-        default-global:
-          trust: l3
-      pfc:
-        my:
-          cable-length: 10
-          switch-priority:
-            2,3: {}
-          tx: 'enable'
-      traffic-pool:
-        default-lossless:
-          memory-percent: 50
-        default-lossy:
-          memory-percent: 50
-    system:
-      hostname: leaf01
-"""
+STARTUP = written("nvue_startup.yaml")
 
 
 @pytest.mark.parametrize(
