@@ -13,37 +13,12 @@ from etherweave.bench.site.reframe import converted
 from etherweave.bench.site.values import ClusterSite, SiteError
 from support import command_line
 
-ALASKA = """\
-name = "alaska"
-modules = ["gnu8", "openmpi3"]
 
-[launcher]
-kind = "mpirun"
-arguments = ["--bind-to", "core"]
+def written(name: str) -> str:
+    return (Path(__file__).parents[1] / "data" / "sites" / name).read_text()
 
-[environment]
-OMP_NUM_THREADS = "1"
 
-[hosts.n1]
-address = "10.0.0.1"
-
-[hosts.n2]
-address = "10.0.0.2"
-
-[fabrics.roce]
-kind = "roce"
-stack = "open_mpi"
-rate = "25Gb/s"
-device = "mlx5_1:1"
-
-[fabrics.eth]
-kind = "tcp"
-stack = "open_mpi"
-rate = "25Gb/s"
-interface = "p3p2"
-addresses = { n1 = "10.1.0.1" }
-environment = { OMPI_MCA_btl = "tcp,self" }
-"""
+ALASKA = written("alaska.toml")
 
 
 def read(text: str) -> ClusterSite:

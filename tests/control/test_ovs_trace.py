@@ -1,74 +1,22 @@
 """The way of a frame, read from texts that Open vSwitch 3.1 printed."""
 
+from pathlib import Path
+
 import pytest
 
 from etherweave.control.ovs.trace import EmittedFrame, Hit, SentFrame, parse
 from etherweave.control.rules import CONTROLLER, IN_PORT
 
 HEAD = "Flow: in_port=1,vlan_tci=0x0000,dl_src=02:00:00:00:00:01,dl_type=0x0000\n\n"
-PATH = """\
-bridge("s0")
-------------
- 0. priority 0
-    write_metadata:0x2/0xff
-    goto_table:2
- 2. metadata=0/0x4,dl_dst=02:00:00:00:00:00/ff:ff:ff:ff:00:00, priority 10
-    set_field:02:99:00:00:00:02->eth_dst
-    output:2
 
-bridge("s1")
-------------
- 0. priority 0
-    goto_table:2
- 2. dl_dst=02:00:00:00:00:00/ff:00:ff:ff:00:00, priority 10
-    output:1
 
-Final flow: metadata=0x2,in_port=1,dl_dst=02:99:00:00:00:02,dl_type=0x0000
-Megaflow: recirc_id=0,eth,in_port=1,dl_dst=02:00:00:00:00:02,dl_type=0x0000
-Datapath actions: set(eth(dst=02:99:00:00:00:02)),1
-"""
-TREE = """\
-bridge("s0")
-------------
- 0. dl_dst=ff:ff:ff:ff:ff:ff, priority 10
-    output:1
-     >> skipping output to input port
-    output:2
+def written(name: str) -> str:
+    return (Path(__file__).parents[1] / "data" / "ovs_trace" / name).read_text()
 
-    bridge("s1")
-    ------------
-         0. dl_dst=ff:ff:ff:ff:ff:ff, priority 10
-            output:1
-            output:2
-             >> skipping output to input port
-    output:3
 
-Final flow: unchanged
-Megaflow: recirc_id=0,eth,in_port=1,dl_dst=ff:ff:ff:ff:ff:ff,dl_type=0x0000
-Datapath actions: 1,3
-"""
-GROUP = """\
-bridge("s0")
-------------
- 0. priority 0
-    goto_table:2
- 2. dl_dst=02:00:01:00:00:00/ff:ff:ff:ff:00:00, priority 8
-    group:1
-     -> using bucket 0
-    bucket 0
-            output:2
-
-        bridge("s1")
-        ------------
-         0. priority 0
-            goto_table:2
-         2. reg0=0x2, priority 0
-            drop
-
-Final flow: dp_hash=0x2,metadata=0x2,in_port=1,dl_dst=02:00:01:00:00:02,dl_type=0x0000
-Megaflow: recirc_id=0,dp_hash=0x2/0xf,eth,in_port=1,dl_dst=02:00:01:00:00:02,dl_type=0x0000
-Datapath actions: drop
-"""
+PATH = written("path.txt")
+TREE = written("tree.txt")
+GROUP = written("group.txt")
 REFLECTED = """\
 bridge("s0")
 ------------
@@ -80,34 +28,7 @@ Final flow: in_port=1,dl_src=02:00:00:00:00:01,dl_dst=ff:ff:ff:ff:ff:ff,dl_type=
 Megaflow: recirc_id=0,eth,in_port=1,dl_src=02:77:00:00:00:01,dl_type=0x88b5
 Datapath actions: set(eth(src=02:00:00:00:00:01)),4
 """
-LATER = """\
-bridge("s0")
-------------
- 0. dl_dst=02:00:00:00:00:01, priority 2
-    write_actions(output:2)
-     -> action set is: output:2
-    goto_table:4
- 4. priority 0
-    write_metadata:0/0xe000000000000000
---. Executing action set:
-    output:2
-
-bridge("s1")
-------------
- 0. dl_dst=02:00:00:00:00:01, priority 3
-    write_actions(output:3)
-     -> action set is: output:3
-    goto_table:4
- 4. priority 1
-    set_field:4->vlan_pcp
---. Executing action set:
-    output:3
-     >> skipping output to input port
-
-Final flow: in_port=1,dl_src=02:00:00:00:00:02,dl_dst=02:00:00:00:00:01,dl_type=0x0800
-Megaflow: recirc_id=0,eth,in_port=1,dl_dst=02:00:00:00:00:01,dl_type=0x0800
-Datapath actions: drop
-"""
+LATER = written("later.txt")
 
 
 def with_actions(actions: str) -> str:
