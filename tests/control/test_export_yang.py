@@ -6,7 +6,6 @@
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import SYSTEMS
 from etherweave.control.qos.policy import SonicForm
 from support import command_line
+from support.lint_mistakes import Mistake, mistakes
 
 ROOT = Path(__file__).parents[2]
 OWN_MODELS = ROOT / "tests" / "data" / "config_db_yang"
@@ -65,73 +65,16 @@ def test_every_form_is_accepted(device: str, form: tuple[bool, int], models: Pat
     assert verdict(tables("dcqcn.toml", device=device, form=form), models) == ""
 
 
-def put(table: str, key: str, field: str, value: str) -> Callable[[Tables], None]:
-    def change(config: Tables) -> None:
-        config.setdefault(table, {}).setdefault(key, {})[field] = value
-
-    return change
-
-
-MUTATIONS = {
-    "a priority that there is not": (
-        put("PORT_QOS_MAP", "Ethernet0", "pfc_enable", "8"),
-        "PORT_QOS_MAP_LIST[ifname='Ethernet0']/pfc_enable",
-    ),
-    "an unknown map": (
-        put("PORT_QOS_MAP", "Ethernet0", "dscp_to_tc_map", "NONE"),
-        "PORT_QOS_MAP_LIST[ifname='Ethernet0']/dscp_to_tc_map",
-    ),
-    "an unknown port": (
-        put("PORT_QOS_MAP", "Ethernet1", "pfc_enable", "0"),
-        "PORT_QOS_MAP_LIST[ifname='Ethernet1']/ifname",
-    ),
-    "a share above all": (
-        put("SCHEDULER", "scheduler.0", "weight", "140"),
-        "SCHEDULER_LIST[name='scheduler.0']/weight",
-    ),
-    "marking upside down": (
-        put("WRED_PROFILE", "ETHERWEAVE_LOSSLESS", "green_max_threshold", "1"),
-        "WRED_PROFILE_LIST[name='ETHERWEAVE_LOSSLESS']/green_max_threshold",
-    ),
-    "an unknown pool": (
-        put("BUFFER_PROFILE", "ingress_lossy_profile", "pool", "none"),
-        "BUFFER_PROFILE_LIST[name='ingress_lossy_profile']/pool",
-    ),
-    "an unknown profile": (
-        put("BUFFER_PG", "Ethernet0|0", "profile", "none"),
-        "BUFFER_PG_LIST[port='Ethernet0'][pg_num='0']/profile",
-    ),
-    "a hasty watchdog": (
-        put("PFC_WD", "Ethernet0", "detection_time", "150"),
-        "PFC_WD_LIST[ifname='Ethernet0']/detection_time",
-    ),
-    "an unknown field": (
-        put("PORT_QOS_MAP", "Ethernet0", "pfc_enabled", "0"),
-        'Node "pfc_enabled" not found',
-    ),
-    "a port without speed": (
-        put("PORT", "Ethernet0", "speed", "0"),
-        "PORT_LIST[name='Ethernet0']/speed",
-    ),
-    "a length in feet": (
-        put("CABLE_LENGTH", "AZURE", "Ethernet0", "9ft"),
-        "CABLE_LENGTH[port='Ethernet0']/length",
-    ),
-    "a class beyond the last": (
-        put("TC_TO_QUEUE_MAP", "ETHERWEAVE", "77", "1"),
-        "TC_TO_QUEUE_MAP_LIST[name='ETHERWEAVE']/TC_TO_QUEUE_MAP",
-    ),
-}
+REFUSED = mistakes("sonic", scenario="model")
 
 
 @pytest.mark.needs("yanglint")
 @pytest.mark.parametrize("models", MODELS)
-@pytest.mark.parametrize("mutation", MUTATIONS)
-def test_a_wrong_configuration_is_refused(mutation: str, models: Path) -> None:
-    change, place = MUTATIONS[mutation]
+@pytest.mark.parametrize("mistake", REFUSED, ids=[row.mistake for row in REFUSED])
+def test_a_wrong_configuration_is_refused(mistake: Mistake, models: Path) -> None:
     config = tables("dcqcn.toml")
-    change(config)
-    assert place in verdict(config, models)
+    mistake.spoil(config)
+    assert mistake.found in verdict(config, models)
 
 
 @pytest.mark.needs("yanglint")

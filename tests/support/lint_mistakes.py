@@ -1,10 +1,11 @@
 """Mistakes in configurations, and what the linter must find: ``tests/data/lint_mistakes.csv``.
 
-A row changes a leaf of :data:`~support.linted.SCENARIO`, whose scenario is known, or a switch
-alone (``scenario`` is none). Changes of SONiC's tables are steps with ``;`` between them:
-``A > b > c = value``, where the value may be another entry of the table A, and ``- A > b``, which
-removes; ``*`` stands for every key. Those of a host and of a leaf's commands are texts and their
-replacements, ``old => new ;; old => new``; those of a switch alone are lines behind its commands.
+A row changes a leaf of :data:`~support.linted.SCENARIO`, whose scenario is known, or a switch alone
+(``scenario`` is none), or is refused by YANG models (``model``). Changes of SONiC's tables are
+steps with ``;`` between them: ``A > b > c = value``, where the value may be another entry of the
+table A, and ``- A > b``, which removes; ``*`` stands for every key. Those of a host and of a leaf's
+commands are texts and their replacements, ``old => new ;; old => new``; those of a switch alone are
+lines behind its commands.
 """
 
 import csv
