@@ -52,6 +52,7 @@ impl Pair {
         constants.is_background = vec![false];
         let mut wires = Wires::new(0, 1, &Arc::new(constants));
         let mut hosts = Hosts::new(&wires.constants);
+        hosts.processors.observes_ranks = true;
         for (side, role) in (0..).zip(roles) {
             let host = hosts.nics.hosts.push(Host::new(side, PortIndex::new(side), None));
             let peer = Peer { link: PeerLink::to_shard(0), port: PortIndex::new(1 - side), is_host: true };
@@ -60,7 +61,6 @@ impl Pair {
             let thread = hosts.processors.threads.push(Thread::new(host, 0, OWN_CORE, role));
             let endpoint = hosts.nics.endpoints.push(endpoint(&wires, host, thread));
             if let Role::Rank(rank) = &mut hosts.processors.threads[thread].role {
-                rank.log = Some(Box::default());
                 rank.connect(1 - side, endpoint);
             }
             wires.totals.unfinished += 1;
@@ -72,10 +72,8 @@ impl Pair {
 
     /// Lengths of messages whose receives are complete, in this order.
     fn received(&self) -> Vec<u64> {
-        match &self.hosts.processors.threads[ThreadIndex::new(1)].role {
-            Role::Rank(rank) => rank.log.iter().flat_map(|log| &log.received).map(|end| end.bytes).collect(),
-            Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => Vec::new(),
-        }
+        let received = self.hosts.processors.records.received.iter();
+        received.filter(|end| end.thread == ThreadIndex::new(1)).map(|end| end.bytes).collect()
     }
 
     /// Requests or messages that host 0 has open.

@@ -42,6 +42,7 @@ mod reordering;
 mod report;
 mod run_length;
 mod simulation;
+mod snooping;
 mod sources;
 mod steady;
 mod switches;

@@ -289,8 +289,8 @@ fn the_lower_the_threshold_of_congestion_the_shorter_the_queues_that_packets_wai
     assert!(low < high && high < full, "{low} {high} {full}");
 }
 
-/// Congestion points of 5,000 B, half of an output queue, and rules that stay inactive for as long as it takes to notify
-/// the 6 switches of a group at 150 kB a sample: 6 * 30 us.
+/// Congestion points of 5,000 B, half of an output queue, and rules that stay inactive for as long as it takes to
+/// notify the 6 switches of a group at 150 kB a sample: 6 * 30 us.
 #[test]
 fn congestion_notifications_that_switches_snoop_send_adversarial_traffic_by_other_groups() {
     let bench = Bench::dragonfly(3);

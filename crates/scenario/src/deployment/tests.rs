@@ -15,7 +15,7 @@ fn column<'a>(tables: &'a [Table], table: &str, column: &str) -> &'a Column {
 
 fn numbers(tables: &[Table], table: &str, name: &str) -> Vec<u64> {
     let Column::Integers(values) = column(tables, table, name) else { panic!("{name} are numbers") };
-    values.iter().map(str::to_owned).collect()
+    values.clone()
 }
 
 fn words_of(tables: &[Table], table: &str, name: &str) -> Vec<String> {

@@ -237,7 +237,8 @@ mod tests {
     fn a_range_has_two_ends_that_a_scenario_takes() {
         let with = |range: &str| {
             errors(&format!(
-                "[nic]\nreceive_latency = {{ value = \"2us\", basis = \"estimate\", source = \"a test\", range = {range} }}\n"
+                "[nic]\nreceive_latency = {{ value = \"2us\", basis = \"estimate\", source = \"a test\", \
+                 range = {range} }}\n"
             ))
         };
         assert_eq!(with("[\"1us\"]"), ["nic.receive_latency.range: [\"1us\"]"]);

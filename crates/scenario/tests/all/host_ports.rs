@@ -284,7 +284,7 @@ fn each_port_of_a_host_is_captured_by_its_name() {
             numbers(&outcome, "ports", "port"),
             ["tx_packets", "rx_packets"].map(|name| numbers(&outcome, "ports", name)),
         );
-        let own = (0..nodes.len()).filter(|&row| port == format!("{}.{}", nodes[row], number[row]));
+        let own = (0..nodes.len()).filter(|&row| port == format!("{}.{}", &nodes[row], number[row]));
         (blocks, own.map(|row| sent[row] + came[row]).sum::<f64>())
     };
     for port in ["host0.0", "host0.1", "host2.1"] {
