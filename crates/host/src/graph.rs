@@ -103,6 +103,9 @@ impl Hosts {
             if !self.processors.graph(rank).has_operation(stream) {
                 return;
             }
+            if self.processors.graph(rank).is_wait_of_only_stream(stream) && self.has_read(rank) {
+                return; // The stream handles it first, as a rank of a program does before its wait returns.
+            }
             self.begin_node(wires, rank, stream);
         }
     }

@@ -128,6 +128,13 @@ impl GraphState {
         self.run.begin(now, |node, stream| streams.ready(node, stream));
     }
 
+    /// Whether the present operation of a stream, the only one of the rank, is a join: what all before it are waited by.
+    pub(super) fn is_wait_of_only_stream(&self, stream: u8) -> bool {
+        let node = self.streams.states[usize::from(stream)].node;
+        let is_join = |node| matches!(self.run.op(node), GraphOp::Compute { duration } if duration.is_zero());
+        self.streams.states.len() == 1 && node.is_some_and(is_join)
+    }
+
     /// Whether a stream has an operation, the next one if it has none in progress: that starts, and what waits for its
     /// start is released.
     pub(super) fn has_operation(&mut self, stream: u8) -> bool {

@@ -99,8 +99,15 @@ impl Hosts {
                 None if rank.graph.is_some() => return self.graph_next(wires, thread),
                 None => return self.program_done(wires, thread),
                 Some(Op::WaitAll) if rank.outstanding > 0 => return self.inbox_next(wires, thread),
-                Some(Op::WaitAll) => rank.advance(),
-                Some(Op::Reduce { .. }) if wires.constants.mpi(job).reduce_per_kib.is_zero() => rank.advance(),
+                Some(Op::WaitAll) => {
+                    if self.has_read(thread) {
+                        return self.inbox_next(wires, thread);
+                    }
+                    self.processors.rank(thread).advance();
+                }
+                Some(Op::Reduce { .. }) if wires.constants.mpi(job).reduce_per_kib.is_zero() => {
+                    self.processors.rank(thread).advance();
+                }
                 Some(Op::IterationStart) => rank.begin_iteration(now),
                 Some(Op::IterationEnd) => self.iteration_end(wires, thread),
                 Some(Op::Sleep { duration }) => {
@@ -113,6 +120,17 @@ impl Hosts {
                 }
                 Some(op) => return self.begin_step(wires, thread, op),
             }
+        }
+    }
+
+    /// Whether a message has been read from a socket and not been handled: a library handles all that it has read
+    /// before its wait returns, and so answers requests of a peer that is a step ahead before it sends its own.
+    pub(super) fn has_read(&self, thread: ThreadIndex) -> bool {
+        match self.processors.threads[thread].inbox.front() {
+            Some(Task::Handle(endpoint, _)) => {
+                Neighbour::of(*endpoint).is_none() && self.nics.endpoints[*endpoint].protocol.is_socket()
+            }
+            _ => false,
         }
     }
 
