@@ -19,7 +19,7 @@ pub struct HpccPtrans {
     pub columns: u32,
     /// Rows and columns of the matrix, 1 to 2^30; the benchmark takes half of what HPL has.
     pub size: u32,
-    /// Rows and columns of a block, 1 or more.
+    /// Rows and columns of a block, 1 to `size`. Messages have whole blocks.
     pub block: u32,
     /// How fast a rank packs its part, and adds what it receives to its part. Absent: at once.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,7 +100,7 @@ impl HpccPtrans {
             within("columns", self.columns, 1..=SIDE_MAX),
             at_least("ranks", self.rows.saturating_mul(self.columns), 2),
             within("size", self.size, 1..=SIZE_MAX),
-            at_least("block", self.block, 1),
+            within("block", self.block, 1..=self.size.max(1)),
             at_least("iterations", self.iterations, 1),
             self.copy_rate.map_or(Ok(()), |rate| positive("copy_rate", rate)),
         ])?;
@@ -112,31 +112,42 @@ impl HpccPtrans {
 
     fn program(&self, world: &Communicator, grid: &Grid, rank: u32, piece_bytes: u64) -> Program {
         let mut ops = Collective::Barrier.lower(&Rule::of(self.library), world, rank);
-        let (sent, received) = (grid.sent(rank), grid.received(rank));
-        let mut transpose = self.pass(&sent);
-        let messages = |list: &[(Rank, u64)]| list.iter().copied().filter(|&(peer, _)| peer.get() != rank).collect();
-        let (sent, received): (Vec<_>, Vec<_>) = (messages(&sent), messages(&received));
-        let pieces = sent.iter().chain(&received).map(|&(_, bytes)| bytes.div_ceil(piece_bytes)).max().unwrap_or(0);
-        for piece in 0..pieces {
-            let part = |&(peer, bytes): &(Rank, u64)| {
-                let bytes = bytes.saturating_sub(piece * piece_bytes).min(piece_bytes);
-                (bytes > 0).then_some((peer, bytes))
-            };
-            transpose.extend(received.iter().filter_map(part).map(|(peer, bytes)| Op::Irecv { peer, tag: TAG, bytes }));
-            transpose.extend(sent.iter().filter_map(part).map(|(peer, bytes)| Op::Isend { peer, tag: TAG, bytes }));
-            transpose.push(Op::WaitAll);
+        let mut transpose = Vec::new();
+        for step in grid.steps(rank) {
+            self.step(&mut transpose, &step, grid.message, piece_bytes);
         }
-        transpose.extend(self.pass(&grid.received(rank)));
         ops.extend(iteration(transpose));
         Program::new([Block::measured(ops, self.iterations)])
     }
 
-    /// One pass of a rank over its part of the matrix.
-    fn pass(&self, part: &[(Rank, u64)]) -> Vec<Op> {
-        let bytes = part.iter().map(|&(_, bytes)| bytes).sum();
-        let duration = self.copy_rate.map_or(Duration::ZERO, |rate| rate.serialization_time(Bytes::new(bytes)));
-        if duration.is_zero() { Vec::new() } else { vec![Op::Compute { duration }] }
+    /// A step: packs a part, exchanges it, and adds what has come. An own part is added where it is.
+    fn step(&self, ops: &mut Vec<Op>, step: &Step, message: u64, piece_bytes: u64) {
+        ops.extend(self.pass(step.sent));
+        let Some((to, from)) = step.peers else { return };
+        for piece in 0..message.div_ceil(piece_bytes) {
+            let bytes = (message - piece * piece_bytes).min(piece_bytes);
+            ops.push(Op::Irecv { peer: from, tag: TAG, bytes });
+            ops.push(Op::Isend { peer: to, tag: TAG, bytes });
+            ops.push(Op::WaitAll);
+        }
+        ops.extend(self.pass(step.received));
     }
+
+    /// One pass of a rank over a part of the matrix.
+    fn pass(&self, bytes: u64) -> Option<Op> {
+        let duration = self.copy_rate.map_or(Duration::ZERO, |rate| rate.serialization_time(Bytes::new(bytes)));
+        (!duration.is_zero()).then_some(Op::Compute { duration })
+    }
+}
+
+/// A step of a transpose: a part goes to a rank while another comes from one.
+struct Step {
+    /// Receiver and sender. None: the part stays on the rank.
+    peers: Option<(Rank, Rank)>,
+    /// Bytes of the matrix that go, without those that fill up their last block.
+    sent: u64,
+    /// Bytes of the matrix that come.
+    received: u64,
 }
 
 /// Where the blocks of the matrix are: block (i, j) has the rank at row i mod P and column j mod Q of the grid. Blocks
@@ -150,6 +161,8 @@ struct Grid {
     places: Vec<u32>,
     /// Rows of the matrix in blocks of each number modulo the least common multiple.
     extents: Vec<u64>,
+    /// Bytes of a message: a part in whole blocks, as long as the longest.
+    message: u64,
 }
 
 impl Grid {
@@ -164,7 +177,8 @@ impl Grid {
         let whole = |number: u32| u64::from(blocks / multiple + u32::from(number < blocks % multiple));
         let mut extents: Vec<u64> = (0..multiple).map(|number| whole(number) * u64::from(ptrans.block)).collect();
         extents[(blocks % multiple) as usize] += u64::from(rest);
-        Grid { rows, columns, ranks, places, extents }
+        let side = u64::from(ptrans.size.div_ceil(ptrans.block).div_ceil(multiple)) * u64::from(ptrans.block);
+        Grid { rows, columns, ranks, places, extents, message: side * side * REAL }
     }
 
     fn place(&self, rank: u32) -> (u32, u32) {
@@ -176,31 +190,51 @@ impl Grid {
         Rank::new(self.ranks[(row % self.rows * self.columns + column % self.columns) as usize])
     }
 
-    /// Numbers of blocks that are `first` modulo `step`, modulo the least common multiple.
-    fn classes(&self, first: u32, step: u32) -> impl Iterator<Item = u32> + Clone {
-        (first..self.extents.len() as u32).step_by(step as usize)
+    /// The number of blocks that is `first` modulo one side of the grid and `other` modulo the other side.
+    fn class(&self, (first, side): (u32, u32), (other, other_side): (u32, u32)) -> u32 {
+        let mut numbers = (first..self.extents.len() as u32).step_by(side as usize);
+        numbers.find(|number| number % other_side == other % other_side).expect("both are alike modulo the divisor")
     }
 
     fn bytes(&self, i: u32, j: u32) -> u64 {
         self.extents[i as usize] * self.extents[j as usize] * REAL
     }
 
-    /// Where the part of a rank goes: block (i, j) becomes block (j, i).
-    fn sent(&self, rank: u32) -> Vec<(Rank, u64)> {
+    /// The steps of a rank, in the benchmark's order: block (i, j) becomes block (j, i).
+    fn steps(&self, rank: u32) -> Vec<Step> {
+        let Grid { rows, columns, .. } = *self;
         let (row, column) = self.place(rank);
-        let columns = self.classes(column, self.columns);
-        let parts = self.classes(row, self.rows).flat_map(|i| columns.clone().map(move |j| (i, j)));
-        parts.map(|(i, j)| (self.rank(j, i), self.bytes(i, j))).filter(|&(_, bytes)| bytes > 0).collect()
-    }
-
-    /// Where the part of a rank comes from.
-    fn received(&self, rank: u32) -> Vec<(Rank, u64)> {
-        let (row, column) = self.place(rank);
-        let columns = self.classes(row, self.rows);
-        let parts = self.classes(column, self.columns).flat_map(|i| columns.clone().map(move |j| (i, j)));
-        parts.map(|(i, j)| (self.rank(i, j), self.bytes(i, j))).filter(|&(_, bytes)| bytes > 0).collect()
+        let divisor = common_divisor(rows, columns);
+        let apart = (rows + column - row) % divisor;
+        let back = (divisor - apart) % divisor;
+        let (of_row, of_column) = ((row, rows), (column, columns));
+        // Rows of the grid that the steps of a turn send to and receive from, and their classes of blocks.
+        let rows_of = |step: u32| {
+            let (to, from) = (row + divisor * step + apart, row + rows - divisor * step - back);
+            let class = |other| self.class(of_column, (other, rows));
+            ((to, class(to)), (from, class(from)))
+        };
+        let turn: Vec<_> = (0..rows / divisor).map(rows_of).collect();
+        let columns_of = |turn: u32| {
+            let (to, from) = (column + columns - divisor * turn - apart, column + divisor * turn + back);
+            let class = |other| self.class(of_row, (other, columns));
+            ((to, class(to)), (from, class(from)))
+        };
+        let steps =
+            (0..columns / divisor).map(columns_of).flat_map(|of_turn| turn.iter().map(move |step| (of_turn, step)));
+        let exchange = |(of_turn, of_step): (Pair, &Pair)| {
+            let ((to_column, i), (from_column, j)) = of_turn;
+            let ((to_row, to_j), (from_row, from_i)) = *of_step;
+            let (to, from) = (self.rank(to_row, to_column), self.rank(from_row, from_column));
+            let peers = (to.get() != rank).then_some((to, from));
+            Step { peers, sent: self.bytes(i, to_j), received: self.bytes(from_i, j) }
+        };
+        steps.map(exchange).collect()
     }
 }
+
+/// A row or a column of the grid with the class of blocks that goes there, and one with the class that comes from it.
+type Pair = ((u32, u32), (u32, u32));
 
 fn common_divisor(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { common_divisor(b, a % b) }
@@ -219,10 +253,13 @@ mod tests {
             let programs = ptrans.programs(3).unwrap();
             assert_eq!((check(&programs), check_progress(&programs)), (Ok(()), Ok(())), "{rows} x {columns}");
             let grid = Grid::new(&ptrans, 3);
-            let kept = |rank: u32| grid.sent(rank).iter().filter(|to| to.0.get() == rank).map(|to| to.1).sum::<u64>();
-            let kept: u64 = (0..rows * columns).map(kept).sum();
+            let steps: Vec<Step> = (0..rows * columns).flat_map(|rank| grid.steps(rank)).collect();
+            let matrix = 1_000 * 1_000 * REAL;
+            assert_eq!(steps.iter().map(|step| step.sent).sum::<u64>(), matrix, "{rows} x {columns}");
+            assert_eq!(steps.iter().map(|step| step.received).sum::<u64>(), matrix, "{rows} x {columns}");
+            let messages = steps.iter().filter(|step| step.peers.is_some()).count() as u64;
             let sent: u64 = programs.iter().map(bytes_sent).sum();
-            assert_eq!(sent + kept, 1_000 * 1_000 * REAL, "{rows} x {columns}");
+            assert_eq!(sent, messages * grid.message, "{rows} x {columns}");
         }
     }
 
@@ -234,6 +271,34 @@ mod tests {
         let mut sent: Vec<u64> = programs.iter().map(bytes_sent).collect();
         sent.sort_unstable();
         assert_eq!(sent, [[0; 4].as_slice(), &[1_024 * 1_024 * 8; 12]].concat());
+    }
+
+    /// Two columns of the grid have a block of 256 columns and one of 128: whole blocks go both ways.
+    #[test]
+    fn parts_are_filled_up_to_whole_blocks() {
+        let ptrans = HpccPtrans { rows: 1, columns: 2, size: 384, block: 256, iterations: 1, ..HpccPtrans::default() };
+        for program in ptrans.programs(1).unwrap() {
+            assert_eq!(bytes_sent(&program), 256 * 256 * REAL);
+        }
+    }
+
+    /// On two by three ranks each has six parts of equal size, which go one after the other; one of them is its own.
+    #[test]
+    fn parts_go_one_after_the_other() {
+        let ptrans = HpccPtrans { rows: 2, columns: 3, size: 600, block: 10, iterations: 1, ..HpccPtrans::default() };
+        for program in ptrans.programs(1).unwrap() {
+            let is_exchange = |step: &[Op]| {
+                matches!(step, [Op::Irecv { bytes: 80_000, .. }, Op::Isend { bytes: 80_000, .. }, Op::WaitAll])
+            };
+            assert_eq!(program.blocks[0].ops.windows(3).filter(|ops| is_exchange(ops)).count(), 5);
+            assert_eq!(bytes_sent(&program), 5 * 80_000);
+        }
+    }
+
+    #[test]
+    fn a_block_is_no_larger_than_the_matrix() {
+        let ptrans = HpccPtrans { size: 100, block: 101, ..HpccPtrans::default() };
+        assert_eq!(ptrans.programs(1).unwrap_err().to_string(), "block: 101; expected 1 to 100");
     }
 
     /// 32,768^2 reals on four ranks: 2,147,483,648 B each, in 22 messages; each rank packs and adds at 8 Gb/s: 2.1 s
@@ -248,7 +313,8 @@ mod tests {
             let large = ops.iter().filter(|op| matches!(op, Op::Isend { bytes, .. } if *bytes > 0)).count();
             assert!(large == 0 || large == 22, "{large}");
             let pass = Op::Compute { duration: Duration::from_ps(2_147_483_648 * 1_000) };
-            assert_eq!(ops.iter().filter(|op| **op == pass).count(), 2);
+            // A rank on the diagonal adds its own part where it is.
+            assert_eq!(ops.iter().filter(|op| **op == pass).count(), if large == 0 { 1 } else { 2 });
         }
     }
 }
