@@ -32,6 +32,10 @@ COPY = "8Gb/s"
 """Of a rank in its passes over memory."""
 UPDATE = 0.85 * 33.6e9
 """Operations of a rank in a second in the update of Linpack, of 33.6e9 at its peak."""
+LOG2_TABLE = 36
+"""Words of the table of RandomAccess as a power of two: half of what Linpack has, or less."""
+PER_UPDATE = "100ns"
+"""Of a rank in RandomAccess: an access to memory that no cache serves, and a place in a bucket."""
 LOG2_LOCAL = 25
 """Numbers of a rank in MPIFFT as a power of two."""
 SHORTER = 4
@@ -50,6 +54,7 @@ SCALES = {
     "ring.bandwidth": ("RandomlyOrderedRing", 1e-9),
     "ptrans": ("PTRANS", 1e-9),
     "mpifft": ("MPIFFT", 1e-9),
+    "randomaccess": ("MPIRandomAccess", 1e-9),
     "hpl": ("HPL", 1e-12),
 }
 """For each test the name of its figure, and the factor to the unit of the table."""
@@ -108,6 +113,14 @@ def _workloads(full: bool) -> dict[str, object]:
                 "copy_rate": COPY,
             }
         },
+        "randomaccess": {
+            "hpcc_random_access": {
+                "ranks": RANKS,
+                "log2_table": LOG2_TABLE,
+                "per_update": PER_UPDATE,
+                "iterations": 2,
+            }
+        },
         "hpl": {
             "hpl": {
                 **grid,
@@ -147,6 +160,7 @@ def metrics() -> dict[str, Metric]:
         "hpl": ("ib100_tcp10", "roce25_tcp25", "ib100_roce25", "tcp25_tcp10"),
         "ptrans": ("ib100_roce25", "roce25_tcp25", "tcp25_tcp10"),
         "mpifft": ("ib100_roce25", "tcp25_tcp10", "tcp25_roce25"),
+        "randomaccess": ("ib100_roce25", "roce25_tcp25"),
     }
     ratios = {
         f"ratio.{test}.{pair}": ratio(test, *pair.split("_"))

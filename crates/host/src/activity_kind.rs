@@ -47,7 +47,7 @@ impl ActivityKind {
     pub(super) fn of(op: Op) -> Option<ActivityKind> {
         match op {
             Op::Isend { .. } | Op::OneSided { .. } => Some(ActivityKind::Send),
-            Op::Irecv { .. } => Some(ActivityKind::Receive),
+            Op::Irecv { .. } | Op::Poll { .. } => Some(ActivityKind::Receive),
             Op::Copy { .. } => Some(ActivityKind::Copy),
             Op::Compute { .. } | Op::Reduce { .. } => Some(ActivityKind::Compute),
             Op::Sleep { .. } => Some(ActivityKind::Sleep),

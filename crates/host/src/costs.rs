@@ -42,7 +42,10 @@ pub(super) fn op_cost(constants: &RunConstants, job: u32, endpoint: EndpointInde
         Op::Copy { bytes } => copy_cost(constants, job, bytes),
         Op::Reduce { bytes } => TaskCost::of_reduction(constants.mpi(job).reduce_per_kib, bytes),
         Op::Compute { duration } => TaskCost::of(duration),
-        Op::Sleep { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => TaskCost::of(Duration::ZERO),
+        // A rank prices its looks by its connections.
+        Op::Poll { .. } | Op::Sleep { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => {
+            TaskCost::of(Duration::ZERO)
+        }
     }
 }
 

@@ -114,6 +114,13 @@ impl Hosts {
                     self.processors.observe_next(Some(ActivityKind::Sleep));
                     return self.sleep(wires, thread, duration + wires.constants.params.host.timer_slack);
                 }
+                Some(Op::Poll { times }) => {
+                    let duration = wires.constants.mpi(job).poll_time(rank.connections()) * u64::from(times);
+                    if !duration.is_zero() {
+                        return self.begin_step(wires, thread, Op::Compute { duration });
+                    }
+                    self.processors.rank(thread).advance();
+                }
                 Some(Op::Compute { duration }) => {
                     let duration = duration + rank.interruptions(duration);
                     return self.begin_step(wires, thread, Op::Compute { duration });
@@ -195,6 +202,7 @@ impl Hosts {
             Op::OneSided { access, bytes, .. } => self.one_sided(wires, thread, endpoint, access, bytes),
             Op::Copy { .. }
             | Op::Reduce { .. }
+            | Op::Poll { .. }
             | Op::Compute { .. }
             | Op::Sleep { .. }
             | Op::WaitAll

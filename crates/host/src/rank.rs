@@ -12,6 +12,7 @@ use super::IterationRow;
 use super::graph_state::GraphState;
 use super::matching::Matching;
 use super::message::{Message, OpenPut};
+use super::shared_memory::Neighbour;
 
 /// The state of a rank.
 pub struct RankState {
@@ -38,6 +39,7 @@ pub struct RankState {
     pub(super) early: Option<Box<EarlyMessages>>,
     /// Peer ranks and their endpoints, the first of each, in order of ranks.
     peers: Vec<(u32, EndpointIndex)>,
+    connections: u64,
     /// Connections that messages to these peers take in turn, where pairs of ranks have several.
     pub turns: Option<Vec<Turn>>,
     /// The place of the last of them that was asked for.
@@ -79,6 +81,7 @@ impl RankState {
             matching: Matching::default(),
             early: None,
             peers: Vec::new(),
+            connections: 0,
             turns: None,
             peer: 0,
             iteration: 0,
@@ -124,6 +127,7 @@ impl RankState {
 
     /// Adds a connection to a peer, or what stands for it.
     pub fn connect(&mut self, peer: u32, endpoint: EndpointIndex) {
+        self.connections += u64::from(Neighbour::of(endpoint).is_none());
         let place = self.peers.partition_point(|&(other, _)| other < peer);
         let is_new = self.peers.get(place).is_none_or(|&(other, _)| other != peer);
         if is_new {
@@ -134,6 +138,11 @@ impl RankState {
             Some(turns) => turns[place].connections.push(endpoint),
             None => assert!(is_new, "a pair of ranks has one connection"),
         }
+    }
+
+    /// Connections to ranks of other hosts.
+    pub(super) fn connections(&self) -> u64 {
+        self.connections
     }
 
     /// The endpoint to a peer. Who knows all others need not search.

@@ -316,6 +316,7 @@ fn longest_of_programs(programs: &[Program]) -> Duration {
         | Op::OneSided { .. }
         | Op::Copy { .. }
         | Op::Reduce { .. }
+        | Op::Poll { .. }
         | Op::WaitAll
         | Op::IterationStart
         | Op::IterationEnd => Duration::ZERO,

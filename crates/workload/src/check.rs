@@ -36,6 +36,7 @@ pub fn bytes_sent(program: &Program) -> u64 {
         | Op::WaitAll
         | Op::Copy { .. }
         | Op::Reduce { .. }
+        | Op::Poll { .. }
         | Op::Compute { .. }
         | Op::Sleep { .. }
         | Op::IterationStart
@@ -52,6 +53,7 @@ fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) 
         Op::WaitAll
         | Op::Copy { .. }
         | Op::Reduce { .. }
+        | Op::Poll { .. }
         | Op::Compute { .. }
         | Op::Sleep { .. }
         | Op::IterationStart

@@ -47,6 +47,11 @@ pub enum Op {
         /// Bytes that are added [B].
         bytes: u64,
     },
+    /// Looks for messages, as `MPI_Test` does, and finds none: what has arrived is handled in the next wait.
+    Poll {
+        /// How often.
+        times: u32,
+    },
     /// Computes on a busy core.
     Compute {
         /// How long [ps].
@@ -72,6 +77,7 @@ impl Op {
             Op::WaitAll
             | Op::Copy { .. }
             | Op::Reduce { .. }
+            | Op::Poll { .. }
             | Op::Compute { .. }
             | Op::Sleep { .. }
             | Op::IterationStart

@@ -102,6 +102,7 @@ impl Rendezvous<'_> {
                 | Op::WaitAll
                 | Op::Copy { .. }
                 | Op::Reduce { .. }
+                | Op::Poll { .. }
                 | Op::Compute { .. }
                 | Op::Sleep { .. }
                 | Op::IterationStart

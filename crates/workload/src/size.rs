@@ -160,6 +160,7 @@ fn burst_bytes(program: &Program) -> u64 {
             Op::Irecv { .. }
             | Op::Copy { .. }
             | Op::Reduce { .. }
+            | Op::Poll { .. }
             | Op::Compute { .. }
             | Op::Sleep { .. }
             | Op::IterationStart

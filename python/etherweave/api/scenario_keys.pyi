@@ -968,6 +968,8 @@ class MpiParams(Table):
     fragment: Key[str | None, str]
     handling_overhead: Key[str, str]
     header: Key[str, str]
+    poll: Key[str | None, str]
+    poll_per_connection: Key[str | None, str]
     profile: Key[
         Literal["ucx-1.6", "ucx-1.15", "ucx-1.16", "ucx-1.18", "openmpi-4.0", "nccl-2.21"] | None,
         Literal["ucx-1.6", "ucx-1.15", "ucx-1.16", "ucx-1.18", "openmpi-4.0", "nccl-2.21"],

@@ -153,6 +153,13 @@ pub struct MpiParams {
     /// Adding up 1 KiB of what a rank has received in a collective to its own. Default "0s".
     #[serde(skip_serializing_if = "super::is_zero")]
     pub reduce_per_kib: Duration,
+    /// Processor time to look once for messages, and find none. Default "0s".
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub poll: Duration,
+    /// What a look takes longer for each connection to a rank of another host, as the kernel is asked for the state of
+    /// every socket. Default "0s".
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub poll_per_connection: Duration,
     /// Envelope of every message on the wire.
     pub header: Bytes,
 }
@@ -171,6 +178,8 @@ impl MpiParams {
             eager_receive_per_kib: Duration::ZERO,
             self_per_kib: Duration::ZERO,
             reduce_per_kib: Duration::ZERO,
+            poll: Duration::ZERO,
+            poll_per_connection: Duration::ZERO,
             header: Bytes::new(8),
         }
     }
@@ -178,6 +187,11 @@ impl MpiParams {
     /// The piece of an eager message of `bytes` that follows the first `sent` of them.
     pub fn piece(&self, bytes: u64, sent: u64) -> u64 {
         self.fragment.map_or(bytes - sent, |fragment| fragment.get().min(bytes - sent))
+    }
+
+    /// What a look for messages takes a rank with so many connections to other hosts.
+    pub fn poll_time(&self, connections: u64) -> Duration {
+        self.poll + self.poll_per_connection * connections
     }
 
     /// The last piece of an eager message.
@@ -198,6 +212,8 @@ impl MpiParams {
             eager_receive_per_kib: Duration::ZERO,
             self_per_kib: Duration::ZERO,
             reduce_per_kib: Duration::ZERO,
+            poll: Duration::ZERO,
+            poll_per_connection: Duration::ZERO,
             header: Bytes::new(64),
         }
     }
@@ -252,6 +268,8 @@ struct MpiChanges {
     eager_receive_per_kib: Option<Duration>,
     self_per_kib: Option<Duration>,
     reduce_per_kib: Option<Duration>,
+    poll: Option<Duration>,
+    poll_per_connection: Option<Duration>,
     header: Option<Bytes>,
 }
 
@@ -270,6 +288,8 @@ fn mpi_over_tcp<'de, D: serde::Deserializer<'de>>(source: D) -> Result<MpiParams
         eager_receive_per_kib: changes.eager_receive_per_kib.unwrap_or(before.eager_receive_per_kib),
         self_per_kib: changes.self_per_kib.unwrap_or(before.self_per_kib),
         reduce_per_kib: changes.reduce_per_kib.unwrap_or(before.reduce_per_kib),
+        poll: changes.poll.unwrap_or(before.poll),
+        poll_per_connection: changes.poll_per_connection.unwrap_or(before.poll_per_connection),
         header: changes.header.unwrap_or(before.header),
     })
 }

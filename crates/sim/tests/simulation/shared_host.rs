@@ -209,6 +209,31 @@ fn what_a_collective_adds_up_takes_time() {
     assert_eq!(time(Duration::from_ns(100)), time(Duration::ZERO) + Duration::from_ns(400));
 }
 
+/// Each look of a rank asks for the state of its connections to the other host, two of them: the rank beside it has
+/// none. 100 looks of 400 ns and 2 x 100 ns.
+#[test]
+fn a_look_for_messages_takes_longer_with_every_connection() {
+    let time = |poll, poll_per_connection| {
+        let mut params = tcp();
+        (params.host.mpi_tcp.poll, params.host.mpi_tcp.poll_per_connection) = (poll, poll_per_connection);
+        let ranks = 0..4;
+        let program = |rank: u32| {
+            let peers = || ranks.clone().filter(|&peer| peer != rank).map(Rank::new);
+            let receives = peers().map(|peer| Op::Irecv { peer, tag: 1, bytes: 8 });
+            let sends = peers().map(|peer| Op::Isend { peer, tag: 1, bytes: 8 });
+            let exchange = receives.chain(sends).chain([Op::WaitAll]).collect();
+            let looks = [Op::Poll { times: 100 }];
+            Program::new([Block::unmeasured(exchange), iteration(&looks)])
+        };
+        let programs = ranks.clone().map(program).collect();
+        run(&on_hosts(params, Traffic::Ranks(programs), &[0, 0, 1, 1]), 1).iterations[0].duration
+    };
+    let (poll, per_connection) = (Duration::from_ns(400), Duration::from_ns(100));
+    assert_eq!(time(Duration::ZERO, Duration::ZERO), Duration::ZERO);
+    assert_eq!(time(poll, Duration::ZERO), poll * 100);
+    assert_eq!(time(poll, per_connection), (poll + per_connection * 2) * 100);
+}
+
 /// Ranks 0 and 1 share a cache, ranks 2 and 3 the next.
 #[test]
 fn messages_between_core_complexes_take_longer() {

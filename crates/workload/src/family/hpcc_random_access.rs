@@ -21,7 +21,8 @@ pub struct HpccRandomAccess {
     pub ranks: u32,
     /// Words of the table of all ranks as a power of two, up to 60: the benchmark takes half of what HPL has, or less.
     pub log2_table: u32,
-    /// Time of a rank for an update: to draw it, to look for messages, and to apply one.
+    /// Time of a rank for an update: to draw it, and to apply one. What it takes to look for messages before each is the
+    /// library's.
     pub per_update: Duration,
     /// Rounds that differ, 1 to 1,000.
     pub rounds: u32,
@@ -108,9 +109,12 @@ impl HpccRandomAccess {
     fn send(&self, ops: &mut Vec<Op>, round: &Round) {
         for message in &round.messages {
             ops.extend(self.compute(message.drawn));
+            // Before each update, and once more before the fullest bucket goes.
+            ops.push(Op::Poll { times: message.drawn + 1 });
             ops.push(Op::Isend { peer: Rank::new(message.owner), tag: TAG, bytes: message.bytes() });
         }
         ops.extend(self.compute(round.drawn_last));
+        ops.push(Op::Poll { times: round.drawn_last });
     }
 
     fn compute(&self, updates: u32) -> Option<Op> {
@@ -295,6 +299,18 @@ mod tests {
                 });
                 assert_eq!(computed.sum::<u64>(), 2 * 1_024 * per_update.as_ps(), "{ranks}");
             }
+        }
+    }
+
+    /// `MPI_Testany` before each of 1,024 updates, and once more before each message.
+    #[test]
+    fn a_rank_looks_for_messages_before_every_update_and_every_message() {
+        let access = HpccRandomAccess { ranks: 8, rounds: 2, ..HpccRandomAccess::default() };
+        for program in access.programs(1).unwrap() {
+            let ops = &program.blocks[1].ops;
+            let messages = ops.iter().filter(|op| matches!(op, Op::Isend { .. })).count() as u32;
+            let looks = ops.iter().map(|op| if let Op::Poll { times } = op { *times } else { 0 });
+            assert_eq!(looks.sum::<u32>(), 2 * 1_024 + messages);
         }
     }
 

@@ -188,6 +188,7 @@ fn put_sizes(ops: &mut [Op], members: &[u32], sizes: &[u64]) {
             | Op::WaitAll
             | Op::Copy { .. }
             | Op::Reduce { .. }
+            | Op::Poll { .. }
             | Op::Compute { .. }
             | Op::Sleep { .. }
             | Op::IterationStart

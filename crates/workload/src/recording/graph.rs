@@ -222,6 +222,7 @@ impl Writer<'_> {
                 Op::OneSided { .. }
                 | Op::Copy { .. }
                 | Op::Reduce { .. }
+                | Op::Poll { .. }
                 | Op::Compute { .. }
                 | Op::Sleep { .. }
                 | Op::IterationStart

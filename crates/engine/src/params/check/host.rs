@@ -170,6 +170,8 @@ fn check_mpi(key: &str, mpi: &MpiParams) -> Checked {
         ("send_overhead", mpi.send_overhead),
         ("receive_overhead", mpi.receive_overhead),
         ("handling_overhead", mpi.handling_overhead),
+        ("poll", mpi.poll),
+        ("poll_per_connection", mpi.poll_per_connection),
     ];
     costs.into_iter().try_for_each(|(name, cost)| check_delay(&format!("{key}.{name}"), cost))?;
     check_per_kib(&format!("{key}.eager_send_per_kib"), mpi.eager_send_per_kib)?;
