@@ -60,7 +60,9 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 def _ended(command: Sequence[str], variables: Mapping[str, str]) -> int:
     allowed = AS_ROOT if os.geteuid() == 0 else {}
-    return subprocess.run(command, env=allowed | os.environ | variables, check=False).returncode
+    return subprocess.run(
+        command, env={**allowed, **os.environ, **variables}, check=False
+    ).returncode
 
 
 def processor_wait(directory: Path) -> float:
