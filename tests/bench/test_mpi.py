@@ -7,8 +7,6 @@ from etherweave.bench.document import parse
 from etherweave.bench.plans import BenchmarkPlanError, BenchmarkRequest, FabricEstimate
 from support.captured_texts import captured
 
-IMB = "intel-mpi-benchmarks"
-
 
 def test_imb_repeats_until_40_mib() -> None:
     plan = ADAPTERS["imb"].plan(

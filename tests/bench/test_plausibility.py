@@ -139,3 +139,9 @@ def test_every_captured_text_is_read_or_refused_for_the_right_reason() -> None:
     assert unrecognised == UNRECOGNISED
     assert refused.keys() == REFUSED.keys()
     assert all(reason in refused[name] for name, reason in REFUSED.items())
+
+
+def test_nccl_cut_before_its_average_is_partial() -> None:
+    text = captured("handmade/nccl_tests.txt")
+    (one,) = parse(text[: text.index("# Out of")]).reports
+    assert one.completeness == Completeness.PARTIAL

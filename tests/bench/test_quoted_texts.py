@@ -179,7 +179,6 @@ def test_zero_bytes_in_a_text_give_no_number_that_the_text_does_not() -> None:
 
 
 OSU = "osu-micro-benchmarks"
-IMB = "intel-mpi-benchmarks"
 
 
 def test_a_time_or_a_rate_of_zero_is_left_out_and_reported() -> None:
