@@ -59,12 +59,13 @@ lock: $(VENV)/packages.stamp ## Choose the newest versions of packages again, an
 	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --upgrade \
 		--generate-hashes --no-header --no-annotate --quiet --output-file requirements.lock
 
-study: setup ## Reproduce published evaluations and compare with their figures
-	$(BIN)/etherweave study sandia-2020
-	$(BIN)/etherweave study exascale-2017
-	$(BIN)/etherweave study stackhpc-2019
-	$(BIN)/etherweave study hot-interconnects-2022
+study: setup ## Compare 197 published measurements with simulated ones in half a minute, and list the other studies
 	$(BIN)/etherweave study osu-references
+	$(BIN)/etherweave study
+
+study-all: setup ## Reproduce all published evaluations; RECORD=1 keeps what they computed for the list of studies
+	@set -e; for study in studies/*; do $(BIN)/etherweave study $$(basename $$study) $(if $(RECORD),--fresh --record); done
+	$(BIN)/etherweave study
 
 bench: setup ## Time simulations and designs (ROWS="*_300k*" for some), appended to bench/history.jsonl; measure namespaces
 	$(BIN)/python bench/run.py --only "$(ROWS)"
@@ -99,4 +100,4 @@ $(VENV)/core.stamp: $(VENV)/packages.stamp pyproject.toml $(CORE)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --quiet --extras advise,bench,control,dask,otf2,report,dev,docs $(MPI) >&2
 	@touch $@
 
-.PHONY: help setup test test-fast fuzz wheel docs lock study bench lint clean
+.PHONY: help setup test test-fast fuzz wheel docs lock study study-all bench lint clean

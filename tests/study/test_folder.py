@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from etherweave.report import write_study
-from etherweave.study import load_study, load_study_result, run_study
+from etherweave.study import load_study, load_study_result, read_record, run_study, shipped
 from support.command_line import invoke
 
 SCENARIO = """
@@ -122,6 +122,57 @@ def test_failures_are_printed_first_and_passes_on_demand(folder: Path) -> None:
     assert "1 of 2 figures pass." in short
     long = invoke(*words, "--all").stdout
     assert long.index("slow") < long.index("usual")
+
+
+@pytest.mark.usefixtures("undrawn_figures")
+def test_a_recorded_run_is_counted_by_the_bounds_of_now(folder: Path) -> None:
+    words = ("study", str(folder), "-o", str(folder.parent / "out"), "--threads", "1")
+    assert invoke(*words, "--fresh", "--record").exit_code == 0
+    record = read_record(folder)
+    assert record is not None
+    assert [check.is_passed for check in record.result.checks] == [True, False]
+    # The ping through a slow switch takes 5 us more than the usual one, which is published as 1.5.
+    usual, slow = (check.value for check in record.result.checks)
+    assert record.error == pytest.approx(((slow / 1.5 - 1) + abs(usual / 1.5 - 1)) / 2)
+    assert 0 < record.processor_s < 60
+    (folder / "expected.csv").write_text(EXPECTED.replace("slow,Table 1,1.5,1,3", "slow,A,7,5,9"))
+    record = read_record(folder)
+    assert record is not None and not record.result.failed
+    (folder / "record.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"record\.json: expected what `etherweave study NAME"):
+        read_record(folder)
+
+
+@pytest.mark.parametrize("more", [[], ["--fresh", "--full"], ["--fresh", "--only", "ping.slow"]])
+def test_only_a_complete_fresh_run_is_recorded(folder: Path, more: list[str]) -> None:
+    done = invoke("study", str(folder), "--record", *more)
+    assert done.exit_code == 2
+    assert done.stderr == "--record: expected with --fresh, without --full and --only\n"
+
+
+def test_studies_are_listed_with_the_figures_that_pass() -> None:
+    studies = json.loads(invoke("study", "--json").stdout)
+    assert [row["study"] for row in studies] == sorted(shipped())
+    for row in studies:
+        assert 0 < row["passed"] <= row["figures"]
+        expected = {check["id"] for check in load_study(row["study"]).expected()}
+        record = read_record(shipped()[row["study"]])
+        assert record is not None
+        assert {check.id for check in record.result.checks} <= expected
+    lines = invoke("study").stdout.splitlines()
+    (line,) = [line for line in lines if line.startswith("  osu-references  ")]
+    row = next(row for row in studies if row["study"] == "osu-references")
+    assert f"{row['passed']} of {row['figures']}" in line
+    assert f"{row['error']:.1%}" in line
+
+
+@pytest.mark.long
+def test_a_record_is_what_the_study_computes(tmp_path: Path) -> None:
+    record = read_record(shipped()["osu-references"])
+    done = run_study("osu-references", tmp_path)
+    assert record is not None
+    now = {check.id: check.value for check in done.checks}
+    assert now == pytest.approx({check.id: check.value for check in record.result.checks})
 
 
 @pytest.mark.usefixtures("undrawn_figures")
@@ -251,4 +302,4 @@ def test_a_name_is_known_or_a_path() -> None:
     with pytest.raises(ValueError, match=r"no study\.toml; expected the folder of a study"):
         load_study("./studies")
     listed = invoke("study").stdout
-    assert re.search(r"sandia-2020 +An Evaluation of Ethernet Performance", listed)
+    assert re.search(r"sandia-2020: An Evaluation of Ethernet Performance", listed)

@@ -1,6 +1,7 @@
 """The verb ``study``."""
 
 import json
+import math
 import sys
 import textwrap
 from pathlib import Path
@@ -27,7 +28,7 @@ from etherweave.cli.uncertainty import (
 )
 
 if TYPE_CHECKING:
-    from etherweave.study import StudyCheck, StudyResult
+    from etherweave.study import StudyCheck, StudyRecord, StudyResult
     from etherweave.uncertainty import SampledStudy
 
 EXAMPLES = """Examples:
@@ -50,6 +51,7 @@ def study(
     threads: Threads = ALL_PROCESSORS,
     where: ExecutorName = "local",
     samples: Annotated[int | None, typer.Option(show_default=False)] = None,
+    record: bool = False,
     strict: bool = False,
     every: bool = False,
     as_json: AsJson = False,
@@ -74,22 +76,28 @@ def study(
     samples : N
         Draw N samples of all that is not known, and print the interval of 90 % of each check, with
         whether the published figure lies in it.
+    record
+        With --fresh, keep the computed figures in the study's folder, from which `etherweave study`
+        prints how many pass.
     strict
         Exit with 1 if a figure is outside its bounds.
     every : --all
         Print every check, not only those that fail.
     """
+    if not name:
+        return _print_studies(as_json)
     require("bench", "control", "report")
     from etherweave.report import write_study
-    from etherweave.study import run_study
+    from etherweave.study import processor_s, run_study, write_record
     from etherweave.sweeps import WorkerError, executor
     from etherweave.uncertainty import sample_study
 
-    if not name:
-        return _print_studies()
+    if record and (full or only != "*" or not fresh):
+        reject("--record: expected with --fresh, without --full and --only")
     stem = Path(name).resolve().name
     home = directory(output or Path("results") / (f"{stem}-full" if full else stem))
     try:
+        before = processor_s()
         with study_progress(stem) as on_progress:
             done = run_study(
                 name,
@@ -101,6 +109,8 @@ def study(
                 where=where,
                 on_progress=on_progress,
             )
+        if record:
+            write_record(done, processor_s() - before)
         sampled = None
         if samples is not None:
             with study_progress(stem, "samples") as on_progress:
@@ -127,17 +137,58 @@ def study(
         raise typer.Exit(FAILED)
 
 
-def _print_studies() -> None:
-    from rich.console import Console
-    from rich.table import Table
-
+def _print_studies(as_json: bool) -> None:
+    """Print the studies that come with Etherweave, and what their records say."""
+    from etherweave.study import records
     from etherweave.study.declared import FILE, read_declaration
     from etherweave.study.folder import shipped
 
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for name, folder in sorted(shipped().items()):
-        table.add_row(name, read_declaration(folder / FILE).title)
-    Console(width=None if sys.stdout.isatty() else 120).print(table, markup=False)
+    titles = {
+        name: read_declaration(folder / FILE).title for name, folder in sorted(shipped().items())
+    }
+    known = records()
+    if as_json:
+        print(json.dumps([_record_facts(name, titles[name], known[name]) for name in titles]))
+        return
+    print_table(_RECORD_HEAD, [_record_row(name, record) for name, record in known.items()])
+    print(_RECORD_NOTE)
+    for name, title in titles.items():
+        print(f"  {name}: {title}")
+
+
+_RECORD_HEAD = ("study", ">published figures", ">further checks", ">median error", ">minutes")
+_RECORD_NOTE = """\
+  Checks within their bounds, by the last complete run. Median error: of predicted figures.
+  Minutes: on two processors.
+"""
+
+
+def _record_row(name: str, record: "StudyRecord | None") -> tuple[str, ...]:
+    """Write a row of the list: checks that pass, their error, the time on two processors."""
+    if record is None:
+        return (name, *["–"] * (len(_RECORD_HEAD) - 1))
+    counts = (_passed(record.result.published_checks), _passed(record.result.further_checks))
+    error = f"{record.error:.1%}" if math.isfinite(record.error) else "–"
+    return (name, *counts, error, f"{record.processor_s / 120:.1f}")
+
+
+def _passed(checks: "list[StudyCheck]") -> str:
+    return f"{sum(check.is_passed for check in checks)} of {len(checks)}" if checks else ""
+
+
+def _record_facts(name: str, title: str, record: "StudyRecord | None") -> dict[str, Any]:
+    facts: dict[str, Any] = {"study": name, "title": title}
+    if record is None:
+        return facts
+    own, other = record.result.published_checks, record.result.further_checks
+    return facts | {
+        "figures": len(own),
+        "passed": sum(check.is_passed for check in own),
+        "further_figures": len(other),
+        "further_passed": sum(check.is_passed for check in other),
+        "error": record.error if math.isfinite(record.error) else None,
+        "processor_s": record.processor_s,
+    }
 
 
 def _print(done: "StudyResult", every: bool) -> None:

@@ -6,6 +6,7 @@ study goes on where it stopped. No study is known here by name.
 """
 
 from etherweave.study.folder import PublishedValue, Study, load_study, shipped
+from etherweave.study.records import StudyRecord, processor_s, read_record, records, write_record
 from etherweave.study.results import (
     CHECKS,
     MissingResultError,
@@ -21,9 +22,14 @@ __all__ = [
     "PublishedValue",
     "Study",
     "StudyCheck",
+    "StudyRecord",
     "StudyResult",
     "load_study",
     "load_study_result",
+    "processor_s",
+    "read_record",
+    "records",
     "run_study",
     "shipped",
+    "write_record",
 ]

@@ -70,6 +70,16 @@ class StudyCheck:
         return above and (high is None or self.value <= high)
 
 
+def check_of(row: Mapping[str, str], value: float) -> StudyCheck:
+    """Put a computed figure beside its row of ``expected.csv``."""
+    figure = row["reference" if row["basis"] else "published"]
+    expected, low, high = (
+        float(text) if text else None for text in (figure, row["low"], row["high"])
+    )
+    texts, more = (row["id"], row["source"]), (row["tried"], row["basis"])
+    return StudyCheck(*texts, expected, (low, high), row["unit"], value, *more)
+
+
 @dataclass(frozen=True)
 class StudyResult:
     """All checks of a study, and where the results of its experiments are."""
@@ -90,13 +100,22 @@ class StudyResult:
     @property
     def verdict(self) -> str:
         """How many figures pass; those that the publication does not have are counted apart."""
-        own = [check for check in self.checks if not check.basis]
-        other = [check for check in self.checks if check.basis]
+        own, other = self.published_checks, self.further_checks
         text = f"{sum(check.is_passed for check in own)} of {len(own)} figures pass"
         if other:
             passed = sum(check.is_passed for check in other)
             text += f", and {passed} of {len(other)} that the publication does not have"
         return text
+
+    @property
+    def published_checks(self) -> list[StudyCheck]:
+        """Checks of figures and statements of the publication."""
+        return [check for check in self.checks if not check.basis]
+
+    @property
+    def further_checks(self) -> list[StudyCheck]:
+        """Checks of figures that the publication does not have."""
+        return [check for check in self.checks if check.basis]
 
     @property
     def failed(self) -> list[StudyCheck]:

@@ -11,7 +11,7 @@ from etherweave.api.machine import build
 from etherweave.api.outputs import below, write_text
 from etherweave.study.experiments import StudyExperiment, write_json
 from etherweave.study.folder import Study, load_study
-from etherweave.study.results import CHECKS, StudyCheck, StudyResult, load_result
+from etherweave.study.results import CHECKS, StudyCheck, StudyResult, check_of, load_result
 from etherweave.sweeps.executors import WorkerError, executor
 
 _MARK = "experiment.json"
@@ -108,19 +108,10 @@ def check(
     checks, not_run = [], {}
     for row in study.expected(full):
         try:
-            checks.append(_checked(row, study.metrics[row["id"]](results)))
+            checks.append(check_of(row, study.metrics[row["id"]](results)))
         except _NotRunError as error:
             not_run[row["id"]] = str(error.args[0])
     return checks, not_run
-
-
-def _checked(row: dict[str, str], value: float) -> StudyCheck:
-    figure = row["reference" if row["basis"] else "published"]
-    expected, low, high = (
-        float(text) if text else None for text in (figure, row["low"], row["high"])
-    )
-    texts, more = (row["id"], row["source"]), (row["tried"], row["basis"])
-    return StudyCheck(*texts, expected, (low, high), row["unit"], value, *more)
 
 
 def run_named(task: tuple[str, bool, str, bool, str]) -> None:

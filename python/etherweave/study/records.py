@@ -1,0 +1,115 @@
+"""What a complete run of a study computed, kept in the study's folder as ``record.json``.
+
+``etherweave study`` lists studies with the figures that pass by it, without running them. Figures
+are kept, not verdicts: bounds and counts are those of ``expected.csv`` as it is now.
+"""
+
+import math
+import resource
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+
+from etherweave.api.inputs import InputError, read_json
+from etherweave.study.declared import FILE, read_declaration
+from etherweave.study.experiments import write_json
+from etherweave.study.folder import Study, shipped
+from etherweave.study.results import StudyResult, check_of
+
+RECORD = "record.json"
+_CALIBRATION = "calibration"
+"""Word in the source of a row that constants are fitted to."""
+
+
+@dataclass(frozen=True)
+class StudyRecord:
+    """A complete run of a study: its checks, and the processor time that it took."""
+
+    result: StudyResult
+    """Checks with the recorded figures. Its directory is the study's folder: experiments are not
+    kept."""
+    processor_s: float
+    """Processor time of all experiments [s]."""
+
+    @property
+    def error(self) -> float:
+        """Median of abs(computed - published) / published over the checks that predict a number.
+
+        Checks of one-sided bounds, of zero and of calibration are left out; NaN without any other.
+        """
+        errors = [
+            abs(check.value / check.published - 1)
+            for check in self.result.checks
+            if check.published and None not in check.tolerance and _CALIBRATION not in check.source
+        ]
+        return statistics.median(errors) if errors else math.nan
+
+
+def processor_s() -> float:
+    """Return the processor time of this process and of its children that ended [s]."""
+    used = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def write_record(result: StudyResult, processor_s: float) -> None:
+    """Keep what a complete run computed in the folder of its study.
+
+    Parameters
+    ----------
+    result
+        Of a run without a pattern of experiments.
+    processor_s
+        Processor time that it took [s].
+
+    Raises
+    ------
+    ValueError
+        When rows of the study did not run.
+    OSError
+        When the folder cannot be written to.
+    """
+    missing = [*result.not_run, *result.unavailable]
+    if missing:
+        raise ValueError(f"--record: {len(missing)} checks did not run: {', '.join(missing)}")
+    computed = {
+        check.id: check.value if math.isfinite(check.value) else None for check in result.checks
+    }
+    facts = {"processor_s": round(processor_s, 1), "computed": computed}
+    write_json(result.study.home / RECORD, facts)
+
+
+def read_record(home: Path) -> StudyRecord | None:
+    """Read the record of a study; None without one. No code of the folder is executed.
+
+    Parameters
+    ----------
+    home
+        Folder of the study.
+
+    Raises
+    ------
+    ValueError
+        When a file of the folder is damaged.
+    """
+    file = home / RECORD
+    if not file.exists():
+        return None
+    declared = read_declaration(home / FILE)
+    study = Study(home, declared, declared.experiments)
+    facts = read_json(file)
+    try:
+        values = {
+            name: math.nan if value is None else float(value)
+            for name, value in facts["computed"].items()
+        }
+        processor_s = float(facts["processor_s"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError(file, "expected what `etherweave study NAME --record` wrote") from None
+    rows = [row for row in study.expected() if row["id"] in values]
+    checks = [check_of(row, values[row["id"]]) for row in rows]
+    return StudyRecord(StudyResult(study, checks, home), processor_s)
+
+
+def records() -> dict[str, StudyRecord | None]:
+    """Read the records of the studies that come with Etherweave, by name."""
+    return {name: read_record(home) for name, home in sorted(shipped().items())}
