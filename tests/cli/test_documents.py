@@ -29,7 +29,11 @@ def test_a_page_shows_what_its_blocks_print(page: Path, tmp_path: Path) -> None:
     now = documents.carry_out(page, tmp_path)
     if os.environ.get("ETHERWEAVE_BLESS"):
         page.write_text(now)
+        for kept, drawn in documents.pictures(page, tmp_path):
+            kept.write_bytes(drawn.read_bytes())
     assert now == page.read_text()
+    for kept, drawn in documents.pictures(page, tmp_path):
+        assert drawn.read_text() == kept.read_text(), f"{kept.name} is drawn otherwise"
 
 
 @pytest.mark.parametrize("shown", ["a\nb\n", "…\nb\n", "a\n…\n", "a…\nb\n"])

@@ -17,6 +17,20 @@ def test_the_scenario_of_readme_has_ten_lines() -> None:
     assert len([line for line in scenario.splitlines() if line]) == 10
 
 
+def test_readme_is_read_in_a_minute() -> None:
+    assert len(README.splitlines()) <= 80
+
+
+def test_every_model_has_a_line_with_what_it_leaves_out() -> None:
+    models = ROOT / "docs/models"
+    rows = re.findall(
+        r"^\| \[[^]]+\]\((.*\.md)\) \|.+\|.+\|$", (models / "README.md").read_text(), re.M
+    )
+    assert sorted(rows) == sorted(
+        file.name for file in models.glob("*.md") if file.name != "README.md"
+    )
+
+
 def named(page: str) -> dict[str, set[str]]:
     """Columns on the page, each with its unit beside it, by the table of its heading."""
     parts = re.split(r"^### (.*)$", page, flags=re.MULTILINE)[1:]

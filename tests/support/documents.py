@@ -4,8 +4,9 @@ In the order of the page, a block of a language with ``title="incast.toml"`` is 
 file; each ``$`` line of a ``console`` block is carried out by a shell, and what it prints must be
 what stands below it; a ``python`` block is carried out, where ``>>>`` begins examples for doctest.
 ``…`` stands for the rest of a line, or on a line of its own for any lines. Real times are not
-compared. Blocks without a language, or of another one, such as ``py``, are only shown. With
-``ETHERWEAVE_BLESS=1`` the test writes what is printed into the page.
+compared. Blocks without a language, or of another one, such as ``py``, are only shown. A picture of
+the page that a command draws must be the one that is kept. With ``ETHERWEAVE_BLESS=1`` the test
+writes what is printed into the page, and what is drawn beside it.
 """
 
 import doctest
@@ -19,6 +20,7 @@ from support.command_line import without_progress
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(?P<language>\w+)(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.M | re.S)
+PICTURE = re.compile(r"!\[[^\]]*\]\(([^):]+\.svg)\)")
 PROMPT = re.compile(r"^\$ ", re.M)
 REAL_TIME = re.compile(r"in [\d.]+ s \([\d.]+ M/s\)")
 COLUMNS = 100
@@ -47,6 +49,12 @@ def carry_out(page: Path, home: Path) -> str:
         return f"```{block['language']}{block['info']}\n{text}```"
 
     return BLOCK.sub(carried_out, page.read_text())
+
+
+def pictures(page: Path, home: Path) -> list[tuple[Path, Path]]:
+    """List the pictures of a page that its commands drew, each as kept and as drawn now."""
+    kept = [page.parent / path for path in PICTURE.findall(page.read_text())]
+    return [(path, home / path.name) for path in kept if (home / path.name).exists()]
 
 
 def run(part: str, home: Path) -> str:
