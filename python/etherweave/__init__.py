@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from etherweave.api.simulation import resolve as resolve
     from etherweave.api.simulation import run as run
     from etherweave.api.simulation import schema as schema
+    from etherweave.pages import write_report as write_report
     from etherweave.report import plot as plot
-    from etherweave.report import write_report as write_report
     from etherweave.sweeps import executor as executor
     from etherweave.sweeps import sweep as sweep
     from etherweave.uncertainty import run_samples as run_samples
@@ -93,7 +93,8 @@ _HOME = {
     **dict.fromkeys(("compare", "design", "export", "exports", "fabric", "find"), "api.fabrics"),
     **dict.fromkeys(("Observation", "observe"), "api.observations"),
     "Scenario": "api.scenario_builder",
-    **dict.fromkeys(("plot", "write_report"), "report"),
+    "plot": "report",
+    "write_report": "pages",
     **dict.fromkeys(("executor", "sweep"), "sweeps"),
     "run_samples": "uncertainty",
 }

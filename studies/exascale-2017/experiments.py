@@ -8,7 +8,7 @@ which loads.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from etherweave.study.deployments import (
+from etherweave.control.experiments import (
     AnnouncementExperiment,
     FloodingExperiment,
     LabExperiment,

@@ -82,6 +82,34 @@ def test_a_room_has_an_extra_that_brings_what_it_imports(room: str) -> None:
     assert names(EXTRAS[room]) <= used
 
 
+ROOMS_OF_EXTRAS = {"advise", "bench", "control", "report"}
+JOINING = {"cli", "pages", "__init__.py"}
+"""Rooms that join what several extras bring."""
+
+
+def test_no_extra_imports_another_and_no_room_below_imports_one() -> None:
+    crossing = {
+        (str(file.relative_to(PACKAGE)), other)
+        for file in PACKAGE.rglob("*.py")
+        for room in [file.relative_to(PACKAGE).parts[0]]
+        if room not in JOINING
+        for other in rooms_imported(file) & ROOMS_OF_EXTRAS - {room}
+    }
+    assert not crossing
+    assert set(EXTRAS) >= ROOMS_OF_EXTRAS
+
+
+def rooms_imported(file: Path) -> set[str]:
+    """Rooms of the package that a file imports, also inside functions."""
+    modules: list[str] = []
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            modules += (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            modules += (f"{node.module}.{alias.name}" for alias in node.names)
+    return {module.split(".")[1] for module in modules if module.startswith("etherweave.")}
+
+
 def test_whatever_else_the_package_imports_is_required_or_in_the_extra_of_all_rooms() -> None:
     brought = names([*PROJECT["dependencies"], *(one for room in EXTRAS.values() for one in room)])
     assert {one for _, one in imports(PACKAGE)} <= brought | OF_USERS

@@ -75,7 +75,7 @@ def test_the_simulator_alone_requires_few_packages(environment: Path) -> None:
         ("report result", "report"),
         ("design {scenario} --draw fabric.svg", "report"),
         ("calibrate {scenario} --measured .", "bench"),
-        ("study", "all"),
+        ("study sandia-2020", "all"),
     ],
 )
 def test_a_verb_says_which_extra_brings_what_it_lacks(

@@ -11,7 +11,7 @@ import pytest
 
 from etherweave import _core
 from etherweave.archives import ArchiveError, recorded
-from etherweave.report import write_report
+from etherweave.pages import write_report
 from support.command_line import run_here
 from support.otf2_archives import ROOT_NONE, Archive, CollectiveOp, events, otf2, written
 

@@ -10,8 +10,8 @@ import etherweave
 from etherweave.bench.calibration import MeasuredWorkload, calibrate
 from etherweave.bench.calibration.measured import read
 from etherweave.bench.calibration.prediction import simulated
-from etherweave.bench.challenge import ChallengeWorkload, figures, workloads
 from etherweave.bench.statistics.launches import StoppingRule
+from etherweave.measurements.challenge import ChallengeWorkload, figures, workloads
 from support.captured_texts import captured, report
 from support.launches import FakeLauncher, campaign, stored_campaign
 from support.priors import prior

@@ -8,12 +8,12 @@ import pytest
 from etherweave.bench.campaign import CampaignOptions, Network, experiments
 from etherweave.bench.environment.findings import EnvironmentFinding
 from etherweave.bench.environment.snapshot import FORMAT, NetworkInterface, Snapshot
-from etherweave.bench.measurements import BenchmarkReport, Completeness, Measurement
-from etherweave.bench.metrics import BANDWIDTH
 from etherweave.bench.points import JudgedLaunch, LaunchVerdict
 from etherweave.bench.store import LaunchRecord
 from etherweave.bench.telemetry.epochs import Epoch
 from etherweave.bench.telemetry.link_traffic import expected, findings
+from etherweave.measurements.benchmark_report import BenchmarkReport, Completeness, Measurement
+from etherweave.measurements.metrics import BANDWIDTH
 
 RATE = 1e9 / 8
 """Of each link [bytes/s]."""

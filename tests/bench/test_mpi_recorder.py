@@ -15,7 +15,7 @@ from etherweave import _core
 from etherweave.api.traces import write_trace
 from etherweave.archives import recorded as recording_of
 from etherweave.bench.measure.mpi_recorder import RecorderOverhead
-from etherweave.report import write_report
+from etherweave.pages import write_report
 from support.command_line import run_here
 
 pytestmark = pytest.mark.needs("mpicc", "mpirun")

@@ -14,9 +14,9 @@ from etherweave.bench.document import parse
 from etherweave.bench.launchers import namespaces
 from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.registry import launcher
-from etherweave.bench.measurements import BenchmarkReport
 from etherweave.bench.plans import BenchmarkCommand, BenchmarkRequest, FabricEstimate, Start
 from etherweave.bench.site.values import ClusterSite, Option, SiteHost
+from etherweave.measurements.benchmark_report import BenchmarkReport
 
 pytestmark = pytest.mark.needs("namespaces")
 

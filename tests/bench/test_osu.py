@@ -5,8 +5,8 @@ import pytest
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.campaign import adapter_of
 from etherweave.bench.document import parse
-from etherweave.bench.measurements import Completeness
 from etherweave.bench.plans import BenchmarkPlanError, BenchmarkRequest, FabricEstimate, Start
+from etherweave.measurements.benchmark_report import Completeness
 from support.captured_texts import DATA, captured, report, value
 
 OSU = "osu-micro-benchmarks"

@@ -3,7 +3,7 @@
 import re
 
 from etherweave.bench.document import UnrecognisedError, parse
-from etherweave.bench.measurements import Completeness
+from etherweave.measurements.benchmark_report import Completeness
 from support.captured_texts import DATA, captured, failure, report, value, values
 
 READ_LAT = captured("handmade/perftest-read_lat.txt")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from etherweave.bench.document import Document, UnrecognisedError, parse
-from etherweave.bench.measurements import Completeness
+from etherweave.measurements.benchmark_report import Completeness
 from support.captured_texts import DATA, captured, failure, without_titles
 
 BEFORE = """\

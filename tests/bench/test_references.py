@@ -9,9 +9,9 @@ import pytest
 from etherweave.api.units import PRINTED_UNITS
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.campaign import Network
-from etherweave.bench.references import PROVENANCES, Reference, compare, references, search
 from etherweave.bench.summary import among
 from etherweave.cli.reference import verdict_of
+from etherweave.measurements.references import PROVENANCES, Reference, compare, references, search
 from support import command_line
 from support.captured_texts import DATA, report
 

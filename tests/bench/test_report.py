@@ -23,13 +23,13 @@ from etherweave.bench.site.reading import read
 from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import SWITCHES, keep_switches
 from etherweave.bench.summary import among
-from etherweave.report import write_report
-from etherweave.report.benchmarks import pairs
-from etherweave.report.benchmarks.data import Place, load_benchmarks, places
-from etherweave.report.benchmarks.points import rates
-from etherweave.report.benchmarks.predictions import predictions
-from etherweave.report.benchmarks.stability import relative
-from etherweave.report.benchmarks.sweeps import RATE_SWEEP, TIME_SWEEP, Sweep, SweepSetting, latency
+from etherweave.pages import write_report
+from etherweave.pages.benchmarks import pairs
+from etherweave.pages.benchmarks.data import Place, load_benchmarks, places
+from etherweave.pages.benchmarks.points import rates
+from etherweave.pages.benchmarks.predictions import predictions
+from etherweave.pages.benchmarks.stability import relative
+from etherweave.pages.benchmarks.sweeps import RATE_SWEEP, TIME_SWEEP, Sweep, SweepSetting, latency
 from support import command_line
 from support.captured_texts import DATA
 from support.launches import NETWORK, FakeLauncher, campaign, latencies, stored_campaign

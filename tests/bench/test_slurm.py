@@ -17,6 +17,7 @@ from etherweave.bench.launchers.sbatch import (
 )
 from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, SiteFabric, SiteHost
+from etherweave.sweeps import slurm as commands
 from support import private_slurm
 
 HOSTS = tuple(SiteHost(name, "127.0.0.1", "lo") for name in private_slurm.NODES)
@@ -142,7 +143,8 @@ def test_an_outcome_is_seen_at_once_though_slurm_is_asked_seldom(
 
     clock = Clock(happens)
     monkeypatch.setattr(sbatch, "time", clock)
-    monkeypatch.setattr(sbatch, "slurm", says)
+    for module in (sbatch, commands):
+        monkeypatch.setattr(module, "slurm", says)
     monkeypatch.setattr(sbatch, "cancel_earlier", lambda job: None)
     monkeypatch.setattr(sbatch, "cancel", lambda number: None)
     outcome = SlurmBatchLauncher(site("sbatch")).launch(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from etherweave.bench.document import UnrecognisedError, parse
-from etherweave.bench.measurements import BenchmarkReport, Completeness, Measurement
+from etherweave.measurements.benchmark_report import BenchmarkReport, Completeness, Measurement
 from support.captured_texts import DATA, without_titles
 
 CUTS = 40

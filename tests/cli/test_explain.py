@@ -10,7 +10,7 @@ import pytest
 import etherweave
 from etherweave.api.limits import BAR, difference, limits, time_words
 from etherweave.api.what_if import Answer, what_if
-from etherweave.report import write_report
+from etherweave.pages import write_report
 from support import command_line
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

@@ -15,7 +15,11 @@ SCENARIO = ROOT / "scenarios/first.toml"
 def lacking(monkeypatch: pytest.MonkeyPatch, package: str, *words: object) -> str:
     """Run a command where a package is not installed; gives what it prints as a mistake."""
     monkeypatch.setitem(sys.modules, package, None)
-    for name in [name for name in sys.modules if re.match(r"etherweave\.(bench|report)\b", name)]:
+    for name in [
+        name
+        for name in sys.modules
+        if re.match(r"etherweave\.(bench|measurements|pages|report)\b", name)
+    ]:
         monkeypatch.delitem(sys.modules, name)
     done = command_line.invoke(*words)
     assert done.exit_code == 2
@@ -26,7 +30,7 @@ def lacking(monkeypatch: pytest.MonkeyPatch, package: str, *words: object) -> st
     ("package", "words", "extra"),
     [
         ("matplotlib", f"design {SCENARIO} --draw fabric.svg", "report"),
-        ("scipy", "study", "all"),
+        ("scipy", "study sandia-2020", "all"),
         ("jinja2", "report .", "report"),
         ("numpy", f"calibrate {SCENARIO} --measured .", "bench"),
     ],

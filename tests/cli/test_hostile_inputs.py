@@ -12,12 +12,12 @@ import etherweave
 from etherweave.api import toml
 from etherweave.bench.baselines import add
 from etherweave.bench.calibration import CalibratedConstant, Calibration, ComparedWorkload
-from etherweave.bench.calibration.calibration import CALIBRATION_FILE
 from etherweave.bench.store import Store
 from etherweave.control.lab import state
 from etherweave.control.lab.boot import BootRecord, HostAddress
 from etherweave.control.qos.derive import policy
 from etherweave.control.qos.nos import files
+from etherweave.measurements.files import CALIBRATION_FILE
 from support import command_line, hostile, questions
 from support.captured_texts import DATA
 from support.hostile import Damage, damaged, offence

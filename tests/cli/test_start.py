@@ -32,7 +32,7 @@ USED = {"calibrate": "bench", "measure": "bench", "reference": "bench", "lab": "
 """Rooms of verbs that are called otherwise; any other verb uses the one of its own name."""
 
 
-SHARED = {"etherweave.bench.metrics"}
+SHARED = {"etherweave.measurements.metrics"}
 """Modules that read quantities of options, for any verb."""
 
 

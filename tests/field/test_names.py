@@ -177,8 +177,8 @@ JOINED = {
     "cli/control/yang.py": 1,  # templates, in a temporary directory
     "control/lab/state.py": 1,  # checked in the line before
     "control/ovs/daemons.py": 2,  # programs
-    "report/benchmarks/data.py": 1,  # read
-    "report/benchmarks/recordings.py": 1,  # read
+    "pages/benchmarks/data.py": 1,  # read
+    "pages/benchmarks/recordings.py": 1,  # read
     "api/result_schema.py": 1,  # named in an error
     "api/results.py": 1,  # moved, by a name that `below` made
     "study/experiments.py": 2,  # read

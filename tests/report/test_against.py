@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 
 import etherweave
 from etherweave.api.results import Measured, Result
-from etherweave.bench.metrics import ITERATION_TIME, LATENCY, Metric
-from etherweave.bench.references import Reference, references
-from etherweave.report import write_report
+from etherweave.measurements.metrics import ITERATION_TIME, LATENCY, Metric
+from etherweave.measurements.references import Reference, references
+from etherweave.pages import write_report
 from etherweave.report.against import fabric_name, published
 from etherweave.report.bounds import medium
 from etherweave.report.quantities import Fabric, Quantity, fabric, quantities

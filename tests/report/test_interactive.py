@@ -14,7 +14,8 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 import etherweave
-from etherweave.report import page, write_report
+from etherweave.pages import write_report
+from etherweave.report import page
 from etherweave.report.interactive import POINTS_MAX, figure_values
 from etherweave.report.style import WholeNumbers
 from support.documents import ROOT

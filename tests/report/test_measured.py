@@ -11,7 +11,7 @@ import pytest
 import etherweave
 from etherweave.api import toml
 from etherweave.api.results import Measured, Result
-from etherweave.report import write_report
+from etherweave.pages import write_report
 from etherweave.report.run.comparison import ComparedResults, goodput, iteration_times
 from support import command_line
 

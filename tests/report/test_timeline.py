@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 import etherweave
-from etherweave.report import write_report
+from etherweave.pages import write_report
 from etherweave.report.run.rank_detail import RECTANGLES_MAX, WindowRequest, detail
 from etherweave.report.run.timeline import Timeline, timelines
 from etherweave.report.section import Section

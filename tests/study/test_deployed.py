@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from etherweave.control.experiments import ReactionExperiment, RulesExperiment
 from etherweave.study import load_study
-from etherweave.study.deployments import DeploymentResult, ReactionExperiment, RulesExperiment
+from etherweave.study.deployments import DeploymentResult
 from etherweave.study.results import load_result
 
 STUDY = load_study("exascale-2017")

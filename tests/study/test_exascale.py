@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from etherweave import _core
-from etherweave.report import write_report, write_study
+from etherweave.pages import write_report
+from etherweave.report import write_study
 from etherweave.study import StudyCheck, StudyResult, load_study, run_study
 from etherweave.study.experiments import (
     BalancedFabricExperiment,

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.report import write_report, write_study
+from etherweave.pages import write_report
+from etherweave.report import write_study
 from etherweave.study import StudyCheck, StudyResult, load_study, run_study
 from etherweave.study.experiments import RunExperiment
 from etherweave.study.results import load_result

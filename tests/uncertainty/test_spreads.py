@@ -8,7 +8,7 @@ import pytest
 from etherweave.api.interconnects import names
 from etherweave.api.scenario import read
 from etherweave.api.units import time_of
-from etherweave.bench.references import search
+from etherweave.measurements.references import search
 from etherweave.uncertainty import Unknowns, declared, spreads, unknowns
 from etherweave.uncertainty.figures import Measurement
 from etherweave.uncertainty.spreads import spread_of, spread_of_measurement

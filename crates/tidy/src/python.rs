@@ -8,24 +8,42 @@ use crate::{File, Finding, Repository};
 const PACKAGE: &str = "python/etherweave/";
 
 /// The rooms that each room may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 11] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 13] = [
     ("api", &["archives"]),
-    ("cli", &["api", "advise", "archives", "control", "bench", "report", "study", "sweeps", "uncertainty", "linux"]),
-    ("control", &["api", "linux"]),
-    ("bench", &["api", "linux"]),
-    ("report", &["api", "advise", "archives", "bench", "study", "uncertainty"]),
-    ("study", &["api", "control", "bench", "sweeps"]),
+    (
+        "cli",
+        &[
+            "api",
+            "advise",
+            "archives",
+            "control",
+            "bench",
+            "measurements",
+            "pages",
+            "report",
+            "study",
+            "sweeps",
+            "uncertainty",
+            "linux",
+        ],
+    ),
+    ("pages", &["api", "advise", "archives", "bench", "measurements", "report", "study"]),
+    ("control", &["api", "linux", "study"]),
+    ("bench", &["api", "linux", "measurements", "sweeps", "uncertainty"]),
+    ("report", &["api", "archives", "measurements", "study", "uncertainty"]),
     ("advise", &["api", "sweeps", "uncertainty"]),
+    ("uncertainty", &["api", "measurements", "study", "sweeps"]),
+    ("study", &["api", "sweeps"]),
+    ("sweeps", &["api"]),
+    ("measurements", &["api"]),
     ("archives", &[]),
-    ("sweeps", &["api", "bench"]),
-    ("uncertainty", &["api", "bench", "study", "sweeps"]),
     ("linux", &[]),
 ];
 
 /// Modules beside the rooms: what starts the package, and what names the functions that it offers, which load on
 /// first use.
 const FACES: [(&str, &[&str]); 2] =
-    [("__main__.py", &["cli"]), ("__init__.py", &["api", "report", "sweeps", "uncertainty"])];
+    [("__main__.py", &["cli"]), ("__init__.py", &["api", "pages", "report", "sweeps", "uncertainty"])];
 
 /// A room imports the rooms that the table allows, and a module beside the rooms those of [`FACES`].
 pub fn directions(file: &File) -> Vec<Finding> {
@@ -162,9 +180,10 @@ mod tests {
         check(directions, "python/etherweave/linux/links.py", "from etherweave.api import units\n", &[1]);
         check(directions, "python/etherweave/settings.py", "from etherweave.api import units\n", &[1]);
         check(directions, "python/etherweave/report/page.py", "from etherweave import control\n", &[1]);
-        check(directions, "python/etherweave/report/page.py", "from etherweave import bench\n", &[]);
-        check(directions, "python/etherweave/study/deployed.py", "from etherweave import control\n", &[]);
-        check(directions, "python/etherweave/control/plan.py", "from etherweave import study\n", &[1]);
+        check(directions, "python/etherweave/report/page.py", "from etherweave import bench\n", &[1]);
+        check(directions, "python/etherweave/pages/advise.py", "from etherweave import bench\n", &[]);
+        check(directions, "python/etherweave/study/deployed.py", "from etherweave import control\n", &[1]);
+        check(directions, "python/etherweave/control/plan.py", "from etherweave import study\n", &[]);
         check(directions, "python/etherweave/__init__.py", "from etherweave.report import plot\n", &[]);
         check(directions, "python/etherweave/__init__.py", "from etherweave.control import plan\n", &[1]);
     }

@@ -7,7 +7,7 @@ something failed: they count behind the last row, where nothing but the end shou
 import re
 from collections.abc import Iterable
 
-from etherweave.bench.measurements import TextLine
+from etherweave.measurements.benchmark_report import TextLine
 
 _ANYWHERE = (
     # The process and its signals.

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from etherweave.bench.draft import Draft
 from etherweave.bench.json_objects import JsonObject
-from etherweave.bench.metrics import Metric
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate
+from etherweave.measurements.metrics import Metric
 
 
 @dataclass(frozen=True)

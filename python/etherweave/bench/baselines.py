@@ -7,9 +7,9 @@ from pathlib import Path
 from etherweave.api.inputs import decoded, read_json
 from etherweave.api.units import Unit
 from etherweave.bench.comparisons import numbers_of
-from etherweave.bench.metrics import Better
 from etherweave.bench.points import DataPoint
 from etherweave.bench.store import Store, write_json
+from etherweave.measurements.metrics import Better
 
 FORMAT = 1
 

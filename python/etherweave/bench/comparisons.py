@@ -7,11 +7,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from etherweave.bench.metrics import Better
 from etherweave.bench.points import DataPoint, centres, judged_launches, series
 from etherweave.bench.statistics.comparison import Direction, LaunchComparison, compare
 from etherweave.bench.statistics.quantiles import CONFIDENCE
 from etherweave.bench.store import Store, is_store
+from etherweave.measurements.metrics import Better
 
 Numbers = Mapping[DataPoint, Sequence[float]]
 """One number of each launch that counts, by points."""

@@ -13,14 +13,14 @@ from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.draft import Draft, TextBlock, begins_with_digit
 from etherweave.bench.json_objects import JsonObject
 from etherweave.bench.line_prefixes import OBJECT, streams
-from etherweave.bench.measurements import (
+from etherweave.bench.plausibility import with_warnings
+from etherweave.measurements.benchmark_report import (
     BenchmarkReport,
     Completeness,
     Failure,
     GarbledError,
     TextLine,
 )
-from etherweave.bench.plausibility import with_warnings
 
 TEXT_MOST = 64 * 2**20
 """Longest text that is read [characters]."""

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from etherweave.api.units import PRINTED_UNITS, Unit
-from etherweave.bench.measurements import (
+from etherweave.measurements.benchmark_report import (
     BenchmarkReport,
     Completeness,
     GarbledError,
@@ -16,7 +16,7 @@ from etherweave.bench.measurements import (
     TextLine,
     check_statistics,
 )
-from etherweave.bench.metrics import JITTER, Metric
+from etherweave.measurements.metrics import JITTER, Metric
 
 NUMBER = r"[0-9]{1,24}(?:\.[0-9]{1,24})?"
 """A number without sign, in the pattern of a line."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pprint import pformat
 
-from etherweave.bench.metrics import Better
 from etherweave.bench.points import CENTRES
 from etherweave.bench.summary import CampaignSummary, PointSummary
+from etherweave.measurements.metrics import Better
 
 Reference = tuple[float, float | None, float | None, str]
 """As ReFrame has it: value, how far it may fall and rise as shares of it, unit."""

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
-from etherweave.bench.measurements import GarbledError
+from etherweave.measurements.benchmark_report import GarbledError
 
 _SHOWN_MAX = 40
 """Longest part of a value that is shown [characters]."""

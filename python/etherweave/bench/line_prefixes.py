@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from etherweave.bench.measurements import TextLine
+from etherweave.measurements.benchmark_report import TextLine
 
 IsBeginning = Callable[[str], bool]
 """Whether a benchmark's text begins with a line."""

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from etherweave.bench.measurements import BenchmarkReport, Measurement
-from etherweave.bench.metrics import CALL_TIME, LATENCY, ROUND_TRIP, Metric
+from etherweave.measurements.benchmark_report import BenchmarkReport, Measurement
+from etherweave.measurements.metrics import CALL_TIME, LATENCY, ROUND_TRIP, Metric
 
 SMALL = 8192
 """Messages up to here wait for latency, not for the link [bytes]."""

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from etherweave.bench.campaign import Campaign, CampaignExperiment
 from etherweave.bench.document import Document, UnrecognisedError, parse
 from etherweave.bench.launchers.launcher import Ending
-from etherweave.bench.measurements import BenchmarkReport, Completeness, Measurement
-from etherweave.bench.metrics import Better
 from etherweave.bench.statistics.quantiles import median
 from etherweave.bench.store import LaunchRecord
+from etherweave.measurements.benchmark_report import BenchmarkReport, Completeness, Measurement
+from etherweave.measurements.metrics import Better
 
 CENTRES = ("p50", "mean", "sum")
 """Statistics that represent a data point, the best first: outliers do not affect the median."""
@@ -31,7 +31,7 @@ class DataPoint:
     metric: str
     unit: str
     better: str
-    """As in :class:`etherweave.bench.metrics.Better`."""
+    """As in :class:`etherweave.measurements.metrics.Better`."""
     statistic: str
     size_bytes: int | None
     labels: str

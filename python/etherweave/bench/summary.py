@@ -10,12 +10,12 @@ from etherweave.api.units import Unit
 from etherweave.bench import statistics
 from etherweave.bench.campaign import Campaign, Network
 from etherweave.bench.environment.findings import Severity
-from etherweave.bench.measurements import BenchmarkReport, Completeness, Measurement
 from etherweave.bench.points import CENTRES, DataPoint, JudgedLaunch, point_of, series
-from etherweave.bench.references import Reference, compare, references, search
 from etherweave.bench.runner import ExperimentState, by_experiment, state
 from etherweave.bench.statistics.quantiles import median
 from etherweave.bench.statistics.summary import summarise
+from etherweave.measurements.benchmark_report import BenchmarkReport, Completeness, Measurement
+from etherweave.measurements.references import Reference, compare, references, search
 
 FORMAT = 1
 _MOST = 5

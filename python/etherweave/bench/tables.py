@@ -15,10 +15,10 @@ from etherweave.api.outputs import below, quoted_table
 from etherweave.bench.points import JudgedLaunch, point_of
 from etherweave.bench.store import Store, write_atomically, write_json
 from etherweave.bench.summary import CampaignSummary, PointSummary
+from etherweave.measurements.files import RESULTS
 
 SUFFIXES = {"s": "_s", "B/s": "_bytes_per_s", "1/s": "_per_s", "B": "_bytes", "1": ""}
 """Of columns, by base units."""
-RESULTS = "benchmarks.json"
 _STATISTICS = ("median", "low", "high", "min", "max", "p99", "reference_low", "reference_high")
 
 

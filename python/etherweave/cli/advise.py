@@ -87,7 +87,7 @@ def run_verb(
     else:
         _print(found)
     if html:
-        from etherweave.report.advise import write_advice
+        from etherweave.pages.advise import write_advice
 
         print(write_advice(found, html))
     return None

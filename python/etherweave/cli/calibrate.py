@@ -110,8 +110,8 @@ def calibrate_verb(
         reject("--site: measures on hosts; expected --output DIRECTORY for its launches")
     from etherweave.bench.calibration import calibrate
     from etherweave.bench.calibration.measured import read
+    from etherweave.bench.calibration.priors import prior_of
     from etherweave.uncertainty import UncertaintyError, declared
-    from etherweave.uncertainty.priors import prior_of
 
     base = _scenario(scenario)
     with mistakes(UncertaintyError):
@@ -218,7 +218,7 @@ def _challenge(
 def _save(calibration: "Calibration", output: Path) -> None:
     """Write the middle of the posterior, the posterior, and the whole calibration as JSON."""
     from etherweave.api import toml
-    from etherweave.bench.calibration.calibration import CALIBRATION_FILE
+    from etherweave.measurements.files import CALIBRATION_FILE
 
     lines = [
         f"{json.dumps(key)} = {toml.literal(of)}\n" for key, of in calibration.settings.items()

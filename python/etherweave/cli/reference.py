@@ -7,12 +7,18 @@ from typing import Any
 
 from etherweave.api.units import amount, size_text
 from etherweave.bench.document import Document
-from etherweave.bench.metrics import Better
-from etherweave.bench.references import PublishedComparison, Reference, compare, references, search
 from etherweave.cli.bench.parse import document_of, end_unless_sound, print_failures
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import print_error, reject
 from etherweave.cli.parameters import AsJson
+from etherweave.measurements.metrics import Better
+from etherweave.measurements.references import (
+    PublishedComparison,
+    Reference,
+    compare,
+    references,
+    search,
+)
 
 EXAMPLES = """Examples:
 etherweave reference osu_multi_lat slingshot

@@ -51,7 +51,7 @@ def report(
         Draw ranks in detail until this time, such as 25ms; by default some iterations.
     """
     from etherweave.archives import is_archive
-    from etherweave.report import write_report
+    from etherweave.pages import write_report
 
     out = result
     if result.is_file():

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from etherweave.bench.references import Reference, references
+from etherweave.measurements.references import Reference, references
 from etherweave.report.quantities import Fabric, Quantity
 
 _NAME = re.compile(r"(roce|tcp)\s*(v[12])?\b")

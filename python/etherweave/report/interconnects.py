@@ -10,7 +10,7 @@ from typing import TypeAlias
 from matplotlib.figure import Figure
 
 from etherweave.api.interconnects import Interconnect
-from etherweave.bench.references import Reference, references
+from etherweave.measurements.references import Reference, references
 from etherweave.report.page import Front, Page
 from etherweave.report.section import Section, Table
 from etherweave.report.style import SERIES

@@ -20,8 +20,8 @@ from etherweave.api.results import Result
 from etherweave.api.samples import rounds, time_of_all
 from etherweave.api.simulation import resolve, step_times
 from etherweave.api.units import size_of
-from etherweave.bench.challenge import CHALLENGE, figures, means, slowest
-from etherweave.bench.metrics import (
+from etherweave.measurements.challenge import CHALLENGE, figures, means, slowest
+from etherweave.measurements.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
     BANDWIDTH_BUS,

@@ -1,7 +1,7 @@
 """Experiments of studies, and the results that they leave in a directory.
 
 A scenario is run, designed on paper, or swept over loads; a balanced fabric is known by formula.
-Experiments on real switches are in :mod:`etherweave.study.deployments`.
+Experiments on real switches are in :mod:`etherweave.control.experiments`.
 """
 
 import json

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from etherweave import _core
 from etherweave.api.machine import build, usable_processors
+from etherweave.sweeps.slurm import SlurmError, fate, lives, slurm
 
 Task: TypeAlias = tuple[str, Any]
 """A key that no other task has, and the argument of the function."""
@@ -262,9 +263,6 @@ class _Array:
     def carry_out(
         self, function: str, tasks: Iterable[Task], home: Path, workers: int
     ) -> Iterator[tuple[str, Answer]]:
-        from etherweave.bench.launchers import sbatch
-        from etherweave.bench.launchers.site_launcher import LauncherError
-
         home = home.absolute() / "slurm"
         home.mkdir(parents=True, exist_ok=True)
         name = f"etherweave-{hashlib.sha256(bytes(home)).hexdigest()[:12]}"
@@ -274,24 +272,22 @@ class _Array:
         while left and tries < TRIES:
             count = len(left)
             try:
-                sbatch.slurm("scancel", f"--name={name}", f"--user={os.geteuid()}")
+                slurm("scancel", f"--name={name}", f"--user={os.geteuid()}")
                 number = self._submit(name, function, left, home, workers)
-            except LauncherError as error:
+            except SlurmError as error:
                 raise ExecutorError(str(error)) from None
             try:
-                yield from _until_over(partial(sbatch.lives, number), home, left, read)
+                yield from _until_over(partial(lives, number), home, left, read)
             finally:
-                sbatch.slurm("scancel", number)
+                slurm("scancel", number)
             tries = 0 if len(left) < count else tries + 1
         for key in left:
-            yield key, {"error": f"job {number}: left no answer; {sbatch.fate(number)}"}
+            yield key, {"error": f"job {number}: left no answer; {fate(number)}"}
         shutil.rmtree(home)
 
     def _submit(
         self, name: str, function: str, left: Mapping[str, Any], home: Path, workers: int
     ) -> str:
-        from etherweave.bench.launchers import sbatch
-
         count = min(workers, len(left))
         for number in range(count):
             share = islice(left.items(), number, None, count)
@@ -301,9 +297,7 @@ class _Array:
         program = [sys.executable, "-m", __name__, str(home), function, build()]
         words = ["sbatch", "--parsable", f"--job-name={name}", f"--array=0-{count - 1}"]
         output = f"--output={home}/batch-%a.out"
-        return (
-            sbatch.slurm(*words, output, *self.options, str(script), *program).split(";")[0].strip()
-        )
+        return slurm(*words, output, *self.options, str(script), *program).split(";")[0].strip()
 
 
 def _until_over(

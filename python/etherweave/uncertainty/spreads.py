@@ -18,7 +18,7 @@ from functools import cache
 from etherweave.api.interconnects import names
 from etherweave.api.simulation import figures
 from etherweave.api.units import rate_of, time_of
-from etherweave.bench.references import SECOND_HAND, Reference, references
+from etherweave.measurements.references import SECOND_HAND, Reference, references
 from etherweave.uncertainty.declared import UncertaintyError
 
 LATENCY, RATE, BANDWIDTH = "latency", "message rate", "bandwidth"

@@ -13,14 +13,6 @@ import re
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import INTEGER, NUMBER, Draft, begins_with_digit, fields
-from etherweave.bench.measurements import (
-    GarbledError,
-    TextLine,
-    check_agreement,
-    check_alignment,
-    check_rising,
-)
-from etherweave.bench.metrics import BANDWIDTH_BUS, BANDWIDTH_CALL, CALL_TIME
 from etherweave.bench.plans import (
     BenchmarkCommand,
     BenchmarkPlan,
@@ -34,6 +26,14 @@ from etherweave.bench.plans import (
     need_ranks,
     predict_sweep,
 )
+from etherweave.measurements.benchmark_report import (
+    GarbledError,
+    TextLine,
+    check_agreement,
+    check_alignment,
+    check_rising,
+)
+from etherweave.measurements.metrics import BANDWIDTH_BUS, BANDWIDTH_CALL, CALL_TIME
 
 _HEADER = "size (B) elements min (us) p50 (us) p99 (us) max (us) bandwidth (GB/s) iterations"
 _THREE = re.compile(r"[0-9]{1,9}\.[0-9]{3}")

@@ -9,8 +9,14 @@ import re
 from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import Draft
-from etherweave.bench.measurements import GarbledError, Measurement, TextLine
-from etherweave.bench.metrics import BANDWIDTH_RANK, CALL_TIME, CONGESTION_IMPACT, LATENCY, Metric
+from etherweave.measurements.benchmark_report import GarbledError, Measurement, TextLine
+from etherweave.measurements.metrics import (
+    BANDWIDTH_RANK,
+    CALL_TIME,
+    CONGESTION_IMPACT,
+    LATENCY,
+    Metric,
+)
 
 _NETWORK = {
     "RR Two-sided Lat": LATENCY,

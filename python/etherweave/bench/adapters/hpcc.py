@@ -10,8 +10,9 @@ from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import hpl
 from etherweave.bench.draft import Draft, find
-from etherweave.bench.measurements import GarbledError, Labels
-from etherweave.bench.metrics import (
+from etherweave.measurements.benchmark_report import GarbledError, Labels
+from etherweave.measurements.hpcc import RING_BANDWIDTH, RING_LATENCY
+from etherweave.measurements.metrics import (
     BANDWIDTH,
     BANDWIDTH_RANK,
     BANDWIDTH_SUM,
@@ -22,12 +23,6 @@ from etherweave.bench.metrics import (
     Metric,
 )
 
-RING_LATENCY = 8
-"""Of a message [bytes]."""
-RING_BANDWIDTH = 2_000_000
-"""Of a message [bytes]."""
-LOOK_AHEAD = 1_024
-"""Updates of RandomAccess that a rank holds back at most."""
 _RATES: dict[str, tuple[Metric, str]] = {
     "HPL_Tflops": (FLOP_RATE, "T/s"),
     "PTRANS_GBs": (BANDWIDTH_SUM, "GB/s"),

@@ -10,8 +10,9 @@ import re
 from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import FIXED_2, INTEGER, Draft, fields
-from etherweave.bench.measurements import TextLine, check_agreement
-from etherweave.bench.metrics import ELAPSED, FLOP_RATE
+from etherweave.measurements.benchmark_report import TextLine, check_agreement
+from etherweave.measurements.hpcc import flops
+from etherweave.measurements.metrics import ELAPSED, FLOP_RATE
 
 CORE_FLOPS = 20e9
 """What a core is taken to do [flop/s], to forecast."""
@@ -28,11 +29,6 @@ _LONG_RATE = len("1.2345e+00")
 _KINDS = (_VARIANT, INTEGER, INTEGER, INTEGER, INTEGER, FIXED_2, _RATE)
 _VERDICT = re.compile(r"\|\|Ax-b\|\|_oo/.*\.{3,} (PASSED|FAILED)\s*$")
 _COUNTS = re.compile(r"\s*(\d+) tests? completed and (passed|failed) residual checks,\s*$")
-
-
-def flops(order: int) -> float:
-    """Count the operations for a matrix of this order, as HPL does."""
-    return 2 / 3 * order**3 + 3 / 2 * order**2
 
 
 def _parse(draft: Draft) -> None:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import FIXED_2, INTEGER, Draft, fields
-from etherweave.bench.measurements import (
+from etherweave.measurements.benchmark_report import (
     GarbledError,
     TextLine,
     check_agreement,
     check_alignment,
     check_rising,
 )
-from etherweave.bench.metrics import (
+from etherweave.measurements.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
     BANDWIDTH_SUM,

@@ -8,9 +8,9 @@ import re
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, not_understood
-from etherweave.bench.measurements import GarbledError, Labels, TextLine, check_agreement
-from etherweave.bench.metrics import BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
+from etherweave.measurements.benchmark_report import GarbledError, Labels, TextLine, check_agreement
+from etherweave.measurements.metrics import BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS
 
 _RATES = {"": "bit/s", "K": "kbit/s", "M": "Mbit/s", "G": "Gbit/s", "T": "Tbit/s"}
 _SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}

@@ -11,8 +11,9 @@ import re
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, find
 from etherweave.bench.json_objects import JsonObject
-from etherweave.bench.measurements import GarbledError, Labels, TextLine
-from etherweave.bench.metrics import (
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
+from etherweave.measurements.benchmark_report import GarbledError, Labels, TextLine
+from etherweave.measurements.metrics import (
     BANDWIDTH,
     CPU_LOAD,
     JITTER,
@@ -21,7 +22,6 @@ from etherweave.bench.metrics import (
     ROUND_TRIP,
     Metric,
 )
-from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
 
 USUAL_SECONDS = 10.0
 WARM_UP = 2

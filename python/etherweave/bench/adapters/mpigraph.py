@@ -9,8 +9,8 @@ from statistics import harmonic_mean
 from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import Draft, integer
-from etherweave.bench.measurements import GarbledError, TextLine, check_agreement
-from etherweave.bench.metrics import BANDWIDTH
+from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
+from etherweave.measurements.metrics import BANDWIDTH
 
 _DIRECTIONS = {"Send": "to", "Recv": "from"}
 _FIXED = re.compile(r"[0-9]{1,12}\.[0-9]{3}")

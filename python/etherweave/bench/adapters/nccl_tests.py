@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import INTEGER, Draft, begins_with_digit, fields
-from etherweave.bench.measurements import GarbledError, TextLine, check_agreement
-from etherweave.bench.metrics import BANDWIDTH_BUS, BANDWIDTH_CALL, CALL_TIME
+from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
+from etherweave.measurements.metrics import BANDWIDTH_BUS, BANDWIDTH_CALL, CALL_TIME
 
 _NUMBER = re.compile(r"[0-9]{1,24}(?:\.[0-9]{1,24})?(?:e[+-]?[0-9]{1,3})?")
 _KINDS = {

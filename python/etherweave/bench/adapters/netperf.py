@@ -8,9 +8,15 @@ from collections.abc import Mapping
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import ANY, FIXED_2, INTEGER, Draft, begins_with_digit, decimal, fields
-from etherweave.bench.measurements import GarbledError, Labels, TextLine
-from etherweave.bench.metrics import BANDWIDTH, LOSS, RETRANSMITS, ROUND_TRIP, TRANSACTION_RATE
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
+from etherweave.measurements.benchmark_report import GarbledError, Labels, TextLine
+from etherweave.measurements.metrics import (
+    BANDWIDTH,
+    LOSS,
+    RETRANSMITS,
+    ROUND_TRIP,
+    TRANSACTION_RATE,
+)
 
 _BANNER = re.compile(
     r"(?:MIGRATED )?(?P<protocol>TCP|UDP|SCTP) (?P<test>STREAM|MAERTS|REQUEST/RESPONSE|"

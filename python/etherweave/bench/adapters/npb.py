@@ -8,8 +8,8 @@ import re
 from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import Draft, decimal, find
-from etherweave.bench.measurements import GarbledError, check_agreement
-from etherweave.bench.metrics import ELAPSED, OPERATION_RATE
+from etherweave.measurements.benchmark_report import GarbledError, check_agreement
+from etherweave.measurements.metrics import ELAPSED, OPERATION_RATE
 
 _TITLE = (
     r" NAS Parallel Benchmarks \d[\d.]* -- (?:BT|CG|DT|EP|FT|IS|LU|MG|SP|UA)(?:-MZ)? Benchmark\s*$"

@@ -6,8 +6,8 @@ from itertools import pairwise
 from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, find
-from etherweave.bench.measurements import GarbledError
-from etherweave.bench.metrics import ELAPSED, ITERATION_TIME
+from etherweave.measurements.benchmark_report import GarbledError
+from etherweave.measurements.metrics import ELAPSED, ITERATION_TIME
 
 _ITEM = re.compile(r"^(Build|Exec|nProcs|Case)\s*:\s+(\S.*?)\s*$")
 _CLOCK = re.compile(rf"^ExecutionTime = ({NUMBER}) s  ClockTime = ({NUMBER}) s\s*$")

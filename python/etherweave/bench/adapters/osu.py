@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters.osu_plans import plan
 from etherweave.bench.draft import FIXED_2, INTEGER, Draft, begins_with_digit, columns, fields
-from etherweave.bench.measurements import (
+from etherweave.measurements.benchmark_report import (
     GarbledError,
     TextLine,
     check_alignment,
     check_rising,
     missing_powers,
 )
-from etherweave.bench.metrics import (
+from etherweave.measurements.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
     BANDWIDTH_SUM,

@@ -15,8 +15,6 @@ import re
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, integer
-from etherweave.bench.measurements import GarbledError, TextLine, check_agreement
-from etherweave.bench.metrics import BANDWIDTH_SUM, ELAPSED, ITERATION_TIME, MESSAGE_RATE
 from etherweave.bench.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
@@ -27,6 +25,8 @@ from etherweave.bench.plans import (
     all_ranks,
     need_ranks,
 )
+from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
+from etherweave.measurements.metrics import BANDWIDTH_SUM, ELAPSED, ITERATION_TIME, MESSAGE_RATE
 
 _TITLES = {
     "MPI Nearest Neighbor Communication": "halo3d",

@@ -16,14 +16,15 @@ from etherweave.api.units import PRINTED_UNITS
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import INTEGER, Draft, begins_with_digit, decimal, fields
 from etherweave.bench.json_objects import JsonObject
-from etherweave.bench.measurements import (
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
+from etherweave.measurements.benchmark_report import (
     GarbledError,
     TextLine,
     check_agreement,
     check_rising,
     missing_powers,
 )
-from etherweave.bench.metrics import (
+from etherweave.measurements.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
     CALL_TIME,
@@ -32,7 +33,6 @@ from etherweave.bench.metrics import (
     ROUND_TRIP,
     Metric,
 )
-from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
 
 _TITLE = (
     r"\s*(?:RDMA_Write|RDMA_Read|Send|Atomic|Raw Ethernet)(?: [A-Z][\w&]*)*?"

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, integer
-from etherweave.bench.measurements import GarbledError, TextLine
-from etherweave.bench.metrics import BANDWIDTH, LATENCY, MESSAGE_RATE
+from etherweave.measurements.benchmark_report import GarbledError, TextLine
+from etherweave.measurements.metrics import BANDWIDTH, LATENCY, MESSAGE_RATE
 
 _TEST = (
     r"(?:(?:tcp|udp|sctp|sdp|rds)_(?:bw|lat)|(?:rc|uc|ud|xrc)_(?:bi_bw|bw|lat)|"

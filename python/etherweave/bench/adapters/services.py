@@ -14,8 +14,6 @@ from collections.abc import Sequence
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, integer, not_understood
-from etherweave.bench.measurements import GarbledError, TextLine, check_agreement
-from etherweave.bench.metrics import BANDWIDTH, ELAPSED, ROUND_TRIP, TRANSACTION_RATE
 from etherweave.bench.plans import (
     BenchmarkPlan,
     BenchmarkRequest,
@@ -23,6 +21,8 @@ from etherweave.bench.plans import (
     alone,
     timed_pair,
 )
+from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
+from etherweave.measurements.metrics import BANDWIDTH, ELAPSED, ROUND_TRIP, TRANSACTION_RATE
 
 _REDIS_STATISTICS = ("mean", "min", "p50", "p95", "p99", "max")
 _CSV = (

@@ -25,9 +25,9 @@ from etherweave.bench.draft import (
     size_bytes,
 )
 from etherweave.bench.json_objects import JsonObject
-from etherweave.bench.measurements import GarbledError, TextLine, check_agreement
-from etherweave.bench.metrics import OPERATION_RATE, ROUND_TRIP, STORAGE_BANDWIDTH
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, alone
+from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
+from etherweave.measurements.metrics import OPERATION_RATE, ROUND_TRIP, STORAGE_BANDWIDTH
 
 _OPERATIONS = ("read", "write")
 _SPREAD = {"min": "min", "max": "max", "mean": "mean", "stddev": "stdev"}

@@ -22,17 +22,6 @@ from decimal import Decimal
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ucc_perftest
 from etherweave.bench.draft import ANY, INTEGER, NUMBER, Draft, fields
-from etherweave.bench.measurements import GarbledError, TextLine, check_agreement, check_rising
-from etherweave.bench.metrics import (
-    BANDWIDTH,
-    BANDWIDTH_BUS,
-    CALL_TIME,
-    LATENCY,
-    MESSAGE_RATE,
-    RETRANSMITS,
-    ROUND_TRIP,
-    Metric,
-)
 from etherweave.bench.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
@@ -41,6 +30,22 @@ from etherweave.bench.plans import (
     doubling,
     predict_sweep,
     timed_pair,
+)
+from etherweave.measurements.benchmark_report import (
+    GarbledError,
+    TextLine,
+    check_agreement,
+    check_rising,
+)
+from etherweave.measurements.metrics import (
+    BANDWIDTH,
+    BANDWIDTH_BUS,
+    CALL_TIME,
+    LATENCY,
+    MESSAGE_RATE,
+    RETRANSMITS,
+    ROUND_TRIP,
+    Metric,
 )
 
 _CSV = "iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr"

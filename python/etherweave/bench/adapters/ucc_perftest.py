@@ -8,8 +8,8 @@ them.
 import re
 
 from etherweave.bench.draft import FIXED_2, INTEGER, Draft, begins_with_digit, fields
-from etherweave.bench.measurements import GarbledError, TextLine
-from etherweave.bench.metrics import BANDWIDTH_BUS, CALL_TIME
+from etherweave.measurements.benchmark_report import GarbledError, TextLine
+from etherweave.measurements.metrics import BANDWIDTH_BUS, CALL_TIME
 
 BEGINS = r"Collective:\s+[A-Z]\w+(?: \w+)*\s*$"
 _FACT = re.compile(

@@ -20,8 +20,6 @@ from etherweave.bench.calibration.prior import Array, Prior
 from etherweave.bench.calibration.simulations import log_times
 from etherweave.bench.statistics.quantiles import median, median_interval
 
-CALIBRATION_FILE = "calibration.json"
-"""File of a calibration in its directory."""
 SIZE_TESTS = ("osu_latency", "osu_bw")
 """Workloads that are drawn against the size of a message."""
 SHARES = tuple(at / 20 for at in range(21))

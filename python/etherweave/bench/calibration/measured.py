@@ -13,11 +13,11 @@ from etherweave.api.inputs import read_parquet
 from etherweave.api.results import SUMMARY, Result
 from etherweave.bench.calibration.micro_benchmarks import Average, Centre, ChallengeTest, seconds
 from etherweave.bench.calibration.prediction import median_s, table
-from etherweave.bench.challenge import workloads
 from etherweave.bench.document import parse
-from etherweave.bench.measurements import BenchmarkReport
 from etherweave.bench.store import Store
-from etherweave.bench.tables import RESULTS
+from etherweave.measurements.benchmark_report import BenchmarkReport
+from etherweave.measurements.challenge import workloads
+from etherweave.measurements.files import RESULTS
 
 MICRO = {"osu_latency", "osu_bw", "incast"}
 """Workloads that unknowns are inferred from; all others are held out."""

@@ -11,7 +11,7 @@ import polars as pl
 
 from etherweave.api.results import Result
 from etherweave.bench.calibration.micro_benchmarks import Centre, ChallengeTest, seconds
-from etherweave.bench.challenge import figures
+from etherweave.measurements.challenge import figures
 
 
 class Constant(NamedTuple):

@@ -6,8 +6,6 @@ ended otherwise. ``sbatch --wait`` looks only every some ten seconds.
 
 import json
 import os
-import re
-import subprocess
 import sys
 import time
 from collections.abc import Generator, Sequence
@@ -28,6 +26,7 @@ from etherweave.bench.launchers.site_launcher import LauncherError
 from etherweave.bench.launchers.srun import KIND as SRUN
 from etherweave.bench.launchers.srun import WAIT_S, allocation_options, cancel, cancel_earlier
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
+from etherweave.sweeps.slurm import SlurmError, fate, lives, slurm
 
 _SCRIPT = '#!/bin/sh\nexec "$@"\n'
 """The command is in the arguments."""
@@ -37,8 +36,6 @@ _ASK_MIN_S, _ASK_MAX_S = 0.1, 5.0
 """Between two queries of Slurm, growing [s]."""
 _LATE_S = 10.0
 """By which a shared directory may show a file late [s]."""
-_PATIENCE_S = 60.0
-_STATE = re.compile(r"\bJobState=(\S+)")
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ class SlurmBatchLauncher:
                     array = array or self._submitted(jobs)
                     # Of an array that came to nothing, nothing more can come.
                     message = message or self._wait(array, job.directory)
-                except (LauncherError, SiteError, OSError) as error:
+                except (LauncherError, SlurmError, SiteError, OSError) as error:
                     message = str(error)
                 except KeyboardInterrupt:
                     message, ending = "ended by the user", Ending.INTERRUPTED
@@ -145,42 +142,9 @@ class _Array(NamedTuple):
     """Where tasks write what went wrong with themselves."""
 
 
-def lives(number: str) -> bool:
-    """Whether a job still exists."""
-    try:
-        return bool(slurm("squeue", "--noheader", f"--jobs={number}", "--format=%i").strip())
-    except LauncherError:
-        return False  # An old number is an error to squeue.
-
-
-def fate(number: str) -> str:
-    """Write how a job ended, for which Slurm keeps it a while."""
-    try:
-        states = set(_STATE.findall(slurm("scontrol", "--oneliner", "show", "job", number)))
-    except LauncherError as error:
-        return str(error)
-    return f"ended as {', '.join(sorted(states))}"
-
-
 def _log(directory: Path) -> str:
     texts = [file.read_text(errors="replace") for file in sorted(directory.glob("batch-*.out"))]
     return "\n".join(texts)[-2000:]
-
-
-def slurm(*words: str) -> str:
-    """Carry out a command of Slurm and return what it prints.
-
-    Raises ``LauncherError`` when it fails.
-    """
-    try:
-        done = subprocess.run(
-            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE_S
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise LauncherError(f"{words[0]}: {error}") from None
-    if done.returncode:
-        raise LauncherError(f"{words[0]}: {' '.join(done.stderr.split())}")
-    return done.stdout
 
 
 KIND = LauncherKind(

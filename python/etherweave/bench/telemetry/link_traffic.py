@@ -18,9 +18,9 @@ from etherweave.bench.environment.findings import (
     Run,
     Severity,
 )
-from etherweave.bench.measurements import Measurement
 from etherweave.bench.points import JudgedLaunch
 from etherweave.bench.telemetry.epochs import Epoch
+from etherweave.measurements.benchmark_report import Measurement
 
 CHECK = "wrong interface"
 GAP = "telemetry"

@@ -13,10 +13,10 @@ from etherweave.api.inputs import read_bytes
 from etherweave.api.units import amount, size_text
 from etherweave.bench.document import TEXT_MOST, Document, UnrecognisedError
 from etherweave.bench.document import parse as parse_text
-from etherweave.bench.measurements import BenchmarkReport, Measurement
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
+from etherweave.measurements.benchmark_report import BenchmarkReport, Measurement
 
 EXAMPLES = """Examples:
 etherweave bench parse osu_latency.txt

@@ -3,7 +3,7 @@
 from functools import partial
 
 from etherweave.api.units import amount, size_text
-from etherweave.bench.references import Reference
+from etherweave.measurements.references import Reference
 from etherweave.report.against import published
 from etherweave.report.quantities import Quantity, fabric, quantities
 from etherweave.report.run.comparison import ComparedResults

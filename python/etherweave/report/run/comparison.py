@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from etherweave.api.fidelity import MODES, fidelities
 from etherweave.api.results import Result
 from etherweave.api.units import amount
-from etherweave.bench.metrics import ITERATION_TIME
-from etherweave.bench.references import Reference
+from etherweave.measurements.metrics import ITERATION_TIME
+from etherweave.measurements.references import Reference
 from etherweave.report.against import published
 from etherweave.report.quantities import Fabric, fabric, quantities
 from etherweave.report.section import Section, Table

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from etherweave.api.units import Unit
-from etherweave.bench.metrics import BANDWIDTH_BOTH, CALL_TIME, LATENCY, Metric
+from etherweave.measurements.metrics import BANDWIDTH_BOTH, CALL_TIME, LATENCY, Metric
 from etherweave.report.against import published
 from etherweave.report.bounds import Floats, Party, collective
 from etherweave.report.quantities import Fabric, Quantity, fabric, quantities

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from etherweave.report.benchmarks.data import Place, in_order
-from etherweave.report.benchmarks.slow_paths import PairMatrix, pair_classes, suspects
+from etherweave.pages.benchmarks.data import Place, in_order
+from etherweave.pages.benchmarks.slow_paths import PairMatrix, pair_classes, suspects
 
 Defect = Callable[[int, int], float]
 """Times that a pair is slower, by its hosts' numbers."""

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from etherweave.report.benchmarks import pairs, telemetry
-from etherweave.report.benchmarks.data import Benchmarks
-from etherweave.report.benchmarks.points import points, rates
-from etherweave.report.benchmarks.stability import distributions, stability
-from etherweave.report.benchmarks.sweeps import bandwidth, latency, rate_findings
+from etherweave.pages.benchmarks import pairs, telemetry
+from etherweave.pages.benchmarks.data import Benchmarks
+from etherweave.pages.benchmarks.points import points, rates
+from etherweave.pages.benchmarks.stability import distributions, stability
+from etherweave.pages.benchmarks.sweeps import bandwidth, latency, rate_findings
 from etherweave.report.page import Front, Page
 from etherweave.report.section import Builder
 

@@ -15,10 +15,10 @@ from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import LaunchRecord, Store
 from etherweave.bench.telemetry.epochs import Epoch
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA
-from etherweave.report import write_report
-from etherweave.report.benchmarks import telemetry, timelines
-from etherweave.report.benchmarks.data import load_benchmarks
-from etherweave.report.benchmarks.recordings import (
+from etherweave.pages import write_report
+from etherweave.pages.benchmarks import telemetry, timelines
+from etherweave.pages.benchmarks.data import load_benchmarks
+from etherweave.pages.benchmarks.recordings import (
     CounterKey,
     CounterSteps,
     HostRecording,

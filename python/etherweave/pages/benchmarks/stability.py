@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from etherweave.report.benchmarks.data import Benchmarks
+from etherweave.pages.benchmarks.data import Benchmarks
 from etherweave.report.section import FOLDED_FROM, Section, Table
 from etherweave.report.style import ASIDE, DASHES, POINTS_MAX, SERIES, WholeNumbers
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from etherweave.report.benchmarks.data import Benchmarks
+from etherweave.pages.benchmarks.data import Benchmarks
 from etherweave.report.bounds import Floats, Medium, Party, collective
 from etherweave.report.section import Section
 from etherweave.report.sizes import (

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from etherweave.api.units import Unit, amount
 from etherweave.bench.calibration import CalibratedConstant, CalibrationError, ComparedWorkload
 from etherweave.bench.calibration.calibration import SHARES
-from etherweave.report.calibration.data import Calibrated
+from etherweave.pages.calibration.data import Calibrated
 from etherweave.report.page import Front, Page
 from etherweave.report.section import FOLDED_FROM, Builder, Section, Table
 from etherweave.report.sizes import SizeCurve, SizePanel, draw

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from etherweave.bench.measurements import BenchmarkReport, Measurement
+from etherweave.measurements.benchmark_report import BenchmarkReport, Measurement
 
 SECOND_HAND = "secondary"
 """Provenance of a figure that the source itself did not measure."""
@@ -87,7 +87,7 @@ class PublishedComparison:
 @cache
 def references() -> tuple[Reference, ...]:
     """Read the figures that come with Etherweave."""
-    table = files("etherweave.bench").joinpath("references.csv").read_text(encoding="utf-8")
+    table = files("etherweave.measurements").joinpath("references.csv").read_text(encoding="utf-8")
     return tuple(_reference(row) for row in csv.DictReader(table.splitlines()))
 
 

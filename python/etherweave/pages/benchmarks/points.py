@@ -6,7 +6,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.report.benchmarks.data import Benchmarks
+from etherweave.pages.benchmarks.data import Benchmarks
 from etherweave.report.section import FOLDED_FROM, Section, Table
 from etherweave.report.style import GIGABITS, INK, SERIES, finish_rows, mark_link
 

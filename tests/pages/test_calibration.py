@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from etherweave.bench.calibration import CalibratedConstant, Calibration, ComparedWorkload
-from etherweave.bench.calibration.calibration import CALIBRATION_FILE, SHARES
+from etherweave.bench.calibration.calibration import SHARES
 from etherweave.bench.calibration.plans import directory_of
-from etherweave.report import write_report
-from etherweave.report.calibration import sections
-from etherweave.report.calibration.data import load_calibration
-from etherweave.report.calibration.sections import constants, errors, iterations
+from etherweave.measurements.files import CALIBRATION_FILE
+from etherweave.pages import write_report
+from etherweave.pages.calibration import sections
+from etherweave.pages.calibration.data import load_calibration
+from etherweave.pages.calibration.sections import constants, errors, iterations
 from support import command_line
 from support.measured_results import measured
 

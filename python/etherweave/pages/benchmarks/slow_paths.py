@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from etherweave.report.benchmarks.data import Place
+from etherweave.pages.benchmarks.data import Place
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

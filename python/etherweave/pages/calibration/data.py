@@ -9,12 +9,16 @@ from typing import Any, TypeVar
 import polars as pl
 
 from etherweave.api.inputs import decoded, read_json, reason
-from etherweave.bench.calibration import CalibratedConstant, Calibration, ComparedWorkload
-from etherweave.bench.calibration.calibration import CALIBRATION_FILE
+from etherweave.bench.calibration import (
+    CalibratedConstant,
+    Calibration,
+    ComparedWorkload,
+)
 from etherweave.bench.calibration.collecting import LAUNCHES
 from etherweave.bench.calibration.measured import loaded
 from etherweave.bench.calibration.plans import directory_of
 from etherweave.bench.calibration.prediction import table
+from etherweave.measurements.files import CALIBRATION_FILE
 
 T = TypeVar("T", CalibratedConstant, ComparedWorkload)
 _MOST = 1e15
@@ -50,11 +54,6 @@ class Calibrated:
 
 def _turn(place: Path) -> int:
     return int(place.suffix[1:])
-
-
-def is_calibration(source: Path) -> bool:
-    """Whether a directory holds a calibration."""
-    return (source / CALIBRATION_FILE).is_file()
 
 
 def load_calibration(source: Path) -> Calibrated:

@@ -16,8 +16,8 @@ from etherweave.bench.points import CENTRES
 from etherweave.bench.site.reading import read as read_site
 from etherweave.bench.store import kept_switches
 from etherweave.bench.summary import FORMAT
-from etherweave.bench.tables import RESULTS
-from etherweave.report.benchmarks.predictions import plain, predictions, read
+from etherweave.measurements.files import RESULTS
+from etherweave.pages.benchmarks.predictions import plain, predictions, read
 from etherweave.report.bounds import Medium, medium
 
 NEEDED = {"site", "networks", "rule", "seed", "experiments", "warnings", "is_finished", "launches"}
@@ -46,7 +46,7 @@ class Benchmarks:
     points: pl.DataFrame
     """With ``median``, ``low``, ``high``… in the base unit, one statistic of each."""
     simulation: pl.DataFrame | None = None
-    """What was simulated; see :func:`etherweave.report.benchmarks.predictions.predictions`."""
+    """What was simulated; see :func:`etherweave.pages.benchmarks.predictions.predictions`."""
     mtus: Mapping[str, int] = field(default_factory=dict)
     """Of fabrics, where the interface was seen [bytes]."""
     places: Mapping[str, Place] = field(default_factory=dict)
@@ -83,7 +83,7 @@ def load_benchmarks(
 
     ``source`` is the directory of ``bench run``. ``simulation`` has tables of points that a
     simulation predicts, or results of it; see
-    :func:`etherweave.report.benchmarks.predictions.predictions`. ``topology`` is a site's file or a
+    :func:`etherweave.pages.benchmarks.predictions.predictions`. ``topology`` is a site's file or a
     scenario that says where hosts sit; see :func:`etherweave.report.places.places`. Raises
     ``ValueError`` when a file is of another form and ``OSError`` when one cannot be read.
     """

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
-from etherweave.report.benchmarks.data import Benchmarks, Place, hosts_of, in_order
-from etherweave.report.benchmarks.slow_paths import PairMatrix, pair_classes, suspects
+from etherweave.pages.benchmarks.data import Benchmarks, Place, hosts_of, in_order
+from etherweave.pages.benchmarks.slow_paths import PairMatrix, pair_classes, suspects
 from etherweave.report.section import Section, Table
 
 PAIRS_LEAST = 3

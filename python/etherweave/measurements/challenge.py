@@ -14,9 +14,8 @@ import numpy as np
 import polars as pl
 
 from etherweave.api.units import size_of
-from etherweave.bench.adapters.hpcc import LOOK_AHEAD, RING_BANDWIDTH, RING_LATENCY
-from etherweave.bench.adapters.hpl import flops
-from etherweave.bench.metrics import (
+from etherweave.measurements.hpcc import LOOK_AHEAD, RING_BANDWIDTH, RING_LATENCY, flops
+from etherweave.measurements.metrics import (
     BANDWIDTH,
     BANDWIDTH_RANK,
     BANDWIDTH_SUM,

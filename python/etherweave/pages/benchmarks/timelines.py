@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA
-from etherweave.report.benchmarks.recordings import (
+from etherweave.pages.benchmarks.recordings import (
     LOSSES,
     CounterKey,
     HostRecording,

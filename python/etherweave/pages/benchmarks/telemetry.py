@@ -6,9 +6,9 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA, Family
-from etherweave.report.benchmarks import timelines
-from etherweave.report.benchmarks.data import Benchmarks
-from etherweave.report.benchmarks.recordings import (
+from etherweave.pages.benchmarks import timelines
+from etherweave.pages.benchmarks.data import Benchmarks
+from etherweave.pages.benchmarks.recordings import (
     LOSSES,
     HostRecording,
     RecordedLaunch,

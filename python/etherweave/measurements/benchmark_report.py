@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from etherweave.api.units import Unit
-from etherweave.bench.metrics import Metric
+from etherweave.measurements.metrics import Metric
 
 
 class TextLine(NamedTuple):
