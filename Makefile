@@ -36,6 +36,10 @@ test: setup ## Run every test, side by side where they share nothing, then the l
 	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not alone and not long"
 	@$(MAKE) --no-print-directory lint
 
+test-core: setup ## Run the tests of simulator and scenario, in Rust and in Python: about six minutes on two processors
+	cargo test --quiet --workspace --exclude etherweave-fuzz --exclude etherweave-tidy $(MPI)
+	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not slow and not serial and not alone and not long" tests/api tests/cli
+
 test-fast: setup ## Run quick tests, and those of crates that differ from the last commit
 	cargo test --quiet --lib --tests $(addprefix --package etherweave-,$(sort tidy primitives topology $(CHANGED)))
 	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not slow and not serial and not alone and not long"
@@ -100,4 +104,4 @@ $(VENV)/core.stamp: $(VENV)/packages.stamp pyproject.toml $(CORE)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --quiet --extras advise,bench,control,dask,otf2,report,dev,docs $(MPI) >&2
 	@touch $@
 
-.PHONY: help setup test test-fast fuzz wheel docs lock study study-all bench lint clean
+.PHONY: help setup test test-core test-fast fuzz wheel docs lock study study-all bench lint clean

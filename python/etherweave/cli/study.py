@@ -169,7 +169,8 @@ def _record_row(name: str, record: "StudyRecord | None") -> tuple[str, ...]:
         return (name, *["–"] * (len(_RECORD_HEAD) - 1))
     counts = (_passed(record.result.published_checks), _passed(record.result.further_checks))
     error = f"{record.error:.1%}" if math.isfinite(record.error) else "–"
-    return (name, *counts, error, f"{record.processor_s / 120:.1f}")
+    minutes = f"{record.processor_s / 120:.1f}" if record.processor_s else "–"
+    return (name, *counts, error, minutes)
 
 
 def _passed(checks: "list[StudyCheck]") -> str:
