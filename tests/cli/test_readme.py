@@ -1,4 +1,4 @@
-"""README is short, and the guide to runs names all that a result has."""
+"""README is short, and a page names all that a result has."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ import etherweave
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-GUIDE = (ROOT / "docs/guide/run.md").read_text()
+GUIDE = (ROOT / "docs/guide/results.md").read_text()
 
 
 def test_the_scenario_of_readme_has_ten_lines() -> None:
@@ -33,7 +33,7 @@ def test_every_model_has_a_line_with_what_it_leaves_out() -> None:
 
 def named(page: str) -> dict[str, set[str]]:
     """Columns on the page, each with its unit beside it, by the table of its heading."""
-    parts = re.split(r"^### (.*)$", page, flags=re.MULTILINE)[1:]
+    parts = re.split(r"^## (.*)$", page, flags=re.MULTILINE)[1:]
     rows = r"^\|(?: `\w+`)? ?\|? ?(`[^|]*`) \|[^|]*\|[^|]+\|$"
     return {
         heading: set(re.findall(r"`(\w+)`", " ".join(re.findall(rows, body, re.MULTILINE))))
@@ -64,5 +64,5 @@ def test_every_column_of_an_observation_is_on_the_page() -> None:
 
 def test_every_key_of_a_summary_is_on_the_page() -> None:
     result = etherweave.run(ROOT / "scenarios/first.toml")
-    text = GUIDE.split("### `summary.json`")[1].split("\n## ")[0]
+    text = GUIDE.split("## `summary.json`")[1].split("\n## ")[0]
     assert set(result.summary) <= set(re.findall(r"`(\w+)`", text))

@@ -46,7 +46,7 @@ def curve(
         and ``load_bound_channel`` the channel that is full at that load; routings that use queue
         lengths have none. Where a pattern changes, ``reaction_ns`` is the time until the accepted
         load stays within a tenth of the offered load, and not a number if it never does;
-        ``latency_settled_ns`` is the same for the mean latency. ``docs/guide/run.md`` has all
+        ``latency_settled_ns`` is the same for the mean latency. ``docs/guide/results.md`` has all
         columns.
 
     Raises
