@@ -146,7 +146,7 @@ fn links_lead_somewhere() {
 }
 
 #[test]
-fn make_has_at_most_a_dozen_targets_and_documents_name_no_other() {
+fn make_has_few_targets_and_documents_name_no_other() {
     let repository = Repository::open();
     let makefile = repository.file("Makefile");
     let targets: Vec<&str> = makefile
@@ -154,7 +154,7 @@ fn make_has_at_most_a_dozen_targets_and_documents_name_no_other() {
         .lines()
         .filter_map(|line| line.split_once(": ")?.1.contains("## ").then(|| line.split(':').next())?)
         .collect();
-    assert!(targets.len() <= 12, "{targets:?}");
+    assert!(targets.len() <= 14, "{targets:?}");
     for document in ["README.md", "CONTRIBUTING.md"] {
         let text = repository.file(document).text;
         for named in text.split("`make ").skip(1).filter_map(|rest| rest.split('`').next()) {
