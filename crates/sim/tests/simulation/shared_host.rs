@@ -221,9 +221,9 @@ fn a_look_for_messages_takes_longer_with_every_connection() {
             let peers = || ranks.clone().filter(|&peer| peer != rank).map(Rank::new);
             let receives = peers().map(|peer| Op::Irecv { peer, tag: 1, bytes: 8 });
             let sends = peers().map(|peer| Op::Isend { peer, tag: 1, bytes: 8 });
-            let exchange = receives.chain(sends).chain([Op::WaitAll]).collect();
-            let looks = [Op::Poll { times: 100 }];
-            Program::new([Block::unmeasured(exchange), iteration(&looks)])
+            let exchange: Vec<Op> = receives.chain(sends).chain([Op::WaitAll]).collect();
+            let looks = vec![Op::IterationStart, Op::Poll { times: 100 }, Op::IterationEnd];
+            Program::new([Block::unmeasured(exchange), Block::measured(looks, 1)])
         };
         let programs = ranks.clone().map(program).collect();
         run(&on_hosts(params, Traffic::Ranks(programs), &[0, 0, 1, 1]), 1).iterations[0].duration
