@@ -21,7 +21,7 @@ use super::graph_state::{FIRST, GraphState, MessageId, Request, RequestPart};
 use super::matching::{ANY_SOURCE, ANY_TAG, Envelope};
 use super::shared_memory::Neighbour;
 use super::task_cost::TaskCost;
-use super::thread::{Role, Task};
+use super::thread::{Role, Task, Thread};
 use crate::{Hosts, Processors};
 
 impl Processors {
@@ -56,6 +56,87 @@ impl Processors {
             graph.streams.woken.push_back(stream);
         }
     }
+
+    /// Sees to it that an event comes when the next wait of a driver ends.
+    fn expect_wake(&mut self, wires: &mut Wires, rank: ThreadIndex) {
+        let graph = self.graph(rank);
+        if let Some(next) = graph.run.next_wait()
+            && next < graph.wakes_at
+        {
+            graph.wakes_at = next;
+            let place = self.threads[rank].place;
+            wires.schedule_at(next, place, Kind::Wake, rank.get());
+        }
+    }
+
+    /// Has an idle stream begin its next operation.
+    fn run_stream(&mut self, wires: &mut Wires, rank: ThreadIndex, stream: u8) {
+        while self.is_stream_idle(rank, stream) {
+            if !self.graph(rank).has_operation(stream) {
+                return;
+            }
+            if self.graph(rank).is_wait_of_only_stream(stream) && self.has_read(wires, rank) {
+                return; // The stream handles it first, as a rank of a program does before its wait returns.
+            }
+            self.begin_node(wires, rank, stream);
+        }
+    }
+
+    /// Begins the present operation of a stream, or the next fragment of its message. A join takes no time.
+    fn begin_node(&mut self, wires: &mut Wires, rank: ThreadIndex, stream: u8) {
+        let job = self.threads[rank].job;
+        let graph = self.graph(rank);
+        let state = &mut graph.streams.states[usize::from(stream)];
+        let (node, sent, connection) = (state.node.expect("the stream has an operation"), state.sent, state.connection);
+        let op = graph.run.op(node);
+        if let GraphOp::Compute { duration } = op
+            && duration.is_zero()
+        {
+            state.node = None;
+            return graph.complete(node, wires.now);
+        }
+        let is_core = graph.run.graph().streams()[usize::from(stream)] == ExecutionStream::Core;
+        self.observe_next(Some(ActivityKind::of_graph(op)));
+        let (endpoint, cost) = match op {
+            GraphOp::Send { peer, tag, bytes } => {
+                let endpoint = match sent {
+                    0 => self.rank(rank).connection_to(peer.get(), 0),
+                    _ => connection,
+                };
+                self.graph(rank).streams.states[usize::from(stream)].connection = endpoint;
+                (endpoint, send_cost(&wires.constants, job, endpoint, tag, bytes, sent))
+            }
+            GraphOp::Receive { peer, .. } => {
+                let endpoint = peer.map(|peer| self.rank(rank).endpoint_of(peer.get()));
+                (endpoint.unwrap_or(ANY_SOURCE), TaskCost::of(wires.constants.mpi(job).receive_overhead))
+            }
+            GraphOp::Compute { duration } if is_core => {
+                (ANY_SOURCE, TaskCost::of(duration + self.rank(rank).interruptions(duration)))
+            }
+            GraphOp::Compute { duration } => (ANY_SOURCE, TaskCost::of(duration)),
+            GraphOp::Copy { bytes } => (ANY_SOURCE, copy_cost(&wires.constants, job, bytes)),
+        };
+        let hint = if endpoint == ANY_SOURCE || Neighbour::of(endpoint).is_some() {
+            PrefetchHint::default()
+        } else {
+            PrefetchHint::endpoint(endpoint, matches!(op, GraphOp::Send { .. }))
+        };
+        self.begin(wires, Processors::stream_thread(rank, stream), Task::Step(endpoint), cost, hint);
+    }
+
+    /// All nodes are complete.
+    fn graph_iteration_end(&mut self, wires: &mut Wires, rank: ThreadIndex) {
+        let (now, &Thread { job, host_id, .. }) = (wires.now, &self.threads[rank]);
+        let start = self.graph(rank).start;
+        self.rank(rank).record_iteration(start, now, job, host_id);
+        let graph = self.graph(rank);
+        graph.iterations -= 1;
+        if graph.iterations > 0 {
+            graph.begin(now);
+        } else {
+            self.rank_done(wires, rank);
+        }
+    }
 }
 
 impl Hosts {
@@ -67,27 +148,15 @@ impl Hosts {
         self.processors.handler_done(rank);
         loop {
             while let Some(stream) = self.processors.graph(rank).streams.woken.pop_front() {
-                self.run_stream(wires, rank, stream);
+                self.processors.run_stream(wires, rank, stream);
             }
             if self.processors.graph(rank).run.left() > 0 || self.processors.rank(rank).is_done {
                 break;
             }
-            self.graph_iteration_end(wires, rank);
+            self.processors.graph_iteration_end(wires, rank);
         }
-        self.expect_wake(wires, rank);
+        self.processors.expect_wake(wires, rank);
         self.handle_next(wires, rank);
-    }
-
-    /// Sees to it that an event comes when the next wait of a driver ends.
-    fn expect_wake(&mut self, wires: &mut Wires, rank: ThreadIndex) {
-        let graph = self.processors.graph(rank);
-        if let Some(next) = graph.run.next_wait()
-            && next < graph.wakes_at
-        {
-            graph.wakes_at = next;
-            let place = self.nics.hosts[self.processors.threads[rank].host].port;
-            wires.schedule_at(next, place, Kind::Wake, rank.get());
-        }
     }
 
     /// A wait of a driver ends.
@@ -95,61 +164,6 @@ impl Hosts {
         self.processors.progress_of(wires, rank);
         self.processors.graph(rank).wake(wires.now);
         self.graph_next(wires, rank);
-    }
-
-    /// Has an idle stream begin its next operation.
-    fn run_stream(&mut self, wires: &mut Wires, rank: ThreadIndex, stream: u8) {
-        while self.processors.is_stream_idle(rank, stream) {
-            if !self.processors.graph(rank).has_operation(stream) {
-                return;
-            }
-            if self.processors.graph(rank).is_wait_of_only_stream(stream) && self.has_read(rank) {
-                return; // The stream handles it first, as a rank of a program does before its wait returns.
-            }
-            self.begin_node(wires, rank, stream);
-        }
-    }
-
-    /// Begins the present operation of a stream, or the next fragment of its message. A join takes no time.
-    fn begin_node(&mut self, wires: &mut Wires, rank: ThreadIndex, stream: u8) {
-        let job = self.processors.threads[rank].job;
-        let graph = self.processors.graph(rank);
-        let state = &mut graph.streams.states[usize::from(stream)];
-        let (node, sent, connection) = (state.node.expect("the stream has an operation"), state.sent, state.connection);
-        let op = graph.run.op(node);
-        if let GraphOp::Compute { duration } = op
-            && duration.is_zero()
-        {
-            state.node = None;
-            return graph.complete(node, wires.now);
-        }
-        let is_core = graph.run.graph().streams()[usize::from(stream)] == ExecutionStream::Core;
-        self.processors.observe_next(Some(ActivityKind::of_graph(op)));
-        let (endpoint, cost) = match op {
-            GraphOp::Send { peer, tag, bytes } => {
-                let endpoint = match sent {
-                    0 => self.processors.rank(rank).connection_to(peer.get(), 0),
-                    _ => connection,
-                };
-                self.processors.graph(rank).streams.states[usize::from(stream)].connection = endpoint;
-                (endpoint, send_cost(&wires.constants, job, endpoint, tag, bytes, sent))
-            }
-            GraphOp::Receive { peer, .. } => {
-                let endpoint = peer.map(|peer| self.processors.rank(rank).endpoint_of(peer.get()));
-                (endpoint.unwrap_or(ANY_SOURCE), TaskCost::of(wires.constants.mpi(job).receive_overhead))
-            }
-            GraphOp::Compute { duration } if is_core => {
-                (ANY_SOURCE, TaskCost::of(duration + self.processors.rank(rank).interruptions(duration)))
-            }
-            GraphOp::Compute { duration } => (ANY_SOURCE, TaskCost::of(duration)),
-            GraphOp::Copy { bytes } => (ANY_SOURCE, copy_cost(&wires.constants, job, bytes)),
-        };
-        let hint = if endpoint == ANY_SOURCE || Neighbour::of(endpoint).is_some() {
-            PrefetchHint::default()
-        } else {
-            PrefetchHint::endpoint(endpoint, matches!(op, GraphOp::Send { .. }))
-        };
-        self.begin_with(wires, Processors::stream_thread(rank, stream), Task::Step(endpoint), cost, hint);
     }
 
     /// The present operation of a stream has taken its time: its effect.
@@ -204,20 +218,5 @@ impl Hosts {
         self.processors.graph(rank).handler = Some(stream as u8);
         let task = self.processors.threads[rank].inbox.pop_front().expect("the inbox is not empty");
         self.begin_task(wires, Processors::stream_thread(rank, stream as u8), task);
-    }
-
-    /// All nodes are complete.
-    fn graph_iteration_end(&mut self, wires: &mut Wires, rank: ThreadIndex) {
-        let (now, job) = (wires.now, self.processors.threads[rank].job);
-        let host = self.nics.hosts[self.processors.threads[rank].host].id;
-        let start = self.processors.graph(rank).start;
-        self.processors.rank(rank).record_iteration(start, now, job, host);
-        let graph = self.processors.graph(rank);
-        graph.iterations -= 1;
-        if graph.iterations > 0 {
-            graph.begin(now);
-        } else {
-            self.processors.rank_done(wires, rank);
-        }
     }
 }

@@ -4,14 +4,12 @@ use etherweave_engine::Wires;
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::port::Owner;
 use etherweave_kernel::IndexVec;
-use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
-use etherweave_primitives::Time;
+use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex};
 
 use super::nic_times::NicTimes;
 use super::packet_route::Flowlet;
 use super::port_paths::SendingPorts;
-use super::rank_records::RankRecords;
-use super::{Core, Endpoint, Host, ReceiveQueue, Thread};
+use super::{Endpoint, Host, Processors, ReceiveQueue};
 
 /// NICs of a shard's hosts, the ends of their connections, and what kernels have received.
 pub struct Nics {
@@ -29,21 +27,6 @@ pub struct Nics {
     pub receive_queues: IndexVec<ReceiveQueueIndex, ReceiveQueue>,
     /// Places of connections in packets among those in flow-level mode, where both exist.
     pub places_in_packets: IndexVec<EndpointIndex, u32>,
-}
-
-/// Threads of a shard's hosts, the cores that they share, and the memory that they copy in.
-#[derive(Default)]
-pub struct Processors {
-    /// Threads of ranks and streams.
-    pub threads: IndexVec<ThreadIndex, Thread>,
-    /// Cores of all hosts, where ranks and receive queues share them.
-    pub cores: IndexVec<CoreIndex, Core>,
-    /// When the memory of each host has copied all that was begun, where that has a rate.
-    pub memory_free_at: IndexVec<HostIndex, Time>,
-    /// Whether steps of ranks are noted.
-    pub observes_ranks: bool,
-    /// What is noted of them.
-    pub records: RankRecords,
 }
 
 /// All hosts of a shard.
@@ -67,17 +50,6 @@ impl Hosts {
             places_in_packets: IndexVec::default(),
         };
         Hosts { nics, processors: Processors::default() }
-    }
-}
-
-impl Processors {
-    /// A job has made progress. Of one in the background that says nothing where others may be stuck.
-    #[inline]
-    pub fn progress_of(&mut self, wires: &mut Wires, thread: ThreadIndex) {
-        let constants = &wires.constants;
-        if !constants.has_background || !constants.is_background[self.threads[thread].job as usize] {
-            wires.totals.last_progress = wires.now;
-        }
     }
 }
 

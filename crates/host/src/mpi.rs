@@ -25,7 +25,7 @@ use super::message::{Message, MessageKind};
 use super::rank::RankState;
 use super::rank_records::EndRecord;
 use super::shared_memory::Neighbour;
-use super::thread::{Role, Task};
+use super::thread::{Role, Task, Thread};
 use crate::{Hosts, Nics, Processors};
 
 /// Bytes of a READ request in the requester's stream: its RETH.
@@ -83,6 +83,44 @@ impl Processors {
             None => rank.request_complete(),
         }
     }
+
+    /// Whether what a thread knows as an endpoint is a connection over a socket, and no neighbour.
+    pub(super) fn is_socket(&self, wires: &Wires, thread: ThreadIndex, endpoint: EndpointIndex) -> bool {
+        Neighbour::of(endpoint).is_none() && wires.constants.is_in_kernel(self.threads[thread].job)
+    }
+
+    /// Whether a message has been read from a socket and not been handled: a library handles all that it has read
+    /// before its wait returns, and so answers requests of a peer that is a step ahead before it sends its own.
+    pub(super) fn has_read(&self, wires: &Wires, thread: ThreadIndex) -> bool {
+        match self.threads[thread].inbox.front() {
+            Some(Task::Handle(endpoint, _)) => self.is_socket(wires, thread, *endpoint),
+            _ => false,
+        }
+    }
+
+    /// Begins an operation of a program.
+    fn begin_step(&mut self, wires: &mut Wires, thread: ThreadIndex, op: Op) {
+        self.observe_next(ActivityKind::of(op));
+        let sent = self.rank(thread).fragments_sent;
+        let (endpoint, sends) = match op {
+            Op::Isend { peer, .. } | Op::OneSided { peer, .. } => {
+                (self.rank(thread).connection_to(peer.get(), sent), true)
+            }
+            Op::Irecv { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), false),
+            _ => (EndpointIndex::new(0), false),
+        };
+        let cost = op_cost(&wires.constants, self.threads[thread].job, endpoint, op, sent);
+        let hint = match Neighbour::of(endpoint) {
+            Some(_) => PrefetchHint::default(),
+            None => PrefetchHint::endpoint(endpoint, sends),
+        };
+        self.begin(wires, thread, Task::Step(endpoint), cost, hint);
+    }
+
+    fn iteration_end(&mut self, wires: &Wires, thread: ThreadIndex) {
+        let &Thread { job, host_id, .. } = &self.threads[thread];
+        self.rank(thread).end_iteration(wires.now, job, host_id);
+    }
 }
 
 impl Hosts {
@@ -100,7 +138,7 @@ impl Hosts {
                 None => return self.program_done(wires, thread),
                 Some(Op::WaitAll) if rank.outstanding > 0 => return self.inbox_next(wires, thread),
                 Some(Op::WaitAll) => {
-                    if self.has_read(thread) {
+                    if self.processors.has_read(wires, thread) {
                         return self.inbox_next(wires, thread);
                     }
                     self.processors.rank(thread).advance();
@@ -109,54 +147,25 @@ impl Hosts {
                     self.processors.rank(thread).advance();
                 }
                 Some(Op::IterationStart) => rank.begin_iteration(now),
-                Some(Op::IterationEnd) => self.iteration_end(wires, thread),
+                Some(Op::IterationEnd) => self.processors.iteration_end(wires, thread),
                 Some(Op::Sleep { duration }) => {
                     self.processors.observe_next(Some(ActivityKind::Sleep));
-                    return self.sleep(wires, thread, duration + wires.constants.params.host.timer_slack);
+                    return self.processors.sleep(wires, thread, duration + wires.constants.params.host.timer_slack);
                 }
                 Some(Op::Poll { times }) => {
                     let duration = wires.constants.mpi(job).poll_time(rank.connections()) * u64::from(times);
                     if !duration.is_zero() {
-                        return self.begin_step(wires, thread, Op::Compute { duration });
+                        return self.processors.begin_step(wires, thread, Op::Compute { duration });
                     }
                     self.processors.rank(thread).advance();
                 }
                 Some(Op::Compute { duration }) => {
                     let duration = duration + rank.interruptions(duration);
-                    return self.begin_step(wires, thread, Op::Compute { duration });
+                    return self.processors.begin_step(wires, thread, Op::Compute { duration });
                 }
-                Some(op) => return self.begin_step(wires, thread, op),
+                Some(op) => return self.processors.begin_step(wires, thread, op),
             }
         }
-    }
-
-    /// Whether a message has been read from a socket and not been handled: a library handles all that it has read
-    /// before its wait returns, and so answers requests of a peer that is a step ahead before it sends its own.
-    pub(super) fn has_read(&self, thread: ThreadIndex) -> bool {
-        match self.processors.threads[thread].inbox.front() {
-            Some(Task::Handle(endpoint, _)) => {
-                Neighbour::of(*endpoint).is_none() && self.nics.endpoints[*endpoint].protocol.is_socket()
-            }
-            _ => false,
-        }
-    }
-
-    fn begin_step(&mut self, wires: &mut Wires, thread: ThreadIndex, op: Op) {
-        self.processors.observe_next(ActivityKind::of(op));
-        let sent = self.processors.rank(thread).fragments_sent;
-        let (endpoint, sends) = match op {
-            Op::Isend { peer, .. } | Op::OneSided { peer, .. } => {
-                (self.processors.rank(thread).connection_to(peer.get(), sent), true)
-            }
-            Op::Irecv { peer, .. } => (self.processors.rank(thread).endpoint_of(peer.get()), false),
-            _ => (EndpointIndex::new(0), false),
-        };
-        let cost = op_cost(&wires.constants, self.processors.threads[thread].job, endpoint, op, sent);
-        let hint = match Neighbour::of(endpoint) {
-            Some(_) => PrefetchHint::default(),
-            None => PrefetchHint::endpoint(endpoint, sends),
-        };
-        self.begin_with(wires, thread, Task::Step(endpoint), cost, hint);
     }
 
     /// The program has ended. What has been sent may still wait for room in a socket, as in `MPI_Finalize`, and others
@@ -166,12 +175,6 @@ impl Hosts {
             self.processors.rank_done(wires, thread);
         }
         self.inbox_next(wires, thread);
-    }
-
-    fn iteration_end(&mut self, wires: &Wires, thread: ThreadIndex) {
-        let (now, job) = (wires.now, self.processors.threads[thread].job);
-        let host = self.nics.hosts[self.processors.threads[thread].host].id;
-        self.processors.rank(thread).end_iteration(now, job, host);
     }
 
     /// The present operation has taken its time: its effect.
@@ -306,7 +309,7 @@ impl Hosts {
         length: u64,
     ) {
         match Neighbour::of(endpoint) {
-            Some(neighbour) => self.share_message(wires, thread, neighbour, message),
+            Some(neighbour) => self.processors.share_message(wires, thread, neighbour, message),
             None => _ = self.post_message(wires, endpoint, message, length),
         }
     }

@@ -1,5 +1,6 @@
 //! What hosts note of the steps of ranks and of their messages, where a run observes its ranks.
 
+use etherweave_engine::Wires;
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 use etherweave_primitives::{Duration, Time};
 
@@ -8,34 +9,30 @@ use super::activity_kind::ActivityKind;
 use super::rank_records::{ArrivalRecord, EndRecord, StepTimes};
 use super::step_kind::StepKind;
 use super::thread::Task;
-use crate::{Hosts, Processors};
+use crate::Processors;
 
-impl Hosts {
+impl Processors {
     /// Notes the present step of a rank, which begins now, and ends then unless its core is interrupted.
     #[cold]
     #[inline(never)]
-    pub(super) fn observe_step(&mut self, thread: ThreadIndex, start: Time, end: Time, times: StepTimes) {
-        let state = &self.processors.threads[thread];
+    pub(super) fn observe_step(&mut self, wires: &Wires, thread: ThreadIndex, end: Time, times: StepTimes) {
+        let state = &self.threads[thread];
         let (true, Some(task)) = (state.is_of_rank(), state.current) else { return };
         let may_be_postponed = state.core != OWN_CORE;
-        let next = self.processors.records.next;
+        let next = self.records.next;
         let none = (EndpointIndex::NONE, 0);
-        // A neighbour is no connection.
-        let is_socket = |endpoint| self.nics.endpoints.get(endpoint).is_some_and(|end| end.protocol.is_socket());
         let (kind, message) = match task {
             Task::Handle(endpoint, message) => (StepKind::Handle, (endpoint, message.end)),
             Task::Write(..) => (StepKind::Write, none),
             Task::Read(..) => (StepKind::Read, none),
-            Task::Step(endpoint) if next == Some(ActivityKind::Send) && is_socket(endpoint) => {
+            Task::Step(endpoint) if next == Some(ActivityKind::Send) && self.is_socket(wires, thread, endpoint) => {
                 (StepKind::SocketSend, none)
             }
             Task::Step(_) | Task::Post => (StepKind::Operation(next.unwrap_or(ActivityKind::Wait)), none),
         };
-        self.processors.records.add_step((thread, kind), (start, end), times, message, may_be_postponed);
+        self.records.add_step((thread, kind), (wires.now, end), times, message, may_be_postponed);
     }
-}
 
-impl Processors {
     /// Notes what a thread of a rank begins next.
     #[inline]
     pub(super) fn observe_next(&mut self, kind: Option<ActivityKind>) {

@@ -41,11 +41,6 @@ pub trait TransportState: ProtocolState {
     /// Memory of an end beside [`Endpoint`], if this is how the transport is simulated in packets [B].
     fn memory(transport: &Transport) -> Option<u64>;
 
-    /// Whether what is sent is copied into a socket.
-    fn is_socket(&self) -> bool {
-        false
-    }
-
     /// Bytes that are posted and not yet written to a socket.
     fn unwritten(&self) -> u64 {
         0
@@ -81,7 +76,7 @@ pub trait TransportState: ProtocolState {
     /// Has a stream's thread hand over its next message.
     fn begin_stream_message(hosts: &mut Hosts, wires: &mut Wires, thread: ThreadIndex, endpoint: EndpointIndex) {
         let cost = wires.constants.mpi(hosts.processors.threads[thread].job).send_overhead;
-        hosts.begin_with(wires, thread, Task::Post, TaskCost::of(cost), PrefetchHint::endpoint(endpoint, true));
+        hosts.processors.begin(wires, thread, Task::Post, TaskCost::of(cost), PrefetchHint::endpoint(endpoint, true));
     }
 
     /// Takes a packet that has arrived at a NIC.
@@ -185,13 +180,6 @@ macro_rules! protocols {
                     $(Protocol::$protocol { transport, state } => {
                         state.send_state(now, constants.params.transport_of(*transport))
                     })*
-                }
-            }
-
-            /// Whether what is sent is copied into a socket.
-            pub(super) fn is_socket(&self) -> bool {
-                match self {
-                    $(Protocol::$protocol { state, .. } => state.is_socket(),)*
                 }
             }
 

@@ -20,6 +20,7 @@ use etherweave_primitives::{Duration, Time};
 use etherweave_transport::tcp::{Segment, TcpHeader};
 
 use super::fluid::{FluidState, Load, fluid_latency};
+use super::task_cost::{TaskCost, per_kib};
 use crate::{Hosts, Nics};
 
 /// Segments of a window, at least.
@@ -181,6 +182,23 @@ impl Nics {
     pub(super) fn moves_much(&self, wires: &Wires, endpoint: EndpointIndex) -> bool {
         let host = &wires.constants.params.host;
         self.endpoints[endpoint].sends_segments() && host.cores.is_none() && host.memory_rate.is_none()
+    }
+
+    /// What is left of a read by a thread that has been idle: in flow-level mode it has read as bytes came.
+    pub(super) fn left_of_read(
+        &mut self,
+        wires: &Wires,
+        endpoint: EndpointIndex,
+        bytes: u64,
+        whole: TaskCost,
+        idle_since: Time,
+    ) -> TaskCost {
+        let costs = &wires.constants.params.host.cpu;
+        let Some(flow) = &mut self.endpoints[endpoint].tcp().flow else { return whole };
+        let done = idle_since.max(flow.readable_at) + whole.time;
+        let tail = costs.receive_call + per_kib(costs.receive_per_kib, bytes.min(flow.last_batch));
+        flow.read_at = done;
+        TaskCost { time: done.since(wires.now).max(tail.min(whole.time)), ..whole }
     }
 
     /// A thread begins to write that much, which takes so long: TCP sends it meanwhile.

@@ -18,7 +18,7 @@ use etherweave_primitives::Duration;
 
 use super::message::{Message, MessageKind};
 use super::task_cost::TaskCost;
-use crate::Hosts;
+use crate::{Hosts, Processors};
 
 /// No endpoint has so high a number.
 const NEIGHBOUR: u32 = 1 << 31;
@@ -70,19 +70,21 @@ pub(super) fn handling_cost(memory: &SharedMemoryParams, message: &Message) -> T
     }
 }
 
-impl Hosts {
+impl Processors {
     /// Puts a message into the queue of a neighbour. None of a rank overtakes another, and no two arrive at once: a
     /// send may take no time, but a thread makes one after the other.
     pub(super) fn share_message(&mut self, wires: &mut Wires, thread: ThreadIndex, to: Neighbour, message: Message) {
         let handle = wires.packets.insert(message.announcement(EndpointIndex::new(to.0.get())));
-        let complexes = [thread, to.0].map(|thread| self.processors.threads[thread].complex);
-        let sender = &mut self.processors.threads[thread];
-        let key = wires.key(self.nics.hosts[sender.host].port, Kind::Handover, thread.get());
+        let complexes = [thread, to.0].map(|thread| self.threads[thread].complex);
+        let sender = &mut self.threads[thread];
+        let key = wires.key(sender.place, Kind::Handover, thread.get());
         let time = wires.now + wires.constants.params.host.shared_memory.latency_between(complexes);
         sender.shared_at = time.max(sender.shared_at + Duration::from_ps(1));
         wires.expect_packet(sender.shared_at, key, handle);
     }
+}
 
+impl Hosts {
     /// A neighbour's message is in the queue of its receiver.
     pub fn handover(&mut self, wires: &mut Wires, from: ThreadIndex, handle: Handle) {
         let packet = wires.packets.remove(handle);

@@ -9,9 +9,10 @@
 use std::collections::VecDeque;
 
 use etherweave_engine::memory::prefetch;
-use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, ThreadIndex};
+use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use etherweave_primitives::{Duration, Time};
 
+use super::Host;
 use super::message::Message;
 use super::rank::RankState;
 
@@ -46,6 +47,10 @@ pub enum Role {
 pub struct Thread {
     /// Host, numbered in the shard.
     pub host: HostIndex,
+    /// Its port, numbered in the shard: the place of its events.
+    pub place: PortIndex,
+    /// Its number in the topology.
+    pub host_id: u32,
     /// Job or group of streams.
     pub job: u32,
     /// Its core, numbered in the shard, or [`OWN_CORE`].
@@ -67,11 +72,24 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// An idle thread.
-    pub fn new(host: HostIndex, job: u32, core: CoreIndex, role: Role) -> Thread {
+    /// An idle thread of a host, by its number in the shard.
+    pub fn new(host: HostIndex, at: &Host, job: u32, core: CoreIndex, role: Role) -> Thread {
         let (free_at, shared_at) = (Time::ZERO, Time::ZERO);
         let (complex, interrupts, inbox, current) = (0, None, VecDeque::new(), None);
-        Thread { host, job, core, complex, interrupts, free_at, shared_at, inbox, current, role }
+        Thread {
+            host,
+            place: at.port,
+            host_id: at.id,
+            job,
+            core,
+            complex,
+            interrupts,
+            free_at,
+            shared_at,
+            inbox,
+            current,
+            role,
+        }
     }
 
     /// Whether it performs a rank, or a stream of its graph.

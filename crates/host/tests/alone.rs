@@ -126,7 +126,13 @@ fn a_rank_computes_and_sleeps_for_as_long_as_its_program_says() {
     let ops =
         vec![Op::IterationStart, Op::Compute { duration: computed }, Op::Sleep { duration: slept }, Op::IterationEnd];
     let rank = RankState::new(0, Program::new([Block::measured(ops, 2)]));
-    let thread = hosts.processors.threads.push(Thread::new(host, 0, OWN_CORE, Role::Rank(Box::new(rank))));
+    let thread = hosts.processors.threads.push(Thread::new(
+        host,
+        &hosts.nics.hosts[host],
+        0,
+        OWN_CORE,
+        Role::Rank(Box::new(rank)),
+    ));
     wires.totals.unfinished = 1;
     wires.schedule_at(Time::ZERO, hosts.nics.hosts[host].port, Kind::Start, thread.get());
     serve(&mut hosts, &mut wires, END);

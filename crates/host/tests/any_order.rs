@@ -58,7 +58,7 @@ impl Pair {
             let peer = Peer { link: PeerLink::to_shard(0), port: PortIndex::new(1 - side), is_host: true };
             wires.channels.push(ChannelId::new(side));
             wires.ports.push(Port::new(RATE, Owner::Host(host), peer, DELAY, DELAY));
-            let thread = hosts.processors.threads.push(Thread::new(host, 0, OWN_CORE, role));
+            let thread = hosts.processors.threads.push(Thread::new(host, &hosts.nics.hosts[host], 0, OWN_CORE, role));
             let endpoint = hosts.nics.endpoints.push(endpoint(&wires, host, thread));
             if let Role::Rank(rank) = &mut hosts.processors.threads[thread].role {
                 rank.connect(1 - side, endpoint);

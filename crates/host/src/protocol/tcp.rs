@@ -57,10 +57,6 @@ impl TransportState for TcpState {
         Some((size_of::<TcpState>() + size_of::<ReceiveQueue>()) as u64 + ALLOCATION + LISTS)
     }
 
-    fn is_socket(&self) -> bool {
-        true
-    }
-
     fn unwritten(&self) -> u64 {
         self.writes.iter().map(|write| write.left).sum()
     }
@@ -185,25 +181,6 @@ impl Hosts {
         }
     }
 
-    /// How much the next write moves, and how many calls that is.
-    pub(crate) fn write_size(&mut self, wires: &Wires, endpoint: EndpointIndex) -> (u64, u64) {
-        let offload = wires.constants.params.host.cpu.offload.get();
-        let end = &mut self.nics.endpoints[endpoint];
-        let is_stream = matches!(self.processors.threads[end.thread].role, Role::Source(_));
-        let state = end.tcp();
-        let first = state.writes.front().expect("a write was assigned for it");
-        let PendingWrite { left, piece, is_new, .. } = *first;
-        let free = state.sender.send_buffer_free();
-        let most = if is_new || !self.nics.moves_much(wires, endpoint) {
-            offload
-        } else {
-            segments::most(left, piece, offload)
-        };
-        let bytes = left.min(most).min(free);
-        let calls = if is_stream { u64::from(is_new) } else { bytes.div_ceil(offload).max(1) };
-        (bytes, calls)
-    }
-
     /// Bytes have been copied into the socket.
     pub(crate) fn write_done(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
         let offload = wires.constants.params.host.cpu.offload.get();
@@ -241,18 +218,6 @@ impl Hosts {
         let (thread, unwritten) = (end.thread, end.protocol.unwritten());
         let written = end.tcp().posted - unwritten;
         self.processors.observe_posted(thread, endpoint, written, wires.now);
-    }
-
-    /// How much the next read moves, and how many calls that is.
-    pub(crate) fn read_size(&mut self, wires: &Wires, thread: ThreadIndex, endpoint: EndpointIndex) -> (u64, u64) {
-        let largest = 2 * wires.constants.params.host.cpu.offload.get();
-        let readable = self.nics.endpoints[endpoint].tcp().receiver.readable();
-        let bytes = if self.nics.moves_much(wires, endpoint) { readable } else { readable.min(largest) };
-        let calls = match &self.processors.threads[thread].role {
-            Role::Sink(sink) => bytes.div_ceil(sink.bytes),
-            Role::Rank(_) | Role::GraphStream(_) | Role::Source(_) => bytes.div_ceil(largest).max(1),
-        };
-        (bytes, calls)
     }
 
     /// Bytes have been copied out of the socket.
@@ -309,6 +274,29 @@ impl Processors {
 }
 
 impl Nics {
+    /// How much the next write moves, and how many calls that is.
+    pub(crate) fn write_size(&mut self, wires: &Wires, endpoint: EndpointIndex, is_stream: bool) -> (u64, u64) {
+        let offload = wires.constants.params.host.cpu.offload.get();
+        let state = self.endpoints[endpoint].tcp();
+        let first = state.writes.front().expect("a write was assigned for it");
+        let PendingWrite { left, piece, is_new, .. } = *first;
+        let free = state.sender.send_buffer_free();
+        let most =
+            if is_new || !self.moves_much(wires, endpoint) { offload } else { segments::most(left, piece, offload) };
+        let bytes = left.min(most).min(free);
+        let calls = if is_stream { u64::from(is_new) } else { bytes.div_ceil(offload).max(1) };
+        (bytes, calls)
+    }
+
+    /// How much the next read moves, and how many calls that is, where a call asks for so much.
+    pub(crate) fn read_size(&mut self, wires: &Wires, endpoint: EndpointIndex, asked: Option<u64>) -> (u64, u64) {
+        let largest = 2 * wires.constants.params.host.cpu.offload.get();
+        let readable = self.endpoints[endpoint].tcp().receiver.readable();
+        let bytes = if self.moves_much(wires, endpoint) { readable } else { readable.min(largest) };
+        let calls = asked.map_or_else(|| bytes.div_ceil(largest).max(1), |asked| bytes.div_ceil(asked));
+        (bytes, calls)
+    }
+
     /// Hands the NIC all that TCP may send now.
     pub(crate) fn pump(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let now = wires.now;

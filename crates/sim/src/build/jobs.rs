@@ -359,7 +359,7 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
 /// Adds a thread at a host's port.
 fn add_thread(shard: &mut Shard, port: PortIndex, number: usize, core: CoreIndex, role: Role) -> ThreadIndex {
     let host = host_at(shard, port);
-    shard.hosts.processors.threads.push(Thread::new(host, number as u32, core, role))
+    shard.hosts.processors.threads.push(Thread::new(host, &shard.hosts.nics.hosts[host], number as u32, core, role))
 }
 
 /// Schedules the start of every thread, the last first: the queue keeps simultaneous events in reverse order, so
