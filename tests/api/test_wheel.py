@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from support import documents
+
 ROOT = Path(__file__).parents[2]
 SYSTEM = "/usr/bin:/bin"
 """Without the directories in which rustup puts compilers."""
@@ -48,6 +50,23 @@ def test_a_run_leaves_its_result(environment: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("first: complete after ")
     assert list((environment / "result").glob("*.parquet"))
+
+
+def test_readme_shows_what_the_wheel_prints(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    home = tmp_path_factory.mktemp("readme")
+    subprocess.run([sys.executable, "-m", "venv", home], check=True)
+    wheel = Path(os.environ["ETHERWEAVE_WHEEL"]).resolve()
+    call(home, "pip", "install", "--quiet", f"{wheel}[report,control]", check=True)
+    page = ROOT / "README.md"
+    assert documents.carry_out(page, tmp_path, home / "bin") == page.read_text()
+
+
+def test_studies_are_listed_without_an_extra(environment: Path) -> None:
+    done = call(environment, "etherweave", "study")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "osu-references" in done.stdout
 
 
 def test_a_design_takes_its_profiles_from_the_wheel(environment: Path) -> None:

@@ -25,9 +25,11 @@ PROMPT = re.compile(r"^\$ ", re.M)
 REAL_TIME = re.compile(r"in [\d.]+ s \([\d.]+ M/s\)")
 COLUMNS = 100
 """Width of the terminal."""
+PROGRAMS = Path(sys.executable).parent
+"""Directory of the ``etherweave`` that commands of a page call."""
 
 
-def carry_out(page: Path, home: Path) -> str:
+def carry_out(page: Path, home: Path, programs: Path = PROGRAMS) -> str:
     """Carry out the blocks of a page in a directory; gives the page with what they print.
 
     Text that is right but for dots stays as it is.
@@ -43,7 +45,7 @@ def carry_out(page: Path, home: Path) -> str:
             file.parent.mkdir(exist_ok=True)
             file.write_text(text)
         elif block["language"] == "console":
-            text = "".join(run(part, home) for part in PROMPT.split(text)[1:])
+            text = "".join(run(part, home, programs) for part in PROMPT.split(text)[1:])
         elif block["language"] == "python":
             execute(text, names, home)
         return f"```{block['language']}{block['info']}\n{text}```"
@@ -57,10 +59,10 @@ def pictures(page: Path, home: Path) -> list[tuple[Path, Path]]:
     return [(path, home / path.name) for path in kept if (home / path.name).exists()]
 
 
-def run(part: str, home: Path) -> str:
+def run(part: str, home: Path, programs: Path = PROGRAMS) -> str:
     """Run a command that has its output below it; gives both as they are now."""
     line, shown = re.split(r"(?<!\\)\n", part, maxsplit=1)
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    path = f"{programs}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", line],
         cwd=home,

@@ -77,8 +77,8 @@ def study(
         Draw N samples of all that is not known, and print the interval of 90 % of each check, with
         whether the published figure lies in it.
     record
-        With --fresh, keep the computed figures in the study's folder, from which `etherweave study`
-        prints how many pass.
+        Keep the computed figures in the study's folder for the list of `etherweave study`, with
+        --fresh.
     strict
         Exit with 1 if a figure is outside its bounds.
     every : --all

@@ -217,8 +217,7 @@ def plot_verb(home: Home, columns: list[str], *, output: Path | None = None) -> 
     ----------
     columns : x=COLUMN y=COLUMN [by=COLUMN] [mean=COLUMN,...] [COLUMN=VALUE]...
         Columns of the dataset: what to draw over what, a line for each value of by, axes to average
-        over, and values of columns whose rows are drawn. Axes that are not named have a panel for
-        each value; seeds are averaged.
+        over, and values of columns whose rows are drawn, with a panel for each value of other axes.
     output : -o FILE.svg
         File for the SVG; default: DIRECTORY/plot.svg.
     """
