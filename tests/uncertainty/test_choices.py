@@ -52,3 +52,13 @@ def test_hosts_of_one_switch_have_one_placement_and_kernels_have_queues() -> Non
     found = drawn(scenario({"single_switch": {"hosts": 4}}, "tcp"))
     assert found.keys() == {LIBRARY, "receive queues of the kernel: host.receive.queues"}
     assert found["receive queues of the kernel: host.receive.queues"] == [16, 64]
+
+
+def test_memory_that_ranks_share_is_drawn_where_a_host_has_several() -> None:
+    def keys(ranks: int) -> list[str]:
+        own = {**scenario(TREE, "roce", ranks_per_host=ranks)}
+        text, origin = read({**own, "interconnect": {"profile": "ethernet-100-roce"}})
+        return [key for key in unknowns(text, origin, {}, declared(())).keys if "shared" in key]
+
+    assert keys(1) == []
+    assert "host.shared_memory.latency" in keys(2)

@@ -18,7 +18,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -56,6 +56,8 @@ SHARE = "a share of"
 """Beginning of the source of an estimate that is a part of a measured time."""
 USED_BY = {"host.mpi_roce.": "roce", "host.mpi_tcp.": "tcp", "host.cpu.": "tcp"}
 """Beginnings of keys that only hosts with a transport have a use for."""
+SHARED_MEMORY = "host.shared_memory."
+"""Beginning of keys that only hosts with several ranks have a use for."""
 _TIME = re.compile(r"([0-9.]+)(?: to ([0-9.]+))? us\b")
 _BYTES = re.compile(r"([0-9][0-9,.]*) MB/s(?: of \d+ pairs)? at ([0-9]+ (?:B|KiB|MiB))\b")
 _MESSAGES = re.compile(r"([0-9.]+) million messages a second")
@@ -234,9 +236,9 @@ def unknowns(
         When there is no such spread, or a measured time has no number.
     """
     rows: list[Figure] = json.loads(_core.figures(text, origin, literals(changes)))
-    resolved = _core.resolve(text, origin, literals(changes))
-    rows += _stated(stated, tomllib.loads(resolved), {one["key"] for one in rows})
-    unused = tuple(key for key, kind in USED_BY.items() if f"transport.{kind}" not in resolved)
+    resolved = tomllib.loads(_core.resolve(text, origin, literals(changes)))
+    rows += _stated(stated, resolved, {one["key"] for one in rows})
+    unused = tuple(_unused(resolved))
     open_ = {
         one["key"]: one
         for one in rows
@@ -282,6 +284,16 @@ def unknowns(
         *_declared(declared),
     ]
     return Unknowns(every, fixed, open_, sigmas, groups, fits, chosen, declared)
+
+
+def _unused(resolved: Mapping[str, Any]) -> Iterator[str]:
+    """List the beginnings of keys that a scenario has no use for."""
+    for key, kind in USED_BY.items():
+        if kind not in resolved["transport"]:
+            yield key
+    jobs: Sequence[Mapping[str, Any]] = resolved.get("job", [])
+    if not any(job["ranks_per_host"] > 1 or job.get("shared_hosts") for job in jobs):
+        yield SHARED_MEMORY
 
 
 def _fits(

@@ -149,6 +149,11 @@ def end_error(values: Sequence[float]) -> float:
     return factor * statistics.stdev(values) / math.sqrt(len(values)) / middle
 
 
+def samples_min(unknowns: int, degree: int) -> int:
+    """Return the least samples by which contributions are fitted, by polynomials of a degree."""
+    return _PER_COLUMN * (degree * unknowns + 1)
+
+
 def _contributions(
     values: "NDArray",  # type: ignore[type-arg]
     shares: "NDArray",  # type: ignore[type-arg]
@@ -165,9 +170,7 @@ def _contributions(
     from numpy.polynomial import legendre
 
     count = len(unknowns)
-    fitting = [
-        degree for degree in (1, DEGREE) if len(values) >= _PER_COLUMN * (degree * count + 1)
-    ]
+    fitting = [degree for degree in (1, DEGREE) if len(values) >= samples_min(count, degree)]
     variance = float(values.var())
     if not fitting or not count or not variance:
         return []

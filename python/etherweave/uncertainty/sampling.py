@@ -21,12 +21,13 @@ from etherweave.sweeps.points import Run
 from etherweave.uncertainty.check_rows import conditions_of
 from etherweave.uncertainty.declared import Declared, UncertaintyError
 from etherweave.uncertainty.figures import Unknowns, unknowns
-from etherweave.uncertainty.intervals import Distribution, distribution
+from etherweave.uncertainty.intervals import DEGREE, Distribution, distribution, samples_min
 from etherweave.uncertainty.model_errors import ModelError, errors_at
 
 SAMPLES_MIN, SAMPLES_MAX = 8, 65_536
-FIRST = 64
-"""Samples after which it is first asked whether intervals are known."""
+FIRST = 32
+"""Samples after which it is first asked whether intervals are known, where contributions of the
+second degree need no more; otherwise twice as many."""
 PRECISION = 0.05
 """Standard error of the ends of intervals of 90 %, over the median, at which samples suffice."""
 HASHES = "selection.ecmp_hash.seed"
@@ -310,7 +311,8 @@ def run_samples(
     """
     whole = sampled_scenario(scenario, overrides or {}, samples, declared, has_site=True)
     where = _within_memory(whole, executor, memory_limit, on_notice)
-    count = min(FIRST, samples)
+    is_enough = samples_min(len(whole.drawn.entries), DEGREE) <= FIRST
+    count = min(FIRST if is_enough else 2 * FIRST, samples)
     while True:
         some = replace(whole, shares=whole.shares[:count])
         rows = sweep(some, directory, where, on_progress).to_polars().to_dicts()
