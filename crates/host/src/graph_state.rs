@@ -128,7 +128,7 @@ impl GraphState {
         self.run.begin(now, |node, stream| streams.ready(node, stream));
     }
 
-    /// Whether the present operation of a stream, the only one of the rank, is a join: what all before it are waited by.
+    /// Whether the present operation of a stream, the only one of the rank, is a join, which waits for all before it.
     pub(super) fn is_wait_of_only_stream(&self, stream: u8) -> bool {
         let node = self.streams.states[usize::from(stream)].node;
         let is_join = |node| matches!(self.run.op(node), GraphOp::Compute { duration } if duration.is_zero());

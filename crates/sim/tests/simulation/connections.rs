@@ -84,11 +84,11 @@ fn exchange(steps: u32) -> Traffic {
     let [first, second] = [0, 1].map(Rank::new);
     let mut ahead = step(second);
     ahead.insert(2, Op::Isend { peer: second, tag: 2, bytes: 8 });
-    let told = vec![Op::Irecv { peer: first, tag: 2, bytes: 8 }, Op::WaitAll];
+    let notice = vec![Op::Irecv { peer: first, tag: 2, bytes: 8 }, Op::WaitAll];
     let later = |peer, repeat| Block { repeat, ..Block::unmeasured(step(peer)) };
     Traffic::Ranks(vec![
         Program::new([Block::unmeasured(ahead), later(second, steps - 1)]),
-        Program::new([Block::unmeasured(told), later(first, steps)]),
+        Program::new([Block::unmeasured(notice), later(first, steps)]),
     ])
 }
 

@@ -21,7 +21,7 @@ pub struct HpccRandomAccess {
     pub ranks: u32,
     /// Words of the table of all ranks as a power of two, up to 60: the benchmark takes half of what HPL has, or less.
     pub log2_table: u32,
-    /// Time of a rank for an update: to draw it, and to apply one. What it takes to look for messages before each is the
+    /// Time of a rank for an update: to draw it, and to apply one. Time for looking for messages before each is the
     /// library's.
     pub per_update: Duration,
     /// Rounds that differ, 1 to 1,000.
