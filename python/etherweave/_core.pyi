@@ -7,6 +7,58 @@ from typing_extensions import CapsuleType
 class ScenarioError(ValueError):
     """Mistakes in a scenario, a line each: ``file:line:col: key: found; expected …``."""
 
+    mistakes: Sequence[Mistake]
+    """The mistakes as structures; made by :func:`scenario_error` and by the core."""
+
+@final
+class Mistake:
+    """A mistake with its place; its text is the line that errors print."""
+
+    def __new__(
+        cls,
+        file: str,
+        key: str,
+        found: str,
+        expected: str = "",
+        line: int | None = None,
+        column: int | None = None,
+        text_line: int | None = None,
+        text_column: int | None = None,
+    ) -> Mistake:
+        """Make a mistake; ``text_line`` and ``text_column`` count in the text at the key."""
+    @property
+    def file(self) -> str:
+        """File, as the caller named it; ``override`` where an override is wrong."""
+    @property
+    def key(self) -> str:
+        """Names and list indices with dots between them; empty where no key is at fault."""
+    @property
+    def found(self) -> str:
+        """Value that stands there, or what is wrong with it."""
+    @property
+    def expected(self) -> str:
+        """Value that would be right; empty where :attr:`found` says it."""
+    @property
+    def line(self) -> int | None:
+        """Line in the file, or in the text at the key, counted from 1."""
+    @property
+    def column(self) -> int | None:
+        """Column in characters, counted from 1."""
+    @property
+    def reason(self) -> str:
+        """Sentence without file, key and place."""
+    def at(self, file: str, key: str | None = None) -> Mistake:
+        """Return the same mistake at another file, and perhaps at another key."""
+
+def scenario_error(mistakes: Sequence[Mistake]) -> ScenarioError:
+    """Make the exception of these mistakes."""
+
+def check_document(key: str, document: str) -> None:
+    """Read a price book or a power profile, by the key that has its name or its text.
+
+    The keys are ``design.prices``, ``design.power``, and these with ``_text``.
+    """
+
 class PanicException(BaseException):
     """A fault of the core, which is no mistake of its caller."""
 

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::error::{ScenarioError, scenario_error};
+use crate::error::{input_error, scenario_error};
 use crate::interruptible::interruptible;
 use crate::processes::{agree, has_agreed, processes};
 use crate::run::{by_name, lent_table};
@@ -321,8 +321,14 @@ type Named = (String, String);
 #[pyfunction]
 pub fn proposals(hosts: u32, hosts_max: u32, radix: u32, rate: &str) -> PyResult<(Vec<Named>, Vec<String>)> {
     let proposals = etherweave_scenario::proposals(&(hosts..=hosts_max), radix, rate);
-    let (proposals, reasons) = proposals.map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    let (proposals, reasons) = proposals.map_err(|error| input_error("", [error]))?;
     Ok((proposals.into_iter().map(|proposal| (proposal.name, proposal.scenario)).collect(), reasons))
+}
+
+/// Reads a price book or a power profile, by the key of a scenario that has its name or its text.
+#[pyfunction]
+pub fn check_document(key: &str, document: &str) -> PyResult<()> {
+    etherweave_scenario::check_document(key, document).map_err(|error| input_error("override", [error]))
 }
 
 /// The largest balanced fabrics of switches of so many ports, by formula, as JSON; each with its scenario.

@@ -23,9 +23,11 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::error::ScenarioError;
+    use crate::error::{Mistake, ScenarioError, of_mistakes};
     #[pymodule_export]
-    use crate::fabric::{Deployment, Design, Fabric, compare, compare_metrics, exports, largest, proposals};
+    use crate::fabric::{
+        Deployment, Design, Fabric, check_document, compare, compare_metrics, exports, largest, proposals,
+    };
     #[pymodule_export]
     use crate::processes::{abort_processes, join_processes, leave_processes};
     #[pymodule_export]
@@ -41,6 +43,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         etherweave_scenario::record_panics(std::env::var_os("RUST_BACKTRACE").is_some());
+        module.py().get_type::<ScenarioError>().setattr("mistakes", ())?;
         module.add("PanicException", module.py().get_type::<pyo3::panic::PanicException>())
     }
 

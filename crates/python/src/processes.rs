@@ -3,10 +3,10 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use etherweave_scenario::Processes;
+use etherweave_scenario::{InputError, Processes};
 use pyo3::prelude::*;
 
-use crate::error::ScenarioError;
+use crate::error::input_error;
 
 static JOINED: OnceLock<Processes> = OnceLock::new();
 /// Whether all processes know that all have prepared their run, or which has not.
@@ -49,7 +49,8 @@ pub(crate) fn agree<T>(prepared: PyResult<T>) -> PyResult<T> {
     let first = mistakes.into_iter().enumerate().find_map(|(number, mistake)| Some((number, mistake?)));
     match first {
         Some((number, mistake)) => {
-            prepared.and_then(|_| Err(ScenarioError::new_err(format!("process {number}: {mistake}"))))
+            let lines = mistake.lines().map(|line| InputError::new("", line, ""));
+            prepared.and_then(|_| Err(input_error(&format!("process {number}"), lines)))
         }
         None => prepared,
     }

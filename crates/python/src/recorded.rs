@@ -6,7 +6,7 @@ use etherweave_scenario::{InputError, RecordedProgram};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::error::ScenarioError;
+use crate::error::input_error;
 use crate::run::by_name;
 
 /// A program that was recorded.
@@ -16,7 +16,7 @@ pub struct Recording {
 }
 
 fn refused(error: InputError) -> PyErr {
-    ScenarioError::new_err(error.to_string())
+    input_error("", [error])
 }
 
 #[pymethods]

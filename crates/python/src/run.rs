@@ -11,7 +11,7 @@ use etherweave_scenario::{Outcome, RunOptions, Scenario};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::error::{ScenarioError, scenario_error};
+use crate::error::{input_error, scenario_error};
 use crate::interruptible::interruptible;
 use crate::part_file::PartFile;
 use crate::processes::{agree, processes};
@@ -101,7 +101,7 @@ pub fn foresee(py: Python<'_>, text: &str, origin: &str, overrides: Vec<(String,
 /// The parts of a training step that are known before it is simulated, as JSON, of the table of its workload as JSON.
 #[pyfunction]
 pub fn step_times(training: &str) -> PyResult<String> {
-    etherweave_scenario::step_times(training).map_err(|error| ScenarioError::new_err(error.to_string()))
+    etherweave_scenario::step_times(training).map_err(|errors| input_error("", errors))
 }
 
 /// Simulates; `pcap` are hosts to capture and a file for the frames of each, `snap_length` is what is kept of a frame;

@@ -8,7 +8,7 @@ use etherweave_scenario::InputError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::error::{ScenarioError, os_error, scenario_error};
+use crate::error::{input_error, os_error, scenario_error};
 use crate::interruptible::interruptible;
 use crate::part_file::PartFile;
 
@@ -99,7 +99,7 @@ impl Schedule {
     /// The programs as execution traces of Chakra, one of each rank.
     fn chakra<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let written = py.detach(|| self.job.chakra());
-        let written = written.map_err(|error| ScenarioError::new_err(format!("{}: {error}", self.job.name)))?;
+        let written = written.map_err(|error| input_error(&self.job.name, [error]))?;
         Ok(written.iter().map(|trace| PyBytes::new(py, trace)).collect())
     }
 
@@ -114,7 +114,7 @@ impl Schedule {
 /// Writes a file, which has its name when it is whole: what is left of an interrupted one would look like a schedule.
 fn write(file: &Path, of: &str, content: impl FnOnce(BufWriter<File>) -> Result<(), InputError>) -> PyResult<()> {
     let (part, made) = PartFile::create(file)?;
-    content(BufWriter::new(made)).map_err(|error| ScenarioError::new_err(format!("{of}: {error}")))?;
+    content(BufWriter::new(made)).map_err(|error| input_error(of, [error]))?;
     part.place()
 }
 

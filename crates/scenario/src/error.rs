@@ -14,7 +14,7 @@ pub struct ScenarioError {
 /// `file:line:column: key: found; expected …`
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mistake {
-    /// The file, as the caller named it.
+    /// The file, as the caller named it; empty where the key says it.
     pub origin: String,
     /// Where in the file; `None` when the key does not stand in it.
     pub place: Option<TextPlace>,
@@ -30,11 +30,14 @@ impl From<Mistake> for ScenarioError {
 
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:", self.origin)?;
+        if !self.origin.is_empty() {
+            write!(f, "{}:", self.origin)?;
+        }
         if let Some(TextPlace { line, column }) = self.place {
             write!(f, "{line}:{}:", column.unwrap_or(1))?;
         }
-        let message = format!(" {}", self.error);
+        let gap = if self.origin.is_empty() { "" } else { " " };
+        let message = format!("{gap}{}", self.error);
         // One line, whatever names the file has: a key or a node may hold line ends.
         message
             .chars()

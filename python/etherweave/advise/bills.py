@@ -14,8 +14,6 @@ from etherweave.api.scenario import literals
 
 BOOK, POWER = "design.prices", "design.power"
 """Keys of a design that name its price book and its power profile."""
-LACKS = " has no "
-"""What the core says of a book or a profile without a part; anything else is a mistake."""
 HOUR = "electricity.kilowatt_hour"
 NODES = "nodes"
 COMPONENTS = {
@@ -122,20 +120,23 @@ def bill(candidate: Candidate, question: Question) -> Bill:
     OSError
         When a file cannot be read.
     """
-    wanted, reasons = _wanted(question), list[str]()
+    wanted, reasons = _wanted(candidate, question), list[str]()
     while True:
         try:
             return replace(_bill(_designed(candidate, wanted), question, wanted), reasons=reasons)
         except _core.ScenarioError as error:
-            lacking = [key for key in wanted if key in str(error) and LACKS in str(error)]
-            if not lacking:
+            lacking = {one.key: f"{one.key}: {one.found}" for one in error.mistakes}
+            if not lacking.keys() <= wanted.keys():
                 raise candidate.mistake(error) from None
-            reasons.append(str(error).partition(": ")[2].partition("; expected")[0])
+            reasons += lacking.values()
             wanted = {key: value for key, value in wanted.items() if key not in lacking}
 
 
-def _wanted(question: Question) -> dict[str, str]:
-    """Name the price book and the power profile, files by their text."""
+def _wanted(candidate: Candidate, question: Question) -> dict[str, str]:
+    """Name the price book and the power profile, files by their text.
+
+    Both are right: what a design says at their keys is a part that they lack.
+    """
     given = {BOOK: question.settings.prices, POWER: question.settings.power}
     found = {}
     for key, name in given.items():
@@ -143,6 +144,11 @@ def _wanted(question: Question) -> dict[str, str]:
             found[f"{key}_text"] = read_text(question.beside(name))
         elif name:
             found[key] = name
+    try:
+        for key, document in found.items():
+            _core.check_document(key, document)
+    except _core.ScenarioError as error:
+        raise candidate.mistake(error) from None
     return found
 
 

@@ -117,12 +117,13 @@ class Candidate:
         except _core.ScenarioError as error:
             raise self.mistake(error) from None
 
-    def mistake(self, error: Exception) -> _core.ScenarioError:
+    def mistake(self, error: _core.ScenarioError) -> _core.ScenarioError:
         """Name the fabric in a mistake of its scenario."""
-        place, text = f'{self.file}: fabric "{self.name}": ', str(error)
-        if not self.text:
-            text = text.replace(f"{self.origin}: ", place)
-        return _core.ScenarioError(text.replace("override: ", place))
+        place = f'{self.file}: fabric "{self.name}"'
+        own = {"override", *([] if self.text else [self.origin])}
+        return _core.scenario_error(
+            [one.at(place) if one.file in own else one for one in error.mistakes]
+        )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from etherweave import _core
 from etherweave.advise.question import BASES, AdviseError
 from etherweave.api import toml
 from etherweave.api.inputs import read_text
-from etherweave.api.scenario import literals
 
 NEEDED = ("kind", "part", "price", "currency", "date", "source")
 COLUMNS = (*NEEDED, "per_metre", "basis")
@@ -20,9 +19,8 @@ HOUR, OVERHEAD = "kilowatt_hour", "overhead"
 _AMOUNT = re.compile(r"[0-9]+(\.[0-9]+)?")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")
-_PAIR = "topology.single_switch.hosts = 2"
-"""A fabric for whose design a book is read."""
-_PLACE = re.compile(r"^override: design\.prices_text: (line \d+, column \d+: )?")
+TEXT = "design.prices_text"
+"""Key of a scenario that has the text of a book."""
 
 
 @dataclass(frozen=True)
@@ -189,14 +187,11 @@ def _check(quote: Quote, currency: str) -> None:
     if quote.kind == "electricity":
         other = OVERHEAD if quote.part == HOUR else HOUR
         others = [replace(quote, part=other, price="1", currency=currency)]
-    _parse(_book("One quote", currency, [quote, *others]), f"{quote.place}: part")
-
-
-def _parse(text: str, place: str) -> None:
-    changes = literals({"design.prices_text": text, "design.routings": []})
+    book = _book("One quote", currency, [quote, *others])
     try:
-        _core.Fabric.parse(_PAIR, "quotes", changes).design(None)
+        _core.check_document(TEXT, book)
     except _core.ScenarioError as error:
-        found = str(error)
-        if " has no " not in found:
-            raise AdviseError(f"{place}: {_PLACE.sub('', found)}") from None
+        mistake = error.mistakes[0]
+        key = mistake.key.removeprefix(TEXT).removeprefix(".")
+        reason = f"{key}: {mistake.reason}" if key else mistake.reason
+        raise AdviseError(f"{quote.place}: part: {reason}") from None

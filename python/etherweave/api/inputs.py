@@ -173,8 +173,8 @@ def read_parquet(path: str | Path, has_metadata: bool = False) -> "pyarrow.Table
         plain = [pyarrow.field(one.name, one.type, one.nullable) for one in table.schema]
         return pyarrow.Table.from_arrays(table.columns, schema=pyarrow.schema(plain))
     except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
-        what = str(error).partition("\n")[0].rpartition("': ")[2].rstrip(".")
-        raise InputError(path, f"{what}; expected a table in Parquet") from None
+        reason = "damaged, or of another format; expected a table in Parquet"
+        raise InputError(path, reason) from error
 
 
 def _check_type(path: str | Path) -> None:

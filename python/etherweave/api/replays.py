@@ -191,10 +191,9 @@ def replay(
             on_start=on_start,
         )
     except _core.ScenarioError as error:
-        lines = str(error).splitlines()
         place = ErrorPlace(source, read(scenario)[1], kind)
         has_own = any(key.startswith("job") for key in overrides or {})
-        raise _core.ScenarioError("\n".join(place.named(line, has_own) for line in lines)) from None
+        raise _core.scenario_error([place.named(one, has_own) for one in error.mistakes]) from None
     first = tomllib.loads(result.resolved)["job"][0]
     _check_end(result, first["name"], described)
     scale = first["workload"][kind].get("compute_scale", _or_one(compute_scale))
@@ -214,30 +213,33 @@ class ErrorPlace:
     kind: str
     """The workload that reads the trace."""
 
-    def named(self, line: str, has_own: bool) -> str:
-        """Return an error that begins with the file that it is about.
+    def named(self, mistake: _core.Mistake, has_own: bool) -> _core.Mistake:
+        """Return a mistake at the file that it is about.
 
         Parameters
         ----------
-        line
-            What the core says.
+        mistake
+            Mistake that the core reports.
         has_own
             Whether the user overrides keys of jobs too.
         """
-        override = f"override: {WORKLOAD}{self.kind}."
-        for key in ("file", "text"):
-            if line.startswith(of_trace := f"{override}{key}: "):
-                return self._of_trace(line.removeprefix(of_trace))
-        about_job = line.startswith("override: job") and not has_own
-        return f"{self.origin}:{line.removeprefix('override:')}" if about_job else line
+        if mistake.file != "override":
+            return mistake
+        if mistake.key in (f"{WORKLOAD}{self.kind}.{key}" for key in ("file", "text")):
+            return self._of_trace(mistake)
+        about_job = mistake.key.startswith("job") and not has_own
+        return mistake.at(self.origin) if about_job else mistake
 
-    def _of_trace(self, reason: str) -> str:
+    def _of_trace(self, mistake: _core.Mistake) -> _core.Mistake:
         """Name the trace; errors about one of several files have its absolute path in front."""
         if self.kind != "chakra":
-            return f"{self.source}: {reason}"
+            return mistake.at(str(self.source), "")
         folder = self.source if self.source.is_dir() else self.source.parent
-        reason = reason.replace(f"{folder.absolute()}/", "" if folder == Path() else f"{folder}/")
-        return reason.replace(str(self.source.absolute()), str(self.source))
+        name = mistake.found.replace(
+            f"{folder.absolute()}/", "" if folder == Path() else f"{folder}/"
+        )
+        name = name.replace(str(self.source.absolute()), str(self.source))
+        return _core.Mistake("", "", name, mistake.expected)
 
 
 def trace_kind(source: Path) -> str | None:
@@ -257,10 +259,8 @@ def trace_kind(source: Path) -> str | None:
     if source.is_file() and CHAKRA_FILE.search(source.name):
         pattern = RANKED.sub(rf"\g<1>{RANK}\g<2>", source.name, count=1)
         pattern = pattern if RANK in pattern else f"NAME.{RANK}.et"
-        reason = f"{source}: a Chakra execution trace of one rank"
-        raise _core.ScenarioError(
-            f"{reason}; expected those of all ranks: their folder, or {source.with_name(pattern)}"
-        )
+        expected = f"those of all ranks: their folder, or {source.with_name(pattern)}"
+        raise _rejected(source, "a Chakra execution trace of one rank", expected)
     is_trace = source.exists() and source.suffix != RECORDED and not is_archive(source)
     return "goal" if is_trace else None
 
@@ -276,10 +276,8 @@ def _trace(
     options = {"compute_scale": compute_scale, "library": library}
     chosen = {key: value for key, value in options.items() if value is not None}
     if kind == "goal" and (_or_one(compute_scale) != 1.0 or library):
-        raise _core.ScenarioError(
-            f"{source}: a GOAL trace with another factor of computation, or another library; "
-            "expected a recording, or traces of Chakra"
-        )
+        reason = "a GOAL trace with another factor of computation, or another library"
+        raise _rejected(source, reason, "a recording, or traces of Chakra")
     written = _workload(given).get(kind, {})
     kept = {key: value for key, value in written.items() if key not in TRACE_KEYS}
     file = {"file": str(source.absolute())}
@@ -292,10 +290,13 @@ def _or_one(compute_scale: float | None) -> float:
 
 def _only_of_recordings(source: Path, ranks_per_node: int, keep: Path | None) -> None:
     if ranks_per_node != 1 or keep:
-        raise _core.ScenarioError(
-            f"{source}: a trace with a number of ranks of a node, or to be kept; expected a "
-            "recording or an archive"
-        )
+        reason = "a trace with a number of ranks of a node, or to be kept"
+        raise _rejected(source, reason, "a recording or an archive")
+
+
+def _rejected(file: object, found: str, expected: str, key: str = "") -> _core.ScenarioError:
+    """Make the error of one mistake."""
+    return _core.scenario_error([_core.Mistake(str(file), key, found, expected)])
 
 
 def _first_job(scenario: ScenarioSource, overrides: Overrides | None) -> Mapping[str, Any] | None:
@@ -342,10 +343,8 @@ def _check_end(result: Result, job: str, described: RecordingFacts | None) -> No
     has_others = len(tomllib.loads(result.resolved)["job"]) > 1
     is_cut = ended < expected or not (described or has_others)
     if result.summary["finished"] == "time_limit" and is_cut:
-        raise _core.ScenarioError(
-            f"{result.summary['name']}: run.end: {job} has not ended then; expected a later end, "
-            "or none"
-        )
+        reason = f"{job} has not ended then"
+        raise _rejected(result.summary["name"], reason, "a later end, or none", "run.end")
 
 
 def _named(given: Mapping[str, Any] | None) -> str | None:

@@ -117,8 +117,9 @@ def read_scenario(path: Path) -> str:
         resolved = tomllib.loads(text)
         _core.resolve(text, str(path), ())
     except _core.ScenarioError as error:
-        reason = str(error).partition("\n")[0].removeprefix(f"{path}:").strip()
-        raise ResultError(path, reason) from None
+        mistake = error.mistakes[0]
+        line = f"line {mistake.line}: " if mistake.line else ""
+        raise ResultError(path, f"{line}{mistake.key}: {mistake.reason}") from None
     except (ValueError, RecursionError) as error:
         raise ResultError(path, f"{error}; expected TOML") from None
     for key in _resolved_keys():

@@ -229,7 +229,7 @@ def what_if(resolved: str, base: Result, simulate: Simulate) -> Iterator[Answer]
             if not reason:
                 reason, found = "the job has no times", job_times(simulate(scenario))
         except ScenarioError as error:
-            reason = str(error).splitlines()[0]
+            reason = str(error.mistakes[0])
         for job, base_us in times.items():
             yield Answer(question.name, question.words, job, base_us, found.get(job), reason)
 

@@ -1,6 +1,5 @@
 """Carries out the runs of a sweep that have no record, and says what they are expected to take."""
 
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,10 +33,9 @@ FIGURES = (
 )
 """Figures of a summary that are columns of the dataset."""
 _ORIGIN = "resolved"
-_PLACE = re.compile(rf"^{_ORIGIN}(:\d+:\d+)?: ", re.MULTILINE)
-"""In a resolved scenario, which nobody has written."""
+"""Name of resolved scenarios, which nobody has written: mistakes are recorded without it."""
 _NO_ROOM = "--memory-limit"
-"""What a mistake names that only says that memory is lacking now."""
+"""Option that a mistake expects which only says that memory is lacking now."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +137,9 @@ def carry_out(task: tuple[str, str | None]) -> Record:
     try:
         done = _core.run(resolved, _ORIGIN, (), 1, (), None)
     except ScenarioError as error:
-        message = _PLACE.sub("", str(error))
-        return _record(LOST if _NO_ROOM in message else "mistake", message)
+        lacks_room = any(_NO_ROOM in one.expected for one in error.mistakes)
+        message = "\n".join(str(one.at("")) for one in error.mistakes)
+        return _record(LOST if lacks_room else "mistake", message)
     summary = parse_summary(done.summary)
     if summary["finished"] == "interrupted":
         raise KeyboardInterrupt  # Of a worker that is terminated: no result.

@@ -1,6 +1,7 @@
 """Measured workloads: times of launches, each with the scenario that predicts them."""
 
 import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -178,7 +179,7 @@ def _intact(directory: Path) -> Iterator[None]:
     except KeyError as error:
         raise CalibrationError(f"{directory}: no {error}; expected a whole result") from None
     except (ValueError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
-        what = str(error).strip().partition("\n")[0]
+        what = textwrap.shorten(str(error), 160, placeholder=" …")
         raise CalibrationError(_of(directory, f"{what}; expected a whole result")) from None
 
 

@@ -24,7 +24,8 @@ def read(text: str) -> list[tuple[str, list[str]]]:
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         found = list(_paths(yaml.parse(text, Loader=loader)))
     except (yaml.YAMLError, RecursionError) as error:
-        reason = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        known = (getattr(error, name, None) for name in ("problem", "reason"))
+        reason = next(filter(None, known), "cannot be read")
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1}: " if mark else ""
         raise ConfigError(f"{place}{reason}; expected YAML of NVUE") from None
