@@ -54,26 +54,21 @@ def processor_s() -> float:
 def write_record(result: StudyResult, processor_s: float) -> None:
     """Keep what a complete run computed in the folder of its study.
 
+    A check that this machine cannot make keeps the figure of the record before. Raises ``OSError``
+    when the folder cannot be written to, ``ValueError`` when its record is damaged.
+
     Parameters
     ----------
     result
-        Of a run without a pattern of experiments.
+        Of a run of all experiments.
     processor_s
         Processor time that it took [s].
-
-    Raises
-    ------
-    ValueError
-        When rows of the study did not run.
-    OSError
-        When the folder cannot be written to.
     """
-    missing = [*result.not_run, *result.unavailable]
-    if missing:
-        raise ValueError(f"--record: {len(missing)} checks did not run: {', '.join(missing)}")
-    computed = {
-        check.id: check.value if math.isfinite(check.value) else None for check in result.checks
-    }
+    before = read_record(result.study.home)
+    known = before.result.checks if before else ()
+    kept = [check for check in known if check.id in result.unavailable]
+    values = {check.id: check.value for check in (*result.checks, *kept)}
+    computed = {name: value if math.isfinite(value) else None for name, value in values.items()}
     facts = {"processor_s": round(processor_s, 1), "computed": computed}
     write_json(result.study.home / RECORD, facts)
 
