@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = {
     "README.md": "index.md",
     "CHANGELOG.md": "project/changelog.md",
+    "changes/README.md": "project/changes.md",
     "ARCHITECTURE.md": "project/architecture.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "STYLE.md": "project/style.md",
