@@ -28,7 +28,7 @@ type MistakeParts = (String, String, String, String, Option<usize>, Option<usize
 
 #[pymethods]
 impl Mistake {
-    /// A mistake; `line` and `column` are those in the file, `text_line` and `text_column` those in the text at the key.
+    /// A mistake; `line` and `column` count in the file, `text_line` and `text_column` in the text at the key.
     #[new]
     #[pyo3(signature = (file, key, found, expected=String::new(), line=None, column=None, text_line=None,
                         text_column=None))]
