@@ -70,6 +70,11 @@ impl ShardLog {
         self.ranks.get(self.threads[thread.get() as usize] as usize)
     }
 
+    /// Whether a rank performs several streams, by its place.
+    fn has_streams(&self, place: usize) -> bool {
+        self.threads.get(self.ranks[place].thread as usize + 1) == Some(&(place as u32))
+    }
+
     /// The other rank at an end of a connection, or the neighbour for which it stands.
     fn peer(&self, endpoint: EndpointIndex) -> u32 {
         match Neighbour::of(endpoint) {
@@ -198,7 +203,7 @@ impl RankLogs {
     /// Steps of a rank.
     pub fn steps(&self, rank: &RankLog) -> Steps<'_> {
         let sorted = &self.shards[rank.shard];
-        Steps { log: &sorted.log, places: sorted.steps.of(rank.place) }
+        Steps { log: &sorted.log, places: sorted.steps.of(rank.place), overlap: sorted.log.has_streams(rank.place) }
     }
 
     /// When a rank ended, if it has.
@@ -239,6 +244,8 @@ pub(super) struct Steps<'l> {
     log: &'l ShardLog,
     /// Their places in the log.
     places: &'l [u32],
+    /// Whether some overlap: those of one stream follow each other.
+    overlap: bool,
 }
 
 impl Steps<'_> {
@@ -271,7 +278,8 @@ impl Steps<'_> {
 
     /// When the first of them began.
     pub fn first_start(&self) -> Option<Time> {
-        self.places.iter().map(|&place| self.log.records.steps[place].start).min()
+        let first = if self.overlap { self.places } else { &self.places[..self.places.len().min(1)] };
+        first.iter().map(|&place| self.log.records.steps[place].start).min()
     }
 
     /// Number of the stream, kind, start and end of each.
@@ -304,11 +312,8 @@ impl SortedLog {
         let ended = steps.iter().map(|step| (step.end <= until).then(|| log.threads[step.thread.get() as usize]));
         let mut by_rank = Groups::new(log.ranks.len(), ended);
         // Steps of one thread follow each other; those of several streams overlap.
-        for group in 0..log.ranks.len() {
-            let own = by_rank.of_mut(group);
-            if own.windows(2).any(|pair| steps[pair[0]].thread != steps[pair[1]].thread) {
-                own.sort_by_key(|&place| (steps[place].end, steps[place].start, steps[place].thread));
-            }
+        for rank in (0..log.ranks.len()).filter(|&rank| log.has_streams(rank)) {
+            by_rank.of_mut(rank).sort_by_key(|&place| (steps[place].end, steps[place].start, steps[place].thread));
         }
         let posted = Groups::new(log.ends.len(), posted.iter().map(|row| Some(row.endpoint.get())));
         let arrived = Groups::new(log.ends.len(), arrived.iter().map(|row| Some(row.endpoint.get())));
