@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import etherweave
-from etherweave.report.quantities import quantities
+from etherweave.measurements.quantities import quantities
 from etherweave.study.declared import Metric, Results
 from etherweave.study.experiments import RunExperiment
 

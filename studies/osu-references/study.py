@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from etherweave.report.quantities import quantities
+from etherweave.measurements.quantities import quantities
 from etherweave.study.declared import Metric, Results
 from etherweave.study.experiments import RunExperiment
 

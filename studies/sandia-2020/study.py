@@ -12,7 +12,7 @@ from typing import TypeAlias
 import polars as pl
 
 from etherweave.api.results import Result
-from etherweave.report.quantities import quantities
+from etherweave.measurements.quantities import quantities
 from etherweave.study.experiments import RunExperiment
 
 Results: TypeAlias = Mapping[str, Result]

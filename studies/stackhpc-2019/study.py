@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from etherweave.api.results import Result
-from etherweave.report.quantities import quantities
+from etherweave.measurements.quantities import quantities
 from etherweave.study.declared import Metric, Results
 from etherweave.study.experiments import RunExperiment
 

@@ -13,11 +13,12 @@ from matplotlib.figure import Figure
 import etherweave
 from etherweave.api.results import Measured, Result
 from etherweave.measurements.metrics import ITERATION_TIME, LATENCY, Metric
+from etherweave.measurements.quantities import Quantity, quantities
 from etherweave.measurements.references import Reference, references
 from etherweave.pages import write_report
 from etherweave.report.against import fabric_name, published
 from etherweave.report.bounds import medium
-from etherweave.report.quantities import Fabric, Quantity, fabric, quantities
+from etherweave.report.result_fabric import Fabric, fabric
 from etherweave.report.run import osu
 from etherweave.report.run.comparison import (
     ComparedResults,

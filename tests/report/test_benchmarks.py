@@ -11,7 +11,7 @@ import pytest
 
 import etherweave
 from etherweave.api.results import Result
-from etherweave.report.quantities import Quantity, quantities
+from etherweave.measurements.quantities import Quantity, quantities
 from etherweave.report.run import benchmarks
 from etherweave.report.run.comparison import ComparedResults
 

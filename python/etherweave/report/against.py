@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from etherweave.measurements.quantities import Quantity
 from etherweave.measurements.references import Reference, references
-from etherweave.report.quantities import Fabric, Quantity
+from etherweave.report.result_fabric import Fabric
 
 _NAME = re.compile(r"(roce|tcp)\s*(v[12])?\b")
 _REMARK = re.compile(r"\s*\([^)]*\)")

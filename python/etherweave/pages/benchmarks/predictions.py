@@ -10,7 +10,8 @@ import polars as pl
 from etherweave.api.inputs import read_parquet, read_text
 from etherweave.api.results import SUMMARY, Result
 from etherweave.bench.tables import SUFFIXES
-from etherweave.report.quantities import Quantity, fabric, quantities
+from etherweave.measurements.quantities import Quantity, quantities
+from etherweave.report.result_fabric import fabric
 
 _SCHEMA = {
     "name": pl.String,

@@ -3,9 +3,10 @@
 from functools import partial
 
 from etherweave.api.units import amount, size_text
+from etherweave.measurements.quantities import Quantity, quantities
 from etherweave.measurements.references import Reference
 from etherweave.report.against import published
-from etherweave.report.quantities import Quantity, fabric, quantities
+from etherweave.report.result_fabric import fabric
 from etherweave.report.run.comparison import ComparedResults
 from etherweave.report.section import Builder, Section, Table
 

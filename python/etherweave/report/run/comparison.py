@@ -16,9 +16,10 @@ from etherweave.api.fidelity import MODES, fidelities
 from etherweave.api.results import Result
 from etherweave.api.units import amount
 from etherweave.measurements.metrics import ITERATION_TIME
+from etherweave.measurements.quantities import quantities
 from etherweave.measurements.references import Reference
 from etherweave.report.against import published
-from etherweave.report.quantities import Fabric, fabric, quantities
+from etherweave.report.result_fabric import Fabric, fabric
 from etherweave.report.section import Section, Table
 from etherweave.report.style import ASIDE, DASHES, GIGABITS, INK, SERIES, finish_rows, mark_link
 

@@ -7,9 +7,10 @@ import numpy as np
 
 from etherweave.api.units import Unit
 from etherweave.measurements.metrics import BANDWIDTH_BOTH, CALL_TIME, LATENCY, Metric
+from etherweave.measurements.quantities import Quantity, quantities
 from etherweave.report.against import published
 from etherweave.report.bounds import Floats, Party, collective
-from etherweave.report.quantities import Fabric, Quantity, fabric, quantities
+from etherweave.report.result_fabric import Fabric, fabric
 from etherweave.report.run.comparison import ComparedResults
 from etherweave.report.section import Section
 from etherweave.report.sizes import (

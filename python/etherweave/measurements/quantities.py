@@ -6,21 +6,17 @@ them. An application's number is the mean time of its iterations, that of an inc
 streams. Of several launches the median counts.
 """
 
+import math
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-import polars as pl
-
-from etherweave.api.fabrics import fabric as build
 from etherweave.api.results import Result
 from etherweave.api.samples import rounds, time_of_all
 from etherweave.api.simulation import resolve, step_times
 from etherweave.api.units import size_of
-from etherweave.measurements.challenge import CHALLENGE, figures, means, slowest
 from etherweave.measurements.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
@@ -37,30 +33,12 @@ from etherweave.measurements.metrics import (
     MESSAGE_RATE,
     Metric,
 )
-from etherweave.report.bounds import TCP_HEADERS, Medium, roce, tcp
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _LENGTH = "iterations"
 """The key of a workload that says how long it goes on, and not what it is."""
-
-
-@dataclass(frozen=True)
-class Fabric:
-    """What a scenario says of its fabric."""
-
-    transport: str
-    """``roce`` or ``tcp``."""
-    version: str
-    """Of RoCE: ``v1``, ``v2``; else empty."""
-    is_paused: bool
-    """Whether PFC protects it."""
-    medium: Medium
-    """Of a host's link."""
-
-    @property
-    def words(self) -> str:
-        """Name it as publications do."""
-        name = f"RoCE {self.version}" if self.transport == "roce" else "TCP"
-        return f"{name}+PFC" if self.is_paused else name
 
 
 class Quantity(NamedTuple):
@@ -86,7 +64,11 @@ class Quantity(NamedTuple):
     @property
     def median(self) -> float:
         """Of the launches."""
-        return float(np.median(self.values))
+        return float(median(self.values))
+
+
+Columns: TypeAlias = Mapping[str, list[Any]]
+"""Rows of a launch, by the names of their columns."""
 
 
 class _Job(NamedTuple):
@@ -94,26 +76,11 @@ class _Job(NamedTuple):
     kind: str
     facts: Mapping[str, Any]
     """Of the workload, as resolved."""
-    rows: tuple[pl.DataFrame, ...]
+    rows: tuple[Columns, ...]
     """Iterations or streams, of each launch."""
     transport: str
     is_alone: bool
     """Whether the scenario has no other job."""
-
-
-def fabric(result: Result) -> Fabric:
-    """Read the fabric from a result's scenario."""
-    scenario = tomllib.loads(result.resolved)
-    kind, facts = next(iter(scenario["transport"].items()))
-    rate = _rate(scenario)
-    if kind == "roce":
-        version = str(facts["version"])
-        wire = roce(size_of(facts["path_mtu"]), int(version.removeprefix("v")))
-        medium = Medium(rate, wire, f"RoCE {version}, path MTU {wire.payload} B")
-    else:
-        mtu = size_of(facts["mss"]) + TCP_HEADERS
-        version, medium = "", Medium(rate, tcp(mtu), f"TCP, MTU {mtu} B")
-    return Fabric(kind, version, "pfc" in scenario.get("flow_control", {}), medium)
 
 
 def quantities(result: Result) -> list[Quantity]:
@@ -121,35 +88,44 @@ def quantities(result: Result) -> list[Quantity]:
     scenario = tomllib.loads(result.resolved)
     (transport,) = scenario["transport"]
     jobs = scenario.get("job", [])
+    rows = _rows(result)
     found: list[Quantity] = []
     for job in jobs:
         kind, facts = next(iter(job["workload"].items()))
-        rows = _rows(result, job["name"])
-        if kind in _KINDS and rows:
-            own = _Job(job["name"], kind, facts, rows, transport, len(jobs) == 1)
+        if kind in _KINDS and job["name"] in rows:
+            own = _Job(job["name"], kind, facts, rows[job["name"]], transport, len(jobs) == 1)
             found += _KINDS[kind](own)
     return found
 
 
-def _rate(scenario: Mapping[str, Any]) -> float:
-    """Find the rate of a host's link, the slowest if they differ [bytes/s]."""
-    links = pl.DataFrame(build({"topology": scenario["topology"]}).tables["links"])
-    rates = links.filter(pl.col("class") == "host")["rate_gbps"]
-    return float(rates.to_numpy().min()) / 8e-9
+def _rows(result: Result) -> dict[str, tuple[Columns, ...]]:
+    """Return the rows of each job, a part for each launch; a job has iterations or streams."""
+    jobs = dict[str, tuple[Columns, ...]]()
+    for name in ("streams", "iterations"):
+        columns = {column: result.values(name, column) for column in result.columns(name)}
+        places = dict[str, dict[int, list[int]]]()
+        names = columns.get("job", [])
+        launches = columns.get("launch", [0] * len(names))
+        for at, (job, launch) in enumerate(zip(names, launches, strict=True)):
+            places.setdefault(job, {}).setdefault(launch, []).append(at)
+        for job, parts in places.items():
+            jobs[job] = tuple(
+                {column: [values[at] for at in part] for column, values in columns.items()}
+                for part in parts.values()
+            )
+    return jobs
 
 
-def _rows(result: Result, job: str) -> tuple[pl.DataFrame, ...]:
-    """Take the job's rows, a part for each launch; a job has iterations or streams."""
-    for name in ("iterations", "streams"):
-        rows = result.to_polars(name).filter(pl.col("job") == job)
-        if not rows.is_empty():
-            return tuple(rows.partition_by("launch")) if "launch" in rows.columns else (rows,)
-    return ()
+def _frame(rows: Columns) -> "pl.DataFrame":
+    """Return rows as a table."""
+    import polars as pl
+
+    return pl.DataFrame(rows)
 
 
-def _mean(rows: pl.DataFrame) -> float:
+def _mean(rows: Columns) -> float:
     """Return the mean iteration [s]."""
-    return float(rows["duration_ns"].to_numpy().mean()) * 1e-9
+    return fmean(rows["duration_ns"]) * 1e-9
 
 
 def _latency(job: _Job) -> list[Quantity]:
@@ -207,7 +183,7 @@ def _collective(job: _Job) -> list[Quantity]:
     ranks = int(job.facts["ranks"])
     program = f"osu_i{name}" if "compute" in job.facts else f"osu_{name}"
     if "samples" in job.facts:
-        values, error = _sampled([means(rows) for rows in job.rows], rounds(name, ranks))
+        values, error = _sampled(job.rows, rounds(name, ranks))
     else:
         values, error = tuple(_mean(rows) for rows in job.rows), None
     found = [Quantity(job.name, program, "", CALL_TIME, size, ranks, values, error=error)]
@@ -254,7 +230,7 @@ def _block(written: str | list[str]) -> int:
 
 def _application(program: str) -> Callable[[_Job], list[Quantity]]:
     def made(job: _Job) -> list[Quantity]:
-        ranks = int(np.prod([job.facts[axis] for axis in ("pex", "pey", "pez")]))
+        ranks = math.prod(int(job.facts[axis]) for axis in ("pex", "pey", "pez"))
         values = tuple(_mean(rows) for rows in job.rows)
         is_usual = {**_usual(job.kind), _LENGTH: job.facts[_LENGTH]} == job.facts
         alike = is_usual and job.is_alone
@@ -265,9 +241,13 @@ def _application(program: str) -> Callable[[_Job], list[Quantity]]:
 
 def _incast(job: _Job) -> list[Quantity]:
     program = "ib_write_bw" if job.transport == "roce" else "iperf3"
-    values = tuple(float(rows["goodput_gbps"].sum()) / 8e-9 for rows in job.rows)
+    values = tuple(math.fsum(rows["goodput_gbps"]) / 8e-9 for rows in job.rows)
     ranks = int(job.facts["sources"]) + 1
     return [Quantity(job.name, program, "incast", BANDWIDTH_SUM, None, ranks, values)]
+
+
+_HPCC_TESTS = ("ring", "ptrans", "mpifft", "random_access", "fft")
+"""Workloads of the HPC Challenge beside Linpack."""
 
 
 def _challenge(job: _Job) -> list[Quantity]:
@@ -275,7 +255,9 @@ def _challenge(job: _Job) -> list[Quantity]:
 
     Only rings have the same workload everywhere.
     """
-    launches = [figures(job.kind, job.facts, rows) for rows in job.rows]
+    from etherweave.measurements.challenge import figures
+
+    launches = [figures(job.kind, job.facts, _frame(rows)) for rows in job.rows]
     return [
         Quantity(
             *(job.name, "hpcc", first.test, first.metric, first.size_bytes, first.ranks),
@@ -299,7 +281,7 @@ def _usual(kind: str) -> Mapping[str, Any]:
 def _iterated(suite: str, test: str, job: _Job) -> list[Quantity]:
     """Take the time of all iterations, or what samples make it."""
     iterations, ranks = int(job.facts["iterations"]), int(job.facts["ranks"])
-    values, sampling = _sampled([means(rows) for rows in job.rows], iterations)
+    values, sampling = _sampled(job.rows, iterations)
     error = sampling if "samples" in job.facts else None
     return [
         Quantity(
@@ -319,9 +301,11 @@ def _training(job: _Job) -> list[Quantity]:
     The slowest accelerator counts. Stages that differ make all wait for the slowest, which is no
     communication: it has a row of its own.
     """
+    from etherweave.measurements.challenge import slowest
+
     ranks, parts = int(job.facts["ranks"]), step_times(job.facts)
     computing = parts["computation_s"] + parts["bubble_s"] + parts["imbalance_s"]
-    steps = tuple(float(slowest(rows).mean()) for rows in job.rows)
+    steps = tuple(float(slowest(_frame(rows)).mean()) for rows in job.rows)
     figures = [
         (ITERATION_TIME, steps),
         (FLOP_RATE, tuple(parts["operations"] / ranks / step for step in steps)),
@@ -341,15 +325,14 @@ def _solver(job: _Job) -> list[Quantity]:
     return _iterated("openfoam", pressure, job)
 
 
-def _sampled(
-    launches: list[np.ndarray[Any, np.dtype[np.float64]]], iterations: int
-) -> tuple[tuple[float, ...], float]:
+def _sampled(launches: Iterable[Columns], iterations: int) -> tuple[tuple[float, ...], float]:
     """Return the time of all iterations in each launch [s], and what half of the samples change."""
-    values = tuple(time_of_all(times, iterations) for times in map(np.ndarray.tolist, launches))
-    halves = (
-        time_of_all(times[: (len(times) + 1) // 2].tolist(), iterations) for times in launches
-    )
-    return values, max(abs(half / one - 1) for half, one in zip(halves, values, strict=True))
+    from etherweave.measurements.challenge import means
+
+    samples = [means(_frame(rows)).tolist() for rows in launches]
+    values = tuple(time_of_all(times, iterations) for times in samples)
+    halves = (time_of_all(times[: (len(times) + 1) // 2], iterations) for times in samples)
+    return values, max(abs(half / full - 1) for half, full in zip(halves, values, strict=True))
 
 
 _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
@@ -362,7 +345,8 @@ _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     "halo3d": _application("halo3d-26"),
     "fft": _application("subcom3d-a2a"),
     "incast": _incast,
-    **dict.fromkeys(CHALLENGE, _challenge),
+    **{f"hpcc_{test}": _challenge for test in _HPCC_TESTS},
+    "hpl": _challenge,
     "npb": _parallel_benchmark,
     "openfoam": _solver,
     "nccl_tests": _nccl_tests,
