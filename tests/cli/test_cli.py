@@ -26,7 +26,7 @@ here = command_line.run_here
 def test_run_prints_iteration_times_and_saves_a_result(tmp_path: Path) -> None:
     done = etherweave("run", SCENARIOS / "first.toml", "-o", tmp_path / "result", "--seed", "5")
     assert done.returncode == 0, done.stderr
-    assert "latency: 1000 iterations, mean" in done.stdout
+    assert "latency: osu_latency 1.00 us; 1000 iterations, mean 2.00 us" in done.stdout
     result = Result.load(tmp_path / "result")
     assert result.summary["seed"] == 5
     assert len(result.tables["iterations"]) == 1000

@@ -200,8 +200,10 @@ def _print(result: "Result", output: Path | None, as_json: bool) -> None:
 
 def _json(result: "Result") -> str:
     from etherweave.api.overview import overview
+    from etherweave.cli.benchmark_lines import benchmark_rows
 
-    return json.dumps({**result.summary, **overview(result)}, indent=2)
+    own = {"benchmarks": benchmark_rows(result)}
+    return json.dumps({**result.summary, **overview(result), **own}, indent=2)
 
 
 def _text(result: "Result") -> str:

@@ -21,6 +21,7 @@ from etherweave.api.limits import limits
 from etherweave.api.overview import PAUSE_CAUSES, WORST_MOST, overview, rate_text
 from etherweave.api.results import Result
 from etherweave.api.slowdown import Slowdown, foreground, slowdowns
+from etherweave.cli.benchmark_lines import benchmark_lines, benchmark_rows
 from etherweave.cli.exits import exit_as, os_error, print_warnings, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
@@ -263,7 +264,8 @@ def _json(result: Result, alone: dict[str, Result]) -> str:
     beside = {"slowdowns": jobs} if alone else {}
     errors = result.summary.get("fidelity_errors")
     modes = {"fidelities": fidelities(result.resolved), "fidelity_errors": errors}
-    return json.dumps({**result.summary, **overview(result), **modes, **beside}, indent=2)
+    own = {"benchmarks": benchmark_rows(result)}
+    return json.dumps({**result.summary, **overview(result), **own, **modes, **beside}, indent=2)
 
 
 def _text(result: Result, alone: dict[str, Result]) -> str:
@@ -327,10 +329,12 @@ def _gpcnet(result: Result, alone: dict[str, Result]) -> list[str]:
 
 
 def job_lines(result: Result, figures: dict[str, Any]) -> list[str]:
-    """Write the iteration times and the streams of an overview, a line for each job."""
+    """Write figures of benchmarks, iteration times and streams, a line for each job."""
     labels = mode_labels(result)
+    tools = benchmark_lines(result, figures["jobs"])
     lines = [
-        f"  {labels.get(job, job)}: {_iterations(times)}" for job, times in figures["jobs"].items()
+        f"  {labels.get(job, job)}: {'; '.join(filter(None, (tools.get(job), _iterations(times))))}"
+        for job, times in figures["jobs"].items()
     ]
     return lines + [
         _stream_line(labels.get(job, job), one) for job, one in figures["streams"].items()

@@ -1,0 +1,57 @@
+"""Figures of benchmarks as their tools print them, by ``run``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support import command_line
+
+TOPOLOGY = "topology.single_switch = { hosts = 4 }\n[[job]]\nname = 'test'\nworkload."
+PAIRS = "osu_bw = { bytes = '4KiB', pairs = 2, window = 8, iterations = 3, warm_up = 1 }"
+
+
+@pytest.mark.parametrize(
+    ("workload", "program", "names", "scale"),
+    [
+        ("osu_latency = { bytes = '8B', iterations = 3 }", "osu_latency", ["us"], [1e6]),
+        ("osu_bw = { bytes = '4KiB', window = 8, iterations = 3 }", "osu_bw", ["MB/s"], [1e-6]),
+        ("osu_bibw = { bytes = '4KiB', window = 8, iterations = 3 }", "osu_bibw", ["MB/s"], [1e-6]),
+        (PAIRS, "osu_mbw_mr", ["MB/s", "messages/s"], [1e-6, 1]),
+    ],
+)
+def test_a_benchmark_is_printed_in_its_tools_units(
+    workload: str, program: str, names: list[str], scale: list[float], tmp_path: Path
+) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text(TOPOLOGY + workload + "\n")
+    figures = json.loads(command_line.run("run", file, "--json").stdout)
+    rows = figures["benchmarks"]
+    assert [row["program"] for row in rows] == [program] * len(names)
+    values = [row["value"] * factor for row, factor in zip(rows, scale, strict=True)]
+    shown = ", ".join(f"{value:.2f} {name}" for value, name in zip(values, names, strict=True))
+    assert f"  test: {program} {shown}; " in command_line.run("run", file).stdout
+    if program == "osu_latency":
+        assert values[0] == pytest.approx(figures["jobs"]["test"]["mean_us"] / 2)
+    if program == "osu_bw":
+        assert values[0] == pytest.approx(8 * 4096 / figures["jobs"]["test"]["mean_us"])
+
+
+def test_a_collectives_time_is_printed_once(tmp_path: Path) -> None:
+    file = tmp_path / "scenario.toml"
+    operation = "osu_collective = { operation.allreduce.bytes = '8B', ranks = 4, iterations = 3 }"
+    file.write_text(TOPOLOGY + operation + "\n")
+    line = command_line.run("run", file).stdout.splitlines()[1]
+    assert line.startswith("  test: 12 iterations, mean ")
+    (row,) = json.loads(command_line.run("run", file, "--json").stdout)["benchmarks"]
+    assert (row["program"], row["metric"], row["unit"]) == ("osu_allreduce", "call_time", "s")
+
+
+def test_nccl_tests_have_their_bus_bandwidth() -> None:
+    file = Path(__file__).parents[2] / "scenarios" / "nccl_tests.toml"
+    text = command_line.run("run", file).stdout
+    call, bus = json.loads(command_line.run("run", file, "--json").stdout)["benchmarks"]
+    assert call["metric"] == "call_time" and bus["metric"] == "bandwidth_bus"
+    ranks, size = bus["ranks"], bus["bytes"]
+    assert bus["value"] == pytest.approx(size * 2 * (ranks - 1) / ranks / call["value"])
+    assert f"nccl_tests all_reduce_perf bandwidth bus {bus['value'] / 1e9:.4g} GB/s; " in text
