@@ -97,9 +97,38 @@ def test_what_is_not_read_of_a_file_is_named_once(tmp_path: Path) -> None:
     code, _, notes = invoke(str(tmp_path))
     assert code == 1
     assert notes.splitlines() == [
-        f"note: {tmp_path}/leaf.cfg: not read: vrf, ntp",
+        f"note: {tmp_path}/leaf.cfg: not read: vrf a (line 2), ntp c (line 4)",
         f"note: {tmp_path}/notes.conf: not read; the linter knows {KNOWN}",
     ]
+
+
+def test_a_command_that_is_not_read_is_cut_between_words_only(tmp_path: Path) -> None:
+    command = "priority-flow-control priority 3 no-dorp " + "and so on " * 8
+    (tmp_path / "leaf.cfg").write_text(f"interface Ethernet1\n   {command}\n")
+    _, _, notes = invoke(str(tmp_path))
+    shown = "priority-flow-control priority 3 no-dorp and so on and so … (line 2)"
+    assert notes == f"note: {tmp_path}/leaf.cfg: not read: {shown}\n"
+
+
+def test_every_file_of_a_finding_is_named(tmp_path: Path) -> None:
+    other = LEAF.replace("leaf0", "leaf1")
+    change = put("PORT", "Ethernet0", "mtu", "1500")
+    write(edited(LEAF, change) | {other: edited(other, change)[other]}, tmp_path)
+    _, out, _ = invoke(str(tmp_path))
+    assert out.splitlines()[:2] == [
+        f"{tmp_path / LEAF}: Ethernet0: MTU 1500; expected 9000, as everywhere else",
+        f"    also {tmp_path / other}: Ethernet0",
+    ]
+
+
+def test_settings_of_many_missing_ports_are_one_finding(tmp_path: Path) -> None:
+    tables = foreign()
+    first = next(iter(tables["PORT"]))
+    tables["PORT"] = {first: tables["PORT"][first]}
+    (tmp_path / "x.json").write_text(json.dumps(tables))
+    findings = json.loads(invoke(str(tmp_path / "x.json"), "--json")[1])
+    (missing,) = [one for one in findings if one["rule"] == "ports"]
+    assert missing["found"] == "not a port of the switch" and len(missing["places"]) > 3
 
 
 def test_mistakes_end_with_2(tmp_path: Path) -> None:

@@ -117,9 +117,9 @@ def test_a_running_configuration_of_eos_gives_its_ports_what_its_profile_has() -
 
 def test_commands_that_are_not_known_are_named_once() -> None:
     site = lint.read({"x.cfg": EOS_PROFILE + "vrf a\nvrf b\nmonitor session\n", "y": NVUE_ROCE})
-    assert [(one.file, one.commands) for one in site.unread] == [
-        ("x.cfg", ("router", "shutdown", "vrf", "monitor"))
-    ]
+    router, shutdown = "router bgp 65001 (line 24)", "shutdown (line 25)"
+    commands = (router, shutdown, "vrf a (line 26)", "monitor session (line 28)")
+    assert [(one.file, one.commands) for one in site.unread] == [("x.cfg", commands)]
 
 
 def test_the_commands_and_the_yaml_of_a_switch_are_one_configuration() -> None:

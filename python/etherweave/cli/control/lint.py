@@ -176,7 +176,7 @@ def _unread(file: linter.UnreadFile) -> str:
     if not file.commands:
         return "not read; the linter knows SONiC, Onyx, EOS, NVUE, and scripts of hosts"
     more = len(file.commands) - COMMANDS_SHOWN
-    shown = ", ".join(one[:20] for one in file.commands[:COMMANDS_SHOWN])
+    shown = ", ".join(file.commands[:COMMANDS_SHOWN])
     return f"not read: {shown}" + (f" and {more} more" if more > 0 else "")
 
 
@@ -184,15 +184,21 @@ def _plain(finding: linter.LintFinding) -> dict[str, object]:
     return {**asdict(finding), "places": [one._asdict() for one in finding.places]}
 
 
+def _shown(places: list[str]) -> str:
+    """Write the first places of a file, and how many there are besides."""
+    more = len(places) - PLACES_SHOWN
+    return ", ".join(places[:PLACES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
 def _print(site: linter.Configurations, findings: list[linter.LintFinding]) -> None:
     for one in findings:
-        first = one.places[0].file
-        places = ", ".join(place for file, place in one.places[:PLACES_SHOWN] if file == first)
-        more = len(one.places) - len(places.split(", "))
-        files = len({file for file, _ in one.places})
-        within = f" in {files} files" if files > 1 else ""
-        places += f" and {more} more{within}" if more > 0 else ""
-        print(f"{first}: {places}: {one.found}; expected {one.expected}")
+        files = dict[str, list[str]]()
+        for file, place in one.places:
+            files.setdefault(file, []).append(place)
+        (first, places), *others = files.items()
+        print(f"{first}: {_shown(places)}: {one.found}; expected {one.expected}")
+        for file, places in others:
+            print(f"    also {file}: {_shown(places)}")
         print(f"    {one.severity}, {one.rule}: {one.why}")
     counts = f"{len(site.switches)} switches, {len(site.hosts)} hosts"
     lost = sum(not one.commands for one in site.unread)

@@ -88,6 +88,7 @@ _ROWS = (
     ("deadlock", STALLS, "pauses of one class may form a deadlock cycle", agreement.deadlock),
 )
 _BETWEEN = (
+    "channels",
     "pauses",
     "policed",
     "headroom",

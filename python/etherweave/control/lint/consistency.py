@@ -8,6 +8,7 @@ from etherweave.control.lint.comparison import Peers, compare
 from etherweave.control.lint.host_script import ConfiguredHost
 from etherweave.control.lint.inputs import Configurations, LintFault, LintPlace, fabric_ports
 from etherweave.control.lint.systems import SONIC
+from etherweave.control.qos.policy import PortPolicy
 
 REQUIRED = {
     "BUFFER_PG": "profile",
@@ -87,9 +88,8 @@ def ports(site: Configurations) -> Iterator[LintFault]:
             continue
         for table, key, port in _named_ports(switch):
             if port not in known and port not in ("CPU", "global", "GLOBAL"):
-                found = f"{port} is not a port of the switch"
-                place = table if key == port else f"{table}|{key}"
-                yield LintFault(switch.file, place, found, _known(list(known)))
+                place = f"{table}|{key}"
+                yield LintFault(switch.file, place, "not a port of the switch", _known(list(known)))
 
 
 def unused(site: Configurations) -> Iterator[LintFault]:
@@ -123,8 +123,13 @@ def _known(names: list[str]) -> str:
 
 
 def channels(site: Configurations) -> Iterator[LintFault]:
-    """Find members of a port channel with different rates; all else is compared at all ports."""
+    """Find members of a port channel with other rates, or that the fabric has not in it.
+
+    All else is compared at all ports.
+    """
+    planned = fabric_ports(site)
     for switch in site.switches:
+        yield from _misplaced(switch, planned)
         members: dict[str, list[config_db.ConfiguredPort]] = {}
         for port in switch.ports:
             if port.channel and port.speed_mbps is not None:
@@ -133,6 +138,24 @@ def channels(site: Configurations) -> Iterator[LintFault]:
             places = {LintPlace(switch.file, port.name): port for port in ports}
             peers = Peers(f"ports of {channel}", f"as on most ports of {channel}")
             yield from compare(places, (RATE,), peers)
+
+
+def _misplaced(
+    switch: config_db.ConfiguredSwitch, planned: Mapping[tuple[str, str], PortPolicy]
+) -> Iterator[LintFault]:
+    """Find ports whose links are not parallel to those of their channel's first port."""
+    bundles = dict[str, int | None]()
+    for port in switch.ports:
+        plan = planned.get((switch.name, port.name))
+        if plan is None or port.channel is None:
+            continue
+        found = f"in {port.channel}, with links to another device"
+        if plan.bundle is None:
+            expected = f"in no port channel, as its link to {plan.peer} has no parallel"
+            yield LintFault(switch.file, port.name, f"in {port.channel}", expected)
+        elif bundles.setdefault(port.channel, plan.bundle) != plan.bundle:
+            expected = f"in one with all links to {plan.peer}"
+            yield LintFault(switch.file, port.name, found, expected)
 
 
 def mtu(site: Configurations) -> Iterator[LintFault]:

@@ -41,7 +41,7 @@ class UnreadFile:
 
     file: str
     commands: tuple[str, ...]
-    """First words of commands; none: the whole file."""
+    """Commands, the first of each kind with its place; none: the whole file."""
     shown_by: str = ""
     """The command whose output the file is, in place of a configuration."""
     system: str = ""
@@ -161,7 +161,7 @@ def _form(kind: str, text: str) -> tuple[str, ConfiguredSwitch | None, tuple[str
     switch = config_db.switch_of(
         port_settings.tables(settings), dialect.system, settings.unreadable, settings.missing()
     )
-    return settings.name, switch, tuple(settings.unread)
+    return settings.name, switch, tuple(settings.unread.values())
 
 
 def _kind(name: str, text: str) -> str:

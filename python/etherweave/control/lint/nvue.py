@@ -60,9 +60,10 @@ def read(text: str) -> SwitchSettings:
         for number, words in enumerate(lines, start=1)
         if words[:2] == ["nv", "set"] and words[2:]
     )
-    for words in lines:
+    for number, words in enumerate(lines, start=1):
         if words[:2] == ["nv", "unset"]:
-            switch.leave(" ".join(words[:4]))
+            name = " ".join(words[:4])
+            switch.leave(name, f"{name} (line {number})")
     return switch
 
 

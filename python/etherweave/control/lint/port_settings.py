@@ -20,6 +20,7 @@ all queues and groups that have none.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
+from textwrap import shorten
 from typing import Any, TypeAlias
 
 from etherweave.control.lint.config_db import MAPPED, ConfigError, MissingName
@@ -40,6 +41,8 @@ PORTS_MAX = 4096
 """Ports of a command."""
 WORK_MAX = 2_000_000
 """Ports of all commands of a switch together."""
+COMMAND_MAX = 60
+"""Length of a command that is not known, in a note [characters]."""
 PAUSES = "send receive"
 """Both directions of 802.3x pauses."""
 COMPUTED = "NULL"
@@ -69,8 +72,8 @@ class SwitchSettings:
     """Fields of PFC_WD for all ports, and POLL_INTERVAL."""
     unreadable: list[tuple[str, str, str]] = field(default_factory=list)
     """Place, value, and what is expected."""
-    unread: dict[str, int] = field(default_factory=dict)
-    """Commands that are not known, by their first words, and how many there are."""
+    unread: dict[str, str] = field(default_factory=dict)
+    """First command of each kind that is not known, with its place, by its first words."""
     unused: list[str] = field(default_factory=list)
     """Profiles that no port has."""
     defined: dict[str, dict[str, None]] = field(default_factory=dict)
@@ -116,9 +119,9 @@ class SwitchSettings:
             if name not in known:
                 yield MissingName(place, words, name, tuple(known))
 
-    def leave(self, command: str) -> None:
-        """Count a command that is not known."""
-        self.unread[command] = self.unread.get(command, 0) + 1
+    def leave(self, name: str, command: str = "") -> None:
+        """Keep the first command of a name that is not known."""
+        self.unread.setdefault(name, command or name)
 
     def take(
         self, place: str, words: list[str], read: Callable[[list[str]], bool], name: str
@@ -136,7 +139,8 @@ class SwitchSettings:
         if is_known:
             self.known += 1
         else:
-            self.leave(name)
+            command = shorten(" ".join(words), COMMAND_MAX, placeholder=" …")
+            self.leave(name, f"{command} ({place})")
 
 
 def tables(switch: SwitchSettings) -> Tables:
