@@ -72,6 +72,8 @@ def test_second_hand_figures_are_never_accepted() -> None:
         ({"value": 5e8, "bound": "lt"}, "better"),
         ({"value": 1e9, "bound": "lt"}, ""),
         ({"value": 1e9, "bound": "eq", "provenance": "secondary"}, ""),
+        ({"value": 1e9, "bound": "eq", "conditions": "4 MB; reported as too low"}, ""),
+        ({"value": 1e9, "bound": "eq", "conditions": "target quoted by the reporter"}, ""),
     ],
 )
 def test_a_result_is_judged_as_far_as_the_figure_goes(
@@ -92,6 +94,26 @@ def test_words_fabric_and_metric_narrow_the_search() -> None:
     assert {one.metric for one in search(metric="message_rate")} == {"message_rate"}
     assert all("slingshot" in one.fabric.lower() for one in search(fabric="SLINGSHOT"))
     assert not search(["no such word at all"])
+
+
+def test_numbers_match_as_numbers_and_before_their_unit() -> None:
+    words = ["nccl", "all_reduce", "nodes", "H100", "400G"]
+    assert not search([*words[:2], "8", *words[2:]])
+    pairs = search([*words[:2], "2", *words[2:]])
+    assert {one.system for one in pairs} == {"2 nodes x 8 H100, 8x400G RoCE"}
+    assert {one.size_bytes for one in search(["osu_latency", "gist", "4096", "bytes"])} == set()
+    assert {one.size_bytes for one in search(["osu_latency", "gist", "4096"])} == {4096}
+    assert not search(["Kenny", "osu_bw", "7"], fabric="RoCE v2")
+
+
+def test_the_table_names_system_kind_and_conditions() -> None:
+    done = etherweave("all_reduce", "2", "nodes", "H100", "400G")
+    low, _, target, note, *_, count = done.stdout.splitlines()[1:]
+    assert "  too low  " in low and low.endswith("     1")
+    assert "  target  " in target and target.endswith("     3")
+    system = "2 nodes x 8 H100, 8x400G RoCE"
+    assert note == f"  1: {system}: 1 GiB; reported as too low; healthy perftest"
+    assert count == "3 figures; too low: 2, target: 1"
 
 
 def figure(**changes: object) -> Reference:

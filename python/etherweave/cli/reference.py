@@ -1,6 +1,7 @@
 """The verb ``reference``."""
 
 import json
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ etherweave reference --fabric RoCE --metric bandwidth
 etherweave reference --result osu_bw.txt --fabric TCP"""
 
 _TITLES = ("metric", ">size", ">measured", ">published", ">ratio", "", "by", "fabric", "source")
+_COLUMNS = ("program", "metric", ">size", ">value", "kind", "fabric", "source", ">note")
 _BOUNDS = {"eq": "", "approx": "about ", "gt": "above ", "lt": "below "}
 
 
@@ -45,7 +47,7 @@ def reference(
     Parameters
     ----------
     words
-        Words that a figure must contain, all of them.
+        Words that a figure must contain, all of them; numbers match as numbers, as in 8 nodes.
     fabric : WORDS
         Show figures of this fabric: RoCE, Slingshot-11, TCP.
     metric : NAME
@@ -65,17 +67,37 @@ def reference(
     elif as_json:
         print(json.dumps([_facts(one) for one in found], indent=2))
     else:
-        print_table(("program", "metric", ">size", ">value", "fabric", "source"), map(_row, found))
-        print(f"{len(found)} figures; --json has their conditions")
+        _print_figures(found)
 
 
 def _facts(one: Reference) -> dict[str, Any]:
-    return asdict(one) | {"may_accept": one.may_accept}
+    return asdict(one) | {"kind": one.kind, "may_accept": one.may_accept}
+
+
+def _print_figures(figures: list[Reference]) -> None:
+    """Print a table of figures, then the system and the conditions of each as notes."""
+    notes = dict[str, int]()
+    for figure in figures:
+        notes.setdefault(_note(figure), len(notes) + 1)
+    print_table(_COLUMNS, [(*_row(figure), f"{notes[_note(figure)]}") for figure in figures])
+    for note, number in notes.items():
+        print(f"  {number}: {note}")
+    print(f"{len(figures)} figures; {_kinds(figures)}")
+
+
+def _note(figure: Reference) -> str:
+    return ": ".join(filter(None, (figure.system, figure.conditions)))
 
 
 def _row(one: Reference) -> tuple[str, ...]:
     name = " ".join(filter(None, (one.metric, one.statistic.replace("mean", ""), one.test)))
-    return one.program, name, size_text(one.size_bytes), _value(one), one.fabric, _source(one)
+    figure = (size_text(one.size_bytes), _value(one), one.kind, one.fabric)
+    return one.program, name, *figure, _source(one)
+
+
+def _kinds(figures: list[Reference]) -> str:
+    """Count figures by kind."""
+    return ", ".join(f"{kind}: {count}" for kind, count in Counter(f.kind for f in figures).items())
 
 
 def _value(one: Reference) -> str:
@@ -84,7 +106,8 @@ def _value(one: Reference) -> str:
 
 def _source(one: Reference) -> str:
     short = one.source.split(",")[0].split(" (")[0]
-    return f"{short}{'' if one.may_accept else ' [second-hand]'}"
+    doubt = one.kind if one.kind in ("target", "too low") else "second-hand"
+    return short if one.may_accept else f"{short} [{doubt}]"
 
 
 def _compare(result: Path, among: list[Reference], as_json: bool) -> None:

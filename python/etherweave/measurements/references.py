@@ -4,6 +4,7 @@ A second-hand figure is never one that a result must reach.
 """
 
 import csv
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +20,12 @@ PROVENANCES = (
     *("issue-thread", SECOND_HAND),
 )
 """Provenances of figures, the most trusted first."""
+_KINDS = {"code-threshold": "limit", "derived": "derived"}
+"""Kinds of figures by provenance."""
+_DOUBTS = (("target quoted", "target"), ("reported as too low", "too low"))
+"""Words of the conditions of a figure that no good system has measured, and its kind."""
+_COUNTED = ("node", "host", "rank", "gpu", "process", "pair", "byte", "b", "kib", "mib", "gib")
+"""Units of numbers in a search, in the singular."""
 _WITHIN_A_NODE = ("intra-node", "loopback", "same node")
 
 
@@ -56,9 +63,16 @@ class Reference:
     """Page, table or thread."""
 
     @property
+    def kind(self) -> str:
+        """Kind of the figure: ``measured``, ``limit``, ``derived``, ``target`` or ``too low``."""
+        if self.provenance in _KINDS:
+            return _KINDS[self.provenance]
+        return next((kind for words, kind in _DOUBTS if words in self.conditions), "measured")
+
+    @property
     def may_accept(self) -> bool:
         """Whether it may serve as a bound of results."""
-        return self.provenance != SECOND_HAND
+        return self.provenance != SECOND_HAND and self.kind not in ("target", "too low")
 
     @property
     def crosses_a_network(self) -> bool:
@@ -66,9 +80,12 @@ class Reference:
         return not any(word in self.conditions.lower() for word in _WITHIN_A_NODE)
 
     def contains(self, words: Iterable[str]) -> bool:
-        """Whether each of these words occurs somewhere in it, in any case."""
+        """Whether each of these words occurs somewhere in it, in any case.
+
+        A number is no part of another, and stands before its unit where one follows: ``8 nodes``.
+        """
         text = "\n".join(map(str, vars(self).values())).casefold()
-        return all(word.casefold() in text for word in words)
+        return all(re.search(pattern, text) for pattern in _patterns(tuple(words)))
 
 
 @dataclass(frozen=True)
@@ -82,6 +99,23 @@ class PublishedComparison:
     def ratio(self) -> float:
         """Measured over published."""
         return self.measurement.value / self.reference.value
+
+
+@cache
+def _patterns(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a pattern for each word; for a number and its unit, one for both."""
+    patterns, left = list[str](), [word.casefold() for word in words]
+    while left:
+        word = left.pop(0)
+        begin = r"(?<!\d)(?<!\d[.,])" if word[:1].isdigit() else ""
+        end = r"(?!\d|,\d|\.[1-9])" if word[-1:].isdigit() else ""
+        unit = left[0].removesuffix("s") if left else ""
+        has_unit = word.isdecimal() and unit in _COUNTED
+        if has_unit:
+            left.pop(0)
+        joined = rf"[ -]?{re.escape(unit)}(?!\w{{2}})" if has_unit else end
+        patterns.append(begin + re.escape(word) + joined)
+    return tuple(patterns)
 
 
 @cache
@@ -105,8 +139,8 @@ def search(
 ) -> list[Reference]:
     """Find figures.
 
-    All ``words`` must occur, anywhere; ``fabric`` has words of the fabric alone, and ``metric`` is
-    the metric's name.
+    All ``words`` must occur, anywhere, numbers as numbers; ``fabric`` has words of the fabric
+    alone, and ``metric`` is the metric's name.
     """
     wanted = (fabric or "").casefold().split()
     return [
