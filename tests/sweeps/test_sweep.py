@@ -7,6 +7,8 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pandas
@@ -28,6 +30,7 @@ from etherweave.sweeps import (
     shortlist,
     sweep,
 )
+from etherweave.sweeps.executors import Answer, Executor, Task
 from support.command_line import run_here
 from support.sweeps import contents, start, wait_for, write
 
@@ -108,7 +111,7 @@ def test_a_worker_that_is_killed_is_replaced(whole: Path, tmp_path: Path) -> Non
     with start(path, "-o", out, "--workers", "2") as process:
         wait_for(out, 3)
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        workers = [one for one in children if "spawn_main" in _command(one)]
+        workers = [one for one in children if "import serve" in _command(one)]
         os.kill(int(workers[0]), signal.SIGKILL)
         assert process.wait(60) == 0
     assert contents(out) == contents(whole)
@@ -434,3 +437,32 @@ def test_the_command_says_how_many_points_are_close(tmp_path: Path) -> None:
     )
     assert "flow-level mode" not in done.stdout
     assert "2 of 2 runs finished; 2 now" in done.stdout
+
+
+SCRIPT = """import etherweave
+print("script runs")
+job = {"name": "test", "workload": {"osu_latency": {"iterations": 3}}}
+axis = {"key": "job.0.workload.osu_latency.bytes", "values": ["8B", "64B", "1KiB"]}
+topology = {"single_switch": {"hosts": 2}}
+scenario = {"topology": topology, "job": [job], "sweep": {"axis": [axis]}}
+done = etherweave.sweep(scenario, "out", etherweave.executor("local", 2))
+print(done.status.finished)
+"""
+
+
+def test_a_script_without_a_main_guard_runs_once(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    words = [sys.executable, "script.py"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "script runs\n3\n", "")
+
+
+def test_a_sweep_whose_runs_are_all_lost_is_an_error(tmp_path: Path) -> None:
+    def lose(
+        function: str, tasks: Iterable[Task], home: Path, workers: int
+    ) -> Iterator[tuple[str, Answer]]:
+        return ((key, {"error": "the machine is gone"}) for key, _ in tasks)
+
+    scenario = load_sweep(write(tmp_path))
+    with pytest.raises(SweepError, match=r"all [0-9]+ runs lost: the machine is gone; repeat"):
+        sweep(scenario, tmp_path / "out", Executor("local", 1, lose))

@@ -16,6 +16,7 @@ import shlex
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import time
 import traceback
@@ -24,7 +25,7 @@ from concurrent.futures import CancelledError
 from functools import partial
 from importlib import import_module
 from itertools import islice
-from multiprocessing import connection, get_context
+from multiprocessing import connection
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -136,26 +137,35 @@ def answer(function: str, expected: str, argument: Any) -> Answer:
         return {"error": traceback.format_exc()}
 
 
-def _serve(function: str, expected: str, asked: connection.Connection) -> None:
+def serve(function: str, expected: str, descriptor: int) -> None:
     """Answer until whoever asks is gone, who also handles Ctrl-C, or terminates this process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(AttributeError):  # Linux only.
         ctypes.CDLL(None).prctl(_DEATH, signal.SIGKILL)
+    asked = connection.Connection(descriptor)
     with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
         while True:
             asked.send(answer(function, expected, asked.recv()))
 
 
 class _Worker:
-    """A process of this machine, and what it does."""
+    """A process of this machine, and what it does.
+
+    It imports this module alone: a script without a main guard does not run again in it.
+    """
 
     def __init__(self, function: str) -> None:
-        context = get_context("spawn")
-        self.line, other = context.Pipe()
-        self.process = context.Process(target=_serve, args=(function, build(), other), daemon=True)
-        self.process.start()
-        other.close()
+        self.line, other = connection.Pipe()
+        arguments = (function, build(), other.fileno())
+        modules = f"import sys; sys.path[:] = {sys.path!r}"
+        program = f"{modules}; from {__spec__.name} import serve; serve{arguments!r}"
+        with other:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", program],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[other.fileno()],
+            )
         self.task: Task = ("", None)
 
     def give(self, task: Task) -> None:
@@ -169,6 +179,7 @@ def _local(
 ) -> Iterator[tuple[str, Answer]]:
     waiting, tries = iter(tasks), dict[str, int]()
     busy: list[_Worker] = []
+    idle: list[_Worker] = []
     try:
         for task in islice(waiting, workers):
             busy.append(_Worker(function))
@@ -185,14 +196,20 @@ def _local(
                 if following := next(waiting, None) if given else (key, task):
                     worker.give(following)
                     busy.append(worker)
+                else:
+                    idle.append(worker)
+                    worker.line.close()
                 if given:
                     yield key, given
     finally:
         for worker in busy:
             worker.process.terminate()
-        for worker in busy:
-            worker.process.join(PATIENCE_S)
+        for worker in (*busy, *idle):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                worker.process.wait(PATIENCE_S)
             worker.process.kill()
+            worker.process.wait()
+            worker.line.close()
 
 
 def _replaced(
@@ -200,9 +217,10 @@ def _replaced(
 ) -> tuple[_Worker, Answer | None]:
     """Start a worker in place of a dead one; with the answer for its task, if that is given up."""
     key = worker.task[0]
-    worker.process.join()
+    exit_code = worker.process.wait()
+    worker.line.close()
     tries[key] = tries.get(key, 0) + 1
-    died = f"worker died with exit code {worker.process.exitcode}, {TRIES} times"
+    died = f"worker died with exit code {exit_code}, {TRIES} times"
     return _Worker(function), {"error": died} if tries[key] == TRIES else None
 
 

@@ -16,7 +16,7 @@ from etherweave.api.scenario import ScenarioSource
 from etherweave.api.simulation import ScenarioError
 from etherweave.sweeps.cost import PILOTS, CostModel, Expectation, estimates, expected, pilots
 from etherweave.sweeps.executors import Executor, Task, WorkerError, executor
-from etherweave.sweeps.points import Run, Sweep, load_sweep
+from etherweave.sweeps.points import Run, Sweep, SweepError, load_sweep
 from etherweave.sweeps.store import LOST, TABLES, Record, SweepStatus, SweepStore
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def sweep(
     Raises
     ------
     SweepError
-        When every point has a mistake, or another sweep uses the directory.
+        When every point has a mistake, all runs are lost, or another sweep uses the directory.
     ExecutorError
         When a worker's core is another than that of this process.
     OSError
@@ -107,10 +107,18 @@ def sweep(
                     on_progress(count - len(left) + done, count, run)
         finally:
             dataset = store.write_dataset(what, runs, records)
+    _reject_all_lost([records[run.id] for run in runs if run.id in records])
     found = (records[run.id].get("fidelity") for run in runs if run.id in records)
     by_fidelity = Counter(one for one in found if one)
     model = _model(what, runs, records)
     return SweepResult(dataset, store.status(), done, dict(by_fidelity), model)
+
+
+def _reject_all_lost(records: Sequence[Record]) -> None:
+    """Raise ``SweepError`` where all runs of a sweep are lost."""
+    if records and all(record["ended"] == LOST for record in records):
+        count = f"all {len(records)} runs" if len(records) > 1 else "the run"
+        raise SweepError(f"{count} lost: {records[0]['message']}; repeat the sweep to try again")
 
 
 def _carried_out(
