@@ -108,6 +108,25 @@ class Replay:
         }
 
 
+_WAITED_AT = 20
+"""Place in the head of a file [B]: four bytes, in millionths of the time."""
+
+
+def processor_wait(directory: Path) -> float:
+    """Return the part of the time that the rank waited for a processor which waited longest.
+
+    Each rank writes it into the head of its file at its end, where its kernel counts it. A trace
+    has 0.
+    """
+    return max((_processor_wait(path) for path in directory.glob("*.ewr")), default=0.0)
+
+
+def _processor_wait(path: Path) -> float:
+    with path.open("rb") as file:
+        file.seek(_WAITED_AT)
+        return int.from_bytes(file.read(4), "little") / 1e6
+
+
 def facts(recording: _core.Recording) -> RecordingFacts:
     """Describe a recording."""
     described: RecordingFacts = json.loads(recording.facts)

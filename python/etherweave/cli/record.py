@@ -89,7 +89,7 @@ def record(
         print_error(NOTHING)
         raise typer.Exit(FAILED)
     from etherweave import _core
-    from etherweave.api.replays import facts
+    from etherweave.api.replays import facts, processor_wait
     from etherweave.api.traces import write_trace
 
     with mistakes(etherweave.ScenarioError):
@@ -97,7 +97,7 @@ def record(
         described = facts(recording)
         if trace:
             write_trace(recording, trace)
-    waited = mpi_recorder.processor_wait(output)
+    waited = processor_wait(output)
     _warn(described, waited)
     if as_json:
         measured = {"overhead": overhead.to_json()} if overhead else {}

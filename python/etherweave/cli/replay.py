@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import etherweave
-from etherweave.cli.exits import exit_as, mistakes, reject
+from etherweave.cli.exits import exit_as, mistakes, print_error, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
@@ -21,7 +21,10 @@ from etherweave.cli.parameters import (
     overrides,
 )
 from etherweave.cli.progress import print_start, run_progress
-from etherweave.cli.record import recording_line
+from etherweave.cli.record import WAITED_MAX, recording_line
+
+WAITS_MOSTLY = 0.5
+"""Part of the time from which on a recording does not show what the program takes."""
 
 if TYPE_CHECKING:
     from etherweave.api.replays import Replay
@@ -78,6 +81,7 @@ def replay(
     trace : FILE
         Write the simulation as a trace for Perfetto or Chrome, .json or .json.gz.
     """
+    from etherweave.api.replays import processor_wait
     from etherweave.api.replays import replay as simulated
     from etherweave.api.traces import write_trace
     from etherweave.archives import ArchiveError
@@ -112,16 +116,25 @@ def replay(
         if trace:
             write_trace(done.result, trace)
     exit_as(done.result.summary, f"the result in {output}" if output else "the simulation", printed)
-    print(json.dumps(done.to_json(), indent=2) if as_json else _text(done, scenario))
+    waited = processor_wait(recording)
+    if waited > WAITED_MAX:
+        print_error(
+            f"WARNING: a rank of the recording waited for a processor during {waited:.1%} of the "
+            "time: recorded and predicted times contain that"
+        )
+    print(json.dumps(done.to_json(), indent=2) if as_json else text(done, scenario, waited))
 
 
-def _text(done: "Replay", scenario: Path) -> str:
+def text(done: "Replay", scenario: Path, waited: float) -> str:
+    """Write recorded and predicted time; no error where ranks mostly waited for a processor."""
     predicted = f"{done.predicted_ns / 1e6:,.3f} ms predicted"
     if done.recorded is None:
         return f"{scenario.stem}: {predicted}"
     computed = done.recorded["compute_share"] * done.recorded["span_ns"] / 1e6
+    error = f", {done.error:+.1%} against the recording" if waited <= WAITS_MOSTLY else ""
+    scale = "" if done.compute_scale == 1 else f" x {done.compute_scale:g}"
     return (
         f"{recording_line(done.recorded)}\n"
-        f"{scenario.stem}, collectives of {done.library}, {done.compute_scale:g} of the "
-        f"{computed:,.3f} ms of computation: {predicted}, {done.error:+.1%} against the recording"
+        f"{scenario.stem}: {predicted}{error}; "
+        f"{computed:,.3f} ms of computation{scale}, collectives of {done.library}"
     )

@@ -26,8 +26,6 @@ LIBRARIES = ("-ldl",)
 DIRECTORY = "ETHERWEAVE_RECORD"
 """Variable that names the directory of the files."""
 PRELOAD = "LD_PRELOAD"
-_WAITED_AT = 20
-"""Place in the head of a file [B]: four bytes, in millionths of the time."""
 
 
 def library(compiler: str = "mpicc") -> Executor:
@@ -63,20 +61,6 @@ def _ended(command: Sequence[str], variables: Mapping[str, str]) -> int:
     return subprocess.run(
         command, env={**allowed, **os.environ, **variables}, check=False
     ).returncode
-
-
-def processor_wait(directory: Path) -> float:
-    """Return the part of the time that the rank waited for a processor which waited longest.
-
-    Each rank writes it into the head of its file at its end, where its kernel counts it.
-    """
-    return max(_processor_wait(path) for path in directory.glob("*.ewr"))
-
-
-def _processor_wait(path: Path) -> float:
-    with path.open("rb") as file:
-        file.seek(_WAITED_AT)
-        return int.from_bytes(file.read(4), "little") / 1e6
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The verb ``lab exec``."""
 
+from etherweave.cli.exits import reject
 from etherweave.cli.lab.parameters import Name, reported_errors, root_only
 from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.layout import host_namespace
@@ -24,10 +25,13 @@ def exec_verb(host: str, command: list[str], *, name: Name = None) -> None:
     host : HOST
         Host of the lab, as in host0.
     command : COMMAND...
-        Command to run there.
+        Command to run there; -- may stand before it.
     """
     root_only()
+    words = command[1:] if command[0] == "--" else command
+    if not words:
+        reject("no command behind --; expected one such as ping -c 3 host7")
     with reported_errors():
         lab = lifecycle.find(state.machine_scope(), name)
         namespace = host_namespace(lab.layout, host)
-        execute(namespace, lab.directory / "hosts", command)
+        execute(namespace, lab.directory / "hosts", words)

@@ -35,5 +35,7 @@ def pause_verb(switch: str, port: int, *, duration: str = "5s", name: Name = Non
         if switch not in known:
             reject(f"{switch}: no such switch; expected one of {', '.join(list(known)[:4])}, …")
         with paused(lab.layout, LabPort(known[switch], port)):
-            step_printer()(f"{switch}: port {port} is paused for {time_s:g} s")
+            step = step_printer()
+            step(f"{switch}: port {port} sends nothing for {time_s:g} s")
             time.sleep(time_s)
+        step(f"{switch}: port {port} sends again")

@@ -1,0 +1,55 @@
+"""Lines of ``replay`` and ``lab exec``."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from etherweave.api.replays import processor_wait
+from etherweave.cli import replay
+from etherweave.cli.lab import exec as lab_exec
+from etherweave.control.lab import lifecycle
+
+FACTS = {
+    **{"hosts": ["a"], "ranks": 2, "span_ns": 2e6, "library": "Open MPI", "calls": 7},
+    **{"compute_share": 0.5, "recorder_share": 0.0, "record_ns_max": 9},
+}
+
+
+def line(waited: float, scale: float = 1.0) -> str:
+    done: Any = SimpleNamespace(
+        recorded=FACTS, library="open_mpi_4_1", compute_scale=scale, predicted_ns=1e6, error=-0.5
+    )
+    return replay.text(done, Path("fabric.toml"), waited).splitlines()[1]
+
+
+def test_a_replay_begins_with_the_prediction() -> None:
+    rest = "1.000 ms of computation, collectives of open_mpi_4_1"
+    assert line(0.1) == f"fabric: 1.000 ms predicted, -50.0% against the recording; {rest}"
+    assert "1.000 ms of computation x 0.5, " in line(0.1, scale=0.5)
+
+
+def test_ranks_that_mostly_waited_for_a_processor_have_no_error() -> None:
+    assert "%" not in line(0.876)
+
+
+def test_the_longest_wait_for_a_processor_is_read_from_the_heads(tmp_path: Path) -> None:
+    assert processor_wait(tmp_path) == 0
+    for rank, waited in enumerate((120_000, 876_000)):
+        (tmp_path / f"{rank}.ewr").write_bytes(bytes(20) + waited.to_bytes(4, "little"))
+    assert processor_wait(tmp_path) == 0.876
+
+
+@pytest.mark.parametrize("words", [["ping", "host7"], ["--", "ping", "host7"]])
+def test_a_command_in_a_lab_may_stand_behind_two_dashes(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls = list[Any]()
+    lab = SimpleNamespace(layout=None, directory=tmp_path)
+    monkeypatch.setattr(lab_exec, "root_only", lambda: None)
+    monkeypatch.setattr(lifecycle, "find", lambda scope, name: lab)
+    monkeypatch.setattr(lab_exec, "host_namespace", lambda layout, host: host)
+    monkeypatch.setattr(lab_exec, "execute", lambda *call: calls.append(call))
+    lab_exec.exec_verb("host0", words)
+    assert calls == [("host0", tmp_path / "hosts", ["ping", "host7"])]
