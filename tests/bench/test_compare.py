@@ -86,6 +86,17 @@ def test_compare_ends_with_1_on_a_regression_only_if_strict(tmp_path: Path) -> N
     assert [one["verdict"] for one in facts] == ["worse"] * 3
 
 
+def test_compare_says_how_sites_differ(tmp_path: Path) -> None:
+    network = campaign().networks[0]
+    other = replace(network, kind=f"{network.kind} over copper")
+    measured(tmp_path / "before", 10.0)
+    measured(tmp_path / "now", 12.0, replace(campaign(networks=(other,), rule=TEN), site="hall2"))
+    done = etherweave("compare", tmp_path / "before", tmp_path / "now")
+    kinds = f"{network.name}.kind {network.kind} and {other.kind}"
+    assert done.stderr == f"WARNING: the sites differ: site test and hall2; {kinds}\n"
+    assert etherweave("compare", tmp_path / "now", tmp_path / "now").stderr == ""
+
+
 def test_fabrics_and_hosts_differ_unless_they_are_ignored(tmp_path: Path) -> None:
     network = replace(campaign().networks[0], name="roce")
     measured(tmp_path / "tcp", 12.0)

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from etherweave.api.units import amount, size_text
-from etherweave.bench.baselines import BaselineError, baseline
+from etherweave.bench.baselines import BaselineError
+from etherweave.bench.baselines import baseline as stored_baseline
 from etherweave.bench.comparisons import (
     Difference,
     DifferenceVerdict,
@@ -20,7 +21,7 @@ from etherweave.bench.comparisons import (
 )
 from etherweave.bench.store import Store, StoreError
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, mistakes, reject
+from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
 
 EXAMPLES = """Examples:
@@ -58,6 +59,8 @@ def compare(
         found = differences(numbers(baseline), numbers(candidate), ignore=ignore or ())
     if not found:
         reject(f"{baseline} and {candidate} have no point in common; --ignore hosts may help")
+    if differing := site_differences(baseline, candidate):
+        print_error(f"WARNING: the sites differ: {'; '.join(differing)}")
     if as_json:
         print(json.dumps([one.facts() for one in found], indent=2))
     else:
@@ -71,8 +74,33 @@ def numbers(source: str) -> Numbers:
     file, colon, name = source.rpartition(":")
     with mistakes(StoreError, BaselineError):
         if colon and not Path(source).is_dir():
-            return baseline(Path(file), name).numbers
+            return stored_baseline(Path(file), name).numbers
         return numbers_of(Store.open(Path(source)))
+
+
+def site_differences(baseline: str, candidate: str) -> list[str]:
+    """List what the sites of two results differ in: names, and networks of one name."""
+    before, now = _site(baseline), _site(candidate)
+    return [
+        f"{name} {before[name]} and {now[name]}"
+        for name in before
+        if name in now and before[name] != now[name]
+    ]
+
+
+def _site(source: str) -> dict[str, object]:
+    """Read what a result has of its site; a baseline has the name alone."""
+    file, colon, name = source.rpartition(":")
+    with mistakes(StoreError, BaselineError):
+        if colon and not Path(source).is_dir():
+            return {"site": stored_baseline(Path(file), name).site}
+        campaign = Store.open(Path(source)).campaign
+    networks = {
+        f"{network.name}.{key}": value
+        for network in campaign.networks
+        for key, value in vars(network).items()
+    }
+    return {"site": campaign.site, **networks}
 
 
 def print_differences(found: Sequence[Difference]) -> None:
