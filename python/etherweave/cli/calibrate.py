@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from etherweave.bench.calibration import Calibration, ComparedWorkload, MeasuredWorkload
+    from etherweave.bench.calibration.calibration import CalibratedConstant
     from etherweave.bench.measure import MeasureLimits
 
 EXAMPLES = """Examples:
@@ -236,6 +237,8 @@ def _print(calibration: "Calibration", as_json: bool) -> None:
     from rich.console import Console
 
     console = Console()
+    if unknown := not_determined(calibration.constants):
+        console.print(unknown, markup=False)
     console.print(_constants(calibration))
     if calibration.choices:
         console.print(_choices(calibration))
@@ -245,6 +248,14 @@ def _print(calibration: "Calibration", as_json: bool) -> None:
     if calibration.held_out:
         console.print(_comparison("held out", calibration.held_out))
         console.print(_verdict(calibration))
+
+
+def not_determined(constants: Sequence["CalibratedConstant"]) -> str:
+    """Name constants of which the measurements say nothing; nothing where there are none."""
+    left = [constant.key for constant in constants if not constant.is_inferred]
+    if left and len(left) == len(constants):
+        return "these measurements determine no constant: all keep what the profile says"
+    return f"not determined by these measurements: {', '.join(left)}" if left else ""
 
 
 def _verdict(calibration: "Calibration") -> str:
@@ -324,11 +335,17 @@ def _comparison(title: str, rows: Sequence["ComparedWorkload"]) -> "Table":
             Text(one.name),
             _us(one.measured_s),
             _us(one.predicted_s),
-            f"{_us(one.predicted_low_s)} to {_us(one.predicted_high_s)}{_mark(one)}",
+            f"{interval_us(one.predicted_low_s, one.predicted_high_s)}{_mark(one)}",
             f"{one.error:+.1%}",
             f"{one.error_of_median:+.1%}",
         )
     return table
+
+
+def interval_us(low_s: float, high_s: float) -> str:
+    """Write an interval; that of a value which nothing varies is none."""
+    low, high = _us(low_s), _us(high_s)
+    return "none" if low == high else f"{low} to {high}"
 
 
 def _mark(one: "ComparedWorkload") -> str:
