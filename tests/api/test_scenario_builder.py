@@ -177,7 +177,7 @@ def test_a_sweep_in_code_is_kept_and_drawn(tmp_path: Path) -> None:
 def test_a_table_of_a_result_is_drawn_by_one_call(convert: str) -> None:
     table = getattr(etherweave.run(pair()), convert)("ports")
     axes = etherweave.plot(table, x="node", y="tx_bytes").axes[0]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("node", "tx_bytes")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("node", "tx [B]")
 
 
 def test_a_column_that_is_none_is_named() -> None:

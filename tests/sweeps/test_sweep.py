@@ -212,7 +212,7 @@ def test_a_dry_run_leaves_mistakes_of_single_points_to_the_sweep(tmp_path: Path)
         (("x=seed",), 2, "no y"),
         (("z=seed",), 2, "expected x=COLUMN"),
         (("seed",), 2, "expected x=COLUMN"),
-        (("x=seed", "y=goodput_gbps", "mean=size"), 2, "mean=size: no column size"),
+        (("x=seed", "y=goodput_gbps", "mean=size"), 2, "mean=size: no such column"),
         (("x=seed", "y=goodput_gbps", "seed=7"), 2, "seed=7: no such row; expected one of 1, 2"),
     ],
 )

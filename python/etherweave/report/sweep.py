@@ -96,7 +96,7 @@ def _check(columns: Mapping[str, str], table: pl.DataFrame) -> None:
     for role, name in columns.items():
         if name not in table.columns:
             near = difflib.get_close_matches(name, table.columns, 3, 0.3) or table.columns[:8]
-            raise ValueError(f"{role}: no column {name}; nearest: {', '.join(near)}")
+            raise ValueError(f"{role}: no such column; nearest: {', '.join(near)}")
 
 
 class Plot(Figure):
