@@ -181,10 +181,10 @@ class Fabric:
     def with_load(
         self,
         design: Design,
-        rows: Sequence[tuple[str, int, int, int, int | None]],
+        rows: Sequence[tuple[str, int, int, int, int | None, tuple[float, float] | None]],
         span_ns: float,
     ) -> Design:
-        """Add what the fabric draws under a load: node, port, bytes and packets sent, wakes."""
+        """Add what the fabric draws under a load by rows of ports."""
     def export(self, form: str, names: Sequence[tuple[str, str]]) -> dict[str, str]:
         """Return the fabric in a format that other programs read: texts by file name."""
     def curve(

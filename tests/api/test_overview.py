@@ -167,6 +167,20 @@ def test_sleeping_ports_are_summed_up() -> None:
     assert figures()["sleeps"] == {}
 
 
+def test_rates_that_follow_the_load_are_summed_up() -> None:
+    port = {"node": "host0", "port": 0, "changes": 2, "waited_ns": 7_000.0}
+    other = port | {"node": "host1", "changes": 1, "waited_ns": 0.0}
+    rows = [
+        port | {"rate_share": 0.5, "time_ns": 3e6},
+        port | {"rate_share": 1.0, "time_ns": 1e6},
+        other | {"rate_share": 1.0, "time_ns": 4e6},
+    ]
+    # 1.5 + 1 + 4 of 2 x 4 ms.
+    found = figures(rates=rows)["rates"]
+    assert found == {"ports": 2, "changes": 3, "rate_share": 0.8125, "wait_us": 7.0}
+    assert figures()["rates"] == {}
+
+
 def test_a_result_without_tables_has_no_figures() -> None:
     found = figures()
     assert found["jobs"] == {} and found["drops"]["packets"] == 0 and found["pauses"]["ports"] == []

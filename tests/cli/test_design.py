@@ -258,6 +258,33 @@ def test_ports_that_slept_in_a_run_draw_by_how_often_they_woke() -> None:
     assert draws(asleep) < draws(awake)
 
 
+def test_ports_whose_rate_followed_their_load_draw_by_the_rates_that_they_had() -> None:
+    scenario: dict[str, object] = {
+        "topology": {"single_switch": {"hosts": 3, "rate": "40Gb/s"}},
+        "switch": {"forwarding": "store_and_forward"},
+        "design": {"power": "exascale-2015"},
+        "job": [{"name": "pair", "workload": {"all_to_all": {"ranks": 2, "bytes": "1MiB"}}}],
+    }
+    rates = {"rates": [0.25, 0.5]}
+    keys = {"switch.rate_adaptation": rates, "nic.rate_adaptation": rates}
+    fixed, adapted = etherweave.run(scenario), etherweave.run(scenario, keys)
+    # Ports that are always busy keep their rate; those of the third host do not.
+    assert adapted.summary["end_ns"] == fixed.summary["end_ns"]
+
+    def saved(result: etherweave.Result) -> float:
+        power = etherweave.design(scenario, load=result)["power"]
+        rows = {at["saving"]: at["fabric"]["total_w"] for at in power["activity"]}
+        return float(rows["always_on"] - rows["rate_adaptation"])
+
+    # Electrical ports of 0.48 W: half of one for each direction, by the share of its rate.
+    columns = (adapted.values("rates", name) for name in ("rate_share", "time_ns"))
+    lower_ns = sum((1 - share) * time_ns for share, time_ns in zip(*columns, strict=True))
+    assert saved(adapted) == pytest.approx(
+        0.48 / 2 * lower_ns / adapted.summary["end_ns"], rel=1e-3
+    )
+    assert saved(adapted) != pytest.approx(saved(fixed), rel=1e-3)
+
+
 def test_a_fabric_that_may_deadlock_shows_the_ring(dragonfly: Path) -> None:
     done = run(dragonfly, "--set", "design.priorities=2")
     assert done.returncode == 0, done.stderr

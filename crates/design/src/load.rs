@@ -1,6 +1,6 @@
 //! A load that was measured: what a fabric draws under it.
 
-use etherweave_power::{Activity, ChannelActivity, Saving};
+use etherweave_power::{Activity, ChannelActivity, RateTime, Saving};
 use etherweave_primitives::{Bytes, InputError};
 use etherweave_topology::Topology;
 
@@ -15,13 +15,16 @@ pub struct ChannelLoads {
     pub packet: Bytes,
     /// How often each channel began to send after none [1/s], by id, where the run had links that sleep.
     pub wakes_per_second: Vec<Option<f64>>,
+    /// Rates that each channel had, by id, where the run had links that change theirs.
+    pub rates: Vec<Vec<RateTime>>,
 }
 
 impl ChannelLoads {
     /// The same on every channel.
     pub(crate) fn even(topology: &Topology, load: f64, packet: Bytes) -> ChannelLoads {
         let channels = topology.channels().len();
-        ChannelLoads { channels: vec![load; channels], packet, wakes_per_second: vec![None; channels] }
+        let (wakes_per_second, rates) = (vec![None; channels], Vec::new());
+        ChannelLoads { channels: vec![load; channels], packet, wakes_per_second, rates }
     }
 
     pub(crate) fn mean(&self) -> f64 {
@@ -31,7 +34,7 @@ impl ChannelLoads {
     pub(crate) fn under(&self, saving: Saving) -> Activity {
         let channel = |(&load, &wakes_per_second)| ChannelActivity { load, wakes_per_second };
         let channels = self.channels.iter().zip(&self.wakes_per_second).map(channel).collect();
-        Activity { channels, packet: self.packet, saving }
+        Activity { channels, packet: self.packet, saving, rates: self.rates.clone() }
     }
 }
 

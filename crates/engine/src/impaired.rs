@@ -1,5 +1,5 @@
-//! Impaired links: they damage frames, fail for a time, their sending port is behind a shaper or sleeps between
-//! frames, or messages of flow-level mode cross them too.
+//! Impaired links: they damage frames, fail for a time, their sending port is behind a shaper, sleeps between
+//! frames or changes its rate, or messages of flow-level mode cross them too.
 //!
 //! Only few packets cross one. The check is where packets that leave their shard are handled, so that the others do not
 //! pay for it.
@@ -13,6 +13,8 @@ use crate::Wires;
 use crate::impaired_link::ImpairedLink;
 use crate::packet::{Handle, Packet, flags};
 use crate::port::PeerLink;
+use crate::sleep::SleepingTransmitter;
+use crate::stepped::SteppedTransmitter;
 
 impl Wires {
     /// The impaired link of a port, made at the first call.
@@ -25,6 +27,7 @@ impl Wires {
                 damage: None,
                 shaper: None,
                 sleep: None,
+                rates: None,
                 outages: Vec::new(),
                 background: None,
             });
@@ -63,15 +66,16 @@ impl Wires {
         (time, key)
     }
 
-    /// Wakes an impaired link for the packet that is being sent, if it sleeps. Returns how long the packet waits.
+    /// Wakes an impaired link for the packet that is being sent, if it sleeps, and sends the packet at the rate that it
+    /// has. Returns how much later the packet ends than on a link that is awake at its full rate.
     pub(super) fn wake_link(&mut self, link: PeerLink) -> Duration {
-        let Some(ImpairedLink { port, sleep: Some(sleep), .. }) = self.impaired_links.get_mut(link) else {
+        let Some(ImpairedLink { port, sleep, rates, .. }) = self.impaired_links.get_mut(link) else {
             return Duration::ZERO;
         };
-        let (wait, port) = (sleep.wake(self.now), &mut self.ports[*port]);
-        port.busy_until += wait;
-        sleep.send(port.busy_until);
-        wait
+        let port = &mut self.ports[*port];
+        let late = late(sleep.as_mut(), rates.as_mut(), self.now, port.busy_until.since(self.now));
+        port.busy_until += late;
+        late
     }
 
     /// When the last byte of the packet that is being sent is through an impaired link: later than its arrival at a
@@ -96,17 +100,14 @@ impl Wires {
     /// when.
     pub fn start_of_pause(&mut self, port: PortIndex, wire: u32) -> Time {
         let port = &mut self.ports[port];
-        let (shaper, sleep) = match self.impaired_links.get_mut(port.peer.link) {
-            Some(link) => (link.shaper.as_mut(), link.sleep.as_mut()),
-            None => (None, None),
+        let (shaper, sleep, rates) = match self.impaired_links.get_mut(port.peer.link) {
+            Some(link) => (link.shaper.as_mut(), link.sleep.as_mut(), link.rates.as_mut()),
+            None => (None, None, None),
         };
         let duration = port.serialization_time(wire);
         let wire_until = shaper.map_or(&mut port.busy_until, |shaper| &mut shaper.wire_until);
         let mut start = self.now.max(*wire_until);
-        if let Some(sleep) = sleep {
-            start += sleep.wake(start);
-            sleep.send(start + duration);
-        }
+        start += late(sleep, rates, start, duration);
         *wire_until = start + duration;
         port.busy_until = port.busy_until.max(start + duration);
         start
@@ -130,5 +131,25 @@ impl Wires {
         self.free_credits_of_lost(port, &packet);
         self.packets.remove_side(packet.side);
         self.totals.damaged += 1;
+    }
+}
+
+/// How much later a frame ends, which would begin at `start` and take `duration`, because its transmitter sleeps or has
+/// a lower rate.
+fn late(
+    sleep: Option<&mut SleepingTransmitter>,
+    rates: Option<&mut SteppedTransmitter>,
+    start: Time,
+    duration: Duration,
+) -> Duration {
+    match (sleep, rates) {
+        (None, None) => Duration::ZERO,
+        (None, Some(rates)) => rates.begin(start, duration),
+        (Some(sleep), rates) => {
+            let wait = sleep.wake(start);
+            let late = wait + rates.map_or(Duration::ZERO, |rates| rates.begin(start + wait, duration));
+            sleep.send(start + late + duration);
+            late
+        }
     }
 }

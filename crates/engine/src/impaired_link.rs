@@ -1,4 +1,5 @@
-//! Links with bit errors, a shaper, outages, a transmitter that sleeps, or messages of flow-level mode beside packets.
+//! Links with bit errors, a shaper, outages, a transmitter that sleeps or changes its rate, or messages of flow-level
+//! mode beside packets.
 
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::Time;
@@ -6,6 +7,7 @@ use etherweave_primitives::Time;
 use super::port::PeerLink;
 use super::shaper::Shaper;
 use super::sleep::SleepingTransmitter;
+use super::stepped::SteppedTransmitter;
 use crate::degraded::DegradedChannel;
 use crate::losses::LostData;
 use crate::packet::Packet;
@@ -61,6 +63,8 @@ pub struct ImpairedLink {
     pub shaper: Option<Shaper>,
     /// Low-power idle.
     pub sleep: Option<SleepingTransmitter>,
+    /// Rates that follow the load.
+    pub rates: Option<SteppedTransmitter>,
     /// When the link is down, and what that cost.
     pub outages: Vec<LinkOutage>,
     /// Messages of flow-level mode that cross it too.

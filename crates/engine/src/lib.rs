@@ -34,6 +34,7 @@ mod recording;
 pub mod schedule;
 pub mod shaper;
 pub mod sleep;
+pub mod stepped;
 mod telemetry;
 pub mod totals;
 pub mod trace;

@@ -18,10 +18,11 @@ const ROUNDING: f64 = 1e-6;
 /// Light in a vacuum [ns/m].
 const LIGHT: f64 = 3.335_640_95;
 /// Keys that make pauses too late for what is in flight, or lose them, or make room that no pause protects.
-const MAY_LOSE: [&str; 10] = [
+const MAY_LOSE: [&str; 11] = [
     "switch.headroom",
     "switch.cells",
     "switch.low_power_idle",
+    "switch.rate_adaptation",
     "flow_control.pfc.quanta",
     "flow_control.pfc.reaction",
     "flow_control.global_pause.quanta",

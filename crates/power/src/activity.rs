@@ -14,6 +14,17 @@ pub struct Activity {
     pub packet: Bytes,
     /// What is saved meanwhile.
     pub saving: Saving,
+    /// Rates that each channel had, by channel id; empty, or empty for a channel, where they were not simulated.
+    pub rates: Vec<Vec<RateTime>>,
+}
+
+/// A rate that a channel had for a part of the time.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RateTime {
+    /// The rate, as a share of the full one.
+    pub rate: f64,
+    /// Share of the time, 0..=1.
+    pub time: f64,
 }
 
 /// What one channel carried.
@@ -58,7 +69,7 @@ impl Activity {
     /// The same load on every channel.
     pub fn even(topology: &Topology, load: f64, packet: Bytes, saving: Saving) -> Activity {
         let channel = ChannelActivity { load, wakes_per_second: None };
-        Activity { channels: vec![channel; topology.channels().len()], packet, saving }
+        Activity { channels: vec![channel; topology.channels().len()], packet, saving, rates: Vec::new() }
     }
 
     pub(crate) fn check(&self, topology: &Topology) -> Result<(), InputError> {
@@ -99,10 +110,14 @@ impl ChannelActivity {
 
     /// Power of a direction, as a share of full power, at the lowest rate that suffices for its load.
     pub(crate) fn adapted_share(&self, adaptation: &RateAdaptation) -> f64 {
-        let suffices = |rate: f64| self.load <= adaptation.load_max.value * rate;
-        let lowest = adaptation.rates.iter().find(|reduced| suffices(reduced.rate));
-        lowest.map_or(1.0, |reduced| reduced.share.value)
+        adaptation.share(|rate| self.load <= adaptation.load_max.value * rate)
     }
+}
+
+/// Power of a direction, as a share of full power, by the rates that it had; each as the lowest of the profile that is
+/// no lower.
+pub(crate) fn simulated_share(adaptation: &RateAdaptation, rates: &[RateTime]) -> f64 {
+    rates.iter().map(|had| had.time * adaptation.share(|rate| had.rate <= rate)).sum()
 }
 
 /// The load of a channel; full where no activity is known.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use etherweave_primitives::{ChannelId, Duration, InputError, SwitchId};
 use etherweave_topology::{Topology, reverse};
 
-use crate::activity::load;
+use crate::activity::{load, simulated_share};
 use crate::cited::Ledger;
 use crate::inventory::port_of;
 use crate::{Activity, ChannelActivity, LinkSleep, LowPowerIdle, PortKind, PowerProfile, RateAdaptation, Saving};
@@ -77,7 +77,12 @@ impl<'a> Awake<'a> {
                 port_share(activity, channel, |direction| direction.idle_share(rate, activity.packet, idle))
             }
             Figures::RateAdaptation(adaptation, activity) => {
-                port_share(activity, channel, |direction| direction.adapted_share(adaptation))
+                let simulated = |id: ChannelId| activity.rates.get(id.index()).filter(|rates| !rates.is_empty());
+                let share = |id: ChannelId| match simulated(id) {
+                    Some(rates) => simulated_share(adaptation, rates),
+                    None => activity.channels[id.index()].adapted_share(adaptation),
+                };
+                AwakeShare { port: (share(channel) + share(reverse(channel))) / 2.0, module: 1.0 }
             }
             Figures::LinkSleep(asleep) if self.is_silent(channel) => {
                 AwakeShare { port: asleep.share.value, module: asleep.share.value }

@@ -40,7 +40,7 @@ pub mod shipped;
 mod tables;
 mod traffic;
 
-pub use activity::{Activity, ChannelActivity, Saving};
+pub use activity::{Activity, ChannelActivity, RateTime, Saving};
 pub use cable_key::{CableKey, Make};
 pub use cited::{Basis, Certainty, Citation, Cited, Source};
 pub use components::Components;

@@ -119,6 +119,12 @@ pub struct ReducedRate {
 }
 
 impl RateAdaptation {
+    /// Power of a direction, as a share of full power, at the lowest rate that suffices.
+    pub(crate) fn share(&self, suffices: impl Fn(f64) -> bool) -> f64 {
+        let lowest = self.rates.iter().find(|reduced| suffices(reduced.rate));
+        lowest.map_or(1.0, |reduced| reduced.share.value)
+    }
+
     fn check(&self) -> Result<(), InputError> {
         let load = self.load_max.value;
         InputError::unless(load > 0.0 && load <= 1.0, "rate_adaptation.load_max", load, "above 0, up to 1")?;

@@ -13,8 +13,9 @@ use crate::processes::{agree, has_agreed, processes};
 use crate::run::{by_name, lent_table};
 use crate::table::Table;
 
-/// A port: its node, its number, bytes and packets that it sent, and how often it woke, where it sleeps.
-type PortColumns = (String, u64, u64, u64, Option<u64>);
+/// A port: its node, its number, bytes and packets that it sent, how often it woke, where it sleeps, and a rate that it
+/// had for some time [ns], where its rate follows its load.
+type PortColumns = (String, u64, u64, u64, Option<u64>, Option<(f64, f64)>);
 /// Message and place of a fault.
 type FaultTexts = (String, String);
 
@@ -84,7 +85,7 @@ impl Fabric {
 
     /// A design of this fabric, with what it draws under a measured load: rows of ports, and the time they took.
     fn with_load(&self, design: &Design, rows: Vec<PortColumns>, span_ns: f64) -> PyResult<Design> {
-        let row = |(node, port, bytes, packets, wakes)| PortSent { node, port, bytes, packets, wakes };
+        let row = |(node, port, bytes, packets, wakes, rate)| PortSent { node, port, bytes, packets, wakes, rate };
         let rows: Vec<PortSent> = rows.into_iter().map(row).collect();
         let mut design = design.design.clone();
         let added = self.fabric.add_load(&mut design, &rows, span_ns);

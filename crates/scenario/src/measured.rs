@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 
 use etherweave_design::ChannelLoads;
+use etherweave_power::RateTime;
 use etherweave_primitives::{Bytes, ChannelId, HostId, InputError, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-/// Traffic of a port in a priority, a row of the table `ports` of a result; or how often it woke, of `sleeps`.
+/// Traffic of a port in a priority, a row of the table `ports` of a result; how often it woke, of `sleeps`; or a
+/// rate that it had, of `rates`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PortSent {
     /// Whose port.
@@ -19,6 +21,9 @@ pub struct PortSent {
     pub packets: u64,
     /// How often it woke, in a row of a port that sleeps between frames.
     pub wakes: Option<u64>,
+    /// A rate that it had, as a share of the full one, and for how long [ns], in a row of a port whose rate follows its
+    /// load.
+    pub rate: Option<(f64, f64)>,
 }
 
 /// The load that these rows mean over `span_ns`.
@@ -32,11 +37,13 @@ pub(crate) fn load(topology: &Topology, rows: &[PortSent], span_ns: f64) -> Resu
     let names = names(topology);
     let (mut sent, mut packets) = (vec![0u64; topology.channels().len()], 0u64);
     let mut wakes_per_second = vec![None; topology.channels().len()];
+    let mut rates = vec![Vec::new(); topology.channels().len()];
     for row in rows {
         let channel = channel(topology, &names, row)?;
         if let Some(wakes) = row.wakes {
             wakes_per_second[channel.index()] = Some(wakes as f64 * 1e9 / span_ns);
         }
+        rates[channel.index()].extend(row.rate.map(|(rate, time_ns)| RateTime { rate, time: time_ns / span_ns }));
         sent[channel.index()] = sent[channel.index()].saturating_add(row.bytes);
         packets = packets.saturating_add(row.packets);
     }
@@ -48,7 +55,7 @@ pub(crate) fn load(topology: &Topology, rows: &[PortSent], span_ns: f64) -> Resu
         if load <= 1.001 { Ok(load.min(1.0)) } else { Err(too_much(topology, ChannelId::from_index(id), load)) }
     };
     let channels = sent.iter().enumerate().map(share).collect::<Result<_, InputError>>()?;
-    Ok(ChannelLoads { channels, packet: Bytes::new((bytes / packets.max(1)).max(1)), wakes_per_second })
+    Ok(ChannelLoads { channels, packet: Bytes::new((bytes / packets.max(1)).max(1)), wakes_per_second, rates })
 }
 
 fn too_much(topology: &Topology, id: ChannelId, load: f64) -> InputError {
@@ -78,7 +85,7 @@ mod tests {
     use super::*;
 
     fn sent(node: &str, port: u64, bytes: u64) -> PortSent {
-        PortSent { node: node.to_owned(), port, bytes, packets: bytes / 100, wakes: None }
+        PortSent { node: node.to_owned(), port, bytes, packets: bytes / 100, wakes: None, rate: None }
     }
 
     #[test]
@@ -102,6 +109,16 @@ mod tests {
         let of_host = topology.host_channel(HostId::new(0)).index();
         assert_eq!((load.channels[of_host], load.wakes_per_second[of_host]), (0.4, Some(3e6)));
         assert_eq!(load.wakes_per_second.iter().flatten().count(), 1);
+    }
+
+    #[test]
+    fn a_port_whose_rate_follows_its_load_says_how_long_it_had_each() {
+        let topology = SingleSwitch { hosts: 2, ..SingleSwitch::default() }.generate().unwrap();
+        let had = |rate, time_ns| PortSent { rate: Some((rate, time_ns)), ..sent("host0", 0, 0) };
+        let load = load(&topology, &[sent("host0", 0, 5_000), had(0.5, 250.0), had(1.0, 750.0)], 1_000.0).unwrap();
+        let of_host = topology.host_channel(HostId::new(0)).index();
+        assert_eq!(load.rates[of_host], [(0.5, 0.25), (1.0, 0.75)].map(|(rate, time)| RateTime { rate, time }));
+        assert_eq!(load.rates.iter().filter(|rates| !rates.is_empty()).count(), 1);
     }
 
     #[test]

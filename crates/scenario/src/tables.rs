@@ -83,6 +83,7 @@ pub(crate) fn tables(report: &Report, waits: Option<&[WaitRow]>, topology: &Topo
     tables.extend(waits.map(|waits| Table::of(waits, &names)));
     tables.extend((!report.failures.is_empty()).then(|| Table::of(&report.failures, &())));
     tables.extend((!report.sleeps.is_empty()).then(|| Table::of(&report.sleeps, &())));
+    tables.extend((!report.rates.is_empty()).then(|| Table::of(&report.rates, &())));
     let series = |samples: &Samples| [Table::of(&samples.ports, samples), Table::of(&samples.flows, samples)];
     tables.extend(report.samples.iter().flat_map(series));
     tables

@@ -37,7 +37,7 @@ pub use etherweave_switch::per_packet::PreparedRouting;
 pub use etherweave_transport as transport;
 pub use report::{
     ActivityRow, FailureRow, FlowRow, FlowSampleRow, LeftOut, LosslessDrop, Observed, PathMessage, PathPart, PathRow,
-    PortRow, PortSampleRow, Report, SampledFlowName, SampledPortName, Samples, SleepRow, StreamRow, Totals,
+    PortRow, PortSampleRow, RateRow, Report, SampledFlowName, SampledPortName, Samples, SleepRow, StreamRow, Totals,
     TransferRow, WaitRow,
 };
 pub use run::{Finish, Progress, Simulation};

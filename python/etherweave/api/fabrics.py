@@ -21,6 +21,9 @@ U = TypeVar("U")
 
 Figures: TypeAlias = dict[str, Any]
 """Figures by name, units as suffixes."""
+PortSent: TypeAlias = tuple[str, int, int, int, int | None, tuple[float, float] | None]
+"""Node, port, bytes and packets sent, wakes, a rate and for how long the port had it [ns]."""
+
 Cause: TypeAlias = tuple[str, str]
 """Message of a fault, and its place in the code."""
 StepCallback: TypeAlias = Callable[[str, str, float | None], bool]
@@ -135,14 +138,18 @@ def design(
     return _whole(_parsed(designed.to_json()), [(one.name, fault)])
 
 
-def _sent(load: Result) -> Iterator[tuple[str, int, int, int, int | None]]:
-    """List what ports sent, and how often those woke that sleep between frames."""
+def _sent(load: Result) -> Iterator[PortSent]:
+    """List what ports sent, how often those woke that sleep, and rates that follow the load."""
     columns = ("node", "port", "tx_bytes", "tx_packets")
     for node, port, octets, packets in load.to_polars("ports").select(columns).rows():
-        yield node, port, octets, packets, None
+        yield node, port, octets, packets, None, None
     if "sleeps" in load.tables:
         for node, port, wakes in load.to_polars("sleeps").select("node", "port", "wakes").rows():
-            yield node, port, 0, 0, wakes
+            yield node, port, 0, 0, wakes, None
+    if "rates" in load.tables:
+        columns = ("node", "port", "rate_share", "time_ns")
+        for node, port, rate, time_ns in load.to_polars("rates").select(columns).rows():
+            yield node, port, 0, 0, None, (rate, time_ns)
 
 
 def compare(

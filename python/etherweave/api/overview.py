@@ -44,8 +44,10 @@ def overview(result: Result) -> dict[str, Any]:
         worst ``ports``, each with ``duration_us``, for which it held its peer paused. ``failures``:
         what links lost while they were down, see :func:`failures`. ``sleeps``: of ports that sleep
         between frames, how many there are, how often they woke, the share of the time that they
-        were asleep, and how long a frame that woke one waited. ``limits``: of jobs whose ranks are
-        observed, the time of the path that limits them, by part and by place, see
+        were asleep, and how long a frame that woke one waited. ``rates``: of ports whose rate
+        follows their load, how many there are, how often they changed it, the mean of their rate as
+        a share of the full one, and for how long frames waited altogether. ``limits``: of jobs
+        whose ranks are observed, the time of the path that limits them, by part and by place, see
         :mod:`etherweave.api.limits`.
     """
     return {
@@ -56,6 +58,7 @@ def overview(result: Result) -> dict[str, Any]:
         "pauses": _pauses(result),
         "failures": failures(result),
         "sleeps": _sleeps(result),
+        "rates": _rates(result),
         "limits": {one.job: one.figures() for one in limits(result)},
     }
 
@@ -87,6 +90,23 @@ def _sleeps(result: Result) -> dict[str, float]:
         "wakes": wakes,
         "asleep_share": asleep_ns / (len(ports) * result.summary["end_ns"]),
         "wait_us_mean": waited_ns / max(wakes, 1) / 1e3,
+    }
+
+
+def _rates(result: Result) -> dict[str, float]:
+    columns = ("node", "port", "rate_share", "time_ns", "changes", "waited_ns")
+    rows = list(_rows(result, "rates", *columns))
+    if not rows:
+        return {}
+    # A port has its changes and waits in each of its rows.
+    ports = {(node, port): (changes, waited) for node, port, _, _, changes, waited in rows}
+    changes, waited_ns = map(sum, zip(*ports.values(), strict=True))
+    shares = math.fsum(share * time_ns for _, _, share, time_ns, _, _ in rows)
+    return {
+        "ports": len(ports),
+        "changes": changes,
+        "rate_share": shares / (len(ports) * result.summary["end_ns"]),
+        "wait_us": waited_ns / 1e3,
     }
 
 

@@ -457,6 +457,12 @@ class EcnMarking(Table):
     queue_min: Key[str | None, str]
     share_max: Key[float | None, float]
 
+class EpochRates(Table):
+    epoch: Key[str, str]
+    load_max: Key[float, float]
+    rates: Key[Sequence[float] | None, Sequence[float]]
+    reactivation: Key[str, str]
+
 class Ets(Table):
     class_of_priority: Key[Sequence[int], Sequence[int]]
     weights: Key[Sequence[int], Sequence[int]]
@@ -995,6 +1001,7 @@ class NicParams(Table):
     low_power_idle: Key[LowPowerIdleTimes, LowPowerIdleTimes | Keys]
     pcie: Key[Pcie, Pcie | Keys]
     profile: Key[Literal["connectx-5"] | None, Literal["connectx-5"]]
+    rate_adaptation: Key[EpochRates, EpochRates | Keys]
     receive_buffer: Key[str, str]
     receive_latency: Key[str, str]
     shaper: Key[TokenBucket, TokenBucket | Keys]
@@ -1505,6 +1512,7 @@ class SwitchParams(Table):
             "jericho2",
         ],
     ]
+    rate_adaptation: Key[EpochRates, EpochRates | Keys]
     reserve: Key[str, str]
     shaper: Key[TokenBucket, TokenBucket | Keys]
     speed_up: Key[int, int]

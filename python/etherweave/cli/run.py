@@ -290,6 +290,7 @@ def _text(result: Result, alone: dict[str, Result]) -> str:
             *_pause_lines(figures),
             *_failure_lines(figures),
             *_sleep_lines(figures),
+            *_rate_lines(figures),
             *(_slowdown_line(one) for one in slowdowns(result, alone)),
             *_gpcnet(result, alone),
         ]
@@ -402,6 +403,15 @@ def _failure_lines(figures: dict[str, Any]) -> list[str]:
             f"arrived {recovered - first:,.2f} us after the first failure"
         )
     return lines
+
+
+def _rate_lines(figures: dict[str, Any]) -> list[str]:
+    rates = figures["rates"]
+    if not rates:
+        return []
+    mean = f"at {rates['rate_share']:.1%} of the full rate on the mean"
+    waits = f"frames ended {rates['wait_us']:,.2f} us later altogether"
+    return [f"  rates: {rates['ports']:,} ports, {mean}; {rates['changes']:,} changes; {waits}"]
 
 
 def _sleep_lines(figures: dict[str, Any]) -> list[str]:

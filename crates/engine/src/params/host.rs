@@ -5,8 +5,8 @@
 use etherweave_primitives::{BitRate, Bytes, Duration, Purpose, Stream};
 
 use super::{
-    CommandStall, CoreParams, LowPowerIdleTimes, Noise, Pcie, ReceiveParams, SharedMemoryParams, TokenBucket,
-    TransmitParams, Transport,
+    CommandStall, CoreParams, EpochRates, LowPowerIdleTimes, Noise, Pcie, ReceiveParams, SharedMemoryParams,
+    TokenBucket, TransmitParams, Transport,
 };
 
 /// A NIC.
@@ -40,6 +40,10 @@ pub struct NicParams {
     /// How long its transmitter takes to sleep and to wake. Absent: it never sleeps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_power_idle: Option<LowPowerIdleTimes>,
+    /// Rates between which its transmitter chooses by its load, with switches that store and forward. Absent: the full
+    /// rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_adaptation: Option<EpochRates>,
     /// How far clocks of NICs may lie from their nominal rate [ppm], 0..=1000: each sends slower than its link by a
     /// part that is drawn, up to twice this one. Ethernet allows 100. Default 0.
     pub clock_ppm: u32,
@@ -59,6 +63,7 @@ impl Default for NicParams {
             command_stall: None,
             shaper: None,
             low_power_idle: None,
+            rate_adaptation: None,
             clock_ppm: 0,
         }
     }

@@ -7,6 +7,7 @@ mod cells;
 mod check;
 mod command_stall;
 mod cores;
+mod epoch_rates;
 mod fidelity;
 mod flow_control;
 mod host;
@@ -23,6 +24,7 @@ pub use cells::{Cells, PeerResponse, TableRate};
 pub use check::check;
 pub use command_stall::CommandStall;
 pub use cores::{Binding, CoreParams};
+pub use epoch_rates::EpochRates;
 pub use etherweave_kernel::Arbiter;
 pub use etherweave_transport::params::{
     AlphaUpdate, CONGESTION_CONTROLS, CompletionOrder, CongestionControlKey, Dcqcn, LossDetection, Reliability,

@@ -3,7 +3,7 @@
 use etherweave_kernel::Arbiter;
 use etherweave_primitives::{Bytes, Duration};
 
-use super::{Cells, LowPowerIdleTimes, TokenBucket};
+use super::{Cells, EpochRates, LowPowerIdleTimes, TokenBucket};
 
 /// When a switch starts to send a packet on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -111,6 +111,10 @@ pub struct SwitchParams {
     /// How long the transmitters of its ports take to sleep and to wake. Absent: they never sleep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_power_idle: Option<LowPowerIdleTimes>,
+    /// Rates between which the transmitters of its ports choose by their load, with store-and-forward. Absent: the
+    /// full rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_adaptation: Option<EpochRates>,
 }
 
 impl Default for SwitchParams {
@@ -133,6 +137,7 @@ impl Default for SwitchParams {
             ecn: None,
             shaper: None,
             low_power_idle: None,
+            rate_adaptation: None,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Every included profile works, and a missing figure is reported.
 
-use etherweave_power::{Activity, Basis, ChannelActivity, Entries, PowerProfile, Saving, TableKind, Tables, shipped};
+use etherweave_power::{
+    Activity, Basis, ChannelActivity, Entries, PowerProfile, RateTime, Saving, TableKind, Tables, shipped,
+};
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Power};
 use etherweave_topology::{AsBuilt, Family, FatTree, SingleSwitch, Topology};
 
@@ -145,7 +147,7 @@ fn ports_under(saving: Saving, channel: ChannelActivity) -> (Power, Power, u64, 
     let silent = ChannelActivity { load: 0.0, wakes_per_second: Some(0.0) };
     let mut channels = vec![silent; topology.channels().len()];
     channels[0] = channel;
-    let activity = Activity { channels, packet: Bytes::new(1_000), saving };
+    let activity = Activity { channels, packet: Bytes::new(1_000), saving, rates: Vec::new() };
     let draw = round().draw_under(&topology, None, &activity).unwrap();
     (draw.total().ports, draw.total().modules, draw.links_asleep, draw.wake)
 }
@@ -191,6 +193,24 @@ fn directions_run_at_the_lowest_rate_that_suffices_for_their_load() {
 }
 
 #[test]
+fn directions_draw_by_the_rates_that_they_had_where_a_run_simulated_them() {
+    // 2 W of the port of host 0, half of it for a direction: at a fifth of the rate it draws what the profile has for a
+    // quarter, 60 %.
+    let topology = tree(hundred());
+    let adapted = |rates: Vec<RateTime>| {
+        let full = ChannelActivity { load: 1.0, wakes_per_second: None };
+        let mut all = vec![Vec::new(); topology.channels().len()];
+        all[0] = rates;
+        let channels = vec![full; topology.channels().len()];
+        let activity = Activity { channels, packet: Bytes::new(1_000), saving: Saving::RateAdaptation, rates: all };
+        round().draw_under(&topology, None, &activity).unwrap().total().ports.as_w_f64()
+    };
+    let [low, full] = [0.2, 1.0].map(|rate| RateTime { rate, time: 0.5 });
+    let saved = adapted(Vec::new()) - adapted(vec![low, full]);
+    assert!((saved - 0.5 * (1.0 - 0.6)).abs() < 1e-5, "{saved}");
+}
+
+#[test]
 fn full_load_saves_nothing() {
     let topology = tree(hundred());
     for saving in Saving::ALL {
@@ -231,12 +251,14 @@ fn activities_out_of_range_are_rejects() {
     let with = |load, wakes_per_second| {
         let channel = ChannelActivity { load, wakes_per_second };
         let channels = vec![channel; topology.channels().len()];
-        round().draw_under(&topology, None, &Activity { channels, packet: Bytes::new(64), saving: Saving::AlwaysOn })
+        let activity = Activity::even(&topology, 0.5, Bytes::new(64), Saving::AlwaysOn);
+        round().draw_under(&topology, None, &Activity { channels, ..activity })
     };
     rejects(with(1.5, None), &["activity.channels.0.load: 1.5; expected 0 to 1"]);
     rejects(with(f64::NAN, None), &["load: NaN"]);
     rejects(with(0.5, Some(f64::INFINITY)), &["wakes_per_second: inf"]);
-    let none = Activity { channels: Vec::new(), packet: Bytes::new(64), saving: Saving::AlwaysOn };
+    let even = Activity::even(&topology, 0.5, Bytes::new(64), Saving::AlwaysOn);
+    let none = Activity { channels: Vec::new(), ..even };
     rejects(
         round().draw_under(&topology, None, &none),
         &["a list of 0; expected one entry for each of the 20 channels"],

@@ -222,8 +222,11 @@ pub(super) fn headroom_of(topology: &Topology, channel: ChannelId, constants: &R
         Some(cells) => cells.headroom(incoming.rate, incoming.length),
         None => {
             let frame = Bytes::new(u64::from(constants.largest_frame));
-            // A pause frame may have to wake its link first.
+            // A pause frame may have to wake its link first, or wait for a frame at the lowest rate.
             let wake = params.switch.low_power_idle.map_or(Duration::ZERO, |idle| idle.wait_max());
+            let frames = outgoing.rate.serialization_time(frame + Bytes::new(u64::from(size::pause_wire_bytes())));
+            let slow = params.switch.rate_adaptation.as_ref().map_or(Duration::ZERO, |rates| rates.wait_max(frames));
+            let wake = wake + slow;
             headroom(incoming.rate, delay(incoming, params), pause_delay(outgoing, params) + wake, frame)
         }
     };

@@ -8,6 +8,7 @@ use etherweave_engine::params::FlowControl;
 use etherweave_engine::port::{Owner, Peer, PeerLink, Port};
 use etherweave_engine::shaper::Shaper;
 use etherweave_engine::sleep::SleepingTransmitter;
+use etherweave_engine::stepped::SteppedTransmitter;
 use etherweave_host::Host;
 use etherweave_primitives::{ChannelId, Duration, InputError, SwitchId};
 use etherweave_switch::Switch;
@@ -121,9 +122,9 @@ fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: Channel
         port.paused_classes = u8::MAX;
         shard.wires.credits.ports.push(credits);
     }
-    let (bucket, idle) = match is_from_host {
-        true => (params.nic.shaper, params.nic.low_power_idle),
-        false => (params.switch.shaper, params.switch.low_power_idle),
+    let (bucket, idle, rates) = match is_from_host {
+        true => (params.nic.shaper, params.nic.low_power_idle, params.nic.rate_adaptation.clone()),
+        false => (params.switch.shaper, params.switch.low_power_idle, params.switch.rate_adaptation.clone()),
     };
     let index = shard.wires.ports.push(port);
     if let Some(bucket) = bucket {
@@ -132,6 +133,9 @@ fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: Channel
     }
     if let Some(times) = idle {
         shard.wires.impaired_link(index).sleep = Some(SleepingTransmitter::new(times));
+    }
+    if let Some(rates) = rates {
+        shard.wires.impaired_link(index).rates = Some(SteppedTransmitter::new(rates));
     }
     shard.wires.channels.push(id);
     // More than 32 bits hold is more than any buffer: `add_switch` rejects it.

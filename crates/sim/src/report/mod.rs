@@ -15,6 +15,7 @@ mod path;
 mod port_waits;
 mod ports;
 mod rank_log;
+mod rates;
 mod samples;
 mod sleeps;
 mod streams;
@@ -35,6 +36,7 @@ pub use observed::Observed;
 pub use path::{PathMessage, PathPart, PathRow};
 pub use port_waits::WaitRow;
 pub use ports::PortRow;
+pub use rates::RateRow;
 pub use samples::{FlowSampleRow, PortSampleRow, SampledFlowName, SampledPortName, Samples};
 pub use sleeps::SleepRow;
 pub use streams::StreamRow;
@@ -99,6 +101,8 @@ pub struct Report {
     pub failures: Vec<FailureRow>,
     /// Ports that sleep between frames, by node and port.
     pub sleeps: Vec<SleepRow>,
+    /// Rates of ports that follow their load, by node and port.
+    pub rates: Vec<RateRow>,
     /// Losses in lossless priorities.
     pub lossless_drops: Vec<LosslessDrop>,
     /// Sums.

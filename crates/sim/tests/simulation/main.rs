@@ -21,6 +21,7 @@ mod losslessness;
 mod moderation;
 mod one_sided;
 mod per_packet;
+mod rate_adaptation;
 mod rates;
 mod samples;
 mod send_buffer;

@@ -3,8 +3,8 @@
 use etherweave_primitives::{Bytes, Duration, InputErrors};
 
 use super::{
-    BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, check_low_power_idle, check_shaper, has_pauses, require,
-    require_within,
+    BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, check_low_power_idle, check_rate_adaptation, check_shaper,
+    has_pauses, require, require_within,
 };
 use crate::constants;
 use crate::params::{
@@ -28,6 +28,7 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     let frame = Bytes::new(constants::largest_frame(params).into());
     errors.check(check_shaper("nic.shaper", params.nic.shaper.as_ref(), frame));
     errors.check(check_low_power_idle("nic.low_power_idle", params.nic.low_power_idle.as_ref(), &params.flow_control));
+    errors.check(check_rate_adaptation("nic.rate_adaptation", params.nic.rate_adaptation.as_ref(), params));
     errors.check(check_cpu(&params.host.cpu).and_then(|()| check_offload(params)));
     errors.check(params.host.cores.as_ref().map_or(Ok(()), check_cores));
     errors.check(params.host.memory_rate.map_or(Ok(()), |rate| require_within(RATES, "host.memory_rate", rate)));

@@ -9,7 +9,7 @@ mod transport;
 use etherweave_primitives::{Bytes, Duration, InputErrors};
 use etherweave_transport::params::{Checked, RATES, require, require_effect, require_within};
 
-use super::{FlowControl, LowPowerIdleTimes, SimParams, TokenBucket};
+use super::{EpochRates, FlowControl, Forwarding, LowPowerIdleTimes, SimParams, TokenBucket};
 
 /// Longest delay of a link, a switch, a NIC or a processor: a slip of the unit, beyond it. Sums of a run's
 /// times stay far below the 213 days that a clock of picoseconds counts.
@@ -49,6 +49,29 @@ fn check_low_power_idle(key: &str, idle: Option<&LowPowerIdleTimes>, flow_contro
     let expected = "none with flow_control.credits: credits return without frames, which no link wakes for";
     require(!has_credits, key, "times of low-power idle", expected)
 }
+
+/// Rejects rates of a transmitter that no frame could take, and beside what reckons with the full rate.
+fn check_rate_adaptation(key: &str, rates: Option<&EpochRates>, params: &SimParams) -> Checked {
+    let Some(EpochRates { rates, epoch, reactivation, load_max }) = rates else { return Ok(()) };
+    let rise = rates.first().is_some_and(|&rate| rate >= RATE_MIN)
+        && rates.last().is_some_and(|&rate| rate < 1.0)
+        && rates.windows(2).all(|pair| pair[0] < pair[1]);
+    let expected = format!("shares of the full rate that rise, from {RATE_MIN} on, each below 1");
+    require(rise, &format!("{key}.rates"), format!("{rates:?}"), expected)?;
+    check_delay(&format!("{key}.epoch"), *epoch)?;
+    let less = format!("less than {key}.epoch, {epoch}");
+    require(reactivation < epoch, &format!("{key}.reactivation"), reactivation, less)?;
+    let is_share = *load_max > 0.0 && *load_max <= 1.0;
+    require(is_share, &format!("{key}.load_max"), load_max, "above 0, up to 1")?;
+    let expected = "store_and_forward: a frame that comes in slowly cannot go on at the full rate";
+    let stores = params.switch.forwarding == Forwarding::StoreAndForward;
+    require(stores, "switch.forwarding", format!("cut_through with {key}"), expected)?;
+    let has_credits = matches!(params.flow_control, FlowControl::Credits(_));
+    require(!has_credits, key, "rates that change", "none with flow_control.credits, which reckon with the full rate")
+}
+
+/// The lowest share of a rate: frames take up to 1,000 times as long.
+const RATE_MIN: f64 = 0.001;
 
 /// Rejects a delay beyond all reason.
 fn check_delay(key: &str, delay: Duration) -> Checked {
@@ -106,6 +129,30 @@ mod tests {
             params.nic.low_power_idle = idle(Duration::from_us(5));
         });
         assert_eq!(both, "switch.low_power_idle, nic.low_power_idle");
+    }
+
+    #[test]
+    fn rates_that_follow_the_load_rise_and_need_store_and_forward() {
+        let adapt = |params: &mut SimParams, rates: &[f64], epoch| {
+            params.switch.forwarding = Forwarding::StoreAndForward;
+            let (rates, reactivation) = (rates.to_vec(), Duration::from_us(1));
+            params.switch.rate_adaptation = Some(EpochRates { rates, epoch, reactivation, load_max: 0.5 });
+        };
+        let of = |rates: &[f64], epoch| rejected(|params| adapt(params, rates, Duration::from_us(epoch)));
+        for rates in [&[][..], &[0.5, 0.25], &[0.5, 1.0], &[0.0, 0.5], &[f64::NAN]] {
+            assert_eq!(of(rates, 10), "switch.rate_adaptation.rates", "{rates:?}");
+        }
+        assert_eq!(of(&[0.5], 1), "switch.rate_adaptation.reactivation");
+        let cut_through = rejected(|params| {
+            adapt(params, &[0.5], Duration::from_us(10));
+            params.switch.forwarding = Forwarding::CutThrough;
+        });
+        assert_eq!(cut_through, "switch.forwarding");
+        let credits = rejected(|params| {
+            adapt(params, &[0.5], Duration::from_us(10));
+            params.flow_control = FlowControl::Credits(Default::default());
+        });
+        assert_eq!(credits, "switch.rate_adaptation");
     }
 
     #[test]

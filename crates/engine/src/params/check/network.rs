@@ -3,8 +3,8 @@
 use etherweave_primitives::{Bytes, InputErrors, Priority};
 
 use super::{
-    BUFFER_MAX, Checked, RATES, check_delay, check_low_power_idle, check_shaper, has_pauses, require, require_effect,
-    require_within,
+    BUFFER_MAX, Checked, RATES, check_delay, check_low_power_idle, check_rate_adaptation, check_shaper, has_pauses,
+    require, require_effect, require_within,
 };
 use crate::constants;
 use crate::frame::size;
@@ -24,6 +24,7 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     errors.check(check_shaper("switch.shaper", params.switch.shaper.as_ref(), frame));
     let idle = params.switch.low_power_idle.as_ref();
     errors.check(check_low_power_idle("switch.low_power_idle", idle, &params.flow_control));
+    errors.check(check_rate_adaptation("switch.rate_adaptation", params.switch.rate_adaptation.as_ref(), params));
     errors.check(check_use(params));
     errors.check(check_model(params, frame));
     errors.check(check_flow_control(params, frame));
