@@ -37,6 +37,7 @@ LABELS = {
     "conditional_tables": "conditional rules, by tables",
     "conditional_frames": "conditional rules, by pause frames alone",
     "conditional_near": "conditional rules, by pause frames alone, XON next to XOFF",
+    "conditional_notified": "conditional rules, by congestion notifications",
     "ugal_local": "UGAL-L",
     "dimension_adaptive": "DAL",
     "ecmp": "ECMP",

@@ -111,10 +111,12 @@ def _figure_12() -> dict[str, Metric]:
             ),
         }
     bound = "figure_12.adversarial.minimal"
-    frames = {f"{name}.adversarial": partial(_triggered, name) for name in TRIGGERED}
-    full = {f"{FRAMES_NEAR}.adversarial.full": _frames_beside_queues}
-    uniform = {f"{NOTIFIED}.uniform": _notified_resembling}
-    return {f"{bound}.bound": _bound(bound), **rows, **frames, **full, **uniform}
+    triggered = {name: {f"{name}.adversarial": partial(_triggered, name)} for name in TRIGGERED}
+    triggered[FRAMES_NEAR][f"{FRAMES_NEAR}.adversarial.full"] = _frames_beside_queues
+    triggered[NOTIFIED][f"{NOTIFIED}.uniform"] = _notified_resembling
+    for metrics in triggered.values():
+        rows |= metrics
+    return {f"{bound}.bound": _bound(bound), **rows}
 
 
 def _exascale() -> dict[str, Metric]:

@@ -222,6 +222,7 @@ SMALL_TRAFFIC: dict[str, dict[str, object]] = {
     "figure_12_pauses": {**DRAGONFLY, **SHORT, "open_loop.loads": [0.05, 0.3, 1.0]},
     "figure_12_frames": {**DRAGONFLY, **SHORT},
     "figure_12_frames_near": {**DRAGONFLY, **SHORT},
+    "figure_12_notified": {**DRAGONFLY, **SHORT},
     "exascale": {**DRAGONFLY, **SHORT, "design": {}},
     "butterfly": {
         **SHORT,
@@ -316,7 +317,7 @@ def test_the_verdict_is_yes_where_all_checks_of_a_question_pass(tmp_path: Path) 
     )
     assert frames[:2] == ("no", "0 of 1")
     assert frames[2].endswith("0.10 times what PB accepts at load 0.3 (fails)")
-    assert [answer[0] for answer in (power, bisection, *others)] == ["not run"] * 4
+    assert [answer[0] for answer in (power, bisection, *others)] == ["not run"] * 5
 
 
 def test_every_question_of_the_verdict_has_checks() -> None:

@@ -173,13 +173,15 @@ def test_one_rule_decides_how_long_every_point_runs() -> None:
     every = [*STUDY.experiments(False), *STUDY.experiments(True)]
     curves = [one for one in every if isinstance(one, CurveExperiment)]
     for one in (one for one in curves if not one.name.startswith("table_2.")):
-        assert one.overrides["open_loop.longest"] == CODE.LONGEST
+        is_notified = one.name.startswith(CODE.NOTIFIED)
+        longest = CODE.NOTIFIED_LONGEST if is_notified else CODE.LONGEST
+        assert one.overrides["open_loop.longest"] == longest
         keys = {"open_loop.routings", "open_loop.patterns", "open_loop.longest", "open_loop.loads"}
         if one.name.startswith("fogsim_transit."):
             keys.add("open_loop.transit_first")
         if one.name.startswith("figure_12"):
             keys |= {"flow_control", "switch.xon_offset"}
-        if one.name.startswith(CODE.FRAMES):
+        if one.name.startswith((CODE.FRAMES, CODE.NOTIFIED)):
             keys.add("open_loop.tables.conditional.trigger")
         assert set(one.overrides) <= keys
         text = one.file(STUDY.home).read_text(encoding="utf-8")

@@ -173,8 +173,22 @@ def read_parquet(path: str | Path, has_metadata: bool = False) -> "pyarrow.Table
         plain = [pyarrow.field(one.name, one.type, one.nullable) for one in table.schema]
         return pyarrow.Table.from_arrays(table.columns, schema=pyarrow.schema(plain))
     except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
-        reason = "damaged, or of another format; expected a table in Parquet"
-        raise InputError(path, reason) from error
+        raise InputError(path, _damage(path)) from error
+
+
+def _damage(path: str | Path) -> str:
+    """Say why a file is not read as a table."""
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        names = parquet.read_schema(path).names
+    except (pyarrow.ArrowException, OSError, ValueError, MemoryError):
+        names = []
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is None:
+        return "damaged, or of another format; expected a table in Parquet"
+    return f"{names.count(repeated)} columns {repeated}; expected one"
 
 
 def _check_type(path: str | Path) -> None:
