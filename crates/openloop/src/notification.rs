@@ -111,7 +111,7 @@ impl CongestionPoint {
             return false;
         }
         let feedback = params.feedback(queue, std::mem::replace(&mut self.before, queue));
-        let interval = params.sample_base.get() / (1 + u64::from(feedback.unwrap_or(0)) / 8);
+        let interval = params.sample_base.get() / (1 + feedback.unwrap_or(0) / 8);
         self.left += (interval * (850 + random % 301) / 1_000) as i64;
         feedback.is_some()
     }
