@@ -111,7 +111,9 @@ def _figure_12() -> dict[str, Metric]:
             ),
         }
     bound = "figure_12.adversarial.minimal"
-    triggered = {name: {f"{name}.adversarial": partial(_triggered, name)} for name in TRIGGERED}
+    triggered: dict[str, dict[str, Metric]] = {
+        name: {f"{name}.adversarial": partial(_triggered, name)} for name in TRIGGERED
+    }
     triggered[FRAMES_NEAR][f"{FRAMES_NEAR}.adversarial.full"] = _frames_beside_queues
     triggered[NOTIFIED][f"{NOTIFIED}.uniform"] = _notified_resembling
     for metrics in triggered.values():
