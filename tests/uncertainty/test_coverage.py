@@ -20,6 +20,8 @@ from etherweave.uncertainty.model_errors import Estimate
 
 ID = "infiniband-edr.latency.{}.8.1"
 PAIR = Conditions("latency", "InfiniBand", "by the NIC", "to 64 B", "two hosts")
+DRAWN = PAIR._replace(interconnect="Ethernet")
+"""Conditions of figures whose names have no known interconnect."""
 
 
 def check(
@@ -93,11 +95,11 @@ def test_the_error_of_the_model_comes_from_other_systems_and_widens_the_interval
     assert found.together.is_inside and not found.parameters.is_inside
 
 
-def test_at_least_nine_of_ten_figures_of_drawn_systems_lie_in_intervals_of_90_percent() -> None:
+def test_nine_of_ten_figures_of_drawn_systems_lie_in_intervals_of_90_percent() -> None:
     """Systems, rows and parameters are drawn; each row is predicted from the other systems."""
     draw_ = np.random.default_rng(1)
     inside, widths = [], []
-    for _ in range(8):
+    for _ in range(40):
         checks, values, known = [], {}, []
         for system in range(6):
             mean = draw_.normal(0.1, 0.15)
@@ -113,13 +115,15 @@ def test_at_least_nine_of_ten_figures_of_drawn_systems_lie_in_intervals_of_90_pe
                 system_name = f"p{system}: Table 1"
                 middle = statistics.median(values[name])
                 known.append(
-                    CheckRow("osu-references", name, PAIR, system_name, "us", truth, middle, spread)
+                    CheckRow(
+                        "osu-references", name, DRAWN, system_name, "us", truth, middle, spread
+                    )
                 )
         found = check_intervals("osu-references", checks, values, known)
         inside += [row.together.is_inside for row in found]
         widths += [row.together.width for row in found]
-    # Errors are drawn from normal distributions, whose tails are shorter than Student's.
-    assert statistics.fmean(inside) >= 0.9
+    # 240 systems of four rows that lie inside or outside together: one deviation is about 0.02.
+    assert statistics.fmean(inside) == pytest.approx(0.9, abs=0.05)
     assert statistics.median(widths) < 1.2
 
 
