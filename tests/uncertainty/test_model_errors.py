@@ -61,7 +61,7 @@ def test_nine_of_ten_rows_of_further_systems_lie_in_the_interval_of_drawn_ones()
         low, high = Estimate(drawn(draw, 6, scale)).further(LATENCY).interval(0.9)
         inside += [low <= math.exp(one.error) <= high for one in drawn(draw, 10, scale)]
     # The rows of a repetition lie inside or outside together: one deviation is about 0.015.
-    assert statistics.fmean(inside) == pytest.approx(0.9, abs=0.045)
+    assert statistics.fmean(inside) == pytest.approx(0.9, abs=0.06)
 
 
 def test_a_row_with_a_gross_error_widens_other_intervals_by_less_than_a_quarter() -> None:
