@@ -35,7 +35,7 @@ UPDATE = 0.85 * 33.6e9
 LOG2_TABLE = 36
 """Words of the table of RandomAccess as a power of two: half of what Linpack has, or less."""
 PER_UPDATE = "100ns"
-"""Of a rank in RandomAccess: an access to memory that no cache serves, and a place in a bucket."""
+"""Time of a rank for an update: an access to memory that no cache serves, a place in a bucket."""
 LOG2_LOCAL = 25
 """Numbers of a rank in MPIFFT as a power of two."""
 SHORTER = 4

@@ -117,7 +117,7 @@ FIELDS = {
     "f": {"name", "cat", "id", "pid", "tid", "ts", "bp"},
     "i": {"name", "cat", "s", "pid", "tid", "ts"},
 }
-"""Of each phase that the trace has, by the document that ``etherweave.api.traces`` names."""
+"""Keys of each phase that the trace has, by the document that ``etherweave.api.traces`` names."""
 
 
 def test_a_trace_has_every_call_and_both_ends_of_each_message(

@@ -21,7 +21,7 @@ from etherweave.control.qos.nos import files
 from support.linted import MARKED, WHOLE, Tables
 
 FILES = {"onyx": "onyx.cfg", "eos": "eos.cfg", "cumulus": "nvue.sh"}
-"""Of each system with commands, the file of a switch."""
+"""File of a switch of each system with commands."""
 ALONE: dict[str, object] = {
     "topology": {"single_switch": {"hosts": 4}},
     "switch": {"ecn": MARKED},

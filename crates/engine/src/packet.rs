@@ -68,7 +68,7 @@ impl Packet {
         self.wire - PREAMBLE_AND_GAP
     }
 
-    /// What its transport reads of it.
+    /// Fields of its transport.
     #[inline]
     pub fn content(&self) -> TransportPacket {
         let &Packet { kind, flags, offset, acknowledged, sent, wire, payload, .. } = self;

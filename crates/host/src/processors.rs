@@ -22,7 +22,7 @@ pub struct Processors {
     pub memory_free_at: IndexVec<HostIndex, Time>,
     /// Whether steps of ranks are noted.
     pub observes_ranks: bool,
-    /// What is noted of them.
+    /// Notes of their steps and messages.
     pub records: RankRecords,
 }
 

@@ -16,13 +16,13 @@ pub struct StepRecord {
     pub start: Time,
     /// When it ends.
     pub end: Time,
-    /// Where the message that is handled ends in its stream [B].
+    /// End of the handled message in its stream [B].
     pub message_end: u64,
     /// Time of copies [ps], or the place of its times in [`RankRecords::times`].
     copied: u32,
     /// Thread that performs it.
     pub thread: ThreadIndex,
-    /// Where the message that is handled came in.
+    /// Endpoint of the handled message.
     pub endpoint: EndpointIndex,
     /// Kind of work.
     pub kind: StepKind,
@@ -47,16 +47,16 @@ const NO_ANSWER: u64 = u64::MAX;
 pub struct PostRecord {
     /// When it was posted, or its last byte copied into a socket.
     pub at: Time,
-    /// Where it ends in its stream [B].
+    /// Its end in its stream [B].
     pub end: u64,
-    /// Where the message ends in the other direction that a NIC answers by this one [B]; `NO_ANSWER` if it does not.
+    /// End of the message in the other direction that a NIC answers by this one [B]; `NO_ANSWER` of others.
     answers: u64,
     /// The sending end of its connection.
     pub endpoint: EndpointIndex,
 }
 
 impl PostRecord {
-    /// Where the message ends in the other direction that a NIC answers by this one [B].
+    /// End of the message in the other direction that a NIC answers by this one [B].
     pub fn answers(&self) -> Option<u64> {
         (self.answers != NO_ANSWER).then_some(self.answers)
     }
@@ -67,7 +67,7 @@ impl PostRecord {
 pub struct ArrivalRecord {
     /// When.
     pub at: Time,
-    /// Where it ends in its stream [B].
+    /// Its end in its stream [B].
     pub end: u64,
     /// The receiving end of its connection.
     pub endpoint: EndpointIndex,
@@ -107,7 +107,7 @@ pub struct RankRecords {
     pub ended: Log<(ThreadIndex, Time)>,
     /// Kind of the operation that begins next.
     pub(super) next: Option<ActivityKind>,
-    /// Where the message ends that a NIC answers at the moment [B].
+    /// End of the message that a NIC answers at the moment [B].
     pub(super) answered: Option<u64>,
     /// Last step of each thread that interrupts may postpone.
     postponable: Vec<u32>,

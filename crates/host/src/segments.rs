@@ -184,7 +184,7 @@ impl Nics {
         self.endpoints[endpoint].sends_segments() && host.cores.is_none() && host.memory_rate.is_none()
     }
 
-    /// What is left of a read by a thread that has been idle: in flow-level mode it has read as bytes came.
+    /// Rest of a read by a thread that has been idle: in flow-level mode it has read as bytes came.
     pub(super) fn left_of_read(
         &mut self,
         wires: &Wires,

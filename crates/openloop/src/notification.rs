@@ -35,7 +35,7 @@ pub(crate) struct NotificationPlan {
 /// Congestion points and snooped notifications of a shard; all empty where no rule asks.
 #[derive(Default)]
 pub(crate) struct Notifications {
-    /// By output channel.
+    /// Congestion points by output channel.
     pub points: Vec<CongestionPoint>,
     /// Time until which the rules of a port for a group of destinations are inactive [ticks], by port and group.
     pub until: Vec<u32>,
@@ -54,7 +54,7 @@ impl NotificationPlan {
     /// The plan for the trigger of a routing, if that asks for notifications.
     ///
     /// # Errors
-    /// With the key of a parameter that is out of range.
+    /// Names the key of a parameter that is out of range.
     pub fn of(
         trigger: Option<Trigger>,
         switch: &SwitchParams,
@@ -87,7 +87,7 @@ impl NotificationPlan {
 const HOLD_MAX: u64 = 1_000_000_000;
 
 impl Notifications {
-    /// For so many ports with their channels.
+    /// Makes those of so many ports with their channels.
     pub fn new(plan: Option<&NotificationPlan>, ports: usize, channels: usize) -> Notifications {
         plan.map_or_else(Notifications::default, |plan| {
             let point = CongestionPoint { before: 0, left: plan.params.sample_base.get() as i64 };

@@ -22,7 +22,7 @@ pub struct Mistake {
     mistake: etherweave_scenario::Mistake,
 }
 
-/// What makes the same mistake again: file, key, what was found and expected; line and column in the file, and in the
+/// Arguments that make the same mistake again: file, key, found, expected; line and column in the file, and in the
 /// text at the key.
 type MistakeParts = (String, String, String, String, Option<usize>, Option<usize>, Option<usize>, Option<usize>);
 
@@ -60,13 +60,13 @@ impl Mistake {
         &self.mistake.error.key
     }
 
-    /// What stands there, or what is wrong with it.
+    /// Value that stands there, or its fault.
     #[getter]
     fn found(&self) -> &str {
         &self.mistake.error.found
     }
 
-    /// What would be right; empty where `found` says it.
+    /// Values that would be right; empty where `found` says it.
     #[getter]
     fn expected(&self) -> &str {
         &self.mistake.error.expected
@@ -84,7 +84,7 @@ impl Mistake {
         self.place().and_then(|place| place.column)
     }
 
-    /// What is wrong and what was expected, without file, key and place.
+    /// Fault and expectation, without file, key and place.
     #[getter]
     fn reason(&self) -> String {
         InputError { place: None, ..self.mistake.error.clone() }.reason()

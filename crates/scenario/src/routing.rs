@@ -138,7 +138,7 @@ fn global_ports(topology: &Topology, at: SwitchId) -> usize {
 /// Rejects notifications of congestion, which no switch of a run sends.
 ///
 /// # Errors
-/// With the trigger.
+/// Names the trigger.
 pub(crate) fn check_trigger(scenario: &Scenario) -> Result<(), InputError> {
     let by_tables = scenario.routing == RoutingKind::ConditionalTables;
     let trigger = scenario.open_loop.tables.conditional.trigger;

@@ -52,7 +52,7 @@ pub struct ReceivedCounts {
 
 etherweave_kernel::wire! { ReceivedCounts { out_of_order, naks, resent_last } }
 
-/// What reports, samples and owners ask of one end of a connection, in packets or in flow-level mode.
+/// Questions of reports, samples and owners to one end of a connection, in packets or in flow-level mode.
 pub trait ConnectionState {
     /// Counts of the sending side.
     fn sent(&self) -> SentCounts;
@@ -93,7 +93,7 @@ pub enum Alarm {
     Tail(u8),
 }
 
-/// What a packet that was sent makes due.
+/// Alarms that a sent packet makes due.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Alarms {
     /// When [`Alarm::Timeout`] is.

@@ -54,10 +54,10 @@ pub mod flags {
     pub const TELEMETRY: u8 = 32;
 }
 
-/// What a transport writes into a packet, and reads from it.
+/// Fields of a packet that a transport writes and reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TransportPacket {
-    /// What it is.
+    /// Kind of packet.
     pub kind: PacketKind,
     /// See [`flags`].
     pub flags: u8,

@@ -138,7 +138,7 @@ pub trait TransportParams {
     /// See [`ConnectionWindow`].
     fn window(&self) -> ConnectionWindow;
 
-    /// What a connection may send at once in flow-level mode, where more than its path holds something back.
+    /// Bytes that a connection may have in flight in flow-level mode, where more than its path holds something back.
     fn flow_window(&self) -> Option<FlowWindow> {
         None
     }

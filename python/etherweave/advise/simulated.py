@@ -123,14 +123,14 @@ def samples(question: Question, unknowns: Sequence[Unknown]) -> list[Draw]:
 
 @dataclass(frozen=True)
 class PathShares:
-    """What takes the time of a job, along the path that limits it."""
+    """Parts of the time of a job, along the path that limits it."""
 
     parts: Mapping[str, float]
     """Share of each of :data:`etherweave.api.limits.PARTS`."""
     kinds: Mapping[str, float]
     """Share of each of :data:`etherweave.api.limits.KINDS` of waits in the network."""
     first: str
-    """Where messages wait most, in words."""
+    """Port at which messages wait most, in words."""
     behind: str
     """Jobs whose packets go first there."""
 

@@ -31,7 +31,7 @@ class DataPoint:
     metric: str
     unit: str
     better: str
-    """As in :class:`etherweave.measurements.metrics.Better`."""
+    """Direction of better values, see :class:`etherweave.measurements.metrics.Better`."""
     statistic: str
     size_bytes: int | None
     labels: str

@@ -1,1 +1,1 @@
-"""What was measured or published: metrics, what benchmarks print, references; and their files."""
+"""Measured and published figures: metrics, outputs of benchmarks, references; and their files."""

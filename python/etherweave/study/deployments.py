@@ -1,4 +1,4 @@
-"""What experiments on real switches leave: figures, by name."""
+"""Results of experiments on real switches: figures, by name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a complete run of a study computed, kept in the study's folder as ``record.json``.
+"""Figures that a complete run of a study computed, kept in the study's folder as ``record.json``.
 
 ``etherweave study`` lists studies with the figures that pass by it, without running them. Figures
 are kept, not verdicts: bounds and counts are those of ``expected.csv`` as it is now.

@@ -41,7 +41,7 @@ CALIBRATION = "calibration"
 
 
 class Conditions(NamedTuple):
-    """What the error of the model depends on; an empty text where it does not apply."""
+    """Conditions that the error of the model depends on; an empty text where one does not apply."""
 
     kind: str
     """One of :data:`KINDS`."""

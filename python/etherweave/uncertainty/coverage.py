@@ -198,7 +198,7 @@ class KindCoverage:
     systems: int
     parameters: Coverage
     model: Coverage
-    """Of the error of the model alone, and of parameters where it is not known."""
+    """Interval by the error of the model alone, or by parameters where it is not known."""
     together: Coverage
     distance: float
     """Mean distance of the medians, over the published figures: the score of a point."""

@@ -36,7 +36,7 @@ _TAIL = 64
 
 @dataclass(frozen=True)
 class ModelError:
-    """What measured times are to simulated ones, under certain conditions."""
+    """Ratio of measured to simulated times under certain conditions."""
 
     conditions: Conditions
     rows: int
@@ -61,7 +61,7 @@ class ModelError:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a condition does to the width of an interval."""
+    """Effect of a condition on the width of an interval."""
 
     condition: str
     rows: int
@@ -182,7 +182,7 @@ class _Table:
     """Rows as numbers, and the normal priors of effects."""
 
     columns: "NDArray"  # type: ignore[type-arg]
-    """Of each row, which effects it has."""
+    """Effects that each row has."""
     errors: "NDArray"  # type: ignore[type-arg]
     spreads: "NDArray"  # type: ignore[type-arg]
     weights: "NDArray"  # type: ignore[type-arg]

@@ -161,8 +161,8 @@ pub struct MpiParams {
     /// Processor time to look once for messages, and find none. Default "0s".
     #[serde(skip_serializing_if = "super::is_zero")]
     pub poll: Duration,
-    /// What a look takes longer for each connection to a rank of another host, as the kernel is asked for the state of
-    /// every socket. Default "0s".
+    /// Further time of a look for each connection to a rank of another host: the kernel is asked for the state of every
+    /// socket. Default "0s".
     #[serde(skip_serializing_if = "super::is_zero")]
     pub poll_per_connection: Duration,
     /// Envelope of every message on the wire.
@@ -194,7 +194,7 @@ impl MpiParams {
         self.fragment.map_or(bytes - sent, |fragment| fragment.get().min(bytes - sent))
     }
 
-    /// What a look for messages takes a rank with so many connections to other hosts.
+    /// Time of a look for messages, of a rank with so many connections to other hosts.
     pub fn poll_time(&self, connections: u64) -> Duration {
         self.poll + self.poll_per_connection * connections
     }

@@ -81,7 +81,7 @@ impl ActivityRow {
     }
 }
 
-/// What a stream of a rank has done last.
+/// Last step of a stream of a rank.
 #[derive(Clone, Copy)]
 struct Present {
     kind: ActivityKind,

@@ -111,7 +111,7 @@ impl Simulation {
         self.shards.iter_mut().filter(|_| is_noted).map(|shard| ShardLog::take(&mut shard.hosts)).collect()
     }
 
-    /// What ranks have noted until the end, and the paths that limit jobs.
+    /// Notes of ranks until the end, and the paths that limit jobs.
     fn observed(&self, logs: Vec<ShardLog>) -> Observed {
         let logs = RankLogs::new(logs, self.end);
         Observed::new(self.paths(&logs), logs)

@@ -1,4 +1,4 @@
-//! What ranks have noted, by rank and by connection: logs of shards, and where each row of them belongs.
+//! Notes of ranks, by rank and by connection: logs of shards, and the place of each row of them.
 
 use etherweave_host::{EndRecord, Hosts, Neighbour, RankRecords, Role, StepKind, StepTimes};
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
@@ -28,7 +28,7 @@ struct RankEnd {
 /// Stands for no rank.
 const NO_RANK: u32 = u32::MAX;
 
-/// What the ranks of one shard have noted, with whom its threads and connections belong to.
+/// Notes of the ranks of a shard, with the owners of its threads and connections.
 #[derive(Clone, Debug)]
 pub(super) struct ShardLog {
     pub records: RankRecords,
@@ -36,7 +36,7 @@ pub(super) struct ShardLog {
     ranks: Vec<RankThread>,
     /// Place of the rank of each thread in `ranks`; [`NO_RANK`] of none.
     threads: Vec<u32>,
-    /// By endpoint.
+    /// Ends of connections by endpoint.
     ends: Vec<RankEnd>,
 }
 
@@ -165,7 +165,7 @@ pub(super) struct RankLog {
 #[derive(Clone, Debug)]
 pub(super) struct RankLogs {
     shards: Vec<SortedLog>,
-    /// By job and rank.
+    /// Ranks by job and number.
     ranks: Vec<RankLog>,
     /// Shard and endpoint of each end of a connection, by its number in the run.
     ends: Vec<(u32, u32)>,
@@ -298,9 +298,9 @@ struct SortedLog {
     log: ShardLog,
     /// Steps until the end of the run, by rank and end.
     steps: Groups,
-    /// By sending end.
+    /// Rows by sending end.
     posted: Groups,
-    /// By receiving end.
+    /// Rows by receiving end.
     arrived: Groups,
     /// When each rank ended, if it has.
     ended: Vec<Option<Time>>,

@@ -18,9 +18,9 @@ use crate::{ALLOCATION, Headers, Ranges, SackBlocks, Transport};
 /// See the module.
 #[repr(C)]
 pub struct RoceEnd {
-    /// What it sends.
+    /// Its sending half.
     pub requester: Requester,
-    /// What it receives.
+    /// Its receiving half.
     pub responder: Responder,
 }
 

@@ -46,7 +46,7 @@ class Benchmarks:
     points: pl.DataFrame
     """With ``median``, ``low``, ``high``… in the base unit, one statistic of each."""
     simulation: pl.DataFrame | None = None
-    """What was simulated; see :func:`etherweave.pages.benchmarks.predictions.predictions`."""
+    """Simulated figures; see :func:`etherweave.pages.benchmarks.predictions.predictions`."""
     mtus: Mapping[str, int] = field(default_factory=dict)
     """Of fabrics, where the interface was seen [bytes]."""
     places: Mapping[str, Place] = field(default_factory=dict)

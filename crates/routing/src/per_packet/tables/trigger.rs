@@ -40,7 +40,7 @@ pub struct Notification {
     /// Weight of the growth of the queue beside its length, cpW, 0..=1024. Default 2.
     #[serde(default = "Notification::weight")]
     pub weight: u32,
-    /// What a queue takes between two samples while it is not congested, cpSampleBase; up to an eighth of it
+    /// Bytes into a queue between two samples while it is not congested, cpSampleBase; up to an eighth of it
     /// where it is. Default "150kB".
     #[serde(default = "Notification::sample_base")]
     pub sample_base: Bytes,
