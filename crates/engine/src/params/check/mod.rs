@@ -50,6 +50,11 @@ fn check_low_power_idle(key: &str, idle: Option<&LowPowerIdleTimes>, flow_contro
     require(!has_credits, key, "times of low-power idle", expected)
 }
 
+/// Shortest epoch of a transmitter whose rate follows its load, less than a frame of 1,500 B at 100 Gb/s.
+const EPOCH_MIN: Duration = Duration::from_ns(100);
+/// Most reduced rates of a transmitter, each with a counter for every port.
+const RATES_MAX: usize = 16;
+
 /// Rejects rates of a transmitter that no frame could take, and beside what reckons with the full rate.
 fn check_rate_adaptation(key: &str, rates: Option<&EpochRates>, params: &SimParams) -> Checked {
     let Some(EpochRates { rates, epoch, reactivation, load_max }) = rates else { return Ok(()) };
@@ -58,7 +63,10 @@ fn check_rate_adaptation(key: &str, rates: Option<&EpochRates>, params: &SimPara
         && rates.windows(2).all(|pair| pair[0] < pair[1]);
     let expected = format!("shares of the full rate that rise, from {RATE_MIN} on, each below 1");
     require(rise, &format!("{key}.rates"), format!("{rates:?}"), expected)?;
+    require(rates.len() <= RATES_MAX, &format!("{key}.rates"), rates.len(), format!("at most {RATES_MAX} rates"))?;
     check_delay(&format!("{key}.epoch"), *epoch)?;
+    let expected = format!("{EPOCH_MIN} or more: a choice takes the simulator as long as a packet");
+    require(*epoch >= EPOCH_MIN, &format!("{key}.epoch"), epoch, expected)?;
     let less = format!("less than {key}.epoch, {epoch}");
     require(reactivation < epoch, &format!("{key}.reactivation"), reactivation, less)?;
     let is_share = *load_max > 0.0 && *load_max <= 1.0;
@@ -142,7 +150,10 @@ mod tests {
         for rates in [&[][..], &[0.5, 0.25], &[0.5, 1.0], &[0.0, 0.5], &[f64::NAN]] {
             assert_eq!(of(rates, 10), "switch.rate_adaptation.rates", "{rates:?}");
         }
+        let many: Vec<f64> = (1..=17).map(|part| f64::from(part) / 20.0).collect();
+        assert_eq!(of(&many, 10), "switch.rate_adaptation.rates");
         assert_eq!(of(&[0.5], 1), "switch.rate_adaptation.reactivation");
+        assert_eq!(of(&[0.5], 0), "switch.rate_adaptation.epoch");
         let cut_through = rejected(|params| {
             adapt(params, &[0.5], Duration::from_us(10));
             params.switch.forwarding = Forwarding::CutThrough;
