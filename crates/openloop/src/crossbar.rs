@@ -91,8 +91,9 @@ impl Switches {
         })
     }
 
-    /// Input that an output takes next: of those that can go, the one from another switch that has waited longest, else
-    /// the one from a host. Lists are in the order of age: behind one that can go, only those of its age may come before.
+    /// Input that an output takes next: of those that can go, the one from another switch that has waited longest,
+    /// else the one from a host. Lists are in the order of age: behind one that can go, only those of its age may
+    /// come before.
     fn oldest_transit_first(&self, out: usize, base: usize) -> Option<usize> {
         let mut oldest = [None; 2];
         for output in self.channels_of(out) {

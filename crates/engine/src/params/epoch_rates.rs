@@ -7,7 +7,8 @@ use etherweave_primitives::Duration;
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EpochRates {
-    /// Up to 16 reduced rates, rising shares of the full one, above 0 and below 1. A transmitter begins at the full rate.
+    /// Up to 16 reduced rates, rising shares of the full one, above 0 and below 1. A transmitter begins at the full
+    /// rate.
     pub rates: Vec<f64>,
     /// Time between two choices, 100 ns or more. Default "10us".
     #[serde(default = "EpochRates::epoch")]
