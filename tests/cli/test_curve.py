@@ -221,7 +221,7 @@ def test_a_drawing_has_bands_where_intervals_are_known_and_hollow_points_that_ar
         ("open_loop.routings=['up_down']", "up_down, which gives every flow one path"),
         ("switch.speed_up=0", "switch.speed_up: 0; expected 1 to 16"),
         ("switch.buffer='1MB'", 'switch.buffer: "1MB"; expected none: open loops use model,'),
-        ("open_loop.switch.speed_up=4", "no longer a key; expected switch.speed_up"),
+        ("open_loop.switch.speed_up=4", "open_loop.switch: unknown key"),
         ("open_loop.measured=0ns", "open_loop.measured: 0; expected 1 to"),
         ("open_loop.reroute_after='10us'", "open_loop.reroute_after: 10us; expected none, without"),
         ("open_loop.precision=0.0", "open_loop.precision: 0; expected 0.000001 to 1"),

@@ -78,16 +78,6 @@ def test_a_long_cable_delays_packets_by_its_length(tmp_path: Path) -> None:
     assert latency("1000m") - latency("20m") == pytest.approx(980 * 5, rel=0.1)
 
 
-def test_the_former_rate_of_links_is_refused_with_the_keys_that_stand_for_it() -> None:
-    done = command_line.invoke(
-        "curve", LISTED / "links.toml", "--set", 'open_loop.switch.rate="10Gb/s"'
-    )
-    assert done.exit_code == 2
-    assert "open_loop.switch.rate: no longer a key; expected rates of the topology" in " ".join(
-        done.stderr.split()
-    )
-
-
 BOTH: dict[str, object] = {
     "topology": {"single_switch": {"hosts": 2}},
     "switch": {"model": "input_queued"},

@@ -28,42 +28,6 @@ const SWITCH: [&str; 5] = ["model", "latency", "speed_up", "arbiter", "output_qu
 const XON_OFFSET: &str = "xon_offset";
 /// Keys that they use of a kind of flow control.
 const FLOW_CONTROL: [&str; 3] = ["priorities", "buffer", "global_buffer"];
-/// Former keys of `[open_loop.switch]`, each with what stands for it.
-const FORMER: [(&str, &str); 20] = [
-    ("rate", "rates of the topology, as topology.dragonfly.local_rate"),
-    ("packet", "open_loop.packet"),
-    ("crossbar_latency", "switch.latency"),
-    ("speed_up", "switch.speed_up"),
-    ("arbiter", "switch.arbiter"),
-    ("transit_first", "open_loop.transit_first"),
-    ("allocation_rounds", "open_loop.allocation_rounds"),
-    ("flow_control", "flow_control.credits or flow_control.pfc"),
-    ("scheduler", "open_loop.scheduler"),
-    ("resume_below", "switch.xon_offset, in bytes"),
-    ("priorities", "flow_control.credits.priorities or flow_control.pfc.priorities, a list"),
-    ("local_buffer", "flow_control.credits.buffer or flow_control.pfc.buffer, in bytes"),
-    ("global_buffer", "flow_control.credits.global_buffer or flow_control.pfc.global_buffer, in bytes"),
-    ("output_queue", "switch.output_queue, in bytes"),
-    ("injection_queue", "open_loop.injection_queue"),
-    ("injection_channels", "open_loop.injection_channels"),
-    ("local_delay", "cables of the topology, as topology.dragonfly.local_cable"),
-    ("global_delay", "cables of the topology, as topology.dragonfly.global_cable"),
-    ("injection_delay", "cables of the topology, as topology.dragonfly.host_cable"),
-    ("ejection_delay", "open_loop.ejection_delay"),
-];
-
-/// Rejects the former table of the switches of open loops.
-///
-/// # Errors
-/// Each of its keys, with the one that stands for it.
-pub(crate) fn check_former(values: &Table) -> Result<(), InputErrors> {
-    let Some(Value::Table(former)) = values.get("open_loop").and_then(|open_loop| open_loop.get("switch")) else {
-        return Ok(());
-    };
-    let instead = |key: &str| FORMER.iter().find(|(former, _)| *former == key).map_or("switch", |(_, now)| *now);
-    let error = |key: &String| InputError::new(format!("open_loop.switch.{key}"), "no longer a key", instead(key));
-    former.keys().map(error).collect::<InputErrors>().into_result()
-}
 
 /// Every key that open loops do not use, and nothing else in the file, of those that the author wrote.
 pub(crate) fn without_effect(values: &Table) -> InputErrors {
@@ -148,13 +112,5 @@ mod tests {
         );
         assert_eq!(keys("flow_control.none = {}\nswitch.model = \"shared_buffer\""), ["flow_control", "switch.model"]);
         assert_eq!(keys("flow_control.credits.buffer = \"32kB\"\nswitch.model = \"input_queued\""), [""; 0]);
-    }
-
-    #[test]
-    fn a_former_key_of_switches_is_an_error_with_the_one_that_stands_for_it() {
-        let errors = check_former(&"open_loop.switch.crossbar_latency = \"200ns\"".parse().unwrap()).unwrap_err();
-        let expected = "open_loop.switch.crossbar_latency: no longer a key; expected switch.latency";
-        assert_eq!(errors.to_string(), expected);
-        assert_eq!(check_former(&"open_loop.loads = [0.1]".parse().unwrap()), Ok(()));
     }
 }

@@ -283,7 +283,6 @@ pub(crate) fn read_values(
     overrides: &[(String, String)],
 ) -> Result<(Document, Scenario), ScenarioError> {
     let mut document = Document::parse(text, origin, overrides)?;
-    effect::check_former(&document.values).map_err(|errors| document.locate(errors))?;
     files::insert(&mut document)?;
     let states_priorities = classes::states_priorities(&document.values);
     interconnect::insert(&mut document)?;
