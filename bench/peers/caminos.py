@@ -44,10 +44,10 @@ def install() -> Path:
 
 def hops(text: str, ends: int) -> float:
     """Count packet-hops: what CAMINOS prints of links between switches, and ``ends`` more each."""
-    found = re.search(r"total_packet_per_hop_count\s*:\s*\[([^\]]*)\]", text)
-    if found is None:
+    match = re.search(r"total_packet_per_hop_count\s*:\s*\[([^\]]*)\]", text)
+    if match is None:
         raise ValueError("CAMINOS printed no total_packet_per_hop_count")
-    packets = [float(count) for count in found[1].split(",") if count.strip()]
+    packets = [float(count) for count in match[1].split(",") if count.strip()]
     return sum(count * (links + ends) for links, count in enumerate(packets))
 
 

@@ -31,27 +31,27 @@ is not listed here is an error. Dots are tables of TOML: `switch.buffer = "1MiB"
 `buffer` of the table `[switch]`, and `[[job]]` begins each table of a list."""
 
 
-def _units(whole: Schema) -> str:
+def _units(schema: Schema) -> str:
     rows = [
-        f'| {name} | `"{example}"` | {", ".join(f"`{unit}`" for unit in _suffixes(whole, kind))} |'
+        f'| {name} | `"{example}"` | {", ".join(f"`{unit}`" for unit in _suffixes(schema, kind))} |'
         for kind, (name, example) in UNITS.items()
     ]
     return "\n".join(["## Units", "", "| Value | Example | Units |", "|---|---|---|", *rows])
 
 
-def _suffixes(whole: Schema, kind: str) -> list[str]:
-    pattern: str = whole["$defs"][kind]["pattern"]
+def _suffixes(schema: Schema, kind: str) -> list[str]:
+    pattern: str = schema["$defs"][kind]["pattern"]
     return pattern.partition(" ?(")[2].partition(")")[0].split("|")
 
 
 class _Sections:
     """Sections in the order of the keys; a table of several keys stands at the first of them."""
 
-    def __init__(self, whole: Schema) -> None:
-        self.whole = whole
+    def __init__(self, schema: Schema) -> None:
+        self.whole = schema
         self.place_of: dict[str, str] = {}
         self.texts: list[str] = []
-        top = {"properties": whole["properties"], "description": whole["description"]}
+        top = {"properties": schema["properties"], "description": schema["description"]}
         self._section("", top)
 
     def _section(self, path: str, schema: Schema) -> None:
@@ -80,29 +80,29 @@ class _Sections:
 
     def _members(self, path: str, members: list[Schema], below: list[tuple[str, Schema]]) -> str:
         rows = []
-        for one in members:
-            if "const" in one:
-                rows.append(f'| `"{one["const"]}"` | {_cell(_text(one))} |')
-            elif "properties" in one:
-                for key, inner in one["properties"].items():
+        for member in members:
+            if "const" in member:
+                rows.append(f'| `"{member["const"]}"` | {_cell(_text(member))} |')
+            elif "properties" in member:
+                for key, inner in member["properties"].items():
                     value = self._value(f"{path}.{key}", inner, below)
                     shown = value if value.startswith("[") else f"`{key}`: {value}"
-                    rows.append(f"| {shown} | {_cell(_text(one) or _text(inner))} |")
+                    rows.append(f"| {shown} | {_cell(_text(member) or _text(inner))} |")
             else:
-                rows.append(f"| {self._value(path, one, below)} | {_cell(_text(one))} |")
+                rows.append(f"| {self._value(path, member, below)} | {_cell(_text(member))} |")
         return "\n".join(["| One of | Meaning |", "|---|---|", *rows])
 
-    def _value(self, path: str, one: Schema, below: list[tuple[str, Schema]]) -> str:
+    def _value(self, path: str, schema: Schema, below: list[tuple[str, Schema]]) -> str:
         """Write what values a key takes; a table of its own gets a section below."""
-        if not isinstance(one, dict) or not _TYPED & one.keys():
+        if not isinstance(schema, dict) or not _TYPED & schema.keys():
             return "any value"
-        options = [other for other in one.get("anyOf", ()) if other.get("type") != "null"]
+        options = [other for other in schema.get("anyOf", ()) if other.get("type") != "null"]
         if len(options) == 1:
-            one = options[0]
-        name = one.get("$ref", "").rpartition("/")[2]
+            schema = options[0]
+        name = schema.get("$ref", "").rpartition("/")[2]
         if name in UNITS:
             return f"[{UNITS[name][0]}](#units)"
-        target = self.whole["$defs"].get(name, one)
+        target = self.whole["$defs"].get(name, schema)
         if "items" in target:
             return f"list of {self._value(path, target['items'], below)}"
         if not {"properties", "oneOf", "anyOf"} & target.keys():
@@ -118,20 +118,20 @@ def _anchor(path: str) -> str:
     return path.replace(".", "-").lower() or "tables-and-keys"
 
 
-def _scalar(one: Schema) -> str:
-    if "enum" in one:
-        return ", ".join(f'`"{value}"`' for value in one["enum"])
-    kinds = one.get("type", "object")
+def _scalar(schema: Schema) -> str:
+    if "enum" in schema:
+        return ", ".join(f'`"{value}"`' for value in schema["enum"])
+    kinds = schema.get("type", "object")
     kind = kinds if isinstance(kinds, str) else next(kind for kind in kinds if kind != "null")
-    least, most = one.get("minimum"), one.get("maximum")
+    least, most = schema.get("minimum"), schema.get("maximum")
     bounds = f", {least} to {most}" if most is not None else f", at least {least}"
     return TYPES.get(kind, "empty table: `{}`") + (bounds if least is not None else "")
 
 
-def _default(one: Schema) -> str:
-    if one.get("default") is None:
+def _default(schema: Schema) -> str:
+    if schema.get("default") is None:
         return "absent"
-    text = _toml(one["default"])
+    text = _toml(schema["default"])
     return f"`{text}`" if len(text) <= INLINE else "see there"
 
 
@@ -144,8 +144,8 @@ def _toml(value: object) -> str:
     return json.dumps(value)
 
 
-def _text(one: Schema) -> str:
-    return " ".join(one.get("description", "").split())
+def _text(schema: Schema) -> str:
+    return " ".join(schema.get("description", "").split())
 
 
 def _cell(text: str) -> str:

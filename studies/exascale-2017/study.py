@@ -83,7 +83,7 @@ def percent_of(results: Results, fabric: str, name: str) -> float:
 
 def entries(result: DesignResult) -> dict[str, int]:
     """Entries of the largest table of a fabric as built, by address plan."""
-    return {one["plan"]: one["largest"]["entries"] for one in result.design["tables"]["plans"]}
+    return {plan["plan"]: plan["largest"]["entries"] for plan in result.design["tables"]["plans"]}
 
 
 def exceptions(verdicts: Iterable[bool]) -> float:

@@ -223,7 +223,11 @@ def _linpack() -> dict[str, Metric]:
     """Give shares of the peak of 3,072 cores [%], and their differences [points]."""
 
     def share(transport: str, results: Results) -> float:
-        (found,) = [one for one in quantities(results[f"hpl.{transport}"]) if one.test == "HPL"]
+        (found,) = [
+            quantity
+            for quantity in quantities(results[f"hpl.{transport}"])
+            if quantity.test == "HPL"
+        ]
         return 100 * found.median / (found.ranks * CORE_PEAK)
 
     roce, tcp, tcp_pfc = (partial(share, name) for name in ("roce_v2", "tcp", "tcp_pfc"))

@@ -221,7 +221,7 @@ def figure(test: str, network: str, results: Results) -> float:
     """Return the figure of a test as HPCC prints it."""
     result = results[f"hpcc.{test}.{network}"]
     name, scale = SCALES[test]
-    (found,) = [one for one in quantities(result) if one.test == name]
+    (found,) = [quantity for quantity in quantities(result) if quantity.test == name]
     return scale * found.median * (_lengthened(result) if test == "mpifft" else 1)
 
 

@@ -46,7 +46,7 @@ power = { value = "0.3 kW", basis = "published", source = "a test" }
 
 def test_without_uncertain_figures_the_ranking_follows_by_hand(tmp_path: Path) -> None:
     found = asked(tmp_path, CERTAIN, SETTINGS, SLOW, FAST, JOB)
-    slow, fast = sorted(found.standings, key=lambda one: one.throughput.value)
+    slow, fast = sorted(found.standings, key=lambda standing: standing.throughput.value)
     # At a quarter of the rate, packets of 1 KiB in place of 4 KiB have 82 B around each; the
     # latency of the start is less than a hundredth of 4 MiB.
     most = 4 * (1 + 82 / 1024) / (1 + 82 / 4096)
@@ -59,7 +59,7 @@ def test_without_uncertain_figures_the_ranking_follows_by_hand(tmp_path: Path) -
     assert fast.price_performance
     expected = fast.throughput.value * prices[0] / prices[1]
     assert fast.price_performance.value == pytest.approx(expected)
-    assert [one.fabric for one in found.standings] == ["fast", "slow"]
+    assert [standing.fabric for standing in found.standings] == ["fast", "slow"]
     assert (found.order, fast.first) == (1.0, 1.0)
     for one in (slow, fast):
         assert one.price and one.price.low == pytest.approx(one.price.high)
@@ -67,7 +67,7 @@ def test_without_uncertain_figures_the_ranking_follows_by_hand(tmp_path: Path) -
 
 def test_uncertain_figures_widen_the_interval_of_what_rests_on_them(tmp_path: Path) -> None:
     # NICs of 100 Gb/s are an example, all other prices are published.
-    found = {one.fabric: one for one in asked(tmp_path).standings}
+    found = {standing.fabric: standing for standing in asked(tmp_path).standings}
     fast, slow = found["fast"].price, found["slow"].price
     assert fast and slow
     assert slow.low == pytest.approx(slow.high)
@@ -80,8 +80,8 @@ def test_a_job_whose_hosts_copy_is_said_to_hide_the_network(tmp_path: Path) -> N
     copies = "host.mpi_roce = { eager_max = '1GiB', eager_receive_per_kib = '1us' }\n"
     slow, fast = (fabric + copies for fabric in (SLOW, FAST))
     found = asked(tmp_path, CERTAIN, SETTINGS, slow, fast, JOB)
-    for one in found.standings:
-        (job,) = one.jobs
+    for standing in found.standings:
+        (job,) = standing.jobs
         assert sum(job.places.values()) == pytest.approx(1)
         assert job.places["host"] > 0.5
     named = {line.partition(":")[0] for line in found.hidden}
@@ -103,7 +103,7 @@ def test_a_job_without_a_workload_takes_the_same_time_everywhere(tmp_path: Path)
         rest,
         '[[job]]\nname = "computation"\nweight = 0.75\n',
     )
-    fast = next(one for one in found.standings if one.fabric == "fast")
+    fast = next(standing for standing in found.standings if standing.fabric == "fast")
     (job,) = fast.jobs
     assert fast.throughput.value == pytest.approx(1 / (0.75 + 0.25 * job.relative))
 
@@ -112,7 +112,7 @@ def test_a_job_that_does_not_fit_is_named_and_the_fabric_left_out(tmp_path: Path
     third = SLOW.replace("slow", "small").replace("hosts = 4", "hosts = 2")
     wide = '[[job]]\nname = "wide"\nworkload.all_to_all = { ranks = 4 }\n'
     found = asked(tmp_path, SETTINGS, third, SLOW, FAST, JOB, wide)
-    assert {one.fabric for one in found.standings} == {"slow", "fast"}
+    assert {standing.fabric for standing in found.standings} == {"slow", "fast"}
     reasons = "\n".join(found.left_out)
     assert "wide on small" in reasons and "4" in reasons
     assert found.baseline == "slow" and "Weights hold on slow" in reasons
@@ -130,7 +130,7 @@ def test_without_a_price_fabrics_are_ranked_by_throughput_and_it_is_said(tmp_pat
     lines = [line for line in PRICES.splitlines(True) if "25Gb/s copper" not in line]
     found = asked(tmp_path, prices="".join(lines))
     assert found.goal == "throughput"
-    assert [one.fabric for one in found.standings] == ["fast", "slow"]
+    assert [standing.fabric for standing in found.standings] == ["fast", "slow"]
     assert found.standings[0].price and not found.standings[1].price
     assert not found.standings[0].price_performance
     reasons = "\n".join(found.left_out)
@@ -154,7 +154,7 @@ def test_morris_runs_repeat_what_an_unknown_of_another_fabric_does_not_change(
     found = asked(
         tmp_path, SETTINGS.replace("trajectories = 0", "trajectories = 2"), SLOW, FAST, JOB
     )
-    moved = {one.unknown: one for one in found.effects}
+    moved = {effect.unknown: effect for effect in found.effects}
     price = moved['price of nic."100Gb/s"']
     # Its whole range is a factor of 2.25 on 1,600 of 2,993 USD; the fast one comes first.
     assert 0 < price.moves < math.expm1(math.log(1.5) * 2)
@@ -167,15 +167,15 @@ def test_figures_of_fabrics_are_drawn_as_samples_of_a_run_draw_them(tmp_path: Pa
     prepared = prepare(load_question(write(tmp_path, SETTINGS, SLOW, FAST, JOB)))
     slow, fast = (prepared.unknowns[name] for name in ("slow", "fast"))
     assert fast.drawn
-    names = [one.name for one in fast.entries]
+    names = [entry.name for entry in fast.entries]
     assert any(name.startswith("osu_latency over RoCE of 1.28 us") for name in names), (
         "a measurement"
     )
     assert "switch.latency of ethernet-100-roce" in names, "an estimate of the profile"
-    middle = dict.fromkeys([one.name for one in (*slow.entries, *fast.entries)], 0.5)
+    middle = dict.fromkeys([entry.name for entry in (*slow.entries, *fast.entries)], 0.5)
     assert fast.at(middle)["nic.transmit_latency"] == "493000ps", "in the middle as it stands"
     assert fast.at({}) == {}, "without shares every figure is as it stands"
-    shared = {one.name for one in slow.entries} & set(names)
+    shared = {entry.name for entry in slow.entries} & set(names)
     assert "switch.latency of ethernet-100-roce" in shared, "the same draw for both fabrics"
 
 
@@ -188,13 +188,13 @@ radix = 8
 most = 2
 interconnect.profile = "ethernet-100-roce"
 """
-    found = load_question(write(tmp_path, find, JOB))
-    assert len(found.candidates) == 2
-    assert all(one.name.startswith("found, ") for one in found.candidates)
-    assert any("single_switch" in reason for reason in found.notes)
-    prepared = prepare(found)
+    question = load_question(write(tmp_path, find, JOB))
+    assert len(question.candidates) == 2
+    assert all(candidate.name.startswith("found, ") for candidate in question.candidates)
+    assert any("single_switch" in reason for reason in question.notes)
+    prepared = prepare(question)
     assert "hosts" in prepared.sweep(prepared.fabrics).resolve(
-        {"fabric": found.candidates[0].name, "job": "stream", "sample": 0}
+        {"fabric": question.candidates[0].name, "job": "stream", "sample": 0}
     )
 
 
@@ -206,7 +206,7 @@ def test_a_scenario_of_several_jobs_is_a_job_whose_time_is_that_of_the_slowest(
     )
     both = '[[job]]\nname = "both"\nscenario = "jobs.toml"\n'
     found = asked(tmp_path, CERTAIN, SETTINGS, SLOW, FAST, both)
-    slow = next(one for one in found.standings if one.fabric == "slow")
+    slow = next(standing for standing in found.standings if standing.fabric == "slow")
     # A window of 4 x 4 MiB at 25 Gb/s takes at least 5.4 ms.
     assert slow.jobs[0].time_us.value > 16 * 2**20 * 8 / 25e3
 
@@ -260,7 +260,7 @@ def test_fabrics_that_are_far_behind_by_messages_are_not_simulated_by_packets(
     # At 25 Gb/s the stream takes eight times as long, and a core moves 30 Gb/s over TCP; shapers
     # need packets, the first is the baseline, and moderated interrupts are warned of.
     order = ["faster", "fast", "shaped", "moderated"]
-    assert [one.fabric for one in found.standings] == order
+    assert [standing.fabric for standing in found.standings] == order
     for name in ("slow", "tcp"):
         (far,) = (one for one in found.left_out if one.startswith(f"{name}: "))
         assert "of the best in flow-level mode, error not measured" in far
@@ -280,7 +280,7 @@ def test_a_fabric_of_which_flow_level_mode_warns_is_not_the_best_that_others_are
     )
     found = asked(tmp_path, FLOW_FIRST, first, second, moderated, JOB)
     # The stream takes twice as long at 10 Gb/s as by the core, which moves 30 Gb/s over TCP.
-    assert {one.fabric for one in found.standings} == {"first", "second", "moderated"}
+    assert {standing.fabric for standing in found.standings} == {"first", "second", "moderated"}
 
 
 @pytest.mark.parametrize(
@@ -364,7 +364,7 @@ def test_the_verb_prints_the_ranking_json_and_a_page(tmp_path: Path) -> None:
     done = run_here("advise", path, "-o", tmp_path / "out", "--json")
     found = json.loads(done.stdout)
     assert found["carried_out"] == 0
-    assert [one["fabric"] for one in found["standings"]] == ["fast", "slow"]
+    assert [standing["fabric"] for standing in found["standings"]] == ["fast", "slow"]
 
 
 def test_a_dry_run_says_how_many_runs_there_are_and_carries_out_none(tmp_path: Path) -> None:
@@ -374,12 +374,12 @@ def test_a_dry_run_says_how_many_runs_there_are_and_carries_out_none(tmp_path: P
     assert not (tmp_path / "out").exists()
     settings = SETTINGS.replace("trajectories = 0", "trajectories = 2")
     more = run_here("advise", write(tmp_path, settings, SLOW, FAST, JOB), "--dry-run").stdout
-    found = re.search(
+    match = re.search(
         r"then, for what moves the lead of the first two: at most some (\d+) runs", more
     )
-    assert found
+    assert match
     # Both trajectories begin somewhere and change one unknown after another, on two fabrics.
-    assert int(found[1]) % 4 == 0 and int(found[1]) > 2 * 2 * 2
+    assert int(match[1]) % 4 == 0 and int(match[1]) > 2 * 2 * 2
 
 
 @pytest.mark.slow

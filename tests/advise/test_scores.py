@@ -52,8 +52,8 @@ def test_samples_of_an_unknown_divide_its_range_into_equal_parts() -> None:
 
 
 def test_a_price_lies_between_its_value_divided_and_multiplied_by_its_factor() -> None:
-    one = Unknown("price of a switch", "estimate", "1,000 USD", 1.5)
-    assert [one.scale(place) for place in (0.0, 0.5, 1.0)] == pytest.approx([1 / 1.5, 1, 1.5])
+    unknown = Unknown("price of a switch", "estimate", "1,000 USD", 1.5)
+    assert [unknown.scale(place) for place in (0.0, 0.5, 1.0)] == pytest.approx([1 / 1.5, 1, 1.5])
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_each_row_moves_one_unknown_or_begins_a_trajectory() -> None:
 def test_a_lead_that_is_a_sum_has_the_effects_of_its_parts() -> None:
     found = rows()
     leads = [0.3 + 0.2 * one.shares["strong"] - 0.1 * one.shares["weak"] for one in found]
-    moved = {one.unknown: one for one in effects(UNKNOWNS, found, leads, 1)}
+    moved = {effect.unknown: effect for effect in effects(UNKNOWNS, found, leads, 1)}
     assert list(moved)[:2] == ["strong", "weak"]
     assert math.isclose(moved["strong"].moves, math.expm1(0.2))
     assert math.isclose(moved["weak"].moves, math.expm1(0.1))
@@ -43,5 +43,5 @@ def test_a_lead_that_is_a_sum_has_the_effects_of_its_parts() -> None:
 def test_an_unknown_that_turns_the_order_is_named() -> None:
     found = rows()
     leads = [one.shares["strong"] - 0.5 for one in found]
-    turning = [one.unknown for one in effects(UNKNOWNS, found, leads, 1) if one.turns]
+    turning = [effect.unknown for effect in effects(UNKNOWNS, found, leads, 1) if effect.turns]
     assert turning == ["strong"]

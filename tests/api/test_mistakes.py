@@ -66,4 +66,4 @@ def test_a_document_that_is_right_is_no_mistake(key: str, document: str) -> None
 def test_a_document_of_no_name_is_a_mistake_at_its_key() -> None:
     with pytest.raises(etherweave.ScenarioError) as error:
         _core.check_document("design.power", "nowhere")
-    assert [one.key for one in error.value.mistakes] == ["design.power"]
+    assert [mistake.key for mistake in error.value.mistakes] == ["design.power"]

@@ -48,9 +48,9 @@ def test_the_core_carries_the_workspace_version() -> None:
 
 def names(requirements: list[str]) -> set[str]:
     """Names of packages, as modules are named."""
-    found = (re.match(r"[\w.-]+", one) for one in requirements)
+    found = (re.match(r"[\w.-]+", requirement) for requirement in requirements)
     packages = {one[0].lower() for one in found if one}
-    return {MODULES.get(one, one.replace("-", "_")) for one in packages}
+    return {MODULES.get(package, package.replace("-", "_")) for package in packages}
 
 
 def imports(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -155,7 +155,7 @@ def test_an_expression_of_licences_is_read(expression: str, expected: bool) -> N
 def test_every_crate_in_the_wheel_has_a_permissive_licence() -> None:
     words = ["cargo", "metadata", "--format-version=1", "--locked", "--offline"]
     listed = json.loads(subprocess.check_output(words, cwd=ROOT, stderr=subprocess.DEVNULL))
-    licences = {one["name"]: one["license"] or "" for one in listed["packages"]}
+    licences = {package["name"]: package["license"] or "" for package in listed["packages"]}
     assert "pyo3" in licences
     assert not {name: text for name, text in licences.items() if not is_permissive(text)}
 
@@ -177,11 +177,11 @@ def closure(requirements: list[str]) -> set[str]:
     names: set[str] = set()
     waiting = list(requirements)
     while waiting:
-        one = Requirement(waiting.pop())
-        applies = one.marker is None or one.marker.evaluate({"extra": ""})
-        if applies and one.name.lower() not in names | {"etherweave"}:
-            names.add(one.name.lower())
-            waiting += metadata.requires(one.name) or []
+        requirement = Requirement(waiting.pop())
+        applies = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        if applies and requirement.name.lower() not in names | {"etherweave"}:
+            names.add(requirement.name.lower())
+            waiting += metadata.requires(requirement.name) or []
     return names
 
 

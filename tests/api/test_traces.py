@@ -96,8 +96,10 @@ def test_messages_of_ranks_with_several_streams_have_a_thread_of_their_own() -> 
     scenario = Path(__file__).parents[2] / "scenarios/chakra.toml"
     result = etherweave.run(scenario, {"observe.ranks": True})
     events = list(trace_events(result.tables))
-    names = {one["args"]["name"]: one["tid"] for one in events if one["name"] == "thread_name"}
-    threads = {one["tid"] for one in events if one["ph"] in "sf"}
+    names = {
+        event["args"]["name"]: event["tid"] for event in events if event["name"] == "thread_name"
+    }
+    threads = {event["tid"] for event in events if event["ph"] in "sf"}
     assert threads == {names[f"step rank {rank} messages"] for rank in range(4)}
 
 

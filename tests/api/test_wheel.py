@@ -77,7 +77,7 @@ def test_a_design_takes_its_profiles_from_the_wheel(environment: Path) -> None:
 
 def test_the_wheel_lists_the_crates_that_it_was_compiled_from(environment: Path) -> None:
     (listed,) = environment.glob("lib/*/site-packages/etherweave-*.dist-info/sboms/*.json")
-    names = {one["name"] for one in json.loads(listed.read_text())["components"]}
+    names = {component["name"] for component in json.loads(listed.read_text())["components"]}
     assert {"etherweave-sim", "pyo3", "serde"} <= names
 
 

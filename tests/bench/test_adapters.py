@@ -52,9 +52,9 @@ def test_only_declared_metrics_are_measured() -> None:
             reports = parse(path.read_text(errors="replace")).reports
         except UnrecognisedError:
             continue
-        for one in reports:
-            metrics = {measured.metric for measured in one.measurements}
-            assert metrics <= set(ADAPTERS[one.benchmark].metrics), path
+        for report in reports:
+            metrics = {measured.metric for measured in report.measurements}
+            assert metrics <= set(ADAPTERS[report.benchmark].metrics), path
 
 
 def test_a_name_means_one_metric() -> None:
@@ -78,5 +78,5 @@ def test_no_two_adapters_know_the_same_beginning() -> None:
         "megabytes=438.4364 real_seconds=2.02 rate_Mbps=1822.5995",
     ]
     for line in beginnings:
-        owners = [name for name, one in ADAPTERS.items() if re.match(one.begins, line)]
+        owners = [name for name, adapter in ADAPTERS.items() if re.match(adapter.begins, line)]
         assert len(owners) == 1, (line, owners)

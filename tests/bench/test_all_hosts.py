@@ -64,7 +64,7 @@ def by_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Clu
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
     def site(*addresses: str, **options: Option) -> ClusterSite:
-        hosts = (SiteHost(f"n{at}", one, "lo") for at, one in enumerate(addresses, 1))
+        hosts = (SiteHost(f"n{at}", address, "lo") for at, address in enumerate(addresses, 1))
         return ClusterSite("remote", "ssh", tuple(hosts), options)
 
     return site
@@ -78,14 +78,14 @@ def launch(
     directory: Path, site: ClusterSite, *monitors: Monitor, command: BenchmarkCommand
 ) -> LaunchOutcome:
     job = LaunchJob(
-        command, tuple(one.name for one in site.hosts), 1, directory, 20.0, monitors=monitors
+        command, tuple(host.name for host in site.hosts), 1, directory, 20.0, monitors=monitors
     )
     directory.mkdir(exist_ok=True)
     return launcher(site).launch(job)
 
 
 def left(directory: Path, site: ClusterSite, name: str) -> list[MonitorOutput]:
-    names = tuple(one.name for one in site.hosts)
+    names = tuple(host.name for host in site.hosts)
     return monitor_outputs(LaunchJob(alone("true"), names, 1, directory, 20.0), name)
 
 
@@ -187,7 +187,7 @@ def test_hosts_behind_ssh_are_looked_at_by_the_sites_python(
 def looked(directory: Path, site: ClusterSite, python: str) -> list[HostInspection]:
     home = directory / "look"
     home.mkdir()
-    return inspect_hosts(launcher(site), "lan", [one.name for one in site.hosts], python, home)
+    return inspect_hosts(launcher(site), "lan", [host.name for host in site.hosts], python, home)
 
 
 def test_without_etherweave_files_are_read_and_the_unreachable_are_gaps(
@@ -203,7 +203,9 @@ def test_without_etherweave_files_are_read_and_the_unreachable_are_gaps(
     assert first.snapshot.interfaces["lo"].counters.keys() == here.interfaces["lo"].counters.keys()
     assert (second.snapshot, second.reason) == (None, "ssh: connect to host gone: no route")
     gaps = {
-        one.where: one.what for one in inspection_findings([first, second]) if one.check == "host"
+        inspection_finding.where: inspection_finding.what
+        for inspection_finding in inspection_findings([first, second])
+        if inspection_finding.check == "host"
     }
     assert gaps["n1"].startswith("could not be inspected in full: only files were read: ")
     assert "/no/python" in gaps["n1"]
@@ -236,14 +238,20 @@ def view(host: str, interface: str = "eth0", **values: int | float) -> HostInspe
 
 def test_tested_interfaces_are_compared_whatever_their_names() -> None:
     views = [view("n1", mtu=9000), view("n2", mtu=9000), view("n3", "p3p2", mtu=1500)]
-    reported = [(one.where, one.what) for one in inspection_findings(views) if one.check == "mtu"]
+    reported = [
+        (inspection_finding.where, inspection_finding.what)
+        for inspection_finding in inspection_findings(views)
+        if inspection_finding.check == "mtu"
+    ]
     assert reported == [("n1 eth0", "MTU 9000; n3 has 1500"), ("n2 eth0", "MTU 9000; n3 has 1500")]
 
 
 def test_hosts_on_different_fabrics_are_not_compared() -> None:
     other = replace(view("n2", mtu=1500), fabric="slow")
     assert [
-        one for one in inspection_findings([view("n1", mtu=9000), other]) if one.check == "mtu"
+        inspection_finding
+        for inspection_finding in inspection_findings([view("n1", mtu=9000), other])
+        if inspection_finding.check == "mtu"
     ] == []
 
 
@@ -304,7 +312,9 @@ def test_both_hosts_of_a_launch_count_what_crossed_their_link(tmp_path: Path) ->
         said = json.loads(one.record.text)["end"]
         assert said["sum_received"]["bytes"] <= taken <= 1.01 * HEADERS * said["sum_sent"]["bytes"]
         assert taken == pytest.approx(sent, rel=0.01)
-    assert [one for one in findings(launches, epochs(store)) if one.check == CROSSING] == []
+    assert [
+        finding for finding in findings(launches, epochs(store)) if finding.check == CROSSING
+    ] == []
     for epoch in epochs(store):
         assert (epoch.interface, epoch.failure) == ("h0", "")
         assert epoch.cost is not None and 0 < epoch.cost < 0.5
@@ -312,9 +322,9 @@ def test_both_hosts_of_a_launch_count_what_crossed_their_link(tmp_path: Path) ->
         assert epoch.offset and epoch.offset.low_ns <= 0 <= epoch.offset.high_ns
 
 
-def counted(store: Store, one: JudgedLaunch, host: str, counter: str) -> int:
+def counted(store: Store, judged_launch: JudgedLaunch, host: str, counter: str) -> int:
     """Return by how much a counter of the only interface rose, from its table."""
-    table = store.telemetry(one.record.name) / host / "telemetry_interface.parquet"
+    table = store.telemetry(judged_launch.record.name) / host / "telemetry_interface.parquet"
     values: list[int] = polars.read_parquet(table)[counter].to_list()
     return values[-1] - values[0]
 
@@ -327,7 +337,9 @@ CROSSING = "wrong interface"
 def test_traffic_over_the_loopback_is_reported(tmp_path: Path) -> None:
     store = sending(tmp_path / "out", ("n1", "n1"))
     launches = carried(store, spaces("n1"))
-    (reported,) = [one for one in findings(launches, epochs(store)) if one.check == CROSSING]
+    (reported,) = [
+        finding for finding in findings(launches, epochs(store)) if finding.check == CROSSING
+    ]
     assert (reported.severity, reported.where) == (Severity.WARNING, "n1 h0, iperf3")
     assert "bytes crossed it, at least" in reported.what
     assert "; lo carried " in reported.what
@@ -345,13 +357,13 @@ def test_the_verb_looks_at_every_namespace(tmp_path: Path, monkeypatch: pytest.M
     # A shaped link is a warning.
     assert done.exit_code == 1, done.output
     seen = json.loads(done.stdout)
-    assert [(one["host"], one["interface"]) for one in seen["hosts"]] == [
+    assert [(host["host"], host["interface"]) for host in seen["hosts"]] == [
         ("n1", "h0"),
         ("n2", "h0"),
     ]
-    shaped = {one["where"] for one in seen["findings"] if one["check"] == "qdisc"}
+    shaped = {finding["where"] for finding in seen["findings"] if finding["check"] == "qdisc"}
     assert shaped == {"n1 h0", "n2 h0"}
-    assert [one["before"]["paths"]["10.213.0.1"]["passes"] for one in seen["hosts"]] == [True] * 2
+    assert [host["before"]["paths"]["10.213.0.1"]["passes"] for host in seen["hosts"]] == [True] * 2
     assert [path.name for path in tmp_path.iterdir()] == ["site.toml"]
     assert command_line.invoke(*words, "--to", "n2").exit_code == 2
 
@@ -397,7 +409,7 @@ def test_a_run_goes_on_where_recorders_are_missing_dead_or_cut(
         (Severity.GAP, "n1", "not recorded: ended before its input did (in 2 launches)"),
         (Severity.GAP, "n2", "not recorded: ssh: connect to host gone: no route (in 2 launches)"),
     ]
-    kept = {one.host: one for one in epochs(store)}
+    kept = {epoch.host: epoch for epoch in epochs(store)}
     assert (kept["n1"].samples, kept["n1"].cost, kept["n2"].samples) == (1, None, 0)
 
 

@@ -65,7 +65,7 @@ def found() -> Calibration:
 
 
 def test_intervals_have_the_hidden_constants_of_a_cluster(found: Calibration) -> None:
-    constants = {one.key: one for one in found.constants}
+    constants = {constant.key: constant for constant in found.constants}
     assert constants["host.cpu.send_call"].is_determined
     for key, hidden in HIDDEN.items():
         assert constants[key].low <= time_of(hidden) <= constants[key].high, key
@@ -76,8 +76,8 @@ def test_intervals_have_the_hidden_constants_of_a_cluster(found: Calibration) ->
 
 def test_what_a_latency_only_knows_together_is_said(found: Calibration) -> None:
     """Interrupt and batch are parts of the time of every message here."""
-    constants = {one.key: one for one in found.constants}
-    unsure = [one for one in constants.values() if not one.is_determined]
+    constants = {constant.key: constant for constant in found.constants}
+    unsure = [constant for constant in constants.values() if not constant.is_determined]
     assert {one.key for one in unsure} <= {"host.cpu.interrupt", "host.cpu.receive_batch"}
     for one in unsure:
         assert one.together_with, one
@@ -113,18 +113,29 @@ def test_each_workload_has_the_values_that_a_report_draws(found: Calibration) ->
     assert sorted(fft.predicted_iterations_s) == list(fft.predicted_iterations_s)
     assert len(fft.launches_s) == 6
     assert np.median(fft.launches_s) == pytest.approx(fft.measured_s)
-    workloads = {one.name: (one.test, one.size_bytes, one.window) for one in found.micro_benchmarks}
+    workloads = {
+        micro_benchmark.name: (
+            micro_benchmark.test,
+            micro_benchmark.size_bytes,
+            micro_benchmark.window,
+        )
+        for micro_benchmark in found.micro_benchmarks
+    }
     assert workloads["latency-4096"] == ("osu_latency", 4096, 1)
     assert workloads["bw-64"] == ("osu_bw", 64, 64)
 
 
 def test_settings_are_overrides_of_a_scenario(found: Calibration) -> None:
     again = etherweave.run(observed("latency-8", 0).scenario, found.settings)
-    (benchmark,) = (one for one in found.micro_benchmarks if one.name == "latency-8")
+    (benchmark,) = (
+        micro_benchmark
+        for micro_benchmark in found.micro_benchmarks
+        if micro_benchmark.name == "latency-8"
+    )
     assert simulated(again, "mean") == pytest.approx(benchmark.predicted_s, rel=1e-3)
     assert set(found.settings) == set(PRIOR.names), "constants of a ridge stand together"
-    for one in found.micro_benchmarks:
-        assert abs(one.error) < 0.1, one.name
+    for micro_benchmark in found.micro_benchmarks:
+        assert abs(micro_benchmark.error) < 0.1, micro_benchmark.name
 
 
 def test_samples_of_a_run_read_the_posterior(found: Calibration, tmp_path: Path) -> None:
@@ -133,9 +144,11 @@ def test_samples_of_a_run_read_the_posterior(found: Calibration, tmp_path: Path)
     drawn = declared([f"@{file}"])
     assert set(drawn.keys) == set(PRIOR.names)
     rows = [drawn.at(dict(zip(drawn.dimensions, row, strict=True))) for row in sobol(3, 512, 1)]
-    for one in found.constants:
-        values = [time_of(str(row[one.key])) for row in rows]
-        assert np.quantile(values, (0.05, 0.95)) == pytest.approx((one.low, one.high), rel=0.15)
+    for constant in found.constants:
+        values = [time_of(str(row[constant.key])) for row in rows]
+        assert np.quantile(values, (0.05, 0.95)) == pytest.approx(
+            (constant.low, constant.high), rel=0.15
+        )
     (fft,) = found.held_out
     scenario = observed("fft", 0).scenario
     times = [simulated(etherweave.run(scenario, row), "mean") for row in rows[:16]]
@@ -220,7 +233,7 @@ def test_measurements_of_another_machine_are_rejected() -> None:
     ):
         calibrate([*benchmarks[:2], fast], PRIOR)
     elsewhere = benchmarks[2]._replace(hosts=("m1", "m2"))
-    here = [one._replace(hosts=("n1", "n2")) for one in benchmarks[:2]]
+    here = [benchmark._replace(hosts=("n1", "n2")) for benchmark in benchmarks[:2]]
     with pytest.raises(
         CalibrationError, match="bw-64: measured on m1, m2, but latency-8 on n1, n2; expected hosts"
     ):

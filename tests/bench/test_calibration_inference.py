@@ -48,7 +48,7 @@ def halves(shares: Array) -> Array:
 def launched(times: Array, noise: float, random: np.random.Generator) -> list[Target]:
     """Play six launches of each workload."""
     return [
-        Target([float(np.exp(one + random.normal(0, noise))) for _ in range(6)]) for one in times
+        Target([float(np.exp(time + random.normal(0, noise))) for _ in range(6)]) for time in times
     ]
 
 
@@ -156,8 +156,8 @@ def test_a_target_that_the_model_cannot_meet_does_not_bend_the_unknowns() -> Non
     shares = np.array([[0.5, 0.5, 0.5]])
     targets = launched(ping_pong(shares)[0], 0.005, np.random.default_rng(1))
     targets[1] = Target([value * 3 for value in targets[1].launches])
-    found = infer(ping_pong, targets, 3)
-    assert np.median(found.shares, axis=0) == pytest.approx([0.5, 0.5, 0.5], abs=0.1)
+    posterior = infer(ping_pong, targets, 3)
+    assert np.median(posterior.shares, axis=0) == pytest.approx([0.5, 0.5, 0.5], abs=0.1)
 
 
 def test_equal_seeds_give_equal_draws() -> None:

@@ -62,12 +62,12 @@ def found() -> Calibration:
 
 @pytest.mark.slow
 def test_intervals_have_the_hidden_constants(found: Calibration) -> None:
-    for one in found.constants:
-        assert one.low <= time_of(HIDDEN[one.key]) <= one.high, one
-        assert one.is_inferred and one.width < 0.5, one
+    for constant in found.constants:
+        assert constant.low <= time_of(HIDDEN[constant.key]) <= constant.high, constant
+        assert constant.is_inferred and constant.width < 0.5, constant
         # The cost of a NIC's change of connection has steps: packets of sources alternate.
-        bound = 0.35 if one.key == "nic.context_switch" else 0.1
-        assert one.value == pytest.approx(time_of(HIDDEN[one.key]), rel=bound)
+        bound = 0.35 if constant.key == "nic.context_switch" else 0.1
+        assert constant.value == pytest.approx(time_of(HIDDEN[constant.key]), rel=bound)
 
 
 @pytest.mark.slow
@@ -81,9 +81,13 @@ def test_workloads_that_nothing_was_inferred_from_are_predicted(found: Calibrati
 
 def test_only_roce_has_an_incast_of_short_messages() -> None:
     names = {
-        transport: [one.name for one in micro_benchmarks(4, transport)]
+        transport: [micro_benchmark.name for micro_benchmark in micro_benchmarks(4, transport)]
         for transport in ("tcp", "roce")
     }
     assert set(names["roce"]) - set(names["tcp"]) == {"incast-3-8192"}
     assert [name for name in names["tcp"] if name.startswith("incast")] == ["incast-3-65536"]
-    assert not [one for one in micro_benchmarks(2, "roce") if "incast" in one.workload]
+    assert not [
+        micro_benchmark
+        for micro_benchmark in micro_benchmarks(2, "roce")
+        if "incast" in micro_benchmark.workload
+    ]

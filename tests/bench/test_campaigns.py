@@ -37,14 +37,14 @@ def carried_out(directory: Path, site: str, *words: str) -> tuple[dict[str, Any]
     launches = [json.loads(one.read_text()) for one in directory.glob("out/launches/*.json")]
     (environment,) = directory.glob("out/environment/*.json")
     hosts = json.loads(environment.read_text())["hosts"]
-    assert hosts and all(one["before"] and one["after"] for one in hosts)
-    return json.loads(done.stdout), sorted(launches, key=lambda one: one["start_ns"])
+    assert hosts and all(host["before"] and host["after"] for host in hosts)
+    return json.loads(done.stdout), sorted(launches, key=lambda launch: launch["start_ns"])
 
 
 def medians(facts: dict[str, Any], metric: str, **wanted: object) -> list[float]:
     """The medians of a metric, each in its base unit."""
     unit = {"bandwidth": "B/s", "latency": "s", "flop_rate": "1/s"}[metric]
-    found = [one for one in facts["points"] if one["metric"] == metric]
+    found = [point for point in facts["points"] if point["metric"] == metric]
     assert found and {one["unit"] for one in found} == {unit}
     return [one["median"] for one in found if wanted.items() <= one.items()]
 
@@ -80,7 +80,7 @@ def test_hpcc_runs_by_mpi_on_four_namespaces(
         fabrics.lan = { kind = "tcp", stack = "open_mpi", rate = "1Gb/s", interface = "h0" }
     """
     facts, launches = carried_out(tmp_path, site, "hpcc", "--size", "256B", *ONCE)
-    assert [one["ending"] for one in launches] == ["done"] * 2
+    assert [launch["ending"] for launch in launches] == ["done"] * 2
     assert all(value > 1e6 for value in medians(facts, "flop_rate"))
     (ping,) = medians(facts, "latency", labels="test=PingPong", statistic="mean")
     assert 1e-6 < ping < 0.1
@@ -106,7 +106,7 @@ def test_iperf3_runs_by_ssh_between_two_hosts(tmp_path: Path) -> None:
             addresses = {{ n1 = "127.0.0.1", n2 = "127.0.0.1" }}
         """
         facts, launches = carried_out(tmp_path, site, "iperf3", "--duration", "1s", *ONCE)
-    assert {one["launcher"] for one in launches} == {"ssh"}
+    assert {launch["launcher"] for launch in launches} == {"ssh"}
     assert all(value > 1e6 for value in medians(facts, "bandwidth"))
     assert len(list((tmp_path / "out/telemetry").iterdir())) == 2
 
@@ -137,7 +137,7 @@ ASKED = ("qperf", "--duration", "1s", "--size", "1KiB:1KiB")
 @pytest.mark.parametrize("kind", ["srun", "sbatch"])
 def test_qperf_runs_as_a_job_of_slurm(slurm: None, tmp_path: Path, kind: str) -> None:
     facts, launches = carried_out(tmp_path, slurm_site(kind), *ASKED, *ONCE)
-    assert [one["launcher"] for one in launches] == [kind] * 2
+    assert [launch["launcher"] for launch in launches] == [kind] * 2
     (rate,) = medians(facts, "bandwidth", size_bytes=1024)
     (latency,) = medians(facts, "latency", size_bytes=1024)
     assert rate > 1e6 and 1e-6 < latency < 0.1
@@ -215,7 +215,7 @@ class Campaign:
     def check(self) -> None:
         """Hold the launches against those of an undisturbed run; nothing of it lives."""
         launches = sorted(map(json.loads, self.kept().values()), key=lambda one: one["end_ns"])
-        order = [(one["round"], one["experiment"]) for one in launches]
+        order = [(launch["round"], launch["experiment"]) for launch in launches]
         assert order == shuffled({name for _, name in order}, self.rounds, 0)
         assert not self.bearers()
 
@@ -274,7 +274,7 @@ def test_experiments_of_a_round_run_as_one_array(slurm: None, tmp_path: Path) ->
     launches = sorted(map(json.loads, campaign.kept().values()), key=lambda one: one["start_ns"])
     # One at a time: they would disturb each other.
     assert all(one["end_ns"] <= other["start_ns"] for one, other in pairwise(launches))
-    assert [one["round"] for one in launches] == [0, 0, 1, 1]
+    assert [launch["round"] for launch in launches] == [0, 0, 1, 1]
     facts = json.loads((campaign.out / "benchmarks.json").read_text())
     found = medians(facts, "latency")
     assert found == [10e-6, 10e-6], "one of each size"

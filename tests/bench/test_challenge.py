@@ -86,6 +86,6 @@ def test_hidden_constants_of_rings_predict_a_transform(tmp_path: Path) -> None:
     assert calibration.worst_error < 0.05
 
 
-def _played(one: MeasuredWorkload, hidden: dict[str, object]) -> MeasuredWorkload:
-    took = simulated(etherweave.run(one.scenario, hidden), one.centre)
-    return one._replace(launches=(took, took * 1.01), medians=(took, took * 1.01))
+def _played(measured_workload: MeasuredWorkload, hidden: dict[str, object]) -> MeasuredWorkload:
+    took = simulated(etherweave.run(measured_workload.scenario, hidden), measured_workload.centre)
+    return measured_workload._replace(launches=(took, took * 1.01), medians=(took, took * 1.01))

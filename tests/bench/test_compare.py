@@ -28,8 +28,8 @@ def measured(path: Path, us: float, wanted: Campaign | None = None, start_ns: in
     fabric = store.campaign.networks[0].name
     launcher = FakeLauncher(lambda number: latencies(us + 0.01 * (number % 5)))
     assert launch_until_decided(store, {fabric: launcher}, 1)
-    for one in store.records() if start_ns else ():
-        store.add(replace(one, start_ns=start_ns, end_ns=start_ns + one.round))
+    for record in store.records() if start_ns else ():
+        store.add(replace(record, start_ns=start_ns, end_ns=start_ns + record.round))
     return store
 
 
@@ -83,7 +83,7 @@ def test_compare_ends_with_1_on_a_regression_only_if_strict(tmp_path: Path) -> N
     assert etherweave("compare", tmp_path / "fast", tmp_path / "slow", "--strict").exit_code == 1
     assert etherweave("compare", tmp_path / "slow", tmp_path / "fast", "--strict").exit_code == 0
     facts = json.loads(etherweave("compare", tmp_path / "fast", tmp_path / "slow", "--json").stdout)
-    assert [one["verdict"] for one in facts] == ["worse"] * 3
+    assert [fact["verdict"] for fact in facts] == ["worse"] * 3
 
 
 def test_compare_says_how_sites_differ(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_history_warns_when_a_cluster_became_worse(tmp_path: Path) -> None:
     reported = json.loads(etherweave("history", tmp_path / "all", "--json").stdout)
     assert [Path(one["before"]).name for one in reported] == ["4", "3", "2"]
     assert [Path(one["directory"]).name for one in reported] == ["3", "2", "1"]
-    verdicts = [[one["verdict"] for one in step["differences"]] for step in reported]
+    verdicts = [[difference["verdict"] for difference in step["differences"]] for step in reported]
     assert [words.count("worse") for words in verdicts] == [0, 3, 0]
 
 
@@ -164,7 +164,7 @@ def test_clusters_have_histories_of_their_own(tmp_path: Path) -> None:
     measured(tmp_path / "all/one", 10.0)
     measured(tmp_path / "all/two", 12.0, replace(campaign(rule=TEN), site="other"))
     assert steps(entries(tmp_path / "all")) == []
-    assert [one.site for one in entries(tmp_path / "all", "other")] == ["other"]
+    assert [entry.site for entry in entries(tmp_path / "all", "other")] == ["other"]
     done = etherweave("history", tmp_path / "all", "--json")
     assert json.loads(done.stdout) == []
     wrong = etherweave("history", tmp_path / "all", "--site", "third")

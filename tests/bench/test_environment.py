@@ -197,7 +197,7 @@ def test_damaged_snapshots_are_refused_or_examined(made_up: Snapshot) -> None:
 def test_a_missing_tool_narrows_the_checks_that_want_it(tmp_path: Path) -> None:
     bare = take(tree(tmp_path), tools=tools({}), variables={})
     findings = examine(Evidence(bare))
-    gaps = {one.check: one.what for one in findings if one.severity is Severity.GAP}
+    gaps = {finding.check: finding.what for finding in findings if finding.severity is Severity.GAP}
     assert "ethtool is not installed" in gaps["offloads"]
     assert "dcb is not installed" in gaps["lossless"]
     assert set(gaps) == {
@@ -243,7 +243,7 @@ def test_a_missing_right_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_an_empty_root_is_a_host_of_which_nothing_is_known(tmp_path: Path) -> None:
     nothing = take(tmp_path, interfaces=["eth9", "../x", "-S"], tools=None, variables={})
-    assert all(one == NetworkInterface() for one in nothing.interfaces.values())
+    assert all(interface == NetworkInterface() for interface in nothing.interfaces.values())
     assert all(one.severity is Severity.GAP for one in examine(Evidence(nothing)))
 
 
@@ -482,7 +482,7 @@ def test_lists_of_processors_are_read_and_huge_ones_bounded() -> None:
 def test_a_link_whose_arrival_the_kernel_has_not_noted_yet_is_up(tmp_path: Path) -> None:
     late = {"sys/class/net/eth1/carrier": "1", "sys/class/net/eth1/operstate": "down"}
     found = take(tree(tmp_path, FILES | late), tools=None)
-    assert {name: one.state for name, one in found.interfaces.items()} == {
+    assert {name: interface.state for name, interface in found.interfaces.items()} == {
         "eth1": "up",
         "eth2": "up",
     }

@@ -44,7 +44,7 @@ def test_names_of_points_differ(result: Path) -> None:
     store = Store.open(result)
     found = summary(store.campaign, judged_launches(store.campaign, store.records()))
     facts = found.facts()["points"]
-    assert [one["name"] for one in facts] == [one.point.slug for one in found.points]
+    assert [fact["name"] for fact in facts] == [one.point.slug for one in found.points]
     point = found.points[0].point
     others = [
         replace(point, fabric="other"),
@@ -52,8 +52,8 @@ def test_names_of_points_differ(result: Path) -> None:
         replace(point, size_bytes=11),
         replace(point, ranks_per_node=2),
     ]
-    assert len({one.slug for one in others}) == len(others)
-    assert point.slug not in {one.slug for one in others}
+    assert len({other.slug for other in others}) == len(others)
+    assert point.slug not in {other.slug for other in others}
 
 
 def test_the_plugin_imports_nothing_of_etherweave() -> None:

@@ -120,10 +120,10 @@ def test_devices_and_pipes_are_rejected_at_once(tmp_path: Path) -> None:
 
 def test_baselines_that_were_edited_are_read_or_rejected(tmp_path: Path, result: Path) -> None:
     chance = random.Random(2)
-    whole = (result.parent / "kept.json").read_text()
+    text = (result.parent / "kept.json").read_text()
     for number in range(30):
         file = tmp_path / f"{number}.json"
-        file.write_text(json.dumps(mutated(json.loads(whole), chance)))
+        file.write_text(json.dumps(mutated(json.loads(text), chance)))
         check("bench", "baseline", "list", "--file", file)
         check("bench", "compare", f"{file}:b", result)
 

@@ -26,7 +26,7 @@ def test_a_value_that_is_no_number_is_rejected(wrong: str) -> None:
 def test_results_of_several_programs_may_stand_in_one_text() -> None:
     names = ("iperf3/tcp-1stream.txt", "iperf3/udp-500M.json", "iperf3/error-connect-refused.json")
     document = parse("Hello,\n\nsee below\n" + "".join(map(captured, names)) + "Bye\n")
-    assert [one.line for one in document.reports] == [4, 18]
+    assert [report.line for report in document.reports] == [4, 18]
     assert len(document.failures) == 1
     assert (1, "Hello,") in document.unknown_lines
 

@@ -71,7 +71,9 @@ def _kept(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def scenario(*workloads: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    jobs = [{"name": f"job{number}", "workload": one} for number, one in enumerate(workloads)]
+    jobs = [
+        {"name": f"job{number}", "workload": workload} for number, workload in enumerate(workloads)
+    ]
     return {"topology": {"single_switch": {"hosts": 16}}, "job": jobs, **more}
 
 

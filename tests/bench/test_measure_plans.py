@@ -322,7 +322,7 @@ def schedules() -> list[bytes]:
         {"osu_bw": {"bytes": "64KiB", "window": 4}},
         {"npb": {"benchmark": "lu", "class": "S", "ranks": 2, "iterations": 3}},
     ]
-    made = (_core.schedules(toml.document(scenario(one)), "", [], 1) for one in workloads)
+    made = (_core.schedules(toml.document(scenario(workload)), "", [], 1) for workload in workloads)
     return [one.jobs[0].bytes for one in made]
 
 

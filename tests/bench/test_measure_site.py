@@ -58,7 +58,9 @@ def shaped(site: ClusterSite, rate: float, burst: float) -> ClusterSite:
 
 
 def scenario(*workloads: Any) -> dict[str, Any]:
-    jobs = [{"name": f"job{number}", "workload": one} for number, one in enumerate(workloads)]
+    jobs = [
+        {"name": f"job{number}", "workload": workload} for number, workload in enumerate(workloads)
+    ]
     return {"topology": {"single_switch": {"hosts": 16}}, "job": jobs}
 
 

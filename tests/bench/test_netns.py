@@ -57,7 +57,9 @@ def own_namespaces() -> list[str]:
 
 def run(directory: Path, request: BenchmarkRequest, hosts: tuple[str, ...]) -> BenchmarkReport:
     """Plan, launch and read a benchmark."""
-    plan = next(one for one in ADAPTERS.values() if request.program in one.programs).plan
+    plan = next(
+        adapter for adapter in ADAPTERS.values() if request.program in adapter.programs
+    ).plan
     outcome = launch(directory, plan(request, FabricEstimate(RATE)).command, hosts)
     assert outcome.ending is Ending.DONE, outcome.errors
     document = parse(outcome.text)
@@ -70,9 +72,9 @@ def run(directory: Path, request: BenchmarkRequest, hosts: tuple[str, ...]) -> B
 def test_iperf3_receives_what_a_link_of_100_megabits_carries(tmp_path: Path) -> None:
     report = run(tmp_path, BenchmarkRequest("iperf3", seconds=1.0), ("n1", "n2"))
     (rate,) = (
-        one.value
-        for one in report.measurements
-        if one.metric.name == "bandwidth" and dict(one.labels)["side"] == "receiver"
+        measurement.value
+        for measurement in report.measurements
+        if measurement.metric.name == "bandwidth" and dict(measurement.labels)["side"] == "receiver"
     )
     assert rate == pytest.approx(LIMIT, rel=0.05)
 
@@ -81,7 +83,11 @@ def test_iperf3_receives_what_a_link_of_100_megabits_carries(tmp_path: Path) -> 
 def test_qperf_sends_what_a_link_of_100_megabits_carries(tmp_path: Path) -> None:
     asked = BenchmarkRequest("qperf", seconds=SECONDS, size_min=65536, size_max=65536)
     report = run(tmp_path, asked, ("n3", "n2"))
-    values = [one.value for one in report.measurements if one.metric.name == "bandwidth"]
+    values = [
+        measurement.value
+        for measurement in report.measurements
+        if measurement.metric.name == "bandwidth"
+    ]
     assert values == [pytest.approx(LIMIT, rel=0.05)]
 
 

@@ -46,9 +46,16 @@ def said(text: str) -> Document:
 
 def numbers(document: Document) -> list[tuple[object, ...]]:
     return [
-        (report.program, one.metric, one.value, one.statistic, one.size_bytes, one.labels)
+        (
+            report.program,
+            measurement.metric,
+            measurement.value,
+            measurement.statistic,
+            measurement.size_bytes,
+            measurement.labels,
+        )
         for report in document.reports
-        for one in report.measurements
+        for measurement in report.measurements
     ]
 
 
@@ -173,8 +180,8 @@ def test_zero_bytes_in_a_text_give_no_number_that_the_text_does_not() -> None:
             place = chance.randrange(len(text))
             length = chance.randrange(1, 200)
             holed = text[:place] + "\0" * length + text[place + length :]
-            found = {one[:4] for one in numbers(said(holed))}
-            full = {one[:4] for one in numbers(said(text))}
+            found = {number[:4] for number in numbers(said(holed))}
+            full = {number[:4] for number in numbers(said(text))}
             assert not without_titles(found, full), (name, place)
 
 

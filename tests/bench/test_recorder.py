@@ -91,7 +91,7 @@ def test_garbled_recordings_are_refused_or_read_and_never_crash(host: Path) -> N
             found = stream(garbled)
         except StreamError:
             continue
-        times = [one.time_ns for one in found.recording.samples]
+        times = [sample.time_ns for sample in found.recording.samples]
         assert times == sorted(times)
 
 
@@ -207,7 +207,7 @@ def test_a_kept_recording_is_shown(host: Path, tmp_path: Path, is_table: bool) -
         ["interface", "eth2", "received", "500", "B"]
     ]
     (facts,) = json.loads(telemetry("show", kept, "--json").stdout)
-    rises = {(one["thing"], one["column"]): one["amount"] for one in facts["rises"]}
+    rises = {(ris["thing"], ris["column"]): ris["amount"] for ris in facts["rises"]}
     assert rises["eth2", "received_bytes"] == 500
     assert rises["mlx5_0 1", "received_bytes"] == 0
     assert ("eth2", "sent_pauses") not in rises, "nobody counts them"

@@ -20,16 +20,18 @@ etherweave = partial(command_line.invoke, "reference")
 
 def test_every_figure_has_a_source_and_a_known_provenance() -> None:
     assert len(references()) > 600
-    for one in references():
-        assert one.source and one.fabric and one.printed, one
-        assert one.provenance in PROVENANCES, one
-        assert one.bound in ("eq", "approx", "gt", "lt"), one
-        assert one.value > 0, one
+    for reference in references():
+        assert reference.source and reference.fabric and reference.printed, reference
+        assert reference.provenance in PROVENANCES, reference
+        assert reference.bound in ("eq", "approx", "gt", "lt"), reference
+        assert reference.value > 0, reference
 
 
 def test_figures_speak_of_the_metrics_that_adapters_measure() -> None:
-    units = {metric.name: metric.unit for one in ADAPTERS.values() for metric in one.metrics}
-    known = [one for one in references() if one.benchmark in ADAPTERS]
+    units = {
+        metric.name: metric.unit for adapter in ADAPTERS.values() for metric in adapter.metrics
+    }
+    known = [reference for reference in references() if reference.benchmark in ADAPTERS]
     assert len(known) > 500
     assert {one.metric for one in known} - units.keys() == {"bandwidth_node"}
     assert all(units.get(one.metric, "B/s") == one.unit for one in known)
@@ -38,11 +40,17 @@ def test_figures_speak_of_the_metrics_that_adapters_measure() -> None:
 def test_values_follow_from_what_the_sources_print() -> None:
     names = {"Gb/s": "Gbit/s", "usec": "us", "MiB/s/rank": "MiB/s", "GUP/s": "G/s"}
     checked = 0
-    for one in references():
-        printed, unit = one.printed.split(" ", 1)
-        unit = "MiB/s" if (one.benchmark, unit) == ("perftest", "MB/s") else names.get(unit, unit)
+    for reference in references():
+        printed, unit = reference.printed.split(" ", 1)
+        unit = (
+            "MiB/s"
+            if (reference.benchmark, unit) == ("perftest", "MB/s")
+            else names.get(unit, unit)
+        )
         if unit in PRINTED_UNITS:
-            assert one.value == pytest.approx(float(printed) * float(PRINTED_UNITS[unit][1])), one
+            assert reference.value == pytest.approx(
+                float(printed) * float(PRINTED_UNITS[unit][1])
+            ), reference
             checked += 1
     assert checked > 500
 
@@ -55,7 +63,7 @@ def test_the_sandia_figures_are_there() -> None:
 
 
 def test_second_hand_figures_are_never_accepted() -> None:
-    second = [one for one in references() if one.provenance == "secondary"]
+    second = [reference for reference in references() if reference.provenance == "secondary"]
     assert second
     assert not any(one.may_accept for one in second)
 
@@ -85,7 +93,7 @@ def test_a_result_is_judged_as_far_as_the_figure_goes(
 
 
 def test_second_hand_figures_are_in_no_band() -> None:
-    kinds = {one.fabric for one in references() if not one.may_accept}
+    kinds = {reference.fabric for reference in references() if not reference.may_accept}
     for kind in kinds:
         assert all(one.may_accept for one in among(Network("n", kind)))
 
@@ -100,7 +108,7 @@ def test_numbers_match_as_numbers_and_before_their_unit() -> None:
     words = ["nccl", "all_reduce", "nodes", "H100", "400G"]
     assert not search([*words[:2], "8", *words[2:]])
     pairs = search([*words[:2], "2", *words[2:]])
-    assert {one.system for one in pairs} == {"2 nodes x 8 H100, 8x400G RoCE"}
+    assert {pair.system for pair in pairs} == {"2 nodes x 8 H100, 8x400G RoCE"}
     assert {one.size_bytes for one in search(["osu_latency", "gist", "4096", "bytes"])} == set()
     assert {one.size_bytes for one in search(["osu_latency", "gist", "4096"])} == {4096}
     assert not search(["Kenny", "osu_bw", "7"], fabric="RoCE v2")
@@ -163,7 +171,7 @@ def test_the_verb_searches() -> None:
     assert done.exit_code == 0
     assert "about 13 us" in done.stdout
     facts = json.loads(etherweave("--metric", "update_rate", "--json").stdout)
-    assert {one["unit"] for one in facts} == {"1/s"}
+    assert {fact["unit"] for fact in facts} == {"1/s"}
     nothing = etherweave("no-such-figure")
     assert (nothing.exit_code, nothing.stderr.count("\n")) == (2, 1)
 

@@ -84,8 +84,8 @@ def test_a_page_shows_curves_maps_distributions_and_stability(tmp_path: Path, th
 
 
 def test_maps_stand_in_the_order_of_the_site_and_are_symmetric(tmp_path: Path, three: Path) -> None:
-    found = load_benchmarks(copytree(three, tmp_path / "out"))
-    one = pairs.maps(found, "s", 1e6, "us")[0].matrix
+    benchmarks = load_benchmarks(copytree(three, tmp_path / "out"))
+    one = pairs.maps(benchmarks, "s", 1e6, "us")[0].matrix
     assert (one.hosts, one.is_higher_better) == (["n0", "n1", "n2"], False)
     for first, second in combinations(range(3), 2):
         far = first + second
@@ -100,7 +100,7 @@ def test_hosts_of_a_switch_stand_together_in_a_map(tmp_path: Path, three: Path) 
     section = pairs.latencies(load_benchmarks(out))
     assert section is not None and section.figure is not None
     axes = section.figure.axes[0]
-    assert [one.get_text() for one in axes.get_yticklabels()] == ["n0", "n2", "n1"]
+    assert [yticklabel.get_text() for yticklabel in axes.get_yticklabels()] == ["n0", "n2", "n1"]
     # A line between the second host and the third.
     assert [line.get_ydata()[0] for line in axes.lines[:1]] == [1.5]  # type: ignore[index]
     summary = [row[1:4] for row in section.tables[0].rows if "roce" in row[0]]
@@ -119,9 +119,9 @@ def test_labels_have_maps_of_their_own_and_may_name_the_hosts() -> None:
 
 def limits(out: Path, metric: str, sweep: Sweep) -> dict[str, list[float]]:
     """The limits that are drawn for a metric on fabric lan, at its sizes, by their first words."""
-    found = load_benchmarks(out)
-    rows = found.points.filter(metric=metric, fabric="lan")
-    setting = SweepSetting("lan", found.medium("lan"), rows, found.alpha("lan"))
+    benchmarks = load_benchmarks(out)
+    rows = benchmarks.points.filter(metric=metric, fabric="lan")
+    setting = SweepSetting("lan", benchmarks.medium("lan"), rows, benchmarks.alpha("lan"))
     sizes = np.array([1448.0])
     return {bound.name: bound.values.tolist() for bound in sweep.bounds(setting, sizes)}
 
@@ -174,8 +174,8 @@ def test_calls_of_a_collective_are_held_against_its_least_time(tmp_path: Path) -
 def test_spreads_are_about_the_median_of_their_point(tmp_path: Path) -> None:
     values = [8.0, 9.0, 10.0, 10.0, 11.0, 12.0]
     launcher = FakeLauncher(lambda number: latencies(99.0 if number == 0 else values[number - 1]))
-    found = load_benchmarks(stored_campaign(tmp_path / "out", campaign(rule=FEW), launcher))
-    spread = relative(found).filter(size_bytes=1)["spread"].to_list()
+    benchmarks = load_benchmarks(stored_campaign(tmp_path / "out", campaign(rule=FEW), launcher))
+    spread = relative(benchmarks).filter(size_bytes=1)["spread"].to_list()
     assert spread == pytest.approx([-0.2, -0.1, 0.0, 0.0, 0.1, 0.2])
 
 
@@ -203,7 +203,7 @@ def test_a_run_without_numbers_has_a_page_that_says_so(tmp_path: Path) -> None:
 
 
 def legend(figure: Figure) -> list[str]:
-    return [str(one.get_label()) for one in figure.axes[0].lines]
+    return [str(line.get_label()) for line in figure.axes[0].lines]
 
 
 @pytest.mark.slow
@@ -214,10 +214,10 @@ def test_a_table_stands_beside_what_was_measured(tmp_path: Path, three: Path) ->
     predictions.write_text("metric,unit,size_bytes,median_s\nlatency,s,1,9e-6\nlatency,s,4,2e-5\n")
     done = command_line.invoke("report", out, "--simulation", predictions)
     assert done.exit_code == 0, done.output
-    found = load_benchmarks(out, [predictions])
-    assert found.simulation is not None
-    assert found.simulation["median"].to_list() == [9e-6, 2e-5]
-    section = latency(found)
+    benchmarks = load_benchmarks(out, [predictions])
+    assert benchmarks.simulation is not None
+    assert benchmarks.simulation["median"].to_list() == [9e-6, 2e-5]
+    section = latency(benchmarks)
     assert section is not None and section.figure is not None
     assert "simulated" in legend(section.figure)
 
@@ -244,8 +244,8 @@ def test_results_of_a_simulation_stand_beside_benchmarks(tmp_path: Path, three: 
         ]
         assert line.get_label() == "simulated: osu_latency,\nTCP+PFC, 1 Gb/s"
         halves = [
-            Result.load(one).to_polars("iterations")["duration_ns"].to_numpy().mean() / 2e3
-            for one in results
+            Result.load(result).to_polars("iterations")["duration_ns"].to_numpy().mean() / 2e3
+            for result in results
         ]
         assert list(np.asarray(line.get_ydata())) == pytest.approx(halves)
 
@@ -275,7 +275,7 @@ def test_streams_without_a_size_are_held_against_their_link(tmp_path: Path, thre
     out = stored_campaign(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
     section = rates(load_benchmarks(out))
     assert section is not None and section.figure is not None
-    lines = {str(one.get_label()): list(one.get_xdata()) for one in section.figure.axes[0].lines}  # type: ignore[arg-type]
+    lines = {str(line.get_label()): list(line.get_xdata()) for line in section.figure.axes[0].lines}  # type: ignore[arg-type]
     assert lines["line rate, 1 Gb/s"] == pytest.approx([1, 1])
     full = 1448 / 1538
     assert lines["full frames\n(TCP, MTU 1500 B assumed)"] == pytest.approx([full, full])

@@ -56,7 +56,7 @@ def test_json_holds_what_the_store_holds(tmp_path: Path, launcher: FakeLauncher)
     done = etherweave("run", "osu_latency", "-o", tmp_path / "out", "--json", *FEW)
     facts = json.loads(done.stdout)
     assert facts == json.loads((tmp_path / "out/benchmarks.json").read_text())
-    assert [one["median"] for one in facts["points"]] == [10e-6, 20e-6, 30e-6]
+    assert [point["median"] for point in facts["points"]] == [10e-6, 20e-6, 30e-6]
 
 
 def test_a_run_that_is_predicted_to_exceed_its_limits_starts_nothing(
@@ -160,7 +160,7 @@ def test_hosts_that_cannot_be_inspected_are_reported(
         assert f"{host}: could not be inspected: no route to host\n" in done.stderr
     kept = json.loads((tmp_path / "out/environment/0001.json").read_text())
     assert [(one["host"], one["before"]) for one in kept["hosts"]] == [("a", None), ("b", None)]
-    assert {one["severity"] for one in kept["findings"]} == {"gap"}
+    assert {finding["severity"] for finding in kept["findings"]} == {"gap"}
     assert not (tmp_path / "out/work/inspection").exists()
 
 
@@ -198,13 +198,13 @@ def test_iperf3_runs_on_this_machine(tmp_path: Path) -> None:
         r"^Telemetry took at most \d+\.\d\d% of a processor, on localhost", done.stderr, re.M
     )
     facts = json.loads(done.stdout)
-    (rate,) = [one for one in facts["points"] if one["metric"] == "bandwidth"][:1]
+    (rate,) = [point for point in facts["points"] if point["metric"] == "bandwidth"][:1]
     assert rate["median"] > 1e6
     assert facts["launches"] == 2
     assert len(list((tmp_path / "out/telemetry").glob("*/localhost/*_interface.parquet"))) == 2
     (inspected,) = json.loads((tmp_path / "out/environment/0001.json").read_text())["hosts"]
     assert inspected["before"]["host"] == inspected["after"]["host"] == "localhost"
-    assert not [one for one in facts["warnings"] if "bytes crossed" in one]
+    assert not [warning for warning in facts["warnings"] if "bytes crossed" in warning]
 
 
 def test_the_function_carries_out_the_campaign_of_the_verb(
@@ -222,7 +222,7 @@ def test_the_function_carries_out_the_campaign_of_the_verb(
         observer=observer,
     )
     assert (done.is_complete, done.directory, len(names)) == (True, tmp_path / "out", 3)
-    assert [one.statistics.median for one in done.summary.points] == [10e-6, 20e-6, 30e-6]
+    assert [point.statistics.median for point in done.summary.points] == [10e-6, 20e-6, 30e-6]
     kept = json.loads((tmp_path / "out/benchmarks.json").read_text())
     assert kept == json.loads(json.dumps(done.summary.facts()))
     verb = etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW[2:], "--launches", "2")

@@ -42,10 +42,10 @@ def test_a_steady_benchmark_is_launched_until_its_median_has_an_interval(tmp_pat
     store = Store.create(tmp_path / "out", campaign())
     launcher = FakeLauncher(lambda number: latencies(90.0 if number == 0 else 10.0))
     assert launch_until_decided(store, {"lan": launcher}, 1)
-    found = summarised(store)
-    assert (len(launcher.jobs), found.is_finished) == (7, True)
-    assert set(found.states.values()) == {ExperimentState.PRECISE}
-    point = found.points[0].facts()
+    campaign_summary = summarised(store)
+    assert (len(launcher.jobs), campaign_summary.is_finished) == (7, True)
+    assert set(campaign_summary.states.values()) == {ExperimentState.PRECISE}
+    point = campaign_summary.points[0].facts()
     assert (point["median"], point["low"], point["high"], point["n"]) == (10e-6, 10e-6, 10e-6, 6)
     assert point["p99"] is None, "six values determine no a 99th percentile"
 
@@ -54,10 +54,10 @@ def test_a_noisy_benchmark_is_launched_up_to_the_cap_and_called_unstable(tmp_pat
     store = Store.create(tmp_path / "out", campaign())
     launcher = FakeLauncher(lambda number: latencies(10.0 + 5 * (number % 2)))
     launch_until_decided(store, {"lan": launcher}, 1)
-    found = summarised(store)
+    campaign_summary = summarised(store)
     assert len(launcher.jobs) == RULE.launches_max + 1
-    assert set(found.states.values()) == {ExperimentState.CAPPED}
-    assert any("unstable: 3 of 3 points" in warning for warning in found.warnings)
+    assert set(campaign_summary.states.values()) == {ExperimentState.CAPPED}
+    assert any("unstable: 3 of 3 points" in warning for warning in campaign_summary.warnings)
 
 
 def test_retransmits_do_not_keep_a_steady_bandwidth_from_being_precise(tmp_path: Path) -> None:
@@ -68,10 +68,10 @@ def test_retransmits_do_not_keep_a_steady_bandwidth_from_being_precise(tmp_path:
     sent = re.compile(r'"retransmits":\s*\d+')
     launcher = FakeLauncher(lambda number: sent.sub(f'"retransmits": {number * number}', text))
     launch_until_decided(store, {"lan": launcher}, 1)
-    found = summarised(store)
-    assert set(found.states.values()) == {ExperimentState.PRECISE}
-    counts = [one for one in found.points if one.point.metric == "retransmits"]
-    assert counts and not any(one.statistics.is_stable for one in counts)
+    campaign_summary = summarised(store)
+    assert set(campaign_summary.states.values()) == {ExperimentState.PRECISE}
+    counts = [point for point in campaign_summary.points if point.point.metric == "retransmits"]
+    assert counts and not any(count.statistics.is_stable for count in counts)
 
 
 def test_launches_follow_the_shuffled_order(tmp_path: Path) -> None:
@@ -82,8 +82,8 @@ def test_launches_follow_the_shuffled_order(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", wanted)
     launcher = FakeLauncher(lambda number: latencies(10.0))
     launch_until_decided(store, {"lan": launcher, "roce": launcher}, 1)
-    kept = [(one.round, one.experiment) for one in store.records()]
-    assert kept == shuffled([one.name for one in wanted.experiments], 3, 7)
+    kept = [(record.round, record.experiment) for record in store.records()]
+    assert kept == shuffled([experiment.name for experiment in wanted.experiments], 3, 7)
 
 
 @pytest.mark.slow
@@ -119,18 +119,18 @@ def test_a_run_killed_at_any_moment_ends_as_if_it_had_not_been(tmp_path: Path, s
 
 
 def _order(store: Store) -> list[tuple[int, str, str]]:
-    return [(one.round, one.experiment, one.text) for one in store.records()]
+    return [(record.round, record.experiment, record.text) for record in store.records()]
 
 
 def test_an_interrupted_launch_is_made_again(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     endings = FakeLauncher(lambda number: latencies(10.0) if number < 3 else Ending.INTERRUPTED)
     assert not launch_until_decided(store, {"lan": endings}, 1)
-    assert [one.round for one in store.records()] == [0, 1, 2]
+    assert [record.round for record in store.records()] == [0, 1, 2]
     later = FakeLauncher(lambda number: latencies(10.0))
     assert launch_until_decided(store, {"lan": later}, 2)
     assert len(later.jobs) == 4
-    assert [one.session for one in store.records()] == [1] * 3 + [2] * 4
+    assert [record.session for record in store.records()] == [1] * 3 + [2] * 4
 
 
 def test_control_c_within_a_launch_ends_cleanly(tmp_path: Path) -> None:
@@ -151,25 +151,31 @@ def test_launches_that_fail_are_kept_and_do_not_count(tmp_path: Path) -> None:
     launch_until_decided(
         store, {"lan": FakeLauncher(lambda number: answers.get(number, latencies(10.0)))}, 1
     )
-    found = summarised(store)
-    problems = {one.record.round: one.verdict.problems for one in found.launches}
+    campaign_summary = summarised(store)
+    problems = {
+        launch.record.round: launch.verdict.problems for launch in campaign_summary.launches
+    }
     assert problems[1][0] == "failed: no route to host"
     assert problems[2][0] == "timed out: no route to host"
     assert problems[3] == ("no result for 4 B",)
     assert "no benchmark that is known" in problems[4][0]
-    assert {one.statistics.median for one in found.points} == {10e-6, 20e-6, 30e-6}
-    assert [len(one.statistics.launches) for one in found.points] == [6, 6, 6]
-    assert (tmp_path / "out/work" / found.launches[1].record.name / "log").exists()
+    assert {point.statistics.median for point in campaign_summary.points} == {10e-6, 20e-6, 30e-6}
+    assert [len(point.statistics.launches) for point in campaign_summary.points] == [6, 6, 6]
+    assert (tmp_path / "out/work" / campaign_summary.launches[1].record.name / "log").exists()
 
 
 def test_an_experiment_that_only_fails_is_given_up(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     launcher = FakeLauncher(lambda number: Ending.FAILED)
     launch_until_decided(store, {"lan": launcher}, 1)
-    found = summarised(store)
-    assert (len(launcher.jobs), found.has_failed, found.is_finished) == (3, True, True)
-    assert found.warnings[0] == "osu_latency on lan, a,b: given up, launches fail"
-    save(store, found)
+    campaign_summary = summarised(store)
+    assert (len(launcher.jobs), campaign_summary.has_failed, campaign_summary.is_finished) == (
+        3,
+        True,
+        True,
+    )
+    assert campaign_summary.warnings[0] == "osu_latency on lan, a,b: given up, launches fail"
+    save(store, campaign_summary)
     assert polars.read_csv(store.directory / "launches.csv").height == 3
 
 
@@ -295,7 +301,7 @@ def test_the_environment_is_kept_before_and_after(tmp_path: Path) -> None:
     looks = iter([[seen_at("a", 1.0), seen_at("b", 2.0)], [seen_at("a", 9.0)]])
     with pytest.raises(RuntimeError), session(store, lambda: next(looks)) as (number, _):
         (kept,) = store.environments()
-        assert (number, [one["after"] for one in kept["hosts"]]) == (1, [None, None])
+        assert (number, [host["after"] for host in kept["hosts"]]) == (1, [None, None])
         raise RuntimeError
     (kept,) = store.environments()
     first, second = kept["hosts"]
@@ -319,14 +325,16 @@ def test_progress_is_reported_after_every_launch(tmp_path: Path) -> None:
 
 def test_limits_count_every_launch_that_there_may_be() -> None:
     wanted = campaign("osu_latency", "osu_bw")
-    found = predicted_cost(wanted)
+    campaign_cost = predicted_cost(wanted)
     each = RULE.launches_max + 1
-    assert found.launches == 2 * each
-    assert found.bytes == each * sum(one.bytes for one in wanted.experiments)
-    exact = CampaignLimits(total_s=found.seconds, traffic_bytes=found.bytes)
-    assert found.exceeded(exact) == ()
-    assert found.exceeded(replace(exact, traffic_bytes=found.bytes - 1)) == ("traffic",)
-    assert found.exceeded(CampaignLimits(None, 0, 0)) == ("traffic", "total time")
+    assert campaign_cost.launches == 2 * each
+    assert campaign_cost.bytes == each * sum(experiment.bytes for experiment in wanted.experiments)
+    exact = CampaignLimits(total_s=campaign_cost.seconds, traffic_bytes=campaign_cost.bytes)
+    assert campaign_cost.exceeded(exact) == ()
+    assert campaign_cost.exceeded(replace(exact, traffic_bytes=campaign_cost.bytes - 1)) == (
+        "traffic",
+    )
+    assert campaign_cost.exceeded(CampaignLimits(None, 0, 0)) == ("traffic", "total time")
 
 
 def test_pairs_collectives_and_single_hosts_are_placed() -> None:

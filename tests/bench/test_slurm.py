@@ -64,8 +64,8 @@ def test_an_array_carries_out_jobs_of_its_own_each(slurm: Path, tmp_path: Path) 
         for number, word in enumerate(["echo one", "echo two >&2; exit 3", "echo three"])
     ]
     outcomes = SlurmBatchLauncher(site("sbatch")).launch_all(jobs)
-    assert [one.text for one in outcomes] == ["one\n", "", "three\n"]
-    endings = [one.ending for one in outcomes]
+    assert [outcome.text for outcome in outcomes] == ["one\n", "", "three\n"]
+    endings = [outcome.ending for outcome in outcomes]
     assert endings == [Ending.DONE, Ending.FAILED, Ending.DONE]
     assert "two" in outcomes[1].errors
 
@@ -163,7 +163,9 @@ def test_a_task_survives_its_file(tmp_path: Path) -> None:
     link = SiteFabric(
         "eth", "tcp", "open_mpi", 1e9, "h0", None, (("n1", "10.0.0.1"),), (("A", "b"),)
     )
-    whole = ClusterSite("s", "sbatch", HOSTS, {"mpi": "pmix"}, ("m",), (("Y", "2"),), (link,))
+    cluster_site = ClusterSite(
+        "s", "sbatch", HOSTS, {"mpi": "pmix"}, ("m",), (("Y", "2"),), (link,)
+    )
     wanted = LaunchJob(command, ("n1", "n2"), 2, tmp_path, 3.5)
-    write_tasks(tmp_path / "tasks.json", whole, link, [wanted])
-    assert read_task(tmp_path / "tasks.json", 0) == (whole, link, wanted)
+    write_tasks(tmp_path / "tasks.json", cluster_site, link, [wanted])
+    assert read_task(tmp_path / "tasks.json", 0) == (cluster_site, link, wanted)

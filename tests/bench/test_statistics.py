@@ -245,9 +245,11 @@ def test_a_short_series_is_not_judged() -> None:
 def test_every_round_holds_every_experiment_in_an_order_of_its_own() -> None:
     names = [f"osu_bw {size}" for size in range(20)]
     launches = shuffled(names, 3, seed=4)
-    rounds = [[one.experiment for one in launches if one.round == number] for number in range(3)]
+    rounds = [
+        [launch.experiment for launch in launches if launch.round == number] for number in range(3)
+    ]
     assert [sorted(order) for order in rounds] == [sorted(names)] * 3
-    assert [one.round for one in launches] == sorted(one.round for one in launches)
+    assert [launch.round for launch in launches] == sorted(one.round for one in launches)
     assert rounds[0] != rounds[1] != rounds[2] != rounds[0]
     assert shuffled(reversed(names), 3, seed=4) == launches
     assert shuffled(names, 3, seed=5) != launches

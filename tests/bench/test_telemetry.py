@@ -112,7 +112,7 @@ def look(root: Path) -> Sampler:
 
 def test_a_sample_holds_all_families_of_a_host(host: Path) -> None:
     rows = look(host)().rows
-    assert {name: len(found) for name, found in rows.items()} == {
+    assert {name: len(row) for name, row in rows.items()} == {
         "processor": 2,
         "interface": 1,
         "priority": 1,
@@ -206,7 +206,7 @@ def test_a_history_is_openmetrics_with_the_times_of_its_samples(host: Path) -> N
     families = parsed(text)
     received = families["etherweave_interface_received_bytes"].samples
     assert [float(one.timestamp or 0) for one in received] == [1e9, 1e9 + 0.5, 1e9 + 1]
-    names = {sample.name for one in families.values() for sample in one.samples}
+    names = {sample.name for family in families.values() for sample in family.samples}
     assert names <= set(openmetrics.metrics())
 
 
@@ -242,7 +242,7 @@ def test_a_text_file_takes_its_place_at_once_and_is_named_as_the_collector_wants
 
 def test_names_of_counters_differ_and_are_well_formed() -> None:
     names = openmetrics.metrics()
-    assert len(set(names)) == len(names) == 5 + sum(len(one.columns) for one in FAMILIES)
+    assert len(set(names)) == len(names) == 5 + sum(len(family.columns) for family in FAMILIES)
     assert all(re.fullmatch(r"etherweave_[a-z_]+", name) for name in names)
 
 

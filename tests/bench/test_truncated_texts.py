@@ -44,12 +44,21 @@ def _wrong(found: set[tuple[object, ...]], full: set[tuple[object, ...]]) -> set
 
 
 def _numbers(reports: tuple[BenchmarkReport, ...]) -> set[Number]:
-    return {_number(report, one) for report in reports for one in report.measurements}
+    return {
+        _number(report, measurement) for report in reports for measurement in report.measurements
+    }
 
 
-def _number(report: BenchmarkReport, one: Measurement) -> Number:
+def _number(report: BenchmarkReport, measurement: Measurement) -> Number:
     """What a number claims; lines may move."""
-    return (report.program, one.metric, one.value, one.statistic, one.size_bytes, one.labels)
+    return (
+        report.program,
+        measurement.metric,
+        measurement.value,
+        measurement.statistic,
+        measurement.size_bytes,
+        measurement.labels,
+    )
 
 
 TEXTS = _texts()

@@ -265,10 +265,10 @@ def test_help_of_every_verb_has_an_example(verb: str) -> None:
 
 def test_every_parameter_of_every_verb_has_a_help() -> None:
     silent = [
-        (verb, one.name)
+        (verb, param.name)
         for verb, it in commands()
-        for one in it.params
-        if not (one.help or one.hidden)
+        for param in it.params
+        if not (param.help or param.hidden)
     ]
     assert not silent
 

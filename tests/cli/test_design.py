@@ -46,7 +46,7 @@ def test_a_design_has_counts_proofs_tables_power_and_cost() -> None:
     # One entry per host; 36 switches and the own 2 hosts; equation 1: 8 + 3 + 2.
     entries = {plan["plan"]: plan["largest"]["entries"] for plan in figures["tables"]["plans"]}
     assert entries == {"flat": 72, "per_switch": 37, "per_group": 13}
-    for watts in [one["fabric"] for one in figures["power"]["organisations"]]:
+    for watts in [organisation["fabric"] for organisation in figures["power"]["organisations"]]:
         parts = [value for name, value in watts.items() if name != "total_w"]
         assert sum(parts) == pytest.approx(watts["total_w"])
     items = figures["cost"]["items"]
@@ -66,7 +66,9 @@ def test_switches_that_learn_keep_hosts_at_the_edge_and_switches_in_the_middle()
     assert [count["header_bytes"] for count in figures["bridging"]] == [0, 20, 16, 22, 50]
     assert all(count["flooded_share"] == 0 for count in figures["bridging"])
     # The profile has no figures of CAMs.
-    assert not any(one["is_encapsulated"] for one in figures["power"]["organisations"])
+    assert not any(
+        organisation["is_encapsulated"] for organisation in figures["power"]["organisations"]
+    )
 
 
 def test_entries_that_are_learnt_draw_power_where_a_profile_has_cams() -> None:
@@ -169,7 +171,7 @@ def test_a_range_of_hosts_leaves_larger_members_out() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--find", "hosts=10"], "expected hosts=NUMBER or hosts=LEAST..MOST, radix=NUMBER"),
+        (["--find", "hosts=10"], "expected hosts=NUMBER or hosts=MIN..MAX, radix=NUMBER"),
         (["--find", "hosts=0", "radix=8"], "hosts=0: expected 1 to 4,294,967,295"),
         (["--find", "hosts=9", "radix=99999"], "radix=99999: expected 1 to 65,536"),
         (["--find", "hosts=9..8", "radix=8"], "hosts=8: expected 9 to 4,294,967,295"),
@@ -358,8 +360,8 @@ def test_an_executor_proposes_what_threads_of_one_process_propose(tmp_path: Path
 
 
 def test_a_proposal_that_needs_too_much_memory_is_rejected_by_workers_too(tmp_path: Path) -> None:
-    one = etherweave.executor("local", 1)
-    found = etherweave.find(100, 8, memory_limit="1B", executor=one, directory=tmp_path)
+    executor = etherweave.executor("local", 1)
+    found = etherweave.find(100, 8, memory_limit="1B", executor=executor, directory=tmp_path)
     assert not found.comparison["designs"]
     assert any("--memory-limit" in reason for reason in found.rejected)
 

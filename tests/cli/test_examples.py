@@ -49,7 +49,7 @@ def understood(words: list[str]) -> None:
         command, words = below(command, words[0]), words[1:]
     parser = command.make_parser(command.context_class(command, **command.context_settings))
     values, rest, _ = parser.parse_args(list(words))
-    needed = {one.name for one in command.params if one.required}
+    needed = {param.name for param in command.params if param.required}
     assert needed <= {name for name, value in values.items() if value is not None}, words
     assert not rest, words
 

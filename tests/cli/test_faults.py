@@ -173,7 +173,7 @@ def test_designs_leave_what_the_fault_has_not_taken(scenario: Path, temporary: P
     assert json.loads((home / "figures.json").read_text())["name"] == "pair"
     compared = invoke("design", "--compare", panics, scenario, "--json")
     assert compared.exit_code == FAULT, compared.output
-    assert [one["name"] for one in json.loads(compared.stdout)["designs"]] == ["pair"]
+    assert [design["name"] for design in json.loads(compared.stdout)["designs"]] == ["pair"]
 
 
 @pytest.mark.usefixtures("faulty_fabrics")

@@ -156,11 +156,11 @@ def test_the_map_has_a_panel_for_each_pattern(turn: etherweave.Observation, tmp_
 
 def content(page: Path) -> dict[str, Any]:
     text = page.read_text(encoding="utf-8")
-    found = re.search(
+    match = re.search(
         r'<script type="application/json" id="animation">(.*?)</script>', text, re.DOTALL
     )
-    assert found is not None
-    parsed: dict[str, Any] = json.loads(found[1])
+    assert match is not None
+    parsed: dict[str, Any] = json.loads(match[1])
     return parsed
 
 

@@ -51,7 +51,9 @@ def test_a_broken_link_is_reported(tmp_path: Path) -> None:
 
 def test_the_reference_has_every_command_key_and_function(site: Path) -> None:
     pages = {name: (site / f"reference/{name}.html").read_text() for name in ("commands", "python")}
-    assert not [one.name for one in manual.pages() if f'id="{one.name}"' not in pages["commands"]]
+    assert not [
+        page.name for page in manual.pages() if f'id="{page.name}"' not in pages["commands"]
+    ]
     names = [name for name in etherweave.__all__ if name != "__version__"]
     assert not [name for name in names if f'id="etherweave.{name}"' not in pages["python"]]
 

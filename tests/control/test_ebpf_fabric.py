@@ -71,7 +71,9 @@ def dragonfly(loaded: KernelProgram) -> Iterator[Fabric]:
                 other = port.node if port.is_host else f"s{numbers[port.node]}-{port.node_port}"
                 if port.is_host or own < other:
                     pair(name, own, other)
-        hosts = {one.name: cleanup.enter_context(inside(name, one.name)) for one in planned.hosts}
+        hosts = {
+            host.name: cleanup.enter_context(inside(name, host.name)) for host in planned.hosts
+        }
         switches = {
             switch.name: cleanup.enter_context(
                 attached(

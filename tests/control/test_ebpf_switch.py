@@ -554,7 +554,9 @@ def _indices(wires: Wires) -> dict[str, int]:
     return {link["ifname"]: link["ifindex"] for link in links}
 
 
-def run(wires: Wires, one: AttachedSwitch, packets: list[Packet], place: Path) -> list[int | None]:
+def run(
+    wires: Wires, attached_switch: AttachedSwitch, packets: list[Packet], place: Path
+) -> list[int | None]:
     """Let the kernel run the program over packets, and return which rule counts each."""
     index = _indices(wires)
     commands = []
@@ -563,10 +565,10 @@ def run(wires: Wires, one: AttachedSwitch, packets: list[Packet], place: Path) -
         data.write_bytes(packet.octets())
         # `struct __sk_buff`: the tenth word is `ifindex`.
         context.write_bytes(bytes(40) + struct.pack("=I", index[f"p{packet.in_port}"]))
-        program = one.pins / "switch"
+        program = attached_switch.pins / "switch"
         commands += [
             f"prog run pinned {program} data_in {data} ctx_in {context}",
-            f"map dump pinned {one.pins / 'rules'}",
+            f"map dump pinned {attached_switch.pins / 'rules'}",
         ]
     text = "\n".join(commands) + "\n"
     batch = ["ip", "netns", "exec", wires.namespace, "bpftool", "-j", "batch", "file", "-"]

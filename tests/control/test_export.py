@@ -222,7 +222,7 @@ def test_every_system_exports_every_switch_and_host_reproducibly(system: str) ->
     result = of_testbed()
     written = files(result, system)
     places = {name.split("/")[0] for name in written}
-    assert places == {one.name for one in result.switches} | {"hosts", "fabric.json"}
+    assert places == {switch.name for switch in result.switches} | {"hosts", "fabric.json"}
     assert sum(name.startswith("hosts/") for name in written) == 96
     assert files(of_testbed(), system) == written
 
@@ -319,7 +319,7 @@ def test_without_a_directory_the_files_are_listed() -> None:
 def test_files_are_written_and_scripts_can_run(tmp_path: Path) -> None:
     code, out, _ = invoke(str(SCENARIOS / "dcqcn.toml"), "--nos", "sonic", "-o", str(tmp_path))
     assert code == 0 and f"8 in {tmp_path}" in out
-    assert {one.name for one in tmp_path.iterdir()} == {"fabric.json", "hosts", "switch0"}
+    assert {path.name for path in tmp_path.iterdir()} == {"fabric.json", "hosts", "switch0"}
     assert (tmp_path / "hosts" / "host4.sh").stat().st_mode & 0o111
     tables = json.loads((tmp_path / "switch0" / "config_db.json").read_text())
     assert tables["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == "3"
@@ -339,7 +339,7 @@ def test_nothing_is_written_where_a_file_stands_for_a_directory(tmp_path: Path) 
     (tmp_path / "hosts").write_text("")
     code, _, err = invoke(str(SCENARIOS / "dcqcn.toml"), "--nos", "sonic", "-o", str(tmp_path))
     assert code == 2 and f"{tmp_path}/hosts: expected a directory" in err
-    assert [one.name for one in tmp_path.iterdir()] == ["hosts"]
+    assert [path.name for path in tmp_path.iterdir()] == ["hosts"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -348,7 +348,7 @@ def test_a_signal_leaves_no_file(
 ) -> None:
     def interrupted(*_: object) -> Iterator[tuple[str, str]]:
         yield "switch0/config_db.json", "{}"
-        assert [one.name[:8] for one in tmp_path.iterdir()] == [".export-"]
+        assert [path.name[:8] for path in tmp_path.iterdir()] == [".export-"]
         os.kill(os.getpid(), number)
         yield "fabric.json", "{}"
 

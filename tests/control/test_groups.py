@@ -58,7 +58,7 @@ def test_all_families_are_here() -> None:
 def check(family: str, paused: bool = False, **control: object) -> None:
     """Follow frames of a few hosts to all kinds of groups, tagged and not."""
     made = plan({"topology": {family: FAMILIES[family]}, "control": control})
-    watched = ((one.name, port) for one in made.plan.switches for port in one.pause_bits)
+    watched = ((switch.name, port) for switch in made.plan.switches for port in switch.pause_bits)
     fabric = PrintedFabric(made.plan, watched if paused else ())
     chance = random.Random(family)
     hosts = {host.name: host for host in made.plan.hosts}

@@ -188,12 +188,21 @@ def test_the_simulator_uses_the_links_of_the_tables(scenario: dict[str, object])
 
 def test_an_alternative_leaves_by_another_port_when_the_first_pauses() -> None:
     one = paper(TRIANGLE)
-    found = find_diversion(one)
-    assert found is not None and found.port.switch == found.alternative.switch
-    usual, other = predict(one, found.pair), predict(one, found.pair, (found.port,))
-    assert (usual[0].out_port, other[0].out_port) == (found.port.port, found.alternative.port)
+    diversion_case = find_diversion(one)
+    assert (
+        diversion_case is not None
+        and diversion_case.port.switch == diversion_case.alternative.switch
+    )
+    usual, other = (
+        predict(one, diversion_case.pair),
+        predict(one, diversion_case.pair, (diversion_case.port,)),
+    )
+    assert (usual[0].out_port, other[0].out_port) == (
+        diversion_case.port.port,
+        diversion_case.alternative.port,
+    )
     last = [one.across[LabPort(way[-1].switch, way[-1].out_port)] for way in (usual, other)]
-    assert last == [one.plan.hosts[found.pair.destination].name] * 2
+    assert last == [one.plan.hosts[diversion_case.pair.destination].name] * 2
 
 
 def test_minimal_rules_have_no_alternative() -> None:

@@ -93,7 +93,12 @@ def test_the_scenario_is_planned_with_the_numbers_of_its_switches(tmp_path: Path
     for switch, planned in zip(made.installed.switches, made.plan.switches, strict=True):
         numbers = {port.number for port in switch.ports}
         assert len(switch.rules) == len(planned.rules)
-        sent = (one.port for rule in switch.rules for one in rule.actions if type(one) is Output)
+        sent = (
+            action.port
+            for rule in switch.rules
+            for action in rule.actions
+            if type(action) is Output
+        )
         assert {port for port in sent if port < 0xFFFFFF00} <= numbers
         entered = {rule.matched("in_port") for rule in switch.rules} - {None}
         assert entered == numbers
@@ -111,8 +116,8 @@ def test_a_failed_cable_is_named_by_the_port_of_its_switch(tmp_path: Path) -> No
     scenario = written(tmp_path, doubled.scenario("fabric"))
     around = plan(scenario, failed=[f"{A}:1 - {B}"])
     assert around.failed == (f"{A}:1 - {B}",)
-    used = {one.port for rule in around.installed.switches[0].rules for one in rule.actions
-            if type(one) is Output}  # fmt: skip
+    used = {action.port for rule in around.installed.switches[0].rules for action in rule.actions
+            if type(action) is Output}  # fmt: skip
     assert 1 not in used and 9 in used
 
 

@@ -93,9 +93,9 @@ def test_a_few_ports_of_each_kind_stand_for_all_of_a_switch(
     case.spoil(tables)
     written[LEAF] = json.dumps(tables)
     site = lint.read(written)
-    assert any(len(one.repeated) >= 5 for one in site.switches)
+    assert any(len(switch.repeated) >= 5 for switch in site.switches)
     monkeypatch.setattr(config_db, "SAMPLES", 100)
-    assert not any(one.repeated for one in lint.read(written).switches)
+    assert not any(switch.repeated for switch in lint.read(written).switches)
     assert lint.lint(site) == lint.lint(lint.read(written))
 
 
@@ -185,7 +185,7 @@ def test_hosts_are_compared_with_each_other_where_no_switch_is_known() -> None:
     ):
         assert old in hosts[HOST]
         result = found(hosts | {HOST: hosts[HOST].replace(old, new)})
-        (one,) = [one for one in result["hosts"] if one.found == what]
+        (one,) = [host for host in result["hosts"] if host.found == what]
         assert {file for file, _ in one.places} == {HOST}
 
 
@@ -352,7 +352,7 @@ def test_a_line_that_cannot_be_read_is_an_error(line: str) -> None:
 def test_a_switch_of_several_chips_is_a_switch_for_each() -> None:
     chips = {"localhost": {"DEVICE_METADATA": {}}, "asic0": foreign(), "asic1": foreign()}
     site = lint.read({"x.json": json.dumps(chips)})
-    assert [one.file for one in site.switches] == ["x.json asic0", "x.json asic1"]
+    assert [switch.file for switch in site.switches] == ["x.json asic0", "x.json asic1"]
 
 
 def test_switches_that_are_alike_have_the_same_findings() -> None:

@@ -42,7 +42,9 @@ def test_findings_end_with_1_and_say_what_where_expected_and_why(tmp_path: Path)
     code, out, _ = invoke(str(tmp_path), "--format", "sarif")
     (run,) = json.loads(out)["runs"]
     assert (code, run["results"][0]["ruleId"], run["results"][0]["level"]) == (1, "mtu", "error")
-    assert {one["id"] for one in run["tool"]["driver"]["rules"]} == {one.name for one in lint.RULES}
+    assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {
+        one.name for one in lint.RULES
+    }
 
 
 def test_rules_are_switched_off_in_a_file_with_a_reason(tmp_path: Path) -> None:
@@ -127,7 +129,7 @@ def test_settings_of_many_missing_ports_are_one_finding(tmp_path: Path) -> None:
     tables["PORT"] = {first: tables["PORT"][first]}
     (tmp_path / "x.json").write_text(json.dumps(tables))
     findings = json.loads(invoke(str(tmp_path / "x.json"), "--json")[1])
-    (missing,) = [one for one in findings if one["rule"] == "ports"]
+    (missing,) = [finding for finding in findings if finding["rule"] == "ports"]
     assert missing["found"] == "not a port of the switch" and len(missing["places"]) > 3
 
 

@@ -41,7 +41,7 @@ def test_what_is_exported_is_right_and_read_whole(scenario: str, system: str) ->
         return  # Credits, or less memory than headroom: export rejects it.
     # All traffic is lossless where the scenario says so: export prints a note. In the switches of
     # conditional_rules, reserves and headroom leave next to nothing for the pools.
-    noted = {"default"} if any("without a mark" in one for one in result.notes) else set()
+    noted = {"default"} if any("without a mark" in note for note in result.notes) else set()
     noted |= {"sizes"} if (scenario, system) == ("conditional_rules", "onyx") else set()
     assert set(found(written)) == noted
     assert lint.read(written).unread == ()
@@ -201,9 +201,9 @@ def test_more_lines_or_ports_than_a_switch_has_are_refused() -> None:
 @pytest.mark.parametrize("system", FILES)
 def test_switches_that_are_alike_share_what_is_read_of_them(system: str) -> None:
     switches = lint.read(_alike(system)).switches
-    assert {one.name for one in switches} == {"leaf0", "leaf1"}
-    assert all(one.tables is switches[0].tables for one in switches)
-    assert {one.file.partition("/")[0] for one in switches} == {"leaf0", "leaf1"}
+    assert {switch.name for switch in switches} == {"leaf0", "leaf1"}
+    assert all(switch.tables is switches[0].tables for switch in switches)
+    assert {switch.file.partition("/")[0] for switch in switches} == {"leaf0", "leaf1"}
 
 
 def _alike(system: str) -> Files:

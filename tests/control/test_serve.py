@@ -61,11 +61,11 @@ class Lab(NamedTuple):
 
 @pytest.fixture
 def lab() -> Iterator[Lab]:
-    whole = planner([])
+    fabric_plan = planner([])
     with daemons.running(Datapath.DUMMY) as ovs:
-        wiring = bridges.bridge_names(whole)
-        bridges.build(ovs, whole, wiring)
-        yield Lab(ovs, whole, wiring)
+        wiring = bridges.bridge_names(fabric_plan)
+        bridges.build(ovs, fabric_plan, wiring)
+        yield Lab(ovs, fabric_plan, wiring)
 
 
 def target(running: Running) -> str:
@@ -162,7 +162,7 @@ def test_a_full_table_rolls_back_and_names_rule_and_switch(lab: Lab) -> None:
         assert re.match(
             r"rule table=0,priority=.*: table full \(type 5, code 1\)", refusal["reason"]
         )
-        others = [one.name for one in lab.plan.switches if one.name != name]
+        others = [switch.name for switch in lab.plan.switches if switch.name != name]
         eventually(lambda: running.has_installed(others), "others")
         # Nothing is half installed: no rule, no group, no meter.
         assert "actions" not in lab.ofctl("dump-flows", name)

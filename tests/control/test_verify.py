@@ -120,9 +120,9 @@ def test_lossless_frames_arrive_in_the_priority_that_their_path_needs() -> None:
     bad = with_rules(made, "group0.switch0", only(Purpose.PRIORITY, missing))
     report = verify(bad, ALL)
     assert wrong(report) == {FrameKind.LOSSLESS}
-    assert {found.switch for found in report.findings} <= {"group0.switch0", "group0.switch1"}
-    assert any("vlan vid=0,pcp=3" in found.found for found in report.findings)
-    assert any("vlan vid=0,pcp=5" in found.found for found in report.findings), "not lowered"
+    assert {finding.switch for finding in report.findings} <= {"group0.switch0", "group0.switch1"}
+    assert any("vlan vid=0,pcp=3" in finding.found for finding in report.findings)
+    assert any("vlan vid=0,pcp=5" in finding.found for finding in report.findings), "not lowered"
 
 
 @pytest.mark.needs("ovs")
@@ -338,7 +338,7 @@ def test_a_rule_to_a_failed_cable_is_found_with_the_remark_of_open_vswitch() -> 
     fabric = dataclasses.replace(around.plan, switches=switches)
     report = verify(dataclasses.replace(around, plan=fabric), ALL)
     assert wrong(report) == {FrameKind.UNICAST, *GROUPS, FrameKind.RESOLUTION}
-    unicast = next(found for found in report.findings if found.kind is FrameKind.UNICAST)
+    unicast = next(finding for finding in report.findings if finding.kind is FrameKind.UNICAST)
     assert unicast.switch == "group0.switch0"
     assert "it goes to no port, and Open vSwitch remarks" in unicast.found
     assert unicast.expected == "port 4 by the flow table"

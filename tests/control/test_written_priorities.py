@@ -24,7 +24,7 @@ def conditional(topology: object, **control: object) -> PlannedDeployment:
 
 def states(made: PlannedDeployment) -> Iterator[PrintedFabric]:
     """The fabric with no port paused, with all, and with random halves."""
-    watched = [(one.name, port) for one in made.plan.switches for port in one.pause_bits]
+    watched = [(switch.name, port) for switch in made.plan.switches for port in switch.pause_bits]
     chance = random.Random(1)
     for paused in ([], watched, *(chance.sample(watched, len(watched) // 2) for _ in range(4))):
         yield PrintedFabric(made.plan, paused)

@@ -38,10 +38,15 @@ TABLE = [Case(*row) for row in csv.reader(line for line in LINES if line[0] != "
 def figures(reports: list[dict[str, Any]]) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for report in reports:
-        for one in report["measurements"]:
-            words = [one["metric"], one["statistic"], one["size_bytes"], *one["labels"].values()]
+        for measurement in report["measurements"]:
+            words = [
+                measurement["metric"],
+                measurement["statistic"],
+                measurement["size_bytes"],
+                *measurement["labels"].values(),
+            ]
             name = " ".join(str(word) for word in words if word is not None)
-            found.setdefault(name, []).append(one["value"])
+            found.setdefault(name, []).append(measurement["value"])
     return found
 
 
@@ -64,9 +69,9 @@ def test_runs_of_several_titles_are_read_apart() -> None:
     text = (CASES / "13-iperf3-titles/tcp.txt").read_text()
     document = parse(text)
     assert not document.failures and not document.unknown_lines
-    rates = [value(one, "bandwidth", side="receiver") * 8 for one in document.reports]
+    rates = [value(report, "bandwidth", side="receiver") * 8 for report in document.reports]
     assert rates == [3.27e9, 3.27e9, 3.36e9]
-    assert all(one.completeness == "complete" for one in document.reports)
+    assert all(report.completeness == "complete" for report in document.reports)
 
 
 def test_titles_of_several_words_are_read_apart() -> None:
@@ -77,7 +82,7 @@ def test_titles_of_several_words_are_read_apart() -> None:
 
 def test_tables_without_a_title_that_follow_each_other_are_runs() -> None:
     text = (CASES / "14-table-without-title/perftest.txt").read_text()
-    rates = [value(one, "bandwidth", size=1024) / 2**20 for one in parse(text).reports]
+    rates = [value(report, "bandwidth", size=1024) / 2**20 for report in parse(text).reports]
     assert rates == [pytest.approx(5544.28), pytest.approx(920.13)]
 
 
@@ -164,7 +169,10 @@ def test_osu_tests_are_known_by_their_titles(
     late = f"# OSU {title}\n{table.replace(chr(10), f'{chr(10)}# Datatype: MPI_CHAR.{chr(10)}', 1)}"
     for text in (f"# OSU {title}\n# Datatype: MPI_CHAR.\n{table}", late):
         (report,) = parse(text).reports
-        assert (report.program, {one.metric.name for one in report.measurements}) == (
+        assert (
+            report.program,
+            {measurement.metric.name for measurement in report.measurements},
+        ) == (
             program,
             {metric},
         )

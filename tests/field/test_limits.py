@@ -19,7 +19,7 @@ import etherweave
 from etherweave.api.outputs import new_file, written
 from etherweave.api.overview import overview
 from etherweave.api.results import Result
-from etherweave.bench.document import LINES_MOST, UnrecognisedError, parse
+from etherweave.bench.document import LINES_MAX, UnrecognisedError, parse
 from etherweave.linux.processes import MARK, marked
 from support.command_line import invoke
 
@@ -100,7 +100,7 @@ class Keys:
     def members(self, union: str) -> list[tuple[str, str]]:
         """Name the members of a closed family, each with its definition."""
         options = self.definitions[union].get("oneOf", ())
-        pairs = (pair for one in options for pair in one.get("properties", {}).items())
+        pairs = (pair for option in options for pair in option.get("properties", {}).items())
         return [(name, self.kind(shape)) for name, shape in pairs]
 
     def values(self, key: str, definition: str, depth: int = 0) -> list[tuple[str, str]]:
@@ -436,7 +436,7 @@ def writes(path: Path) -> list[str]:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
         words = [*node.args, *(keyword.value for keyword in node.keywords)]
-        modes = [one.value for one in words if isinstance(one, ast.Constant)]
+        modes = [word.value for word in words if isinstance(word, ast.Constant)]
         is_opened = node.func.attr == "open" and any(
             isinstance(mode, str) and len(mode) < 4 and set(mode) & set("wax") for mode in modes
         )
@@ -532,7 +532,7 @@ def test_a_pause_that_ends_before_its_refresh_is_a_warning_before_the_run(kind: 
     def warnings(quanta: int) -> list[str]:
         estimate = etherweave.api.simulation.foresee(all_to_all({kind: {"quanta": quanta}}))
         assert estimate
-        return [one for one in estimate["warnings"] if ".quanta: " in one]
+        return [warning for warning in estimate["warnings"] if ".quanta: " in warning]
 
     (text,) = warnings(16)
     assert text.startswith(f"flow_control.{kind}.quanta: 16; ")
@@ -550,4 +550,4 @@ def test_a_pause_that_ends_before_its_refresh_is_a_warning_before_the_run(kind: 
 def test_a_text_of_more_lines_than_a_benchmark_writes_is_refused_at_once() -> None:
     title = "# OSU MPI Latency Test v5.6.2\n# Size          Latency (us)\n"
     with pytest.raises(UnrecognisedError, match="more than 1,000,000 lines"):
-        parse(title + "1\t1.25\n" * (LINES_MOST + 1))
+        parse(title + "1\t1.25\n" * (LINES_MAX + 1))

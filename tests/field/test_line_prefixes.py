@@ -105,7 +105,7 @@ def test_hosts_that_run_a_benchmark_each_are_read_apart() -> None:
     second = captured("osu-micro-benchmarks/osu_bw-7.4.txt").splitlines()
     pairs = zip(first, second, strict=False)
     text = "".join(f"node1: {one}\nnode2: {other}\n" for one, other in pairs)
-    assert {one.program for one in parse(text).reports} == {"osu_latency", "osu_bw"}
+    assert {report.program for report in parse(text).reports} == {"osu_latency", "osu_bw"}
     assert not parse(text).failures
 
 
@@ -120,4 +120,4 @@ def test_ranks_behind_a_prefix_of_no_known_form_are_read_apart() -> None:
     merged = "".join(
         f"<{rank}> {line}\n" for rank, text in enumerate(texts) for line in text.splitlines()
     )
-    assert [one.program for one in parse(merged).reports] == ["osu_latency", "osu_bw"]
+    assert [report.program for report in parse(merged).reports] == ["osu_latency", "osu_bw"]

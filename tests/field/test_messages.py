@@ -99,7 +99,7 @@ def test_a_key_without_effect_is_refused_with_its_default(
     settings: list[str], expected: str
 ) -> None:
     first = Path(__file__).parents[2] / "scenarios/first.toml"
-    said = refusal("show", first, *(word for one in settings for word in ("--set", one)))
+    said = refusal("show", first, *(word for setting in settings for word in ("--set", setting)))
     assert f"{expected}, so that it cannot take effect" in said
 
 

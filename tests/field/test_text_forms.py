@@ -45,7 +45,7 @@ def test_runs_of_nccl_tests_behind_each_other_are_read_apart() -> None:
     text = (CASES / "04-nccl-unvalidated-called-verified/new.txt").read_text()
     title = "# nccl-tests version 2.17.6 nccl-headers=22809 nccl-library=22809\n"
     document = parse(2 * (title + text))
-    assert [one.version for one in document.reports] == ["2.17.6", "2.17.6"]
+    assert [report.version for report in document.reports] == ["2.17.6", "2.17.6"]
     assert not document.failures and not document.unknown_lines
 
 

@@ -94,9 +94,9 @@ FOUND_OUT = Calibration(
 )
 
 
-def save(place: Path, found: Calibration = FOUND_OUT) -> Path:
+def save(place: Path, calibration: Calibration = FOUND_OUT) -> Path:
     place.mkdir(exist_ok=True)
-    (place / CALIBRATION_FILE).write_text(json.dumps(found.facts()))
+    (place / CALIBRATION_FILE).write_text(json.dumps(calibration.facts()))
     return place
 
 
@@ -127,15 +127,15 @@ def test_a_latency_is_half_of_a_round_trip_and_a_bandwidth_a_window_over_its_tim
     tmp_path: Path,
 ) -> None:
     """20 us there and back; 64 messages of 1024 B in 64 us are 1024 MB/s, or 8.192 Gb/s."""
-    found = load_calibration(save(tmp_path))
+    calibrated = load_calibration(save(tmp_path))
     cases = [
         (sections.latencies, {"measured": [10.0, 20.0], "predicted": [11.0, 22.0]}),
         (sections.bandwidths, {"measured": [8.192], "predicted": [8.192 / 1.1]}),
     ]
     for make, expected in cases:
-        section = make(found)
+        section = make(calibrated)
         assert section is not None and section.figure is not None
-        drawn = {str(one.get_label()): one.get_ydata() for one in section.figure.axes[0].lines}
+        drawn = {str(line.get_label()): line.get_ydata() for line in section.figure.axes[0].lines}
         for name, values in expected.items():
             assert np.asarray(drawn[name]).tolist() == pytest.approx(values)
 
@@ -152,7 +152,7 @@ def test_all_launches_stand_beside_what_was_predicted(tmp_path: Path) -> None:
     section = errors(load_calibration(save(tmp_path)))
     assert section is not None and section.figure is not None
     (axes,) = section.figure.axes
-    dots = {str(one.get_label()): np.asarray(one.get_xdata()) for one in axes.lines}
+    dots = {str(line.get_label()): np.asarray(line.get_xdata()) for line in axes.lines}
     assert dots["launch"].tolist() == pytest.approx([0.9, 1.0, 1.2])
     assert dots["predicted"].tolist() == pytest.approx([1.1])
     assert axes.get_yticklabels()[0].get_text() == FFT.name
@@ -170,16 +170,16 @@ def test_iterations_of_all_launches_stand_beside_those_predicted(tmp_path: Path)
     section = iterations(load_calibration(place))
     assert section is not None and section.figure is not None
     lines = section.figure.axes[0].lines
-    medians = [float(np.interp(0.5, one.get_ydata(), one.get_xdata())) for one in lines]  # type: ignore[arg-type]
+    medians = [float(np.interp(0.5, line.get_ydata(), line.get_xdata())) for line in lines]  # type: ignore[arg-type]
     assert medians == pytest.approx([150, 350, 250, 500])
     assert lines[2].get_label() == "measured, 2 launches"
 
 
 def test_without_launches_only_what_was_predicted_is_drawn(tmp_path: Path) -> None:
-    found = load_calibration(save(tmp_path))
-    section = iterations(found)
+    calibrated = load_calibration(save(tmp_path))
+    section = iterations(calibrated)
     assert section is not None and section.figure is not None
-    assert [one.get_label() for one in section.figure.axes[0].lines] == ["predicted"]
+    assert [line.get_label() for line in section.figure.axes[0].lines] == ["predicted"]
     bare = replace(FOUND_OUT, held_out=(replace(FFT, predicted_iterations_s=()),))
     assert iterations(load_calibration(save(tmp_path, bare))) is None
 
@@ -208,9 +208,9 @@ def test_a_calibration_of_before_has_a_page_without_its_tests(tmp_path: Path) ->
     """Files did not always have launches, sizes and iterations."""
     facts = FOUND_OUT.facts()
     new = ("launches_s", "predicted_iterations_s", "test", "size_bytes", "window")
-    for one in (*facts["micro_benchmarks"], *facts["held_out"]):
+    for micro_benchmark in (*facts["micro_benchmarks"], *facts["held_out"]):
         for name in new:
-            del one[name]
+            del micro_benchmark[name]
     (tmp_path / CALIBRATION_FILE).write_text(json.dumps(facts))
     page = write_report(tmp_path, tmp_path).read_text()
     assert re.findall(r'<section id="(\w+)">', page) == ["errors", "constants"]

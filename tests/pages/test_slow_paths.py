@@ -130,7 +130,7 @@ def test_pairs_are_summarised_by_how_far_they_are() -> None:
         for at, (host, place) in enumerate(PLACES.items())
     }
     grouped = PairMatrix(HOSTS, matrix(lambda one, other: 1.0).values, False, groups)
-    assert [(one.name, one.pairs) for one in pair_classes(grouped)] == [
+    assert [(pair_class.name, pair_class.pairs) for pair_class in pair_classes(grouped)] == [
         ("on one switch", 24),
         ("in one group", 32),  # two groups of two leaves with 4 · 4 pairs
         ("between", 64),

@@ -101,8 +101,8 @@ def test_rates_are_those_of_the_part_that_was_recorded() -> None:
 def test_what_is_damaged_is_reported(tmp_path: Path, name: str, octets: bytes) -> None:
     recorded(tmp_path)
     (tmp_path / name).write_bytes(octets)
-    found = track(tmp_path, LAUNCH)
-    assert found.failure.startswith("cannot be read: ") and not found.steps
+    host_recording = track(tmp_path, LAUNCH)
+    assert host_recording.failure.startswith("cannot be read: ") and not host_recording.steps
 
 
 def test_columns_that_lack_or_are_of_another_kind_are_reported(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_launches_stand_beside_each_other(tmp_path: Path) -> None:
 def test_long_launches_are_cut_into_few_cells() -> None:
     many = [LAUNCH._replace(name=f"osu-{at:03}", seconds=1e4 + at) for at in range(12)]
     where = timelines.lay(many, [HostRecording(many[0], "n1", "")])
-    assert sum(len(edges) - 1 for edges in where.edges) <= timelines.CELLS_MOST
+    assert sum(len(edges) - 1 for edges in where.edges) <= timelines.CELLS_MAX
 
 
 @pytest.fixture(scope="module")
@@ -167,8 +167,8 @@ def out(tmp_path: Path, bare: Path) -> Path:
 
 def drawn(out: Path) -> list[str]:
     """Labels of the rows of the first experiment's figure."""
-    found = load_benchmarks(out)
-    section = telemetry.builders(found)[0](found)
+    benchmarks = load_benchmarks(out)
+    section = telemetry.builders(benchmarks)[0](benchmarks)
     assert section is not None and section.figure is not None
     return [text for axes in section.figure.axes if (text := axes.get_ylabel())]
 
@@ -188,8 +188,8 @@ def test_only_counters_that_rose_are_drawn(out: Path) -> None:
 
 
 def totals(out: Path) -> dict[tuple[str, str], dict[str, str]]:
-    found = load_benchmarks(out)
-    section = telemetry.builders(found)[-1](found)
+    benchmarks = load_benchmarks(out)
+    section = telemetry.builders(benchmarks)[-1](benchmarks)
     assert section is not None
     found_of: dict[tuple[str, str], dict[str, str]] = {}
     for table in section.tables:
@@ -235,8 +235,8 @@ def test_gaps_are_listed_once_for_each_reason_under_the_results(tmp_path: Path, 
         facts = json.loads((home / "epoch.json").read_text())
         (home / "epoch.json").write_text(json.dumps(facts | {"failure": "no <b>Python</b>"}))
     rmtree(out / "telemetry" / own[-1].name)
-    found = load_benchmarks(out)
-    section = telemetry.builders(found)[-1](found)
+    benchmarks = load_benchmarks(out)
+    section = telemetry.builders(benchmarks)[-1](benchmarks)
     assert section is not None
     assert section.tables[-1].rows == [("b", "no <b>Python</b>", "3", own[0].name)]
     assert "1 launches have no recording" in section.caption
@@ -261,11 +261,11 @@ def test_of_many_hosts_the_worst_is_named(tmp_path: Path) -> None:
         return Speeds(cpus=[{"user_s": busy, "idle_s": 1 - busy}], interface=sent)
 
     keep_recordings(place, records(place), hosts, of)
-    found = load_benchmarks(place)
-    section = telemetry.builders(found)[0](found)
+    benchmarks = load_benchmarks(place)
+    section = telemetry.builders(benchmarks)[0](benchmarks)
     assert section is not None and section.figure is not None
     words = [one.get_text() for axes in section.figure.axes for one in axes.texts]
-    assert [one for one in words if "dotted" in one] == [
+    assert [word for word in words if "dotted" in word] == [
         "dotted: n3, the most",
         "dotted: n3, the least",
     ]
@@ -275,11 +275,11 @@ def test_of_many_hosts_the_worst_is_named(tmp_path: Path) -> None:
 
 
 def test_what_is_left_out_is_counted(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, most in [("READ_MOST", 20), ("EXPERIMENTS_MOST", 1), ("LAUNCHES_MOST", 2)]:
+    for name, most in [("READ_MAX", 20), ("EXPERIMENTS_MAX", 1), ("LAUNCHES_MAX", 2)]:
         monkeypatch.setattr(telemetry, name, most)
-    monkeypatch.setattr(telemetry, "ROWS_MOST", 3)
-    found = load_benchmarks(out)
-    first, last = (make(found) for make in telemetry.builders(found))
+    monkeypatch.setattr(telemetry, "ROWS_MAX", 3)
+    benchmarks = load_benchmarks(out)
+    first, last = (make(benchmarks) for make in telemetry.builders(benchmarks))
     assert first is not None and last is not None
     assert re.search(r"2 of \d launches are drawn", first.caption)
     assert "1 of 2 experiments are drawn" in last.caption
@@ -290,9 +290,11 @@ def test_what_is_left_out_is_counted(out: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_launches_are_in_the_order_of_time(bare: Path) -> None:
-    found = launches(load_benchmarks(bare).launches)
-    assert [one.start_ns for one in found] == sorted(one.start_ns for one in found)
-    assert sum(one.is_warm_up for one in found) == 2
+    recorded_launches = launches(load_benchmarks(bare).launches)
+    assert [one.start_ns for one in recorded_launches] == sorted(
+        one.start_ns for one in recorded_launches
+    )
+    assert sum(one.is_warm_up for one in recorded_launches) == 2
 
 
 def test_priorities_and_rdma_devices_are_shown_apart(tmp_path: Path) -> None:
@@ -310,6 +312,6 @@ def test_priorities_and_rdma_devices_are_shown_apart(tmp_path: Path) -> None:
 def test_segments_sent_again_are_those_of_the_whole_host() -> None:
     before, after = (Snapshot(1, "n1", "", 0.0, tcp_counters={"RetransSegs": at}) for at in (7, 12))
     values = Epoch("osu-001", "n1", "eth0", "", before=before, after=after)
-    found = HostRecording(LAUNCH, "n1", "", values)
-    assert (found.sent_again, found.trouble) == (5, 5.0)
+    host_recording = HostRecording(LAUNCH, "n1", "", values)
+    assert (host_recording.sent_again, host_recording.trouble) == (5, 5.0)
     assert HostRecording(LAUNCH, "n1", "", replace(values, after=None)).sent_again is None

@@ -100,7 +100,7 @@ def test_several_pairs_are_named_and_counted_as_the_tools_for_them() -> None:
 def test_jobs_are_measured_as_the_tools_count_them() -> None:
     """Half a round trip; window · size over time; the mean of a call; the sum of streams."""
     result = simulated()
-    found = {one.job: one for one in quantities(result)}
+    found = {quantity.job: quantity for quantity in quantities(result)}
     assert {name: (one.program, one.size_bytes, one.ranks) for name, one in found.items()} == {
         "ping": ("osu_latency", 8, 2),
         "pong": ("osu_latency", 0, 2),
@@ -139,7 +139,9 @@ def test_one_sided_operations_are_named_as_the_tools_for_them() -> None:
 
 def test_of_several_launches_the_median_counts() -> None:
     (one,) = [
-        one for one in quantities(measured(simulated(), (2.0, 3.0, 9.0))) if one.job == "ping"
+        quantity
+        for quantity in quantities(measured(simulated(), (2.0, 3.0, 9.0)))
+        if quantity.job == "ping"
     ]
     half = mean_s(simulated(), "ping") / 2
     assert one.values == pytest.approx([2 * half, 3 * half, 9 * half])
@@ -180,7 +182,11 @@ def test_names_of_fabrics_are_read(words: str, expected: object) -> None:
 
 
 LAN = Fabric("tcp", "", False, medium("tcp", 1.25e9, 1500))
-FIGURE = next(one for one in references() if one.program == "osu_latency" and one.fabric == "TCP")
+FIGURE = next(
+    reference
+    for reference in references()
+    if reference.program == "osu_latency" and reference.fabric == "TCP"
+)
 FIGURE = dataclasses.replace(
     FIGURE, statistic="mean", size_bytes=8, link_bits_per_s=1e10, conditions="two hosts"
 )
@@ -245,7 +251,7 @@ def legend(figure: Figure | None, at: int = 0) -> list[str]:
     assert figure is not None
     shown = figure.axes[at].get_legend()
     assert shown is not None
-    return [one.get_text().replace("\n", " ") for one in shown.get_texts()]
+    return [text.get_text().replace("\n", " ") for text in shown.get_texts()]
 
 
 def both() -> ComparedResults:
@@ -274,16 +280,16 @@ def test_rates_of_one_and_of_both_directions_have_limits_of_their_own() -> None:
     assert found is not None and found.figure is not None
     first, second = found.figure.axes
     for axes, ways in ((first, 1), (second, 2)):
-        lines = {str(one.get_label()): one for one in axes.lines}
-        (rate,) = [one for name, one in lines.items() if name.startswith("line rate")]
+        lines = {str(line.get_label()): line for line in axes.lines}
+        (rate,) = [line for name, line in lines.items() if name.startswith("line rate")]
         assert rate.get_ydata() == pytest.approx([100 * ways])
 
 
 def test_published_figures_are_listed_with_source_and_ratio() -> None:
-    found = published_figures(both())
-    assert found is not None
+    section = published_figures(both())
+    assert section is not None
     half = mean_s(simulated(), "pong") / 2
-    rows = [row for row in found.tables[0].rows if row[0] == "pong"]
+    rows = [row for row in section.tables[0].rows if row[0] == "pong"]
     assert [row[5:7] for row in rows] == [["≈ 1 us", f"{half * by * 1e6:.3g}"] for by in (1, 2)]
     assert "Kenny et al. 2020" in rows[0][-1]
 
@@ -297,9 +303,9 @@ def test_an_incast_is_held_against_the_link_and_the_publication() -> None:
 
 def test_published_means_stand_among_iteration_times() -> None:
     halo = run({"halo": HALO}, run={})
-    found = iteration_times(ComparedResults([halo, measured(halo, (2.0, 2.0))]))
-    assert found is not None
-    assert legend(found.figure)[-1] == "published mean, RoCE v2+PFC (Kenny et al. 2020)"
+    section = iteration_times(ComparedResults([halo, measured(halo, (2.0, 2.0))]))
+    assert section is not None
+    assert legend(section.figure)[-1] == "published mean, RoCE v2+PFC (Kenny et al. 2020)"
 
 
 @pytest.mark.slow

@@ -62,7 +62,9 @@ CUT_OFF: dict[str, Any] = {
 
 
 def test_messages_that_the_end_of_the_run_cuts_off_have_no_completion_to_compare() -> None:
-    found = compare_fidelity(*(etherweave.run(CUT_OFF, one) for one in both_fidelities(CUT_OFF)))
+    found = compare_fidelity(
+        *(etherweave.run(CUT_OFF, both_fidelity) for both_fidelity in both_fidelities(CUT_OFF))
+    )
     assert {row["figure"] for row in found["figures"] if row["job"] == "pair"} >= {"mean_us"}
     assert {row["figure"] for row in found["figures"] if row["job"] == "incast"} == {"goodput_gbps"}
 
@@ -76,7 +78,9 @@ def ending(result: etherweave.Result, *ends_ns: float) -> etherweave.Result:
 
 
 def test_completion_times_are_compared_of_streams_that_have_ended_in_both() -> None:
-    packet, flow = (etherweave.run(CUT_OFF, one) for one in both_fidelities(CUT_OFF))
+    packet, flow = (
+        etherweave.run(CUT_OFF, both_fidelity) for both_fidelity in both_fidelities(CUT_OFF)
+    )
     of_packet = ending(packet, packet.summary["end_ns"], 4e6, 1e6)
     of_flow = ending(flow, 1e6, 2e6, flow.summary["end_ns"])
     rows = compare_fidelity(of_packet, of_flow)["figures"]
@@ -115,7 +119,9 @@ def test_errors_that_were_not_measured_are_null_in_json() -> None:
 
 
 def test_the_largest_error_of_a_result_is_that_of_its_summary() -> None:
-    packet, flow = (etherweave.run(SCENARIO, one) for one in both_fidelities(SCENARIO))
+    packet, flow = (
+        etherweave.run(SCENARIO, both_fidelity) for both_fidelity in both_fidelities(SCENARIO)
+    )
     assert error_max(flow.summary) is None
     compared = compare_fidelity(packet, flow)
     largest = max(abs(row["error"]) for row in compared["figures"])

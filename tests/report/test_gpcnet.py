@@ -45,7 +45,10 @@ def test_each_test_is_computed_from_its_own_iterations() -> None:
     result = run([job("tests", {"gpcnet": {**TESTS, "tests": ALL, "alltoalls": 2}})])
     rows = result.to_polars("iterations").sort("iteration", "rank")
     times = rows["duration_ns"].to_numpy().reshape(-1, 8) * 1e-9
-    found = {one.title.partition(" (")[0]: one for one in gpcnet.network_tests(result, "tests")}
+    found = {
+        network_test.title.partition(" (")[0]: network_test
+        for network_test in gpcnet.network_tests(result, "tests")
+    }
     latency, allreduce = found["RR Two-sided Lat"], found["Multiple Allreduce"]
     # Three rings of 4 turns, three tests of three rings of 2, 5 all-reduces, 2 all-to-alls.
     assert latency.average == pytest.approx(times[:12].mean() * 1e6 / 2)
@@ -77,9 +80,9 @@ def test_what_is_printed_is_read_as_output_of_network_test() -> None:
     (report,) = parse(text).reports
     assert report.program == "network_test"
     (latency,) = [
-        one
-        for one in report.measurements
-        if ("test", "RR Two-sided Lat") in one.labels and one.statistic == "mean"
+        measurement
+        for measurement in report.measurements
+        if ("test", "RR Two-sided Lat") in measurement.labels and measurement.statistic == "mean"
     ]
     average = gpcnet.network_tests(result, "tests")[0].average
     assert latency.value == pytest.approx(average * 1e-6, abs=5e-8)

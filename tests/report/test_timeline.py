@@ -125,7 +125,9 @@ def alltoall() -> Timeline:
 
 def test_the_detailed_picture_has_every_message_of_its_time(alltoall: Timeline) -> None:
     _, axes = drawn(alltoall)
-    (messages,) = (one for one in axes.collections if isinstance(one, LineCollection))
+    (messages,) = (
+        collection for collection in axes.collections if isinstance(collection, LineCollection)
+    )
     low, high = axes.get_xlim()
     within = (pl.col("end_ns") > low * 1e6) & (pl.col("start_ns") < high * 1e6)
     expected = len(alltoall.transfers.filter(within))
@@ -141,7 +143,7 @@ def made(iterations: int, calls: int) -> Timeline:
         {"activity": "compute", "start_ns": times, "end_ns": times + 0.8e6},
         {"activity": "allreduce", "start_ns": starts, "end_ns": starts + 0.2e6 / calls},
     ]
-    rows = [pl.DataFrame(one | {"rank": rank}) for one in frames for rank in (0, 1)]
+    rows = [pl.DataFrame(frame | {"rank": rank}) for frame in frames for rank in (0, 1)]
     names = ("source", "destination", "start_ns", "end_ns")
     none = pl.DataFrame({name: np.array([], float) for name in names})
     return Timeline("made", "made", pl.concat(rows), none)

@@ -256,33 +256,42 @@ SMALL_WORKLOADS: dict[str, object] = {
 """Applications of 64 ranks and more in place of 1,024."""
 
 
-def small_application(one: RunExperiment) -> RunExperiment:
+def small_application(run_experiment: RunExperiment) -> RunExperiment:
     """Put an application on the small dragonfly, and let a kernel be of class A."""
-    if one.scenario == "kernels":
-        kernel = "npb_cg" if "job.0.workload" in one.overrides else "npb"
-        return replace(one, overrides={**one.overrides, f"job.0.workload.{kernel}.class": "A"})
-    workload = one.overrides.get("job.0.workload", {"halo3d": {}})
+    if run_experiment.scenario == "kernels":
+        kernel = "npb_cg" if "job.0.workload" in run_experiment.overrides else "npb"
+        return replace(
+            run_experiment,
+            overrides={**run_experiment.overrides, f"job.0.workload.{kernel}.class": "A"},
+        )
+    workload = run_experiment.overrides.get("job.0.workload", {"halo3d": {}})
     assert isinstance(workload, dict)
     (kind,) = workload
     small = {"job.0.workload": {kind: SMALL_WORKLOADS[kind]}, "job.0.placement": {"linear": {}}}
-    return replace(one, overrides={**one.overrides, **DRAGONFLY, **small})
+    return replace(run_experiment, overrides={**run_experiment.overrides, **DRAGONFLY, **small})
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
     """The study of small fabrics."""
     output = tmp_path_factory.mktemp("exascale")
-    for one in STUDY.experiments(True):
-        if isinstance(one, BalancedFabricExperiment):
-            one = replace(one, is_built=one.radix == 8)
-        elif isinstance(one, DesignExperiment):
-            one = replace(one, overrides=SMALL[one.scenario])
-        elif isinstance(one, CurveExperiment):
-            one = replace(one, overrides=one.overrides | SMALL_TRAFFIC[one.name.split(".")[0]])
-        elif isinstance(one, RunExperiment):
-            one = small_application(one)
-        one.carry_out(STUDY.home, output / one.name)
-    found = {one.name: load_result(output / one.name) for one in STUDY.experiments(True)}
+    for experiment in STUDY.experiments(True):
+        if isinstance(experiment, BalancedFabricExperiment):
+            experiment = replace(experiment, is_built=experiment.radix == 8)
+        elif isinstance(experiment, DesignExperiment):
+            experiment = replace(experiment, overrides=SMALL[experiment.scenario])
+        elif isinstance(experiment, CurveExperiment):
+            experiment = replace(
+                experiment,
+                overrides=experiment.overrides | SMALL_TRAFFIC[experiment.name.split(".")[0]],
+            )
+        elif isinstance(experiment, RunExperiment):
+            experiment = small_application(experiment)
+        experiment.carry_out(STUDY.home, output / experiment.name)
+    found = {
+        experiment.name: load_result(output / experiment.name)
+        for experiment in STUDY.experiments(True)
+    }
     return StudyResult(STUDY, check(STUDY, found, full=True)[0], output, full=True)
 
 

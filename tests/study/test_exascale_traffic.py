@@ -222,12 +222,12 @@ def test_a_curve_is_kept_with_its_scenario_and_its_time(tmp_path: Path) -> None:
     CurveExperiment("x", "figure_12", {**SMALL, "open_loop.patterns": ["uniform"]}).carry_out(
         STUDY.home, tmp_path
     )
-    found = load_result(tmp_path)
-    assert isinstance(found, CurveResult)
-    assert found.points["routing"].unique().sort().to_list() == sorted(ROUTINGS)
-    assert found.points.height == 2 * len(ROUTINGS)
-    assert "[topology.dragonfly]" in found.resolved
-    assert found.facts["wall_s"] > 0
+    design_result = load_result(tmp_path)
+    assert isinstance(design_result, CurveResult)
+    assert design_result.points["routing"].unique().sort().to_list() == sorted(ROUTINGS)
+    assert design_result.points.height == 2 * len(ROUTINGS)
+    assert "[topology.dragonfly]" in design_result.resolved
+    assert design_result.facts["wall_s"] > 0
 
 
 def test_a_part_of_the_study_checks_the_paper_s_simulator_alone(tmp_path: Path) -> None:

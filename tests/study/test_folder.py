@@ -87,7 +87,9 @@ def test_dask_carries_out_the_experiments_of_a_study(folder: Path) -> None:
         run_study(folder, folder.parent / where, where=where, processes=1)
         for where in ("local", "dask")
     )
-    assert {one.id: one.value for one in dask.checks} == {one.id: one.value for one in local.checks}
+    assert {check.id: check.value for check in dask.checks} == {
+        one.id: one.value for one in local.checks
+    }
     assert len(dask.checks) == 2
 
 

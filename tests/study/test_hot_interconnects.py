@@ -19,7 +19,7 @@ def test_every_row_has_a_metric_and_none_is_left_over() -> None:
 @pytest.mark.parametrize("path", sorted(PROFILES.glob("*.toml")), ids=lambda path: path.stem)
 def test_no_profile_is_fitted_to_the_survey_or_to_more_than_three_figures(path: Path) -> None:
     figures = etherweave.figures({"interconnect": {"file": str(path)}})
-    own = [one["source"] for one in figures if one["basis"] == "fitted"]
+    own = [figure["source"] for figure in figures if figure["basis"] == "fitted"]
     published = {source for source in own if "SONiC" not in source}
     assert not any("Li et al" in source for source in published)
     assert len(published) <= 3

@@ -37,7 +37,11 @@ def values(
     **labels: str,
 ) -> list[float]:
     """All values of a metric at a size, by statistic, with at least these labels."""
-    return [one.value for one in report.measurements if _fits(one, metric, size, statistic, labels)]
+    return [
+        measurement.value
+        for measurement in report.measurements
+        if _fits(measurement, metric, size, statistic, labels)
+    ]
 
 
 FAMILIES = frozenset({"IMB", "osu", "osu_mbw_mr", "perftest", "nccl-tests"})
@@ -68,13 +72,17 @@ def value(
 
 
 def _fits(
-    one: Measurement, metric: str, size: int | None, statistic: str, labels: dict[str, str]
+    measurement: Measurement, metric: str, size: int | None, statistic: str, labels: dict[str, str]
 ) -> bool:
-    same = (one.metric.name, one.size_bytes, one.statistic) == (metric, size, statistic)
-    return same and labels.items() <= dict(one.labels).items()
+    same = (measurement.metric.name, measurement.size_bytes, measurement.statistic) == (
+        metric,
+        size,
+        statistic,
+    )
+    return same and labels.items() <= dict(measurement.labels).items()
 
 
 def figures_of(text: str) -> list[tuple[str, float]]:
     """Return metric and value of each measurement of the one run of a text."""
     (report,) = parse(text).reports
-    return [(one.metric.name, one.value) for one in report.measurements]
+    return [(measurement.metric.name, measurement.value) for measurement in report.measurements]

@@ -44,11 +44,11 @@ class Running:
     def has_installed(self, names: Sequence[str]) -> bool:
         """Return whether switches do what the plan active says."""
         switches = [self.controller.switches[name] for name in names]
-        return all(one.installed is self.controller.desired[one.name] for one in switches)
+        return all(switch.installed is self.controller.desired[switch.name] for switch in switches)
 
     def count(self, name: str) -> int:
         """Add up a count of all switches."""
-        return sum(one.counts[name] for one in self.controller.switches.values())
+        return sum(switch.counts[name] for switch in self.controller.switches.values())
 
 
 @contextlib.contextmanager

@@ -144,10 +144,10 @@ def _bounded() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def damaged(whole: Path, file: str, damage: Damage, place: Path) -> Path:
+def damaged(path: Path, file: str, damage: Damage, place: Path) -> Path:
     """Copy a directory, and damage one of its files; gives the copy."""
     shutil.rmtree(place, ignore_errors=True)
-    shutil.copytree(whole, place)
+    shutil.copytree(path, place)
     damage.do(place / file)
     return place
 

@@ -92,7 +92,7 @@ def campaign(
 def stored_campaign(path: Path, wanted: Campaign, launcher: FakeLauncher) -> Path:
     """Run a campaign to its end, and keep it with its summary in a directory."""
     store = Store.create(path, wanted)
-    launch_until_decided(store, {one.name: launcher for one in wanted.networks}, 1)
+    launch_until_decided(store, {network.name: launcher for network in wanted.networks}, 1)
     launches = judged_launches(store.campaign, store.records())
     save(store, summary(store.campaign, launches))
     return path

@@ -85,7 +85,7 @@ def interfaces_with_driver_counters() -> list[str]:
     if program is None:
         return []
     words = ([program, "--statistics", name] for name in names)
-    done = [subprocess.run(one, capture_output=True, check=False, timeout=10) for one in words]
+    done = [subprocess.run(word, capture_output=True, check=False, timeout=10) for word in words]
     return [name for name, one in zip(names, done, strict=True) if one.returncode == 0]
 
 

@@ -38,11 +38,11 @@ class Speeds:
         return {
             PROCESSOR.name: cpus,
             INTERFACE.name: [
-                _row(INTERFACE, (name,), one, seconds) for name, one in cards.items() if one
+                _row(INTERFACE, (name,), card, seconds) for name, card in cards.items() if card
             ],
             PRIORITY.name: [
-                _row(PRIORITY, ("eth0", name), one, seconds)
-                for name, one in (self.priorities or {}).items()
+                _row(PRIORITY, ("eth0", name), priority, seconds)
+                for name, priority in (self.priorities or {}).items()
             ],
             RDMA.name: [_row(RDMA, ("mlx5_0", "1"), self.rdma, seconds)] if self.rdma else [],
         }
@@ -100,4 +100,4 @@ def keep_recordings(
             keep_recording(directory / "telemetry" / record.name / host, record, host, of(host))
 
 
-assert {one.name for one in FAMILIES} == set(Speeds().rows(0.0))
+assert {family.name for family in FAMILIES} == set(Speeds().rows(0.0))

@@ -77,7 +77,7 @@ class Sku:
             name = f"pg_lossless_{tables['PORT'][port]['speed']}_{length}m_profile"
             sizes = {"size": str(row.size), "xon": str(row.xon), "xoff": str(row.xoff)}
             profiles[name] = {"pool": pool, "dynamic_th": "0", **sizes}
-            groups |= {f"{port}|{one}": {"profile": name} for one in priorities.split(",")}
+            groups |= {f"{port}|{part}": {"profile": name} for part in priorities.split(",")}
         return {"BUFFER_PROFILE": profiles, "BUFFER_PG": groups}
 
 
@@ -137,12 +137,12 @@ def _environment(sku: Sku) -> jinja2.Environment:
     """Make what ``sonic-cfggen`` gives its templates."""
     folders = [sku.folder, sku.root / "files" / "build_templates"]
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([str(one) for one in folders]),
+        loader=jinja2.FileSystemLoader([str(folder) for folder in folders]),
         trim_blocks=True,
         extensions=["jinja2.ext.do"],
     )
     environment.globals["template_exists"] = lambda name: any(
-        (one / name).exists() for one in folders
+        (folder / name).exists() for folder in folders
     )
     environment.filters["sort_by_port_index"] = _sort
     return environment

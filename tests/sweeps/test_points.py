@@ -62,7 +62,7 @@ def test_every_combination_is_a_point_and_seeds_follow_that_of_the_scenario(tmp_
 def test_zipped_axes_go_in_step(tmp_path: Path) -> None:
     axes = axis(LATENCY, 'values = ["1us", "2us"]\nzip = "a"')
     axes += axis(BUFFER, 'from = "1MB"\nto = "2MB"\ncount = 2\nzip = "a"')
-    points = [(one[LATENCY], one[BUFFER]) for one in loaded(tmp_path, axes).points()]
+    points = [(point[LATENCY], point[BUFFER]) for point in loaded(tmp_path, axes).points()]
     assert points == [("1us", "1MB"), ("2us", "2MB")]
 
 

@@ -111,7 +111,7 @@ def test_a_worker_that_is_killed_is_replaced(whole: Path, tmp_path: Path) -> Non
     with start(path, "-o", out, "--workers", "2") as process:
         wait_for(out, 3)
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        workers = [one for one in children if "import serve" in _command(one)]
+        workers = [child for child in children if "import serve" in _command(child)]
         os.kill(int(workers[0]), signal.SIGKILL)
         assert process.wait(60) == 0
     assert contents(out) == contents(whole)

@@ -19,7 +19,7 @@ def drawn(
     ends = [found.at([share] * len(found.entries)) for share in (0.0, 1.0)]
     for end in ends:
         _core.resolve(text, origin, literals({**(changes or {}), **end}))
-    own = [one for one in found.entries if one.basis == "choice"]
+    own = [entry for entry in found.entries if entry.basis == "choice"]
     return {one.name: [end[one.keys[0]] for end in ends] for one in own}
 
 

@@ -21,7 +21,7 @@ def test_a_figure_that_is_linear_in_an_unknown_has_the_intervals_of_the_unknown(
 def test_contributions_to_a_sum_are_the_squares_of_its_factors() -> None:
     values = [4 * row[0] - 2 * row[1] for row in SHARES]
     found = distribution("time", None, values, SHARES, NAMES)
-    shares = {one.unknown: one.share for one in found.contributions}
+    shares = {contribution.unknown: contribution.share for contribution in found.contributions}
     assert list(shares)[:2] == ["strong", "weak"]
     assert math.isclose(shares["strong"], 16 / 20, abs_tol=0.01)
     assert math.isclose(shares["weak"], 4 / 20, abs_tol=0.01)

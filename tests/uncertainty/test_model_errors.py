@@ -78,7 +78,7 @@ def test_what_is_extrapolated_widens_its_own_interval_and_hardly_the_others() ->
     rows = [*drawn(draw, 12, 0.03, nic), *drawn(draw, 12, 0.3, kernel)]
     estimate = Estimate(rows)
     assert width(estimate, kernel) > 4 * width(estimate, nic)
-    factors = {one.condition: one.factor for one in estimate.effects()}
+    factors = {effect.condition: effect.factor for effect in estimate.effects()}
     assert factors[TRANSPORTS[0]] > 1 > factors[TRANSPORTS[1]]
 
 
@@ -97,8 +97,8 @@ def test_sizes_of_one_curve_count_as_one_row() -> None:
 
 def test_what_parameters_do_is_no_error_of_the_model() -> None:
     errors = drawn(np.random.default_rng(6), 40, 0.1)
-    known = [row(one.system, one.error) for one in errors]
-    drawn_rows = [row(one.system, one.error, spread=0.15) for one in errors]
+    known = [row(error.system, error.error) for error in errors]
+    drawn_rows = [row(error.system, error.error, spread=0.15) for error in errors]
     assert width(Estimate(drawn_rows), LATENCY) < width(Estimate(known), LATENCY) / 1.5
     further = Estimate(known).further(LATENCY, spread=1.0).interval(0.9)
     assert further.high / further.low > 4 * math.exp(width(Estimate(known), LATENCY))
@@ -165,11 +165,11 @@ def test_kept_rows_are_those_of_the_studies_and_nothing_is_fitted_to_them() -> N
 
 def test_the_verb_prints_errors_and_spreads_with_what_they_rest_on() -> None:
     errors = json.loads(run_here("uncertainty", "errors", "--json").stdout)
-    assert [one["kind"] for one in errors["kinds"]] == list(KINDS)
-    (collective,) = [one for one in errors["kinds"] if one["kind"] == "collective"]
+    assert [kind["kind"] for kind in errors["kinds"]] == list(KINDS)
+    (collective,) = [kind for kind in errors["kinds"] if kind["kind"] == "collective"]
     assert (collective["rows"], collective["covered"]) == (0, None)
-    assert {one["condition"] for one in errors["effects"]} >= {*TRANSPORTS, *NODES, *SIZES}
+    assert {effect["condition"] for effect in errors["effects"]} >= {*TRANSPORTS, *NODES, *SIZES}
     spreads = json.loads(run_here("uncertainty", "spreads", "--json").stdout)
     assert {"latency", "message rate", "bandwidth", "host", "nic"} <= {
-        one["figure"] for one in spreads
+        spread["figure"] for spread in spreads
     }

@@ -44,29 +44,34 @@ def file(tmp_path: Path) -> Path:
 
 
 RANGES = (f"{LATENCY}=200ns..400ns", f"{OVERHEAD}=100ns..200ns")
-LEAST_US, MOST_US = 1.56912, 2.16912
+TIME_US_MIN, TIME_US_MAX = 1.56912, 2.16912
 """A round trip at both ends of both ranges [us]; it has each of them twice."""
 
 
 def test_the_interval_of_a_linear_answer_is_that_of_its_unknowns(
     file: Path, tmp_path: Path
 ) -> None:
-    for latency, overhead, time_us in (("200ns", "100ns", LEAST_US), ("400ns", "200ns", MOST_US)):
+    for latency, overhead, time_us in (
+        ("200ns", "100ns", TIME_US_MIN),
+        ("400ns", "200ns", TIME_US_MAX),
+    ):
         rows = run(file, {LATENCY: latency, OVERHEAD: overhead}).to_polars("iterations")
         assert rows["duration_ns"].to_list() == pytest.approx([time_us * 1e3] * 4)
     on = executor("local", 1)
     own = {"declared": declared(RANGES), "executor": on}
-    found = run_samples(file, 256, tmp_path / "out", **own, precision=0.02)  # type: ignore[arg-type]
-    assert found.is_known
-    assert found.samples == 64, "no more samples where the interval is known"
+    sampled_result = run_samples(file, 256, tmp_path / "out", **own, precision=0.02)  # type: ignore[arg-type]
+    assert sampled_result.is_known
+    assert sampled_result.samples == 64, "no more samples where the interval is known"
     first = run_samples(file, 256, tmp_path / "out", **own)  # type: ignore[arg-type]
     assert (first.is_known, first.samples) == (True, 32), "5 % are known sooner"
-    ping = found.by_name[MEAN]
+    ping = sampled_result.by_name[MEAN]
     # A sum of even distributions of 0.4 and 0.2 us has x^2 / (2 * 0.4 * 0.2) below x, up to 0.2 us.
     tail_us = math.sqrt(0.05 * 2 * 0.4 * 0.2)
-    assert list(ping.most) == pytest.approx([LEAST_US + tail_us, MOST_US - tail_us], abs=0.012)
-    assert list(ping.half) == pytest.approx([LEAST_US + 0.2, MOST_US - 0.2], abs=0.012)
-    shares = {one.unknown: one.share for one in ping.contributions}
+    assert list(ping.most) == pytest.approx(
+        [TIME_US_MIN + tail_us, TIME_US_MAX - tail_us], abs=0.012
+    )
+    assert list(ping.half) == pytest.approx([TIME_US_MIN + 0.2, TIME_US_MAX - 0.2], abs=0.012)
+    shares = {contribution.unknown: contribution.share for contribution in ping.contributions}
     assert shares == pytest.approx({LATENCY: 4 / 5, OVERHEAD: 1 / 5}, abs=0.02)
     # Of the weaker unknown alone nine tenths of its range are left.
     assert ping.contributions[0].known.width == pytest.approx(0.9 * 0.2, abs=0.02)
@@ -123,12 +128,14 @@ def test_a_scenario_without_unknowns_varies_by_its_seeds(tmp_path: Path) -> None
             }
         ],
     }
-    found = run_samples(scenario, 8, tmp_path / "out", {"seed": 5}, executor=executor("local", 1))
-    assert not found.unknowns.entries
-    assert (found.seeds, found.samples) == ((5, 12), 8)
-    swap = found.by_name["jobs.swap.mean_us"]
+    sampled_result = run_samples(
+        scenario, 8, tmp_path / "out", {"seed": 5}, executor=executor("local", 1)
+    )
+    assert not sampled_result.unknowns.entries
+    assert (sampled_result.seeds, sampled_result.samples) == ((5, 12), 8)
+    swap = sampled_result.by_name["jobs.swap.mean_us"]
     assert swap.most.width > 0 and swap.rest == 1
-    assert found.model_errors["swap"].kind == "collective"
+    assert sampled_result.model_errors["swap"].kind == "collective"
 
 
 @pytest.mark.parametrize(
@@ -213,7 +220,7 @@ def test_a_page_of_interconnects_has_bands_of_samples(monkeypatch: pytest.Monkey
     found = [Interconnect("tofu-d"), Interconnect("aries")]
     with_bands, without = overview(sampled, found).figure, overview({}, found).figure
     assert with_bands is not None and without is not None
-    bands = [one for axes in with_bands.axes for one in axes.collections]
-    ends = [np.asarray(one.get_paths()[0].vertices)[:, 0].tolist() for one in bands]
+    bands = [collection for axes in with_bands.axes for collection in axes.collections]
+    ends = [np.asarray(band.get_paths()[0].vertices)[:, 0].tolist() for band in bands]
     assert ends == 2 * [list(drawn.most)]
     assert not any(axes.collections for axes in without.axes)

@@ -22,27 +22,27 @@ def of_profile(name: str, *ranges: str) -> Unknowns:
 
 
 def test_the_spread_of_a_key_is_that_of_its_different_values() -> None:
-    found = spread_of("nic.receive_latency")
-    assert found is not None
-    assert found.values == "100ns, 190ns, 200ns"
-    assert found.sigma == pytest.approx(statistics.stdev(map(math.log, (100, 190, 200))))
+    spread = spread_of("nic.receive_latency")
+    assert spread is not None
+    assert spread.values == "100ns, 190ns, 200ns"
+    assert spread.sigma == pytest.approx(statistics.stdev(map(math.log, (100, 190, 200))))
 
 
 def test_a_key_of_one_document_has_the_spread_of_its_table() -> None:
-    found = spread_of("host.cpu.interrupt")
-    assert found is not None and found.figure == "host"
-    keys = [one for one in spreads() if one.figure.startswith("host.")]
-    squares = math.fsum(one.sigma**2 * one.degrees for one in keys)
-    assert found.sigma == pytest.approx(math.sqrt(squares / sum(one.degrees for one in keys)))
+    spread = spread_of("host.cpu.interrupt")
+    assert spread is not None and spread.figure == "host"
+    keys = [spread for spread in spreads() if spread.figure.startswith("host.")]
+    squares = math.fsum(key.sigma**2 * key.degrees for key in keys)
+    assert spread.sigma == pytest.approx(math.sqrt(squares / sum(key.degrees for key in keys)))
 
 
 def test_the_spread_of_message_rates_is_that_of_two_libraries_on_one_cluster() -> None:
     sizes = [2**power for power in range(7)]
     rows = search(["osu_bw"], fabric="InfiniBand EDR")
-    pairs = [[one.value for one in rows if one.size_bytes == size] for size in sizes]
+    pairs = [[row.value for row in rows if row.size_bytes == size] for size in sizes]
     squares = [statistics.variance(map(math.log, pair)) for pair in pairs]
-    found = spread_of_measurement("message rate")
-    assert found.sigma == pytest.approx(math.sqrt(statistics.fmean(squares)))
+    spread = spread_of_measurement("message rate")
+    assert spread.sigma == pytest.approx(math.sqrt(statistics.fmean(squares)))
 
 
 @pytest.mark.parametrize("name", names())
@@ -60,7 +60,7 @@ def test_figures_in_the_middle_of_their_distributions_are_those_of_the_profile(n
 
 def test_parts_of_a_measured_time_keep_their_sum() -> None:
     found = of_profile("ethernet-100-roce")
-    names_ = [one.name for one in found.entries]
+    names_ = [entry.name for entry in found.entries]
     measured = found.entries[0]
     assert measured.basis == "fitted" and "1.28 us" in measured.name and len(measured.keys) == 5
     nominal = math.fsum(time_of(str(found.at([0.5] * len(names_))[key])) for key in measured.keys)
@@ -82,8 +82,8 @@ def test_parts_of_a_measured_time_keep_their_sum() -> None:
 
 def test_parts_of_a_time_that_was_measured_elsewhere_move_in_proportion() -> None:
     found = of_profile("ethernet-400-roce")
-    names_ = [one.name for one in found.entries]
-    (measured,) = [one for one in found.entries if "1.28 us" in one.name]
+    names_ = [entry.name for entry in found.entries]
+    (measured,) = [entry for entry in found.entries if "1.28 us" in entry.name]
     assert len(measured.keys) == 2
     sigma = spread_of_measurement("latency").sigma
     for share, quantile in ((0.0, -2.5758), (1.0, 2.5758)):
@@ -107,7 +107,7 @@ def test_no_sample_is_below_zero(profile: str) -> None:
 
 def test_figures_of_one_source_move_together() -> None:
     found = of_profile("infiniband-edr")
-    (shared,) = [one for one in found.entries if "4 KiB" in one.name]
+    (shared,) = [entry for entry in found.entries if "4 KiB" in entry.name]
     assert [key.rpartition(".")[2] for key in shared.keys] == [
         "eager_receive_per_kib",
         "eager_send_per_kib",
@@ -119,7 +119,7 @@ def test_figures_of_one_source_move_together() -> None:
 def test_a_figure_of_one_of_several_pairs_moves_by_no_less_than_its_own_time() -> None:
     # 56.3 MB/s of three pairs are a message of 8 B each 142 ns, and of each pair three times that.
     found = of_profile("slingshot-10")
-    names_ = [one.name for one in found.entries]
+    names_ = [entry.name for entry in found.entries]
     shares = [1.0 if "3 pairs" in name and " 8 B" in name else 0.5 for name in names_]
     assert shares.count(1.0) == 1
     sigma = spread_of_measurement("message rate").sigma
@@ -129,7 +129,9 @@ def test_a_figure_of_one_of_several_pairs_moves_by_no_less_than_its_own_time() -
 
 def test_a_range_of_the_reader_takes_the_place_of_the_profiles() -> None:
     found = of_profile("ethernet-100-roce", "switch.latency=200ns..400ns")
-    assert [one.basis for one in found.entries if one.keys == ["switch.latency"]] == ["declared"]
+    assert [entry.basis for entry in found.entries if entry.keys == ["switch.latency"]] == [
+        "declared"
+    ]
     assert found.at([0.5] * len(found.entries))["switch.latency"] == "300ns"
 
 
@@ -158,9 +160,9 @@ def test_estimates_from_one_source_move_as_one() -> None:
     # aries takes both copies from one figure, which is fitted for EDR.
     both = ["host.mpi_roce.eager_receive_per_kib", "host.mpi_roce.eager_send_per_kib"]
     found = of_profile("aries")
-    (name,) = [one.name for one in found.entries if set(both) == set(one.keys)]
+    (name,) = [entry.name for entry in found.entries if set(both) == set(entry.keys)]
     places = [0.5] * len(found.entries)
-    places[[one.name for one in found.entries].index(name)] = 0.9
+    places[[entry.name for entry in found.entries].index(name)] = 0.9
     for key in both:
         nominal = str(found.figure(key)["value"])  # type: ignore[index]
         drawn = float(str(found.at(places)[key]).removesuffix("ps"))
@@ -186,8 +188,8 @@ def test_an_estimate_lies_between_the_ends_of_its_documents() -> None:
 def test_shares_of_a_measured_time_that_nothing_is_fitted_to_keep_their_sum() -> None:
     # tofu-d divides the 0.49 us of a put, which no figure of it is fitted to.
     found = of_profile("tofu-d")
-    (time,) = [one for one in found.entries if one.name.startswith("a share of the 0.49 us")]
-    at = [one.name for one in found.entries].index(time.name)
+    (time,) = [entry for entry in found.entries if entry.name.startswith("a share of the 0.49 us")]
+    at = [entry.name for entry in found.entries].index(time.name)
 
     def total_ps(others: float, measured: float) -> int:
         places = [others] * len(found.entries)

@@ -108,12 +108,12 @@ def test_samples_of_a_study_draw_what_its_experiments_share_once(
     # Both have the same switch, so that only the NIC's 216 ns are left, 10 % up or down.
     spread = max(sampled.values["difference"]) - min(sampled.values["difference"])
     assert 0.01 < spread < 0.1
-    rows = {one.check.id: one for one in sampled.intervals(result)}
+    rows = {interval.check.id: interval for interval in sampled.intervals(result)}
     assert rows["paper"].parameters.interval == (42, 42)
     assert rows["paper"].together.is_inside
     assert not rows["fitted"].together.is_inside, "3 us are far above one"
     assert not rows["above"].together.is_inside, "and so are all above 2 us"
-    assert {one.kind for one in rows.values()} == {"other", "fitted", "statement"}
+    assert {row.kind for row in rows.values()} == {"other", "fitted", "statement"}
     # Kept samples are not run again; a changed folder has others.
     kept = sorted((tmp_path / "out" / "samples").iterdir())
     times = [file.stat().st_mtime_ns for file in kept]
@@ -153,10 +153,12 @@ bars = [{ label = "near", check = "near" }, { label = "paper", check = "paper" }
         section = chart_builder(result.study.charts["pings"])(result)
         assert section is not None and section.figure is not None
         (axes,) = section.figure.axes
-        return [one for one in axes.collections if isinstance(one, LineCollection)]
+        return [
+            collection for collection in axes.collections if isinstance(collection, LineCollection)
+        ]
 
     def bands() -> list[LineCollection]:
-        return [one for one in lines() if one.get_alpha() == 0.25]
+        return [line for line in lines() if line.get_alpha() == 0.25]
 
     assert bands() == [], "no samples, no interval"
     sample_study(result, 8, executor("local", 1))
@@ -184,7 +186,7 @@ def drawn(text: str, tmp_path: Path) -> dict[str, Mapping[str, object]]:
     file.write_text(f'title = "One"\n{text}')
     stated = read_declaration(file).unknown
     found = unknowns(SCENARIO, "ping", {}, Declared(), stated)
-    return {one.name: found.at([0.5] * len(found.entries)) for one in found.entries}
+    return {entry.name: found.at([0.5] * len(found.entries)) for entry in found.entries}
 
 
 def test_a_scenario_that_states_the_figures_of_a_profile_has_their_basis(tmp_path: Path) -> None:
@@ -206,11 +208,11 @@ share_of = "osu_latency over RoCE of 1 us"
     file.write_text(f'title = "One"\n{parts}')
     found = unknowns(SCENARIO, "ping", {}, Declared(), read_declaration(file).unknown)
     assert len(found.entries) == 3, "two parts and their time"
-    at = [one.name for one in found.entries].index("osu_latency over RoCE of 1 us")
+    at = [entry.name for entry in found.entries].index("osu_latency over RoCE of 1 us")
     for share in (0.1, 0.9):
         shares = [0.5 if place == at else share for place in range(3)]
         values = found.at(shares).values()
-        assert sum(int(str(one).removesuffix("ps")) for one in values) == pytest.approx(
+        assert sum(int(str(value).removesuffix("ps")) for value in values) == pytest.approx(
             416_000, abs=2
         )
 
@@ -226,10 +228,10 @@ measured_here = "these hosts"
     file = tmp_path / "study.toml"
     file.write_text(f'title = "One"\n{parts}')
     found = unknowns(SCENARIO, "ping", {}, Declared(), read_declaration(file).unknown)
-    assert {one.basis for one in found.entries} == {"estimate"}, "two parts without their time"
+    assert {entry.basis for entry in found.entries} == {"estimate"}, "two parts without their time"
     values = found.at([0.1, 0.8])
     assert sorted(values) == sorted(found.keys)
-    assert sum(int(str(one).removesuffix("ps")) for one in values.values()) == pytest.approx(
+    assert sum(int(str(value).removesuffix("ps")) for value in values.values()) == pytest.approx(
         416_000, abs=2
     )
 

@@ -16,7 +16,7 @@ const PACKET_PARTS: f64 = 16.0;
 /// Messages that last no more than so many packets end before rates are solved.
 const SHORT: f64 = 4.0;
 /// A connection with less of a link waits for others: it is in a class that a strict one has stopped.
-const STOPPED: f64 = 2.0 * super::classes::LEAST;
+const STOPPED: f64 = 2.0 * super::classes::SHARE_MIN;
 
 /// What a connection may have in the network.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ const ROUNDS: u32 = 16;
 /// A change of less of a link ends the rounds.
 const SETTLED: f64 = 1e-4;
 /// What a class has of a link that others fill: its messages wait, and do not stop for ever.
-pub(super) const LEAST: f64 = 1e-6;
+pub(super) const SHARE_MIN: f64 = 1e-6;
 /// Sums of rates are rounded by less than this share of a link.
 const RATE_SLACK: f64 = 1e-6;
 /// Classes divide a link but for this share of it.
@@ -130,7 +130,7 @@ impl ClassLinks {
 fn most(capacity: f64, weights: &[f64], wants: &[f64], class: usize) -> f64 {
     let is_before = |other: usize| weights[other] == 0.0 && other != class && (weights[class] > 0.0 || other < class);
     let before: f64 = (0..weights.len()).filter(|&other| is_before(other)).map(|other| wants[other].max(0.0)).sum();
-    let mut left = (capacity - before).max(LEAST * capacity);
+    let mut left = (capacity - before).max(SHARE_MIN * capacity);
     if weights[class] == 0.0 {
         return left;
     }

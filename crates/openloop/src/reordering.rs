@@ -1,7 +1,7 @@
 //! How far packets of a flow arrive out of order: at some hosts, so that a run of any size stores few of them.
 
 /// Hosts at which packets are watched, at the most.
-const WATCHED_MOST: u32 = 256;
+const WATCHED_MAX: u32 = 256;
 
 /// Of packets of watched flows in the measured time (RFC 4737, sections 4.2 and 4.3, by the instants of their making).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct WatchedArrival {
 
 /// Hosts with none of these bits in their number are watched.
 pub(crate) fn mask(hosts: u32) -> u32 {
-    hosts.div_ceil(WATCHED_MOST).next_power_of_two() - 1
+    hosts.div_ceil(WATCHED_MAX).next_power_of_two() - 1
 }
 
 impl Reordering {

@@ -105,7 +105,7 @@ struct LengthTicks {
 }
 
 /// Less is no load.
-const LOAD_LEAST: f64 = 1e-6;
+const LOAD_MIN: f64 = 1e-6;
 
 /// How long, how much and from which seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,7 +132,7 @@ impl RunParams {
 /// # Errors
 /// When it is out of range.
 pub fn load_share(load: f64) -> Result<Share, InputError> {
-    InputError::unless((LOAD_LEAST..=1.0).contains(&load), "", load, format!("{LOAD_LEAST} to 1"))?;
+    InputError::unless((LOAD_MIN..=1.0).contains(&load), "", load, format!("{LOAD_MIN} to 1"))?;
     Share::try_from(load).map_err(|error| InputError { key: String::new(), ..error })
 }
 

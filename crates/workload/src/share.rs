@@ -12,7 +12,7 @@ impl Share {
     /// Nothing of it.
     pub const NONE: Share = Share(0);
     /// The least that is more than nothing.
-    pub const LEAST: Share = Share(1);
+    pub const MIN: Share = Share(1);
     /// All of it.
     pub const ALL: Share = Share(Share::PARTS);
     /// What a share is counted in.

@@ -136,7 +136,7 @@ def answer(
         len(draws),
         holds(order, scores),
         standings,
-        " ".join(one for one in sentences if one),
+        " ".join(sentence for sentence in sentences if sentence),
         screened.effects,
         [*left_out, *question.notes],
         _differs(standings),
@@ -241,11 +241,12 @@ def _time(time_us: float) -> str:
 def _hidden(standings: Sequence[Standing]) -> list[str]:
     """Name jobs and fabrics where hosts take most of the time."""
     return [
-        f"{job.job} on {one.fabric}: hosts take {share:.0%} of its time{_most_of_host(job)}, the "
-        f"network {job.places['network']:.0%}; a faster fabric saves little until that is less. "
+        f"{job.job} on {standing.fabric}: hosts take {share:.0%} of its time{_most_of_host(job)}, "
+        f"the network {job.places['network']:.0%}; "
+        "a faster fabric saves little until that is less. "
         "`etherweave explain --what-if` says what is worth what."
-        for one in standings
-        for job in one.jobs
+        for standing in standings
+        for job in standing.jobs
         if (share := job.places.get("host", 0.0)) >= HIDES
     ]
 
@@ -261,9 +262,9 @@ def _most_of_host(job: JobTime) -> str:
 def _jobs_in_flow(question: Question) -> list[str]:
     """Say which jobs are in flow-level mode because they name it."""
     return [
-        f"{one.name}: {', '.join(one.in_flow)} on all fabrics, as `fidelity` of the job says."
-        for one in question.jobs
-        if one.in_flow
+        f"{job.name}: {', '.join(job.in_flow)} on all fabrics, as `fidelity` of the job says."
+        for job in question.jobs
+        if job.in_flow
     ]
 
 
@@ -283,9 +284,9 @@ def _without_nodes(question: Question) -> list[str]:
 
 def _unpriced(prepared: Prepared) -> list[str]:
     reasons = {
-        f"{name}: {reason}" for name, one in prepared.bills.items() for reason in one.reasons
+        f"{name}: {reason}" for name, bill in prepared.bills.items() for reason in bill.reasons
     }
-    lacking = [name for name, one in prepared.bills.items() if one.items and not one.electricity]
+    lacking = [name for name, bill in prepared.bills.items() if bill.items and not bill.electricity]
     if lacking:
         reasons.add("Electricity is not counted: power or its price is not known of every fabric.")
     return sorted(reasons)

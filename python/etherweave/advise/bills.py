@@ -73,7 +73,7 @@ class Bill:
     def unknowns(self, question: Question) -> list[Unknown]:
         """List the prices and powers that are not certain."""
         lines = [*self.items, *([self.electricity] if self.electricity else [])]
-        amounts = [(one, f"{one.amount:,.0f} {self.currency} in all") for one in lines]
+        amounts = [(line, f"{line.amount:,.0f} {self.currency} in all") for line in lines]
         amounts += [(one, f"{one.amount:,.0f} W in all") for one in self.power]
         ranged = {one.unknown: (one, text) for one, text in amounts}
         return [
@@ -93,7 +93,7 @@ class Bill:
 
     def total(self, scales: Mapping[str, float]) -> float:
         """Sum up what is bought and the electricity of all years, with factors on both."""
-        bought = sum(one.scaled(scales) for one in self.items)
+        bought = sum(item.scaled(scales) for item in self.items)
         if not self.electricity:
             return bought
         return bought + self.electricity.scaled(scales) * self.watts(scales) / self.watts({})
@@ -125,7 +125,7 @@ def bill(candidate: Candidate, question: Question) -> Bill:
         try:
             return replace(_bill(_designed(candidate, wanted), question, wanted), reasons=reasons)
         except _core.ScenarioError as error:
-            lacking = {one.key: f"{one.key}: {one.found}" for one in error.mistakes}
+            lacking = {mistake.key: f"{mistake.key}: {mistake.found}" for mistake in error.mistakes}
             if not lacking.keys() <= wanted.keys():
                 raise candidate.mistake(error) from None
             reasons += lacking.values()
@@ -168,7 +168,7 @@ def _bill(design: Mapping[str, Any], question: Question, wanted: Mapping[str, st
     plain = Bill(fabric["hosts"], fabric["switches"], power)
     if not cost or not any(key.startswith(BOOK) for key in wanted):
         return plain
-    cited = {one["key"]: one for one in cost["figures"]}
+    cited = {figure["key"]: figure for figure in cost["figures"]}
     items = [_item(line, cited[line["key"]]) for line in cost["items"]]
     priced = replace(plain, currency=cost["currency"], book=cost["about"], notes=cost["notes"])
     priced = replace(priced, items=[*items, *_nodes(question, priced)])
@@ -194,10 +194,10 @@ def _network(design: Mapping[str, Any]) -> list[Item]:
     found = []
     for name, (key, purpose) in COMPONENTS.items():
         amount = power["organisations"][-1]["fabric"][name]
-        figures = [one for one in power["figures"] if one["key"].partition(".")[0] == key]
+        figures = [figure for figure in power["figures"] if figure["key"].partition(".")[0] == key]
         if not amount or not figures:
             continue
-        least = max(figures, key=lambda one: BASES.index(one["basis"]))
+        least = max(figures, key=lambda figure: BASES.index(figure["basis"]))
         unknown = f"power of {purpose} in {power['profile']}"
         cited = (least["basis"], least["source"], least["date"])
         found.append(Item(key, purpose, design["fabric"]["hosts"], amount, *cited, unknown))
@@ -208,10 +208,10 @@ def _node_power(question: Question, hosts: int) -> list[Item]:
     one = question.settings.node.power
     if one is None:
         return []
-    found = _POWER.fullmatch(one.value)
-    if not found:
+    match = _POWER.fullmatch(one.value)
+    if not match:
         raise _unread(question, "node.power", one, '"350W"')
-    amount = hosts * float(found[1]) * (1e3 if found[2] else 1.0)
+    amount = hosts * float(match[1]) * (1e3 if match[2] else 1.0)
     cited = (one.basis, one.source, one.date)
     return [Item(NODES, "nodes without NICs", hosts, amount, *cited, "power of nodes")]
 
@@ -220,13 +220,13 @@ def _nodes(question: Question, priced: Bill) -> list[Item]:
     one = question.settings.node.price
     if one is None:
         return []
-    found = _MONEY.fullmatch(one.value)
-    if not found or found[2] != priced.currency:
+    match = _MONEY.fullmatch(one.value)
+    if not match or match[2] != priced.currency:
         raise _unread(question, "node.price", one, f'"6000 {priced.currency}", as the price book')
-    amount = priced.hosts * float(found[1])
+    amount = priced.hosts * float(match[1])
     cited = (one.basis, one.source, one.date)
     return [Item(NODES, "nodes without NICs", priced.hosts, amount, *cited, f"price of {NODES}")]
 
 
-def _unread(question: Question, key: str, one: Cited, expected: str) -> AdviseError:
-    return AdviseError(f"{question.file}: {key}: {one.value!r}; expected one such as {expected}")
+def _unread(question: Question, key: str, cited: Cited, expected: str) -> AdviseError:
+    return AdviseError(f"{question.file}: {key}: {cited.value!r}; expected one such as {expected}")

@@ -39,17 +39,17 @@ class Evaluation:
         question: Question,
         bills: Mapping[str, Bill],
         draws: Sequence[Draw],
-        found: Times,
+        times: Times,
     ) -> "Evaluation":
         """Leave out jobs that no fabric runs, and fabrics that do not run all others.
 
         Raises ``AdviseError`` when no fabric is left.
         """
-        names = [one.name for one in question.candidates]
+        names = [candidate.name for candidate in question.candidates]
         sending = [one.name for one in question.jobs if one.jobs]
-        run = [job for job in sending if any((name, job) in found.time_us for name in names)]
-        fabrics = [name for name in names if all((name, job) in found.time_us for job in run)]
-        reasons = [f"{job} on {name}: {why}" for (name, job), why in found.failures.items()]
+        run = [job for job in sending if any((name, job) in times.time_us for name in names)]
+        fabrics = [name for name in names if all((name, job) in times.time_us for job in run)]
+        reasons = [f"{job} on {name}: {why}" for (name, job), why in times.failures.items()]
         if not run or not fabrics:
             raise AdviseError(f"{question.file}: no fabric runs the mix:\n" + "\n".join(reasons))
         baseline = question.baseline if question.baseline in fabrics else fabrics[0]
@@ -71,22 +71,22 @@ class Evaluation:
                 if one.name in run or not one.jobs
             },
             {
-                job: statistics.median(found.time_us[baseline, job][one.sample] for one in draws)
+                job: statistics.median(times.time_us[baseline, job][draw.sample] for draw in draws)
                 for job in run
             },
-            found,
+            times,
             bills,
             {name: bills[name].unknowns(question) for name in fabrics},
             reasons,
         )
 
-    def with_times(self, found: Times) -> "Evaluation":
+    def with_times(self, times: Times) -> "Evaluation":
         """Evaluate other samples by the same reference."""
-        return replace(self, times=found)
+        return replace(self, times=times)
 
     def time_us(self, fabric: str, job: str, draws: Sequence[Draw]) -> list[float]:
         """Return times of a job on a fabric [us]."""
-        return [self.times.time_us[fabric, job][one.sample] for one in draws]
+        return [self.times.time_us[fabric, job][draw.sample] for draw in draws]
 
     def throughput(self, fabric: str, draws: Sequence[Draw]) -> list[float]:
         """Return how much of the mix a fabric does while the baseline does it once."""
@@ -95,11 +95,11 @@ class Evaluation:
 
     def price(self, fabric: str, draws: Sequence[Draw]) -> list[float]:
         """Return what a fabric and its electricity cost."""
-        return [self.bills[fabric].total(_scales(self.prices[fabric], one)) for one in draws]
+        return [self.bills[fabric].total(_scales(self.prices[fabric], draw)) for draw in draws]
 
     def watts(self, fabric: str, draws: Sequence[Draw]) -> list[float]:
         """Return what a fabric and its nodes draw [W]."""
-        return [self.bills[fabric].watts(_scales(self.prices[fabric], one)) for one in draws]
+        return [self.bills[fabric].watts(_scales(self.prices[fabric], draw)) for draw in draws]
 
     def score(self, fabric: str, draws: Sequence[Draw]) -> list[float]:
         """Return by what a fabric is ranked."""

@@ -24,7 +24,7 @@ class Prepared:
     @property
     def fabrics(self) -> list[str]:
         """Names of all fabrics."""
-        return [one.name for one in self.question.candidates]
+        return [candidate.name for candidate in self.question.candidates]
 
     def sweep(
         self, fabrics: Sequence[str], more: Mapping[str, Sequence[Draw]] | None = None
@@ -40,15 +40,15 @@ def prepare(question: Question) -> Prepared:
     Raises ``ScenarioError`` when a fabric has a mistake and ``OSError`` when a price book or a
     power profile cannot be read.
     """
-    bills = {one.name: bill(one, question) for one in question.candidates}
+    bills = {candidate.name: bill(candidate, question) for candidate in question.candidates}
     if not all(one.electricity for one in bills.values()):
         bills = {name: one.without_electricity() for name, one in bills.items()}
     is_uncertain = question.settings.figures == UNCERTAIN
     varied = {
-        one.name: FabricUnknowns.of(one) if is_uncertain else FabricUnknowns()
-        for one in question.candidates
+        candidate.name: FabricUnknowns.of(candidate) if is_uncertain else FabricUnknowns()
+        for candidate in question.candidates
     }
     fixed = {one for found in varied.values() for one in found.fixed}
-    every = [one for found in varied.values() for one in found.entries]
-    every += [one for each in bills.values() for one in each.unknowns(question)]
+    every = [entry for found in varied.values() for entry in found.entries]
+    every += [unknown for each in bills.values() for unknown in each.unknowns(question)]
     return Prepared(question, bills, varied, sorted(fixed), samples(question, every))

@@ -19,9 +19,9 @@ BASES = ("published", "derived", "fitted", "estimate", "example")
 """What a figure may rest on, the most certain first."""
 RANGES = {"published": 1.0, "derived": 1.1, "fitted": 1.1, "estimate": 1.5, "example": 1.5}
 """Factor by which a price or a power of a basis may be larger or smaller."""
-FOUND_MOST = 3
+FOUND_MAX = 3
 """Proposals of a search that are candidates unless the file says more."""
-SAMPLES_MOST = 1_024
+SAMPLES_MAX = 1_024
 GOALS = ("price_performance", "throughput")
 FIDELITIES = ("packet", "flow first")
 FIGURES = UNCERTAIN, AS_THEY_STAND = "uncertain", "as they stand"
@@ -59,7 +59,7 @@ class Search:
     rate: str = "100Gb/s"
     hosts_max: int | None = None
     rank: str = "price"
-    most: int = FOUND_MOST
+    most: int = FOUND_MAX
 
 
 @dataclass(frozen=True)
@@ -139,12 +139,12 @@ class Job:
     @property
     def timed(self) -> list[str]:
         """Names of the jobs whose end is waited for."""
-        return [str(one.get("name")) for one in self.jobs if not one.get("background")]
+        return [str(job.get("name")) for job in self.jobs if not job.get("background")]
 
     @property
     def in_flow(self) -> list[str]:
         """Names of the jobs that the file wants in flow-level mode in all samples."""
-        return [str(one.get("name")) for one in self.jobs if one.get("fidelity") == "flow"]
+        return [str(job.get("name")) for job in self.jobs if job.get("fidelity") == "flow"]
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def load_question(path: str | Path) -> Question:
         found, reasons = _search(table, one, file, at)
         candidates += found
         notes += reasons
-    names = [one.name for one in candidates]
+    names = [candidate.name for candidate in candidates]
     if len(names) < 2 or len(set(names)) < len(names):
         raise AdviseError(f"{file}: fabric: {names}; expected two or more, each of its own name")
     if settings.baseline not in (None, *names):
@@ -211,8 +211,8 @@ def load_question(path: str | Path) -> Question:
 
 def _check(settings: Settings, file: str) -> None:
     limits = {
-        "samples": (settings.samples, 2, SAMPLES_MOST),
-        "trajectories": (settings.trajectories, 0, SAMPLES_MOST),
+        "samples": (settings.samples, 2, SAMPLES_MAX),
+        "trajectories": (settings.trajectories, 0, SAMPLES_MAX),
         "years": (settings.years, 0, 100),
         "seed": (settings.seed, 0, 2**62),
         "close": (settings.close, 1, 100),
@@ -332,8 +332,8 @@ def _job(one: dict[str, Any], file: str, at: int) -> Job:
 
 
 def _weighed(jobs: Sequence[Job], file: str) -> list[Job]:
-    names = [one.name for one in jobs]
-    if not any(one.jobs for one in jobs) or len(set(names)) < len(names):
+    names = [job.name for job in jobs]
+    if not any(job.jobs for job in jobs) or len(set(names)) < len(names):
         raise AdviseError(f"{file}: job: {names}; expected one that sends, each of its own name")
-    whole = sum(one.weight for one in jobs)
-    return [Job(one.name, one.weight / whole, one.jobs) for one in jobs]
+    whole = sum(job.weight for job in jobs)
+    return [Job(job.name, job.weight / whole, job.jobs) for job in jobs]

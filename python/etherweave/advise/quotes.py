@@ -79,23 +79,25 @@ def price_book(
         When the file cannot be read.
     """
     quotes = _read(path)
-    money = [one for one in quotes if one.part != OVERHEAD]
+    money = [quote for quote in quotes if quote.part != OVERHEAD]
     wanted = currency or (money[0].currency if money else "")
-    quotes = [_exchanged(one, wanted, exchange or {}) for one in quotes]
+    quotes = [_exchanged(quote, wanted, exchange or {}) for quote in quotes]
     seen: dict[str, Quote] = {}
-    for one in quotes:
-        if one.key in seen:
-            other = seen[one.key].place
-            raise AdviseError(f"{one.place}: {one.key}: quoted in {other} too; expected it once")
-        seen[one.key] = one
-    electric = {one.part for one in quotes if one.kind == "electricity"}
+    for quote in quotes:
+        if quote.key in seen:
+            other = seen[quote.key].place
+            raise AdviseError(
+                f"{quote.place}: {quote.key}: quoted in {other} too; expected it once"
+            )
+        seen[quote.key] = quote
+    electric = {quote.part for quote in quotes if quote.kind == "electricity"}
     if electric not in (set(), {HOUR, OVERHEAD}):
         expected = f"both {HOUR} and {OVERHEAD}, or neither"
         raise AdviseError(
             f"{path}: electricity: {', '.join(sorted(electric))}; expected {expected}"
         )
-    for one in quotes:
-        _check(one, wanted)
+    for quote in quotes:
+        _check(quote, wanted)
     return _book(f"Quotes of {Path(path).name}", wanted, quotes)
 
 
@@ -175,7 +177,7 @@ def _book(about: str, currency: str, quotes: Sequence[Quote]) -> str:
     """Write the book: a table for each kind, a line for each quote."""
     lines = [f"about = {toml.literal(about)}", f"currency = {toml.literal(currency)}"]
     for kind in KINDS:
-        some = [one for one in quotes if one.kind == kind]
+        some = [quote for quote in quotes if quote.kind == kind]
         lines += ["", f"[{kind}]"] if some else []
         lines += [f"{one.key.partition('.')[2]} = {toml.literal(one.entry())}" for one in some]
     return "\n".join(lines) + "\n"

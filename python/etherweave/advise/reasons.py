@@ -99,20 +99,20 @@ def _job(evaluation: Evaluation, one: str, other: str, draws: Sequence[Draw]) ->
     return f" (most by {most}, whose time is {taken:.2f} times)"
 
 
-def _part(one: Bill, other: Bill) -> str:
+def _part(bill: Bill, other: Bill) -> str:
     """Name the part that makes most of the difference in price."""
-    sums = [_sums(one), _sums(other)]
+    sums = [_sums(bill), _sums(other)]
     less = {part: sums[1].get(part, 0.0) - sums[0].get(part, 0.0) for part in PARTS.values()}
     most = max(less, key=lambda part: abs(less[part]))
     if not less[most]:
         return ""
     kind = "less" if less[most] > 0 else "more"
-    return f" (most by {most}, {abs(less[most]):,.0f} {one.currency} {kind})"
+    return f" (most by {most}, {abs(less[most]):,.0f} {bill.currency} {kind})"
 
 
-def _sums(one: Bill) -> Mapping[str, float]:
+def _sums(bill: Bill) -> Mapping[str, float]:
     found: dict[str, float] = {}
-    for line in [*one.items, *([one.electricity] if one.electricity else [])]:
+    for line in [*bill.items, *([bill.electricity] if bill.electricity else [])]:
         part = PARTS[line.key.partition(".")[0]]
         found[part] = found.get(part, 0.0) + line.amount
     return found

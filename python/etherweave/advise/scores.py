@@ -65,12 +65,12 @@ def ranked(scores: Mapping[str, Samples]) -> list[str]:
 
 def over(values: Samples, others: Samples) -> list[float]:
     """Divide sample by sample."""
-    return [one / other for one, other in zip(values, others, strict=True)]
+    return [value / other for value, other in zip(values, others, strict=True)]
 
 
-def ahead(one: Samples, other: Samples) -> float:
+def ahead(samples: Samples, other: Samples) -> float:
     """Return the share of samples in which one score is larger; equal ones count as half."""
-    pairs = zip(one, other, strict=True)
+    pairs = zip(samples, other, strict=True)
     return statistics.fmean(1.0 if a > b else 0.5 if a == b else 0.0 for a, b in pairs)
 
 

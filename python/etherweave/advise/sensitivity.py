@@ -68,7 +68,7 @@ def effects(
     from SALib.analyze import morris
 
     names = [SEED, *unknowns]
-    places = [_row(one, unknowns, seed) for one in rows]
+    places = [_row(row, unknowns, seed) for row in rows]
     found = morris.analyze(
         problem(names), np.array(places), np.array(leads), num_levels=LEVELS, seed=seed
     )

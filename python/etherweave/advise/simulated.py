@@ -66,10 +66,10 @@ class MixSweep(Sweep):
             question.file,
             [([axis], []) for axis in AXES],
             (),
-            {one.name: one for one in question.candidates},
+            {candidate.name: candidate for candidate in question.candidates},
             jobs,
             unknowns,
-            {one.sample: one for some in draws.values() for one in some},
+            {one.sample: one for draw in draws.values() for one in draw},
             cells,
         )
 
@@ -114,7 +114,7 @@ def _simulated(job: Job, draw: Draw) -> dict[str, object]:
 
 def samples(question: Question, unknowns: Sequence[Unknown]) -> list[Draw]:
     """Draw the samples from which intervals come."""
-    seed, names = question.settings.seed, {one.name for one in unknowns}
+    seed, names = question.settings.seed, {unknown.name for unknown in unknowns}
     return [
         Draw(at, seed + at, {name: share(name, at, seed) for name in sorted(names)})
         for at in range(question.settings.samples)

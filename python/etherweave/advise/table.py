@@ -8,46 +8,50 @@ TEN_KILOWATTS = 10_000
 THOUSAND, THOUSANDS_FROM = 1_000, 100_000
 
 
-def head(found: Answer) -> list[str]:
+def head(answer: Answer) -> list[str]:
     """Name the columns of the ranking."""
-    currency = next((one.bill.currency for one in found.standings if one.bill.items), "")
-    unit = f"{_scale(found):,} {currency}" if _scale(found) > 1 else currency
-    price = f"price [{unit}{', example' if is_example(found) else ''}]" if currency else "price"
+    currency = next(
+        (standing.bill.currency for standing in answer.standings if standing.bill.items), ""
+    )
+    unit = f"{_scale(answer):,} {currency}" if _scale(answer) > 1 else currency
+    price = f"price [{unit}{', example' if is_example(answer) else ''}]" if currency else "price"
     return ["", "fabric", "throughput", price, "power [kW]", "throughput/price", "first in"]
 
 
-def rows(found: Answer) -> list[list[str]]:
+def rows(answer: Answer) -> list[list[str]]:
     """Write the ranking."""
-    return [_row(place, one, _scale(found)) for place, one in enumerate(found.standings, 1)]
-
-
-def _scale(found: Answer) -> int:
-    """Return the unit of prices: thousands where all are large."""
-    prices = [one.price.value for one in found.standings if one.price]
-    return THOUSAND if prices and min(prices) >= THOUSANDS_FROM else 1
-
-
-def _row(place: int, one: Standing, scale: int) -> list[str]:
     return [
-        str(place),
-        one.fabric,
-        span(one.throughput),
-        _money(one.price, scale) if one.price else "unknown",
-        _kilowatts(one.watts) if one.watts else "unknown",
-        span(one.price_performance) if one.price_performance else "unknown",
-        f"{one.first:.0%}",
+        _row(place, standing, _scale(answer)) for place, standing in enumerate(answer.standings, 1)
     ]
 
 
-def job_head(found: Answer) -> list[str]:
+def _scale(answer: Answer) -> int:
+    """Return the unit of prices: thousands where all are large."""
+    prices = [standing.price.value for standing in answer.standings if standing.price]
+    return THOUSAND if prices and min(prices) >= THOUSANDS_FROM else 1
+
+
+def _row(place: int, standing: Standing, scale: int) -> list[str]:
+    return [
+        str(place),
+        standing.fabric,
+        span(standing.throughput),
+        _money(standing.price, scale) if standing.price else "unknown",
+        _kilowatts(standing.watts) if standing.watts else "unknown",
+        span(standing.price_performance) if standing.price_performance else "unknown",
+        f"{standing.first:.0%}",
+    ]
+
+
+def job_head(answer: Answer) -> list[str]:
     """Name the columns of the times of jobs."""
-    jobs = found.standings[0].jobs
-    return ["fabric", *(f"{one.job}, {one.weight:.0%}" for one in jobs)]
+    jobs = answer.standings[0].jobs
+    return ["fabric", *(f"{job.job}, {job.weight:.0%}" for job in jobs)]
 
 
-def job_row(one: Standing) -> list[str]:
+def job_row(standing: Standing) -> list[str]:
     """Write the times of all jobs on a fabric, and what takes most of each."""
-    return [one.fabric, *(f"{time(job.time_us)}{_place(job)}" for job in one.jobs)]
+    return [standing.fabric, *(f"{time(job.time_us)}{_place(job)}" for job in standing.jobs)]
 
 
 def _place(job: JobTime) -> str:
@@ -56,43 +60,52 @@ def _place(job: JobTime) -> str:
     return f",\n{place} {job.places[place]:.0%}" if place else ""
 
 
-def is_example(found: Answer) -> bool:
+def is_example(answer: Answer) -> bool:
     """Return whether a price is an example, and no offer."""
-    return any(line.basis == "example" for one in found.standings for line in lines(one))
+    return any(line.basis == "example" for standing in answer.standings for line in lines(standing))
 
 
-def lines(one: Standing) -> list[Item]:
+def lines(standing: Standing) -> list[Item]:
     """List the lines of a fabric's bill, electricity included."""
-    return [*one.bill.items, *([one.bill.electricity] if one.bill.electricity else [])]
+    return [
+        *standing.bill.items,
+        *([standing.bill.electricity] if standing.bill.electricity else []),
+    ]
 
 
-def span(one: Interval) -> str:
+def span(interval: Interval) -> str:
     """Write a ratio with its interval."""
-    return f"{one.value:.2f} ({one.low:.2f} to {one.high:.2f})"
+    return f"{interval.value:.2f} ({interval.low:.2f} to {interval.high:.2f})"
 
 
-def time(one: Interval) -> str:
+def time(interval: Interval) -> str:
     """Write a time with its interval, in the unit of its median."""
-    scale, unit = unit_of(one.value)
-    low, median, high = (f"{value / scale:.4g}" for value in (one.low, one.value, one.high))
+    scale, unit = unit_of(interval.value)
+    low, median, high = (
+        f"{value / scale:.4g}" for value in (interval.low, interval.value, interval.high)
+    )
     return f"{median} {unit} ({low} to {high})"
 
 
-def _kilowatts(one: Interval) -> str:
-    digits = 1 if one.value >= TEN_KILOWATTS else 3
-    value, low, high = (f"{watts / 1e3:,.{digits}f}" for watts in (one.value, one.low, one.high))
+def _kilowatts(interval: Interval) -> str:
+    digits = 1 if interval.value >= TEN_KILOWATTS else 3
+    value, low, high = (
+        f"{watts / 1e3:,.{digits}f}" for watts in (interval.value, interval.low, interval.high)
+    )
     return f"{value} ({low} to {high})"
 
 
-def _money(one: Interval, scale: int) -> str:
-    value, low, high = (f"{amount / scale:,.0f}" for amount in (one.value, one.low, one.high))
+def _money(interval: Interval, scale: int) -> str:
+    value, low, high = (
+        f"{amount / scale:,.0f}" for amount in (interval.value, interval.low, interval.high)
+    )
     return f"{value} ({low} to {high})"
 
 
-def order(found: Answer) -> str:
+def order(answer: Answer) -> str:
     """Say what 1 is, and how sure the order is."""
-    goal = "throughput per price" if found.goal == "price_performance" else "throughput"
+    goal = "throughput per price" if answer.goal == "price_performance" else "throughput"
     return (
-        f"Ranked by {goal}; 1 is {found.baseline}. The order is this in {found.order:.0%} of "
-        f"{found.samples} samples."
+        f"Ranked by {goal}; 1 is {answer.baseline}. The order is this in {answer.order:.0%} of "
+        f"{answer.samples} samples."
     )

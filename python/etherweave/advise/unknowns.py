@@ -52,8 +52,8 @@ class FabricUnknowns:
         """
         found = unknowns(candidate.text, candidate.origin, candidate.keys, Declared())
         entries = [
-            Unknown(_name(found, one.name), one.basis, f"{one.low} to {one.high}")
-            for one in found.entries
+            Unknown(_name(found, entry.name), entry.basis, f"{entry.low} to {entry.high}")
+            for entry in found.entries
         ]
         fixed = [f"{one['key']} of {one['profile']}" for one in found.fixed]
         return cls(entries, fixed, found)
@@ -68,7 +68,7 @@ class FabricUnknowns:
         """
         if self.drawn is None or not shares:
             return {}
-        return self.drawn.at([shares[one.name] for one in self.entries])
+        return self.drawn.at([shares[entry.name] for entry in self.entries])
 
 
 def _name(found: Unknowns, name: str) -> str:

@@ -252,9 +252,11 @@ def find(
             return _proposed(*proposal, progress, stop, memory_limit)
 
         results = _at_once(designed, proposals, threads)
-    rejected += [one["rejected"] for one in results if "rejected" in one]
-    comparison = _together([one for one in results if "rejected" not in one])
-    faults = [(name, one.get("fault")) for (name, _), one in zip(proposals, results, strict=True)]
+    rejected += [result["rejected"] for result in results if "rejected" in result]
+    comparison = _together([result for result in results if "rejected" not in result])
+    faults = [
+        (name, result.get("fault")) for (name, _), result in zip(proposals, results, strict=True)
+    ]
     return _whole(Proposals(_ranked(comparison, rank), dict(proposals), rejected), faults)
 
 
@@ -301,12 +303,12 @@ def _carried(
 
 def _together(comparisons: Sequence[Figures]) -> Figures:
     """Make one comparison of several, each of one fabric."""
-    metrics = [one["metrics"][0] for one in comparisons]
+    metrics = [comparison["metrics"][0] for comparison in comparisons]
     compared = json.loads(_core.compare_metrics(json.dumps(metrics)))
     beaten = [{key: one[key] for key in ("is_efficient", "beaten_by")} for one in compared]
     return {
-        "designs": [one["designs"][0] for one in comparisons],
-        "metrics": [one | other for one, other in zip(metrics, beaten, strict=True)],
+        "designs": [comparison["designs"][0] for comparison in comparisons],
+        "metrics": [metric | other for metric, other in zip(metrics, beaten, strict=True)],
     }
 
 

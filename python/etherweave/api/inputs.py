@@ -257,7 +257,7 @@ def _members(
         raise ValueError(f"{where}: unknown key {unknown[0][:40]!r}")
     if missing := [name for name in hints if name in needed and name not in members]:
         raise ValueError(f"{where}: {missing[0]} is missing")
-    known = {name: one for name, one in members.items() if name in hints}
+    known = {name: member for name, member in members.items() if name in hints}
     return {name: _decoded(hints[name], one, f"{where}.{name}") for name, one in known.items()}
 
 
@@ -269,9 +269,9 @@ def _hints(kind: Any) -> dict[str, Any]:
 @cache
 def _needed(kind: Any) -> frozenset[str]:
     return frozenset(
-        one.name
-        for one in fields(kind)
-        if one.default is MISSING and one.default_factory is MISSING
+        field.name
+        for field in fields(kind)
+        if field.default is MISSING and field.default_factory is MISSING
     )
 
 

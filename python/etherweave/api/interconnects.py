@@ -33,14 +33,14 @@ class Interconnect:
     @property
     def fitted(self) -> int:
         """How many of the profile's own figures are fitted to measurements of the interconnect."""
-        own = [one for one in self.sources if one["profile"] == self.name]
+        own = [source for source in self.sources if source["profile"] == self.name]
         texts = {one["source"] for one in own if one["basis"] == "fitted"}
         return len({text for text in texts if "SONiC" not in text})
 
     @cached_property
     def rate_gbps(self) -> float:
         """Rate of a link between switches [Gb/s]."""
-        (rate,) = [one["value"] for one in self.sources if one["key"] == "link.rate"]
+        (rate,) = [source["value"] for source in self.sources if source["key"] == "link.rate"]
         return rate_of(str(rate)) * 8e-9
 
     @cached_property
@@ -114,7 +114,9 @@ def names() -> list[str]:
 
 def differing(chosen: Sequence[Interconnect]) -> list[tuple[str, list[str]]]:
     """List keys whose figures differ between profiles with the figures, empty where it has none."""
-    by_key = [{one["key"]: json.dumps(one["value"]) for one in each.sources} for each in chosen]
+    by_key = [
+        {source["key"]: json.dumps(source["value"]) for source in each.sources} for each in chosen
+    ]
     keys = sorted(set().union(*by_key))
     rows = [(key, [figures.get(key, "") for figures in by_key]) for key in keys]
     return [(key, values) for key, values in rows if len(set(values)) > 1]

@@ -14,7 +14,7 @@ from etherweave.api.limits import limits
 from etherweave.api.results import Result
 from etherweave.api.samples import rounds, time_of_all
 
-WORST_MOST = 3
+WORST_MAX = 3
 """Largest number of ports that are named [ports]."""
 PRIORITIES = 8
 """Rows that a port may have: IEEE 802.1Q priorities."""
@@ -59,7 +59,7 @@ def overview(result: Result) -> dict[str, Any]:
         "failures": failures(result),
         "sleeps": _sleeps(result),
         "rates": _rates(result),
-        "limits": {one.job: one.figures() for one in limits(result)},
+        "limits": {limit.job: limit.figures() for limit in limits(result)},
     }
 
 
@@ -187,7 +187,7 @@ class _Stream(NamedTuple):
 
 
 def _stream_figures(streams: Sequence[_Stream]) -> dict[str, float]:
-    begun = [one for one in streams if one.start_ns <= one.end_ns]
+    begun = [stream for stream in streams if stream.start_ns <= stream.end_ns]
     times_us = [(one.end_ns - one.start_ns) / 1e3 for one in begun if one.has_ended]
     rated = [one for one in begun if one.goodput_gbps]
     ends, starts = [one.end_ns for one in rated], [one.measured_ns for one in rated]
@@ -209,7 +209,7 @@ def _drops(result: Result) -> dict[str, Any]:
             total = ports.setdefault((node, port, peer), [0, 0])
             total[0] += packets
             total[1] += size
-    worst = sorted(ports.items(), key=lambda one: -one[1][0])[:WORST_MOST]
+    worst = sorted(ports.items(), key=lambda item: -item[1][0])[:WORST_MAX]
     return {
         "packets": sum(packets for packets, _ in ports.values()),
         "bytes": sum(size for _, size in ports.values()),
@@ -233,7 +233,7 @@ def _pauses(result: Result) -> dict[str, Any]:
         if frames[0]:
             ports.setdefault((node, port, peer), []).append((duration_ns / 1e3, *frames))
     sums = {place: _paused(rows) for place, rows in ports.items()}
-    worst = sorted(sums.items(), key=lambda one: (-one[1][0], -one[1][1]))[:WORST_MOST]
+    worst = sorted(sums.items(), key=lambda item: (-item[1][0], -item[1][1]))[:WORST_MAX]
     return {
         **{name: sum(one[at] for one in sums.values()) for at, name in enumerate(counts, 1)},
         "ports": [

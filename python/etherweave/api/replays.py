@@ -86,7 +86,7 @@ class Replay:
     def predicted_ns(self) -> float:
         """From the first start to the last end of a rank [ns]."""
         columns = ("job", "start_ns", "duration_ns")
-        rows = zip(*(self.result.values("iterations", one) for one in columns), strict=True)
+        rows = zip(*(self.result.values("iterations", column) for column in columns), strict=True)
         spans = [(start, start + span) for job, start, span in rows if job == self.job]
         return float(max(end for _, end in spans) - min(start for start, _ in spans))
 
@@ -212,7 +212,9 @@ def replay(
     except _core.ScenarioError as error:
         place = ErrorPlace(source, read(scenario)[1], kind)
         has_own = any(key.startswith("job") for key in overrides or {})
-        raise _core.scenario_error([place.named(one, has_own) for one in error.mistakes]) from None
+        raise _core.scenario_error(
+            [place.named(mistake, has_own) for mistake in error.mistakes]
+        ) from None
     first = tomllib.loads(result.resolved)["job"][0]
     _check_end(result, first["name"], described)
     scale = first["workload"][kind].get("compute_scale", _or_one(compute_scale))

@@ -309,7 +309,7 @@ def _keys(schema: Schema) -> dict[str, Schema]:
 
 def _names(schema: Schema) -> list[str]:
     """Texts that may stand in place of a table or as a value; none when any may."""
-    constants = [one["const"] for one in _members(schema) if "const" in one]
+    constants = [member["const"] for member in _members(schema) if "const" in member]
     return [*constants, *schema.get("enum", ())]
 
 

@@ -67,7 +67,7 @@ def add(file: Path, name: str, store: Store) -> Baseline:
         raise BaselineError(
             f"{store.directory}: no launch is valid; expected a result with valid launches"
         )
-    start = min(one.start_ns for one in store.records())
+    start = min(record.start_ns for record in store.records())
     rows = tuple(_BaselineRow(point, tuple(values)) for point, values in numbers.items())
     kept = Baseline(store.campaign.site, store.campaign.identity, start, rows)
     shelf = _read(file) if file.exists() else _BaselineFile()

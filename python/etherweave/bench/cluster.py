@@ -37,7 +37,7 @@ def cluster_of(
     ranks. Raises ``SiteError`` when the site lacks one of them, a host is named twice, or this
     machine lacks a program or a privilege that the launcher needs.
     """
-    wanted = list(hosts or [one.name for one in site.hosts])
+    wanted = list(hosts or [host.name for host in site.hosts])
     if len(set(wanted)) < len(wanted):
         raise SiteError(f"hosts {','.join(wanted)}: names a host twice; expected different ones")
     names = tuple(site.host(name).name for name in wanted)
@@ -49,7 +49,7 @@ def cluster_of(
             raise SiteError(f"launcher {one.name}: {missing}")
     networks = tuple(_network(site, link) for link in links)
     python = site.text("python", Cluster.python)
-    switches = {one.name: one.switch for one in site.hosts if one.switch and one.name in names}
+    switches = {host.name: host.switch for host in site.hosts if host.switch and host.name in names}
     return Cluster(site.name, names, networks, launchers, python, switches)
 
 

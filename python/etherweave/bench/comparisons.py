@@ -146,7 +146,11 @@ class HistoryStep:
     @property
     def regressions(self) -> tuple[Difference, ...]:
         """What became worse."""
-        return tuple(one for one in self.differences if one.verdict is DifferenceVerdict.WORSE)
+        return tuple(
+            difference
+            for difference in self.differences
+            if difference.verdict is DifferenceVerdict.WORSE
+        )
 
 
 def entries(directory: Path, site: str | None = None) -> list[HistoryEntry]:
@@ -160,14 +164,14 @@ def entries(directory: Path, site: str | None = None) -> list[HistoryEntry]:
 
 
 def steps(
-    found: Iterable[HistoryEntry], baseline: tuple[str, Numbers] | None = None
+    history_entries: Iterable[HistoryEntry], baseline: tuple[str, Numbers] | None = None
 ) -> list[HistoryStep]:
     """Compare each campaign with the one before it on its cluster, or all with a baseline."""
     if baseline:
         name, numbers = baseline
-        return [_step(name, numbers, entry) for entry in found]
+        return [_step(name, numbers, entry) for entry in history_entries]
     sites: dict[str, list[HistoryEntry]] = {}
-    for entry in found:
+    for entry in history_entries:
         sites.setdefault(entry.site, []).append(entry)
     made = [
         _step(str(before.directory), before.numbers, entry)
@@ -195,5 +199,5 @@ def _entry(path: Path) -> HistoryEntry | None:
     numbers = numbers_of(store)
     if not numbers:
         return None
-    start = min(one.start_ns for one in store.records())
+    start = min(record.start_ns for record in store.records())
     return HistoryEntry(path, store.campaign.site, start, numbers)

@@ -22,9 +22,9 @@ from etherweave.measurements.benchmark_report import (
     TextLine,
 )
 
-TEXT_MOST = 64 * 2**20
+TEXT_MAX = 64 * 2**20
 """Longest text that is read [characters]."""
-LINES_MOST = 1_000_000
+LINES_MAX = 1_000_000
 """Most lines of a text that are read: some seconds' work."""
 _WORD = re.compile(r"\w")
 _FLOOD = re.compile(r"\d{25,}|[ \t]{500,}")
@@ -94,10 +94,10 @@ def parse(text: str) -> Document:
     The text may be quoted in an email. Raises ``UnrecognisedError`` when no known benchmark wrote
     any part of it.
     """
-    if len(text) > TEXT_MOST:
-        raise UnrecognisedError(f"more than {TEXT_MOST} characters, which no benchmark writes")
-    if max(text.count("\n"), text.count("\r")) > LINES_MOST:
-        raise UnrecognisedError(f"more than {LINES_MOST:,} lines, which no benchmark writes")
+    if len(text) > TEXT_MAX:
+        raise UnrecognisedError(f"more than {TEXT_MAX} characters, which no benchmark writes")
+    if max(text.count("\n"), text.count("\r")) > LINES_MAX:
+        raise UnrecognisedError(f"more than {LINES_MAX:,} lines, which no benchmark writes")
     parts = [part for lines, is_cut in _streams(text) for part in _parts(lines, is_cut)]
     results = _results(parts)
     unknown_lines = [line for part in parts if part.adapter is None for line in part.block.lines]
@@ -366,7 +366,7 @@ def _next_beginning(lines: Sequence[TextLine], index: int) -> int:
     return next(beginnings, len(lines))
 
 
-DEPTH_MOST = 32
+DEPTH_MAX = 32
 """No benchmark's result nests deeper."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 _BARE_KEY = re.compile(r"([{,]\s*)([A-Za-z_][\w.]*)(\s*:)")
@@ -382,7 +382,7 @@ def _object_end(lines: Sequence[TextLine], index: int) -> int | None:
             depth += (token in ("{", "[")) - (token in ("}", "]"))
         if depth <= 0:
             return after + 1
-        if depth > DEPTH_MOST:
+        if depth > DEPTH_MAX:
             return None
     return None
 

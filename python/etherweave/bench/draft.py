@@ -27,7 +27,7 @@ INTEGER = re.compile(r"[0-9]{1,18}")
 FIXED_2 = re.compile(r"[0-9]{1,18}\.[0-9]{2}")
 """With two places, as ``%.2f`` prints it."""
 ANY = re.compile(NUMBER)
-_MOST = {
+_MAX = {
     Unit.SECONDS: 1e8,
     Unit.BYTES: 1e21,
     Unit.BYTES_PER_SECOND: 1e18,
@@ -38,7 +38,7 @@ _MOST = {
 measures more."""
 _SHOWN_MAX = 100
 """Longest part of a line that explains why there is no measurement [characters]."""
-_SIZE_MOST = 2**50
+_SIZE_MAX = 2**50
 """Of a message [bytes]."""
 
 
@@ -105,7 +105,7 @@ class Draft:
         if base != metric.unit:
             raise GarbledError(line, f"{printed[:40]} {unit} cannot be a {metric.name}")
         value = float(decimal(printed, line) * factor)
-        if value > _MOST[base] or (size or 0) > _SIZE_MOST:
+        if value > _MAX[base] or (size or 0) > _SIZE_MAX:
             raise GarbledError(line, f"{printed[:40]} {unit} is no {metric.name} of any machine")
         if value or base is Unit.COUNT or metric is JITTER:
             said = f"{printed} {unit}"

@@ -19,7 +19,7 @@ class ExportError(ValueError):
 
 
 def reframe_reference(
-    found: CampaignSummary, system: str = "*", tolerance: float = 0.1
+    campaign_summary: CampaignSummary, system: str = "*", tolerance: float = 0.1
 ) -> dict[str, dict[str, Reference]]:
     """Return the medians as the ``reference`` of a ReFrame test.
 
@@ -28,13 +28,13 @@ def reframe_reference(
     median reaches further, that counts.
     """
     points = [
-        one
-        for one in found.points
-        if one.point.statistic in CENTRES
-        and one.point.better != Better.NEITHER
-        and one.statistics.median
+        point
+        for point in campaign_summary.points
+        if point.point.statistic in CENTRES
+        and point.point.better != Better.NEITHER
+        and point.statistics.median
     ]
-    return {system: {one.point.slug: _reference(one, tolerance) for one in points}}
+    return {system: {point.point.slug: _reference(point, tolerance) for point in points}}
 
 
 def reframe_text(reference: dict[str, dict[str, Reference]]) -> str:
@@ -77,13 +77,13 @@ def slurm_script(batch: BatchScript, words: Sequence[str]) -> str:
     return "\n".join(["#!/bin/bash", *lines, "", f"exec {shlex.join(words)}", ""])
 
 
-def _reference(one: PointSummary, tolerance: float) -> Reference:
-    median, interval = one.statistics.median, one.statistics.interval
+def _reference(point_summary: PointSummary, tolerance: float) -> Reference:
+    median, interval = point_summary.statistics.median, point_summary.statistics.interval
     reach = max(interval.high - median, median - interval.low) if interval else 0.0
     share = max(tolerance, reach / abs(median))
-    if one.point.better == Better.HIGHER:
-        return median, -min(share, 1.0), None, one.point.unit
-    return median, None, share, one.point.unit
+    if point_summary.point.better == Better.HIGHER:
+        return median, -min(share, 1.0), None, point_summary.point.unit
+    return median, None, share, point_summary.point.unit
 
 
 def _clock(seconds: float) -> str:

@@ -23,15 +23,19 @@ def with_warnings(report: BenchmarkReport) -> BenchmarkReport:
 
 
 def _suspicions(measurements: Iterable[Measurement]) -> Iterator[str]:
-    waits = [one for one in measurements if one.metric in _WAITS and (one.size_bytes or 0) <= SMALL]
+    waits = [
+        measurement
+        for measurement in measurements
+        if measurement.metric in _WAITS and (measurement.size_bytes or 0) <= SMALL
+    ]
     yield from _polling(waits)
     yield from _shared_memory(waits)
     yield from _outliers(waits)
 
 
 def _polling(waits: list[Measurement]) -> Iterator[str]:
-    centres = [one for one in waits if one.statistic in ("mean", "p50")]
-    slow = [one for one in centres if is_slice(one.value)]
+    centres = [wait for wait in waits if wait.statistic in ("mean", "p50")]
+    slow = [centre for centre in centres if is_slice(centre.value)]
     if slow and len(slow) * 2 >= len(centres):
         yield (
             f"oversubscribed? times of {slow[0].printed} are slices of the scheduler: "
@@ -41,10 +45,10 @@ def _polling(waits: list[Measurement]) -> Iterator[str]:
 
 def _shared_memory(waits: list[Measurement]) -> Iterator[str]:
     fast = [
-        one
-        for one in waits
-        if one.metric is LATENCY and one.statistic in ("mean", "p50") and one.size_bytes
-        if 0 < one.value < LEAVES_THE_HOST
+        wait
+        for wait in waits
+        if wait.metric is LATENCY and wait.statistic in ("mean", "p50") and wait.size_bytes
+        if 0 < wait.value < LEAVES_THE_HOST
     ]
     if fast:
         yield f"a latency of {fast[0].printed} never left the host: shared memory?"
@@ -52,8 +56,8 @@ def _shared_memory(waits: list[Measurement]) -> Iterator[str]:
 
 def _outliers(waits: list[Measurement]) -> Iterator[str]:
     points: dict[tuple[Metric, int | None, object], dict[str, Measurement]] = defaultdict(dict)
-    for one in waits:
-        points[one.metric, one.size_bytes, one.labels][one.statistic] = one
+    for wait in waits:
+        points[wait.metric, wait.size_bytes, wait.labels][wait.statistic] = wait
     heavy = [point for point in points.values() if _is_above(point, "mean", "p99", 1)]
     if heavy:
         mean, tail = heavy[0]["mean"], heavy[0]["p99"]

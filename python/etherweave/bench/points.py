@@ -69,12 +69,12 @@ class LaunchVerdict:
     @property
     def measurements(self) -> tuple[Measurement, ...]:
         """Of all its reports, in order."""
-        return tuple(one for report in self.reports for one in report.measurements)
+        return tuple(measurement for report in self.reports for measurement in report.measurements)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is suspicious about numbers that count."""
-        return tuple(dict.fromkeys(text for one in self.reports for text in one.warnings))
+        return tuple(dict.fromkeys(text for report in self.reports for text in report.warnings))
 
 
 class JudgedLaunch(NamedTuple):
@@ -92,7 +92,7 @@ class JudgedLaunch(NamedTuple):
 
 def judged_launches(campaign: Campaign, records: Iterable[LaunchRecord]) -> list[JudgedLaunch]:
     """Judge launches."""
-    by_name = {one.name: one for one in campaign.experiments}
+    by_name = {experiment.name: experiment for experiment in campaign.experiments}
     return [judged_launch(by_name[record.experiment], record) for record in records]
 
 
@@ -105,9 +105,9 @@ def judged_launch(experiment: CampaignExperiment, record: LaunchRecord) -> Judge
 def series(launches: Iterable[JudgedLaunch]) -> dict[DataPoint, list[list[float]]]:
     """Gather what each launch that counts measured at each point, in the launches' order."""
     found: dict[DataPoint, list[list[float]]] = {}
-    for one in launches:
-        if one.counts:
-            for point, values in _measured(one).items():
+    for launch in launches:
+        if launch.counts:
+            for point, values in _measured(launch).items():
                 found.setdefault(point, []).append(values)
     return found
 
@@ -122,7 +122,7 @@ def centres(found: Mapping[DataPoint, Sequence[Sequence[float]]]) -> dict[DataPo
     return {point: [median(values) for values in found[point]] for point in best.values()}
 
 
-def point_of(experiment: CampaignExperiment, one: Measurement) -> DataPoint:
+def point_of(experiment: CampaignExperiment, measurement: Measurement) -> DataPoint:
     """Return the data point that a measurement belongs to."""
     return DataPoint(
         benchmark=experiment.benchmark,
@@ -130,12 +130,12 @@ def point_of(experiment: CampaignExperiment, one: Measurement) -> DataPoint:
         fabric=experiment.fabric,
         hosts=",".join(experiment.hosts),
         ranks_per_node=experiment.ranks_per_node,
-        metric=one.metric.name,
-        unit=one.metric.unit.value,
-        better=one.metric.better.value,
-        statistic=one.statistic,
-        size_bytes=one.size_bytes,
-        labels=" ".join(f"{name}={text}" for name, text in one.labels),
+        metric=measurement.metric.name,
+        unit=measurement.metric.unit.value,
+        better=measurement.metric.better.value,
+        statistic=measurement.statistic,
+        size_bytes=measurement.size_bytes,
+        labels=" ".join(f"{name}={text}" for name, text in measurement.labels),
     )
 
 
@@ -162,7 +162,7 @@ def judge(experiment: CampaignExperiment, ending: str, text: str, errors: str) -
         document = parse(text)
     except UnrecognisedError as error:
         return LaunchVerdict((), tuple(ended or [f"{error}{_last_words(errors)}"]))
-    own = tuple(one for one in document.reports if one.benchmark == experiment.benchmark)
+    own = tuple(report for report in document.reports if report.benchmark == experiment.benchmark)
     return LaunchVerdict(own, (*ended, *_problems(experiment, document, own)))
 
 
@@ -190,6 +190,6 @@ def _problems(
 
 def _missing(experiment: CampaignExperiment, own: Sequence[BenchmarkReport]) -> Iterator[str]:
     """Report the sizes that were planned and not printed."""
-    seen = {one.size_bytes for report in own for one in report.measurements}
+    seen = {measurement.size_bytes for report in own for measurement in report.measurements}
     if own and (gone := [size for size in experiment.sizes if size not in seen]):
         yield f"no result for {', '.join(f'{size:,} B' for size in gone[:5])}"

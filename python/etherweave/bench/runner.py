@@ -27,11 +27,11 @@ from etherweave.bench.points import JudgedLaunch, centres, judged_launch, judged
 from etherweave.bench.statistics.launches import StoppingDecision, StoppingRule, decide, shuffled
 from etherweave.bench.store import LaunchRecord, Store, launch_name
 
-FAILURES_MOST = 3
+FAILURES_MAX = 3
 """Launches of an experiment that may fail before one has succeeded; then it is given up."""
 LIMIT_FACTOR = 10.0
 """Times the forecast, after which a launch is ended."""
-LIMIT_LEAST = 60.0
+LIMIT_MIN = 60.0
 """No launch is ended before [s]."""
 
 
@@ -144,7 +144,7 @@ def _outcomes(
 
 def limit_s(experiment: CampaignExperiment, wanted: float | None = None) -> float:
     """Return the time after which a launch is ended [s]."""
-    return wanted or max(LIMIT_LEAST, LIMIT_FACTOR * experiment.seconds)
+    return wanted or max(LIMIT_MIN, LIMIT_FACTOR * experiment.seconds)
 
 
 def launch_until_decided(
@@ -184,9 +184,11 @@ def by_experiment(
     campaign: Campaign, launches: Iterable[JudgedLaunch]
 ) -> dict[str, list[JudgedLaunch]]:
     """Part launches by the names of their experiments, all of which occur."""
-    found: dict[str, list[JudgedLaunch]] = {one.name: [] for one in campaign.experiments}
-    for one in launches:
-        found[one.record.experiment].append(one)
+    found: dict[str, list[JudgedLaunch]] = {
+        experiment.name: [] for experiment in campaign.experiments
+    }
+    for launch in launches:
+        found[launch.record.experiment].append(launch)
     return found
 
 
@@ -199,9 +201,9 @@ def _order(
 
     Those come together that one array can hold: neighbours in the order.
     """
-    by_name = {one.name: one for one in campaign.experiments}
+    by_name = {experiment.name: experiment for experiment in campaign.experiments}
     launches = shuffled(done, campaign.launches_max, campaign.seed)
-    for _, launch_round in groupby(launches, key=lambda one: one.round):
+    for _, launch_round in groupby(launches, key=lambda launch: launch.round):
         turns = [
             _PlannedLaunch(by_name[one.experiment], one.round)
             for one in launch_round
@@ -226,11 +228,11 @@ def _array(launchers: Mapping[str, Launcher], turn: _PlannedLaunch) -> tuple[obj
 
 def state(rule: StoppingRule, launches: Sequence[JudgedLaunch]) -> ExperimentState:
     """Decide by the launches of one experiment."""
-    counted = [one for one in launches if not one.record.is_warm_up]
-    if len(launches) >= FAILURES_MOST and not any(one.verdict.is_valid for one in launches):
+    counted = [launch for launch in launches if not launch.record.is_warm_up]
+    if len(launches) >= FAILURES_MAX and not any(launch.verdict.is_valid for launch in launches):
         return ExperimentState.GIVEN_UP
     decisions = [decide(values, rule) for values in _decisive(counted)]
-    if decisions and all(one is StoppingDecision.PRECISE for one in decisions):
+    if decisions and all(decision is StoppingDecision.PRECISE for decision in decisions):
         return ExperimentState.PRECISE
     if not decisions and sum(one.counts for one in counted) >= rule.launches_min:
         return ExperimentState.PRECISE  # nothing of it can be better or worse

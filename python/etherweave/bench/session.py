@@ -212,8 +212,8 @@ def predicted_cost(campaign: Campaign) -> CampaignCost:
     each = campaign.launches_max
     return CampaignCost(
         launches=each * len(campaign.experiments),
-        bytes=each * sum(one.bytes for one in campaign.experiments),
-        seconds=each * sum(one.seconds for one in campaign.experiments),
+        bytes=each * sum(experiment.bytes for experiment in campaign.experiments),
+        seconds=each * sum(experiment.seconds for experiment in campaign.experiments),
     )
 
 
@@ -240,7 +240,7 @@ def _carried_out(
         launches = judged_launches(store.campaign, store.records())
         recorded = tuple(epochs(store))
         findings = tuple(traffic_findings(launches, recorded))
-        seen = [*store.environments(), {"findings": [asdict(one) for one in findings]}]
+        seen = [*store.environments(), {"findings": [asdict(finding) for finding in findings]}]
         found = summary(store.campaign, launches, seen)
         save(store, found)
     return SessionResult(found, is_complete, store.directory, findings, recorded)
@@ -253,8 +253,8 @@ def _launched(
     telemetry: bool,
     observer: SessionObserver,
 ) -> bool:
-    def ended(one: JudgedLaunch, done: int, most: int) -> None:
-        observer.launched(done, most, one.record.name)
+    def ended(judged_launch: JudgedLaunch, done: int, most: int) -> None:
+        observer.launched(done, most, judged_launch.record.name)
 
     run_observer = RunObserver(ended)
     if telemetry:
@@ -288,8 +288,8 @@ def _inspections(store: Store, cluster: Cluster) -> list[HostInspection]:
 def _hosts(campaign: Campaign) -> dict[str, list[str]]:
     """Gather the hosts of experiments by fabric."""
     found: dict[str, dict[str, None]] = {}
-    for one in campaign.experiments:
-        found.setdefault(one.fabric, {}).update(dict.fromkeys(one.hosts))
+    for experiment in campaign.experiments:
+        found.setdefault(experiment.fabric, {}).update(dict.fromkeys(experiment.hosts))
     return {fabric: list(hosts) for fabric, hosts in found.items()}
 
 
@@ -317,4 +317,7 @@ def _kept(
     after: Sequence[HostInspection],
     findings: Sequence[EnvironmentFinding],
 ) -> dict[str, Any]:
-    return {"hosts": inspection_facts(before, after), "findings": [asdict(one) for one in findings]}
+    return {
+        "hosts": inspection_facts(before, after),
+        "findings": [asdict(finding) for finding in findings],
+    }

@@ -181,7 +181,7 @@ class Store:
 
     def _record(self, path: Path) -> LaunchRecord:
         record = _record(path)
-        known = {one.name for one in self.campaign.experiments}
+        known = {experiment.name for experiment in self.campaign.experiments}
         if record.campaign != self.campaign.identity or record.experiment not in known:
             raise StoreError(f"{path}: a launch of another campaign")
         if path.stem != record.name:
@@ -236,7 +236,7 @@ def _record(path: Path) -> LaunchRecord:
 def _environment(path: Path) -> dict[str, Any]:
     facts = _read(path)
     findings = facts.get("findings", [])
-    if not isinstance(findings, list) or not all(isinstance(one, dict) for one in findings):
+    if not isinstance(findings, list) or not all(isinstance(finding, dict) for finding in findings):
         raise StoreError(f"{path}: findings: expected a list of objects")
     return facts
 
@@ -271,6 +271,6 @@ def kept_switches(directory: Path) -> dict[str, str]:
     if not path.exists():
         return {}
     facts = read_json(path)
-    if not isinstance(facts, dict) or not all(isinstance(one, str) for one in facts.values()):
+    if not isinstance(facts, dict) or not all(isinstance(fact, str) for fact in facts.values()):
         raise ValueError(f"{path}: expected switches by host")
     return facts

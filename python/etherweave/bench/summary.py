@@ -18,7 +18,7 @@ from etherweave.measurements.benchmark_report import BenchmarkReport, Completene
 from etherweave.measurements.references import Reference, compare, references, search
 
 FORMAT = 1
-_MOST = 5
+_MAX = 5
 """Largest number of warnings of a kind that are listed."""
 
 
@@ -93,14 +93,14 @@ class CampaignSummary:
             "site": self.campaign.site,
             "is_finished": self.is_finished,
             "launches": len(self.launches),
-            "networks": [asdict(one) for one in self.campaign.networks],
+            "networks": [asdict(network) for network in self.campaign.networks],
             "rule": asdict(self.campaign.rule),
             "seed": self.campaign.seed,
-            "start_ns": min((one.record.start_ns for one in self.launches), default=None),
-            "end_ns": max((one.record.end_ns for one in self.launches), default=None),
+            "start_ns": min((launch.record.start_ns for launch in self.launches), default=None),
+            "end_ns": max((launch.record.end_ns for launch in self.launches), default=None),
             "warnings": self.warnings,
             "experiments": [*_experiments(self)],
-            "points": [one.facts() for one in self.points],
+            "points": [point.facts() for point in self.points],
         }
 
 
@@ -129,36 +129,36 @@ def summary(
 def _points(campaign: Campaign, launches: Sequence[JudgedLaunch]) -> Iterator[PointSummary]:
     figures = {network.name: among(network) for network in campaign.networks}
     samples = _samples(launches)
-    order = {one.name: place for place, one in enumerate(campaign.experiments)}
-    in_order = sorted(launches, key=lambda one: order[one.record.experiment])
+    order = {experiment.name: place for place, experiment in enumerate(campaign.experiments)}
+    in_order = sorted(launches, key=lambda launch: order[launch.record.experiment])
     for point, values in series(in_order).items():
-        found = summarise(values, point.unit, campaign.rule)
+        launch_summary = summarise(values, point.unit, campaign.rule)
         sample = samples[point]
-        median = replace(sample, value=found.median)
+        median = replace(sample, value=launch_summary.median)
         near = band(point.benchmark, point.program, median, figures[point.fabric])
-        yield PointSummary(point, found, near)
+        yield PointSummary(point, launch_summary, near)
 
 
 def _samples(launches: Sequence[JudgedLaunch]) -> dict[DataPoint, Measurement]:
     """Return one measurement of each data point, for its other properties."""
     return {
-        point_of(launch.experiment, one): one
+        point_of(launch.experiment, measurement): measurement
         for launch in launches
         if launch.counts
-        for one in launch.verdict.measurements
+        for measurement in launch.verdict.measurements
     }
 
 
-def _experiments(found: CampaignSummary) -> Iterator[dict[str, Any]]:
-    parts = by_experiment(found.campaign, found.launches)
-    for one in found.campaign.experiments:
-        own = parts[one.name]
+def _experiments(campaign_summary: CampaignSummary) -> Iterator[dict[str, Any]]:
+    parts = by_experiment(campaign_summary.campaign, campaign_summary.launches)
+    for experiment in campaign_summary.campaign.experiments:
+        own = parts[experiment.name]
         yield {
-            "name": one.name,
-            "program": one.program,
-            "fabric": one.fabric,
-            "hosts": one.hosts,
-            "state": found.states[one.name].value,
+            "name": experiment.name,
+            "program": experiment.program,
+            "fabric": experiment.fabric,
+            "hosts": experiment.hosts,
+            "state": campaign_summary.states[experiment.name].value,
             "launches": len(own),
             "counted": sum(launch.counts for launch in own),
             "invalid": sum(not launch.verdict.is_valid for launch in own),
@@ -167,41 +167,42 @@ def _experiments(found: CampaignSummary) -> Iterator[dict[str, Any]]:
 
 def _environment(environments: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for facts in environments:
-        for one in facts.get("findings", ()):
-            if one.get("severity") == Severity.WARNING:
-                yield f"{one.get('where')}: {one.get('what')}"
+        for finding in facts.get("findings", ()):
+            if finding.get("severity") == Severity.WARNING:
+                yield f"{finding.get('where')}: {finding.get('what')}"
 
 
 def _given_up(campaign: Campaign, states: Mapping[str, ExperimentState]) -> Iterator[str]:
-    for one in campaign.experiments:
-        if states[one.name] is ExperimentState.GIVEN_UP:
-            yield f"{one.program} on {one.fabric}, {','.join(one.hosts)}: given up, launches fail"
+    for experiment in campaign.experiments:
+        if states[experiment.name] is ExperimentState.GIVEN_UP:
+            where = f"{experiment.fabric}, {','.join(experiment.hosts)}"
+            yield f"{experiment.program} on {where}: given up, launches fail"
 
 
 def _failed(launches: Sequence[JudgedLaunch]) -> Iterator[str]:
     reasons = Counter(
-        f"{one.experiment.program} on {one.experiment.fabric}: {problem}"
-        for one in launches
-        for problem in one.verdict.problems
+        f"{launch.experiment.program} on {launch.experiment.fabric}: {problem}"
+        for launch in launches
+        for problem in launch.verdict.problems
     )
-    for what, count in reasons.most_common(_MOST):
+    for what, count in reasons.most_common(_MAX):
         yield f"{what} ({count} of {len(launches)} launches; they do not count)"
-    if len(reasons) > _MOST:
-        yield f"{len(reasons) - _MOST} more reasons why launches do not count"
+    if len(reasons) > _MAX:
+        yield f"{len(reasons) - _MAX} more reasons why launches do not count"
 
 
 def _suspected(launches: Sequence[JudgedLaunch]) -> Iterator[str]:
     reasons = Counter(
-        f"{one.experiment.program} on {one.experiment.fabric}: {warning}"
-        for one in launches
-        if one.counts
-        for warning in one.verdict.warnings
+        f"{launch.experiment.program} on {launch.experiment.fabric}: {warning}"
+        for launch in launches
+        if launch.counts
+        for warning in launch.verdict.warnings
     )
-    yield from (what for what, _ in reasons.most_common(_MOST))
+    yield from (what for what, _ in reasons.most_common(_MAX))
 
 
 def _unstable(points: Sequence[PointSummary]) -> Iterator[str]:
-    central = [one for one in points if one.point.statistic in CENTRES]
+    central = [point for point in points if point.point.statistic in CENTRES]
     shaky = [one for one in central if not one.statistics.is_stable]
     if shaky:
         reason = Counter(doubt for one in shaky for doubt in one.statistics.doubts)
@@ -221,21 +222,24 @@ def among(network: Network) -> list[Reference]:
 
 
 def band(
-    benchmark: str, program: str, one: Measurement, figures: Iterable[Reference]
+    benchmark: str, program: str, measurement: Measurement, figures: Iterable[Reference]
 ) -> Band | None:
     """Enclose the figures of the same program, metric, statistic, size and test."""
     own = [figure for figure in figures if figure.program == program]
     report = BenchmarkReport(
-        benchmark, program, None, 1, (one,), Completeness.COMPLETE, None, (), (), ()
+        benchmark, program, None, 1, (measurement,), Completeness.COMPLETE, None, (), (), ()
     )
     found = [pair.reference for pair in compare(report, own)]
     if not found:
         return None
     values = [figure.value for figure in found]
     sources = dict.fromkeys(f"{figure.source}, {figure.place}" for figure in found)
-    ratio = one.value / median(values)
+    ratio = measurement.value / median(values)
     return Band(min(values), max(values), len(values), ratio, tuple(sources))
 
 
-def _has_rate(one: Reference, rate: float) -> bool:
-    return one.link_bits_per_s is not None and abs(one.link_bits_per_s / 8 / rate - 1) < 0.01
+def _has_rate(reference: Reference, rate: float) -> bool:
+    return (
+        reference.link_bits_per_s is not None
+        and abs(reference.link_bits_per_s / 8 / rate - 1) < 0.01
+    )

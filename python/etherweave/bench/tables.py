@@ -22,38 +22,40 @@ SUFFIXES = {"s": "_s", "B/s": "_bytes_per_s", "1/s": "_per_s", "B": "_bytes", "1
 _STATISTICS = ("median", "low", "high", "min", "max", "p99", "reference_low", "reference_high")
 
 
-def save(store: Store, found: CampaignSummary) -> Path:
+def save(store: Store, campaign_summary: CampaignSummary) -> Path:
     """Write all tables and the summary into a store; returns the summary's path.
 
     The tables are ``launches``, ``measurements`` (each number of each launch, the warm-up too) and
     ``points`` (statistics).
     """
-    for name, table in tables(found).items():
+    for name, table in tables(campaign_summary).items():
         _write(below(store.directory, f"{name}.parquet"), table)
         _write(below(store.directory, f"{name}.csv"), table)
     path = store.directory / RESULTS
-    write_json(path, found.facts())
+    write_json(path, campaign_summary.facts())
     return path
 
 
-def tables(found: CampaignSummary) -> dict[str, polars.DataFrame]:
+def tables(campaign_summary: CampaignSummary) -> dict[str, polars.DataFrame]:
     """Make the tables, by name."""
     return {
-        "launches": _table([_launch(one) for one in found.launches]),
-        "measurements": _table([row for one in found.launches for row in _measurements(one)]),
-        "points": _table([_point(one) for one in found.points]),
+        "launches": _table([_launch(launch) for launch in campaign_summary.launches]),
+        "measurements": _table(
+            [row for launch in campaign_summary.launches for row in _measurements(launch)]
+        ),
+        "points": _table([_point(point) for point in campaign_summary.points]),
     }
 
 
-def _launch(one: JudgedLaunch) -> dict[str, Any]:
-    record = one.record
+def _launch(judged_launch: JudgedLaunch) -> dict[str, Any]:
+    record = judged_launch.record
     return {
         "launch": record.name,
         "experiment": record.experiment,
         "round": record.round,
         "is_warm_up": record.is_warm_up,
-        "is_valid": one.verdict.is_valid,
-        "problems": "; ".join(one.verdict.problems),
+        "is_valid": judged_launch.verdict.is_valid,
+        "problems": "; ".join(judged_launch.verdict.problems),
         "ending": record.ending,
         "start_ns": record.start_ns,
         "end_ns": record.end_ns,
@@ -64,31 +66,31 @@ def _launch(one: JudgedLaunch) -> dict[str, Any]:
     }
 
 
-def _measurements(one: JudgedLaunch) -> list[dict[str, Any]]:
+def _measurements(judged_launch: JudgedLaunch) -> list[dict[str, Any]]:
     return [
         {
-            "launch": one.record.name,
-            "round": one.record.round,
-            "is_warm_up": one.record.is_warm_up,
-            "is_valid": one.verdict.is_valid,
-            **vars(point_of(one.experiment, measured)),
+            "launch": judged_launch.record.name,
+            "round": judged_launch.record.round,
+            "is_warm_up": judged_launch.record.is_warm_up,
+            "is_valid": judged_launch.verdict.is_valid,
+            **vars(point_of(judged_launch.experiment, measured)),
             **_in_columns(measured.metric.unit, {"value": measured.value}),
             "printed": measured.printed,
         }
-        for measured in one.verdict.measurements
+        for measured in judged_launch.verdict.measurements
     ]
 
 
-def _point(one: PointSummary) -> dict[str, Any]:
-    facts = one.facts()
-    band = one.band
+def _point(point_summary: PointSummary) -> dict[str, Any]:
+    facts = point_summary.facts()
+    band = point_summary.band
     facts["reference_low"] = band.low if band else None
     facts["reference_high"] = band.high if band else None
     values = {name: facts[name] for name in _STATISTICS}
     return {
-        **vars(one.point),
+        **vars(point_summary.point),
         "n": facts["n"],
-        **_in_columns(one.point.unit, values),
+        **_in_columns(point_summary.point.unit, values),
         "reference_ratio": band.ratio if band else None,
         "outliers": facts["outliers"],
         "is_stable": facts["is_stable"],

@@ -272,9 +272,13 @@ def _identified(calibration: "Calibration") -> Iterator[str]:
     """Say what the measurements distinguish, and what they do not."""
     from etherweave.bench.calibration.identifiability import KNOWN
 
-    known = sum(one.width <= KNOWN for one in calibration.directions)
+    known = sum(direction.width <= KNOWN for direction in calibration.directions)
     yield f"known: {known} of {len(calibration.directions)} combinations of the unknowns"
-    shared = {one.key: one.together_with for one in calibration.constants if one.together_with}
+    shared = {
+        constant.key: constant.together_with
+        for constant in calibration.constants
+        if constant.together_with
+    }
     for key, others in shared.items():
         yield f"not distinguished: {key} and {', '.join(others)}"
     low, median, high = calibration.misfit
@@ -288,14 +292,16 @@ def _constants(calibration: "Calibration") -> "Table":
     table.add_column("constant", no_wrap=True)
     for name in ("before", "prior", "posterior", "width"):
         table.add_column(name, overflow="fold")
-    for one in calibration.constants:
-        words = "" if one.is_determined else "together" if one.together_with else "not known"
+    for constant in calibration.constants:
+        words = (
+            "" if constant.is_determined else "together" if constant.together_with else "not known"
+        )
         table.add_row(
-            one.key,
-            _text(one.before, one.unit),
-            _range(one.prior_low, one.prior_high, one.unit),
-            _range(one.low, one.high, one.unit),
-            f"{one.width:.0%} {words}".strip(),
+            constant.key,
+            _text(constant.before, constant.unit),
+            _range(constant.prior_low, constant.prior_high, constant.unit),
+            _range(constant.low, constant.high, constant.unit),
+            f"{constant.width:.0%} {words}".strip(),
         )
     return table
 
@@ -305,9 +311,9 @@ def _choices(calibration: "Calibration") -> "Table":
     from rich.text import Text
 
     table = Table("choice", "value", "prior", "posterior")
-    for one in calibration.choices:
-        for value, *weights in zip(one.values, one.prior, one.posterior, strict=True):
-            table.add_row(one.key, Text(value), *(f"{weight:.0%}" for weight in weights))
+    for choice in calibration.choices:
+        for value, *weights in zip(choice.values, choice.prior, choice.posterior, strict=True):
+            table.add_row(choice.key, Text(value), *(f"{weight:.0%}" for weight in weights))
     return table
 
 
@@ -330,14 +336,14 @@ def _comparison(title: str, rows: Sequence["ComparedWorkload"]) -> "Table":
     table.add_column(Text(f"{title} [us]"), overflow="fold")
     for name in ("measured", "predicted", "90 % interval", "error", "of median"):
         table.add_column(name, justify="right", no_wrap=True)
-    for one in rows:
+    for row in rows:
         table.add_row(
-            Text(one.name),
-            _us(one.measured_s),
-            _us(one.predicted_s),
-            f"{interval_us(one.predicted_low_s, one.predicted_high_s)}{_mark(one)}",
-            f"{one.error:+.1%}",
-            f"{one.error_of_median:+.1%}",
+            Text(row.name),
+            _us(row.measured_s),
+            _us(row.predicted_s),
+            f"{interval_us(row.predicted_low_s, row.predicted_high_s)}{_mark(row)}",
+            f"{row.error:+.1%}",
+            f"{row.error_of_median:+.1%}",
         )
     return table
 

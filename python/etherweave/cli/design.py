@@ -264,7 +264,7 @@ def _request(words: list[str]) -> _Request:
     rate = given.pop("rate", "100Gb/s")
     if set(given) != set(NUMBERS) or len({key for key, _, _ in pairs}) != len(pairs):
         reject(
-            f"--find {' '.join(words)}: expected hosts=NUMBER or hosts=LEAST..MOST, radix=NUMBER, "
+            f"--find {' '.join(words)}: expected hosts=NUMBER or hosts=MIN..MAX, radix=NUMBER, "
             "and rate=RATE if any"
         )
     fewest, dots, most = given["hosts"].partition("..")

@@ -8,7 +8,7 @@ from etherweave.api.fabrics import Figures
 
 WIDTH = 128
 """Width of a page that is not printed on a terminal [columns]."""
-WATTS_MOST = 100_000
+WATTS_MAX = 100_000
 """Power from which on a fabric's power is printed in kW [W]."""
 
 
@@ -206,9 +206,9 @@ def _sent(busy: Figures) -> str:
 
 
 def _power(power: Figures) -> None:
-    most = max(one["fabric"]["total_w"] for one in power["organisations"])
-    unit, scale = ("kW", 1e3) if most >= WATTS_MOST else ("W", 1.0)
-    rows = [_organisation(one, scale) for one in power["organisations"]]
+    most = max(organisation["fabric"]["total_w"] for organisation in power["organisations"])
+    unit, scale = ("kW", 1e3) if most >= WATTS_MAX else ("W", 1.0)
+    rows = [_organisation(organisation, scale) for organisation in power["organisations"]]
     rows += [(*_drawn(_load(at), at["fabric"], scale), "") for at in power["activity"]]
     names = (">fixed", ">ports", ">modules", ">buffers", ">tables", ">NICs", ">all", ">per switch")
     _table(f"Power at the worst case [{unit}], {power['profile']}", ("tables", *names), rows)
@@ -225,11 +225,11 @@ def _note(text: str) -> None:
     print(textwrap.indent("\n".join(lines), "  "))
 
 
-def _organisation(one: Figures, scale: float) -> tuple[str, ...]:
-    compacted = ", compacted" if one["is_compacted"] else ""
-    kind = "encapsulated" if one["is_encapsulated"] else one["plan"] or ""
-    name = f"{one['table'] or 'tables not counted'} {kind}{compacted}"
-    return *_drawn(name, one["fabric"], scale), f"{one['switch']['total_w']:,.1f} W"
+def _organisation(figures: Figures, scale: float) -> tuple[str, ...]:
+    compacted = ", compacted" if figures["is_compacted"] else ""
+    kind = "encapsulated" if figures["is_encapsulated"] else figures["plan"] or ""
+    name = f"{figures['table'] or 'tables not counted'} {kind}{compacted}"
+    return *_drawn(name, figures["fabric"], scale), f"{figures['switch']['total_w']:,.1f} W"
 
 
 def _load(at: Figures) -> str:

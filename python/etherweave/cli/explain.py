@@ -72,7 +72,7 @@ def explain(
     with mistakes(etherweave.ScenarioError, OSError):
         simulate = partial(_simulate, source.stem, threads, memory_limit)
         result = _result(source, simulate, overrides(settings), ports)
-        found = [one for one in limits(result) if job in (None, one.job)]
+        found = [limit for limit in limits(result) if job in (None, limit.job)]
         if not found:
             reject(_reason(result, job))
         answers: list[Answer] = []
@@ -129,8 +129,8 @@ def _reason(result: Result, job: str | None) -> str:
     )
 
 
-def _json(found: list[JobLimits], answers: list[Answer]) -> str:
-    jobs = [{"job": one.job, **one.figures(), "causes": _causes_of(one)} for one in found]
+def _json(job_limitses: list[JobLimits], answers: list[Answer]) -> str:
+    jobs = [{"job": one.job, **one.figures(), "causes": _causes_of(one)} for one in job_limitses]
     questions = [
         {
             "without": answer.name,
@@ -144,17 +144,17 @@ def _json(found: list[JobLimits], answers: list[Answer]) -> str:
     return json.dumps({"jobs": jobs, "what_if": questions}, indent=2)
 
 
-def _causes_of(one: JobLimits) -> list[dict[str, Any]]:
+def _causes_of(job_limits: JobLimits) -> list[dict[str, Any]]:
     return [
         {**asdict(cause), "kind": cause.kind, "words": cause.words, "time_us": time / 1e3}
-        for cause, time in one.causes_ns.items()
+        for cause, time in job_limits.causes_ns.items()
     ]
 
 
-def _text(found: list[JobLimits], answers: list[Answer], longest: int) -> str:
+def _text(job_limitses: list[JobLimits], answers: list[Answer], longest: int) -> str:
     return "\n".join(
         line
-        for one in found
+        for one in job_limitses
         for line in (
             one.sentence(),
             *_bars(one),
@@ -165,29 +165,33 @@ def _text(found: list[JobLimits], answers: list[Answer], longest: int) -> str:
     )
 
 
-def _bars(one: JobLimits) -> list[str]:
-    width = max(len(PARTS[part][1]) for part in one.parts_ns)
+def _bars(job_limits: JobLimits) -> list[str]:
+    width = max(len(PARTS[part][1]) for part in job_limits.parts_ns)
     return [
-        f"  {PARTS[part][1]:{width}} {time / 1e3:12.3f} us {time / one.time_ns:6.1%}  "
-        f"{'#' * round(40 * time / one.time_ns)}"
-        for part, time in one.parts_ns.items()
+        f"  {PARTS[part][1]:{width}} {time / 1e3:12.3f} us {time / job_limits.time_ns:6.1%}  "
+        f"{'#' * round(40 * time / job_limits.time_ns)}"
+        for part, time in job_limits.parts_ns.items()
     ]
 
 
-def _causes(one: JobLimits) -> list[str]:
-    causes = [(cause, time) for cause, time in one.causes_ns.items() if cause.node][:CAUSES]
+def _causes(job_limits: JobLimits) -> list[str]:
+    causes = [(cause, time) for cause, time in job_limits.causes_ns.items() if cause.node][:CAUSES]
     if not causes:
         return []
     lines = ["  waits in the network:"]
     for cause, time in causes:
-        first = one.first_in_line(cause)
+        first = job_limits.first_in_line(cause)
         behind = f", behind packets of {first}" if first else ""
-        lines.append(f"    {time / 1e3:10.3f} us {time / one.time_ns:6.1%}  {cause.words}{behind}")
+        lines.append(
+            f"    {time / 1e3:10.3f} us {time / job_limits.time_ns:6.1%}  {cause.words}{behind}"
+        )
     return lines
 
 
-def _longest(one: JobLimits, count: int) -> list[str]:
-    stretches = sorted(one.path, key=lambda stretch: (-stretch.time_ns, stretch.start_ns))[:count]
+def _longest(job_limits: JobLimits, count: int) -> list[str]:
+    stretches = sorted(job_limits.path, key=lambda stretch: (-stretch.time_ns, stretch.start_ns))[
+        :count
+    ]
     return ["  longest parts:"] * bool(stretches) + [f"    {_stretch(one)}" for one in stretches]
 
 

@@ -74,13 +74,13 @@ def pages() -> Iterator[Page]:
 
 def _page(words: str, command: Any) -> Page:
     context = command.context_class(command, info_name=words, **command.context_settings)
-    records = (one.get_help_record(context) for one in command.get_params(context))
+    records = (param.get_help_record(context) for param in command.get_params(context))
     lines = (command.epilog or "").strip().splitlines()
     verbs = [(name, one.help) for name, one in getattr(command, "commands", {}).items()]
     return Page(
         words,
         " ".join(command.get_usage(context).removeprefix("Usage:").split()),
-        [" ".join(one.split()) for one in command.help.split("\n\n")],
+        [" ".join(part.split()) for part in command.help.split("\n\n")],
         [(name, _sentence(about)) for name, about in verbs],
         [record for record in records if record],
         [line for line in lines if not line.endswith(":")],

@@ -13,9 +13,9 @@ from etherweave.api.scenario import Literal, dotted, literals
 from etherweave.cli.exits import os_error, reject
 from etherweave.cli.extras import require
 
-VALUE_MOST = 4096
+VALUE_MAX = 4096
 """Longest value of ``--set`` [characters]; a file has room for more."""
-THREADS_MOST = 1024
+THREADS_MAX = 1024
 """Largest number of threads that ``--threads`` accepts."""
 
 Positive = Annotated[int, typer.Option(min=1)]
@@ -52,7 +52,7 @@ Threads = Annotated[
     int,
     typer.Option(
         min=1,
-        max=THREADS_MOST,
+        max=THREADS_MAX,
         metavar="N",
         show_default=False,
         help="Number of threads, by default the processors that this process may use; results do "
@@ -162,8 +162,8 @@ def overrides(settings: list[str] | None) -> dict[str, object]:
 def _value(key: str, text: str) -> object:
     if any("\ud800" <= letter <= "\udfff" for letter in f"{key}{text}"):
         reject(f"--set: {key!a}: expected UTF-8 text")
-    if len(text) > VALUE_MOST:
-        reject(f"--set {key}: expected a value of at most {VALUE_MOST:,} characters")
+    if len(text) > VALUE_MAX:
+        reject(f"--set {key}: expected a value of at most {VALUE_MAX:,} characters")
     try:
         return Literal(text) if list(tomllib.loads(f"value = {text}")) == ["value"] else text
     except tomllib.TOMLDecodeError:

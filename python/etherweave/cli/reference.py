@@ -59,15 +59,15 @@ def reference(
     metric = metric and metric.casefold()
     if metric not in (None, *known):
         reject(f"--metric {metric}: expected one of {', '.join(known)}")
-    found = search(words or (), fabric=fabric, metric=metric)
-    if not found:
+    match = search(words or (), fabric=fabric, metric=metric)
+    if not match:
         reject("no such figure; fewer words find more")
     if result is not None:
-        _compare(result, found, as_json)
+        _compare(result, match, as_json)
     elif as_json:
-        print(json.dumps([_facts(one) for one in found], indent=2))
+        print(json.dumps([_facts(one) for one in match], indent=2))
     else:
-        _print_figures(found)
+        _print_figures(match)
 
 
 def _facts(one: Reference) -> dict[str, Any]:

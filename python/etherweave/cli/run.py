@@ -18,7 +18,7 @@ from etherweave.api.fidelity import (
     with_errors,
 )
 from etherweave.api.limits import limits
-from etherweave.api.overview import PAUSE_CAUSES, WORST_MOST, overview, rate_text
+from etherweave.api.overview import PAUSE_CAUSES, WORST_MAX, overview, rate_text
 from etherweave.api.results import Result
 from etherweave.api.slowdown import Slowdown, foreground, slowdowns
 from etherweave.cli.benchmark_lines import benchmark_lines, benchmark_rows
@@ -260,7 +260,10 @@ def _captures(pcap: list[str] | None) -> dict[str, str | Path]:
 
 
 def _json(result: Result, alone: dict[str, Result]) -> str:
-    jobs = {one.job: {**asdict(one), "factor": one.factor} for one in slowdowns(result, alone)}
+    jobs = {
+        slowdown.job: {**asdict(slowdown), "factor": slowdown.factor}
+        for slowdown in slowdowns(result, alone)
+    }
     beside = {"slowdowns": jobs} if alone else {}
     errors = result.summary.get("fidelity_errors")
     modes = {"fidelities": fidelities(result.resolved), "fidelity_errors": errors}
@@ -284,14 +287,14 @@ def _text(result: Result, alone: dict[str, Result]) -> str:
         [
             head,
             *_fidelity_lines(result),
-            *(line for one in limits(result) for line in (one.sentence(), f"  {one.bar()}")),
+            *(line for limit in limits(result) for line in (limit.sentence(), f"  {limit.bar()}")),
             *job_lines(result, figures),
             *_drop_lines(figures),
             *_pause_lines(figures),
             *_failure_lines(figures),
             *_sleep_lines(figures),
             *_rate_lines(figures),
-            *(_slowdown_line(one) for one in slowdowns(result, alone)),
+            *(_slowdown_line(slowdown) for slowdown in slowdowns(result, alone)),
             *_gpcnet(result, alone),
         ]
     )
@@ -310,9 +313,9 @@ def _fidelity_lines(result: Result) -> list[str]:
     return [both, *lines]
 
 
-def _slowdown_line(one: Slowdown) -> str:
-    figures = f"{one.together:,.2f} {one.unit}, alone {one.alone:,.2f}"
-    return f"  slowdown of {one.job}: {one.factor:.2f} ({one.figure} {figures})"
+def _slowdown_line(slowdown: Slowdown) -> str:
+    figures = f"{slowdown.together:,.2f} {slowdown.unit}, alone {slowdown.alone:,.2f}"
+    return f"  slowdown of {slowdown.job}: {slowdown.factor:.2f} ({slowdown.figure} {figures})"
 
 
 def _gpcnet(result: Result, alone: dict[str, Result]) -> list[str]:
@@ -338,7 +341,7 @@ def job_lines(result: Result, figures: dict[str, Any]) -> list[str]:
         for job, times in figures["jobs"].items()
     ]
     return lines + [
-        _stream_line(labels.get(job, job), one) for job, one in figures["streams"].items()
+        _stream_line(labels.get(job, job), stream) for job, stream in figures["streams"].items()
     ]
 
 
@@ -392,8 +395,8 @@ def _failure_lines(figures: dict[str, Any]) -> list[str]:
     if not failures:
         return []
     links = failures["links"]
-    lines = [_failure_line(link) for link in links[:WORST_MOST]]
-    if others := links[WORST_MOST:]:
+    lines = [_failure_line(link) for link in links[:WORST_MAX]]
+    if others := links[WORST_MAX:]:
         lost = sum(link["packets_lost"] for link in others)
         lines.append(f"  failures: {len(others)} others, {lost:,} packets lost")
     if (recovered := failures["recovered_us"]) is not None:

@@ -78,12 +78,14 @@ def facts(result: "SampledResult") -> dict[str, Any]:
         "seeds": list(result.seeds),
         "ended": dict(result.ended),
         "is_known": result.is_known,
-        "unknowns": [asdict(one) for one in result.unknowns.entries],
+        "unknowns": [asdict(entry) for entry in result.unknowns.entries],
         "fixed": [one["key"] for one in result.unknowns.fixed],
         "figures": {one.name: figure(one) for one in result.figures},
         "left_out": dict(result.left_out),
         "warnings": list(result.warnings),
-        "model_errors": {job: error_facts(one) for job, one in result.model_errors.items()},
+        "model_errors": {
+            job: error_facts(model_error) for job, model_error in result.model_errors.items()
+        },
     }
 
 

@@ -249,7 +249,7 @@ def _cells(check: "StudyCheck") -> tuple[str, ...]:
 def _facts(done: "StudyResult", sampled: "SampledStudy") -> dict[str, Any]:
     """Return checks as JSON has them, each with its intervals."""
     facts: dict[str, Any] = json.loads(done.to_json())
-    known = {one.check.id: interval_facts(one) for one in sampled.intervals(done)}
+    known = {interval.check.id: interval_facts(interval) for interval in sampled.intervals(done)}
     rows = [{**row, **known.get(row["id"], {})} for row in facts["checks"]]
     counts = {"samples": sampled.samples, "unknowns": sampled.unknowns}
     return {**facts, "checks": rows, **counts, "failures": dict(sampled.failures)}
@@ -258,7 +258,7 @@ def _facts(done: "StudyResult", sampled: "SampledStudy") -> dict[str, Any]:
 def _print_intervals(done: "StudyResult", sampled: "SampledStudy", every: bool) -> None:
     """Print the intervals of checks, and whether they have what was published."""
     rows = sampled.intervals(done)
-    shown = [one for one in rows if every or not one.check.is_passed]
+    shown = [row for row in rows if every or not row.check.is_passed]
     print(
         f"\n{sampled.samples} samples of {sampled.unknowns} unknowns in {sampled.experiments} "
         "experiments; intervals of 90 %:"

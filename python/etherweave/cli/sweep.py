@@ -229,7 +229,7 @@ def plot_verb(home: Home, columns: list[str], *, output: Path | None = None) -> 
         assert path is not None, "an output has a default"
         store = SweepStore(home)
         table = store.table()
-        print(draw_sweep(table, dict(_pair(one) for one in columns), path, store.axes()))
+        print(draw_sweep(table, dict(_pair(column) for column in columns), path, store.axes()))
     if text := _flow_text(Counter(table["fidelity"]) if "fidelity" in table.columns else {}):
         notice(text.strip())
 

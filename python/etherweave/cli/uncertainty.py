@@ -64,9 +64,12 @@ def figures_verb(
         found = unknowns(text, origin, overrides(settings), own, has_site=True)
     if as_json:
         fixed = [one["key"] for one in found.fixed]
-        unknown = [asdict(one) for one in found.entries]
+        unknown = [asdict(entry) for entry in found.entries]
         return print(json.dumps({"unknowns": unknown, "fixed": fixed}, indent=2))
-    rows = [(one.name, one.basis, f"{one.low} to {one.high}", one.about) for one in found.entries]
+    rows = [
+        (entry.name, entry.basis, f"{entry.low} to {entry.high}", entry.about)
+        for entry in found.entries
+    ]
     print_table(("unknown", "basis", "99 %", "from"), rows)
     if found.fixed:
         print(f"  not drawn: {', '.join(one['key'] for one in found.fixed)}")
@@ -86,7 +89,7 @@ def errors_verb(as_json: AsJson = False) -> None:
 
     found, effects = model_errors(), Estimate(check_rows()).effects()
     if as_json:
-        kinds, parts = [error_facts(one) for one in found], [asdict(one) for one in effects]
+        kinds, parts = [error_facts(one) for one in found], [asdict(effect) for effect in effects]
         return print(json.dumps({"kinds": kinds, "effects": parts}, indent=2))
     print_table(
         ("kind", ">rows", ">systems", ">middle", ">50 %", ">90 %", ">covered"), map(_row, found)

@@ -143,7 +143,9 @@ def group(package: str, about: str, lines: Mapping[str, str | Verb], **options: 
     options
         As for :class:`typer.Typer`.
     """
-    verbs = {name: Verb(name, one) if isinstance(one, str) else one for name, one in lines.items()}
+    verbs = {
+        name: Verb(name, line) if isinstance(line, str) else line for name, line in lines.items()
+    }
     return typer.Typer(
         cls=type("VerbGroup", (VerbGroup,), {"package": package, "verbs": verbs}),
         help=about,

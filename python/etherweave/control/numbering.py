@@ -140,7 +140,9 @@ def _check_distinct(datapaths: Iterable[int]) -> None:
 
 def _rule(own: Mapping[int, int], rule: rules.FlowRule) -> rules.FlowRule:
     match = tuple(_match(own, field) for field in rule.match)
-    return rule._replace(match=match, actions=tuple(_action(own, one) for one in rule.actions))
+    return rule._replace(
+        match=match, actions=tuple(_action(own, action) for action in rule.actions)
+    )
 
 
 def _match(own: Mapping[int, int], field: rules.MatchField) -> rules.MatchField:

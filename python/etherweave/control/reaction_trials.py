@@ -163,12 +163,12 @@ def _ebpf() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ovs() -> Iterator[None]:
-    whole = trial_plan()
-    (switch,) = whole.switches
+    fabric_plan = trial_plan()
+    (switch,) = fabric_plan.switches
     interfaces = {(switch.name, port.number): f"p{port.number}" for port in switch.ports}
     wired = BridgeNames({switch.name: "s1"}, interfaces)
     with running(Datapath.NETDEV) as daemons:
-        build(daemons, whole, wired)
+        build(daemons, fabric_plan, wired)
         install(daemons, "s1", switch)
         with _agent(switch, daemons.management("s1")):
             yield
@@ -262,7 +262,10 @@ class _Stream:
         """Receive what is still inside the switch."""
         end_s = time.monotonic() + LIMIT_S
         self._receive()
-        while len({one.sequence for one in self.arrivals}) < self.sent and time.monotonic() < end_s:
+        while (
+            len({arrival.sequence for arrival in self.arrivals}) < self.sent
+            and time.monotonic() < end_s
+        ):
             select.select([self._ends[DEFAULT], self._ends[ALTERNATIVE]], [], [], 0.02)
             self._receive()
 

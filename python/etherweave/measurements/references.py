@@ -144,11 +144,11 @@ def search(
     """
     wanted = (fabric or "").casefold().split()
     return [
-        one
-        for one in references()
-        if one.contains(words)
-        and all(word in one.fabric.casefold() for word in wanted)
-        and metric in (None, one.metric)
+        reference
+        for reference in references()
+        if reference.contains(words)
+        and all(word in reference.fabric.casefold() for word in wanted)
+        and metric in (None, reference.metric)
     ]
 
 

@@ -14,7 +14,7 @@ from etherweave.report.page import Front, Page
 from etherweave.report.section import Section, Table
 from etherweave.report.style import ASIDE, SERIES, literal
 
-EFFECTS_MOST = 10
+EFFECTS_MAX = 10
 """Unknowns that are drawn; the table has all."""
 Panel = tuple[str, Callable[[Standing], Interval | None]]
 PANELS: Sequence[Panel] = (
@@ -24,67 +24,67 @@ PANELS: Sequence[Panel] = (
 )
 
 
-def write_advice(found: Answer, out: Path) -> Path:
+def write_advice(answer: Answer, out: Path) -> Path:
     """Write the page of an answer into a directory; returns the page's path."""
     page = Page(out)
-    page.show([_ranking, _jobs, _prices, _unknowns, _missing, _bills], found)
-    best = found.standings[0]
-    lead = f"{best.fabric} comes first in {best.first:.0%} of {found.samples} samples."
-    warnings = ["Prices are examples, no offers: replace them."] if is_example(found) else []
-    facts = [("Ranked by", found.goal.replace("_", " ")), ("1 is", found.baseline)]
-    facts += [("Samples of each job", str(found.samples)), ("Runs", f"{found.runs:,}")]
+    page.show([_ranking, _jobs, _prices, _unknowns, _missing, _bills], answer)
+    best = answer.standings[0]
+    lead = f"{best.fabric} comes first in {best.first:.0%} of {answer.samples} samples."
+    warnings = ["Prices are examples, no offers: replace them."] if is_example(answer) else []
+    facts = [("Ranked by", answer.goal.replace("_", " ")), ("1 is", answer.baseline)]
+    facts += [("Samples of each job", str(answer.samples)), ("Runs", f"{answer.runs:,}")]
     return page.write(
-        Front(f"Advice: {found.name}", f"{lead} {found.decides}", facts, warnings), []
+        Front(f"Advice: {answer.name}", f"{lead} {answer.decides}", facts, warnings), []
     )
 
 
-def _ranking(found: Answer) -> Section:
-    panels = [one for one in PANELS if all(one[1](each) for each in found.standings)]
-    figure = Figure(figsize=(9, 1.0 + 0.5 * len(found.standings)))
+def _ranking(answer: Answer) -> Section:
+    panels = [panel for panel in PANELS if all(panel[1](each) for each in answer.standings)]
+    figure = Figure(figsize=(9, 1.0 + 0.5 * len(answer.standings)))
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    blank = [""] * len(found.standings)
+    blank = [""] * len(answer.standings)
     for number, (one, (title, of)) in enumerate(zip(axes, panels, strict=True)):
-        spans = [of(each) for each in found.standings]
+        spans = [of(each) for each in answer.standings]
         _bars(one, [span for span in spans if span], SERIES[number])
-        one.set_yticks(range(len(found.standings)), _names(found) if not number else blank)
-        one.set_xlabel(title if title != "price" else literal(f"price [{_currency(found)}]"))
-    table = Table(head(found), rows(found))
-    caption = f"{order(found)} Lines: the interval of nine samples of ten."
+        one.set_yticks(range(len(answer.standings)), _names(answer) if not number else blank)
+        one.set_xlabel(title if title != "price" else literal(f"price [{_currency(answer)}]"))
+    table = Table(head(answer), rows(answer))
+    caption = f"{order(answer)} Lines: the interval of nine samples of ten."
     return Section("ranking", "Ranking", caption, figure, [table])
 
 
 def _bars(axes: Axes, spans: Sequence[Interval], colour: str) -> None:
     places = list(range(len(spans)))
-    axes.barh(places, [one.value for one in spans], color=colour, height=0.6)
-    for place, one in zip(places, spans, strict=True):
-        axes.plot([one.low, one.high], [place, place], color="black", marker="|")
+    axes.barh(places, [span.value for span in spans], color=colour, height=0.6)
+    for place, span in zip(places, spans, strict=True):
+        axes.plot([span.low, span.high], [place, place], color="black", marker="|")
     axes.invert_yaxis()
 
 
-def _jobs(found: Answer) -> Section:
-    jobs = found.standings[0].jobs
-    figure = Figure(figsize=(9, 1.0 + 0.25 * len(jobs) * len(found.standings)))
+def _jobs(answer: Answer) -> Section:
+    jobs = answer.standings[0].jobs
+    figure = Figure(figsize=(9, 1.0 + 0.25 * len(jobs) * len(answer.standings)))
     axes = figure.subplots()
     height = 0.8 / len(jobs)
     for number, job in enumerate(jobs):
-        places = [at + number * height for at in range(len(found.standings))]
-        values = [one.jobs[number].relative for one in found.standings]
+        places = [at + number * height for at in range(len(answer.standings))]
+        values = [standing.jobs[number].relative for standing in answer.standings]
         colour = SERIES[number % len(SERIES)]
         label = literal(f"{job.job}, {job.weight:.0%} of the mix")
         axes.barh(places, values, color=colour, height=0.9 * height, label=label)
     middle = height * (len(jobs) - 1) / 2
-    axes.set_yticks([at + middle for at in range(len(found.standings))], _names(found))
+    axes.set_yticks([at + middle for at in range(len(answer.standings))], _names(answer))
     axes.invert_yaxis()
     axes.axvline(1, color="black", linewidth=1)
-    axes.set_xlabel(literal(f"time over that on {found.baseline}"))
+    axes.set_xlabel(literal(f"time over that on {answer.baseline}"))
     axes.legend(**ASIDE)
-    table = Table(job_head(found), [job_row(one) for one in found.standings])
+    table = Table(job_head(answer), [job_row(standing) for standing in answer.standings])
     caption = "Mean time of an iteration, or until the last stream of the job is complete."
     return Section("jobs", "Time of each job", caption, figure, [table])
 
 
-def _prices(found: Answer) -> Section | None:
-    priced = [one for one in found.standings if one.bill.items]
+def _prices(answer: Answer) -> Section | None:
+    priced = [standing for standing in answer.standings if standing.bill.items]
     if not priced:
         return None
     figure = Figure(figsize=(9, 1.0 + 0.5 * len(priced)))
@@ -101,16 +101,16 @@ def _prices(found: Answer) -> Section | None:
         begins = [begin + one for begin, one in zip(begins, sums, strict=True)]
     axes.set_yticks(places, [literal(one.fabric) for one in priced])
     axes.invert_yaxis()
-    axes.set_xlabel(literal(f"price [{_currency(found)}]"))
+    axes.set_xlabel(literal(f"price [{_currency(answer)}]"))
     axes.legend(**ASIDE)
-    example = " Prices are examples, no offers." if is_example(found) else ""
+    example = " Prices are examples, no offers." if is_example(answer) else ""
     return Section("prices", "What it costs", f"{priced[0].bill.book}.{example}", figure)
 
 
-def _unknowns(found: Answer) -> Section | None:
-    if not found.effects:
+def _unknowns(answer: Answer) -> Section | None:
+    if not answer.effects:
         return None
-    drawn = found.effects[:EFFECTS_MOST]
+    drawn = answer.effects[:EFFECTS_MAX]
     figure = Figure(figsize=(9, 1.0 + 0.3 * len(drawn)))
     axes = figure.subplots()
     places = list(range(len(drawn)))
@@ -119,8 +119,14 @@ def _unknowns(found: Answer) -> Section | None:
     axes.invert_yaxis()
     axes.set_xlabel("moves the lead of the first over the second [%]")
     rows = [
-        (one.unknown, one.basis, one.span, f"{one.moves:.1%}", "yes" if one.turns else "no")
-        for one in found.effects
+        (
+            effect.unknown,
+            effect.basis,
+            effect.span,
+            f"{effect.moves:.1%}",
+            "yes" if effect.turns else "no",
+        )
+        for effect in answer.effects
     ]
     heads = ("unknown", "basis", "range", "moves", "turns the order")
     caption = (
@@ -130,25 +136,25 @@ def _unknowns(found: Answer) -> Section | None:
     return Section("unknowns", "What is not known", caption, figure, [Table(heads, rows)])
 
 
-def _missing(found: Answer) -> Section:
-    tables = [Table(("not modelled",), [(one,) for one in found.not_modelled])]
-    if found.flow_level:
-        rows = [(one,) for one in found.flow_level]
+def _missing(answer: Answer) -> Section:
+    tables = [Table(("not modelled",), [(one,) for one in answer.not_modelled])]
+    if answer.flow_level:
+        rows = [(one,) for one in answer.flow_level]
         tables.insert(0, Table(("in flow-level mode, error not measured",), rows))
-    if found.differs:
-        tables.insert(0, Table(("what differs",), [(one,) for one in found.differs]))
-    if found.hidden:
-        tables.insert(0, Table(("hosts hide the network",), [(one,) for one in found.hidden]))
-    if found.left_out:
-        tables.insert(0, Table(("left out",), [(one,) for one in found.left_out]))
-    if found.fixed:
-        rows = [(one,) for one in found.fixed]
+    if answer.differs:
+        tables.insert(0, Table(("what differs",), [(differ,) for differ in answer.differs]))
+    if answer.hidden:
+        tables.insert(0, Table(("hosts hide the network",), [(one,) for one in answer.hidden]))
+    if answer.left_out:
+        tables.insert(0, Table(("left out",), [(one,) for one in answer.left_out]))
+    if answer.fixed:
+        rows = [(one,) for one in answer.fixed]
         caption = "Names, sizes and switches without a certain source, which do not vary."
         tables.append(Table(("figure",), rows, caption, is_folded=True))
     return Section("missing", "What this leaves out", tables=tables)
 
 
-def _bills(found: Answer) -> Section | None:
+def _bills(answer: Answer) -> Section | None:
     heads = ("price of", "for", "count", "amount", "basis", "source", "date")
     tables = [
         Table(
@@ -163,20 +169,20 @@ def _bills(found: Answer) -> Section | None:
                     line.source,
                     line.date or "",
                 )
-                for line in lines(one)
+                for line in lines(standing)
             ],
-            f"{one.fabric}: {one.bill.switches} switches, {one.bill.hosts} hosts",
+            f"{standing.fabric}: {standing.bill.switches} switches, {standing.bill.hosts} hosts",
             is_folded=True,
         )
-        for one in found.standings
-        if one.bill.items
+        for standing in answer.standings
+        if standing.bill.items
     ]
     return Section("bills", "Bills", tables=tables) if tables else None
 
 
-def _names(found: Answer) -> list[str]:
-    return [literal(one.fabric) for one in found.standings]
+def _names(answer: Answer) -> list[str]:
+    return [literal(standing.fabric) for standing in answer.standings]
 
 
-def _currency(found: Answer) -> str:
-    return next(one.bill.currency for one in found.standings if one.bill.items)
+def _currency(answer: Answer) -> str:
+    return next(standing.bill.currency for standing in answer.standings if standing.bill.items)

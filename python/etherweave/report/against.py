@@ -50,7 +50,7 @@ def fabric_name(words: str) -> FabricName | None:
     match = _NAME.match(name)
     if not match:
         return None
-    return FabricName(match[1], match[2] or "", frozenset(one.strip() for one in extras))
+    return FabricName(match[1], match[2] or "", frozenset(extra.strip() for extra in extras))
 
 
 def published(
@@ -63,38 +63,42 @@ def published(
     if not quantity.is_as_published:
         return []
     own = [
-        one
-        for one in (references() if figures is None else figures)
-        if _is_of(quantity, one) and _is_on(fabric, one)
+        reference
+        for reference in (references() if figures is None else figures)
+        if _is_of(quantity, reference) and _is_on(fabric, reference)
     ]
     return _nearest(fabric, own)
 
 
-def _is_of(quantity: Quantity, one: Reference) -> bool:
+def _is_of(quantity: Quantity, reference: Reference) -> bool:
     if quantity.program == "nccl_tests":
-        is_same = one.program == quantity.test and _EACH in one.conditions
+        is_same = reference.program == quantity.test and _EACH in reference.conditions
         is_same = is_same and (quantity.size_bytes or 0) >= _LARGE
     else:
-        ranks = _RANKS.search(one.conditions)
-        is_same = (one.program, one.test, one.table) == (quantity.program, quantity.test, "")
-        is_same = is_same and one.size_bytes == quantity.size_bytes
+        ranks = _RANKS.search(reference.conditions)
+        is_same = (reference.program, reference.test, reference.table) == (
+            quantity.program,
+            quantity.test,
+            "",
+        )
+        is_same = is_same and reference.size_bytes == quantity.size_bytes
         is_same = is_same and (ranks is None or int(ranks[1]) == quantity.ranks)
     return (
         is_same
-        and one.may_accept
-        and one.crosses_a_network
-        and one.value > 0
-        and one.statistic in _CENTRES
-        and (one.metric, one.unit) == (quantity.metric.name, quantity.metric.unit)
+        and reference.may_accept
+        and reference.crosses_a_network
+        and reference.value > 0
+        and reference.statistic in _CENTRES
+        and (reference.metric, reference.unit) == (quantity.metric.name, quantity.metric.unit)
     )
 
 
-def _is_on(fabric: Fabric, one: Reference) -> bool:
-    found = fabric_name(one.fabric)
-    if one.link_bits_per_s is None:
+def _is_on(fabric: Fabric, reference: Reference) -> bool:
+    found = fabric_name(reference.fabric)
+    if reference.link_bits_per_s is None:
         return False
-    if _EACH in one.conditions:
-        return abs(one.link_bits_per_s / 8 / fabric.medium.rate - 1) < _ALIKE
+    if _EACH in reference.conditions:
+        return abs(reference.link_bits_per_s / 8 / fabric.medium.rate - 1) < _ALIKE
     if found is None:
         return False
     own = fabric_name(fabric.words)
@@ -103,7 +107,7 @@ def _is_on(fabric: Fabric, one: Reference) -> bool:
         found.transport == own.transport
         and found.version in ("", own.version)
         and found.extras <= own.extras
-        and abs(one.link_bits_per_s / 8 / fabric.medium.rate - 1) < _ALIKE
+        and abs(reference.link_bits_per_s / 8 / fabric.medium.rate - 1) < _ALIKE
     )
 
 

@@ -130,9 +130,11 @@ def network_load_test(together: Result, alone: Result, job: str) -> str:
     """Print a job alone and beside congestors as ``network_load_test`` does."""
     tests = _workload(together, job)
     workloads = [one["workload"] for one in tomllib.loads(together.resolved)["job"]]
-    congestors = [one["gpcnet_congestor"] for one in workloads if "gpcnet_congestor" in one]
-    ranks = sum(int(one["ranks"]) for one in (tests, *congestors))
-    nodes = [_hosts(one) for one in congestors]
+    congestors = [
+        workload["gpcnet_congestor"] for workload in workloads if "gpcnet_congestor" in workload
+    ]
+    ranks = sum(int(congestor["ranks"]) for congestor in (tests, *congestors))
+    nodes = [_hosts(congestor) for congestor in congestors]
     least = f"(min {min(nodes, default=0)} nodes per congestor)"
     isolated, congested = network_tests(alone, job), network_tests(together, job)
     return "\n".join(
@@ -158,9 +160,9 @@ def _hosts(facts: Mapping[str, Any]) -> int:
 
 def _table(title: str, tests: list[NetworkTest]) -> list[str]:
     rows = [_row("Name", "Avg", "99%", "Units")]
-    for one in tests:
-        unit = "MiB/s/rank" if one.is_rate else "usec"
-        rows.append(_row(one.title, f"{one.average:.1f}", f"{one.percentile:.1f}", unit))
+    for test in tests:
+        unit = "MiB/s/rank" if test.is_rate else "usec"
+        rows.append(_row(test.title, f"{test.average:.1f}", f"{test.percentile:.1f}", unit))
     return [_BAR, f"| {title:^76} |", _INNER, *(text for row in rows for text in (row, _INNER))]
 
 

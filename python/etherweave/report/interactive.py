@@ -86,13 +86,13 @@ def _is_known(axes: Axes) -> bool:
     return (
         not axes.images
         and axes.get_subplotspec() is not None
-        and all(isinstance(one, _DRAWN) for one in axes.collections)
+        and all(isinstance(collection, _DRAWN) for collection in axes.collections)
         and all(id(patch) in bars for patch in axes.patches)
     )
 
 
 def _bars(axes: Axes) -> list[BarContainer]:
-    return [one for one in axes.containers if isinstance(one, BarContainer)]
+    return [container for container in axes.containers if isinstance(container, BarContainer)]
 
 
 def _panel(axes: Axes, figheight: float) -> Values:
@@ -119,7 +119,7 @@ def _axis(axis: Axis) -> Values:
     }
     if isinstance(axis.get_major_formatter(), (FixedFormatter, FuncFormatter)):
         names = [label.get_text() for label in axis.get_ticklabels()]
-        values["ticks"] = [_plain(axis.get_majorticklocs()), [_plain_text(one) for one in names]]
+        values["ticks"] = [_plain(axis.get_majorticklocs()), [_plain_text(name) for name in names]]
     return values
 
 
@@ -128,27 +128,30 @@ def _series(axes: Axes) -> Iterator[Values]:
         yield from _bar(bar)
     for line in axes.lines:
         yield _line(axes, line)
-    for one in axes.collections:
-        if isinstance(one, QuadMesh):
-            yield _map(axes, one)
-        elif isinstance(one, PathCollection):
-            points = _filled(one.get_offsets())
-            yield _points(one, points[:, 0], points[:, 1]) | {"mode": "markers"}
-        elif isinstance(one, LineCollection | PolyCollection):
-            yield from _shape(one)
+    for collection in axes.collections:
+        if isinstance(collection, QuadMesh):
+            yield _map(axes, collection)
+        elif isinstance(collection, PathCollection):
+            points = _filled(collection.get_offsets())
+            yield _points(collection, points[:, 0], points[:, 1]) | {"mode": "markers"}
+        elif isinstance(collection, LineCollection | PolyCollection):
+            yield from _shape(collection)
 
 
 def _bar(bar: BarContainer) -> Iterator[Values]:
     if not bar.patches:
         return
     is_upright = bar.orientation != "horizontal"
-    sides = [(one.get_x(), one.get_y(), one.get_width(), one.get_height()) for one in bar.patches]
+    sides = [
+        (patch.get_x(), patch.get_y(), patch.get_width(), patch.get_height())
+        for patch in bar.patches
+    ]
     left, foot, width, height = (np.array(column, float) for column in zip(*sides, strict=True))
     yield {
         "kind": "bar",
         "name": _name(bar.get_label()),
         "colour": _hex(bar.patches[0].get_facecolor()),
-        "colours": [_hex(one.get_facecolor()) for one in bar.patches],
+        "colours": [_hex(patch.get_facecolor()) for patch in bar.patches],
         "upright": is_upright,
         "at": _plain(left + width / 2 if is_upright else foot + height / 2),
         "base": _plain(foot if is_upright else left),
@@ -171,9 +174,9 @@ def _line(axes: Axes, line: Line2D) -> Values:
     return drawn | {"mode": mode, "colour": _hex(line.get_color()), "step": is_step}
 
 
-def _points(one: Line2D | PathCollection, x: Any, y: Any) -> Values:
-    colour = "#000000" if isinstance(one, Line2D) else _hex(one.get_facecolor()[0])
-    name = _name(one.get_label())
+def _points(line2_d: Line2D | PathCollection, x: Any, y: Any) -> Values:
+    colour = "#000000" if isinstance(line2_d, Line2D) else _hex(line2_d.get_facecolor()[0])
+    name = _name(line2_d.get_label())
     return {"kind": "line", "name": name, "colour": colour, "x": _plain(x), "y": _plain(y)}
 
 
@@ -212,26 +215,28 @@ def _names(axis: Axis, places: npt.NDArray[np.float64]) -> list[str]:
     return [_plain_text(named(place, None)) for place in places]
 
 
-def _shape(one: LineCollection | PolyCollection) -> Iterator[Values]:
+def _shape(line_collection: LineCollection | PolyCollection) -> Iterator[Values]:
     """Join all lines of a collection, or outlines of its areas, into one with gaps."""
     parts = [
         np.vstack([np.asarray(path.vertices, float), [[np.nan, np.nan]]])
-        for path in one.get_paths()
+        for path in line_collection.get_paths()
     ]
     if not parts:
         return
     points = np.vstack(parts)
-    is_area = isinstance(one, PolyCollection)
-    colours = one.get_facecolor() if is_area else one.get_colors()  # type: ignore[union-attr]
+    is_area = isinstance(line_collection, PolyCollection)
+    colours = line_collection.get_facecolor() if is_area else line_collection.get_colors()  # type: ignore[union-attr]
     colour: Any = colours[0] if len(colours) else "#888888"
     yield {
         "kind": "line",
         "mode": "lines",
-        "name": _name(one.get_label()),
+        "name": _name(line_collection.get_label()),
         "colour": _hex(colour),
         "area": is_area,
         "opacity": round(to_rgba(colour)[3], 3),
-        "width": 0 if is_area else round(PIXELS * float(np.max(one.get_linewidth())), 3),
+        "width": 0
+        if is_area
+        else round(PIXELS * float(np.max(line_collection.get_linewidth())), 3),
         "x": _plain(points[:, 0]),
         "y": _plain(points[:, 1]),
     }

@@ -51,22 +51,22 @@ class Published:
         return value / min(max(value, self.low), self.high)
 
 
-def published_latency(one: Interconnect) -> Published | None:
+def published_latency(interconnect: Interconnect) -> Published | None:
     """Return the latency of Table 1 [us]."""
-    return _published(one.name, "latency", 1e6)
+    return _published(interconnect.name, "latency", 1e6)
 
 
-def published_rate(one: Interconnect) -> Published | None:
+def published_rate(interconnect: Interconnect) -> Published | None:
     """Return the bandwidth in one direction of Table 1 [Gb/s]."""
-    return _published(one.name, "bandwidth", 8e-9)
+    return _published(interconnect.name, "bandwidth", 8e-9)
 
 
 def _published(name: str, metric: str, scale: float) -> Published | None:
-    def wanted(one: Reference) -> bool:
-        is_row = one.program == "survey" and one.fabric == SURVEY.get(name)
-        return is_row and one.metric == metric
+    def wanted(reference: Reference) -> bool:
+        is_row = reference.program == "survey" and reference.fabric == SURVEY.get(name)
+        return is_row and reference.metric == metric
 
-    rows = [one for one in references() if wanted(one)]
+    rows = [reference for reference in references() if wanted(reference)]
     if not rows:
         return None
     values = [scale * one.value for one in rows]
@@ -87,35 +87,43 @@ HEAD = ("profile", "support", "Gb/s", "published", "8 B us", "published", "ratio
 SIMULATED = ("1 MiB Gb/s", "messages/us", "all-to-all", "GPCNeT")
 
 
-def row(one: Interconnect) -> tuple[str, ...]:
+def row(interconnect: Interconnect) -> tuple[str, ...]:
     """Write all figures of a profile."""
-    latency, rate = published_latency(one), published_rate(one)
-    ratio = f"{latency.ratio(one.latency_us):.2f}" if latency else ""
-    table = (f"{one.rate_gbps:g}", text_of(rate), f"{one.latency_us:.2f}", text_of(latency), ratio)
-    rates = (one.bandwidth_gbps, one.messages_per_us)
-    simulated = (*rates, one.all_to_all_us, one.congestion_impact)
-    return one.name, one.support, *table, *(f"{value:.1f}" for value in simulated)
+    latency, rate = published_latency(interconnect), published_rate(interconnect)
+    ratio = f"{latency.ratio(interconnect.latency_us):.2f}" if latency else ""
+    table = (
+        f"{interconnect.rate_gbps:g}",
+        text_of(rate),
+        f"{interconnect.latency_us:.2f}",
+        text_of(latency),
+        ratio,
+    )
+    rates = (interconnect.bandwidth_gbps, interconnect.messages_per_us)
+    simulated = (*rates, interconnect.all_to_all_us, interconnect.congestion_impact)
+    return interconnect.name, interconnect.support, *table, *(f"{value:.1f}" for value in simulated)
 
 
-def facts(one: Interconnect) -> dict[str, object]:
+def facts(interconnect: Interconnect) -> dict[str, object]:
     """Collect every figure by a name with its unit, and the profile's figures with sources."""
-    latency, rate = published_latency(one), published_rate(one)
+    latency, rate = published_latency(interconnect), published_rate(interconnect)
     return {
-        "profile": one.name,
-        "support": one.support,
-        "rate_gbps": one.rate_gbps,
-        "rate_ratio": rate and rate.ratio(one.rate_gbps),
-        "latency_us": one.latency_us,
-        "latency_ratio": latency and latency.ratio(one.latency_us),
-        "bandwidth_gbps": one.bandwidth_gbps,
-        "messages_per_us": one.messages_per_us,
-        "all_to_all_us": one.all_to_all_us,
-        "congestion_impact": one.congestion_impact,
-        "figures": one.sources,
+        "profile": interconnect.name,
+        "support": interconnect.support,
+        "rate_gbps": interconnect.rate_gbps,
+        "rate_ratio": rate and rate.ratio(interconnect.rate_gbps),
+        "latency_us": interconnect.latency_us,
+        "latency_ratio": latency and latency.ratio(interconnect.latency_us),
+        "bandwidth_gbps": interconnect.bandwidth_gbps,
+        "messages_per_us": interconnect.messages_per_us,
+        "all_to_all_us": interconnect.all_to_all_us,
+        "congestion_impact": interconnect.congestion_impact,
+        "figures": interconnect.sources,
     }
 
 
-def write_interconnects(found: Sequence[Interconnect], out: Path, sampled: Sampled = _NONE) -> Path:
+def write_interconnects(
+    interconnects: Sequence[Interconnect], out: Path, sampled: Sampled = _NONE
+) -> Path:
     """Write the page of several profiles into a directory; returns the page's path.
 
     Parameters
@@ -128,29 +136,34 @@ def write_interconnects(found: Sequence[Interconnect], out: Path, sampled: Sampl
         Figures of samples by profile, whose intervals of 90 % are drawn.
     """
     page = Page(out)
-    page.show([partial(overview, sampled), *(_sources(one) for one in found)], found)
-    declared = sum(one.support == "declared" for one in found)
-    lead = f"{len(found)} profiles, of which {declared} rest on declarations only."
+    page.show(
+        [partial(overview, sampled), *(_sources(one) for one in interconnects)], interconnects
+    )
+    declared = sum(one.support == "declared" for one in interconnects)
+    lead = f"{len(interconnects)} profiles, of which {declared} rest on declarations only."
     return page.write(Front("Interconnects", lead), [])
 
 
-def overview(sampled: Sampled, found: Sequence[Interconnect]) -> Section:
+def overview(sampled: Sampled, interconnects: Sequence[Interconnect]) -> Section:
     """Draw latencies and bandwidths of profiles, with the intervals of samples, and list all."""
-    figure = Figure(figsize=(9, 0.8 + 0.3 * len(found)))
+    figure = Figure(figsize=(9, 0.8 + 0.3 * len(interconnects)))
     left, right = figure.subplots(1, 2)
-    places = list(range(len(found)))
+    places = list(range(len(interconnects)))
     point = {"linestyle": "", "marker": "o", "color": SERIES[0]}
-    left.plot([one.latency_us for one in found], places, **point)
-    right.plot([one.bandwidth_gbps for one in found], places, **point)
-    for place, one in enumerate(found):
+    left.plot([one.latency_us for one in interconnects], places, **point)
+    right.plot([one.bandwidth_gbps for one in interconnects], places, **point)
+    for place, one in enumerate(interconnects):
         if published := published_latency(one):
             left.plot([published.low, published.high], [place, place], color="black", marker="|")
     for axes, key in ((left, "latency_us"), (right, "bandwidth_gbps")):
-        for place, one in enumerate(found):
+        for place, one in enumerate(interconnects):
             if one.name in sampled:
                 ends = sampled[one.name][key].most
                 axes.hlines(place, *ends, color=SERIES[0], linewidth=7, alpha=0.25)
-    for axes, titles in ((left, [one.name for one in found]), (right, [""] * len(found))):
+    for axes, titles in (
+        (left, [one.name for one in interconnects]),
+        (right, [""] * len(interconnects)),
+    ):
         axes.set_yticks(places, titles)
         axes.invert_yaxis()
     for axes, label in ((left, "latency of 8 B [us]"), (right, "one pair at 1 MiB [Gb/s]")):
@@ -162,13 +175,14 @@ def overview(sampled: Sampled, found: Sequence[Interconnect]) -> Section:
         "its congestors. Black: Table 1 of Li et al., TBench 2022."
         + (" Bands: intervals of 90 % of samples." if sampled else "")
     )
-    table = Table((*HEAD, *SIMULATED), [row(one) for one in found])
+    table = Table((*HEAD, *SIMULATED), [row(one) for one in interconnects])
     return Section("overview", "What each profile yields", caption, figure, [table])
 
 
-def _sources(one: Interconnect) -> Callable[[Sequence[Interconnect]], Section]:
+def _sources(interconnect: Interconnect) -> Callable[[Sequence[Interconnect]], Section]:
     rows = [
-        (each["key"], str(each["value"]), each["basis"], each["source"]) for each in one.sources
+        (each["key"], str(each["value"]), each["basis"], each["source"])
+        for each in interconnect.sources
     ]
     table = Table(("key", "value", "basis", "source"), rows, is_folded=True)
-    return lambda _: Section(one.name, one.name, tables=[table])
+    return lambda _: Section(interconnect.name, interconnect.name, tables=[table])

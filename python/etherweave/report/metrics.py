@@ -39,8 +39,8 @@ def metrics_figure(fabrics: Sequence[FabricMetrics]) -> Figure:
     for axes, (key, label) in zip(panels.flat, AXES, strict=True):
         _panel(axes, fabrics, key, label)
     handles = [
-        Line2D([], [], linestyle="", label=one["name"], **_mark(place, one))
-        for place, one in enumerate(fabrics)
+        Line2D([], [], linestyle="", label=fabric["name"], **_mark(place, fabric))
+        for place, fabric in enumerate(fabrics)
     ]
     figure.legend(
         handles=handles,
@@ -53,7 +53,7 @@ def metrics_figure(fabrics: Sequence[FabricMetrics]) -> Figure:
 
 
 def _panel(axes: Axes, fabrics: Sequence[FabricMetrics], key: str, label: str) -> None:
-    known = [(place, one) for place, one in enumerate(fabrics) if one[key] is not None]
+    known = [(place, fabric) for place, fabric in enumerate(fabrics) if fabric[key] is not None]
     for place, one in known:
         axes.plot(one[key], one[OFFER], linestyle="", zorder=3, **_mark(place, one))
     axes.set_xlabel(label)
@@ -67,8 +67,8 @@ def _panel(axes: Axes, fabrics: Sequence[FabricMetrics], key: str, label: str) -
         axes.set_title(unknown, fontsize=8, fontweight="normal", color=INK)
 
 
-def _mark(place: int, one: FabricMetrics) -> dict[str, Any]:
+def _mark(place: int, fabric_metrics: FabricMetrics) -> dict[str, Any]:
     colour = SERIES[place % len(SERIES)]
-    face = colour if one["is_efficient"] else "white"
+    face = colour if fabric_metrics["is_efficient"] else "white"
     marker = MARKERS[place % len(MARKERS)]
     return {"marker": marker, "color": colour, "markerfacecolor": face, "markersize": 8}

@@ -85,7 +85,7 @@ class Page:
         environment = templates()
         environment.filters["numeric_columns"] = numeric_columns
         template = environment.get_template("page.html.jinja")
-        sections = _within(self.sections, BYTES_MAX - sum(len(one.text) for one in scripts()))
+        sections = _within(self.sections, BYTES_MAX - sum(len(script.text) for script in scripts()))
         is_interactive = any(drawn.values for drawn in sections)
         licences = [("Licence of plotly.js, which draws the figures", licence())]
         text = template.render(

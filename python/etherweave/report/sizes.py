@@ -12,11 +12,11 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from etherweave.report.bounds import Floats, Medium, alpha_beta, transfer
 from etherweave.report.style import ASIDE, DASHES, INK, SERIES, name_decades
 
-LEGEND_MOST = 12
+LEGEND_MAX = 12
 """Curves that a legend names."""
 _ZERO = 0.5
 """Where messages without payload stand on a logarithmic axis [bytes]."""
-_SIZES_MOST = 12
+_SIZES_MAX = 12
 """That are named below an axis."""
 _PREFIXES = ((2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki"))
 
@@ -111,7 +111,7 @@ def _panel(axes: Axes, panel: SizePanel, scale: float) -> None:
     named: set[str] = set()
     for curve in panel.curves:
         number = names.index(curve.name)
-        is_named = curve.name not in named and (curve.is_simulated or number < LEGEND_MOST)
+        is_named = curve.name not in named and (curve.is_simulated or number < LEGEND_MAX)
         _curve(axes, curve, scale, SERIES[number % len(SERIES)], is_named)
         named.add(curve.name)
     for bound in panel.bounds:
@@ -143,7 +143,7 @@ def _curve(axes: Axes, curve: SizeCurve, scale: float, colour: str, is_named: bo
 
 
 def _published(axes: Axes, marks: Sequence[PublishedMarks], scale: float) -> None:
-    known = [one for one in marks if len(one.sizes)]
+    known = [mark for mark in marks if len(mark.sizes)]
     if not known:
         return
     ratios = np.concatenate([one.ratios for one in known])
@@ -164,7 +164,7 @@ def _span(ratios: Floats) -> str:
 def _near(axes: Axes, panel: SizePanel, scale: float) -> None:
     """Show what is there and half a decade around: bounds may lie far away."""
     shown = [curve.values for curve in panel.curves]
-    shown += [end for one in panel.marks for end in (one.low, one.high)]
+    shown += [end for mark in panel.marks for end in (mark.low, mark.high)]
     values = np.concatenate(shown) * scale
     positive = values[np.isfinite(values) & (values > 0)]
     if len(positive):
@@ -173,7 +173,7 @@ def _near(axes: Axes, panel: SizePanel, scale: float) -> None:
 
 def _name_sizes(axes: Axes, panel: SizePanel) -> None:
     sizes = np.unique(np.concatenate([curve.sizes for curve in panel.curves]))
-    step = -(-len(sizes) // _SIZES_MOST)
+    step = -(-len(sizes) // _SIZES_MAX)
     shown = sizes[::-step][::-1]  # the largest has a name
     axes.xaxis.set_major_locator(FixedLocator(_places(shown).tolist()))
     axes.xaxis.set_minor_locator(NullLocator())

@@ -23,7 +23,7 @@ _UNITS: list[tuple[Callable[[str], float], str]] = [
     (rate_of, "B/s"),
 ]
 
-LINE_MOST = 20
+LINE_MAX = 20
 """Largest number of places that a line joins; those of samples are points."""
 PANEL_MAX = 12
 """Largest number of panels of a figure."""
@@ -183,7 +183,7 @@ def _lines(
         at, colour = [places[place] for place in means[x]], SERIES[number % len(SERIES)]
         label = None if value is None else literal(str(value))
         look: dict[str, Any] = {"marker": "o", "markersize": 4, "color": colour, "label": label}
-        if len(places) > LINE_MOST:
+        if len(places) > LINE_MAX:
             axes.plot(at, means["mean"], linestyle="", **look)
             continue
         axes.plot(at, means["mean"], **look)

@@ -293,14 +293,14 @@ def _check_unknown(unknown: DeclaredUnknown, where: str) -> None:
 def _overrides(facts: dict[str, Any], file: Path) -> Iterator[tuple[str, dict[str, object]]]:
     """Take overrides out of the experiments: their values may be of any type."""
     experiments = facts.get("experiment")
-    for one in experiments if isinstance(experiments, list) else []:
-        if isinstance(one, dict):
-            own = one.pop("overrides", {})
+    for experiment in experiments if isinstance(experiments, list) else []:
+        if isinstance(experiment, dict):
+            own = experiment.pop("overrides", {})
             if not isinstance(own, dict):
                 raise ValueError(
-                    f"{file}: experiment {one.get('name')}: expected overrides = {{…}}"
+                    f"{file}: experiment {experiment.get('name')}: expected overrides = {{…}}"
                 )
-            yield str(one.get("name")), own
+            yield str(experiment.get("name")), own
 
 
 def table_of(result: Any, name: str) -> pl.DataFrame:

@@ -16,9 +16,9 @@ from etherweave import _core
 from etherweave.api.machine import build
 from etherweave.api.scenario import ScenarioSource, literals, read
 
-RUNS_MOST = 1_000_000
+RUNS_MAX = 1_000_000
 """Largest number of runs of a sweep."""
-PARTITIONS_MOST = 64
+PARTITIONS_MAX = 64
 """Largest number of values of an axis that is a directory each without being asked for."""
 _DIGITS = 6
 """Significant digits of values between the ends of a range."""
@@ -141,7 +141,7 @@ def load_sweep(scenario: ScenarioSource) -> Sweep:
 
 
 def _partition(groups: Sequence[Group]) -> list[str]:
-    few = (keys[0] for keys, rows in groups[:-1] if 1 < len(rows) <= PARTITIONS_MOST)
+    few = (keys[0] for keys, rows in groups[:-1] if 1 < len(rows) <= PARTITIONS_MAX)
     return list(itertools.islice(few, 1))
 
 
@@ -157,9 +157,9 @@ def _groups(spec: Mapping[str, Any], seed: int) -> list[Group]:
         zips.setdefault("sampled" if axis in sampled else axis["zip"] or where, []).append(axis)
     sizes = {name: _size(name, axes, spec["sample"]) for name, axes in zips.items()}
     count = math.prod(sizes.values()) * spec["seeds"]
-    if not 1 <= count <= RUNS_MOST:
+    if not 1 <= count <= RUNS_MAX:
         parts = " x ".join(f"{size:,}" for size in (*sizes.values(), spec["seeds"]))
-        raise SweepError(f"axis: {count:,} runs ({parts}); expected 1 to {RUNS_MOST:,}")
+        raise SweepError(f"axis: {count:,} runs ({parts}); expected 1 to {RUNS_MAX:,}")
     groups: list[Group] = []
     for axes in zips.values():
         if axes[0] in sampled:

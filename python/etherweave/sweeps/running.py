@@ -145,8 +145,8 @@ def carry_out(task: tuple[str, str | None]) -> Record:
     try:
         done = _core.run(resolved, _ORIGIN, (), 1, (), None)
     except ScenarioError as error:
-        lacks_room = any(_NO_ROOM in one.expected for one in error.mistakes)
-        message = "\n".join(str(one.at("")) for one in error.mistakes)
+        lacks_room = any(_NO_ROOM in mistake.expected for mistake in error.mistakes)
+        message = "\n".join(str(mistake.at("")) for mistake in error.mistakes)
         return _record(LOST if lacks_room else "mistake", message)
     summary = parse_summary(done.summary)
     if summary["finished"] == "interrupted":

@@ -158,7 +158,7 @@ def _place(values: Sequence[float], figure: float) -> float:
     """Return the share of values below a figure; equal ones count as half."""
     if math.isnan(figure):
         return math.nan
-    return statistics.fmean(0.5 if one == figure else float(one < figure) for one in values)
+    return statistics.fmean(0.5 if value == figure else float(value < figure) for value in values)
 
 
 def crps(values: Sequence[float], figure: float) -> float:
@@ -229,10 +229,10 @@ def _summed(kind: str, rows: Sequence[CheckInterval]) -> KindCoverage:
     return KindCoverage(kind, len(rows), len(systems), parameters, model, together, distance)
 
 
-def _coverage(found: Sequence[Predicted]) -> Coverage:
-    scores = [one.score for one in found if not math.isnan(one.score)]
+def _coverage(predicteds: Sequence[Predicted]) -> Coverage:
+    scores = [one.score for one in predicteds if not math.isnan(one.score)]
     return Coverage(
-        statistics.fmean(bool(one.is_inside) for one in found),
-        statistics.median(one.width for one in found),
+        statistics.fmean(bool(one.is_inside) for one in predicteds),
+        statistics.median(one.width for one in predicteds),
         statistics.fmean(scores) if scores else math.nan,
     )

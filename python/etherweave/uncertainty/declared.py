@@ -56,7 +56,12 @@ class Declared:
     def dimensions(self) -> dict[str, list[str]]:
         """Names of what is drawn, and the keys of each: several where they move as one."""
         found: dict[str, list[str]] = {}
-        as_one = {key: one for one in self.correlations if one.is_in_step for key in one.keys}
+        as_one = {
+            key: correlation
+            for correlation in self.correlations
+            if correlation.is_in_step
+            for key in correlation.keys
+        }
         for key in self.distributions:
             group = as_one.get(key)
             found.setdefault(" and ".join(group.keys) if group else key, []).append(key)
@@ -71,21 +76,23 @@ class Declared:
             Shares of 0 to 1 by the names of :attr:`dimensions`, independent of each other.
         """
         shares = {key: drawn[name] for name, keys in self.dimensions.items() for key in keys}
-        for one in self.correlations:
-            if not one.is_in_step:
-                shares |= _correlated(one, [shares[key] for key in one.keys])
+        for correlation in self.correlations:
+            if not correlation.is_in_step:
+                shares |= _correlated(correlation, [shares[key] for key in correlation.keys])
         return {key: of.at(shares[key]) for key, of in self.distributions.items()}
 
 
-def _correlated(one: Correlation, shares: Sequence[float]) -> dict[str, float]:
+def _correlated(correlation: Correlation, shares: Sequence[float]) -> dict[str, float]:
     """Give independent shares a correlation of their normal scores, by Cholesky's factor."""
     import numpy as np
 
     # On the edge of what can be, the matrix has an eigenvalue of zero.
-    factor = np.linalg.cholesky(np.array(one.matrix) + _EDGE * np.eye(len(one.keys)))
+    factor = np.linalg.cholesky(
+        np.array(correlation.matrix) + _EDGE * np.eye(len(correlation.keys))
+    )
     scores = [NormalDist().inv_cdf(min(max(share, _EDGE), 1 - _EDGE)) for share in shares]
     mixed = [math.fsum(a * b for a, b in zip(row, scores, strict=True)) for row in factor.tolist()]
-    return dict(zip(one.keys, map(NormalDist().cdf, mixed), strict=True))
+    return dict(zip(correlation.keys, map(NormalDist().cdf, mixed), strict=True))
 
 
 def declared(texts: Sequence[str]) -> Declared:
@@ -165,12 +172,12 @@ def _of_file(file: str) -> Declared:
             raise UncertaintyError(f"{where}.key: {one['key']} is uncertain twice; expected once")
         found[one["key"]] = _distribution(where, one)
     rows = _tables(file, table, "correlation")
-    return Declared(found, [_correlation(file, number, one) for number, one in enumerate(rows)])
+    return Declared(found, [_correlation(file, number, row) for number, row in enumerate(rows)])
 
 
 def _tables(file: str, table: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     rows = table.get(name, [])
-    if not isinstance(rows, list) or not all(isinstance(one, Mapping) for one in rows):
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise UncertaintyError(f"{file}: {name}: expected tables, each under [[{name}]]")
     return rows
 
@@ -190,9 +197,9 @@ def range_of(where: str, low: object, high: object) -> Range:
     UncertaintyError
         When they are none of one unit, or the lower one comes second.
     """
-    found = _distribution(where, {"from": low, "to": high})
-    assert isinstance(found, Range), "two ends are no choice"
-    return found
+    distribution = _distribution(where, {"from": low, "to": high})
+    assert isinstance(distribution, Range), "two ends are no choice"
+    return distribution
 
 
 def _distribution(where: str, one: Mapping[str, Any]) -> Distribution:
@@ -312,12 +319,12 @@ def _check_correlations(
     correlations: Sequence[Correlation], known: Mapping[str, Distribution]
 ) -> None:
     taken = set[str]()
-    for one in correlations:
-        for key in one.keys:
+    for correlation in correlations:
+        for key in correlation.keys:
             if key not in known:
                 raise UncertaintyError(
                     f"correlation of {key}, which has no range; expected one of {list(known)}"
                 )
             if key in taken:
                 raise UncertaintyError(f"{key}: in two correlations; expected one")
-        taken |= set(one.keys)
+        taken |= set(correlation.keys)

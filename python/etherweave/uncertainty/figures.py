@@ -153,7 +153,7 @@ class Unknowns:
     @property
     def keys(self) -> list[str]:
         """Every key that a sample sets."""
-        drawn = [key for one in self.entries for key in one.keys]
+        drawn = [key for entry in self.entries for key in entry.keys]
         sums = [key for _, *parts in self._fits.values() for keys in parts for key in keys]
         return [*dict.fromkeys((*drawn, *sums))]
 
@@ -165,7 +165,7 @@ class Unknowns:
         shares
             Of the distribution of each unknown, 0 to 1.
         """
-        drawn = dict(zip((one.name for one in self.entries), shares, strict=True))
+        drawn = dict(zip((entry.name for entry in self.entries), shares, strict=True))
         values = {key: self._estimate(key, drawn[name]) for key, name in self._groups.items()}
         for name, (measured, fitted, parts) in self._fits.items():
             nominal = {key: self._nominal(key) for key in (*fitted, *parts)}
@@ -237,12 +237,12 @@ def unknowns(
     """
     rows: list[Figure] = json.loads(_core.figures(text, origin, literals(changes)))
     resolved = tomllib.loads(_core.resolve(text, origin, literals(changes)))
-    rows += _stated(stated, resolved, {one["key"] for one in rows})
+    rows += _stated(stated, resolved, {row["key"] for row in rows})
     unused = tuple(_unused(resolved))
     open_ = {
-        one["key"]: one
-        for one in rows
-        if one["key"] not in declared.keys and not one["key"].startswith(unused)
+        row["key"]: row
+        for row in rows
+        if row["key"] not in declared.keys and not row["key"].startswith(unused)
     }
     chosen = choices(open_, (text, origin), changes, declared)
     if has_site:
@@ -262,14 +262,14 @@ def unknowns(
     fits = {name: of for name, of in fits.items() if name not in own or of[2]}
     fitted = {key for _, keys, _ in fits.values() for key in keys}
     named = {key: spread_named(one.spread) for one in stated if one.spread for key in one.keys}
-    estimates = {key: one for key, one in times.items() if key not in fitted | known}
-    ranged = [key for key, one in estimates.items() if _ends(one)]
+    estimates = {key: time for key, time in times.items() if key not in fitted | known}
+    ranged = [key for key, estimate in estimates.items() if _ends(estimate)]
     widths = {key: named.get(key) or spread_of(key) for key in estimates if key not in ranged}
-    spreads = {key: found for key, found in widths.items() if found}
-    sigmas = {key: found.sigma for key, found in spreads.items()}
+    spreads = {key: width for key, width in widths.items() if width}
+    sigmas = {key: spread.sigma for key, spread in spreads.items()}
     parts = {key for _, _, keys in fits.values() for key in keys}
     groups = _groups(
-        [one for key, one in estimates.items() if key in ranged or key in sigmas], parts
+        [estimate for key, estimate in estimates.items() if key in ranged or key in sigmas], parts
     )
     members = {name: [key for key in groups if groups[key] == name] for name in groups.values()}
     varied = {*groups, *fitted, *taken, *known}
@@ -301,8 +301,8 @@ def _fits(
 ) -> dict[str, tuple[Measurement, Sequence[str], Sequence[str]]]:
     """Group fitted figures by their measurement, with the estimates that are parts of its time."""
     fitted: dict[str, tuple[Measurement, list[str]]] = {}
-    for key, one in times.items():
-        if one["basis"] == "fitted" and (measured := Measurement.of(one["source"])):
+    for key, time in times.items():
+        if time["basis"] == "fitted" and (measured := Measurement.of(time["source"])):
             fitted.setdefault(measured.source, (measured, []))[1].append(key)
     estimates = [key for key in PARTS if key in times and times[key]["basis"] == "estimate"]
     found: dict[str, tuple[Measurement, Sequence[str], Sequence[str]]] = {}
@@ -366,13 +366,17 @@ def _groups(estimates: Sequence[Figure], parts: Set[str]) -> dict[str, str]:
     Parts of a measured time divide it, and have one each; so have figures with a range.
     """
     together: dict[tuple[str, str], list[str]] = {}
-    for one in estimates:
-        is_part = one["key"] in parts or one["source"].startswith(SHARE) or bool(_ends(one))
-        has_own = is_part or not one["profile"]
-        source = one["key"] if has_own else one["source"]
-        together.setdefault((one["key"].partition(".")[0], source), []).append(one["key"])
+    for estimate in estimates:
+        is_part = (
+            estimate["key"] in parts
+            or estimate["source"].startswith(SHARE)
+            or bool(_ends(estimate))
+        )
+        has_own = is_part or not estimate["profile"]
+        source = estimate["key"] if has_own else estimate["source"]
+        together.setdefault((estimate["key"].partition(".")[0], source), []).append(estimate["key"])
     names = {key: " and ".join(keys) for keys in together.values() for key in keys}
-    return {one["key"]: names[one["key"]] for one in estimates}
+    return {estimate["key"]: names[estimate["key"]] for estimate in estimates}
 
 
 def _of_sources(

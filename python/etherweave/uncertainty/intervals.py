@@ -64,7 +64,7 @@ class Distribution:
     @property
     def rest(self) -> float:
         """Part of the variance that no unknown has alone: seeds, and unknowns together."""
-        return max(1 - math.fsum(one.share for one in self.contributions), 0.0)
+        return max(1 - math.fsum(contribution.share for contribution in self.contributions), 0.0)
 
     @property
     def varies(self) -> bool:

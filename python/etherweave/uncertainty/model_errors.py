@@ -254,7 +254,7 @@ def errors_at(
 ) -> list[ModelError]:
     """Estimate the error of the model under several conditions, but not what it covers."""
     estimate = Estimate(check_rows() if rows is None else rows)
-    return [_error(estimate, one) for one in conditions]
+    return [_error(estimate, condition) for condition in conditions]
 
 
 def _error(estimate: Estimate, conditions: Conditions, covered: float | None = None) -> ModelError:

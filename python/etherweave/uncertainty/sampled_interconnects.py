@@ -71,7 +71,7 @@ def sample_interconnects(
                 found[f"{name}/-1"][figure],
                 [found[f"{name}/{number}"][figure] for number in range(samples)],
                 scenario.shares,
-                [one.name for one in scenario.drawn.entries],
+                [entry.name for entry in scenario.drawn.entries],
             )
             for figure in figures
         }
@@ -82,5 +82,5 @@ def sample_interconnects(
 def measure(task: tuple[str, dict[str, object], list[str]]) -> dict[str, float]:
     """Simulate the figures of a sample in a worker."""
     name, keys, figures = task
-    one = Interconnect(name, keys)
-    return {figure: float(getattr(one, figure)) for figure in figures}
+    interconnect = Interconnect(name, keys)
+    return {figure: float(getattr(interconnect, figure)) for figure in figures}

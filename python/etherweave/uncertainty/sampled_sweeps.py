@@ -8,7 +8,7 @@ from etherweave import _core
 from etherweave.api.scenario import literals
 from etherweave.api.simulation import ScenarioError
 from etherweave.sweeps import Sweep
-from etherweave.sweeps.points import RUNS_MOST
+from etherweave.sweeps.points import RUNS_MAX
 from etherweave.uncertainty.declared import UncertaintyError
 from etherweave.uncertainty.sampling import SampledScenario, check_count, paired, sampled_text
 
@@ -76,9 +76,9 @@ def sampled_sweep(what: Sweep, samples: int) -> SampledSweep:
         When samples are too few or too many.
     """
     check_count(samples)
-    if len(what) * (samples + 1) > RUNS_MOST:
+    if len(what) * (samples + 1) > RUNS_MAX:
         count = f"{len(what):,} points of {samples + 1:,} runs"
-        raise UncertaintyError(f"{what.origin}: {count}; expected at most {RUNS_MOST:,} runs")
+        raise UncertaintyError(f"{what.origin}: {count}; expected at most {RUNS_MAX:,} runs")
     points, found = list(what.points()), dict[str, SampledScenario]()
     for number, point in enumerate(points):
         changes = {**point, **what.overrides}

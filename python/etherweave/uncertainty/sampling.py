@@ -67,7 +67,7 @@ class SampledResult:
     @cached_property
     def by_name(self) -> Mapping[str, Distribution]:
         """Figures by their names."""
-        return {one.name: one for one in self.figures}
+        return {figure.name: figure for figure in self.figures}
 
     @property
     def error(self) -> float:
@@ -77,7 +77,7 @@ class SampledResult:
 
 def awaited(figures: Sequence[Distribution]) -> list[Distribution]:
     """List the figures that samples go on for: times and rates."""
-    return [one for one in figures if _AWAITED.search(one.name) and one.median]
+    return [figure for figure in figures if _AWAITED.search(figure.name) and figure.median]
 
 
 @dataclass(frozen=True)
@@ -240,12 +240,13 @@ def paired(
     seed
         Of the scrambling.
     """
-    every = dict.fromkeys(one.document for each in drawn.values() for one in each.drawn.entries)
+    every = dict.fromkeys(entry.document for each in drawn.values() for entry in each.drawn.entries)
     at = {document: place for place, document in enumerate(every)}
     points = sobol(len(at), samples, seed)
     return {
         name: replace(
-            each, shares=[[row[at[one.document]] for one in each.drawn.entries] for row in points]
+            each,
+            shares=[[row[at[entry.document]] for entry in each.drawn.entries] for row in points],
         )
         for name, each in drawn.items()
     }
@@ -369,7 +370,7 @@ def _result(
         reasons = dict.fromkeys(str(row["message"] or row["ended"]) for row in rows)
         raise UncertaintyError(f"{whole.origin}: no sample ended well: {'; '.join(reasons)}")
     point = next((row for row in rows if row["sample"] < 0 and row["ended"] == "complete"), {})
-    names = [one.name for one in whole.drawn.entries]
+    names = [entry.name for entry in whole.drawn.entries]
     shares = [whole.shares[row["sample"]] for row in good]
     figures, left_out = [], {}
     for key in _figures(good[0], whole.axes):

@@ -78,13 +78,13 @@ def spreads() -> tuple[Spread, ...]:
 
 def spread_of(key: str) -> Spread | None:
     """Find the spread of a key among profiles, or of the keys of its table; None without any."""
-    known = {one.figure: one for one in spreads()}
+    known = {spread.figure: spread for spread in spreads()}
     return known.get(key) or known.get(key.partition(".")[0])
 
 
 def spread_of_measurement(kind: str) -> Spread:
     """Find the spread of a kind of measurements."""
-    return next(one for one in spreads() if one.figure == kind)
+    return next(spread for spread in spreads() if spread.figure == kind)
 
 
 def spread_named(name: str) -> Spread:
@@ -95,7 +95,7 @@ def spread_named(name: str) -> Spread:
     UncertaintyError
         When there is none.
     """
-    known = {one.figure: one for one in spreads()}
+    known = {spread.figure: spread for spread in spreads()}
     if name not in known:
         raise UncertaintyError(f"spread = {name!r}: none; known: {', '.join(known)}")
     return known[name]
@@ -105,9 +105,9 @@ def _profiles() -> dict[str, set[str]]:
     """List the different times of each key among the profiles that come with Etherweave."""
     found: dict[str, set[str]] = defaultdict(set)
     for name in names():
-        for one in figures({"interconnect": {"profile": name}}):
-            if not one["key"].startswith("link.") and magnitude(one["value"]):
-                found[one["key"]].add(str(one["value"]))
+        for figure in figures({"interconnect": {"profile": name}}):
+            if not figure["key"].startswith("link.") and magnitude(figure["value"]):
+                found[figure["key"]].add(str(figure["value"]))
     return found
 
 
@@ -153,15 +153,19 @@ def _of_measurements(known: Iterable[Reference]) -> list[Spread]:
     return [row for kind, rows in rows_of.items() for row in (*rows, _pooled(kind, rows))]
 
 
-def _kind(one: Reference) -> str | None:
+def _kind(reference: Reference) -> str | None:
     """Return the kind of a figure that OSU's point-to-point benchmarks have measured."""
-    is_measured = one.bound in ("eq", "approx") and one.provenance != SECOND_HAND and one.value
-    size = one.size_bytes
-    if not is_measured or size is None or _PROGRAMS.get(one.program) != one.metric:
+    is_measured = (
+        reference.bound in ("eq", "approx")
+        and reference.provenance != SECOND_HAND
+        and reference.value
+    )
+    size = reference.size_bytes
+    if not is_measured or size is None or _PROGRAMS.get(reference.program) != reference.metric:
         return None
     if size <= SMALL_MAX:
-        return LATENCY if one.metric == "latency" else RATE
-    return BANDWIDTH if one.metric == "bandwidth" and size >= LARGE_MIN else None
+        return LATENCY if reference.metric == "latency" else RATE
+    return BANDWIDTH if reference.metric == "bandwidth" and size >= LARGE_MIN else None
 
 
 def _deviation(values: Sequence[float]) -> float:

@@ -117,7 +117,7 @@ def sample_study(
         known = _sampled(rows, needed, 0, 0).values
         open_ = {check: names for check, names in open_.items() if _is_open(known.get(check, []))}
         until = min(2 * until, samples)
-    unknowns = {one.document for each in drawn.values() for one in each.drawn.entries}
+    unknowns = {entry.document for each in drawn.values() for entry in each.drawn.entries}
     sampled = _sampled(rows, needed, len(unknowns), len(drawn))
     write_json(below(result.directory, SAMPLES), asdict(sampled))
     return sampled
@@ -193,16 +193,18 @@ def _drawn(result: StudyResult, samples: int) -> dict[str, SampledScenario]:
     Each has the shares of its own unknowns out of one sequence over those of all.
     """
     study, found = result.study, dict[str, SampledScenario]()
-    for one in study.experiments(result.full):
-        if isinstance(one, RunExperiment):
+    for experiment in study.experiments(result.full):
+        if isinstance(experiment, RunExperiment):
             stated = [
-                each for each in study.declared.unknown if fnmatchcase(one.name, each.experiments)
+                each
+                for each in study.declared.unknown
+                if fnmatchcase(experiment.name, each.experiments)
             ]
             scenario = sampled_scenario(
-                one.file(study.home), one.overrides, samples, _ranges(stated), stated
+                experiment.file(study.home), experiment.overrides, samples, _ranges(stated), stated
             )
             if scenario.drawn.entries:
-                found[one.name] = scenario
+                found[experiment.name] = scenario
     return paired(found, samples)
 
 
@@ -274,7 +276,9 @@ def measure(
     home, full, directory, needed, keys, file, identity = task
     study = load_study(Path(home))
     experiments = {
-        one.name: one for one in study.experiments(full) if isinstance(one, RunExperiment)
+        experiment.name: experiment
+        for experiment in study.experiments(full)
+        if isinstance(experiment, RunExperiment)
     }
     left = [name for names in needed.values() for name in names]
     results = _SampleResults(study, experiments, keys, Path(directory))

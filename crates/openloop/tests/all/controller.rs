@@ -14,7 +14,7 @@ use etherweave_topology::{Dragonfly, Topology, TopologyKind};
 use etherweave_workload::pattern::{Adversarial, Alternating, Switching};
 
 /// Eight hosts of a group share one link to the next by minimal paths.
-const MINIMAL_MOST: f64 = 1.0 / 8.0;
+const MINIMAL_MAX: f64 = 1.0 / 8.0;
 /// What hosts want of their links: twice what minimal paths carry, and what others do.
 const LOAD: f64 = 0.25;
 
@@ -113,13 +113,13 @@ fn a_controller_that_takes_43_iterations_is_always_late_and_one_of_44_is_right_b
     // (three local links of 32 and 10 packets, a queue of 10, for eight hosts), of 200 ns each: it may come later.
     let left_over = (10.0 + (3.0 * 42.0 + 10.0) / 8.0) * 0.2 / 324.0;
     let (late, minimal) = of(times(43, period));
-    let most = (MINIMAL_MOST + left_over) * 1.01;
+    let most = (MINIMAL_MAX + left_over) * 1.01;
     assert!(late < most && minimal < most && most < 0.6 * LOAD, "{late} {minimal}, at most {most}");
     let (by_chance, _) = of(times(44, period));
     assert!(by_chance > 0.98 * LOAD, "{by_chance}");
     // After 43.2 iterations for a fifth of the time; then also what was left over while its rules were wrong comes.
     let (partly, _) = of(Duration::from_us(324 * 432 / 10));
-    let expected = 0.2 * LOAD + 0.8 * MINIMAL_MOST;
+    let expected = 0.2 * LOAD + 0.8 * MINIMAL_MAX;
     assert!((0.99 * expected..1.01 * (expected + 2.0 * left_over)).contains(&partly), "{partly}, expected {expected}");
 }
 
@@ -130,7 +130,7 @@ fn where_every_phase_is_43_times_as_long_as_its_reaction_a_controller_helps() {
     let bench = Bench::new(by_turns(period), reaction, period, times(2, period));
     let late_share = 1.0 / 43.0;
     // While it is late, minimal paths carry what they can. A percent for the spread of 200,000 arrivals and more.
-    let least = 0.99 * (LOAD - (LOAD - MINIMAL_MOST) * late_share);
+    let least = 0.99 * (LOAD - (LOAD - MINIMAL_MAX) * late_share);
     let found = bench.controlled().load_accepted;
     assert!(found > least, "{found}, at least {least}");
 }

@@ -11,9 +11,9 @@ use crate::{Oblivious, WalkTarget};
 use etherweave_primitives::InputError;
 
 /// More switches with hosts take minutes and gigabytes: time grows with the square of their number.
-const HOMES_MOST: usize = 4_096;
+const HOMES_MAX: usize = 4_096;
 /// Flows from home to home for which there is memory at a time: 64 MiB.
-const FLOWS_MOST: usize = 1 << 23;
+const FLOWS_MAX: usize = 1 << 23;
 /// Loads that differ by less, of the largest, are alike: they are sums of as many rounded numbers as there are hosts.
 const ROUNDING: f64 = 1e-9;
 
@@ -69,15 +69,15 @@ impl<'a> ChannelLoads<'a> {
         let of_hosts =
             (0..topology.hosts()).map(|host| rate(topology.host_channel(HostId::from_index(host)))).collect();
         let demand = Demand::new(topology, of_hosts, destinations, now);
-        if demand.homes.len() > HOMES_MOST {
+        if demand.homes.len() > HOMES_MAX {
             let found = format!("one of {} switches with hosts", demand.homes.len());
-            let expected = format!("{HOMES_MOST} at most, for expected loads");
+            let expected = format!("{HOMES_MAX} at most, for expected loads");
             return Err(InputError::new("topology", found, expected));
         }
         let mut loads = vec![0.0; topology.channels().len()];
         let mut walk = FlowWalk::new(topology, routing);
         let first = FirstLegs::new(&demand, routing, &mut walk, &mut loads);
-        let received = demand.for_each_home(FLOWS_MOST, &mut |home, flows| {
+        let received = demand.for_each_home(FLOWS_MAX, &mut |home, flows| {
             first.start(flows, &mut walk);
             walk.run(WalkTarget::Switch(home.switch), 1.0, &mut loads, &mut |_, _| {});
         });

@@ -11,9 +11,9 @@ use crate::per_packet::{
 };
 
 /// More switches would take too large tables.
-const SWITCHES_MOST: usize = 4_096;
+const SWITCHES_MAX: usize = 4_096;
 /// Priorities of Ethernet.
-const CHANNELS_MOST: u32 = 8;
+const CHANNELS_MAX: u32 = 8;
 
 /// Any next hop on a shortest path, by hash; the channel rises with every hop, so that no channel waits for itself.
 ///
@@ -44,7 +44,7 @@ impl RoutingBasis for ShortestPath {
 
     fn of(fabric: FabricOf<'_>) -> Result<ShortestPath, InputError> {
         let topology = fabric.topology;
-        if topology.switches() > SWITCHES_MOST {
+        if topology.switches() > SWITCHES_MAX {
             return Err(unsuited(format!("one of {} switches", topology.switches()), Self::FABRIC));
         }
         let mut epochs = vec![TableEpoch::of(topology, 0, |_| false, None)];
@@ -55,7 +55,7 @@ impl RoutingBasis for ShortestPath {
         let longest = epochs.iter().map(|epoch| epoch.diameter).max().unwrap_or(0);
         let changing = epochs.windows(2).map(|pair| pair[0].diameter + pair[1].diameter.max(1) - 1).max().unwrap_or(0);
         let channels = longest.max(changing).max(1);
-        if channels > CHANNELS_MOST {
+        if channels > CHANNELS_MAX {
             let found = format!("one with paths of {longest} links, of {channels} while tables change");
             return Err(unsuited(found, "one with paths of at most 8 links, one priority each"));
         }

@@ -114,7 +114,7 @@ def _take_row(draft: Draft, table: str, cells: dict[str, str], count: int, line:
     labels = [("test", row["test"]), ("table", table)]
     if row["test"] not in _expected(table):
         raise GarbledError(line.number, f"{row['test']} is not valid in the table of {table} tests")
-    if any(one.labels == tuple(labels) for one in draft.measurements):
+    if any(measurement.labels == tuple(labels) for measurement in draft.measurements):
         raise GarbledError(line.number, f"{row['test']} occurs twice in a table")
     for name, value in cells.items():
         if name in ("Name", "Units"):
@@ -134,11 +134,11 @@ def _expected(table: str) -> tuple[str, ...]:
 
 
 def _of(draft: Draft, test: str, table: str, statistic: str) -> Measurement | None:
-    for one in draft.measurements:
-        labels = dict(one.labels)
+    for measurement in draft.measurements:
+        labels = dict(measurement.labels)
         is_table = labels["table"].partition(":")[0] == table
-        if labels["test"] == test and is_table and one.statistic == statistic:
-            return one
+        if labels["test"] == test and is_table and measurement.statistic == statistic:
+            return measurement
     return None
 
 

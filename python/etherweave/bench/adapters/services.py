@@ -74,7 +74,7 @@ def _parse_redis(draft: Draft) -> None:
 
 
 def _take_rate(draft: Draft, test: str, rate: str, line: TextLine) -> None:
-    if any(dict(one.labels)["test"] == test for one in draft.measurements):
+    if any(dict(measurement.labels)["test"] == test for measurement in draft.measurements):
         raise GarbledError(line.number, f"{test} occurs twice: two runs are mixed")
     draft.add(TRANSACTION_RATE, rate, "1/s", line.number, labels=[("test", test)])
 
@@ -156,7 +156,7 @@ def _parse_wrk(draft: Draft) -> None:
 
 
 def _wait(draft: Draft, line: TextLine, time: str, unit: str, statistic: str) -> None:
-    if any(one.statistic == statistic for one in draft.measurements):
+    if any(measurement.statistic == statistic for measurement in draft.measurements):
         raise GarbledError(line.number, f"{statistic} occurs twice: two runs are mixed")
     draft.add(ROUND_TRIP, time, unit, line.number, statistic=statistic)
 

@@ -188,15 +188,17 @@ class Calibration:
     def facts(self) -> dict[str, Any]:
         """Return it as values of JSON; names end with the unit."""
         return {
-            "constants": [vars(one) for one in self.constants],
-            "choices": [vars(one) for one in self.choices],
-            "directions": [one._asdict() for one in self.directions],
+            "constants": [vars(constant) for constant in self.constants],
+            "choices": [vars(choice) for choice in self.choices],
+            "directions": [direction._asdict() for direction in self.directions],
             "misfit": list(self.misfit),
             "simulations": self.simulations,
             "effective": self.effective,
             "emulator_error": self.emulator_error,
             "warnings": list(self.warnings),
-            "micro_benchmarks": [one.facts() for one in self.micro_benchmarks],
+            "micro_benchmarks": [
+                micro_benchmark.facts() for micro_benchmark in self.micro_benchmarks
+            ],
             "held_out": [one.facts() for one in self.held_out],
             "typical_error": self.typical_error,
             "typical_error_of_mean": self.typical_error_of_mean,
@@ -216,8 +218,8 @@ def calibrate(
     sentence about each step. Raises ``CalibrationError`` when there are too few micro-benchmarks,
     one cannot be simulated to its end, or measurements cannot be of this fabric.
     """
-    micro_benchmarks = [one for one in workloads if one.is_micro_benchmark]
-    held_out = [one for one in workloads if not one.is_micro_benchmark]
+    micro_benchmarks = [workload for workload in workloads if workload.is_micro_benchmark]
+    held_out = [workload for workload in workloads if not workload.is_micro_benchmark]
     if len(micro_benchmarks) < BENCHMARKS_MIN:
         known = ", ".join(sorted(MICRO))
         raise CalibrationError(
@@ -239,17 +241,21 @@ def _inferred(micro_benchmarks: Sequence[MeasuredWorkload], prior: Prior) -> Pos
     def model(shares: Array) -> Array:
         return log_times(micro_benchmarks, [prior.overrides(prior.at(row)) for row in shares])
 
-    return infer(model, [Target(one.launches) for one in micro_benchmarks], len(prior.names))
+    return infer(
+        model,
+        [Target(micro_benchmark.launches) for micro_benchmark in micro_benchmarks],
+        len(prior.names),
+    )
 
 
 def _check_transport(workloads: Sequence[MeasuredWorkload]) -> None:
     """Refuse workloads that were measured over different transports."""
     first = _transport(workloads[0])
-    for one in workloads:
-        if (transport := _transport(one)) != first:
+    for workload in workloads:
+        if (transport := _transport(workload)) != first:
             raise CalibrationError(
-                f"{one.name}: measured over {transport}, but {workloads[0].name} over {first}; "
-                "expected one transport"
+                f"{workload.name}: measured over {transport}, "
+                f"but {workloads[0].name} over {first}; expected one transport"
             )
 
 
@@ -272,11 +278,11 @@ class _Calibrator:
         held_out: Sequence[MeasuredWorkload],
         warnings: Sequence[str],
     ) -> Calibration:
-        constants = tuple(self._constant(one) for one in self.keys if one.numbers is not None)
+        constants = tuple(self._constant(key) for key in self.keys if key.numbers is not None)
         middle = self.prior.at(self.posterior.shares[_middle(self.posterior.shares)])
-        choices = tuple(_choice(one) for one in self.keys if one.numbers is None)
+        choices = tuple(_choice(key) for key in self.keys if key.numbers is None)
         # On a ridge one constant beside an older value of another is worth nothing.
-        settings = middle if any(one.is_inferred for one in constants) else {}
+        settings = middle if any(constant.is_inferred for constant in constants) else {}
         compared = self._compared([*micro_benchmarks, *held_out], self.prior.overrides(settings))
         parts = np.quantile(self.posterior.misfits, (ENDS[0], 0.5, ENDS[1]))
         return Calibration(
@@ -344,8 +350,8 @@ class _Calibrator:
         times = log_times(workloads, draws)
         errors = self._errors(at)
         return [
-            _compared(one, settings, np.exp((times[:, number] + errors).ravel()))
-            for number, one in enumerate(workloads)
+            _compared(workload, settings, np.exp((times[:, number] + errors).ravel()))
+            for number, workload in enumerate(workloads)
         ]
 
     def _errors(self, at: Array) -> Array:
@@ -375,32 +381,36 @@ def _choice(one: KeyDraws) -> CalibratedChoice:
 
 
 def _compared(
-    one: MeasuredWorkload, settings: Mapping[str, object], predictions: Array
+    measured_workload: MeasuredWorkload, settings: Mapping[str, object], predictions: Array
 ) -> ComparedWorkload:
     try:
-        result = etherweave.run(one.scenario, settings)
-        predicted = simulated(result, one.centre)
+        result = etherweave.run(measured_workload.scenario, settings)
+        predicted = simulated(result, measured_workload.centre)
     except ValueError as error:
-        raise CalibrationError(f"{one.name}: {error}") from None
+        raise CalibrationError(f"{measured_workload.name}: {error}") from None
     iterations = table(result, "iterations")
     middle = predicted if iterations.is_empty() else median_s(iterations)
-    interval = median_interval(one.launches)
+    interval = median_interval(measured_workload.launches)
     ends = np.quantile(predictions, ENDS)
     test, size, window = _workload(loads(result.resolved))
     return ComparedWorkload(
-        name=one.name,
-        is_held_out=not one.is_micro_benchmark,
-        launches=len(one.launches),
-        measured_s=median(one.launches),
-        measured_low_s=interval.low if interval else min(one.launches),
-        measured_high_s=interval.high if interval else max(one.launches),
+        name=measured_workload.name,
+        is_held_out=not measured_workload.is_micro_benchmark,
+        launches=len(measured_workload.launches),
+        measured_s=median(measured_workload.launches),
+        measured_low_s=interval.low if interval else min(measured_workload.launches),
+        measured_high_s=interval.high if interval else max(measured_workload.launches),
         predicted_s=predicted,
         predicted_low_s=float(ends[0]),
         predicted_high_s=float(ends[1]),
-        measured_median_s=median(one.medians),
-        predicted_median_s=middle if one.medians != one.launches else predicted,
-        launches_s=one.launches,
-        predicted_iterations_s=() if one.is_micro_benchmark else _quantiles(iterations),
+        measured_median_s=median(measured_workload.medians),
+        predicted_median_s=middle
+        if measured_workload.medians != measured_workload.launches
+        else predicted,
+        launches_s=measured_workload.launches,
+        predicted_iterations_s=()
+        if measured_workload.is_micro_benchmark
+        else _quantiles(iterations),
         test=test,
         size_bytes=size,
         window=window,

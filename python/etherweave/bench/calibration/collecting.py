@@ -44,7 +44,7 @@ def collect(
     """
     directory.mkdir(parents=True, exist_ok=True)
     _check_directory(directory, workloads, hosts)
-    by_name = {one.name: one for one in workloads}
+    by_name = {workload.name: workload for workload in workloads}
     order = shuffled(by_name, launches, seed=0)
     for number, (round_number, name) in enumerate(order):
         launch = _launch_directory(directory, by_name[name], round_number)
@@ -59,7 +59,7 @@ def collect(
                 warm_up=WARM_UP,
             ).save(launch)
         report(number + 1, len(order), name)
-    return [_measured_workload(one, launches, directory) for one in workloads]
+    return [_measured_workload(workload, launches, directory) for workload in workloads]
 
 
 def _launch_directory(directory: Path, workload: PlannedWorkload, round_number: int) -> Path:
@@ -80,7 +80,7 @@ def _check_directory(
     """Reject a directory with launches of different scenarios or sites."""
     planned = digest(
         [
-            {one.name: [one.scenario, one.hosts] for one in workloads},
+            {workload.name: [workload.scenario, workload.hosts] for workload in workloads},
             asdict(hosts.site),
             asdict(hosts.link) if hosts.link else None,
         ]

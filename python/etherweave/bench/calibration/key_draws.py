@@ -67,36 +67,47 @@ def key_draws(prior: Prior, shares: Array) -> list[KeyDraws]:
     """Write the keys of all draws of the posterior, beside those of even draws of the prior."""
     even = qmc.Sobol(len(prior.names), rng=0).random_base2(PRIOR_POWER)
     before, after = ([dict(prior.at(list(row))) for row in rows] for rows in (even, shares))
-    return [_of_key(one, prior, before, after) for one in prior.keys]
+    return [_of_key(key, prior, before, after) for key in prior.keys]
 
 
 def _of_key(
-    one: UnknownKey,
+    unknown_key: UnknownKey,
     prior: Prior,
     before: Sequence[Mapping[str, object]],
     after: Sequence[Mapping[str, object]],
 ) -> KeyDraws:
-    values, posterior = ([row[one.key] for row in rows] for rows in (before, after))
+    values, posterior = ([row[unknown_key.key] for row in rows] for rows in (before, after))
     texts = [str(value) for value in values], [str(value) for value in posterior]
     try:
         read = [quantity(value) for value in values]
     except ValueError:
         read = []
     if len(set(texts[0])) < VALUES_MIN or not read:
-        return KeyDraws(one.key, one.unknown, one.about, "", None, *texts, None, None)
+        return KeyDraws(
+            unknown_key.key, unknown_key.unknown, unknown_key.about, "", None, *texts, None, None
+        )
     numbers = np.array([number for number, _ in read])
-    stated = quantity(prior.before[one.key])[0] if one.key in prior.before else None
+    stated = quantity(prior.before[unknown_key.key])[0] if unknown_key.key in prior.before else None
     own = np.array([quantity(value)[0] for value in posterior])
-    return KeyDraws(one.key, one.unknown, one.about, read[0][1], stated, *texts, numbers, own)
+    return KeyDraws(
+        unknown_key.key,
+        unknown_key.unknown,
+        unknown_key.about,
+        read[0][1],
+        stated,
+        *texts,
+        numbers,
+        own,
+    )
 
 
 def unknowns_file(keys: Sequence[KeyDraws]) -> dict[str, Any]:
     """Return the tables of a file for ``--uncertain``: distributions of all keys, correlations."""
-    numbers = [one for one in keys if one.numbers is not None]
-    tables = [*map(_number_table, numbers), *(_choice_table(one) for one in keys if one.texts)]
+    numbers = [key for key in keys if key.numbers is not None]
+    tables = [*map(_number_table, numbers), *(_choice_table(key) for key in keys if key.texts)]
     found = {"unknown": [table for table in tables if table]}
     if len(numbers) > 1:
-        names = [one.key for one in numbers]
+        names = [number.key for number in numbers]
         found["correlation"] = [{"keys": names, "matrix": _correlations(numbers)}]
     return found
 
@@ -133,6 +144,6 @@ def _text(value: float, unit: str) -> object:
 
 def _correlations(keys: Sequence[KeyDraws]) -> list[list[float]]:
     """Return correlations of the normal scores of ranks."""
-    matrix = rank_correlations(np.array([one.numbers for one in keys], dtype=np.float64).T)
+    matrix = rank_correlations(np.array([key.numbers for key in keys], dtype=np.float64).T)
     shrunk = SHRUNK * matrix + (1 - SHRUNK) * np.eye(len(keys))
     return [[round(float(part), 4) for part in row] for row in shrunk]

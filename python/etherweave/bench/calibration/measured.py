@@ -219,11 +219,11 @@ def _challenge(directory: Path, base: Mapping[str, object]) -> Iterator[Measured
     for own in workloads(dict(reports[0].facts)) if reports else ():
         name = f"{own.test} {own.metric.name}".replace("_", " ")
         times = [
-            own.seconds(one.value)
+            own.seconds(measurement.value)
             for report in reports
-            for one in report.measurements
-            if (one.metric, one.statistic) == (own.metric, "mean")
-            and ("test", own.test) in one.labels
+            for measurement in report.measurements
+            if (measurement.metric, measurement.statistic) == (own.metric, "mean")
+            and ("test", own.test) in measurement.labels
         ]
         if times:
             _check(name, times)

@@ -66,7 +66,7 @@ def micro_benchmarks(hosts: int, transport: str) -> tuple[MicroBenchmark, ...]:
         for size, iterations in _BANDWIDTH.items()
     ]
     incasts = _INCASTS[transport] if hosts > 2 else ()
-    return (*latency, *bandwidth, *(_incast(hosts - 1, *one) for one in incasts))
+    return (*latency, *bandwidth, *(_incast(hosts - 1, *incast) for incast in incasts))
 
 
 def _incast(sources: int, size: int, outstanding: int) -> MicroBenchmark:

@@ -81,8 +81,8 @@ def amount(workloads: Sequence[PlannedWorkload], launches: int, limits: MeasureL
 
     Raises ``MeasureError`` when they send more than they may.
     """
-    seconds = sum(one.expected.seconds for one in workloads)
-    gigabytes = sum(one.expected.gigabytes for one in workloads)
+    seconds = sum(workload.expected.seconds for workload in workloads)
+    gigabytes = sum(workload.expected.gigabytes for workload in workloads)
     within(limits._replace(seconds=seconds), Estimate(seconds, gigabytes), launches)
     return Estimate(launches * seconds, launches * gigabytes)
 

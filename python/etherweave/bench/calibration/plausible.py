@@ -26,7 +26,7 @@ def check_hosts(workloads: Sequence[MeasuredWorkload]) -> None:
 
     Raises ``CalibrationError``, which names two of them.
     """
-    known = [one for one in workloads if one.hosts]
+    known = [workload for workload in workloads if workload.hosts]
     connected = set(known[0].hosts) if known else set()
     apart = known
     while joined := [one for one in apart if connected & set(one.hosts)]:
@@ -44,17 +44,20 @@ def check_rates(micro_benchmarks: Sequence[MeasuredWorkload]) -> None:
 
     Raises ``CalibrationError``, which names the workload, its rate, and that of the links.
     """
-    for one in micro_benchmarks:
-        resolved = loads(etherweave.resolve(one.scenario))
+    for micro_benchmark in micro_benchmarks:
+        resolved = loads(etherweave.resolve(micro_benchmark.scenario))
         ((kind, facts),) = resolved["job"][0]["workload"].items()
         rates = list(_rates({key: resolved.get(key) for key in ("topology", "link")}))
         if kind not in ("osu_bw", "osu_latency") or not rates:
             continue
         messages = facts.get("window", 1) if kind == "osu_bw" else 2
-        rate, most = messages * size_of(facts["bytes"]) / median(one.launches), max(rates)
+        rate, most = (
+            messages * size_of(facts["bytes"]) / median(micro_benchmark.launches),
+            max(rates),
+        )
         if rate > RATE_ERROR * most:
             raise CalibrationError(
-                f"{one.name}: {amount(rate, 'B/s')} were measured, and links carry "
+                f"{micro_benchmark.name}: {amount(rate, 'B/s')} were measured, and links carry "
                 f"{amount(most, 'B/s')}; expected measurements of this fabric, in bytes"
             )
 
@@ -79,13 +82,14 @@ def check_prior(micro_benchmarks: Sequence[MeasuredWorkload], first: Array) -> l
     unit.
     """
     found = []
-    for one, times in zip(micro_benchmarks, first.T, strict=True):
+    for micro_benchmark, times in zip(micro_benchmarks, first.T, strict=True):
         low, high = np.exp(times.min()), np.exp(times.max())
-        measured = median(one.launches)
+        measured = median(micro_benchmark.launches)
         factor = max(low / measured, measured / high)
         what = (
-            f"{one.name}: {amount(measured, 's')} were measured, and the scenario with all that is "
-            f"not known of it gives {amount(low, 's')} to {amount(high, 's')}"
+            f"{micro_benchmark.name}: {amount(measured, 's')} were measured, "
+            "and the scenario with all that is not known of it gives "
+            f"{amount(low, 's')} to {amount(high, 's')}"
         )
         if factor > FAR:
             raise CalibrationError(

@@ -58,7 +58,9 @@ def simulated(result: Result, centre: Centre) -> float:
     if isinstance(centre, ChallengeTest):
         ((kind, facts),) = loads(result.resolved)["job"][0]["workload"].items()
         (took,) = (
-            one.seconds for one in figures(kind, facts, iterations) if one.test == centre.test
+            figure.seconds
+            for figure in figures(kind, facts, iterations)
+            if figure.test == centre.test
         )
     else:
         took = seconds(iterations, table(result, "streams"), centre)

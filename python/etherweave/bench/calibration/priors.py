@@ -45,11 +45,11 @@ def prior_of(scenario: ScenarioSource, declared: Declared) -> Prior:
     widened = replace(declared, distributions={**declared.distributions, **wide})
     found = unknowns(text, origin, {}, widened)
     keys = {
-        key: UnknownKey(key, one.name, WIDE if key in wide else one.about)
-        for one in found.entries
-        for key in one.keys
+        key: UnknownKey(key, entry.name, WIDE if key in wide else entry.about)
+        for entry in found.entries
+        for key in entry.keys
     }
-    has_choice = any(one.basis == "choice" for one in found.entries)
+    has_choice = any(entry.basis == "choice" for entry in found.entries)
 
     def overrides(values: Mapping[str, object]) -> Mapping[str, object]:
         if not has_choice:
@@ -65,4 +65,6 @@ def prior_of(scenario: ScenarioSource, declared: Declared) -> Prior:
         return found.at([float(share) for share in shares])
 
     before = {key: resolved[key] for key in keys if key in resolved}
-    return Prior([one.name for one in found.entries], list(keys.values()), at, overrides, before)
+    return Prior(
+        [entry.name for entry in found.entries], list(keys.values()), at, overrides, before
+    )

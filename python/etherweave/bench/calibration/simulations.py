@@ -22,8 +22,8 @@ def log_times(
     Raises ``CalibrationError`` when one does not end by itself.
     """
     numbers: dict[str, list[int]] = {}
-    for number, one in enumerate(workloads):
-        numbers.setdefault(etherweave.resolve(one.scenario), []).append(number)
+    for number, workload in enumerate(workloads):
+        numbers.setdefault(etherweave.resolve(workload.scenario), []).append(number)
     found = np.zeros((len(settings), len(workloads)))
 
     def simulate(point: int, group: Sequence[int]) -> None:

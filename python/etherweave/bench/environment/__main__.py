@@ -15,8 +15,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="etherweave.bench.environment")
     parser.add_argument("--interface", action="append", default=[])
     parser.add_argument("--to", action="append", default=[])
-    given = parser.parse_args()
-    found = take(interfaces=tuple(filter(None, given.interface)), to=given.to)
+    args = parser.parse_args()
+    found = take(interfaces=tuple(filter(None, args.interface)), to=args.to)
     print(json.dumps(found.facts()))
 
 

@@ -87,31 +87,35 @@ class EnvironmentCheck:
     examine: Callable[[Evidence], Iterator[Problem]]
 
 
-_MOST = 65_536
+_MAX = 65_536
 _RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 
 
 def cpus(text: str) -> frozenset[int]:
     """Read a list of processors as Linux writes it: ``0-3,8``; what is none is left out."""
-    ranges = [_RANGE.fullmatch(part.strip()) for part in text.split(",")[:_MOST]]
+    ranges = [_RANGE.fullmatch(part.strip()) for part in text.split(",")[:_MAX]]
     ends = [(int(found[1]), int(found[2] or found[1])) for found in ranges if found]
     return frozenset(
-        cpu for first, last in ends for cpu in range(min(first, _MOST), min(last, _MOST) + 1)
+        cpu for first, last in ends for cpu in range(min(first, _MAX), min(last, _MAX) + 1)
     )
 
 
 def interfaces(evidence: Evidence, snapshot: Snapshot) -> dict[str, NetworkInterface]:
     """Give the interface of the run, or all if it is not known."""
     chosen = evidence.run.interface
-    return {name: one for name, one in snapshot.interfaces.items() if not chosen or name == chosen}
+    return {
+        name: interface
+        for name, interface in snapshot.interfaces.items()
+        if not chosen or name == chosen
+    }
 
 
 def neighbours(evidence: Evidence) -> Iterator[tuple[str, NetworkInterface, str, NetworkInterface]]:
     """Give each interface beside that of the same name on each other host, with the host's name."""
-    for name, one in interfaces(evidence, evidence.latest).items():
+    for name, interface in interfaces(evidence, evidence.latest).items():
         for other in evidence.others:
             if name in other.interfaces:
-                yield name, one, other.host, other.interfaces[name]
+                yield name, interface, other.host, other.interfaces[name]
 
 
 def risen(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
@@ -126,8 +130,8 @@ def risen(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]
 def counted(evidence: Evidence) -> Iterator[tuple[str, dict[str, int], bool]]:
     """Give the counters of each interface that rose, and whether during the run or since boot."""
     after = evidence.after
-    for name, one in interfaces(evidence, evidence.before).items():
-        first = one.counters | one.driver_counters
+    for name, interface in interfaces(evidence, evidence.before).items():
+        first = interface.counters | interface.driver_counters
         if after is None:
             yield name, risen({}, first), False
         elif name in after.interfaces:

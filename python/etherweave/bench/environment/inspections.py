@@ -58,8 +58,13 @@ def inspect_hosts(
     outcome = launcher.launch(job)
     if outcome.ending is Ending.INTERRUPTED:
         raise KeyboardInterrupt
-    seen = {one.times.host: one for one in monitor_outputs(job, NAME)}
-    files = {one.times.host: one for one in monitor_outputs(job, _CAPTURE)}
+    seen = {
+        monitor_output.times.host: monitor_output for monitor_output in monitor_outputs(job, NAME)
+    }
+    files = {
+        monitor_output.times.host: monitor_output
+        for monitor_output in monitor_outputs(job, _CAPTURE)
+    }
     message = " ".join(outcome.errors.split())[:200] or "nothing was started there"
     return [_inspection(host, fabric, seen.get(host), files.get(host), message) for host in hosts]
 
@@ -94,7 +99,7 @@ def inspection_findings(
         for finding in _findings(one, later.get((one.host, one.fabric)), before[number + 1 :])
     ]
     order = list(Severity)
-    return sorted(dict.fromkeys(findings), key=lambda one: order.index(one.severity))
+    return sorted(dict.fromkeys(findings), key=lambda fromkey: order.index(fromkey.severity))
 
 
 def _findings(
@@ -110,7 +115,7 @@ def _findings(
             Evidence(
                 before.snapshot,
                 after.snapshot if after else None,
-                tuple(_aligned(one, before.interface) for one in others if one.snapshot),
+                tuple(_aligned(other, before.interface) for other in others if other.snapshot),
                 Run(before.interface),
             )
         )
@@ -142,8 +147,10 @@ def inspection_facts(
     ]
 
 
-def _facts(one: HostInspection | None) -> Mapping[str, Any] | None:
-    return one.snapshot.facts() if one and one.snapshot else None
+def _facts(host_inspection: HostInspection | None) -> Mapping[str, Any] | None:
+    return (
+        host_inspection.snapshot.facts() if host_inspection and host_inspection.snapshot else None
+    )
 
 
 _NET = "/sys/class/net/{interface}"
@@ -168,7 +175,7 @@ WORDS = ("grep", "-a", "-H", "-Z", "-r", "-s", "", *_FILES)
 """Complete but for ``{interface}``."""
 _ROOTS = (("proc",), ("sys",))
 _NOT_CAPTURED = ("rdma", "placement")
-_MOST = 10_000
+_MAX = 10_000
 """Files of a capture."""
 
 
@@ -179,7 +186,7 @@ def captured(text: str, interface: str) -> Snapshot:
     """
     with TemporaryDirectory(prefix="etherweave-capture-") as name:
         root = Path(name)
-        for path, content in list(_files(text).items())[:_MOST]:
+        for path, content in list(_files(text).items())[:_MAX]:
             _write(root, path, content)
         names = [interface] if interface else []
         found = take(root, interfaces=names, tools=None, variables={})

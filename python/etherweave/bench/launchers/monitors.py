@@ -93,8 +93,8 @@ def monitored(
     """Run the monitors of a job while the block lasts; the job's limit begins with it."""
     left = group.left_s
     running = [
-        _RunningMonitor(one, host, job, start_on_host, site, link)
-        for one in job.monitors
+        _RunningMonitor(monitor, host, job, start_on_host, site, link)
+        for monitor in job.monitors
         for host in dict.fromkeys(job.hosts)
     ]
     _await(running)

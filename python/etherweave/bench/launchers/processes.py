@@ -17,9 +17,9 @@ from etherweave.api.outputs import below
 from etherweave.bench.launchers.access import GRACE_S
 from etherweave.linux.processes import MARK, end_marked
 
-_TEXT_MOST = 1 << 26
+_TEXT_MAX = 1 << 26
 """Of an output: more is no result [bytes]."""
-_ERRORS_MOST = 4000
+_ERRORS_MAX = 4000
 """Of standard error, from its end [bytes]."""
 
 
@@ -123,14 +123,14 @@ class ProcessGroup:
 def read(file: Path) -> str:
     """Return a file's text; bytes that are none are replaced."""
     with file.open("rb") as opened:
-        return opened.read(_TEXT_MOST).decode(errors="replace")
+        return opened.read(_TEXT_MAX).decode(errors="replace")
 
 
 def _tail(file: Path) -> str:
     if not file.exists():
         return ""
     with file.open("rb") as opened:
-        opened.seek(max(file.stat().st_size - _ERRORS_MOST, 0))
+        opened.seek(max(file.stat().st_size - _ERRORS_MAX, 0))
         return opened.read().decode(errors="replace")
 
 

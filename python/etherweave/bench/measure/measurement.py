@@ -227,7 +227,7 @@ def _summary(
         "version": _core.version(),
         "finished": "complete" if len(outcomes) == plan.launches else "interrupted",
         "end_ns": float(ranks["duration_ns"].max() or 0),  # type: ignore[arg-type]
-        "wall_s": sum(one.end_ns - one.start_ns for one in outcomes) / 1e9,
+        "wall_s": sum(outcome.end_ns - outcome.start_ns for outcome in outcomes) / 1e9,
         "setup_s": plan.setup_s,
         "fingerprint": None,
         "threads": 1,

@@ -54,16 +54,18 @@ class EtherweaveBenchmarks(rfm.RunOnlyRegressionTest):
     def is_whole(self) -> Any:
         """Hold when every experiment gave numbers."""
         facts = self._facts()
-        failed = [one["name"] for one in facts["experiments"] if not one["counted"]]
+        failed = [
+            experiment["name"] for experiment in facts["experiments"] if not experiment["counted"]
+        ]
         return sn.assert_true(facts["is_finished"] and not failed, f"without numbers: {failed}")
 
     @run_before("performance")
     def measure(self) -> None:
         """Hand over the medians."""
         self.perf_variables = {
-            one["name"]: sn.make_performance_function(sn.defer(one["median"]), one["unit"])
-            for one in self._facts()["points"]
-            if one["is_central"]
+            point["name"]: sn.make_performance_function(sn.defer(point["median"]), point["unit"])
+            for point in self._facts()["points"]
+            if point["is_central"]
         }
 
     def _facts(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from etherweave.api import toml
 from etherweave.api.inputs import read_bytes
 from etherweave.bench.site.values import SiteError
 
-_SIZE_MOST = 1 << 20
+_SIZE_MAX = 1 << 20
 _VARIABLE = "site_configuration"
 _BATCH = ("slurm", "squeue")
 _SCHEDULERS = {"local": "local", "ssh": "ssh"}
@@ -25,7 +25,7 @@ def converted(file: Path, partition: str | None = None) -> str:
     ``SYSTEM:PARTITION``, where there are several. Raises ``SiteError`` when the file is none, or
     holds something else than this knows; ``OSError`` when it cannot be read.
     """
-    data = read_bytes(file, _SIZE_MOST)
+    data = read_bytes(file, _SIZE_MAX)
     configuration = _configuration(file, data.decode(errors="replace"))
     try:
         found = dict(_partitions(configuration))
@@ -87,7 +87,7 @@ def _text(file: Path, name: str, system: Any, partition: Any) -> str:
         words = [word for line in partition["access"] for word in shlex.split(line)]
         launcher["arguments"] = words
     both = (system, partition)
-    named = [one for part in both for one in part.get("modules", [])]
+    named = [module for part in both for module in part.get("modules", [])]
     modules = [str(one["name"] if isinstance(one, dict) else one) for one in named]
     pairs = [pair for part in both for pair in part.get("env_vars", part.get("variables", []))]
     site: dict[str, object] = {"name": name.replace(":", "-"), "launcher": launcher}

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from etherweave.bench.statistics.quantiles import CONFIDENCE, Interval, median
 
-_EXACT_MOST = 2_500
+_EXACT_MAX = 2_500
 """Up to this product of sample sizes the distribution is counted; above, it is taken as normal."""
 
 
@@ -105,7 +105,7 @@ def rank_sums(first: int, second: int) -> tuple[int, ...]:
 def critical_rank(first: int, second: int, confidence: float) -> int:
     """Return the largest k with P(U < k) ≤ (1 - confidence) / 2; 0 for samples too small."""
     risk = (1 - confidence) / 2
-    if first * second > _EXACT_MOST:
+    if first * second > _EXACT_MAX:
         from scipy.special import ndtri
 
         middle, deviation = _normal_rank_sum(first, second)
@@ -116,7 +116,7 @@ def critical_rank(first: int, second: int, confidence: float) -> int:
 
 def coverage(first: int, second: int, rank: int) -> float:
     """Return P(rank ≤ U ≤ first * second - rank), the exact confidence of an interval."""
-    if first * second > _EXACT_MOST:
+    if first * second > _EXACT_MAX:
         middle, deviation = _normal_rank_sum(first, second)
         return math.erf((middle - rank + 0.5) / deviation / math.sqrt(2))
     outside = 2 * sum(rank_sums(first, second)[:rank])

@@ -84,9 +84,9 @@ def _differ(one: Sequence[float], other: Sequence[float], tolerance: float) -> b
     return is_apart and medians[1] - medians[0] > tolerance * abs(medians[0])
 
 
-def _are_apart(one: Interval | None, other: Interval | None) -> bool:
-    assert one and other, "quarters of a series that is long enough have intervals"
-    return one.high < other.low or other.high < one.low
+def _are_apart(interval: Interval | None, other: Interval | None) -> bool:
+    assert interval and other, "quarters of a series that is long enough have intervals"
+    return interval.high < other.low or other.high < interval.low
 
 
 def trend(values: Sequence[float]) -> float:

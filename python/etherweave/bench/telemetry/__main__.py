@@ -19,9 +19,9 @@ def main() -> None:
     parser.add_argument("--interface", action="append", default=[])
     parser.add_argument("--period", type=float, default=RecordingOptions.period_s)
     parser.add_argument("--limit", type=float, default=RecordingOptions.limit_s)
-    given = parser.parse_args()
-    interfaces = tuple(filter(None, given.interface))
-    options = RecordingOptions(given.run, given.host, interfaces, given.period, given.limit)
+    args = parser.parse_args()
+    interfaces = tuple(filter(None, args.interface))
+    options = RecordingOptions(args.run, args.host, interfaces, args.period, args.limit)
     try:
         with until_ended() as ended:
             record(options, sys.stdout, ended)

@@ -79,7 +79,9 @@ def keep(store: Store, name: str, job: LaunchJob) -> None:
     """Store the recordings of a launch, in place of earlier ones of the same launch."""
     home = store.telemetry(name)
     shutil.rmtree(home, ignore_errors=True)
-    left = {one.times.host: one for one in monitor_outputs(job, NAME)}
+    left = {
+        monitor_output.times.host: monitor_output for monitor_output in monitor_outputs(job, NAME)
+    }
     for host in dict.fromkeys(job.hosts):
         own = below(home, host)
         own.mkdir(parents=True)
@@ -87,12 +89,16 @@ def keep(store: Store, name: str, job: LaunchJob) -> None:
         write_json(own / EPOCH, asdict(epoch))
 
 
-def _kept(home: Path, run: str, one: MonitorOutput) -> Epoch:
-    times = one.times
+def _kept(home: Path, run: str, monitor_output: MonitorOutput) -> Epoch:
+    times = monitor_output.times
     try:
-        found = stream(one.text)
+        found = stream(monitor_output.text)
     except StreamError as error:
-        failure = one.reason if one.errors.strip() or not one.text else str(error)
+        failure = (
+            monitor_output.reason
+            if monitor_output.errors.strip() or not monitor_output.text
+            else str(error)
+        )
         return Epoch(run, times.host, times.interface, failure)
     recording = replace(found.recording, run=run, host=times.host)
     save(recording, home)

@@ -39,25 +39,25 @@ def findings(launches: Iterable[JudgedLaunch], epochs: Iterable[Epoch]) -> list[
     for epoch in epochs:
         by_run.setdefault(epoch.run, []).append(epoch)
     found = [
-        (one.experiment.name, finding)
-        for one in launches
-        for finding in _launch(one, by_run.get(one.record.name, []))
+        (launch.experiment.name, finding)
+        for launch in launches
+        for finding in _launch(launch, by_run.get(launch.record.name, []))
     ]
     return list(_gathered(found))
 
 
-def _launch(one: JudgedLaunch, epochs: Sequence[Epoch]) -> Iterator[EnvironmentFinding]:
+def _launch(judged_launch: JudgedLaunch, epochs: Sequence[Epoch]) -> Iterator[EnvironmentFinding]:
     for epoch in epochs:
         if epoch.failure:
             do = "see Etherweave's Python on that host, `python` of the site's launcher"
             yield EnvironmentFinding(
                 GAP, Severity.GAP, epoch.host, f"not recorded: {epoch.failure}", do
             )
-    amount = expected(one)
+    amount = expected(judged_launch)
     if amount is None:
         return
     for epoch, problem in _problems(epochs, amount):
-        where = f"{epoch.host} {problem.where}, {one.experiment.program}"
+        where = f"{epoch.host} {problem.where}, {judged_launch.experiment.program}"
         yield EnvironmentFinding(CHECK, problem.severity, where, problem.what, problem.do)
 
 
@@ -80,14 +80,14 @@ def _problems(epochs: Sequence[Epoch], amount: float) -> Iterator[tuple[Epoch, P
             yield epoch, problem
 
 
-def expected(one: JudgedLaunch) -> float | None:
+def expected(judged_launch: JudgedLaunch) -> float | None:
     """Return how many bytes the busiest host moved at least; ``None`` if unknown [bytes]."""
-    planned, record = one.experiment, one.record
-    if not one.verdict.is_valid or not planned.bytes:
+    planned, record = judged_launch.experiment, judged_launch.record
+    if not judged_launch.verdict.is_valid or not planned.bytes:
         return None
     if planned.sizes:
         return planned.bytes
-    rates = _rates(one.verdict.measurements)
+    rates = _rates(judged_launch.verdict.measurements)
     if not rates:
         return None
     seconds = min(planned.seconds, (record.end_ns - record.start_ns) / 1e9)
@@ -97,9 +97,14 @@ def expected(one: JudgedLaunch) -> float | None:
 def _rates(measurements: Iterable[Measurement]) -> list[float]:
     """Give the highest bandwidth of each size [bytes/s]."""
     found: dict[int | None, float] = {}
-    for one in measurements:
-        if one.metric.unit is Unit.BYTES_PER_SECOND and one.metric.name not in _MEMORY:
-            found[one.size_bytes] = max(found.get(one.size_bytes, 0.0), one.value)
+    for measurement in measurements:
+        if (
+            measurement.metric.unit is Unit.BYTES_PER_SECOND
+            and measurement.metric.name not in _MEMORY
+        ):
+            found[measurement.size_bytes] = max(
+                found.get(measurement.size_bytes, 0.0), measurement.value
+            )
     return list(found.values())
 
 

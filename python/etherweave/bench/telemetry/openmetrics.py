@@ -31,7 +31,9 @@ COST = Gauge(f"{PREFIX}_sampling_processor_seconds", "Processor time that the sa
 
 def metrics() -> list[str]:
     """Name every series that is ever written."""
-    counters = [f"{family.metric(one)}_total" for family in FAMILIES for one in family.columns]
+    counters = [
+        f"{family.metric(column)}_total" for family in FAMILIES for column in family.columns
+    ]
     return [f"{RUN}_info", *(gauge.name for gauge in (STARTED, ENDED, PERIOD, COST)), *counters]
 
 

@@ -71,8 +71,8 @@ def counted(root: Path, interfaces: Sequence[str]) -> Snapshot:
     """Take a snapshot without starting tools: drivers are asked for their counters directly."""
     found = take(root, interfaces=interfaces, tools=None)
     inspected = {
-        name: replace(one, driver_counters=driver_counters(name) if root == ROOT else {})
-        for name, one in found.interfaces.items()
+        name: replace(interface, driver_counters=driver_counters(name) if root == ROOT else {})
+        for name, interface in found.interfaces.items()
     }
     return replace(found, interfaces=inspected, gaps=())
 

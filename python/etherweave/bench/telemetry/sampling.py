@@ -33,7 +33,7 @@ _GSTRINGS, _GSTATS, _GSSET_INFO = 0x1B, 0x1D, 0x37
 _STATISTICS = 1
 _NAME = 32
 """Octets of a counter's name."""
-_MOST = 1 << 16
+_MAX = 1 << 16
 """No NIC has more counters."""
 _SPARE = 4096
 """Room for counters that appear between two calls: the kernel writes as many as there are."""
@@ -53,7 +53,7 @@ def driver_counters(interface: str) -> dict[str, int]:
 def _counters(control: socket.socket, interface: bytes) -> dict[str, int]:
     command = struct.pack("=IIQI", _GSSET_INFO, 0, 1 << _STATISTICS, 0)
     _, _, mask, count = struct.unpack_from("=IIQI", _ioctl(control, interface, command, 0))
-    if not mask or count > _MOST:
+    if not mask or count > _MAX:
         return {}
     room = count + _SPARE
     command = struct.pack("=III", _GSTRINGS, _STATISTICS, count)
@@ -92,7 +92,9 @@ class Sampler:
         self._driver = driver
         devices = self._files.names(_DEVICES)
         self._ports = [
-            (one, port) for one in devices for port in self._files.names(f"{_DEVICES}/{one}/ports")
+            (device, port)
+            for device in devices
+            for port in self._files.names(f"{_DEVICES}/{device}/ports")
         ]
 
     def __call__(self) -> Sample:

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 FORMAT = 1
 EARLY = "ended before its input did"
-_NAME_MOST = 256
+_NAME_MAX = 256
 """Longest key of a thing [characters]."""
 
 
@@ -133,7 +133,8 @@ def _sample(facts: dict[str, Any], number: int) -> Sample:
         raise StreamError(f"line {number}: expected a time and rows")
     try:
         return Sample(
-            time_ns, {one.name: [_row(one, *row) for row in rows[one.name]] for one in FAMILIES}
+            time_ns,
+            {family.name: [_row(family, *row) for row in rows[family.name]] for family in FAMILIES},
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StreamError(f"line {number}: {error}; expected rows of counters") from None
@@ -148,7 +149,7 @@ def _row(family: Family, keys: list[object], values: list[object]) -> CounterRow
         raise ValueError(f"a row of {family.name} has other columns")
     units = (column.unit for column in family.columns)
     counted = [_value(value, unit) for value, unit in zip(values, units, strict=True)]
-    return CounterRow(tuple(str(key)[:_NAME_MOST] for key in keys), tuple(counted))
+    return CounterRow(tuple(str(key)[:_NAME_MAX] for key in keys), tuple(counted))
 
 
 def _value(value: object, unit: str) -> Value:

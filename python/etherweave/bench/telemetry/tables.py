@@ -44,7 +44,9 @@ def file_name(family: str) -> str:
 
 
 def _table(family: Family, recording: Recording) -> pyarrow.Table:
-    rows = [(one.time_ns, row) for one in recording.samples for row in one.rows[family.name]]
+    rows = [
+        (sample.time_ns, row) for sample in recording.samples for row in sample.rows[family.name]
+    ]
     columns: dict[str, pyarrow.Array] = {
         "run": _repeated(recording.run, len(rows)),
         "host": _repeated(recording.host, len(rows)),
@@ -105,7 +107,7 @@ def recordings(path: Path) -> list[Recording]:
 
 def _recording(home: Path) -> Recording:
     try:
-        found = {one.name: _read_table(home, one) for one in FAMILIES}
+        found = {family.name: _read_table(home, family) for family in FAMILIES}
         return _joined(found)
     except (KeyError, ValueError, TypeError) as error:
         raise ReadingError(f"{home}: {error}; expected tables of telemetry") from None
@@ -123,7 +125,10 @@ def _read_table(home: Path, family: Family) -> pyarrow.Table | None:
 def _check_schema(family: Family, table: pyarrow.Table) -> None:
     """Check the columns of a table and their types; ValueError names the first that is wrong."""
     file, texts = file_name(family.name), ("host", *family.keys)
-    numbers = {"time_ns": pyarrow.int64(), **{one.name: _kind(one) for one in family.columns}}
+    numbers = {
+        "time_ns": pyarrow.int64(),
+        **{column.name: _kind(column) for column in family.columns},
+    }
     for name in (*texts, *numbers):
         if name not in table.column_names:
             raise ValueError(f"{file}: no column {name}")

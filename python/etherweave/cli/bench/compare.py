@@ -111,20 +111,20 @@ def print_differences(found: Sequence[Difference]) -> None:
     print(", ".join(f"{counts[verdict]} {verdict}" for verdict in DifferenceVerdict))
 
 
-def _row(one: Difference) -> tuple[str, ...]:
-    interval = one.comparison.interval
+def _row(difference: Difference) -> tuple[str, ...]:
+    interval = difference.comparison.interval
     ends = (interval.low, interval.high) if interval else ()
-    bounds = [_signed(value, one.point.unit) for value in ends] or ("", "too few")
-    before, now = one.launches
-    return (*shift_cells(one), *bounds, f"{before} : {now}", one.verdict.value)
+    bounds = [_signed(value, difference.point.unit) for value in ends] or ("", "too few")
+    before, now = difference.launches
+    return (*shift_cells(difference), *bounds, f"{before} : {now}", difference.verdict.value)
 
 
-def shift_cells(one: Difference) -> tuple[str, ...]:
+def shift_cells(difference: Difference) -> tuple[str, ...]:
     """Write a point, its size, its baseline, and the shift with its share of the baseline."""
-    found, unit = one.comparison, one.point.unit
+    found, unit = difference.comparison, difference.point.unit
     share = "" if found.relative is None else f"{found.relative:+.1%}"
     values = (amount(found.baseline, unit), _signed(found.shift, unit))
-    return one.point.words, size_text(one.point.size_bytes), *values, share
+    return difference.point.words, size_text(difference.point.size_bytes), *values, share
 
 
 def _signed(value: float, unit: str) -> str:

@@ -120,10 +120,12 @@ def _inspected(
 
 def _end(facts: Mapping[str, Any], findings: list[EnvironmentFinding], as_json: bool) -> None:
     if as_json:
-        print(json.dumps({**facts, "findings": [asdict(one) for one in findings]}, indent=2))
+        print(
+            json.dumps({**facts, "findings": [asdict(finding) for finding in findings]}, indent=2)
+        )
     else:
         _print(findings)
-    if any(one.severity is Severity.WARNING for one in findings):
+    if any(finding.severity is Severity.WARNING for finding in findings):
         raise typer.Exit(FAILED)
 
 
@@ -138,7 +140,7 @@ def _read(path: Path) -> Snapshot:
 
 
 def _print(findings: list[EnvironmentFinding]) -> None:
-    for one in findings:
-        print(f"{one.severity}: {one.check}: {one.where}: {one.what}")
-        if one.severity is not Severity.GAP:
-            print(f"  {one.do}")
+    for finding in findings:
+        print(f"{finding.severity}: {finding.check}: {finding.where}: {finding.what}")
+        if finding.severity is not Severity.GAP:
+            print(f"  {finding.do}")

@@ -51,9 +51,11 @@ def history(
         End with 1 when the last result of a cluster is worse.
     """
     with mistakes(StoreError):
-        found = _found(results, site)
-        made = steps(found, (against, numbers(against)) if against else None)
-    print(json.dumps([_facts(one) for one in made], indent=2)) if as_json else _print(found, made)
+        history_entries = _found(results, site)
+        made = steps(history_entries, (against, numbers(against)) if against else None)
+    print(json.dumps([_facts(one) for one in made], indent=2)) if as_json else _print(
+        history_entries, made
+    )
     last = {one.entry.site: one for one in made}
     if strict and any(one.regressions for one in last.values()):
         raise typer.Exit(FAILED)
@@ -75,13 +77,13 @@ def _facts(step: HistoryStep) -> dict[str, Any]:
         "site": entry.site,
         "start_ns": entry.start_ns,
         "before": step.before,
-        "differences": [one.facts() for one in step.differences],
+        "differences": [difference.facts() for difference in step.differences],
     }
 
 
-def _print(found: list[HistoryEntry], made: list[HistoryStep]) -> None:
+def _print(history_entries: list[HistoryEntry], made: list[HistoryStep]) -> None:
     changes = {str(one.entry.directory): one for one in made}
-    rows = [_row(entry, changes.get(str(entry.directory))) for entry in found]
+    rows = [_row(entry, changes.get(str(entry.directory))) for entry in history_entries]
     print_table(("measured", "cluster", "result", ">better", ">worse", ">undecided"), rows)
     for step in made:
         if step.regressions:
@@ -91,6 +93,6 @@ def _print(found: list[HistoryEntry], made: list[HistoryStep]) -> None:
 
 
 def _row(entry: HistoryEntry, step: HistoryStep | None) -> tuple[str, ...]:
-    counts = Counter(one.verdict for one in step.differences) if step else None
+    counts = Counter(difference.verdict for difference in step.differences) if step else None
     words = [str(counts[verdict]) if counts else "" for verdict in DifferenceVerdict]
     return moment(entry.start_ns), entry.site, str(entry.directory), *words

@@ -95,7 +95,9 @@ def _print(
     print_table(("", ""), rows)
     if adapter is None:
         return
-    metrics = [(one.name, one.unit, one.better, one.meaning) for one in adapter.metrics]
+    metrics = [
+        (metric.name, metric.unit, metric.better, metric.meaning) for metric in adapter.metrics
+    ]
     print_table(("metric", "unit", "better", ""), metrics)
     planned = _plan(adapter, program)
     print_table((f"plan of {planned.program}", ""), plan_rows(planned))

@@ -11,7 +11,7 @@ import typer
 
 from etherweave.api.inputs import read_bytes
 from etherweave.api.units import amount, size_text
-from etherweave.bench.document import TEXT_MOST, Document, UnrecognisedError
+from etherweave.bench.document import TEXT_MAX, Document, UnrecognisedError
 from etherweave.bench.document import parse as parse_text
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
@@ -22,7 +22,7 @@ EXAMPLES = """Examples:
 etherweave bench parse osu_latency.txt
 ssh node1 iperf3 -c node2 -J | etherweave bench parse - --json"""
 
-LEFTOVER_MOST = 5
+LEFTOVER_MAX = 5
 """Number of unknown lines that are shown."""
 
 
@@ -76,14 +76,22 @@ def _json(document: Document) -> str:
 
 def _report(report: BenchmarkReport) -> dict[str, Any]:
     own = asdict(report)
-    own["measurements"] = [_measurement(one) for one in report.measurements]
+    own["measurements"] = [_measurement(measurement) for measurement in report.measurements]
     return own | {"facts": dict(report.facts)}
 
 
-def _measurement(one: Measurement) -> dict[str, Any]:
-    metric = {"metric": one.metric.name, "unit": one.metric.unit, "better": one.metric.better}
-    own = {name: value for name, value in asdict(one).items() if name not in ("metric", "labels")}
-    return metric | own | {"labels": dict(one.labels)}
+def _measurement(measurement: Measurement) -> dict[str, Any]:
+    metric = {
+        "metric": measurement.metric.name,
+        "unit": measurement.metric.unit,
+        "better": measurement.metric.better,
+    }
+    own = {
+        name: value
+        for name, value in asdict(measurement).items()
+        if name not in ("metric", "labels")
+    }
+    return metric | own | {"labels": dict(measurement.labels)}
 
 
 def _print(document: Document) -> None:
@@ -93,7 +101,7 @@ def _print(document: Document) -> None:
     lines += document.unknown_lines
     if lines:
         print(f"Lines not understood: {len(lines)}, such as")
-        for number, text in lines[:LEFTOVER_MOST]:
+        for number, text in lines[:LEFTOVER_MAX]:
             print(f"  {number}: {text.strip()[:100]}")
 
 
@@ -106,8 +114,8 @@ def _print_report(report: BenchmarkReport) -> None:
         "complete": "",
     }[report.completeness]
     print(f"{report.program}{version}, line {report.line}{verified}{state}")
-    statistics = list(dict.fromkeys(one.statistic for one in report.measurements))
-    has_sizes = any(one.size_bytes is not None for one in report.measurements)
+    statistics = list(dict.fromkeys(measurement.statistic for measurement in report.measurements))
+    has_sizes = any(measurement.size_bytes is not None for measurement in report.measurements)
     titles = ["", *[">size"] * has_sizes, *(f">{name}" for name in statistics)]
     print_table(titles, _rows(report, statistics, has_sizes))
     for name, text in report.facts:
@@ -119,10 +127,10 @@ def _print_report(report: BenchmarkReport) -> None:
 
 def _rows(report: BenchmarkReport, statistics: list[str], has_sizes: bool) -> list[list[str]]:
     points: dict[tuple[str, int | None], dict[str, str]] = {}
-    for one in report.measurements:
-        words = " ".join([one.metric.name, *(text for _, text in one.labels)])
-        point = points.setdefault((words, one.size_bytes), {})
-        point[one.statistic] = amount(one.value, one.metric.unit)
+    for measurement in report.measurements:
+        words = " ".join([measurement.metric.name, *(text for _, text in measurement.labels)])
+        point = points.setdefault((words, measurement.size_bytes), {})
+        point[measurement.statistic] = amount(measurement.value, measurement.metric.unit)
     rows = []
     for (words, size), values in points.items():
         cells = [values.get(name, "") for name in statistics]
@@ -154,8 +162,8 @@ def text_of(file: Path) -> str:
         When it cannot be read.
     """
     if str(file) == "-":
-        return decoded(sys.stdin.buffer.read(TEXT_MOST + 1))
-    return decoded(read_bytes(file, 4 * TEXT_MOST))
+        return decoded(sys.stdin.buffer.read(TEXT_MAX + 1))
+    return decoded(read_bytes(file, 4 * TEXT_MAX))
 
 
 def decoded(octets: bytes) -> str:

@@ -14,29 +14,29 @@ _TITLES = ("", ">size", ">median", ">95 % from", ">to", ">n", ">min", ">max", ">
 _PUBLISHED = (">published", ">ratio")
 
 
-def print_summary(found: CampaignSummary) -> None:
+def print_summary(campaign_summary: CampaignSummary) -> None:
     """Print warnings first, then a table for each program, fabric and placement."""
-    for warning in found.warnings:
+    for warning in campaign_summary.warnings:
         print(f"warning: {warning}")
-    shown = [one for one in found.points if one.point.statistic in CENTRES]
+    shown = [point for point in campaign_summary.points if point.point.statistic in CENTRES]
     for place, points in groupby(shown, key=_place):
         _print_points(place, list(points))
 
 
-def _place(one: PointSummary) -> str:
-    point = one.point
+def _place(point_summary: PointSummary) -> str:
+    point = point_summary.point
     return f"{point.program} on {point.fabric}, {point.hosts}"
 
 
 def _print_points(place: str, points: list[PointSummary]) -> None:
     print(place)
-    has_bands = any(one.band for one in points)
+    has_bands = any(point.band for point in points)
     titles = (*_TITLES, *(_PUBLISHED if has_bands else ()))
-    print_table(titles, [_row(one)[: len(titles)] for one in points])
+    print_table(titles, [_row(point)[: len(titles)] for point in points])
 
 
-def _row(one: PointSummary) -> tuple[str, ...]:
-    facts, point = one.facts(), one.point
+def _row(point_summary: PointSummary) -> tuple[str, ...]:
+    facts, point = point_summary.facts(), point_summary.point
     names = ("median", "low", "high", "n", "min", "max", "p99")
     values = [
         str(facts[name]) if name == "n" else _amount(facts[name], point.unit) for name in names
@@ -44,14 +44,17 @@ def _row(one: PointSummary) -> tuple[str, ...]:
     statistic = "" if point.statistic == "mean" else point.statistic
     words = " ".join(filter(None, (point.metric, statistic, point.labels)))
     state = "" if facts["is_stable"] else "unstable"
-    return words, size_text(point.size_bytes), *values, state, *_published(one)
+    return words, size_text(point.size_bytes), *values, state, *_published(point_summary)
 
 
-def _published(one: PointSummary) -> tuple[str, str]:
-    if one.band is None:
+def _published(point_summary: PointSummary) -> tuple[str, str]:
+    if point_summary.band is None:
         return "", ""
-    low, high = (amount(value, one.point.unit) for value in (one.band.low, one.band.high))
-    return low if low == high else f"{low} … {high}", f"{one.band.ratio:.3g}"
+    low, high = (
+        amount(value, point_summary.point.unit)
+        for value in (point_summary.band.low, point_summary.band.high)
+    )
+    return low if low == high else f"{low} … {high}", f"{point_summary.band.ratio:.3g}"
 
 
 def _amount(value: float | None, unit: str) -> str:

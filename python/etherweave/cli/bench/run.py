@@ -34,7 +34,7 @@ etherweave bench run iperf3 --site site.toml --hosts node1,node2 --duration 10s 
 
 _GAPS = ("host", "telemetry")
 """Checks whose gaps are printed: nothing, or less, is known of a host."""
-_MOST = 20
+_MAX = 20
 """Findings that are printed one by one."""
 
 Programs = Annotated[
@@ -159,7 +159,7 @@ def _end(done: "SessionResult", output: Path, as_json: bool) -> None:
     from etherweave.bench.environment.findings import Severity
     from etherweave.cli.bench.printing import print_summary
 
-    _warn([one for one in done.findings if one.severity is Severity.GAP])
+    _warn([finding for finding in done.findings if finding.severity is Severity.GAP])
     _print_recording_cost(done.epochs)
     print(json.dumps(done.summary.facts(), indent=2)) if as_json else print_summary(done.summary)
     notice(f"Results: {output}")
@@ -181,18 +181,24 @@ def _warn(findings: Sequence["EnvironmentFinding"]) -> None:
     """Print warnings, and hosts of which less is known."""
     from etherweave.bench.environment.findings import Severity
 
-    shown = [one for one in findings if one.severity is Severity.WARNING or one.check in _GAPS]
-    for one in shown[:_MOST]:
+    shown = [
+        finding
+        for finding in findings
+        if finding.severity is Severity.WARNING or finding.check in _GAPS
+    ]
+    for one in shown[:_MAX]:
         if one.severity is Severity.WARNING:
             print_error(f"WARNING: {one.where}: {one.what}. {one.do}")
         else:
             notice(f"{one.where}: {one.what}")
-    if len(shown) > _MOST:
-        print_error(f"{len(shown) - _MOST} more, in the directory of the results: environment")
+    if len(shown) > _MAX:
+        print_error(f"{len(shown) - _MAX} more, in the directory of the results: environment")
 
 
 def _print_recording_cost(epochs: Sequence["Epoch"]) -> None:
     """Print the processor time of recording, on the host where it was largest."""
-    most = max((one for one in epochs if one.cost), key=lambda one: one.cost or 0.0, default=None)
+    most = max(
+        (epoch for epoch in epochs if epoch.cost), key=lambda one: one.cost or 0.0, default=None
+    )
     if most:
         notice(f"Telemetry took at most {most.cost:.2%} of a processor, on {most.host}.")

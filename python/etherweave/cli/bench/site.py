@@ -60,28 +60,29 @@ def site(
         raise typer.Exit(FAILED)
 
 
-def _json(found: ClusterSite, lacks: str) -> str:
-    facts = asdict(found) | {
-        "options": dict(found.options),
-        "environment": dict(found.environment),
+def _json(cluster_site: ClusterSite, lacks: str) -> str:
+    facts = asdict(cluster_site) | {
+        "options": dict(cluster_site.options),
+        "environment": dict(cluster_site.environment),
         "missing": lacks,
     }
     return json.dumps(facts, indent=2)
 
 
-def _print(found: ClusterSite) -> None:
-    print(f"{found.name}, started by {found.launcher}")
-    rows = [(name, _shown(name, value)) for name, value in found.options.items()]
-    rows += [("modules", " ".join(found.modules))] * bool(found.modules)
-    rows += [(name, value) for name, value in found.environment]
+def _print(cluster_site: ClusterSite) -> None:
+    print(f"{cluster_site.name}, started by {cluster_site.launcher}")
+    rows = [(name, _shown(name, value)) for name, value in cluster_site.options.items()]
+    rows += [("modules", " ".join(cluster_site.modules))] * bool(cluster_site.modules)
+    rows += [(name, value) for name, value in cluster_site.environment]
     if rows:
         print_table(("", ""), rows)
     print()
     hosts = [
-        (host.name, host.address, host.interface or "", host.switch or "") for host in found.hosts
+        (host.name, host.address, host.interface or "", host.switch or "")
+        for host in cluster_site.hosts
     ]
     print_table(("host", "address", "interface", "switch"), hosts)
-    for link in found.links:
+    for link in cluster_site.links:
         print()
         _print_link(link)
 

@@ -85,12 +85,12 @@ def _recorded(options: RecordingOptions, output: Path | None) -> Recording:
     return found
 
 
-def _words(found: Recording) -> str:
-    late = f", {found.late:,} late" if found.late else ""
-    failure = f"; {found.failure}" if found.failure else ""
+def _words(recording: Recording) -> str:
+    late = f", {recording.late:,} late" if recording.late else ""
+    failure = f"; {recording.failure}" if recording.failure else ""
     return (
-        f"{found.host}: {len(found.samples):,} samples in {found.duration_s:.3g} s{late}, "
-        f"{found.cost:.2%} of a processor{failure}"
+        f"{recording.host}: {len(recording.samples):,} samples "
+        f"in {recording.duration_s:.3g} s{late}, {recording.cost:.2%} of a processor{failure}"
     )
 
 
@@ -107,13 +107,13 @@ def show(path: RecordingPath, as_json: AsJson = False) -> None:
         print()
 
 
-def _facts(one: Recording) -> dict[str, object]:
+def _facts(recording: Recording) -> dict[str, object]:
     names = ("run", "host", "period_s", "duration_s", "late", "processor_s", "cost", "failure")
-    facts = {name: getattr(one, name) for name in names}
+    facts = {name: getattr(recording, name) for name in names}
     return facts | {
-        "start_ns": one.samples[0].time_ns,
-        "samples": len(one.samples),
-        "rises": [rise._asdict() for rise in rises(one)],
+        "start_ns": recording.samples[0].time_ns,
+        "samples": len(recording.samples),
+        "rises": [rise._asdict() for rise in rises(recording)],
     }
 
 
@@ -129,13 +129,13 @@ def _shown(found: Iterable[Rise]) -> list[Rise]:
     return [one for one in kept.values() if one.amount]
 
 
-def _row(one: Rise) -> tuple[str, ...]:
-    stem, _, last = one.column.rpartition("_")
+def _row(rise: Rise) -> tuple[str, ...]:
+    stem, _, last = rise.column.rpartition("_")
     unit = {"s": "s", "bytes": "B"}.get(last, "")
-    name = stem if unit else one.column
+    name = stem if unit else rise.column
     speed = {"s": "cores", "B": "B/s"}.get(unit, "1/s")
-    per_s = "" if one.per_s is None else _amount(one.per_s, speed)
-    return f"{one.family} {one.thing}", name, _amount(one.amount, unit), per_s
+    per_s = "" if rise.per_s is None else _amount(rise.per_s, speed)
+    return f"{rise.family} {rise.thing}", name, _amount(rise.amount, unit), per_s
 
 
 def _amount(value: float, unit: str) -> str:

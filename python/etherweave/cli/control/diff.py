@@ -53,10 +53,10 @@ def diff(
         new = warned_plan(other or file, changes, failed, given).installed
     drifts = differences(old, new)
     if as_json:
-        print(json.dumps({name: as_figures(one) for name, one in drifts.items()}, indent=2))
+        print(json.dumps({name: as_figures(drift) for name, drift in drifts.items()}, indent=2))
     else:
-        for name, one in drifts.items():
-            for line in as_lines(one):
+        for name, drift in drifts.items():
+            for line in as_lines(drift):
                 print(f"{name}: {line}")
     if drifts:
         raise typer.Exit(FAILED)
@@ -70,7 +70,7 @@ def differences(old: FabricPlan, new: FabricPlan) -> dict[str, Drift]:
     drifts = {
         name: between(before.get(name, _idle(name)), after.get(name, _idle(name))) for name in names
     }
-    return {name: one for name, one in drifts.items() if one}
+    return {name: drift for name, drift in drifts.items() if drift}
 
 
 def _idle(name: str) -> SwitchPlan:

@@ -133,7 +133,7 @@ def _rejected(policy: Policy, models: Path) -> dict[str, str]:
 def _running(policy: Policy, folder: Path | None) -> Running:
     if folder is None:
         return {}
-    places = {one.name: folder / one.name / "config_db.json" for one in policy.switches}
+    places = {switch.name: folder / switch.name / "config_db.json" for switch in policy.switches}
     known = {name: path for name, path in places.items() if path.exists()}
     if not known:
         reject(
@@ -188,9 +188,9 @@ def _write(policy: Policy, system: str, output: Path | None, running: Running) -
 
 def _print_summary(policy: Policy, system: str, names: list[str], output: Path | None) -> None:
     lossless = ", ".join(str(one.number) for one in policy.lossless) or "none"
-    headrooms = sorted({port.headroom_bytes for one in policy.switches for port in one.ports})
-    channels = sum(len(one.bundles()) for one in policy.switches)
-    hosts = {port.peer for one in policy.switches for port in one.ports if port.is_host}
+    headrooms = sorted({port.headroom_bytes for switch in policy.switches for port in switch.ports})
+    channels = sum(len(switch.bundles()) for switch in policy.switches)
+    hosts = {port.peer for switch in policy.switches for port in switch.ports if port.is_host}
     several = f" with {len(policy.hosts)} ports" if len(policy.hosts) > len(hosts) else ""
     size = f"{len(policy.switches)} switches, {len(hosts)} hosts{several}"
     print(f"{policy.name} for {system}: {size}")

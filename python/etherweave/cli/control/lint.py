@@ -68,7 +68,7 @@ def lint(
         Print findings as text, JSON or SARIF.
     """
     if rules:
-        print("\n".join(f"{one.name:15}{one.severity:15}{one.why}" for one in linter.RULES))
+        print("\n".join(f"{rule.name:15}{rule.severity:15}{rule.why}" for rule in linter.RULES))
         return
     if not paths:
         reject("no files to check; expected directories, files, or - for standard input")
@@ -82,7 +82,7 @@ def lint(
         print_error(f"note: {one.file}: {_unread(one)}")
     match Format.JSON if as_json else form:
         case Format.JSON:
-            print(json.dumps([_plain(one) for one in findings], indent=1))
+            print(json.dumps([_plain(finding) for finding in findings], indent=1))
         case Format.SARIF:
             print(json.dumps(sarif.document(findings, linter.RULES), indent=1))
         case Format.TEXT:
@@ -181,7 +181,7 @@ def _unread(file: linter.UnreadFile) -> str:
 
 
 def _plain(finding: linter.LintFinding) -> dict[str, object]:
-    return {**asdict(finding), "places": [one._asdict() for one in finding.places]}
+    return {**asdict(finding), "places": [place._asdict() for place in finding.places]}
 
 
 def _shown(places: list[str]) -> str:
@@ -191,15 +191,15 @@ def _shown(places: list[str]) -> str:
 
 
 def _print(site: linter.Configurations, findings: list[linter.LintFinding]) -> None:
-    for one in findings:
+    for finding in findings:
         files = dict[str, list[str]]()
-        for file, place in one.places:
+        for file, place in finding.places:
             files.setdefault(file, []).append(place)
         (first, places), *others = files.items()
-        print(f"{first}: {_shown(places)}: {one.found}; expected {one.expected}")
+        print(f"{first}: {_shown(places)}: {finding.found}; expected {finding.expected}")
         for file, places in others:
             print(f"    also {file}: {_shown(places)}")
-        print(f"    {one.severity}, {one.rule}: {one.why}")
+        print(f"    {finding.severity}, {finding.rule}: {finding.why}")
     counts = f"{len(site.switches)} switches, {len(site.hosts)} hosts"
     lost = sum(not one.commands for one in site.unread)
     counts += f"; not read: {lost} files" if lost else ""

@@ -91,8 +91,8 @@ def serve(
                     log.write("warning", plan=warning)
             return planned.installed
 
-        whole = planner([])
-        if whole.switches[0].protocol != "openflow13":
+        fabric_plan = planner([])
+        if fabric_plan.switches[0].protocol != "openflow13":
             raise FabricPlanError(
                 'control.protocol = "openflow10": the controller speaks OpenFlow 1.3; expected '
                 '"openflow13", or `control plan -o` and `ovs-ofctl`'
@@ -107,7 +107,7 @@ def serve(
         is_dry_run=dry_run,
     )
     dry = _Dry(seconds("--wait", wait, 0, 1e9), as_json) if dry_run else None
-    _run(lambda: Controller(planner, whole, options, log), dry)
+    _run(lambda: Controller(planner, fabric_plan, options, log), dry)
 
 
 @dataclass(frozen=True)
@@ -139,14 +139,14 @@ def _print(result: "Survey", as_json: bool) -> None:
 
     if as_json:
         figures = {
-            "switches": {name: as_figures(one) for name, one in result.drifts.items()},
+            "switches": {name: as_figures(drift) for name, drift in result.drifts.items()},
             "absent": result.absent,
             "wiring": [finding._asdict() for finding in result.wiring],
         }
         print(json.dumps(figures, indent=2))
     else:
-        for name, one in result.drifts.items():
-            for line in as_lines(one):
+        for name, drift in result.drifts.items():
+            for line in as_lines(drift):
                 print(f"{name}: {line}")
         for name, reason in result.absent.items():
             print(f"{name}: {reason}")

@@ -75,7 +75,9 @@ def refusal(
 
 def _model_file(module: str, folders: tuple[Path, ...]) -> Path:
     name = f"{module}.yang"
-    return next((one / name for one in folders if (one / name).exists()), folders[0] / name)
+    return next(
+        (folder / name for folder in folders if (folder / name).exists()), folders[0] / name
+    )
 
 
 def _texts(folders: tuple[Path, ...]) -> list[tuple[str, str]]:

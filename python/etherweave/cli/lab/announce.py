@@ -70,9 +70,14 @@ def _print(trials: list[AnnouncementTrial]) -> None:
     version = f"{first.protocol[-2]}.{first.protocol[-1]}"
     print(f"{first.hosts} hosts, {kind}; switches by Open vSwitch with OpenFlow {version}")
     rows = [
-        (trial.addresses, one.service, one.source, *(f"{n} of {one.pairs}" for n in one[3:]))
+        (
+            trial.addresses,
+            recording.service,
+            recording.source,
+            *(f"{n} of {recording.pairs}" for n in recording[3:]),
+        )
         for trial in trials
-        for one in trial.recordings
+        for recording in trial.recordings
     ]
     columns = ("addresses", "announced by", "recorded from", ">recorded", ">reached")
     print_table(columns, rows)

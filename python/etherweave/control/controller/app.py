@@ -217,7 +217,9 @@ class Controller:
     @property
     def is_settled(self) -> bool:
         """Whether every switch of the plan is connected and has its rules."""
-        return all(one.installed is self.desired[one.name] for one in self.switches.values())
+        return all(
+            switch.installed is self.desired[switch.name] for switch in self.switches.values()
+        )
 
     def connected_switches(self) -> dict[str, SwitchSession]:
         """Return the switches that are connected now."""

@@ -187,6 +187,6 @@ def _numbered_messages(
 ) -> Iterator[bytes]:
     """Write messages with the transaction ids of an exchange, many at once."""
     messages = (with_xid(step.octets, xid) for step, xid in zip(steps, exchange.xids, strict=False))
-    wrapped = messages if bundle is None else (bundle_add(bundle, one) for one in messages)
+    wrapped = messages if bundle is None else (bundle_add(bundle, message) for message in messages)
     while some := b"".join(islice(wrapped, _AT_ONCE)):
         yield some

@@ -72,14 +72,14 @@ class Exporter:
             "switch_connected",
             "Whether a switch is connected.",
             "switch",
-            ((one.name, one.name in connected) for one in switches),
+            ((switch.name, switch.name in connected) for switch in switches),
         )
-        entries = ((one.name, one.entries) for one in switches)
+        entries = ((switch.name, switch.entries) for switch in switches)
         yield _gauge("rules", "Rules that a switch holds.", "switch", entries)
         for count in COUNTS:
             counter = CounterMetricFamily(f"etherweave_{count}", _COUNTED[count], labels=["switch"])
-            for one in switches:
-                counter.add_metric([one.name], one.counts[count])
+            for switch in switches:
+                counter.add_metric([switch.name], switch.counts[count])
             yield counter
         for name, value in self._source.facts.items():
             kind: Any = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily

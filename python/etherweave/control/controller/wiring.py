@@ -33,9 +33,9 @@ class Cable(NamedTuple):
     other: SwitchPort
 
     @classmethod
-    def of(cls, one: SwitchPort, other: SwitchPort) -> "Cable":
+    def of(cls, switch_port: SwitchPort, other: SwitchPort) -> "Cable":
         """Return the cable between two ends, in any order."""
-        return cls(*sorted((one, other)))
+        return cls(*sorted((switch_port, other)))
 
     def __str__(self) -> str:
         return f"{self.one} - {self.other}"

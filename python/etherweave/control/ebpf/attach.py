@@ -115,10 +115,13 @@ def attached(
     """
     inside = ["-n", namespace] if namespace else []
     indices = _indices(namespace)
-    absent = [one.name for one in interfaces.values() if one.name not in indices]
+    absent = [interface.name for interface in interfaces.values() if interface.name not in indices]
     if absent:
         raise AttachError(f"{switch.name}: no interface {absent[0]} in {namespace or 'here'}")
-    wires = {port: PortLink(indices[one.name], one.bits_per_s) for port, one in interfaces.items()}
+    wires = {
+        port: PortLink(indices[interface.name], interface.bits_per_s)
+        for port, interface in interfaces.items()
+    }
     filled = entries(switch, wires)
     with contextlib.ExitStack() as cleanup:
         pins = Path(tempfile.mkdtemp(prefix="switch-", dir=kernel.pins))
@@ -126,10 +129,10 @@ def attached(
         load = ["bpftool", "prog", "load", str(kernel.program), str(pins / "switch")]
         run(*load, "type", "classifier", "pinmaps", str(pins))
         run("bpftool", "batch", "file", "-", text=batch(pins, filled))
-        for one in interfaces.values():
-            run("tc", *inside, "qdisc", "add", "dev", one.name, "clsact")
-            cleanup.callback(_detach, inside, one.name)
-            place = ["dev", one.name, "ingress", "bpf", "da", "pinned", str(pins / "switch")]
+        for interface in interfaces.values():
+            run("tc", *inside, "qdisc", "add", "dev", interface.name, "clsact")
+            cleanup.callback(_detach, inside, interface.name)
+            place = ["dev", interface.name, "ingress", "bpf", "da", "pinned", str(pins / "switch")]
             run("tc", *inside, "filter", "add", *place)
         yield AttachedSwitch(switch.name, pins)
 

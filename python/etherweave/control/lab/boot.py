@@ -149,7 +149,7 @@ def _counted(
     switches = layout.switches
     own = {LabPort(switches[host.switch], host.port) for host in layout.plan.hosts}
     requests = [one for one in observed if one.end in own and not one.leaves]
-    nonces = {(one.end, one.octets[_NONCE]) for one in requests}
+    nonces = {(request.end, request.octets[_NONCE]) for request in requests}
     answers = [one for one in observed if one.leaves and (one.end, one.octets[_NONCE]) in nonces]
     elsewhere = len(observed) - len(requests) - len(answers)
     return BootRecord(tuple(booted), len(requests), len(answers), elsewhere)

@@ -111,7 +111,7 @@ def find_diversion(layout: Layout) -> DiversionCase | None:
 
     Of all such pairs, the first with the shortest default path.
     """
-    return min(_diversions(layout), key=lambda found: found[0], default=(0, None))[1]
+    return min(_diversions(layout), key=lambda diversion: diversion[0], default=(0, None))[1]
 
 
 def measure_pause(lab: Lab, case: DiversionCase) -> PauseResult:

@@ -252,8 +252,8 @@ class ProbeSender(AbstractContextManager["ProbeSender"]):
             return out >= len(probes) or not arrive
 
         observed: dict[int | None, list[ObservedFrame]] = defaultdict(list)
-        for one in self._tap.await_frames(is_enough, LIMIT_S, quiet_s):
-            observed[number(one.octets)].append(one)
+        for await_frame in self._tap.await_frames(is_enough, LIMIT_S, quiet_s):
+            observed[number(await_frame.octets)].append(await_frame)
         for place, probe in enumerate(probes):
             yield probe_path(self._across, self._starts[probe.source], observed[first + place])
 

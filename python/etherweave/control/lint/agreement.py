@@ -90,8 +90,8 @@ def expected_port(site: Configurations) -> tuple[ConfiguredPort, str] | None:
 
 def _intended(fabric: Policy) -> ConfiguredPort:
     """Return a port as the scenario has it."""
-    own = {one.number: one.number for one in fabric.priorities}
-    queue = {one.number: one.traffic_class for one in fabric.priorities}
+    own = {priority.number: priority.number for priority in fabric.priorities}
+    queue = {priority.number: priority.traffic_class for priority in fabric.priorities}
     groups = fabric.group_of_priority()
     lossless = frozenset(one.number for one in fabric.lossless)
     weights = {one.number: one.weight for one in fabric.classes if one.weight}
@@ -123,10 +123,10 @@ def present(site: Configurations) -> Iterator[LintFault]:
     if site.fabric is None:
         return
     switches_known = {one.name for one in site.switches}
-    hosts_known = {one.name for one in site.hosts}
+    hosts_known = {host.name for host in site.hosts}
     for kind, wanted, known in (
         ("switch", [one.name for one in site.fabric.switches], switches_known),
-        ("host", [one.name for one in site.fabric.hosts], hosts_known),
+        ("host", [host.name for host in site.fabric.hosts], hosts_known),
     ):
         for name in wanted:
             if name not in known:

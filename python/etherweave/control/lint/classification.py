@@ -57,7 +57,7 @@ def span_of(numbers: list[int]) -> str:
 
 def priorities(numbers: Collection[int], nothing: str = "none") -> str:
     """Write a set of priorities."""
-    return ", ".join(str(one) for one in sorted(numbers)) or nothing
+    return ", ".join(str(number) for number in sorted(numbers)) or nothing
 
 
 def is_classified(port: ConfiguredPort) -> bool:

@@ -216,9 +216,9 @@ def read(
     if not chips:
         return [_switch(file, _checked(file, document), known)]
     return [
-        _switch(f"{file} {name}", _checked(f"{file}: {name}", one), known)
-        for name, one in chips.items()
-        if PORTS & one.keys()
+        _switch(f"{file} {name}", _checked(f"{file}: {name}", chip), known)
+        for name, chip in chips.items()
+        if PORTS & chip.keys()
     ]
 
 
@@ -395,7 +395,7 @@ class _ConfigReader:
     def _priorities(self, place: str, value: object) -> frozenset[int]:
         text = str(value)
         if re.fullmatch(r"([0-7](,[0-7])*)?", text):
-            return frozenset(int(one) for one in text.split(",") if one)
+            return frozenset(int(part) for part in text.split(",") if part)
         self._unreadable.append((place, text[:40], "priorities 0 to 7 with commas between"))
         return frozenset()
 
@@ -413,9 +413,9 @@ class _ConfigReader:
         lengths = {}
         for name, cables in self._tables.get("CABLE_LENGTH", {}).items():
             for port, text in cables.items():
-                found = re.fullmatch(r"(\d{1,6})m", str(text))
-                if found:
-                    lengths[port] = int(found[1])
+                match = re.fullmatch(r"(\d{1,6})m", str(text))
+                if match:
+                    lengths[port] = int(match[1])
                 elif text != "None":
                     place = f"CABLE_LENGTH|{name}|{port}"
                     self._unreadable.append((place, str(text)[:40], "a length in metres, as 5m"))
@@ -515,6 +515,6 @@ class _ConfigReader:
     def _mapped(self, qos: Mapping[str, Any], bound: Mapping[str, str]) -> frozenset[int]:
         """Return the code points of the map, or those of commands, which have defaults beside."""
         if MAPPED in qos:
-            return frozenset(int(one) for one in qos[MAPPED].split(",") if one)
+            return frozenset(int(part) for part in qos[MAPPED].split(",") if part)
         name = bound.get("dscp_to_tc_map", "")
         return frozenset(self._maps.get(("DSCP_TO_TC_MAP", name), {}))

@@ -309,16 +309,18 @@ def _marking(queue: str, kind: str, words: list[str]) -> Settings:
                 fields[f"green_{side}_threshold"] = str(size * _UNITS[unit])
         if word in ("max-mark-probability", "drop-probability"):
             fields["green_drop_probability"] = str(whole(words[at + 1], 100))
-    return {("marking", queue): "on"} | {("ecn", queue, key): one for key, one in fields.items()}
+    return {("marking", queue): "on"} | {
+        ("ecn", queue, key): field for key, field in fields.items()
+    }
 
 
 def _interfaces(text: str) -> Iterator[str]:
     """Split ``Ethernet1/1-4/1,7/1`` into names; no name where it is no port."""
-    found = _INTERFACE.fullmatch(text)
-    if found is None:
+    match = _INTERFACE.fullmatch(text)
+    if match is None:
         return
-    kind = "Ethernet" if found[1].lower().startswith("e") else "Port-Channel"
-    for part in found[2].split(","):
+    kind = "Ethernet" if match[1].lower().startswith("e") else "Port-Channel"
+    for part in match[2].split(","):
         first, _, last = part.partition("-")
         low, high = first.split("/"), (last or first).split("/")
         low, high = low, low[: len(low) - len(high)] + high

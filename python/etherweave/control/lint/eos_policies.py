@@ -59,9 +59,9 @@ class PolicyMaps:
         own = self.matches[self._class]
         match words:
             case ["dscp", listed]:
-                own |= {("dscp", one): "on" for one in _numbers(listed, 63)}
+                own |= {("dscp", number): "on" for number in _numbers(listed, 63)}
             case ["cos", listed]:
-                own |= {("pcp", one): "on" for one in _numbers(listed, 7)}
+                own |= {("pcp", number): "on" for number in _numbers(listed, 7)}
             case _:
                 self.unread.add(self._class)
 
@@ -74,7 +74,9 @@ class PolicyMaps:
             every = {(kind, str(one)) for kind, count in _ALL for one in range(count)}
             matched = every if name == REST else set(self.matches.get(name, {}))
             for kind, number in sorted(matched - seen):
-                settings |= {(f"{what} {kind}", number): one for (what,), one in actions.items()}
+                settings |= {
+                    (f"{what} {kind}", number): action for (what,), action in actions.items()
+                }
             seen |= matched
             if actions and name in self.unread:
                 left.append(name)
@@ -102,5 +104,5 @@ def _numbers(text: str, most: int) -> list[str]:
         first, _, last = part.partition("-")
         low, high = (port_settings.NAMED.get(one, one) for one in (first, last or first))
         port_settings.whole(str(high), most)
-        found += [str(one) for one in port_settings.names(str(low), str(high), most + 1)]
+        found += [str(name) for name in port_settings.names(str(low), str(high), most + 1)]
     return found

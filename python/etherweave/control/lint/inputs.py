@@ -246,7 +246,7 @@ def findings(site: Configurations, rules: Iterable[LintRule]) -> list[LintFindin
     """Check configurations by rules; equal faults become one finding, the worst come first."""
     found: list[LintFinding] = []
     # Switches that are alike have the same tables.
-    forms = {id(one.tables): one for one in reversed(site.switches)}
+    forms = {id(switch.tables): switch for switch in reversed(site.switches)}
     samples = {form: config_db.sample(one) for form, one in forms.items()}
     for rule in rules:
         places: dict[tuple[str, str], dict[LintPlace, None]] = {}

@@ -124,12 +124,12 @@ def policed(site: Configurations) -> Iterator[LintFault]:
 def _apart(switch: ConfiguredSwitch) -> set[str]:
     """Return ports within the device, and the few slower ones for service without settings."""
     bound = {name for key in switch.tables.get("PORT_QOS_MAP", {}) for name in key.split(",")}
-    slowest = min(one.speed_mbps or 0 for one in switch.ports if one.lossless)
-    inner = {one.name for one in switch.ports if not _is_external(switch, one)}
+    slowest = min(port.speed_mbps or 0 for port in switch.ports if port.lossless)
+    inner = {port.name for port in switch.ports if not _is_external(switch, port)}
     slow = {
-        one.name
-        for one in switch.ports
-        if bound and one.name not in bound and (one.speed_mbps or slowest) < slowest
+        port.name
+        for port in switch.ports
+        if bound and port.name not in bound and (port.speed_mbps or slowest) < slowest
     }
     return inner | (slow if len(slow) <= SERVICE_PORTS else set())
 
@@ -216,7 +216,7 @@ def headroom(site: Configurations) -> Iterator[LintFault]:
 def _frame_bytes(switch: ConfiguredSwitch) -> int:
     """Return the largest lossless frame that the switch computes with [B]."""
     patterns = switch.tables.get("LOSSLESS_TRAFFIC_PATTERN", {}).values()
-    sizes = (str(one.get("mtu", "")) for one in patterns)
+    sizes = (str(pattern.get("mtu", "")) for pattern in patterns)
     said = (int(size) for size in sizes if size.isascii() and size.isdecimal() and len(size) <= 5)
     return min(max(said, default=FRAME_BYTES), 9216)
 

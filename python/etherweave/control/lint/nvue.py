@@ -122,7 +122,9 @@ class _NvueReader:
         self._apply_roce()
         self._percents = {LOSSY: 100} | self._percents
         has_pfc = any(kind == "pfc" for kind, _ in self._profiles)
-        if has_pfc and not any(self._percents.get(one) for one in LOSSLESS_POOLS):
+        if has_pfc and not any(
+            self._percents.get(lossless_pool) for lossless_pool in LOSSLESS_POOLS
+        ):
             switch.every["profile",] = LOSSY
             switch.profiles[LOSSY] = {}
         if (whole_percent := sum(self._percents.values())) > 100:
@@ -258,8 +260,8 @@ def _of_port(words: list[str]) -> Settings | None:
         case ["link", "mtu", size]:
             return {("mtu",): str(whole(size))}
         case ["link", "speed", rate]:
-            found = re.fullmatch(r"(\d{1,3})G", rate)
-            return {("speed",): str(int(found[1]) * 1000)} if found else {}
+            match = re.fullmatch(r"(\d{1,3})G", rate)
+            return {("speed",): str(int(match[1]) * 1000)} if match else {}
         case ["link", "state", state, *_]:
             return {("shutdown",): "on"} if state == "down" else {}
         case ["qos", "pfc-watchdog"] | ["qos", "pfc-watchdog", "state", "enable" | "enabled"]:
@@ -286,7 +288,7 @@ def _mapping(words: list[str]) -> Settings | None:
 def _queues(words: list[str]) -> Settings | None:
     match words:
         case ["switch-priority", numbers, "traffic-class", queue]:
-            return {("queue", one): priority(queue) for one in _numbers(numbers, 7)}
+            return {("queue", number): priority(queue) for number in _numbers(numbers, 7)}
     return None
 
 
@@ -294,16 +296,20 @@ def _scheduler(words: list[str]) -> Settings | None:
     match words:
         case ["traffic-class", queues, "mode", "strict" | "dwrr" as mode]:
             shares = {"strict": "strict", "dwrr": "fair"}
-            return {("share", one): shares[mode] for one in _numbers(queues, 7)}
+            return {("share", number): shares[mode] for number in _numbers(queues, 7)}
         case ["traffic-class", queues, "bw-percent", weight]:
-            return {("share", one): f"wrr {whole(weight, 100)}" for one in _numbers(queues, 7)}
+            return {
+                ("share", number): f"wrr {whole(weight, 100)}" for number in _numbers(queues, 7)
+            }
     return None
 
 
 def _pfc(words: list[str]) -> Settings | None:
     match words:
         case ["switch-priority", numbers]:
-            return {("pause",): "on"} | {("lossless", one): "on" for one in _numbers(numbers, 7)}
+            return {("pause",): "on"} | {
+                ("lossless", number): "on" for number in _numbers(numbers, 7)
+            }
         case ["rx" | "tx", "disable" | "disabled"]:
             return {("asymmetric",): "on"}
         case ["rx" | "tx", "enable" | "enabled"]:
@@ -342,7 +348,7 @@ def _congestion(words: list[str]) -> Settings | None:
     if fields is None:
         return None
     queues = _numbers(words[1], 7)
-    return {("ecn", one, key): value for one in queues for key, value in fields.items()}
+    return {("ecn", queue, key): value for queue in queues for key, value in fields.items()}
 
 
 _KINDS = {

@@ -87,7 +87,7 @@ class _OnyxReader:
 
     def _command(self, words: list[str]) -> bool:
         switch = self.switch
-        match [one for one in words if one != "force"]:
+        match [word for word in words if word != "force"]:
             case ["hostname", name]:
                 switch.name = name
             case ["interface", "ethernet" | "port-channel" | "mlag-port-channel", _]:
@@ -129,7 +129,7 @@ class _OnyxReader:
                 pool["type"] = kind
                 return not rest or self._traffic_pool(pool, rest)
             case ["map", "switch-priority", *numbers] if numbers:
-                pool |= {priority(one): "mapped" for one in numbers}
+                pool |= {priority(number): "mapped" for number in numbers}
             case ["memory", "percent", _]:
                 pass
             case _:
@@ -184,7 +184,7 @@ class _OnyxReader:
     def _group(self, places: list[Settings], group: str, words: list[str]) -> bool:
         match words:
             case ["bind", "switch-priority", *numbers] if numbers:
-                return _put(places, {("group", priority(one)): group for one in numbers})
+                return _put(places, {("group", priority(number)): group for number in numbers})
             case ["map", "pool", pool, "type", kind, *rest]:
                 sizes = dict(zip(rest[::2], rest[1::2], strict=False))
                 name = " ".join([f"iPort.pg{group}", pool, kind, *rest])
@@ -213,7 +213,7 @@ def _settings(words: list[str]) -> Settings | None:
             modes = {"l2": "pcp", "l3": "dscp", "both": "both", "port": "port"}
             return {("trust",): modes[level.lower()]}
         case ["qos", "map", "dscp", *dscps, "to", "switch-priority", number] if dscps:
-            return mapped((str(whole(one, 63)) for one in dscps), priority(number))
+            return mapped((str(whole(dscp, 63)) for dscp in dscps), priority(number))
         case ["qos", "map", "pcp", pcp, *_, "to", "switch-priority", number]:
             return {("pcp", priority(pcp)): priority(number)}
         case ["qos", "default", "switch-priority", number]:
@@ -236,7 +236,7 @@ def _settings(words: list[str]) -> Settings | None:
 def _queue(queue: str, words: list[str]) -> Settings | None:
     match words:
         case ["bind", "switch-priority", *numbers] if numbers:
-            return {("queue", priority(one)): queue for one in numbers}
+            return {("queue", priority(number)): queue for number in numbers}
         case ["dcb", "ets", "strict"]:
             return {("share", queue): "strict"}
         case ["dcb", "ets", "wrr", weight, *_]:
@@ -252,7 +252,7 @@ def _queue(queue: str, words: list[str]) -> Settings | None:
                     size = _bytes(limit) if limit[-1:].isalpha() else str(whole(limit) * 1000)
                     fields[f"green_{side[:3]}_threshold"] = size
             return {("marking", queue): "on"} | {
-                ("ecn", queue, key): one for key, one in fields.items()
+                ("ecn", queue, key): field for key, field in fields.items()
             }
         case ["no", "congestion-control", *_]:
             return {("marking", queue): "off"}
@@ -260,8 +260,8 @@ def _queue(queue: str, words: list[str]) -> Settings | None:
 
 
 def _put(places: list[Settings], settings: Settings) -> bool:
-    for one in places:
-        put(one, settings)
+    for place in places:
+        put(place, settings)
     return True
 
 
@@ -276,8 +276,8 @@ def _ports(text: str) -> Iterator[str]:
 
 
 def _speed(text: str) -> Settings:
-    found = re.fullmatch(r"(\d{1,3})G(x\d)?", text)
-    return {("speed",): str(int(found[1]) * 1000)} if found else {}
+    match = re.fullmatch(r"(\d{1,3})G(x\d)?", text)
+    return {("speed",): str(int(match[1]) * 1000)} if match else {}
 
 
 def _bytes(text: str) -> str:

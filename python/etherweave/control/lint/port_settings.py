@@ -174,7 +174,7 @@ class _TableWriter:
         state = "down" if ("shutdown",) in merged else "up"
         asymmetric = {"pfc_asym": "on"} if ("asymmetric",) in merged else {}
         own = {key: merged[key,] for key in ("mtu", "speed") if (key,) in merged}
-        pauses = " ".join(one for one in PAUSES.split() if merged.get((one,)) == "on")
+        pauses = " ".join(part for part in PAUSES.split() if merged.get((part,)) == "on")
         own |= {"pause": pauses} if pauses else {}
         self._put("PORT", name, {"admin_status": state, **own, **asymmetric})
         if channel := merged.get(("channel",)):
@@ -185,7 +185,7 @@ class _TableWriter:
         if merged.get(("watchdog",)) == "on":
             times = {key[1]: one for key, one in merged.items() if key[0] == "watchdog" and key[1:]}
             self._put("PFC_WD", name, {**self._watchdog, **times})
-        shared = tuple(sorted(one for one in merged.items() if one[0][0] not in _OF_PORTS))
+        shared = tuple(sorted(item for item in merged.items() if item[0][0] not in _OF_PORTS))
         if shared not in self._layouts:
             self._layouts[shared] = self._layout(merged)
         for table, entries in self._layouts[shared].items():
@@ -323,9 +323,9 @@ def put(own: Settings, settings: Settings) -> None:
     marked = {key[1] for key in settings if key[0] == "marking"}
     for key in [one for one in own if one[0] == "ecn" and one[1] in marked]:
         del own[key]
-    for key, one in settings.items():
-        if one != "fair" or not own.get(key, "").startswith("wrr"):
-            own[key] = one
+    for key, setting in settings.items():
+        if setting != "fair" or not own.get(key, "").startswith("wrr"):
+            own[key] = setting
 
 
 def names(first: str, last: str, span_max: int) -> Iterator[int]:

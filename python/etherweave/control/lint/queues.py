@@ -124,7 +124,7 @@ def limit_of(profile: Mapping[str, Any], colour: str, side: str) -> int | None:
 
 def _largest_pool(switch: ConfiguredSwitch) -> int:
     pools = switch.tables.get("BUFFER_POOL", {}).values()
-    return max((size_of(one.get("size")) or 0 for one in pools), default=0)
+    return max((size_of(pool.get("size")) or 0 for pool in pools), default=0)
 
 
 def default_queue(port: ConfiguredPort) -> int:
@@ -137,7 +137,7 @@ def lossless_groups(port: ConfiguredPort) -> set[int]:
     """Return the groups of lossless priorities, but those that have no headroom."""
     groups = {port.group_of(priority) for priority in port.lossless} - {None}
     profiles = {group: port.groups.get(group) for group in groups if group is not None}
-    return {group for group, one in profiles.items() if one is None or one.xoff_bytes}
+    return {group for group, profile in profiles.items() if profile is None or profile.xoff_bytes}
 
 
 def default(site: Configurations) -> Iterator[LintFault]:
@@ -197,7 +197,7 @@ def watchdog_times(site: Configurations) -> Iterator[LintFault]:
                 yield LintFault(switch.file, place, found, "drop")
             for found, expected in _rejected(switch, name, entry):
                 yield LintFault(switch.file, place, found, expected)
-            for field in (one for one in system.times_ms if one in entry):
+            for field in (times_m for times_m in system.times_ms if times_m in entry):
                 for found, expected in _time(system, field, str(entry[field]), poll or 0):
                     yield LintFault(switch.file, place, found, expected)
 
@@ -263,7 +263,7 @@ def reached(site: Configurations) -> Iterator[LintFault]:
         into = [port.maps[field] for field in INTO if field in port.maps]
         if group_of_class is None or not into:
             continue
-        classes = {one for pairs in into for one in pairs.values()}
+        classes = {pair for pairs in into for pair in pairs.values()}
         used = {group_of_class[one] for one in classes if one in group_of_class}
         for priority in sorted(port.lossless):
             group = port.group_of(priority)

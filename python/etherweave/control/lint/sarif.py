@@ -27,7 +27,7 @@ def document(findings: Iterable[LintFinding], rules: Iterable[LintRule]) -> dict
             for rule in rules
         ],
     }
-    results = [_result(one) for one in findings]
+    results = [_result(finding) for finding in findings]
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",

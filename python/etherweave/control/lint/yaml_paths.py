@@ -84,4 +84,4 @@ def _end(nodes: list[_Node]) -> None:
 
 
 def _words(nodes: list[_Node]) -> list[str]:
-    return [one.key for one in nodes if one.key is not None]
+    return [node.key for node in nodes if node.key is not None]

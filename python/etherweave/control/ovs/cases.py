@@ -312,11 +312,13 @@ def services(context: CaseContext) -> Iterator[FrameCase]:
     if len(hosts) < 2 * context.planes:
         return
     yield from (case for host in hosts for case in _spoofed(context, host))
-    some = context.chance.sample(hosts, min(len(hosts), BROADCASTERS_MAX))
-    yield from (case for host in some for case in _to_all(context, host))
+    configured_switch = context.chance.sample(hosts, min(len(hosts), BROADCASTERS_MAX))
+    yield from (case for host in configured_switch for case in _to_all(context, host))
     if context.planned.spec.network:
         is_answered = context.planned.spec.resolution != "broadcast"
-        yield from (_resolution(context, host) for host in (hosts if is_answered else some))
+        yield from (
+            _resolution(context, host) for host in (hosts if is_answered else configured_switch)
+        )
 
 
 def _to_unknown(context: CaseContext, host: int) -> Iterator[FrameCase]:

@@ -131,7 +131,7 @@ class Oracle(AbstractContextManager["Oracle"]):
 
 TIMEOUT_S = 60.0
 """Longest silence of a daemon [s]."""
-_IN_FLIGHT_MOST = 16
+_IN_FLIGHT_MAX = 16
 """Requests without a reply: enough to hide waiting, few enough for the socket's buffer."""
 _DECODER = json.JSONDecoder()
 _READ = 1 << 18
@@ -180,7 +180,7 @@ class ControlSocket(AbstractContextManager["ControlSocket"]):
         """
         in_flight: deque[tuple[str, ...]] = deque()
         for question in questions:
-            if len(in_flight) == _IN_FLIGHT_MOST:
+            if len(in_flight) == _IN_FLIGHT_MAX:
                 yield self._answer(in_flight.popleft())
             self._send(question)
             in_flight.append(question)

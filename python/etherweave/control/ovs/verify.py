@@ -217,10 +217,10 @@ class FrameTally:
         queries = [decision_queries(case, journey) for case, journey in followed]
         planned = self.context.planned
         decisions = _decide(planned, list(chain.from_iterable(queries)), paused)
-        for (case, journey), some in zip(followed, queries, strict=True):
+        for (case, journey), query in zip(followed, queries, strict=True):
             self.followed[case.kind] += 1
             self.matched.update(_matched_rules(journey))
-            allowed = list(islice(decisions, len(some)))
+            allowed = list(islice(decisions, len(query)))
             written = [decision.written for decision in allowed]
             case_expected = with_raised_priority(self.context, case, journey, written)
             finding = judge(planned.plan, case_expected, journey, allowed)

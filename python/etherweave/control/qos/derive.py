@@ -204,7 +204,7 @@ def _lossless(
 
 
 def _notes(control: FlowControl, priorities: tuple[Priority, ...]) -> list[str]:
-    default = next((one for one in priorities if 0 in one.dscps), None)
+    default = next((priority for priority in priorities if 0 in priority.dscps), None)
     if control is not FlowControl.PFC or default is None or not default.is_lossless:
         return []
     found = f"flow_control.pfc.priorities: {default.number} has DSCP 0"
@@ -244,13 +244,13 @@ def _priorities(
     owner = {dscp: dscp >> 3 for dscp in DSCPS} | {dscp: one for one, dscp in marks.items()}
     return tuple(
         Priority(
-            number=one,
-            dscps=tuple(dscp for dscp, its in owner.items() if its == one),
-            mark=marks.get(one, 8 * one + 2),
-            traffic_class=classes[one],
-            is_lossless=one in lossless,
+            number=priority,
+            dscps=tuple(dscp for dscp, its in owner.items() if its == priority),
+            mark=marks.get(priority, 8 * priority + 2),
+            traffic_class=classes[priority],
+            is_lossless=priority in lossless,
         )
-        for one in PRIORITIES
+        for priority in PRIORITIES
     )
 
 
@@ -260,9 +260,9 @@ def _classes(
     users: tuple[tuple[JobPolicy, ...], tuple[int, ...]],
     cnp_dscp: int | None,
 ) -> tuple[TrafficClass, ...]:
-    lossless = {one.number for one in priorities if one.is_lossless}
+    lossless = {priority.number for priority in priorities if priority.is_lossless}
     jobs, raised = users
-    notified = {one.number for one in priorities if cnp_dscp in one.dscps}
+    notified = {priority.number for priority in priorities if cnp_dscp in priority.dscps}
     used = ({job.priority for job in jobs} | set(raised) or lossless) | notified
     used_classes = {priorities[one].traffic_class for one in used}
     lossless_classes = {priorities[one].traffic_class for one in lossless}
@@ -332,7 +332,7 @@ def _check_deadlock(routing: str, needed: int, priorities: tuple[Priority, ...])
     """Reject fewer lossless priorities and queues than the routing's deadlock proof needs."""
     if needed <= 1:
         return
-    lossless = [one for one in priorities if one.is_lossless]
+    lossless = [priority for priority in priorities if priority.is_lossless]
     queues = {one.traffic_class for one in lossless}
     if min(len(lossless), len(queues)) < needed:
         problem = f"{len(lossless)} lossless priorities in {len(queues)} traffic classes"

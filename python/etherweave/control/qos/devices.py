@@ -76,13 +76,13 @@ def read_lookup(name: str, text: str) -> LookupTable:
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
-        found = re.fullmatch(
+        match = re.fullmatch(
             r"(\d{1,7}) (\d{1,6})m (\d{1,9}) (\d{1,9}) (\d{1,9})( .*)?", " ".join(words)
         )
-        if found is None:
+        if match is None:
             expected = "speed, cable, size, xon, xoff, as 100000 40m 58368 19456 38912 0"
             raise PolicyError(f"{name}:{number}: {line.strip()[:40]!r}; expected {expected}")
-        speed, length, size, xon, xoff = (int(one) for one in found.groups()[:5])
+        speed, length, size, xon, xoff = (int(group) for group in match.groups()[:5])
         table[speed, length] = LookupRow(size, xon, xoff)
     if not table:
         raise PolicyError(f"{name}: no row; expected a pg_profile_lookup.ini of SONiC")

@@ -81,10 +81,10 @@ def _fabric(policy: Policy, system: str) -> Iterator[str]:
     """Write the policy: a switch or a host to a line, many lines at once."""
     encoder = json.JSONEncoder(default=_plain)
     yield f'{{\n "system": {encoder.encode(system)}'
-    for one in fields(policy):
-        value = getattr(policy, one.name)
-        yield f',\n "{one.name}": '
-        if one.name not in BY_LINE or not value:
+    for field in fields(policy):
+        value = getattr(policy, field.name)
+        yield f',\n "{field.name}": '
+        if field.name not in BY_LINE or not value:
             yield encoder.encode(value)
             continue
         lines = map(encoder.encode, value)
@@ -113,9 +113,10 @@ def _eos(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
     Raises ``PolicyError`` when traffic class 7 and another queue belong together, or queue 7 and
     another class.
     """
-    for one in policy.priorities:
-        if (one.number == 7) != (one.traffic_class == 7):
-            problem = f"priority {one.number} in class {one.traffic_class}: EOS binds 7 to queue 7"
+    for priority in policy.priorities:
+        if (priority.number == 7) != (priority.traffic_class == 7):
+            place = f"priority {priority.number} in class {priority.traffic_class}"
+            problem = f"{place}: EOS binds 7 to queue 7"
             raise PolicyError(f"ets.class_of_priority: {problem}; expected 7 for priority 7 only")
     return _commands("eos.cfg", policy, switch)
 

@@ -236,20 +236,20 @@ class Policy:
 
     def priority_of_dscp(self) -> dict[int, int]:
         """Return the priority of every code point."""
-        pairs = ((dscp, one.number) for one in self.priorities for dscp in one.dscps)
+        pairs = ((dscp, priority.number) for priority in self.priorities for dscp in priority.dscps)
         return dict(sorted(pairs))
 
     def group_of_priority(self) -> dict[int, int]:
         """Return the priority group of every priority: its own if lossless, else the lossy one."""
         lossy = self.lossy_group()
         return {
-            one.number: one.number if one.is_lossless or lossy is None else lossy
-            for one in self.priorities
+            priority.number: priority.number if priority.is_lossless or lossy is None else lossy
+            for priority in self.priorities
         }
 
     def lossy_group(self) -> int | None:
         """Return the group of all lossy priorities: the first that no lossless one has."""
-        lossy = (one.number for one in self.priorities if not one.is_lossless)
+        lossy = (priority.number for priority in self.priorities if not priority.is_lossless)
         return min(lossy, default=None)
 
 

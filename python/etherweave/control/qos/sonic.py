@@ -158,8 +158,8 @@ def _maps(policy: Policy) -> ConfigTables:
     def table(pairs: dict[int, int]) -> ConfigTable:
         return {MAP: {str(one): str(other) for one, other in pairs.items()}}
 
-    own = {one.number: one.number for one in policy.priorities}
-    queue = {one.number: one.traffic_class for one in policy.priorities}
+    own = {priority.number: priority.number for priority in policy.priorities}
+    queue = {priority.number: priority.traffic_class for priority in policy.priorities}
     tables = {
         "DSCP_TO_TC_MAP": table(policy.priority_of_dscp()),
         "DOT1P_TO_TC_MAP": table(own),

@@ -195,9 +195,9 @@ def _fields(place: str, fields: Mapping[str, Any]) -> str:
     if not all(re.fullmatch(r"[A-Za-z_][\w.-]*", name) for name in fields):
         raise YangError(f"{place}: expected names of fields, not {sorted(fields)}")
     return "".join(
-        _element(name, escape(str(one)))
+        _element(name, escape(str(part)))
         for name, value in fields.items()
-        for one in (value.split(",") if name in LISTS else [value])
+        for part in (value.split(",") if name in LISTS else [value])
     )
 
 

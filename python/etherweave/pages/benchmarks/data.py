@@ -57,7 +57,7 @@ class Benchmarks:
     @property
     def networks(self) -> dict[str, dict[str, Any]]:
         """What is believed of each fabric, by name."""
-        return {one["name"]: one for one in self.facts["networks"]}
+        return {network["name"]: network for network in self.facts["networks"]}
 
     def medium(self, fabric: str) -> Medium:
         """Return what frames of a fabric carry."""
@@ -110,7 +110,9 @@ def load_benchmarks(
 
 def hosts_of(facts: Mapping[str, Any]) -> list[str]:
     """List the hosts of all experiments, in the order of the site's file."""
-    return list(dict.fromkeys(host for one in facts["experiments"] for host in one["hosts"]))
+    return list(
+        dict.fromkeys(host for experiment in facts["experiments"] for host in experiment["hosts"])
+    )
 
 
 def _points(table: pl.DataFrame) -> pl.DataFrame:
@@ -129,7 +131,11 @@ def _points(table: pl.DataFrame) -> pl.DataFrame:
 
 def _mtus(source: Path, networks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Find the largest MTU that an interface of each fabric was seen with."""
-    seen = [one for path in sorted(source.glob("environment/*.json")) for one in _interfaces(path)]
+    seen = [
+        interface
+        for path in sorted(source.glob("environment/*.json"))
+        for interface in _interfaces(path)
+    ]
     mtus: dict[str, int] = {}
     for network in networks:
         own = [facts.get("mtu") for name, facts in seen if name == network.get("interface")]
@@ -164,7 +170,7 @@ def places(file: Path, hosts: Sequence[str], known: Mapping[str, Place]) -> dict
     the scenario's fabric has fewer hosts; ``OSError`` when it cannot be read_site.
     """
     if "hosts" in read_toml(file):
-        return {**known, **of_switches({one.name: one.switch for one in read_site(file).hosts})}
+        return {**known, **of_switches({host.name: host.switch for host in read_site(file).hosts})}
     return {**_of_scenario(file, hosts), **known}
 
 

@@ -39,7 +39,7 @@ def write_benchmarks(benchmarks: Benchmarks, out: Path) -> Path:
 
 def _front(benchmarks: Benchmarks, findings: Sequence[str]) -> Front:
     facts = benchmarks.facts
-    own = [one for one in facts["experiments"] if one["counted"]]
+    own = [experiment for experiment in facts["experiments"] if experiment["counted"]]
     lead = (
         f"{len(own)} of {len(facts['experiments'])} experiments on {facts['site']} gave numbers, "
         f"in {facts['launches']:,} launches."
@@ -56,8 +56,8 @@ def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
         f"{rule['half_width']:.0%} or less"
     )
     networks = [
-        f"{one['name']}: {one['rate'] * 8 / 1e9:g} Gb/s, {one['latency'] * 1e6:g} us"
-        for one in facts["networks"]
+        f"{network['name']}: {network['rate'] * 8 / 1e9:g} Gb/s, {network['latency'] * 1e6:g} us"
+        for network in facts["networks"]
     ]
     return [
         ("cluster", facts["site"]),

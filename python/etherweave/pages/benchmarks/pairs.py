@@ -15,15 +15,15 @@ from etherweave.pages.benchmarks.data import Benchmarks, Place, hosts_of, in_ord
 from etherweave.pages.benchmarks.slow_paths import PairMatrix, pair_classes, suspects
 from etherweave.report.section import Section, Table
 
-PAIRS_LEAST = 3
+PAIRS_MIN = 3
 """Fewer are no map."""
 COLOURS = "cividis"
 ABSENT = "#e4e4e4"
 _TITLE = 36
 """Characters in a line of a map's title."""
-_NAMED_MOST = 48
+_NAMED_MAX = 48
 """Hosts whose names fit beside a map; of more, switches are named."""
-_PARTS_MOST = 20
+_PARTS_MAX = 20
 """Switches or groups whose names fit beside a map; lines of more would hide its cells."""
 _UPRIGHT = 36
 """Characters of names that fit above a map side by side."""
@@ -88,7 +88,7 @@ def maps(benchmarks: Benchmarks, unit: str, scale: float, label: str) -> list[Pa
         if sizes.len():
             size = sizes.max() if unit == "B/s" else sizes.min()
             own = own.filter(size_bytes=size)
-        if own.select("one", "other").n_unique() >= PAIRS_LEAST:
+        if own.select("one", "other").n_unique() >= PAIRS_MIN:
             title = " ".join(str(name) for name in names if name)
             made.append(PairMap(title, label, _matrix(benchmarks, own, scale)))
     return made
@@ -160,20 +160,20 @@ def _tables(made: Sequence[PairMap]) -> list[Table]:
     return [*tables, *([Table(head, suspected, caption)] if suspected else [])]
 
 
-def _draw(figure: Figure, axes: Axes, one: PairMap) -> None:
-    matrix = one.matrix
+def _draw(figure: Figure, axes: Axes, pair_map: PairMap) -> None:
+    matrix = pair_map.matrix
     axes.set_facecolor(ABSENT)
     image = axes.imshow(matrix.values, cmap=COLOURS, interpolation="nearest")
-    axes.set_title(fill(one.title, _TITLE), fontsize=9)
+    axes.set_title(fill(pair_map.title, _TITLE), fontsize=9)
     axes.grid(visible=False)
     axes.set_xlabel("to")
     axes.set_ylabel("from")
-    places = range(len(matrix.hosts)) if len(matrix.hosts) <= _NAMED_MOST else ()
+    places = range(len(matrix.hosts)) if len(matrix.hosts) <= _NAMED_MAX else ()
     names = list(matrix.hosts) if places else []
     axes.set_xticks(places, names, rotation=90, fontsize=6)
     axes.set_yticks(places, names, fontsize=6)
     _part(axes, matrix.known)
-    figure.colorbar(image, ax=axes, label=one.label, shrink=0.8)
+    figure.colorbar(image, ax=axes, label=pair_map.label, shrink=0.8)
 
 
 def _part(axes: Axes, known: Sequence[Place | None]) -> None:
@@ -181,11 +181,11 @@ def _part(axes: Axes, known: Sequence[Place | None]) -> None:
     switches = list(_runs([place.switch if place else "" for place in known]))
     groups = list(_runs([place.group if place else "" for place in known]))
     for runs, width in ((switches, 0.6), (groups, 1.5)):
-        for _, start, _ in runs[1:] if len(runs) <= _PARTS_MOST else ():
+        for _, start, _ in runs[1:] if len(runs) <= _PARTS_MAX else ():
             axes.axhline(start - 0.5, color="white", linewidth=width)
             axes.axvline(start - 0.5, color="white", linewidth=width)
-    named = [run for run in (switches if len(switches) <= _PARTS_MOST else groups) if run[0]]
-    if named and len(named) <= _PARTS_MOST:
+    named = [run for run in (switches if len(switches) <= _PARTS_MAX else groups) if run[0]]
+    if named and len(named) <= _PARTS_MAX:
         centres = [(start + end - 1) / 2 for _, start, end in named]
         top, right = axes.secondary_xaxis("top"), axes.secondary_yaxis("right")
         names = [name for name, *_ in named]

@@ -14,7 +14,7 @@ RATES_CAPTION = (
     "Medians of launches with their 95 % interval, hollow where unstable; dashed is the rate of a "
     "host's link, dotted the payload of full frames, black lines are published figures."
 )
-_RATES_MOST = 30
+_RATES_MAX = 30
 """Rows that are shown; the table of points has all."""
 _LINK = "bandwidth"
 """The metric of one pair in one direction, which its link bounds."""
@@ -29,7 +29,7 @@ def rates(benchmarks: Benchmarks) -> Section | None:
     if not rows.height:
         return None
     parts = {str(fabric): part for (fabric,), part in rows.group_by("fabric", maintain_order=True)}
-    counts = [min(part.height, _RATES_MOST) for part in parts.values()]
+    counts = [min(part.height, _RATES_MAX) for part in parts.values()]
     figure = Figure(figsize=(9, sum(1.1 + 0.24 * count for count in counts)))
     panels = figure.subplots(
         len(parts), 1, squeeze=False, height_ratios=[4 + one for one in counts]
@@ -37,14 +37,14 @@ def rates(benchmarks: Benchmarks) -> Section | None:
     distinct = [name for name in _NAMES if rows[name].n_unique() > 1] or ["program"]
     for number, (axes, (fabric, part)) in enumerate(zip(panels[:, 0], parts.items(), strict=True)):
         colour = SERIES[number % len(SERIES)]
-        for place, row in enumerate(part.head(_RATES_MOST).iter_rows(named=True)):
+        for place, row in enumerate(part.head(_RATES_MAX).iter_rows(named=True)):
             _draw_rate(axes, place, row, colour)
             mark_link(axes, place, benchmarks.medium(fabric))
-        names = part.head(_RATES_MOST).select(distinct).iter_rows()
+        names = part.head(_RATES_MAX).select(distinct).iter_rows()
         finish_rows(axes, [" ".join(map(str, name)) for name in names], "payload [Gb/s]")
         axes.set_title(fabric)
-    rest = f" Of a fabric the first {_RATES_MOST} rows." * any(
-        part.height > _RATES_MOST for part in parts.values()
+    rest = f" Of a fabric the first {_RATES_MAX} rows." * any(
+        part.height > _RATES_MAX for part in parts.values()
     )
     return Section("rates", "Bandwidth of streams", RATES_CAPTION + rest, figure)
 
@@ -63,7 +63,7 @@ def _draw_rate(axes: Axes, place: int, row: dict[str, Any], colour: str) -> None
 
 _SCALES = {"s": (1e6, "us"), "B/s": (8e-9, "Gb/s"), "1/s": (1.0, "1/s"), "B": (1.0, "B")}
 _COUNT = (1.0, "")
-_MOST = 500
+_MAX = 500
 """Rows that are shown; the tables beside the page have all."""
 _VALUES = ("median", "low", "high", "min", "max", "p99", "reference_low", "reference_high")
 _WORDS = ("program", "fabric", "hosts", "metric", "labels")
@@ -103,8 +103,8 @@ def _table(unit: str, rows: pl.DataFrame) -> Table:
         *("", "size [bytes]", "n", f"median{brackets}", "from", "to", "min", "max", "p99"),
         *("published", "ratio", ""),
     )
-    shown = [_row(row, scale) for row in rows.head(_MOST).iter_rows(named=True)]
-    cut = f"{rows.height} points{brackets}, the first {_MOST} shown" * (rows.height > _MOST)
+    shown = [_row(row, scale) for row in rows.head(_MAX).iter_rows(named=True)]
+    cut = f"{rows.height} points{brackets}, the first {_MAX} shown" * (rows.height > _MAX)
     caption = cut or f"{rows.height} points{brackets}"
     return Table(head, shown, caption, is_folded=len(shown) > FOLDED_FROM)
 

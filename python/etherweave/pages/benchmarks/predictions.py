@@ -38,7 +38,7 @@ def predictions(sources: Sequence[Path]) -> pl.DataFrame:
     ``median``, ``low`` and ``high`` in base units, and ``is_simulated``. Raises ``ValueError`` when
     a source is neither, or has no points; ``OSError`` when one cannot be read.
     """
-    parts = [_directory(one) if one.is_dir() else _table(one) for one in sources]
+    parts = [_directory(source) if source.is_dir() else _table(source) for source in sources]
     return _distinguished(pl.concat(parts))
 
 
@@ -111,26 +111,26 @@ def _rows(home: Path) -> Iterator[dict[str, Any]]:
     words = f"{where.words}, {where.medium.rate * 8e-9:g} Gb/s"
     is_simulated = "measured" not in result.summary
     how = "simulated" if is_simulated else "same schedule, measured"
-    for one in quantities(result):
-        if one.size_bytes is not None and not one.test:
-            ranks = f", {one.ranks} ranks" * (one.ranks > 2)
+    for quantity in quantities(result):
+        if quantity.size_bytes is not None and not quantity.test:
+            ranks = f", {quantity.ranks} ranks" * (quantity.ranks > 2)
             yield {
-                "name": f"{how}: {one.program}{ranks},\n{words}",
+                "name": f"{how}: {quantity.program}{ranks},\n{words}",
                 "origin": home.name,
-                "program": one.program,
-                "metric": one.metric.name,
-                "unit": one.metric.unit.value,
-                "size_bytes": one.size_bytes,
-                "median": one.median,
-                **_extremes(one),
+                "program": quantity.program,
+                "metric": quantity.metric.name,
+                "unit": quantity.metric.unit.value,
+                "size_bytes": quantity.size_bytes,
+                "median": quantity.median,
+                **_extremes(quantity),
                 "is_simulated": is_simulated,
             }
 
 
-def _extremes(one: Quantity) -> dict[str, float | None]:
-    if len(one.values) < 2:
+def _extremes(quantity: Quantity) -> dict[str, float | None]:
+    if len(quantity.values) < 2:
         return {"low": None, "high": None}
-    return {"low": min(one.values), "high": max(one.values)}
+    return {"low": min(quantity.values), "high": max(quantity.values)}
 
 
 def _distinguished(points: pl.DataFrame) -> pl.DataFrame:

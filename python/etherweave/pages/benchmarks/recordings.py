@@ -82,7 +82,7 @@ class HostRecording:
     def sent_again(self) -> int | None:
         """TCP segments; ``None`` where they are not counted."""
         ends = (self.epoch.before, self.epoch.after) if self.epoch else (None, None)
-        counts = [one.tcp_counters.get("RetransSegs") for one in ends if one]
+        counts = [end.tcp_counters.get("RetransSegs") for end in ends if end]
         first, last = (*counts, None, None)[:2]
         return None if first is None or last is None else max(0, last - first)
 
@@ -171,7 +171,7 @@ def _table(home: Path, family: Family) -> pl.DataFrame | None:
     path = home / file_name(family.name)
     if not path.is_file():
         return None
-    columns = [one.name for one in family.columns]
+    columns = [column.name for column in family.columns]
     table = pl.DataFrame(read_parquet(path)).select("time_ns", *family.keys, *columns)
     table = table.with_columns(pl.col("time_ns").cast(pl.Int64), pl.col(columns).cast(pl.Float64))
     counted = [_kept(pl.col(name)).over(family.keys) for name in columns]
@@ -206,7 +206,7 @@ def _things(table: pl.DataFrame, family: Family, recorded: Epoch) -> pl.DataFram
 def _steps(
     table: pl.DataFrame, family: Family, zero: int
 ) -> Iterator[tuple[CounterKey, CounterSteps]]:
-    columns = [one.name for one in family.columns]
+    columns = [column.name for column in family.columns]
     summed = table.group_by("thing", "time_ns").agg(pl.col(columns).sum()).sort("time_ns")
     counted = table.group_by("thing").agg(pl.col(columns).count())
     known = {str(row.pop("thing")): row for row in counted.iter_rows(named=True)}
@@ -220,7 +220,7 @@ def _steps(
 
 def _processors(samples: pl.DataFrame) -> tuple[int, float | None]:
     """Count processors, and measure how busy the busiest was."""
-    columns = [one.name for one in PROCESSOR.columns]
+    columns = [column.name for column in PROCESSOR.columns]
     sums = samples.group_by("cpu").agg(pl.col(columns).sum())
     whole = sums.select(pl.sum_horizontal(columns)).to_series()
     known = sums.filter(whole > 0).select(1 - pl.col(_IDLE) / pl.sum_horizontal(columns))

@@ -25,10 +25,10 @@ SPREADS = 3.0
 """How many times the usual spread it must be worse by, beside that."""
 _NORMAL = 1.4826
 """From the median absolute deviation to a standard deviation, of normal numbers."""
-_HOSTS_LEAST = 4
+_HOSTS_MIN = 4
 """With fewer hosts the slow end of a pair cannot be found."""
-_SWITCHES_LEAST = 3
-_PAIRS_MOST = 5
+_SWITCHES_MIN = 3
+_PAIRS_MAX = 5
 _PAIRS_BOTH_DIRECTIONS = 2
 """Values of a single pair, which is reported as such."""
 
@@ -99,7 +99,7 @@ def slowness(matrix: PairMatrix) -> Floats:
 def suspects(matrix: PairMatrix) -> list[Suspect]:
     """Find the suspects, the widest first: switches, links between them, hosts, single pairs."""
     slow = slowness(matrix)
-    if len(matrix.hosts) < _HOSTS_LEAST or not np.isfinite(slow).any():
+    if len(matrix.hosts) < _HOSTS_MIN or not np.isfinite(slow).any():
         return []
     least = 1 + max(WORSE, SPREADS * _spread(slow))
     suspected = []
@@ -167,7 +167,7 @@ def _direction(sends: float, receives: float, least: float) -> str:
 def _switches(matrix: PairMatrix, slow: Floats, least: float) -> Localised:
     """Suspect switches all of whose pairs with other switches are slow."""
     names = _switch_names(matrix)
-    if len(names) < _SWITCHES_LEAST:
+    if len(names) < _SWITCHES_MIN:
         return
     for name in names:
         own = np.array([place is not None and place.switch == name for place in matrix.known])
@@ -183,7 +183,7 @@ def _switches(matrix: PairMatrix, slow: Floats, least: float) -> Localised:
 def _paths(matrix: PairMatrix, slow: Floats, least: float) -> Localised:
     """Suspect the links between two switches all of whose pairs are slow."""
     names = _switch_names(matrix)
-    if len(names) < _SWITCHES_LEAST:
+    if len(names) < _SWITCHES_MIN:
         return
     for one, other in combinations(names, 2):
         pairs = _between_switches(matrix, one, other)
@@ -199,7 +199,7 @@ def _pairs(matrix: PairMatrix, slow: Floats, least: float) -> Localised:
     reported: set[frozenset[int]] = set()
     for flat in order:
         one, other = (int(part) for part in np.unravel_index(flat, slow.shape))
-        if not slow[one, other] > least or len(reported) == _PAIRS_MOST:
+        if not slow[one, other] > least or len(reported) == _PAIRS_MAX:
             return
         if frozenset((one, other)) in reported:
             continue
@@ -217,12 +217,12 @@ def _labels(matrix: PairMatrix) -> npt.NDArray[np.str_]:
     return np.array([[_label(one, other) for other in known] for one in known])
 
 
-def _label(one: Place | None, other: Place | None) -> str:
-    if one is None or other is None:
+def _label(place: Place | None, other: Place | None) -> str:
+    if place is None or other is None:
         return "unknown"
-    if one.switch == other.switch:
+    if place.switch == other.switch:
         return "on one switch"
-    return "in one group" if one.group and one.group == other.group else "between"
+    return "in one group" if place.group and place.group == other.group else "between"
 
 
 def _switch_names(matrix: PairMatrix) -> list[str]:

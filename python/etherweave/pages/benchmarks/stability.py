@@ -63,7 +63,7 @@ STABILITY_CAPTION = (
     "rounds. A slope is drift of the machine; a column of its own is a launch that went wrong as a "
     "whole."
 )
-_UNSTABLE_MOST = 200
+_UNSTABLE_MAX = 200
 """Points that are listed."""
 
 
@@ -100,15 +100,15 @@ def _experiments(benchmarks: Benchmarks) -> Table:
     head = ("program", "fabric", "hosts", "launches", "that count", "invalid", "state")
     rows = [
         (
-            one["program"],
-            one["fabric"],
-            ", ".join(one["hosts"]),
-            str(one["launches"]),
-            str(one["counted"]),
-            str(one["invalid"]),
-            one["state"],
+            experiment["program"],
+            experiment["fabric"],
+            ", ".join(experiment["hosts"]),
+            str(experiment["launches"]),
+            str(experiment["counted"]),
+            str(experiment["invalid"]),
+            experiment["state"],
         )
-        for one in benchmarks.facts["experiments"]
+        for experiment in benchmarks.facts["experiments"]
     ]
     caption = (
         "capped: a median is not known as well as wanted after all launches; given up: launches "
@@ -124,7 +124,7 @@ def _doubtful(benchmarks: Benchmarks) -> list[Table]:
     names = ("program", "fabric", "hosts", "metric", "labels", "size_bytes", "doubts")
     rows = [
         ["" if cell is None else str(cell) for cell in row]
-        for row in shaky.select(names).head(_UNSTABLE_MOST).iter_rows()
+        for row in shaky.select(names).head(_UNSTABLE_MAX).iter_rows()
     ]
     caption = f"{shaky.height} of {benchmarks.points.height} points are unstable, and why"
     heads = ("program", "fabric", "hosts", "metric", "", "size [bytes]", "why")

@@ -26,7 +26,7 @@ SWEEP_CAPTION = (
     "crosses are simulated. "
 )
 _NAMES = ["program", "fabric", "hosts", "ranks_per_node", "labels"]
-_HOSTS_MOST = 6
+_HOSTS_MAX = 6
 """Placements of a test that are curves with names of their own; more are one name's."""
 
 
@@ -93,7 +93,7 @@ def _curves(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     distinct = [name for name in _NAMES if rows[name].n_unique() > 1] or ["program"]
     for _, test in rows.group_by([name for name in _NAMES if name != "hosts"], maintain_order=True):
         pairs = test["hosts"].n_unique()
-        is_crowd = pairs > _HOSTS_MOST
+        is_crowd = pairs > _HOSTS_MAX
         for (hosts,), curve in test.group_by("hosts", maintain_order=True):
             words = dict(zip(_NAMES, curve.select(_NAMES).row(0), strict=True))
             words["hosts"] = f"{pairs} pairs" if is_crowd else hosts

@@ -18,13 +18,13 @@ from etherweave.pages.benchmarks.recordings import (
 )
 from etherweave.report.section import FOLDED_FROM, Builder, Section, Table
 
-READ_MOST = 1_000
+READ_MAX = 1_000
 """Recordings (a host in a launch) that are read, unless a single launch has more."""
-EXPERIMENTS_MOST = 8
+EXPERIMENTS_MAX = 8
 """That are drawn."""
-LAUNCHES_MOST = 12
+LAUNCHES_MAX = 12
 """Of an experiment, that are drawn."""
-ROWS_MOST = 200
+ROWS_MAX = 200
 """Of the table."""
 CHOICE = "those that lost, paused or failed most go first, then those that came first"
 CAPTION = (
@@ -68,7 +68,7 @@ def look(benchmarks: Benchmarks) -> RecordingOverview | None:
     if not known:
         return None
     recordings = sum(len(own) for _, own in known)
-    read = _even(known, max(1, READ_MOST * len(known) // recordings))
+    read = _even(known, max(1, READ_MAX * len(known) // recordings))
     return RecordingOverview(
         benchmarks,
         [track(home, one) for one, own in read for home in own],
@@ -96,9 +96,9 @@ def _drawn_most(overview: RecordingOverview) -> list[str]:
     for one in overview.tracks:
         name = one.launch.experiment
         troubles[name] = troubles.get(name, 0.0) + one.trouble
-    planned = [one["name"] for one in overview.benchmarks.facts["experiments"]]
+    planned = [experiment["name"] for experiment in overview.benchmarks.facts["experiments"]]
     known = [name for name in planned if name in troubles]
-    return worst(known, lambda name: troubles[name], EXPERIMENTS_MOST)
+    return worst(known, lambda name: troubles[name], EXPERIMENTS_MAX)
 
 
 def _drawn(overview: RecordingOverview, experiment: str, benchmarks: Benchmarks) -> Section | None:
@@ -107,7 +107,7 @@ def _drawn(overview: RecordingOverview, experiment: str, benchmarks: Benchmarks)
     troubles: dict[RecordedLaunch, float] = {}
     for one in own:
         troubles[one.launch] = troubles.get(one.launch, 0.0) + one.trouble
-    shown = worst(list(troubles), lambda launch: troubles[launch], LAUNCHES_MOST)
+    shown = worst(list(troubles), lambda launch: troubles[launch], LAUNCHES_MAX)
     (facts,) = [one for one in benchmarks.facts["experiments"] if one["name"] == experiment]
     rate = float(benchmarks.networks[facts["fabric"]]["rate"])
     figure = timelines.draw(shown, [one for one in own if one.launch in shown], rate)
@@ -127,7 +127,7 @@ def _words(hosts: Sequence[str], experiment: str, shown: int, known: int) -> str
     crowd = (
         f" Of {len(hosts)} hosts the median is drawn, the band reaches from the least to the most, "
         "and the dotted line is the host that is named."
-        if len(hosts) > timelines.HOSTS_MOST
+        if len(hosts) > timelines.HOSTS_MAX
         else ""
     )
     part = f" {shown} of {known} launches are drawn: {CHOICE}." if shown < known else ""
@@ -175,7 +175,7 @@ def _left_out(overview: RecordingOverview) -> str:
 
 def _totals(overview: RecordingOverview) -> Iterator[Table]:
     """List recordings, in a table for each group of columns of which anything is counted."""
-    rows = worst(overview.tracks, lambda one: one.trouble, ROWS_MOST)
+    rows = worst(overview.tracks, lambda one: one.trouble, ROWS_MAX)
     part = f", {len(rows)} shown: {CHOICE}" if len(rows) < len(overview.tracks) else ""
     for name, columns in _GROUPS.items():
         cells = {column: [column.cell(one) for one in rows] for column in columns}
@@ -195,7 +195,7 @@ def _gaps(overview: RecordingOverview) -> Iterator[Table]:
             reasons.setdefault((one.host, one.failure), []).append(one.launch.name)
     rows = [
         (host, reason, str(len(names)), names[0])
-        for (host, reason), names in list(reasons.items())[:ROWS_MOST]
+        for (host, reason), names in list(reasons.items())[:ROWS_MAX]
     ]
     if rows:
         caption = "Where nothing was recorded, or not everything"
@@ -214,18 +214,22 @@ def _text(value: float | None, form: str, scale: float = 1.0) -> str:
     return "" if value is None else form.format(value * scale)
 
 
-def _busy(one: HostRecording) -> str:
-    busy = one.total(PROCESSOR, "user_s", "system_s", "softirq_s", "irq_s")
-    seconds = one.epoch.duration_s if one.epoch else None
-    return f"{busy / seconds:.2f} of {one.processors}" if busy is not None and seconds else ""
+def _busy(host_recording: HostRecording) -> str:
+    busy = host_recording.total(PROCESSOR, "user_s", "system_s", "softirq_s", "irq_s")
+    seconds = host_recording.epoch.duration_s if host_recording.epoch else None
+    return (
+        f"{busy / seconds:.2f} of {host_recording.processors}"
+        if busy is not None and seconds
+        else ""
+    )
 
 
 def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.3%}" if value < 0.01 else f"{value:.0%}"
 
 
-def _clock(one: HostRecording) -> str:
-    ahead = one.epoch.offset if one.epoch else None
+def _clock(host_recording: HostRecording) -> str:
+    ahead = host_recording.epoch.offset if host_recording.epoch else None
     return f"{ahead.low_ns / 1e6:+.1f} to {ahead.high_ns / 1e6:+.1f}" if ahead else ""
 
 

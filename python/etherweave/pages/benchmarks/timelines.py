@@ -19,15 +19,15 @@ from etherweave.pages.benchmarks.recordings import (
 from etherweave.report.bounds import Floats
 from etherweave.report.style import ASIDE, DASHES, GIGABITS, INK, SERIES, literal
 
-HOSTS_MOST = 4
+HOSTS_MAX = 4
 """That have a column of their own."""
-CELLS_MOST = 160
+CELLS_MAX = 160
 """Of a line: what a column of the page can show."""
-SERIES_MOST = 8
+SERIES_MAX = 8
 """Lines of a panel: those that rose most."""
 _MARGIN = 0.25
 """Of a launch's time, that is shown of what was recorded before and after."""
-_NAMES_MOST = 16
+_NAMES_MAX = 16
 """Launches that are named above the columns of a figure, each time all columns together."""
 _SHADE, _WARM_UP = "#e8eef4", "#faf3d8"
 
@@ -93,17 +93,17 @@ def draw(
 
     ``rate`` is that of the fabric's links [bytes/s].
     """
-    hosts = list(dict.fromkeys(one.host for one in tracks))
-    by_place = {(one.host, one.launch.name): one for one in tracks}
+    hosts = list(dict.fromkeys(track.host for track in tracks))
+    by_place = {(track.host, track.launch.name): track for track in tracks}
     where = lay(launches, tracks)
     rows = [(panel, lines) for panel in PANELS if (lines := _lines(panel, hosts, by_place, where))]
-    columns = [[host] for host in hosts] if len(hosts) <= HOSTS_MOST else [hosts]
+    columns = [[host] for host in hosts] if len(hosts) <= HOSTS_MAX else [hosts]
     figure = Figure(figsize=(9, 0.6 + 1.7 * len(rows)))
     grid = figure.subplots(len(rows), len(columns), squeeze=False, sharex=True, sharey="row")
     for (panel, lines), own in zip(rows, grid, strict=True):
         for axes, names in zip(own, columns, strict=True):
             members = [hosts.index(name) for name in names]
-            _panel(axes, where, [one._replace(values=one.values[members]) for one in lines])
+            _panel(axes, where, [line._replace(values=line.values[members]) for line in lines])
             if len(members) > 1:
                 _name_worst(axes, panel, lines, names, where)
         _limits(own, panel, lines, rate, is_crowd=len(columns) < len(hosts))
@@ -116,10 +116,12 @@ def draw(
 
 def lay(launches: Sequence[RecordedLaunch], tracks: Sequence[HostRecording]) -> TimelineAxis:
     """Put launches beside each other, each cut into cells of a sample's period, or longer."""
-    spans = [_span(one, [track for track in tracks if track.launch == one]) for one in launches]
+    spans = [
+        _span(launch, [track for track in tracks if track.launch == launch]) for launch in launches
+    ]
     total = sum(high - low for low, high in spans)
     periods = [one.epoch.period_s for one in tracks if one.epoch and one.epoch.period_s]
-    step = max(min(periods, default=total), total / CELLS_MOST)
+    step = max(min(periods, default=total), total / CELLS_MAX)
     gap = 0.02 * total
     edges, places, at = [], [], 0.0
     for low, high in spans:
@@ -134,7 +136,7 @@ def _span(launch: RecordedLaunch, tracks: Sequence[HostRecording]) -> tuple[floa
     """Return what is shown of a launch: what was recorded, and little more than it lasted [s]."""
     length = max(launch.seconds, 1e-3)
     margin = max(_MARGIN * length, 0.5)
-    times = [steps.times for one in tracks for steps in one.steps.values()]
+    times = [steps.times for track in tracks for steps in track.steps.values()]
     first = min((float(own[0]) for own in times), default=0.0)
     last = max((float(own[-1]) for own in times), default=length)
     return max(-margin, min(0.0, first)), min(length + margin, max(length, last))
@@ -153,7 +155,7 @@ def _lines(
             if key.family == panel.family and key.column in panel.columns:
                 totals[key] = totals.get(key, 0.0) + float(steps.risen[-1])
     risen = [key for key in totals if totals[key] > 0 or panel.is_always]
-    most = sorted(sorted(risen, key=lambda key: -totals[key])[:SERIES_MOST], key=_order)
+    most = sorted(sorted(risen, key=lambda key: -totals[key])[:SERIES_MAX], key=_order)
     return [CounterLines(key, _values(key, hosts, tracks, where) * panel.scale) for key in most]
 
 
@@ -192,12 +194,12 @@ def _panel(axes: Axes, where: TimelineAxis, lines: Sequence[CounterLines]) -> No
         colour = _WARM_UP if launch.is_warm_up else _SHADE
         axes.axvspan(place, place + launch.seconds, color=colour, linewidth=0, zorder=0)
     places = _places(where)
-    for number, one in enumerate(lines):
+    for number, line in enumerate(lines):
         look = _look(number)
-        middle = _known(np.nanmedian, one.values)
-        axes.plot(places, middle, label=_label(one.key), linewidth=1.1, **look)
-        if len(one.values) > 1:
-            low, high = (_known(end, one.values) for end in (np.nanmin, np.nanmax))
+        middle = _known(np.nanmedian, line.values)
+        axes.plot(places, middle, label=_label(line.key), linewidth=1.1, **look)
+        if len(line.values) > 1:
+            low, high = (_known(end, line.values) for end in (np.nanmin, np.nanmax))
             band: dict[str, Any] = {"alpha": 0.18, "linewidth": 0, "color": look["color"]}
             axes.fill_between(places, low, high, step="post", **band)
 
@@ -232,11 +234,11 @@ def _name_worst(
     where: TimelineAxis,
 ) -> None:
     """Dot the lines of the host that counted most, or least, and name it."""
-    sums = np.nansum([one.values for one in lines], axis=(0, 2))
+    sums = np.nansum([line.values for line in lines], axis=(0, 2))
     at = int(np.argmin(sums) if panel.is_least_worst else np.argmax(sums))
-    for number, one in enumerate(lines):
+    for number, line in enumerate(lines):
         dotted = _look(number) | {"linestyle": DASHES[1]}
-        axes.plot(_places(where), one.values[at], linewidth=1.4, **dotted)
+        axes.plot(_places(where), line.values[at], linewidth=1.4, **dotted)
     what = "least" if panel.is_least_worst else "most"
     place: dict[str, Any] = {"xy": (0, 1), "xycoords": "axes fraction", "fontsize": 8}
     offset: dict[str, Any] = {"xytext": (2, -2), "textcoords": "offset points", "va": "top"}
@@ -271,7 +273,7 @@ def _name(grid: Any, columns: Sequence[Sequence[str]], where: TimelineAxis) -> N
         )
         bottom.set_xlabel("recorded time [s]")
         bottom.xaxis.set_major_locator(MaxNLocator(8 // len(columns) + 2))
-        step = -(-len(where.launches) * len(columns) // _NAMES_MOST)
+        step = -(-len(where.launches) * len(columns) // _NAMES_MAX)
         shown = list(zip(where.launches, where.places, strict=True))[::step]
         for launch, place in shown:
             _above(top, place + launch.seconds / 2, launch.name.rpartition("-")[2])

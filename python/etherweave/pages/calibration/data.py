@@ -21,7 +21,7 @@ from etherweave.bench.calibration.prediction import table
 from etherweave.measurements.files import CALIBRATION_FILE
 
 T = TypeVar("T", CalibratedConstant, ComparedWorkload)
-_MOST = 1e15
+_MAX = 1e15
 """More than any time or size of a calibration."""
 _DERIVED = {"error", "error_of_median", "is_covered"}
 """Of a workload in the file, which follow from its times."""
@@ -48,7 +48,7 @@ class Calibrated:
     def _iterations(self, name: str) -> list[pl.Series]:
         home = self.directory / LAUNCHES
         places = [one for one in home.glob(f"{directory_of(name)}.*") if one.suffix[1:].isdecimal()]
-        tables = [table(loaded(one), "iterations") for one in sorted(places, key=_turn)]
+        tables = [table(loaded(place), "iterations") for place in sorted(places, key=_turn)]
         return [own["duration_ns"] / 1e9 for own in tables if not own.is_empty()]
 
 
@@ -71,30 +71,45 @@ def load_calibration(source: Path) -> Calibrated:
         )
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{path}: {reason(error)}; expected what `calibrate -o` wrote") from None
-    if lost := [one.name for one in (*micro_benchmarks, *held_out) if not _are_times(_times(one))]:
+    if lost := [
+        micro_benchmark.name
+        for micro_benchmark in (*micro_benchmarks, *held_out)
+        if not _are_times(_times(micro_benchmark))
+    ]:
         raise ValueError(f"{path}: {lost[0]}: is no time; expected seconds above zero")
-    if lost := [one.key for one in constants if not _are_times(_values(one))]:
+    if lost := [constant.key for constant in constants if not _are_times(_values(constant))]:
         raise ValueError(f"{path}: {lost[0]}: is no value; expected numbers above zero")
     return Calibrated(source, Calibration(constants, micro_benchmarks, held_out))
 
 
 def _are_times(values: list[float]) -> bool:
-    return all(0 < value < _MOST for value in values)
+    return all(0 < value < _MAX for value in values)
 
 
-def _values(one: CalibratedConstant) -> list[float]:
+def _values(calibrated_constant: CalibratedConstant) -> list[float]:
     """List a constant and its intervals; it may have been zero before."""
-    return [one.value, one.low, one.high, one.prior_low, one.prior_high, one.before or 1]
+    return [
+        calibrated_constant.value,
+        calibrated_constant.low,
+        calibrated_constant.high,
+        calibrated_constant.prior_low,
+        calibrated_constant.prior_high,
+        calibrated_constant.before or 1,
+    ]
 
 
-def _times(one: ComparedWorkload) -> list[float]:
+def _times(compared_workload: ComparedWorkload) -> list[float]:
     """List all times of a workload [s]."""
     return [
-        *(getattr(one, part.name) for part in fields(ComparedWorkload) if part.type is float),
-        *one.launches_s,
-        *one.predicted_iterations_s,
-        one.size_bytes or 1,
-        one.window,
+        *(
+            getattr(compared_workload, part.name)
+            for part in fields(ComparedWorkload)
+            if part.type is float
+        ),
+        *compared_workload.launches_s,
+        *compared_workload.predicted_iterations_s,
+        compared_workload.size_bytes or 1,
+        compared_workload.window,
     ]
 
 

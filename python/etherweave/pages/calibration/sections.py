@@ -19,7 +19,7 @@ from etherweave.report.section import FOLDED_FROM, Builder, Section, Table
 from etherweave.report.sizes import SizeCurve, SizePanel, draw
 from etherweave.report.style import ASIDE, DASHES, INK, SERIES, literal, name_decades
 
-ROWS_MOST = 40
+ROWS_MAX = 40
 """Workloads that are drawn."""
 ERRORS_CAPTION = (
     "Times of an iteration (of streams: of all together), as shares of the measured median. Dots "
@@ -49,7 +49,7 @@ def errors(calibrated: Calibrated) -> Section | None:
     calibration = calibrated.calibration
     parts = [("held out", calibration.held_out), ("inferred from", calibration.micro_benchmarks)]
     tables = [_errors_table(name, part) for name, part in parts if part]
-    shown = rows[:ROWS_MOST]
+    shown = rows[:ROWS_MAX]
     note = f" The first {len(shown)} of {len(rows)} are drawn." if len(shown) < len(rows) else ""
     figure = _errors_figure(shown)
     return Section("errors", "Measured and predicted", ERRORS_CAPTION + note, figure, tables)
@@ -58,47 +58,56 @@ def errors(calibrated: Calibrated) -> Section | None:
 def _errors_figure(rows: Sequence[ComparedWorkload]) -> Figure:
     figure = Figure(figsize=(9, 0.9 + 0.3 * len(rows)))
     axes = figure.subplots()
-    for place, one in enumerate(rows):
-        _draw_workload(axes, place, one, is_named=place == 0)
+    for place, row in enumerate(rows):
+        _draw_workload(axes, place, row, is_named=place == 0)
     axes.axvline(1, color=INK, linewidth=0.8, zorder=1)
-    axes.set_yticks(range(len(rows)), [literal(one.name[:40]) for one in rows])
+    axes.set_yticks(range(len(rows)), [literal(row.name[:40]) for row in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlabel("share of the measured median")
-    border = sum(one.is_held_out for one in rows) - 0.5
+    border = sum(row.is_held_out for row in rows) - 0.5
     axes.axhline(border, color=INK, linewidth=0.8, linestyle=":")
     axes.legend(**ASIDE)
     return figure
 
 
-def _draw_workload(axes: Axes, place: int, one: ComparedWorkload, *, is_named: bool) -> None:
+def _draw_workload(
+    axes: Axes, place: int, compared_workload: ComparedWorkload, *, is_named: bool
+) -> None:
     names = ("launch", "measured", "predicted") if is_named else (None, None, None)
-    base = one.measured_s
-    shares = [time / base for time in one.launches_s]
+    base = compared_workload.measured_s
+    shares = [time / base for time in compared_workload.launches_s]
     axes.plot(
         shares, [place] * len(shares), "o", color=SERIES[0], alpha=0.5, mew=0, ms=5, label=names[0]
     )
-    bar = (one.measured_low_s / base, one.measured_high_s / base)
+    bar = (compared_workload.measured_low_s / base, compared_workload.measured_high_s / base)
     axes.plot(bar, (place, place), color=SERIES[0], linewidth=4, alpha=0.3, label=names[1])
     axes.plot(
-        (one.predicted_low_s / base, one.predicted_high_s / base),
+        (compared_workload.predicted_low_s / base, compared_workload.predicted_high_s / base),
         (place + 0.2, place + 0.2),
         color=SERIES[1],
         linewidth=1.2,
     )
-    axes.plot(one.predicted_s / base, place + 0.2, "x", color=SERIES[1], ms=6, label=names[2])
+    axes.plot(
+        compared_workload.predicted_s / base,
+        place + 0.2,
+        "x",
+        color=SERIES[1],
+        ms=6,
+        label=names[2],
+    )
 
 
 def _errors_table(name: str, rows: Sequence[ComparedWorkload]) -> Table:
     cells = [
         (
-            one.name,
-            str(one.launches),
-            *map(_us, (one.measured_s, one.measured_low_s, one.measured_high_s)),
-            *map(_us, (one.predicted_s, one.predicted_low_s, one.predicted_high_s)),
-            f"{one.error:+.1%}",
-            f"{one.error_of_median:+.1%}",
+            row.name,
+            str(row.launches),
+            *map(_us, (row.measured_s, row.measured_low_s, row.measured_high_s)),
+            *map(_us, (row.predicted_s, row.predicted_low_s, row.predicted_high_s)),
+            f"{row.error:+.1%}",
+            f"{row.error_of_median:+.1%}",
         )
-        for one in rows
+        for row in rows
     ]
     head = (*ERRORS_HEAD, "of median")
     return Table(head, cells, name.capitalize(), is_folded=len(rows) > FOLDED_FROM)
@@ -108,9 +117,9 @@ def _us(seconds: float) -> str:
     return f"{seconds * 1e6:,.2f}" if seconds < 1e-3 else f"{seconds * 1e6:,.0f}"
 
 
-WORKLOADS_MOST = 8
+WORKLOADS_MAX = 8
 """That are drawn."""
-LAUNCHES_MOST = 12
+LAUNCHES_MAX = 12
 """That are drawn one by one."""
 _POINTS = np.linspace(0, 1, 201)
 ITERATIONS_CAPTION = (
@@ -127,7 +136,7 @@ def iterations(calibrated: Calibrated) -> Section | None:
         for one in calibrated.calibration.held_out
         if one.name in measured or one.predicted_iterations_s
     ]
-    shown = known[:WORKLOADS_MOST]
+    shown = known[:WORKLOADS_MAX]
     if not shown:
         return None
     figure = Figure(figsize=(9, 2.8 * len(shown)))
@@ -140,20 +149,22 @@ def iterations(calibrated: Calibrated) -> Section | None:
     )
 
 
-def _draw_iterations(axes: Axes, one: ComparedWorkload, launches: list[pl.Series]) -> None:
-    for own in launches[:LAUNCHES_MOST]:
+def _draw_iterations(
+    axes: Axes, compared_workload: ComparedWorkload, launches: list[pl.Series]
+) -> None:
+    for own in launches[:LAUNCHES_MAX]:
         _draw_shares(axes, own, linewidth=0.7, alpha=0.5)
     if launches:
         _draw_shares(
             axes, pl.concat(launches), linewidth=1.8, label=f"measured, {len(launches)} launches"
         )
-    if len(one.predicted_iterations_s) == len(SHARES):
-        times = np.array(one.predicted_iterations_s) * 1e6
+    if len(compared_workload.predicted_iterations_s) == len(SHARES):
+        times = np.array(compared_workload.predicted_iterations_s) * 1e6
         axes.plot(times, SHARES, color=SERIES[1], linestyle=DASHES[0], label="predicted")
     axes.set_xscale("log")
     name_decades(axes.xaxis)
     axes.set_ylim(0, 1)
-    axes.set_title(literal(one.name[:60]))
+    axes.set_title(literal(compared_workload.name[:60]))
     axes.set_xlabel("iteration time [us]")
     axes.set_ylabel("share of iterations")
     axes.legend(**ASIDE)
@@ -186,8 +197,8 @@ def constants(calibrated: Calibrated) -> Section | None:
     rows = calibrated.calibration.constants
     if not rows:
         return None
-    table = Table(CONSTANTS_HEAD, [_constant_cells(one) for one in rows])
-    figure = _constants_figure([one for one in rows if one.unit == Unit.SECONDS])
+    table = Table(CONSTANTS_HEAD, [_constant_cells(row) for row in rows])
+    figure = _constants_figure([row for row in rows if row.unit == Unit.SECONDS])
     return Section("constants", "Constants", CONSTANTS_CAPTION, figure, [table])
 
 
@@ -197,20 +208,20 @@ def _constants_figure(rows: Sequence[CalibratedConstant]) -> Figure | None:
         return None
     figure = Figure(figsize=(9, 0.9 + 0.32 * len(rows)))
     axes = figure.subplots()
-    for place, one in enumerate(rows):
-        prior = (one.prior_low * 1e9, one.prior_high * 1e9)
+    for place, row in enumerate(rows):
+        prior = (row.prior_low * 1e9, row.prior_high * 1e9)
         axes.plot(prior, (place, place), color=INK, alpha=0.2, lw=6, label=_once(axes, "prior"))
-        reach = (one.low * 1e9, one.high * 1e9)
+        reach = (row.low * 1e9, row.high * 1e9)
         axes.plot(reach, (place, place), color=SERIES[0], lw=2.5, label=_once(axes, "posterior"))
-        if one.is_inferred:
-            axes.plot(one.value * 1e9, place, "o", color=SERIES[0], ms=5)
-        if one.before:
-            before = one.before * 1e9
+        if row.is_inferred:
+            axes.plot(row.value * 1e9, place, "o", color=SERIES[0], ms=5)
+        if row.before:
+            before = row.before * 1e9
             axes.plot(before, place, "D", color=INK, ms=5, mfc="white", label=_once(axes, "before"))
     axes.set_xscale("log")
     name_decades(axes.xaxis)
     axes.set_xlabel("[ns]")
-    axes.set_yticks(range(len(rows)), [literal(one.key) for one in rows])
+    axes.set_yticks(range(len(rows)), [literal(row.key) for row in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.legend(**ASIDE)
     return figure
@@ -221,12 +232,22 @@ def _once(axes: Axes, name: str) -> str:
     return f"_{name}" if name in axes.get_legend_handles_labels()[1] else name
 
 
-def _constant_cells(one: CalibratedConstant) -> tuple[str, ...]:
-    unit = one.unit or Unit.COUNT
-    before = "–" if one.before is None else amount(one.before, unit)
-    ends = [(one.prior_low, one.prior_high), (one.low, one.high)]
+def _constant_cells(calibrated_constant: CalibratedConstant) -> tuple[str, ...]:
+    unit = calibrated_constant.unit or Unit.COUNT
+    before = "–" if calibrated_constant.before is None else amount(calibrated_constant.before, unit)
+    ends = [
+        (calibrated_constant.prior_low, calibrated_constant.prior_high),
+        (calibrated_constant.low, calibrated_constant.high),
+    ]
     ranges = [f"{amount(low, unit)} to {amount(high, unit)}" for low, high in ends]
-    return one.key, one.meaning, before, *ranges, f"{one.width:.0%}", ", ".join(one.together_with)
+    return (
+        calibrated_constant.key,
+        calibrated_constant.meaning,
+        before,
+        *ranges,
+        f"{calibrated_constant.width:.0%}",
+        ", ".join(calibrated_constant.together_with),
+    )
 
 
 SIZES_CAPTION = (
@@ -279,7 +300,7 @@ def _section(calibrated: Calibrated, test: _MicroBenchmark, words: str) -> Secti
 
 def figure(rows: Sequence[ComparedWorkload], test: _MicroBenchmark) -> Figure:
     """Draw one test."""
-    ordered = sorted(rows, key=lambda one: one.size_bytes or 0)
+    ordered = sorted(rows, key=lambda row: row.size_bytes or 0)
     curves = [
         curve("measured", ordered, measured, test),
         replace(curve("predicted", ordered, predicted, test), is_simulated=True),
@@ -292,14 +313,22 @@ def figure(rows: Sequence[ComparedWorkload], test: _MicroBenchmark) -> Figure:
     return drawn
 
 
-def measured(one: ComparedWorkload) -> _Times:
+def measured(compared_workload: ComparedWorkload) -> _Times:
     """Give the middle and the ends of what was measured [s]."""
-    return one.measured_s, one.measured_low_s, one.measured_high_s
+    return (
+        compared_workload.measured_s,
+        compared_workload.measured_low_s,
+        compared_workload.measured_high_s,
+    )
 
 
-def predicted(one: ComparedWorkload) -> _Times:
+def predicted(compared_workload: ComparedWorkload) -> _Times:
     """Give the middle and the ends of what was predicted [s]."""
-    return one.predicted_s, one.predicted_low_s, one.predicted_high_s
+    return (
+        compared_workload.predicted_s,
+        compared_workload.predicted_low_s,
+        compared_workload.predicted_high_s,
+    )
 
 
 def curve(
@@ -309,8 +338,8 @@ def curve(
     test: _MicroBenchmark,
 ) -> SizeCurve:
     """Make a curve with a band; the longest time is the least rate."""
-    sizes = np.array([float(one.size_bytes or 0) for one in rows])
-    numbers = np.array([[test.number(one, time) for time in times(one)] for one in rows])
+    sizes = np.array([float(row.size_bytes or 0) for row in rows])
+    numbers = np.array([[test.number(row, time) for time in times(row)] for row in rows])
     ends = np.sort(numbers[:, 1:], axis=1)
     return SizeCurve(name, sizes, numbers[:, 0], ends[:, 0], ends[:, 1])
 
@@ -331,8 +360,8 @@ def write_calibration(calibrated: Calibrated, out: Path) -> Path:
 
 def _front(calibrated: Calibrated) -> Front:
     calibration = calibrated.calibration
-    known = sum(one.is_determined for one in calibration.constants)
-    shared = sum(bool(one.together_with) for one in calibration.constants)
+    known = sum(constant.is_determined for constant in calibration.constants)
+    shared = sum(bool(constant.together_with) for constant in calibration.constants)
     name = calibrated.directory.absolute().name
     lead = (
         f"{known} of {len(calibration.constants)} constants are known from "

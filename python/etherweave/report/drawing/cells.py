@@ -91,12 +91,14 @@ class Cells:
     @cached_property
     def key_of(self) -> Mapping[str, str]:
         """Key of what stands for each switch."""
-        return {switch.name: key for key, some in self.members.items() for switch in some}
+        return {switch.name: key for key, member in self.members.items() for switch in member}
 
     @cached_property
     def by_cell(self) -> Mapping[Cell, str]:
         """Key of what is drawn in each cell that is not shown in detail."""
-        return {self._drawn(self.place_of[some[0].name]): key for key, some in self.members.items()}
+        return {
+            self._drawn(self.place_of[member[0].name]): key for key, member in self.members.items()
+        }
 
     @cached_property
     def is_whole(self) -> bool:

@@ -63,7 +63,7 @@ def _cell_of(cells: Cells, bundles: Sequence[Bundle]) -> dict[str, Cell]:
 
 def _box_width(cells: Cells) -> float:
     """Width of all switches: that of the longest label."""
-    labels = [_label(name) if len(some) == 1 else "" for name, some in cells.members.items()]
+    labels = [_label(name) if len(member) == 1 else "" for name, member in cells.members.items()]
     shared = 30.0 if cells.is_whole else 62.0
     return max(
         26.0, max(width(label, 7) for label in labels) + 8, 0.0 if cells.is_whole else shared
@@ -74,9 +74,9 @@ def _label(name: str) -> str:
     return short(name.removeprefix("switch"))
 
 
-def _differing(one: Cell, other: Cell) -> list[int]:
+def _differing(cell: Cell, other: Cell) -> list[int]:
     """Dimensions, last first, in which two cells differ."""
-    return [n for n, (here, there) in enumerate(zip(one, other, strict=True)) if here != there]
+    return [n for n, (here, there) in enumerate(zip(cell, other, strict=True)) if here != there]
 
 
 def _bows(
@@ -301,16 +301,16 @@ class _GridDrawing(Drawing):
             return ("", "")
         return (self.first.name, self.cells.key_of[peer])
 
-    def _around(self, one: Mark, other: Mark) -> Sequence[Point]:
+    def _around(self, mark: Mark, other: Mark) -> Sequence[Point]:
         """Lead a link of the first switch around the slices between, above or to their left."""
-        here, there = self.cell_of[one.key], self.cell_of[other.key]
+        here, there = self.cell_of[mark.key], self.cell_of[other.key]
         axis = next(n for n, (a, b) in enumerate(zip(here, there, strict=False)) if a != b)
         depth = (len(self.cells.axes) - 1 - axis) // 2
         beyond = 5.0 * abs(here[axis] - there[axis]) + 14.0 * depth
         if self.places.is_row(axis):
             rise = self.places.bow(len(self.cells.axes) - 1) + 10 + beyond
-            return arc(one.edge(0, 1), other.edge(-0.2, 1), 0, rise)
-        return arc(one.edge(-1, 0.4), other.edge(-1, 0), -(36 + beyond), 0)
+            return arc(mark.edge(0, 1), other.edge(-0.2, 1), 0, rise)
+        return arc(mark.edge(-1, 0.4), other.edge(-1, 0), -(36 + beyond), 0)
 
     def notes(self) -> Iterator[str]:
         """Say what stands out and what is left out."""

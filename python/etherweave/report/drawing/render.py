@@ -50,9 +50,9 @@ def box_of_mark(mark: Mark) -> Box:
     return (*mark.edge(-1, -1), *mark.edge(1, 1))
 
 
-def overlap(one: Box, other: Box) -> bool:
+def overlap(box: Box, other: Box) -> bool:
     """Whether two boxes have a place in common."""
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
 
 
 def numbered(picture: Picture) -> Picture:
@@ -78,7 +78,7 @@ def uniform_counts(lines: Iterable[Line]) -> dict[tuple[str, str], int]:
     for line in lines:
         if not line.is_bundle:
             counts.setdefault((line.link_class, line.medium), set()).add(line.count)
-    return {look: next(iter(found)) for look, found in counts.items() if len(found) == 1}
+    return {look: next(iter(count)) for look, count in counts.items() if len(count) == 1}
 
 
 def _to_number(lines: Sequence[Line], has_highlight: bool) -> list[Line]:

@@ -168,10 +168,10 @@ def _distances(names: Sequence[str], ends: Sequence[tuple[str, str]]) -> NDArray
 def _apart(marks: Sequence[Mark]) -> list[Mark]:
     """Enlarge the whole until no two switches with their hosts meet."""
     factor = 1.0
-    for n, one in enumerate(marks):
+    for n, mark in enumerate(marks):
         for other in marks[:n]:
-            across, up = (abs(one.place[axis] - other.place[axis]) for axis in (0, 1))
-            wide = (one.size[0] + other.size[0]) / 2 + 14
+            across, up = (abs(mark.place[axis] - other.place[axis]) for axis in (0, 1))
+            wide = (mark.size[0] + other.size[0]) / 2 + 14
             high = HIGH + HOSTS_AWAY
             factor = max(factor, min(wide / max(across, 1e-3), high / max(up, 1e-3)))
     factor = min(factor, 6.0)

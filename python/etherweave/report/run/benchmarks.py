@@ -41,8 +41,8 @@ _CAPTIONS = {
 }
 
 
-def _name(figure: Reference, one: Quantity) -> str:
-    times = f"{one.interfaces} × " if one.interfaces > 1 else ""
+def _name(figure: Reference, quantity: Quantity) -> str:
+    times = f"{quantity.interfaces} × " if quantity.interfaces > 1 else ""
     return f"{times}{figure.printed}, {figure.fabric} ({figure.source.partition(',')[0]})"
 
 
@@ -50,18 +50,18 @@ def _figures(beside: ComparedResults, program: str) -> Section | None:
     rows = [
         [
             *(
-                one.job,
-                beside.labels_of(one.job)[place],
-                f"{one.test} {one.metric.name}".replace("_", " "),
+                quantity.job,
+                beside.labels_of(quantity.job)[place],
+                f"{quantity.test} {quantity.metric.name}".replace("_", " "),
             ),
-            *(size_text(one.size_bytes), f"{one.ranks:,}"),
-            amount(one.median, one.metric.unit.value),
-            "" if one.error is None else f"{one.error:.2%}",
-            "; ".join(_name(figure, one) for figure in published(one, fabric(result))),
+            *(size_text(quantity.size_bytes), f"{quantity.ranks:,}"),
+            amount(quantity.median, quantity.metric.unit.value),
+            "" if quantity.error is None else f"{quantity.error:.2%}",
+            "; ".join(_name(figure, quantity) for figure in published(quantity, fabric(result))),
         ]
         for place, result in enumerate(beside.results)
-        for one in quantities(result)
-        if one.program == program
+        for quantity in quantities(result)
+        if quantity.program == program
     ]
     tables = [Table(_HEAD, rows)]
     return Section(program, _TITLES[program], _CAPTIONS[program], tables=tables) if rows else None

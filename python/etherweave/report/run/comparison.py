@@ -155,7 +155,7 @@ def _published_times(beside: ComparedResults) -> dict[str, list[Reference]]:
     """Find what was published of the time of an iteration, by jobs."""
     found: dict[str, list[Reference]] = {}
     for result in beside.results:
-        own = [one for one in quantities(result) if one.metric is ITERATION_TIME]
+        own = [quantity for quantity in quantities(result) if quantity.metric is ITERATION_TIME]
         where = fabric(result) if own else None
         for one in own:
             assert where is not None, "a result with jobs has a fabric"
@@ -248,7 +248,7 @@ def goodput(beside: ComparedResults) -> Section | None:
 def _goodput_bars(beside: ComparedResults) -> Iterator[_GoodputBar]:
     tables = [result.to_polars("streams") for result in beside.results]
     incasts = [
-        {one.job: one for one in quantities(result) if one.test == "incast"}
+        {quantity.job: quantity for quantity in quantities(result) if quantity.test == "incast"}
         for result in beside.results
     ]
     for job in in_several(tables):

@@ -39,7 +39,7 @@ Bar = tuple[str, JobLimits]
 
 def job_limits(result: Result) -> Section | None:
     """Draw a bar for each job whose path is known."""
-    bars = [(one.job, one) for one in limits(result)]
+    bars = [(limit.job, limit) for limit in limits(result)]
     if not bars:
         return None
     caption = " ".join([*(f"{one.sentence()}." for _, one in bars), CAPTION])

@@ -50,7 +50,7 @@ class _TestLine(NamedTuple):
 
     @property
     def sizes(self) -> Floats:
-        return np.array([one.size_bytes for one in self.points], dtype=np.float64)
+        return np.array([point.size_bytes for point in self.points], dtype=np.float64)
 
 
 def times(beside: ComparedResults) -> Section | None:
@@ -88,13 +88,13 @@ def _panel_of(metric: Metric, program: str) -> str:
 def _lines(beside: ComparedResults) -> Iterator[_TestLine]:
     for place, result in enumerate(beside.results):
         found: dict[tuple[str, int, str], list[Quantity]] = {}
-        for one in quantities(result):
-            if one.size_bytes is not None and not one.test:
-                label = beside.labels_of(one.job)[place]
-                found.setdefault((one.program, one.ranks, label), []).append(one)
+        for quantity in quantities(result):
+            if quantity.size_bytes is not None and not quantity.test:
+                label = beside.labels_of(quantity.job)[place]
+                found.setdefault((quantity.program, quantity.ranks, label), []).append(quantity)
         where = fabric(result) if found else None
         for points in found.values():
-            points.sort(key=lambda one: one.size_bytes or 0)
+            points.sort(key=lambda point: point.size_bytes or 0)
         pings = [points[0] for points in found.values() if points[0].metric is LATENCY]
         alpha = pings[0].median if pings else 0.0
         for (_, _, label), points in found.items():
@@ -118,16 +118,16 @@ def _name(line: _TestLine, has_several: bool) -> str:
 
 def _curve(name: str, line: _TestLine) -> SizeCurve:
     def over(pick: Callable[[Sequence[float]], float]) -> Floats:
-        return np.array([pick(one.values) for one in line.points])
+        return np.array([pick(point.values) for point in line.points])
 
-    medians = np.array([one.median for one in line.points])
+    medians = np.array([point.median for point in line.points])
     return SizeCurve(
         name, line.sizes, medians, over(min), over(max), is_simulated=line.is_simulated
     )
 
 
 def _marks(line: _TestLine) -> PublishedMarks:
-    found = [(one, figure) for one in line.points for figure in published(one, line.fabric)]
+    found = [(point, figure) for point in line.points for figure in published(point, line.fabric)]
     sizes = np.array([one.size_bytes for one, _ in found], dtype=np.float64)
     values = np.array([figure.value for _, figure in found])
     return PublishedMarks(

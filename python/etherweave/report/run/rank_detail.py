@@ -80,7 +80,7 @@ class WindowRequest:
                 "run with observe.ranks"
             )
         if not any(map(self.within, jobs)):
-            times = ", ".join(" to ".join(map(_ms, one.bounds_ns)) for one in jobs)
+            times = ", ".join(" to ".join(map(_ms, job.bounds_ns)) for job in jobs)
             raise ValueError(f"{self}: outside of the time of the ranks; expected some of {times}")
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ def sections(result: Result, request: WindowRequest | None = None) -> list[Build
     jobs = timelines(result)
     if request:
         request.check(jobs)
-    return [builder for one in jobs for builder in (_map_of(one), _detail_of(one, request))]
+    return [builder for job in jobs for builder in (_map_of(job), _detail_of(job, request))]
 
 
 def _map_of(timeline: Timeline) -> Builder[Result]:
@@ -170,7 +170,7 @@ def _in_the_middle(timeline: Timeline) -> Window:
         Window(middle - number * found.ns / 2, middle + number * found.ns / 2)
         for number in range(most, 0, -1)
     ]
-    fitting = (one for one in windows if count(one) <= RECTANGLES_MAX)
+    fitting = (window for window in windows if count(window) <= RECTANGLES_MAX)
     return next(fitting, None) or _from_the_middle(windows[-1], count)
 
 

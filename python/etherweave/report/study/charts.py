@@ -224,11 +224,11 @@ def _columns_table(chart: LineChart, study: StudyResult) -> Table:
     """List the results of all lines, those of an experiment once."""
     lines = {line.experiment: line for line in reversed(chart.lines) if line.label}
     rows = [
-        [line.label, *(_number(row.get(one.column), one.form) for one in chart.columns)]
+        [line.label, *(_number(row.get(column.column), column.form) for column in chart.columns)]
         for line in reversed(lines.values())
         for row in _rows(chart, line, study).sort(chart.x).iter_rows(named=True)
     ]
-    return Table(("", *(one.head for one in chart.columns)), rows)
+    return Table(("", *(column.head for column in chart.columns)), rows)
 
 
 def _number(value: Any, form: str) -> str:

@@ -12,7 +12,7 @@ _SLOW = 0.9
 """Of the highest frequency; below, a processor is slowed."""
 _STALL = 20
 """A latency so many times the median is a stall."""
-_STALLS_LEAST = 3
+_STALLS_MIN = 3
 _BUSY = 1.0
 """A load average from which on a processor is taken."""
 
@@ -59,13 +59,13 @@ def numa(evidence: Evidence) -> Iterator[Problem]:
     allowed = cpus(latest.placement.allowed)
     if len(latest.memory.nodes) < 2 or not allowed:
         return
-    for name, one in interfaces(evidence, latest).items():
-        near = cpus(latest.memory.nodes.get(str(one.node), ""))
+    for name, interface in interfaces(evidence, latest).items():
+        near = cpus(latest.memory.nodes.get(str(interface.node), ""))
         if near and not allowed <= near:
             yield Problem(
-                f"the NIC is on NUMA node {one.node}, but processes may run on others "
+                f"the NIC is on NUMA node {interface.node}, but processes may run on others "
                 f"({latest.placement.allowed})",
-                f"numactl --cpunodebind={one.node} --membind={one.node}",
+                f"numactl --cpunodebind={interface.node} --membind={interface.node}",
                 where=name,
             )
     if latest.memory.balancing:
@@ -112,7 +112,7 @@ def slices(evidence: Evidence) -> Iterator[Problem]:
     sliced = [time for time in stalls if is_wait(time)]
     if is_slice(middle):
         what = f"half of the latencies are above {middle * 1e3:.1f} ms"
-    elif len(sliced) >= _STALLS_LEAST and 2 * len(sliced) >= len(stalls):
+    elif len(sliced) >= _STALLS_MIN and 2 * len(sliced) >= len(stalls):
         what = (
             f"{len(sliced)} of {len(times)} latencies cluster at {median(sliced) * 1e3:.1f} ms, "
             f"the others at {middle * 1e6:.1f} us"
@@ -157,7 +157,7 @@ def _settings(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, bool]]:
     yield "processors online", before.processor.online == after.processor.online
     yield "tcp", before.tcp == after.tcp
     counters = ("counters", "driver_counters")
-    names = [one.name for one in fields(NetworkInterface) if one.name not in counters]
+    names = [field.name for field in fields(NetworkInterface) if field.name not in counters]
     for interface in sorted(before.interfaces.keys() & after.interfaces.keys()):
         first, last = before.interfaces[interface], after.interfaces[interface]
         for name in names:

@@ -37,10 +37,15 @@ def mtu(evidence: Evidence) -> Iterator[Problem]:
                 "raise the MTU of every switch and host on the path, or lower this one",
                 where=f"{path.interface} to {host}",
             )
-    for name, one in interfaces(evidence, evidence.latest).items():
-        if one.rate and one.rate >= _FAST and one.mtu is not None and one.mtu <= 1500:
+    for name, interface in interfaces(evidence, evidence.latest).items():
+        if (
+            interface.rate
+            and interface.rate >= _FAST
+            and interface.mtu is not None
+            and interface.mtu <= 1500
+        ):
             yield Problem(
-                f"an MTU of {one.mtu} bytes at {one.rate / 1e9:g} Gbit/s",
+                f"an MTU of {interface.mtu} bytes at {interface.rate / 1e9:g} Gbit/s",
                 "use jumbo frames (9000), on the whole path",
                 Severity.NOTE,
                 where=name,
@@ -50,10 +55,10 @@ def mtu(evidence: Evidence) -> Iterator[Problem]:
 def link(evidence: Evidence) -> Iterator[Problem]:
     """Find links that are down, half duplex, or slower than others."""
     yield from _differing(evidence, "rate", "link rate", "check cable and autonegotiation")
-    for name, one in interfaces(evidence, evidence.latest).items():
-        if one.state == "down":
+    for name, interface in interfaces(evidence, evidence.latest).items():
+        if interface.state == "down":
             yield Problem("the link is down", "connect it, or choose another interface", where=name)
-        if one.duplex == "half":
+        if interface.duplex == "half":
             yield Problem(
                 "the link is half duplex", "turn autonegotiation on at both ends", where=name
             )
@@ -74,10 +79,10 @@ def drops(evidence: Evidence) -> Iterator[Problem]:
 def fec(evidence: Evidence) -> Iterator[Problem]:
     """Find fast links without, or with another, forward error correction."""
     yield from _differing(evidence, "fec", "FEC", "set one encoding on all (ethtool --set-fec)")
-    for name, one in interfaces(evidence, evidence.latest).items():
-        if one.rate and one.rate >= _FAST and one.fec.lower() in ("off", "none"):
+    for name, interface in interfaces(evidence, evidence.latest).items():
+        if interface.rate and interface.rate >= _FAST and interface.fec.lower() in ("off", "none"):
             yield Problem(
-                f"forward error correction is off at {one.rate / 1e9:g} Gbit/s",
+                f"forward error correction is off at {interface.rate / 1e9:g} Gbit/s",
                 "ethtool --set-fec encoding rs (or auto), as on the switch; short copper at 25 "
                 "Gbit/s may do without",
                 Severity.NOTE,
@@ -87,8 +92,8 @@ def fec(evidence: Evidence) -> Iterator[Problem]:
 
 def pcie(evidence: Evidence) -> Iterator[Problem]:
     """Find NICs whose slot is narrower or slower than the NIC, or than its link."""
-    for name, one in interfaces(evidence, evidence.latest).items():
-        slot = one.pcie
+    for name, interface in interfaces(evidence, evidence.latest).items():
+        slot = interface.pcie
         if slot is None:
             continue
         if slot.width < slot.width_max or slot.speed < slot.speed_max:
@@ -98,10 +103,10 @@ def pcie(evidence: Evidence) -> Iterator[Problem]:
                 "move the NIC to a slot with all lanes, and check the firmware's settings",
                 where=name,
             )
-        if one.rate and slot_rate(slot.width, slot.speed) < one.rate:
+        if interface.rate and slot_rate(slot.width, slot.speed) < interface.rate:
             yield Problem(
                 f"PCIe carries {slot_rate(slot.width, slot.speed) / 1e9:.0f} Gbit/s at most, the "
-                f"link {one.rate / 1e9:g}",
+                f"link {interface.rate / 1e9:g}",
                 "expect the slot's rate, or move the NIC",
                 where=name,
             )
@@ -127,8 +132,8 @@ def firmware(evidence: Evidence) -> Iterator[Problem]:
 
 def offloads(evidence: Evidence) -> Iterator[Problem]:
     """Find work that the NIC could do instead of the processor."""
-    for name, one in interfaces(evidence, evidence.latest).items():
-        off = [word for word in _OFFLOADS if one.offloads.get(word) is False]
+    for name, interface in interfaces(evidence, evidence.latest).items():
+        off = [word for word in _OFFLOADS if interface.offloads.get(word) is False]
         if off:
             yield Problem(
                 f"offloads are off: {', '.join(off)}",
@@ -140,8 +145,8 @@ def offloads(evidence: Evidence) -> Iterator[Problem]:
 
 def qdisc(evidence: Evidence) -> Iterator[Problem]:
     """Find queueing disciplines that slow packets down."""
-    for name, one in interfaces(evidence, evidence.latest).items():
-        shapers = sorted(set(one.qdiscs) & _SHAPERS)
+    for name, interface in interfaces(evidence, evidence.latest).items():
+        shapers = sorted(set(interface.qdiscs) & _SHAPERS)
         if shapers:
             yield Problem(
                 f"packets are shaped or delayed by {', '.join(shapers)}",

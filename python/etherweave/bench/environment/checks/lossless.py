@@ -43,29 +43,33 @@ def lossless(evidence: Evidence) -> Iterator[Problem]:
         for port in device.ports.values()
         if port.link_layer == "Ethernet"
     }
-    for name, one in interfaces(evidence, latest).items():
-        has_global = bool(one.pause_received or one.pause_sent)
-        if one.pfc and has_global:
+    for name, interface in interfaces(evidence, latest).items():
+        has_global = bool(interface.pause_received or interface.pause_sent)
+        if interface.pfc and has_global:
             yield Problem(
-                f"PFC on priorities {_list(one.pfc)}, and global pause as well",
+                f"PFC on priorities {_list(interface.pfc)}, and global pause as well",
                 f"ethtool -A {name} rx off tx off",
                 where=name,
             )
-        if one.pfc is not None and len(one.pfc) == 8:
+        if interface.pfc is not None and len(interface.pfc) == 8:
             yield Problem(
                 "PFC on all eight priorities: one congested flow stops all traffic",
                 f"dcb pfc set dev {name} prio-pfc all:off 3:on, as on the switches",
                 where=name,
             )
-        if name in roce and one.pfc == () and not has_global and not one.ecn:
+        if name in roce and interface.pfc == () and not has_global and not interface.ecn:
             yield Problem(
                 "RoCE without PFC, global pause or ECN: what the fabric drops is sent again slowly",
                 f"dcb pfc set dev {name} prio-pfc 3:on, as on the switches; or be sure of ECN",
                 where=name,
             )
-        if one.pfc and one.ecn is not None and not set(one.pfc) <= set(one.ecn):
+        if (
+            interface.pfc
+            and interface.ecn is not None
+            and not set(interface.pfc) <= set(interface.ecn)
+        ):
             yield Problem(
-                f"PFC on priorities {_list(one.pfc)}, ECN on {_list(one.ecn)}",
+                f"PFC on priorities {_list(interface.pfc)}, ECN on {_list(interface.ecn)}",
                 "turn ECN on for the lossless priorities (roce_np and roce_rp), so that pauses "
                 "stay rare",
                 Severity.NOTE,

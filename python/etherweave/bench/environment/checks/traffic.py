@@ -65,7 +65,7 @@ def _crossed_by_rdma(before: Snapshot, after: Snapshot, interface: str) -> int:
         for snapshot in (before, after)
     )
     rises = [risen(one, other) for one, other in zip(first, last, strict=False)]
-    return sum(4 * (one.get("port_rcv_data", 0) + one.get("port_xmit_data", 0)) for one in rises)
+    return sum(4 * (ris.get("port_rcv_data", 0) + ris.get("port_xmit_data", 0)) for ris in rises)
 
 
 def shared_memory(evidence: Evidence) -> Iterator[Problem]:
@@ -73,7 +73,9 @@ def shared_memory(evidence: Evidence) -> Iterator[Problem]:
     variables = evidence.latest.placement.variables
     transports = {word.strip() for word in variables.get("UCX_TLS", "").split(",") if word.strip()}
     same = [other.host for other in evidence.others if other.boot == evidence.latest.boot]
-    if same and (not transports or transports & _LOCAL or any("^" in one for one in transports)):
+    if same and (
+        not transports or transports & _LOCAL or any("^" in transport for transport in transports)
+    ):
         yield Problem(
             f"{same[0]} is the same machine: UCX takes shared memory between its processes, "
             "whatever their host names (it compares boot ids)",
@@ -98,7 +100,9 @@ _BUFFERS = (("ipv4.tcp_rmem", "receive"), ("ipv4.tcp_wmem", "send"))
 def buffers(evidence: Evidence) -> Iterator[Problem]:
     """Find windows that cannot fill the link."""
     latest = evidence.latest
-    rates = [one.rate for one in interfaces(evidence, latest).values() if one.rate]
+    rates = [
+        interface.rate for interface in interfaces(evidence, latest).values() if interface.rate
+    ]
     if not rates:
         return
     needed = max(rates) / 8 * ROUND_TRIP_S

@@ -48,7 +48,7 @@ def take(
     only files are read; ``variables`` are those of this process unless given.
     """
     files = HostFiles(root, tools)
-    found = Snapshot(
+    snapshot = Snapshot(
         format=FORMAT,
         host=files.text("", "proc/sys/kernel/hostname") or platform.node(),
         boot=files.text("", "proc/sys/kernel/random/boot_id") or "",
@@ -65,7 +65,7 @@ def take(
         tcp_counters=counters(files),
         paths={host: path for host in to if (path := path_to(files, host))},
     )
-    return replace(found, gaps=tuple(dict.fromkeys(files.gaps)))
+    return replace(snapshot, gaps=tuple(dict.fromkeys(files.gaps)))
 
 
 _CPU = "sys/devices/system/cpu"
@@ -89,7 +89,7 @@ def processor(files: HostFiles) -> Processor:
     return Processor(
         model=next((value for name, value in cpuinfo if name == "model name"), ""),
         online=files.text("", f"{_CPU}/online") or "",
-        governors=dict(Counter(one for one in governors if one)),
+        governors=dict(Counter(governor for governor in governors if governor)),
         frequency_hz_min=min((one * 1e3 for one in now if one), default=None),
         frequency_hz_max=max((one * 1e3 for one in most if one), default=None),
         smt=None if smt is None else smt == "1",

@@ -9,7 +9,7 @@ from etherweave.bench.environment.snapshot import Gap
 
 LIMIT_S = 5.0
 """No tool takes longer [s]."""
-_MOST = 1 << 20
+_MAX = 1 << 20
 """No file of interest is larger [bytes]."""
 
 
@@ -62,7 +62,7 @@ class HostFiles:
         """Read a file; ``None`` if it cannot be, and a gap if a privilege is missing."""
         try:
             with (self._root / path).open("rb") as file:
-                return file.read(_MOST).decode(errors="replace").strip()
+                return file.read(_MAX).decode(errors="replace").strip()
         except PermissionError:
             self.miss(topic, f"/{path}", "no permission")
         except (OSError, ValueError):

@@ -133,8 +133,8 @@ def _qdiscs(text: str | None) -> tuple[str, ...]:
     except (ValueError, RecursionError):
         return ()
     kinds = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-    kinds.sort(key=lambda one: "root" not in one)
-    return tuple(str(one.get("kind", "")) for one in kinds)
+    kinds.sort(key=lambda kind: "root" not in kind)
+    return tuple(str(kind.get("kind", "")) for kind in kinds)
 
 
 _HOST = re.compile(r"[0-9A-Za-z]([0-9A-Za-z.:_-]{0,252}[0-9A-Za-z])?")
