@@ -143,7 +143,7 @@ def test_plan_predicts_bytes_and_seconds_and_starts_nothing() -> None:
         (["osu_bw", "--size", "1.5B"], "whole number of bytes"),
         (["osu_bw", "--latency", "fast"], "expected a time such as 20us"),
         (["iometer"], "not planned: steered by a window"),
-        (["nothing"], "unknown benchmark nothing"),
+        (["nothing"], "unknown program nothing"),
         (["cg.Q.x"], "expected a program such as cg.C.x"),
     ],
 )

@@ -128,6 +128,7 @@ NEEDS = {
     "cc": Need(("cc",), ("gcc", "libc6-dev")),
     "iperf3": Need(("iperf3",), ("iperf3",)),
     "qperf": Need(("qperf",), ("qperf",)),
+    "perftest": Need(("ib_send_bw", "ib_read_lat", "ib_atomic_bw"), ("perftest",)),
     "hpcc": Need(("hpcc",), ("hpcc",)),
     "ping": Need(("ping",), ("iputils-ping",)),
     "ethtool": Need(("ethtool",), ("ethtool",)),

@@ -4,12 +4,13 @@ An adapter is a value, made in a module of ``adapters`` and listed there once.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from etherweave.bench.draft import Draft
 from etherweave.bench.json_objects import JsonObject
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate
+from etherweave.bench.program_options import OptionTable
 from etherweave.measurements.metrics import Metric
 
 
@@ -52,6 +53,10 @@ class Adapter:
     """Reads such an object into a draft. Raises ``GarbledError`` or a lookup's error."""
     rarer: tuple[str, ...] = ()
     """Further binaries, whose text it parses as well."""
+    options: OptionTable = field(default_factory=OptionTable)
+    """Options of its programs that a user may pass on."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Binaries that it neither plans nor parses, each with the reason."""
     version: tuple[tuple[str, ...], str] | None = None
     """Arguments that make a program print its version, and a pattern with one group for it."""
 

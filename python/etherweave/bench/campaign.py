@@ -16,6 +16,7 @@ from typing import Any
 from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
+from etherweave.bench.catalogue import catalogue
 from etherweave.bench.statistics.launches import StoppingRule
 
 FORMAT = 1
@@ -60,6 +61,8 @@ class CampaignExperiment:
     """Predicted traffic of the busiest host [bytes]."""
     seconds: float
     """Predicted time of one launch [s]."""
+    options: tuple[str, ...] = ()
+    """Options of the program that the user passed on."""
 
     @property
     def command(self) -> plans.BenchmarkCommand:
@@ -77,7 +80,7 @@ class CampaignExperiment:
     def name(self) -> str:
         """Name in files: readable, and unique by the hash of the contents."""
         words = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{self.program}-{self.fabric}")[:60]
-        return f"{words}-{digest(asdict(self))[:10]}"
+        return f"{words}-{digest(_facts(self))[:10]}"
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,8 @@ class Campaign:
     @property
     def identity(self) -> str:
         """The hash of its contents."""
-        return digest(asdict(self))
+        experiments = [_facts(one) for one in self.experiments]
+        return digest(asdict(self) | {"experiments": experiments})
 
     @property
     def launches_max(self) -> int:
@@ -116,7 +120,8 @@ class CampaignOptions:
     streams: int = 1
     is_all_pairs: bool = False
     """Whether benchmarks of a pair go to every pair, rather than to the first two hosts."""
-    options: tuple[str, ...] = field(default=())
+    options: tuple[str, ...] = ()
+    """Options of the programs themselves, as they are written."""
 
 
 def experiments(
@@ -124,7 +129,8 @@ def experiments(
 ) -> tuple[CampaignExperiment, ...]:
     """Plan every program on every network and placement.
 
-    Raises ``PlanError`` when a program is unknown, or cannot run as requested.
+    Raises ``BenchmarkPlanError`` when a program or an option of it is unknown, or it cannot run as
+    requested.
     """
     if not options.hosts:
         raise plans.BenchmarkPlanError("no hosts; expected at least one")
@@ -141,18 +147,31 @@ def experiments(
 def adapter_of(program: str) -> tuple[Adapter, str]:
     """Find the adapter of a program: by the program's name, or by the benchmark's.
 
-    Raises ``PlanError`` when there is none.
+    Raises ``BenchmarkPlanError`` when there is none, with the reason if one is known.
     """
     if program in ADAPTERS:
         return ADAPTERS[program], ADAPTERS[program].programs[0]
     for adapter in ADAPTERS.values():
+        if program in adapter.refused:
+            raise plans.BenchmarkPlanError(f"{program} is not planned: {adapter.refused[program]}")
         if program in (*adapter.programs, *adapter.rarer):
             return adapter, program
+    if entry := catalogue().get(program):
+        raise plans.BenchmarkPlanError(f"{entry.title} is not planned: {entry.why_not}")
     if program.endswith(".x"):
         return ADAPTERS["npb"], program
     every = [name for one in ADAPTERS.values() for name in (one.name, *one.programs, *one.rarer)]
     near = dict.fromkeys(get_close_matches(program, every)) or ["etherweave bench list"]
     raise plans.BenchmarkPlanError(f"unknown program {program}; known: {', '.join(near)}")
+
+
+def every_program() -> tuple[str, ...]:
+    """Name all programs that adapters know, and the benchmarks that are not parsed."""
+    known = (
+        (*one.programs, *one.rarer, *one.refused) if one else (name,)
+        for name, one in ((name, ADAPTERS.get(name)) for name in catalogue())
+    )
+    return tuple(dict.fromkeys(program for programs in known for program in programs))
 
 
 def digest(facts: Any) -> str:
@@ -161,16 +180,28 @@ def digest(facts: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def _facts(experiment: CampaignExperiment) -> dict[str, Any]:
+    """Return what identifies an experiment; one without options as before there were any."""
+    facts = asdict(experiment)
+    return facts if experiment.options else {k: v for k, v in facts.items() if k != "options"}
+
+
 def _experiments(
     program: str, network: Network, options: CampaignOptions, sizes: tuple[int | None, int | None]
 ) -> list[CampaignExperiment]:
     adapter, name = adapter_of(program)
-    plan = _planned(adapter, network, _request(name, network, options, sizes), options)
-    return [_experiment(adapter, plan, network, hosts) for hosts in _placements(plan, options)]
+    request = _request(adapter, name, network, options, sizes)
+    plan = _planned(adapter, network, request, options)
+    places = _placements(plan, options)
+    return [_experiment(adapter, plan, network, hosts, options) for hosts in places]
 
 
 def _request(
-    program: str, network: Network, options: CampaignOptions, sizes: tuple[int | None, int | None]
+    adapter: Adapter,
+    program: str,
+    network: Network,
+    options: CampaignOptions,
+    sizes: tuple[int | None, int | None],
 ) -> plans.BenchmarkRequest:
     is_alone = len(options.hosts) == 1
     return plans.BenchmarkRequest(
@@ -183,7 +214,7 @@ def _request(
         seconds=options.seconds,
         streams=options.streams,
         device=network.device or None,
-        options=options.options,
+        options=adapter.options.read(program, options.options),
     )
 
 
@@ -214,7 +245,11 @@ def _placements(plan: plans.BenchmarkPlan, options: CampaignOptions) -> list[tup
 
 
 def _experiment(
-    adapter: Adapter, plan: plans.BenchmarkPlan, network: Network, hosts: tuple[str, ...]
+    adapter: Adapter,
+    plan: plans.BenchmarkPlan,
+    network: Network,
+    hosts: tuple[str, ...],
+    options: CampaignOptions,
 ) -> CampaignExperiment:
     command = plan.command
     return CampaignExperiment(
@@ -232,4 +267,5 @@ def _experiment(
         output=command.output,
         bytes=float(plan.forecast.bytes),
         seconds=float(plan.forecast.seconds),
+        options=options.options,
     )

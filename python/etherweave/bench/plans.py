@@ -99,6 +99,26 @@ class RunForecast:
 
 
 @dataclass(frozen=True)
+class GivenOptions:
+    """Options of a program that its adapter knows, as a user passes them on."""
+
+    arguments: tuple[str, ...] = ()
+    """All of them, as they are written."""
+    values: tuple[tuple[str, str], ...] = ()
+    """First name of each option, and its value; empty for a switch."""
+    words: tuple[str, ...] = ()
+    """Arguments without a dash."""
+
+    def value(self, name: str, usual: str = "") -> str:
+        """Return the last value of an option, by its first name."""
+        return next((value for own, value in self.values[::-1] if own == name), usual)
+
+    def has(self, *names: str) -> bool:
+        """Whether any of these options is there."""
+        return any(own in names for own, _ in self.values)
+
+
+@dataclass(frozen=True)
 class BenchmarkRequest:
     """Options of one run of a benchmark; ``None`` leaves the choice to the benchmark."""
 
@@ -119,8 +139,8 @@ class BenchmarkRequest:
     """Parallel connections of a pair."""
     device: str | None = None
     """RDMA device of the NIC, where a benchmark needs it."""
-    options: tuple[str, ...] = ()
-    """Further arguments, as they are."""
+    options: GivenOptions = GivenOptions()
+    """Options of the program itself."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +226,7 @@ def timed_pair(
 
     The plan is of the program that is asked for, unless another is named.
     """
-    words = (*client, *request.options)
+    words = (*client, *request.options.arguments)
     command = BenchmarkCommand(Start.CLIENT_SERVER, words, server, files=files, output=output)
     basis = f"{seconds:g} s at the rate of the link"
     forecast = RunForecast(seconds * fabric.rate, seconds, basis)
@@ -227,7 +247,7 @@ def all_ranks(
 ) -> BenchmarkPlan:
     """Plan an MPI program on all nodes."""
     command = BenchmarkCommand(
-        Start.MPI, (*arguments, *request.options), files=files, output=output
+        Start.MPI, (*arguments, *request.options.arguments), files=files, output=output
     )
     placement = HostPlacement(pattern, request.nodes, request.ranks_per_node)
     return BenchmarkPlan(request.program, placement, command, forecast, sizes, notes)
@@ -241,7 +261,7 @@ def alone(
     notes: tuple[str, ...] = (),
 ) -> BenchmarkPlan:
     """Plan a program that talks to a service, or to no one; the runner starts it once."""
-    command = BenchmarkCommand(Start.ALONE, (*arguments, *request.options))
+    command = BenchmarkCommand(Start.ALONE, (*arguments, *request.options.arguments))
     forecast = RunForecast(0.0, request.seconds or seconds, "as long as requested; traffic unknown")
     return BenchmarkPlan(
         request.program, HostPlacement(HostPattern.ALONE, 1), command, forecast, notes=notes

@@ -123,7 +123,11 @@ def centres(found: Mapping[DataPoint, Sequence[Sequence[float]]]) -> dict[DataPo
 
 
 def point_of(experiment: CampaignExperiment, measurement: Measurement) -> DataPoint:
-    """Return the data point that a measurement belongs to."""
+    """Return the data point that a measurement belongs to.
+
+    Options of the program are among its labels: points of other options are others.
+    """
+    options = [("options", ",".join(experiment.options))] if experiment.options else []
     return DataPoint(
         benchmark=experiment.benchmark,
         program=experiment.program,
@@ -135,7 +139,7 @@ def point_of(experiment: CampaignExperiment, measurement: Measurement) -> DataPo
         better=measurement.metric.better.value,
         statistic=measurement.statistic,
         size_bytes=measurement.size_bytes,
-        labels=" ".join(f"{name}={text}" for name, text in measurement.labels),
+        labels=" ".join(f"{name}={text}" for name, text in (*measurement.labels, *options)),
     )
 
 

@@ -125,6 +125,7 @@ def run(
     duration_s: int | None = None,
     streams: int = 1,
     all_pairs: bool = False,
+    options: Sequence[str] = (),
     rule: StoppingRule | None = None,
     seed: int = 0,
     limits: CampaignLimits | None = None,
@@ -157,6 +158,8 @@ def run(
         Parallel connections of a pair of hosts.
     all_pairs
         Whether to run benchmarks of a pair on every pair of hosts rather than on the first two.
+    options
+        Options of the programs themselves, as in ``["-t", "TCP_RR"]`` of netperf.
     rule
         Required precision and number of launches; 5 % with 10 to 30 launches unless given.
     seed
@@ -178,7 +181,7 @@ def run(
     SiteError
         When the site's file is wrong, or lacks a host or a fabric.
     BenchmarkPlanError
-        When a program is unknown, or cannot run as requested.
+        When a program or an option of it is unknown, or it cannot run as requested.
     LimitError
         When the predicted cost exceeds the limits; nothing has been started then.
     StoreError
@@ -198,10 +201,17 @@ def run(
     limits = limits or CampaignLimits()
     place = read(site) if isinstance(site, Path) else site or this_machine()
     cluster = cluster_of(place, fabrics, hosts)
-    options = CampaignOptions(
-        cluster.hosts, tuple(sizes), ranks_per_host, iterations, duration_s, streams, all_pairs
+    campaign_options = CampaignOptions(
+        cluster.hosts,
+        tuple(sizes),
+        ranks_per_host,
+        iterations,
+        duration_s,
+        streams,
+        all_pairs,
+        tuple(options),
     )
-    planned = experiments(programs, cluster.networks, options)
+    planned = experiments(programs, cluster.networks, campaign_options)
     campaign = Campaign(cluster.name, cluster.networks, planned, rule or StoppingRule(), seed)
     _check_limits(campaign, limits, observer)
     return _carried_out(campaign, output, cluster, limits.launch_s, telemetry, observer)

@@ -43,6 +43,17 @@ class VerbCommand(TyperCommand):
         with reported(ctx.params):
             return super().invoke(ctx)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of a command line.
+
+        Those after ``--`` are options of the program that the verb starts, if it starts any.
+        """
+        if "--" in args and any(one.name == "program_options" for one in self.params):
+            place = args.index("--")
+            passed_on = [f"--program-options={word}" for word in args[place + 1 :]]
+            args = [*args[:place], *passed_on]
+        return super().parse_args(ctx, args)
+
     def get_short_help_str(self, limit: int = 0) -> str:
         """Return the first sentence, which lists wrap rather than cut."""
         return super().get_short_help_str(1000)

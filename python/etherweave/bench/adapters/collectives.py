@@ -26,6 +26,7 @@ from etherweave.bench.plans import (
     need_ranks,
     predict_sweep,
 )
+from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import (
     GarbledError,
     TextLine,
@@ -163,15 +164,25 @@ def _take_gloo(draft: Draft, row: TextLine, labels: list[tuple[str, str]]) -> in
     return size
 
 
+_GLOO_TESTS = (
+    *("allreduce_ring_chunked", "allreduce_ring", "allreduce_halving_doubling", "allreduce_bcube"),
+    *("allreduce_local", "allgather", "allgather_ring", "alltoall", "barrier_all_to_all"),
+    *("barrier_all_to_one", "broadcast_one_to_all", "pairwise_exchange", "reduce", "scatter"),
+    "sendrecv_roundtrip",
+)
+"""The first is what is planned unless another is named."""
+
+
 def _plan_gloo(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     ranks = need_ranks(request, 2, request.program)
     seconds = (request.seconds or 2.0) * 14
     words = (
         *("benchmark", "--size", "{ranks}", "--rank", "{rank}", "--shared-path", "{directory}"),
         *("--prefix", "etherweave", "--transport", "tcp", "--tcp-device", "{interface}"),
-        *("--iteration-time", f"{(request.seconds or 2.0) * 1000:.0f}ms", "allreduce_ring_chunked"),
+        *("--iteration-time", f"{(request.seconds or 2.0) * 1000:.0f}ms"),
+        *(() if request.options.words else _GLOO_TESTS[:1]),
     )
-    command = BenchmarkCommand(Start.EACH_RANK, (*words, *request.options))
+    command = BenchmarkCommand(Start.EACH_RANK, (*words, *request.options.arguments))
     forecast = RunForecast(seconds * fabric.rate, seconds, f"14 sizes on {ranks} ranks, each timed")
     placement = HostPlacement(HostPattern.ALL_NODES, request.nodes, request.ranks_per_node)
     return BenchmarkPlan(request.program, placement, command, forecast)
@@ -189,6 +200,21 @@ GLOO = Adapter(
     fragment=r" *(?:size \(B\) +)?elements +min \(us\)",
     begins=rf"\s{{10,}}(?:{'|'.join(_ALGORITHMS)})\s*$|Algorithm: {{2,}}\w+\s*$",
     plan=_plan_gloo,
+    options=options(
+        """
+        --elements N  Elements of a single size.
+        --inputs N  Buffers of a rank.
+        --threads N  Threads.
+        --sync  Wait by polling.
+        --no-verify  Leave the check out.
+        --size N  = --ranks
+        --rank N  = the launcher
+        --iteration-time TIME  = --duration
+        --tcp-device NAME  = the site
+        --transport NAME  = Etherweave
+        """,
+        {"": _GLOO_TESTS},
+    ),
     parse=_parse_gloo,
 )
 
@@ -252,5 +278,19 @@ PARAM = Adapter(
     begins=r"\s+COMMS-RES-",
     is_row=True,
     plan=_plan_param,
+    options=options(
+        """
+        --collective NAME  Collective: all_reduce, all_to_all, all_gather, reduce_scatter.
+        --backend nccl|gloo|mpi|ucc|xla  Library.
+        --device cpu|cuda|rocm|tpu  Memory of the buffers.
+        --dtype NAME  Data type.
+        --w N  Iterations before the timer starts.
+        --num-tpu-cores N  Cores of a TPU.
+        --b N  = --size
+        --e N  = --size
+        --n N  = --iterations
+        --master-ip HOST  = the launcher
+        """
+    ),
     parse=_parse_param,
 )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import FIXED_2, INTEGER, Draft, fields
+from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import (
     GarbledError,
     TextLine,
@@ -285,7 +286,11 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
     repeats = request.iterations or (P2P_REPEATS if is_p2p else REPEATS)
     # P2P was not seen to repeat less of any size: the cost is rather predicted too high.
     most = [repeats if is_p2p else VOLUME // max(size, 1) for size in sizes]
-    counts = [(size, max(min(repeats, count), 1)) for size, count in zip(sizes, most, strict=True)]
+    names = request.options.words
+    each = [(size, max(min(repeats, count), 1)) for size, count in zip(sizes, most, strict=True)]
+    counts = each * max(len(names), 1)
+    if names and all(name.lower().lstrip("i").startswith("barrier") for name in names):
+        sizes = ()
     low = max((request.size_min or 1).bit_length() - 1, 0)
     arguments = (
         *(request.program, "-npmin", str(ranks)),
@@ -293,14 +298,67 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
         *(("-iter", str(request.iterations)) if request.iterations else ()),
     )
     basis = f"{repeats:,} of each size" if is_p2p else "40 MiB a size"
-    forecast = plans.predict_sweep(counts, fabric, f"of each benchmark in the list: {basis}")
+    which = "of the named benchmarks" if names else "of each benchmark in the list"
+    forecast = plans.predict_sweep(counts, fabric, f"{which}: {basis}")
     notes = ("a size whose time runs out is left out by IMB: raise -time",)
     return plans.all_ranks(request, arguments, forecast, sizes=sizes, notes=notes)
 
 
+_COLLECTIVES = (
+    *("bcast", "allgather", "allgatherv", "alltoall", "alltoallv", "scatter", "scatterv", "gather"),
+    *("gatherv", "reduce", "reduce_scatter", "allreduce", "barrier"),
+)
+_NON_BLOCKING = tuple(f"I{name}" for name in _COLLECTIVES)
+_TESTS = {
+    "IMB-MPI1": (
+        *("PingPong", "PingPongSpecificSource", "PingPongAnySource", "PingPing"),
+        *("PingPingSpecificSource", "PingPingAnySource", "Sendrecv", "Exchange", "Uniband"),
+        *("Biband", "Reduce_local", "Reduce_scatter_block"),
+        *(name.capitalize() for name in _COLLECTIVES),
+    ),
+    "IMB-P2P": ("PingPong", "PingPing", "Unirandom", "Birandom", "Corandom"),
+    "IMB-RMA": (
+        *("Unidir_put", "Unidir_get", "Bidir_put", "Bidir_get", "One_put_all", "One_get_all"),
+        *("All_put_all", "All_get_all", "Put_local", "Put_all_local", "Exchange_put"),
+        *("Exchange_get", "Accumulate", "Get_accumulate", "Fetch_and_op", "Compare_and_swap"),
+        *("Truly_passive_put", "Get_local", "Get_all_local"),
+    ),
+    "IMB-NBC": (*_NON_BLOCKING, *(f"{name}_pure" for name in _NON_BLOCKING)),
+    "IMB-EXT": (*("Window", "Unidir_Put", "Unidir_Get", "Bidir_Put", "Bidir_Get", "Accumulate"),),
+}
+_OPTIONS = options(
+    """
+    -time SECONDS  Longest time of a size.
+    -mem GB  Largest memory of a process.
+    -multi 0|1  Groups of processes at once; 1 prints each.
+    -map PxQ  Order of the ranks.
+    -off_cache SIZE  Size of the cache that messages avoid.
+    -iter_policy dynamic|multiple_np|auto|off  Choice of the number of repetitions.
+    -root_shift on|off  Change the root with each repetition.
+    -sync on|off  Synchronise processes before each repetition.
+    -imb_barrier on|off  Barrier of IMB in place of MPI's.
+    -data_type byte|char|int|float|double  Type of the data.
+    -red_data_type byte|char|int|float|double  Type of the reduced data.
+    -zero_size on|off  Test the message of no bytes.
+    -warm_up on|off  Repeat once before the timer starts.
+    -window_size N  Messages on their way at once, of Uniband and Biband.
+    -thread_level single|funneled|serialized|multiple|nompinit  Level of threads of MPI.
+    -include NAMES  Further benchmarks, with commas.
+    -exclude NAMES  Benchmarks that are left out, with commas.
+    -iter N  = --iterations
+    -msglog MIN:MAX  = --size
+    -msgsize LIST  = --size
+    -msglen FILE  = --size
+    -npmin N  = --ranks
+    """,
+    _TESTS,
+)
+
 ADAPTER = Adapter(
     name="imb",
     programs=("IMB-MPI1", "IMB-P2P", "IMB-RMA", "IMB-NBC", "IMB-EXT"),
+    options=_OPTIONS,
+    refused={"IMB-IO": "it measures files by MPI-IO, not a network"},
     metrics=(
         *(LATENCY, CALL_TIME, BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, MESSAGE_RATE),
         *(OVERLAPPED_TIME, OVERLAP),

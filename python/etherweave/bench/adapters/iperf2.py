@@ -9,6 +9,7 @@ import re
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, not_understood
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
+from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import GarbledError, Labels, TextLine, check_agreement
 from etherweave.measurements.metrics import BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS
 
@@ -119,14 +120,43 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     size = ("-l", str(request.size_max)) if request.size_max else ()
     streams = ("-P", str(request.streams)) if request.streams > 1 else ()
     client = ("iperf", "-c", "{server}", "-p", "{port}", "-t", f"{seconds:g}", "-e")
-    server = ("iperf", "-s", "-e", "-p", "{port}")
+    kind = ("-u",) if request.options.has("-u") else ()
+    group = request.options.value("-B")
+    server = ("iperf", "-s", "-e", "-p", "{port}", *kind, *(("-B", group) if group else ()))
     return timed_pair(request, fabric, (*client, *size, *streams), server, seconds)
 
+
+_OPTIONS = options(
+    """
+    -u, --udp  UDP in place of TCP, on both sides.
+    -b, --bandwidth RATE  Rate of each stream, such as 10G.
+    --full-duplex  Both sides send at once over a socket.
+    -d, --dualtest  Both sides send at once over a socket each.
+    -r, --tradeoff  Both sides send, one after the other.
+    -R, --reverse  The server sends.
+    -w, --window SIZE  Buffers of the sockets.
+    -M, --mss N  Segment size of TCP [bytes].
+    -N, --nodelay  Send small segments at once.
+    -S, --tos N  Type of service of the packets.
+    -Z, --linux-congestion NAME  Congestion control of TCP.
+    -B, --bind GROUP  Multicast group that the server joins, or address.
+    -T, --ttl N  Time to live of multicast.
+    -i, --interval SECONDS  Print a row for each interval.
+    --trip-times  Measure one-way delays; clocks must agree.
+    -t, --time SECONDS  = --duration
+    -l, --len SIZE  = --size
+    -P, --parallel N  = --streams
+    -c, --client HOST  = the site
+    -p, --port PORT  = the launcher
+    -s, --server  = the launcher
+    """
+)
 
 ADAPTER = Adapter(
     name="iperf2",
     programs=("iperf",),
     metrics=(BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS),
+    options=_OPTIONS,
     checks=("bytes, interval and rate agree", "no more packets are lost than were sent"),
     fragment=r"\[ ID\] Interval +Transfer +Bandwidth",
     begins=(

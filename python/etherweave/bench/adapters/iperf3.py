@@ -12,6 +12,7 @@ from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, find
 from etherweave.bench.json_objects import JsonObject
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
+from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import GarbledError, Labels, TextLine
 from etherweave.measurements.metrics import (
     BANDWIDTH,
@@ -193,13 +194,52 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     words = (*client, *size, *streams, "-J")
     server = ("iperf3", "-s", "-1", "-p", "{port}")
     notes = ("before version 3.16 all streams share one core: about 40 Gbit/s at most",)
+    if request.options.has("-u") and not request.options.has("-b"):
+        notes = ("UDP sends 1 Mbit/s unless -b names a rate; 0 is no limit",)
     return timed_pair(request, fabric, words, server, seconds + WARM_UP, notes=notes)
 
+
+_OPTIONS = options(
+    """
+    -u, --udp  UDP in place of TCP.
+    --sctp  SCTP in place of TCP.
+    -b, --bitrate RATE  Rate of each stream, such as 10G; 0 is no limit.
+    --nstreams N  Streams of an SCTP association.
+    -R, --reverse  The server sends.
+    --bidir  Both sides send at once.
+    -w, --window SIZE  Buffers of the sockets.
+    -C, --congestion NAME  Congestion control of TCP.
+    -M, --set-mss N  Segment size of TCP and SCTP [bytes].
+    -N, --no-delay  Send small segments at once.
+    -S, --tos N  Type of service of the packets.
+    --dscp NAME  Differentiated services code point.
+    -L, --flowlabel N  Flow label of IPv6.
+    -Z, --zerocopy  Send without a copy.
+    -A, --affinity CORES  Core of the client, and with a comma of the server.
+    -4, --version4  IPv4 only.
+    -6, --version6  IPv6 only.
+    --fq-rate RATE  Pace each socket at a rate.
+    --pacing-timer N  Interval of pacing [us].
+    --udp-counters-64bit  64-bit counters in datagrams.
+    --repeating-payload  Send the same pattern again.
+    --dont-fragment  Forbid fragments.
+    --cport N  Port of the client.
+    -t, --time SECONDS  = --duration
+    -l, --length SIZE  = --size
+    -P, --parallel N  = --streams
+    -c, --client HOST  = the site
+    -p, --port PORT  = the launcher
+    -O, --omit N  = Etherweave
+    -J, --json  = Etherweave
+    -s, --server  = the launcher
+    """
+)
 
 ADAPTER = Adapter(
     name="iperf3",
     programs=("iperf3",),
     metrics=(BANDWIDTH, RETRANSMITS, LOSS, JITTER, ROUND_TRIP, CPU_LOAD),
+    options=_OPTIONS,
     checks=(
         "no error is reported",
         "bytes, seconds and rate agree",

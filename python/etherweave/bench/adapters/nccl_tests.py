@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import INTEGER, Draft, begins_with_digit, fields
+from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
 from etherweave.measurements.metrics import BANDWIDTH_BUS, BANDWIDTH_CALL, CALL_TIME
 
@@ -291,5 +292,25 @@ ADAPTER = Adapter(
     fragment=r" *\d+ +\d+ +(?:float|half|double|bfloat16|u?int(?:8|32|64)) +\w+ +-?\d+ +[\d.]+ ",
     table=_TABLE,
     plan=_plan,
+    options=options(
+        """
+        -d, --datatype int8|uint8|int32|uint32|int64|uint64|half|float|double|bfloat16|all  Type.
+        -o, --op sum|prod|min|max|avg|all  Reduction.
+        -r, --root N  Root of broadcasts and reductions.
+        -G, --cudagraph N  Capture this many iterations in a graph.
+        -z, --blocking 0|1  Wait after each call.
+        -c, --check N  Iterations that are checked; 0 is none.
+        -m, --agg_iters N  Calls that are joined.
+        -a, --average 0|1|2|3  Time of rank 0, mean, minimum or maximum.
+        -R, --local_register 0|1|2  Register buffers, or symmetric ones.
+        -t, --nthreads N  Threads of a process.
+        -g, --ngpus N  GPUs of a thread.
+        -b, --minbytes N  = --size
+        -e, --maxbytes N  = --size
+        -f, --stepfactor N  = Etherweave
+        -n, --iters N  = --iterations
+        -w, --warmup_iters N  = Etherweave
+        """
+    ),
     parse=_parse,
 )

@@ -4,14 +4,24 @@ Throughput is in 10^6 bits per second. A transaction is a whole round trip.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import ANY, FIXED_2, INTEGER, Draft, begins_with_digit, decimal, fields
-from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
+    GivenOptions,
+    RunForecast,
+    timed_pair,
+)
+from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import GarbledError, Labels, TextLine
 from etherweave.measurements.metrics import (
     BANDWIDTH,
+    CALL_TIME,
     LOSS,
     RETRANSMITS,
     ROUND_TRIP,
@@ -70,7 +80,7 @@ def _parse(draft: Draft) -> None:
 def _take_named(draft: Draft, pairs: Mapping[str, str], line: int, labels: Labels) -> None:
     unit = pairs.get("THROUGHPUT_UNITS")
     for name in ("THROUGHPUT", "LOCAL_TRANSPORT_RETRANS", *_LATENCIES):
-        if name in pairs and not ANY.fullmatch(pairs[name]):
+        if not ANY.fullmatch(pairs.get(name, "-1").removeprefix("-")):
             raise GarbledError(line, f"{name}={pairs[name][:40]} is no number")
     if value := pairs.get("THROUGHPUT"):
         if unit == "10^6bits/s":
@@ -79,11 +89,13 @@ def _take_named(draft: Draft, pairs: Mapping[str, str], line: int, labels: Label
             draft.add(TRANSACTION_RATE, value, "1/s", line, labels=labels)
         else:
             raise GarbledError(line, f"throughput in {unit!r} is not known")
+    # A stream's times are those of a call that sends or receives.
+    metric = CALL_TIME if unit == "10^6bits/s" else ROUND_TRIP
     for name, statistic in _LATENCIES.items():
         if name in pairs:
-            time = pairs[name]
-            draft.add(ROUND_TRIP, time, "us", line, statistic=statistic, labels=labels)
-    if "LOCAL_TRANSPORT_RETRANS" in pairs:
+            draft.add(metric, pairs[name], "us", line, statistic=statistic, labels=labels)
+    # Datagrams and single connections of a transaction have no count: -1.
+    if pairs.get("LOCAL_TRANSPORT_RETRANS", "-1") != "-1":
         count = pairs["LOCAL_TRANSPORT_RETRANS"]
         draft.add(RETRANSMITS, count, "1", line, statistic="sum", labels=labels)
 
@@ -166,19 +178,70 @@ def _take_transactions(draft: Draft, lines: list[TextLine], labels: Labels) -> N
 
 
 def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
-    seconds = request.seconds or 10.0
-    head = ("netperf", "-H", "{server}", "-p", "{port}", "-l", f"{seconds:g}")
-    names = "THROUGHPUT,THROUGHPUT_UNITS,MIN_LATENCY,MEAN_LATENCY,P50_LATENCY,P90_LATENCY,"
-    asked = ("-k", f"{names}P99_LATENCY,MAX_LATENCY,LOCAL_TRANSPORT_RETRANS")
-    size = ("-m", str(request.size_max)) if request.size_max else ()
-    client = (*head, "-t", "TCP_STREAM", "--", *size, *asked)
-    return timed_pair(request, fabric, client, ("netserver", "-D", "-p", "{port}"), seconds)
+    seconds, own = request.seconds or 10.0, request.options
+    test = own.value("-t", "TCP_STREAM")
+    is_stream = test.endswith(("STREAM", "MAERTS"))
+    head = ("netperf", "-H", "{server}", "-p", "{port}", "-l", f"{seconds:g}", "-t", test)
+    size = str(request.size_max)
+    sized = (("-m", size) if is_stream else ("-r", f"{size},{size}")) if request.size_max else ()
+    # The table of datagrams has what the receiver got; named values have only what was sent.
+    printed = ("-R", "1") if test == "UDP_STREAM" else ("-k", _TIMED if not is_stream else _SENT)
+    of_test = [(name, value) for name, value in own.values if name in _OF_TESTS]
+    of_all = [(name, value) for name, value in own.values if name not in ("-t", *_OF_TESTS)]
+    client = (*head, *_words(of_all), "--", *sized, *printed, *_words(of_test))
+    server = ("netserver", "-D", "-p", "{port}")
+    plan = timed_pair(replace(request, options=GivenOptions()), fabric, client, server, seconds)
+    if is_stream:
+        return plan
+    # A transaction at a time: its bytes both ways, and two latencies.
+    each = 2 * ((request.size_max or 1) / fabric.rate + fabric.latency)
+    sent = seconds / each * (request.size_max or 1)
+    return replace(plan, forecast=RunForecast(sent, seconds, "a transaction at a time"))
+
+
+def _words(values: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(word for pair in values for word in pair if word)
+
+
+_SENT = "THROUGHPUT,THROUGHPUT_UNITS,LOCAL_TRANSPORT_RETRANS"
+_TIMED = (
+    "THROUGHPUT,THROUGHPUT_UNITS,MIN_LATENCY,MEAN_LATENCY,P50_LATENCY,P90_LATENCY,P99_LATENCY,"
+    "MAX_LATENCY,LOCAL_TRANSPORT_RETRANS"
+)
+_OF_TESTS = ("-r", "-M", "-s", "-S", "-D", "-K", "-b")
+"""Options that netperf reads after its own ``--``."""
+_OPTIONS = options(
+    """
+    -t TCP_STREAM|TCP_MAERTS|TCP_RR|TCP_CRR|UDP_STREAM|UDP_RR|SCTP_STREAM|SCTP_RR  Test.
+    -r REQUEST,RESPONSE  Sizes of a transaction [bytes].
+    -M N  Size of each receive [bytes].
+    -s SIZE  Buffer of the local socket [bytes].
+    -S SIZE  Buffer of the remote socket [bytes].
+    -D  Send small segments at once, without Nagle's algorithm.
+    -K NAME  Congestion control of TCP.
+    -b N  Transactions on their way at once, besides the first.
+    -I LEVEL,WIDTH  Confidence level and width of the interval [%].
+    -i MAX,MIN  Number of iterations for the interval.
+    -c  Measure the processor time of the client.
+    -C  Measure the processor time of the server.
+    -Y LOCAL,REMOTE  Type of service of the packets.
+    -y LOCAL,REMOTE  Priority of the sockets.
+    -l SECONDS  = --duration
+    -m N  = --size
+    -H HOST  = the site
+    -p PORT  = the launcher
+    -k NAMES  = Etherweave
+    -o NAMES  = Etherweave
+    -f UNIT  = Etherweave
+    """
+)
 
 
 ADAPTER = Adapter(
     name="netperf",
     programs=("netperf",),
-    metrics=(BANDWIDTH, TRANSACTION_RATE, ROUND_TRIP, LOSS, RETRANSMITS),
+    metrics=(BANDWIDTH, TRANSACTION_RATE, ROUND_TRIP, CALL_TIME, LOSS, RETRANSMITS),
+    options=_OPTIONS,
     checks=(
         "the unit is one that is known",
         "names and values of selectors fit",

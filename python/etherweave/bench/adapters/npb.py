@@ -101,5 +101,10 @@ ADAPTER = Adapter(
     fragment=r" [A-Z]{2} Benchmark Completed\b| Mop/s total +=",
     begins=_TITLE,
     plan=_plan,
+    refused={
+        f"bt.{size}.x.{way}_io": "it measures files, not a network"
+        for size in _SECONDS
+        for way in ("ep", "fortran", "mpi_simple", "mpi_full")
+    },
     parse=_parse,
 )

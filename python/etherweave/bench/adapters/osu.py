@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.adapters.osu_plans import plan
+from etherweave.bench.adapters.osu_plans import OPTIONS, plan
 from etherweave.bench.draft import FIXED_2, INTEGER, Draft, begins_with_digit, columns, fields
 from etherweave.measurements.benchmark_report import (
     GarbledError,
@@ -85,6 +85,7 @@ _SHMEM = {
     "Put": ("put", CALL_TIME),
     "Get": ("get", CALL_TIME),
     "Put_nb": ("put_nb", CALL_TIME),
+    "Put_nbi": ("put_nb", CALL_TIME),
     "Get_nb": ("get_nb", CALL_TIME),
     "Put Message Rate": ("put_mr", MESSAGE_RATE),
     **{
@@ -284,6 +285,8 @@ def _facts(text: str) -> dict[str, str]:
 
 def _read_rows(draft: Draft, metric: Metric, header: list[str], rows: list[TextLine]) -> None:
     has_sizes = header[:1] == ["size"] or header[:1] == ["size (b)"]
+    if draft.program == "osu_oshm_put_nb" and "overlap(%)" in header:
+        draft.program = "osu_oshm_put_overlap"
     if draft.program == "osu_bw" and header[1:2] == ["avg latency(us)"]:
         draft.program = "osu_bw_fan"
         draft.warn("the column that says latency in us holds bandwidth in MB/s of all senders")
@@ -353,7 +356,8 @@ def _rarer() -> Iterator[str]:
     kinds = [
         form.format(name) for form in ("{}", *_KINDS.values()) for name in _COLLECTIVES.values()
     ]
-    for name in dict.fromkeys([*pairs, *kinds, *shmem, "bw_fan_in", "bw_fan_out", "init", "hello"]):
+    others = ("oshm_put_overlap", "bw_fan_in", "bw_fan_out", "init", "hello")
+    for name in dict.fromkeys([*pairs, *kinds, *shmem, *others]):
         # MPI has neighbours in these only.
         is_none = name.startswith("neighbor_") and not name.startswith(_OF_NEIGHBOURS)
         if not is_none and f"osu_{name}" not in _PROGRAMS:
@@ -364,6 +368,11 @@ ADAPTER = Adapter(
     name="osu",
     programs=_PROGRAMS,
     rarer=tuple(_rarer()),
+    options=OPTIONS,
+    refused={
+        "osu_oshm_alltoall": "OSU Micro-Benchmarks 7.4 have no such test; those of collectives are "
+        "osu_oshm_barrier, _broadcast, _collect, _fcollect and _reduce",
+    },
     metrics=(
         *(LATENCY, CALL_TIME, BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, MESSAGE_RATE),
         *(OPERATION_RATE, OVERLAPPED_TIME, OVERLAP, ELAPSED),

@@ -17,7 +17,47 @@ from etherweave.bench.plans import (
     need_ranks,
     predict_sweep,
 )
+from etherweave.bench.program_options import options
 
+_BUFFERS = ("D", "H", "M", "MD", "MH")
+"""Memory of the device, of the host, or managed by the driver: of sender and of receiver."""
+_HEAP = {
+    f"osu_oshm_{name}": ("heap", "global")
+    for name in (
+        *("put", "get", "put_nb", "get_nb", "put_mr", "put_mr_nb", "get_mr_nb", "put_overlap"),
+        "atomics",
+    )
+}
+OPTIONS = options(
+    """
+    -d, --accelerator cuda|managed|openacc|rocm|sycl  Buffers in the memory of this kind of GPU.
+    -r, --cuda-target cpu|gpu|both  Where the computation of non-blocking calls runs.
+    -a, --array-size N  Arrays of that computation on a GPU.
+    -W, --window-size N  Messages on their way at once.
+    -V, --vary-window  Vary the window; its table is not parsed.
+    -p, --num-pairs N  Pairs that take part.
+    -R, --print-rate 0|1  Print message rates.
+    -x, --warmup N  Iterations before the timer starts.
+    -b, --buffer-num single|multiple  Buffers of a window.
+    -c, --validation [log:DIRECTORY]  Check the received data.
+    -u, --validation-warmup N  Iterations before the check.
+    -f, --full  Print minimum and maximum, too.
+    -t, --num-test-calls N  Calls of MPI_Test, or threads or processes of the receiver.
+    -M, --mem-limit N  Largest memory of a process [bytes].
+    -s, --sync-option pscw|fence|lock|flush|flush_local|lock_all  How one-sided calls end.
+    -w, --win-options create|allocate|dynamic  Creation of the window of one-sided calls.
+    -D, --ddt TYPE  Layout of the data type: cont, vect:STRIDE:BLOCK.
+    -T, --type all|mpi_char|mpi_int|mpi_float  Data type.
+    -N, --nhbr TYPE  Neighbours: cart:DIMENSIONS:RADIUS.
+    -k, --root-rank RANK  Root: fixed:RANK, or rotate.
+    -l, --in-place  Use the receive buffer for sending, too.
+    -I, --session  Start by a session of MPI.
+    -z, --tail-lat [PERCENTILES]  Print percentiles: -z, or -z99,90.
+    -m, --message-size [MIN:]MAX  = --size
+    -i, --iterations N  = --iterations
+    """,
+    {"": _BUFFERS, **_HEAP},
+)
 LARGE = 8192
 """Larger messages are sent less often [bytes]."""
 WINDOW = 64
@@ -67,6 +107,9 @@ def plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     program = request.program
     is_shmem = program.startswith("osu_oshm_")
     is_pair = program in _OF_PAIRS or (is_shmem and program not in _OF_ALL)
+    if is_pair and is_shmem and request.options.values:
+        first = request.options.values[0][0]
+        raise BenchmarkPlanError(f"unknown option {first} of {program}; known: heap, global")
     if is_pair and program not in _MANY_PAIRS and need_ranks(request, 2, program) != 2:
         raise BenchmarkPlanError(f"{program} runs on exactly two ranks")
     if program in _MANY_PAIRS and need_ranks(request, 2, program) % 2:
@@ -78,7 +121,7 @@ def plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
         request.ranks_per_node,
     )
     own = () if program in _OF_ALL else _options(request, is_shmem)
-    arguments = (program, *own, *request.options)
+    arguments = (program, *own, *request.options.arguments)
     command = BenchmarkCommand(Start.SHMEM if is_shmem else Start.MPI, arguments)
     forecast = _forecast(request, fabric, sizes, is_pair)
     notes = ("without -m in versions before 7: the sweep cannot be shortened",)
@@ -97,7 +140,7 @@ def _sizes(request: BenchmarkRequest, is_pair: bool) -> tuple[int, ...]:
 
 def _options(request: BenchmarkRequest, is_shmem: bool) -> tuple[str, ...]:
     if is_shmem:
-        return ("heap",)
+        return () if request.options.words else ("heap",)
     smallest, largest = request.size_min, request.size_max
     bounds = "" if smallest is None else f"{smallest}:"
     sizes = ("-m", f"{bounds}{largest or ''}") if bounds or largest else ()

@@ -11,12 +11,21 @@ from them. A table without its title is of the family: its times are those of a 
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from etherweave.api.units import PRINTED_UNITS
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import INTEGER, Draft, begins_with_digit, decimal, fields
 from etherweave.bench.json_objects import JsonObject
-from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkPlanError,
+    BenchmarkRequest,
+    FabricEstimate,
+    doubling,
+    timed_pair,
+)
+from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import (
     GarbledError,
     TextLine,
@@ -267,18 +276,114 @@ def _bandwidths(results: Mapping[str, str], line: int) -> dict[str, str]:
 
 
 def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
+    own, is_bandwidth = request.options, request.program.endswith("_bw")
+    _check_service(request.program, own.value("-c", "RC"))
+    sizes = _sizes(request, is_bandwidth)
     device = ("-d", request.device) if request.device else ()
-    is_bandwidth = request.program.endswith("_bw")
-    size = request.size_max or (65536 if is_bandwidth else 2)
-    common = (request.program, *device, "-s", str(size), "-F", "-p", "{port}")
-    long = ("-D", f"{request.seconds:g}") if request.seconds else ("-n", "5000")
+    size = () if own.has("-a") or "atomic" in request.program else ("-s", str(sizes[-1]))
+    count = request.iterations or 5000
+    long = ("-D", f"{request.seconds:g}") if request.seconds else ("-n", str(count))
     qps = ("-q", str(request.streams)) if request.streams > 1 else ()
-    common = (*common, *long, *qps, *(("--report_gbits",) if is_bandwidth else ()))
-    count = 5000 * size
-    seconds = count / fabric.rate + (0 if is_bandwidth else 10_000 * fabric.latency)
-    client = (*common, "{server}")
-    return timed_pair(request, fabric, client, common, request.seconds or seconds)
+    unit = ("--report_gbits",) if is_bandwidth else ()
+    common = (request.program, *device, *size, "-F", "-p", "{port}", *long, *qps, *unit)
+    waited = 0 if is_bandwidth else 2 * fabric.latency
+    seconds = sum(count * (size / fabric.rate + waited) for size in sizes)
+    client, server = (*common, "{server}"), (*common, *own.arguments)
+    plan = timed_pair(request, fabric, client, server, request.seconds or seconds)
+    return replace(plan, sizes=sizes) if own.has("-a") else plan
 
+
+def _check_service(program: str, service: str) -> None:
+    """Refuse a service of the transport that lacks the operation.
+
+    Raises ``BenchmarkPlanError``.
+    """
+    verb = program.split("_")[1]
+    if service not in _SERVICES.get(verb, (service,)):
+        expected = ", ".join(_SERVICES[verb])
+        raise BenchmarkPlanError(f"-c {service} of {program}: expected one of {expected}")
+
+
+def _sizes(request: BenchmarkRequest, is_bandwidth: bool) -> tuple[int, ...]:
+    """Return the sizes of messages, of which a datagram's is at most the MTU."""
+    own = request.options
+    most = int(own.value("-m", "4096")) if own.value("-c") == "UD" else 2**23
+    if (request.size_max or 0) > most:
+        raise BenchmarkPlanError(f"{request.program} -c UD sends at most its MTU of {most} B")
+    if own.has("-a") and (request.seconds or request.size_max):
+        other = "--duration" if request.seconds else "--size"
+        raise BenchmarkPlanError(f"-a of {request.program}: expected no {other} beside it")
+    if own.has("-a"):
+        return doubling(2, most)
+    usual = 65536 if is_bandwidth else 2
+    return (8,) if "atomic" in request.program else (request.size_max or min(usual, most),)
+
+
+_SERVICES = {
+    "send": ("RC", "UC", "UD", "XRC", "DC", "SRD"),
+    "write": ("RC", "UC", "XRC", "DC", "SRD"),
+    "read": ("RC", "XRC", "DC", "SRD"),
+    "atomic": ("RC", "XRC", "DC"),
+}
+"""Services of the transport that carry an operation."""
+_OPTIONS = options(
+    """
+    -c, --connection RC|UC|UD|XRC|DC|SRD  Service of the transport.
+    -a, --all  All sizes from 2 B to 8 MiB.
+    -b, --bidirectional  Measure both directions at once.
+    -m, --mtu 256|512|1024|2048|4096  Path MTU [bytes].
+    -x, --gid-index N  Index of the GID, which selects RoCE v1 or v2.
+    -i, --ib-port N  Port of the device.
+    -S, --sl N  Service level.
+    -R, --rdma_cm  Connect by the connection manager.
+    -z, --com_rdma_cm  Exchange addresses by the connection manager.
+    -T, --tos N  Type of service; with -R only.
+    --tclass N  Traffic class of the global routing header.
+    -t, --tx-depth N  Depth of the send queue.
+    -r, --rx-depth N  Depth of the receive queue.
+    -l, --post_list N  Requests that are posted together.
+    -Q, --cq-mod N  Requests of a completion.
+    -I, --inline_size N  Largest message within the request [bytes].
+    -N, --noPeak  Leave the peak out.
+    -e, --events  Wait for completions in place of polling.
+    -u, --qp-timeout N  Timeout of a queue pair, 4.096 us times a power of two.
+    -o, --outs N  Reads and atomic operations on their way at once.
+    -A, --atomic_type CMP_AND_SWAP|FETCH_AND_ADD  Atomic operation.
+    -g, --mcg  Send to a multicast group; -c UD.
+    --use-srq  Share a receive queue.
+    --mr_per_qp  Register memory for each queue pair.
+    --use_cuda DEVICE  Buffers in the memory of a GPU of NVIDIA.
+    --use_cuda_dmabuf  Register it by DMA-BUF.
+    --use_rocm DEVICE  Buffers in the memory of a GPU of AMD.
+    --use_hugepages  Buffers in huge pages.
+    --odp  On-demand paging in place of registered memory.
+    --aes_xts  Encrypt by AES-XTS.
+    --encrypt_on_tx  Encrypt when sending.
+    --aes_block_size 512|520|4048|4096|4160  Block of AES-XTS [bytes].
+    --rate_limit RATE  Rate of packets.
+    --rate_units M|g|p  Unit of the rate: MiB/s, Gbit/s or packets/s.
+    --rate_limit_type HW|SW|PP  What limits the rate.
+    --burst_size N  Messages of a burst.
+    --report-both  Print both directions apart.
+    --reversed  The server sends.
+    --perform_warm_up  Warm the caches up.
+    --cpu_util  Measure the load of the processor; with --duration only.
+    --ipv6  GIDs of IPv6.
+    --force-link IB|Ethernet  Kind of the link.
+    --disable_pcie_relaxed  Forbid relaxed ordering over PCIe.
+    -d, --ib-dev DEVICE  = --device, or the device of the fabric
+    -s, --size N  = --size
+    -n, --iters N  = --iterations
+    -D, --duration SECONDS  = --duration
+    -q, --qp N  = --streams
+    -p, --port PORT  = the launcher
+    -F, --CPU-freq  = Etherweave
+    -C, --report-cycles  = Etherweave
+    --report_gbits  = Etherweave
+    --output UNIT  = Etherweave
+    --out_json  = Etherweave
+    """
+)
 
 ADAPTER = Adapter(
     name="perftest",
@@ -287,6 +392,7 @@ ADAPTER = Adapter(
         *("ib_read_lat", "ib_atomic_bw", "ib_atomic_lat", "raw_ethernet_bw"),
     ),
     metrics=(BANDWIDTH, BANDWIDTH_BOTH, LATENCY, ROUND_TRIP, CALL_TIME, MESSAGE_RATE),
+    options=_OPTIONS,
     checks=(
         "bandwidth and message rate agree",
         "the rule below the table is there",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, integer
+from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import GarbledError, TextLine
 from etherweave.measurements.metrics import BANDWIDTH, LATENCY, MESSAGE_RATE
 
@@ -143,19 +144,64 @@ def _size(line: TextLine) -> int:
 
 
 def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
-    seconds = request.seconds or 2.0
-    sizes = plans.doubling(request.size_min or 1, request.size_max or 2**16)
+    seconds, tests = request.seconds or 2.0, request.options.words or ("tcp_bw", "tcp_lat")
+    largest = min(
+        next(most for names, most in _SIZES_MAX if test.startswith(names)) for test in tests
+    )
+    if (request.size_min or 0) > largest or (request.size_max or 0) > largest:
+        raise plans.BenchmarkPlanError(f"{' '.join(tests)} of qperf send at most {largest} B")
+    sizes = plans.doubling(request.size_min or 1, request.size_max or largest)
     sweep = ("-oo", f"msg_size:{sizes[0]}:{sizes[-1]}:*2")
+    is_rdma = any(test.startswith(_RDMA) for test in tests)
+    device = ("-i", request.device) if request.device and is_rdma else ()
     head = ("qperf", "{server}", "-lp", "{port}", "-t", f"{seconds:g}", "-vu", "-uu")
-    client = (*head, *sweep, "tcp_bw", "tcp_lat")
+    named = () if request.options.words else tests
     server = ("qperf", "-lp", "{port}")
-    return plans.timed_pair(request, fabric, client, server, seconds * 2 * len(sizes))
+    length = seconds * len(tests) * len(sizes)
+    return plans.timed_pair(request, fabric, (*head, *device, *sweep, *named), server, length)
 
+
+_RDMA = ("rc_", "uc_", "ud_", "xrc_")
+_SIZES_MAX = (("udp_", 2**15), ("ud_", 2**11), ("", 2**16))
+"""Largest power of two that a datagram holds, by the beginning of a test [bytes]."""
+_TESTS = (
+    *(f"{kind}_{test}" for kind in ("tcp", "udp", "sctp", "sdp", "rds") for test in ("bw", "lat")),
+    *(f"{kind}{test}" for kind in _RDMA for test in ("bw", "lat", "bi_bw")),
+    *(f"rc_rdma_{verb}_{test}" for verb in ("write", "read") for test in ("bw", "lat")),
+    *(f"uc_rdma_write_{test}" for test in ("bw", "lat")),
+    *("rc_rdma_write_poll_lat", "uc_rdma_write_poll_lat"),
+)
+_OPTIONS = options(
+    """
+    -cp, --cq_poll 0|1  Poll completions, or wait for them.
+    -mt, --mtu_size SIZE  Path MTU of RDMA.
+    -sl, --service_level N  Service level of RDMA.
+    -sr, --static_rate RATE  Rate of an InfiniBand link.
+    -nr, --rd_atomic N  Reads and atomic operations on their way at once.
+    -sb, --sock_buf_size SIZE  Buffer of a socket.
+    -ca, --cpu_affinity CORE  Core of both sides.
+    -lca, --loc_cpu_affinity CORE  Core of the client.
+    -rca, --rem_cpu_affinity CORE  Core of the server.
+    -f, --flip 0|1  Exchange sender and receiver.
+    -n, --no_msgs N  Number of messages, in place of a time.
+    -ar, --access_recv 0|1  Read what is received.
+    -i, --id DEVICE  RDMA device and port of both sides.
+    -ri, --rem_id DEVICE  RDMA device and port of the server.
+    -t, --time SECONDS  = --duration
+    -m, --msg_size SIZE  = --size
+    -oo, --loop LOOP  = --size
+    -H, --host HOST  = the site
+    -lp, --listen_port PORT  = the launcher
+    -ip, --ip_port PORT  = the launcher
+    """,
+    {"": _TESTS},
+)
 
 ADAPTER = Adapter(
     name="qperf",
     programs=("qperf",),
     metrics=(BANDWIDTH, LATENCY, MESSAGE_RATE),
+    options=_OPTIONS,
     checks=("sections are whole, by the alignment of their signs", "sizes are a regular sweep"),
     fragment=r" +(?:bw|send_bw|recv_bw|msg_rate|latency) +=  ",
     begins=_TEST,

@@ -21,6 +21,7 @@ from etherweave.bench.plans import (
     alone,
     timed_pair,
 )
+from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
 from etherweave.measurements.metrics import BANDWIDTH, ELAPSED, ROUND_TRIP, TRANSACTION_RATE
 
@@ -113,6 +114,22 @@ REDIS_BENCHMARK = Adapter(
     begins=_BEGINS,
     inside=rf"\s*{_TEST}: |={{6}} {_TEST} ={{6}}",
     plan=_plan_redis,
+    options=options(
+        """
+        -t TESTS  Commands, with commas: get, set, incr, lpush, mset.
+        -c N  Connections at once.
+        -P N  Requests on their way at once of a connection.
+        -r N  Range of random keys.
+        -k 0|1  Keep connections.
+        --threads N  Threads.
+        -n N  = --iterations
+        -d N  = --size
+        -h HOST  = the site
+        -p PORT  = the launcher
+        --csv  = Etherweave
+        -q  = Etherweave
+        """
+    ),
     parse=_parse_redis,
     version=(("--version",), r"redis-benchmark (\d[\w.]*)"),
 )
@@ -188,6 +205,16 @@ WRK = Adapter(
     fragment=r"Requests/sec: |Transfer/sec: ",
     begins=r"Running \S+ test @ \S+",
     plan=_plan_wrk,
+    options=options(
+        """
+        -c, --connections N  Connections at once.
+        -s, --script FILE  Script of Lua.
+        -H, --header HEADER  Header of each request.
+        --timeout SECONDS  Time after which a request has failed.
+        -t, --threads N  = --streams
+        -d, --duration TIME  = --duration
+        """
+    ),
     parse=_parse_wrk,
     version=(("--version",), r"wrk (\d[\w.]*)"),
 )
@@ -324,5 +351,13 @@ YCSB = Adapter(
     fragment=r"\[(?:READ|UPDATE|INSERT|SCAN)\], ",
     begins=r"\[OVERALL\], RunTime\(ms\), ",
     plan=_plan_ycsb,
+    options=options(
+        """
+        -P FILE  Workload: workloads/workloadb.
+        -p NAME=VALUE  Property.
+        -threads N  Threads.
+        -target N  Operations of a second.
+        """
+    ),
     parse=_parse_ycsb,
 )

@@ -26,6 +26,7 @@ from etherweave.bench.draft import (
 )
 from etherweave.bench.json_objects import JsonObject
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, alone
+from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
 from etherweave.measurements.metrics import OPERATION_RATE, ROUND_TRIP, STORAGE_BANDWIDTH
 
@@ -130,6 +131,24 @@ FIO = Adapter(
     begins=r"[^\s:]+: \(g=0\): rw=\w+, bs=|[2-5];fio-\d",
     json=r'"fio version"\s*:',
     plan=_plan_fio,
+    options=options(
+        """
+        --rw read|write|randread|randwrite|rw|randrw  Pattern.
+        --rwmixread N  Share of reads [%].
+        --ioengine NAME  Way of input and output: psync, libaio, io_uring.
+        --iodepth N  Requests on their way at once.
+        --numjobs N  Processes.
+        --direct 0|1  Go round the page cache.
+        --size SIZE  Size of each file.
+        --fsync N  Flush after this many writes.
+        --group_reporting  Report all processes together.
+        --ramp_time SECONDS  Time before the measurement.
+        --bs N  = --size
+        --runtime SECONDS  = --duration
+        --directory PATH  = the launcher
+        --output-format NAME  = Etherweave
+        """
+    ),
     parse=_parse_fio,
     parse_json=_parse_fio_json,
     version=(("--version",), r"fio-(\d[\w.]*)"),
@@ -201,6 +220,19 @@ IOZONE = Adapter(
     fragment=r"\s+kB +reclen",
     begins=r"\s*Iozone: Performance Test of File I/O",
     plan=_plan_iozone,
+    options=options(
+        """
+        -i 2|3|4|5|6|7|8|9|10|11|12  Further test: 2 is random read and write.
+        -I  Go round the page cache.
+        -e  Include the flush in the time.
+        -c  Include the close in the time.
+        -o  Write synchronously.
+        -+n  Leave out the repeated tests.
+        -r N  = --size
+        -s N  = --size
+        -f PATH  = the launcher
+        """
+    ),
     parse=_parse_iozone,
 )
 
@@ -267,5 +299,19 @@ SPDK_PERF = Adapter(
         r"(?:Latency\(us\) )?min\s+max\s*$"
     ),
     plan=_plan_spdk,
+    options=options(
+        """
+        -w read|write|randread|randwrite|rw|randrw  Pattern.
+        -q N  Requests on their way at once.
+        -M N  Share of reads [%].
+        -c MASK  Mask of the cores.
+        -P N  Queue pairs of a namespace.
+        -L  Print percentiles of the latency.
+        -a N  Time before the measurement [s].
+        -o N  = --size
+        -t SECONDS  = --duration
+        -r TARGET  = Etherweave
+        """
+    ),
     parse=_parse_spdk,
 )

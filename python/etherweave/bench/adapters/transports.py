@@ -31,6 +31,7 @@ from etherweave.bench.plans import (
     predict_sweep,
     timed_pair,
 )
+from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import (
     GarbledError,
     TextLine,
@@ -89,8 +90,9 @@ def _plan_ucx(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPla
     size = request.size_max or 8
     is_large = size > 4096
     count = request.iterations or (5000 if is_large else 20_000)
-    test = "tag_bw" if is_large else "tag_lat"
-    words = ("ucx_perftest", "{server}", "-p", "{port}", "-t", test, "-s", str(size))
+    test = request.options.value("-t", "tag_bw" if is_large else "tag_lat")
+    own = () if request.options.has("-t") else ("-t", test)
+    words = ("ucx_perftest", "{server}", "-p", "{port}", *own, "-s", str(size))
     swept = predict_sweep([(size, 2 * count)], fabric, "")
     notes = ("set UCX_TLS and UCX_NET_DEVICES: UCX takes shared memory wherever it can",)
     client = (*words, "-n", str(count))
@@ -110,6 +112,23 @@ UCX_PERFTEST = Adapter(
         rf"{ucc_perftest.BEGINS}"
     ),
     plan=_plan_ucx,
+    options=options(
+        """
+        -t NAME  Test: tag_lat, tag_bw, ucp_put_bw, ucp_get, am_lat, put_bw and others.
+        -m KIND  Memory of sender and receiver: host, cuda, rocm, with a comma for both.
+        -d DEVICE  Device, of the tests of the transport layer.
+        -x TRANSPORT  Transport, of the tests of the transport layer.
+        -O N  Operations on their way at once.
+        -w N  Iterations before the timer starts.
+        -D LAYOUT  Layout of the data: short, bcopy, zcopy, contig, iov.
+        -T N  Threads.
+        -E wakeup|poll  Wait by events, or by polling.
+        -e  End to end latency of one way.
+        -s N  = --size
+        -n N  = --iterations
+        -p PORT  = the launcher
+        """
+    ),
     parse=_parse_ucx,
     version=(("-V",), r"ucx_perftest (\d[\w.]*)"),
 )
@@ -150,7 +169,8 @@ def _plan_fi(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan
     swept = predict_sweep([(size, 2 * count) for size in sizes], fabric, "")
     common = ("fi_pingpong", "-p", "tcp", "-e", "msg", "-I", str(count))
     client = (*common, "-P", "{port}", "{server}")
-    return timed_pair(request, fabric, client, (*common, "-B", "{port}"), swept.seconds)
+    server = (*common, *request.options.arguments, "-B", "{port}")
+    return timed_pair(request, fabric, client, server, swept.seconds)
 
 
 FI_PINGPONG = Adapter(
@@ -161,6 +181,19 @@ FI_PINGPONG = Adapter(
     fragment=r"\w+ +\d+ +=\d+ +[\d.]+\w? +[\d.]+s +[\d.]+ +[\d.]+ +[\d.]+\s*$",
     begins=r"bytes +#sent +#ack +total +time +MB/sec +usec/xfer +Mxfers/sec\s*$",
     plan=_plan_fi,
+    options=options(
+        """
+        -p NAME  Provider of libfabric: tcp, verbs, efa, psm2, opx.
+        -e msg|rdm|dgram  Kind of the endpoint.
+        -d NAME  Domain: the device.
+        -c  Check the received data.
+        -m msg|tagged  Kind of the messages.
+        -I N  = --iterations
+        -S SIZE  = Etherweave
+        -P PORT  = the launcher
+        -B PORT  = the launcher
+        """
+    ),
     parse=_parse_fi,
 )
 
@@ -272,6 +305,18 @@ NUTTCP = Adapter(
     begins=rf"\s*{NUMBER} MB / +{NUMBER} sec = |megabytes={NUMBER} real_seconds=",
     is_row=True,
     plan=_plan_nuttcp,
+    options=options(
+        """
+        -w SIZE  Buffers of the sockets, such as 1m.
+        -N N  Streams.
+        -M N  Segment size of TCP [bytes].
+        -D  Send small segments at once.
+        -c CODE  Differentiated services code point.
+        -l N  = Etherweave
+        -T SECONDS  = --duration
+        -P PORT  = the launcher
+        """
+    ),
     parse=_parse_nuttcp,
     version=(("-V",), r"nuttcp-(\d[\w.]*)"),
 )
@@ -368,6 +413,23 @@ SOCKPERF = Adapter(
     table=r"sockperf: (?:\[Total Run\]|\[Valid Duration\]|=+ Printing statistics|Summary: )",
     is_one_run=True,
     plan=_plan_sockperf,
+    options=options(
+        """
+        --mps N  Messages of a second.
+        --burst N  Messages of a burst.
+        --sender-affinity CORE  Core of the sender.
+        --receiver-affinity CORE  Core of the receiver.
+        --nonblocked  Non-blocking sockets.
+        --tcp-avoid-nodelay  Nagle's algorithm.
+        --tos N  Type of service of the packets.
+        --pre-warmup-wait N  Wait before the warm-up [s].
+        -t, --time SECONDS  = --duration
+        -m, --msg-size N  = --size
+        -i, --ip HOST  = the site
+        -p, --port PORT  = the launcher
+        --tcp  = Etherweave
+        """
+    ),
     parse=_parse_sockperf,
     version=(("--version",), r"version (\d[\w.-]*)"),
 )

@@ -102,6 +102,15 @@ def _print(
     planned = _plan(adapter, program)
     print_table((f"plan of {planned.program}", ""), plan_rows(planned))
     print_table(("a result counts if", ""), [(check, "") for check in adapter.checks])
+    options = [
+        (", ".join(one.names), one.value, one.meaning or f"set by {one.setter}")
+        for one in adapter.options.options
+    ]
+    if options:
+        print_table(("option after --", "value", ""), options)
+    words = adapter.options.words_of(program)
+    if words:
+        print(f"arguments after --: {', '.join(words)}")
     programs = [(name, *_location(found.get(name))) for name in adapter.programs]
     print_table(("program", "version", "MPI", "found"), programs)
 

@@ -1,15 +1,16 @@
 """The verb ``bench plan``."""
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from etherweave.api.units import rate_of, size_of, time_of
+from etherweave.api.units import amount, rate_of, size_of, time_of
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.binaries import find
-from etherweave.bench.campaign import adapter_of
+from etherweave.bench.campaign import adapter_of, every_program
 from etherweave.bench.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
@@ -18,7 +19,6 @@ from etherweave.bench.plans import (
     nodes_least,
 )
 from etherweave.cli.bench.amounts import seconds
-from etherweave.cli.bench.info import entry_of
 from etherweave.cli.bench.printing import plan_rows
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
@@ -27,7 +27,9 @@ from etherweave.cli.parameters import AsJson, Positive
 EXAMPLES = """Examples:
 etherweave bench plan osu_bw --rate 1Gb/s --size 4MiB
 etherweave bench plan osu_alltoall --nodes 16 --ranks 32 --rate 100Gb/s --latency 2us
-etherweave bench plan ib_write_bw --device mlx5_0 --duration 10s"""
+etherweave bench plan ib_write_bw --device mlx5_0 --duration 10s
+etherweave bench plan ib_send_bw -- -c UD
+etherweave bench plan --all"""
 
 Ranks = Annotated[int, typer.Option(min=1, help="Start this many processes on each host.")]
 Iterations = Annotated[
@@ -37,6 +39,11 @@ Iterations = Annotated[
 Streams = Annotated[
     int, typer.Option(min=1, help="Open this many connections between a pair of hosts.")
 ]
+ProgramOptions = Annotated[
+    list[str] | None,
+    typer.Option(hidden=True, help="Pass these on to the program."),
+]
+"""Words after ``--``."""
 Duration = Annotated[
     str | None,
     typer.Option(
@@ -48,8 +55,9 @@ Duration = Annotated[
 
 
 def plan(
-    program: str,
+    program: str | None = None,
     *,
+    all_programs: bool = False,
     nodes: Positive | None = None,
     ranks: Ranks = 1,
     size: str | None = None,
@@ -59,16 +67,20 @@ def plan(
     device: str | None = None,
     rate: str = "10Gb/s",
     latency: str = "20us",
+    program_options: ProgramOptions = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the command, the traffic and the predicted time of a benchmark.
 
-    Starts nothing. Ends with 2 after a mistake.
+    Starts nothing. Options of the program itself follow --, and `bench info` lists them.
+    Ends with 2 after a mistake.
 
     Parameters
     ----------
     program
         Program such as osu_bw, or a benchmark for its first program.
+    all_programs : --all
+        Print a line for each known program, with the reason where it is not planned.
     nodes
         Number of hosts. Default: the fewest that it needs.
     size : [MIN:]MAX
@@ -80,27 +92,50 @@ def plan(
     latency : TIME
         Assume this one-way latency between processes.
     """
-    adapter, name = _adapter(program)
+    if (program is None) != all_programs:
+        reject("expected either a program or --all")
     smallest, largest = sizes_of(size)
     with mistakes(ValueError):
         fabric = FabricEstimate(rate_of(rate), time_of(latency))
-    hosts = nodes or nodes_least(name)
     test_s = duration_of(duration)
-    request = BenchmarkRequest(
-        name, hosts, ranks, smallest, largest, iterations, test_s, streams, device
-    )
+
+    def planned_of(program: str) -> tuple[Adapter, BenchmarkPlan]:
+        adapter, name = adapter_of(program)
+        hosts, own = nodes or nodes_least(name), adapter.options.read(name, program_options or ())
+        request = BenchmarkRequest(
+            name, hosts, ranks, smallest, largest, iterations, test_s, streams, device, own
+        )
+        return adapter, adapter.plan(request, fabric)
+
+    if program is None:
+        _print_all(planned_of, as_json)
+        return
     with mistakes(BenchmarkPlanError):
-        planned = adapter.plan(request, fabric)
+        adapter, planned = planned_of(program)
     print(json.dumps(asdict(planned), indent=2)) if as_json else _print(adapter, planned)
 
 
-def _adapter(program: str) -> tuple[Adapter, str]:
-    """Find the adapter of a program, or end with the reason that there is none."""
-    try:
-        return adapter_of(program)
-    except BenchmarkPlanError:
-        entry = entry_of(program)
-        reject(f"{entry.title} is not planned: {entry.why_not}")
+def _print_all(planned_of: Callable[[str], tuple[Adapter, BenchmarkPlan]], as_json: bool) -> None:
+    """Print the plans of all programs, and of each other why there is none."""
+    plans = dict[str, BenchmarkPlan]()
+    refusals = dict[str, str]()
+    for program in every_program():
+        try:
+            plans[program] = planned_of(program)[1]
+        except BenchmarkPlanError as error:
+            refusals[program] = str(error)
+    if as_json:
+        facts = {name: asdict(planned) for name, planned in plans.items()}
+        print(json.dumps({"plans": facts, "refused": refusals}, indent=2))
+        return
+    print_table(("program", "hosts", ">time", "command"), map(_line, plans.values()))
+    print_table(("not planned", ""), refusals.items())
+    print(f"{len(plans)} programs planned, {len(refusals)} not")
+
+
+def _line(planned: BenchmarkPlan) -> tuple[str, ...]:
+    time = amount(planned.forecast.seconds, "s")
+    return planned.program, planned.placement.pattern, time, " ".join(planned.command.arguments)
 
 
 def sizes_of(text: str | None) -> tuple[int | None, int | None]:

@@ -9,7 +9,15 @@ import typer
 
 from etherweave.api.units import amount
 from etherweave.cli.bench.amounts import TimeLimit, TrafficLimit, octets, seconds
-from etherweave.cli.bench.plan import Duration, Iterations, Ranks, Streams, duration_of, sizes_of
+from etherweave.cli.bench.plan import (
+    Duration,
+    Iterations,
+    ProgramOptions,
+    Ranks,
+    Streams,
+    duration_of,
+    sizes_of,
+)
 from etherweave.cli.exits import (
     FAILED,
     INTERRUPTED,
@@ -30,7 +38,8 @@ if TYPE_CHECKING:
 EXAMPLES = """Examples:
 etherweave bench run osu_latency osu_bw --site site.toml -o results/monday
 etherweave bench run osu_latency --site site.toml --fabric roce --fabric tcp --all-pairs -o pairs
-etherweave bench run iperf3 --site site.toml --hosts node1,node2 --duration 10s -o tcp --json"""
+etherweave bench run iperf3 --site site.toml --hosts node1,node2 --duration 10s -o tcp --json
+etherweave bench run netperf --site site.toml -o round_trips -- -t TCP_RR"""
 
 _GAPS = ("host", "telemetry")
 """Checks whose gaps are printed: nothing, or less, is known of a host."""
@@ -63,10 +72,12 @@ def run_verb(
     total_time_limit: str = "1h",
     traffic_limit: TrafficLimit = "1TB",
     telemetry: bool = True,
+    program_options: ProgramOptions = None,
     as_json: AsJson = False,
 ) -> None:
     """Launch benchmarks on a cluster until their medians are known, and keep every launch.
 
+    Options of the programs themselves follow --, and `bench info` lists them.
     Without --time-limit a launch is ended after ten times its predicted time, at least a minute.
     Ends with 1 when an experiment gave no number, with 2 after a mistake, with 130 after Ctrl-C;
     the same command then continues.
@@ -120,6 +131,7 @@ def run_verb(
                 duration_s=duration_of(duration),
                 streams=streams,
                 all_pairs=all_pairs,
+                options=program_options or (),
                 rule=_rule(half_width, launches),
                 seed=seed,
                 limits=limits,
