@@ -1,6 +1,7 @@
 """Published figures: searched, and held against results."""
 
 import json
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -38,21 +39,43 @@ def test_figures_speak_of_the_metrics_that_adapters_measure() -> None:
 
 
 def test_values_follow_from_what_the_sources_print() -> None:
-    names = {"Gb/s": "Gbit/s", "usec": "us", "MiB/s/rank": "MiB/s", "GUP/s": "G/s"}
+    names = {"Gb/s": "Gbit/s", "Mb/s": "Mbit/s", "usec": "us", "MiB/s/rank": "MiB/s"}
+    names |= {"GUP/s": "G/s", "K/sec": "k/s", "Mbytes/sec": "MB/s", "Mbits/sec": "Mbit/s"}
+    names |= {"10^6bits/sec": "Mbit/s", "kB/sec": "KiB/s", "per sec": "1/s", "ops/sec": "1/s"}
+    names |= {"IOPS": "1/s", "k IOPS": "k/s", "M IOPS": "M/s", "OP/s": "1/s"}
+    binary = {("perftest", "MB/s"): "MiB/s", ("spdk_perf", "MB/s"): "MiB/s"}
+    binary |= {("gloo", "GB/s"): "GiB/s"}
     checked = 0
     for reference in references():
         printed, unit = reference.printed.split(" ", 1)
-        unit = (
-            "MiB/s"
-            if (reference.benchmark, unit) == ("perftest", "MB/s")
-            else names.get(unit, unit)
-        )
+        unit = binary.get((reference.benchmark, unit), names.get(unit, unit))
         if unit in PRINTED_UNITS:
             assert reference.value == pytest.approx(
                 float(printed) * float(PRINTED_UNITS[unit][1])
             ), reference
             checked += 1
     assert checked > 500
+
+
+def test_socket_mpi_storage_and_service_benchmarks_have_figures() -> None:
+    """Li et al. (2022) find that such numbers are missing."""
+    counts = Counter(figure.benchmark for figure in references())
+    names = ("imb", "netperf", "qperf", "gloo", "fio", "ycsb", "spdk_perf", "iozone")
+    assert sum(counts[name] for name in names) >= 250
+    assert min(counts[name] for name in names) >= 4
+    figures = [figure for figure in references() if figure.benchmark in names]
+    assert {figure.kind for figure in figures} == {"measured", "too low", "target", "limit"}
+
+
+def test_a_figure_of_a_test_is_compared_with_that_test_only() -> None:
+    result = report("intel-mpi-benchmarks/IMB-MPI1-PingPong.txt")
+    pairs = compare(result, search(["ocitutorials"]))
+    assert pairs
+    assert {dict(pair.measurement.labels)["benchmark"] for pair in pairs} == {"PingPong"}
+    (half,) = [
+        pair for pair in pairs if pair.reference.unit == "s" and pair.reference.size_bytes == 0
+    ]
+    assert half.reference.value == 1.66e-6
 
 
 def test_the_sandia_figures_are_there() -> None:

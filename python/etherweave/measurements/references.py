@@ -13,6 +13,8 @@ from typing import Any
 
 from etherweave.measurements.benchmark_report import BenchmarkReport, Measurement
 
+_TESTS = ("test", "benchmark", "operation", "algorithm")
+"""Labels by which programs name the test that a measurement belongs to."""
 SECOND_HAND = "secondary"
 """Provenance of a figure that the source itself did not measure."""
 PROVENANCES = (
@@ -177,7 +179,7 @@ def _is_alike(report: BenchmarkReport, measurement: Measurement, reference: Refe
         and (measurement.statistic == reference.statistic or mean_for_threshold)
         and measurement.size_bytes == reference.size_bytes
         and (measurement.size_bytes is not None or report.program == reference.program)
-        and (not reference.test or labels.get("test") == reference.test)
+        and (not reference.test or reference.test in map(labels.get, _TESTS))
         and (not reference.table or labels.get("table") == reference.table)
     )
 
