@@ -167,7 +167,7 @@ def test_every_declared_option_is_read_and_explained() -> None:
 )
 def test_programs_know_the_declared_options(name: str, helps: tuple[tuple[str, ...], ...]) -> None:
     done = [subprocess.run(words, capture_output=True, text=True, check=False) for words in helps]
-    text = "".join(one.stdout + one.stderr for one in done)
+    text = "".join(run.stdout + run.stderr for run in done)
     newer = {"--use_cuda", "--use_cuda_dmabuf", "--use_rocm"}  # Where it was built for GPUs.
     for option in ADAPTERS[name].options.options:
         known = [name for name in option.names if re.search(rf"(?<![\w-]){name}(?!\w)", text)]
@@ -205,11 +205,11 @@ def test_the_description_of_a_benchmark_lists_its_options() -> None:
 
 def test_points_of_other_options_are_others() -> None:
     text = "udp_lat:\n    latency   =  5 us\n    msg_size  =  1 bytes\n"
-    (one,) = parse(text).reports
+    (printed,) = parse(text).reports
     points = []
     for words in ((), ("udp_lat",), ("udp_lat", "-cp0")):
         (experiment,) = experiments(["qperf"], [LAN], CampaignOptions(("a", "b"), options=words))
-        points.append(point_of(experiment, one.measurements[0]).labels)
+        points.append(point_of(experiment, printed.measurements[0]).labels)
     assert points == [
         "test=udp_lat",
         "test=udp_lat options=udp_lat",
@@ -229,16 +229,16 @@ def test_a_stream_of_netperf_has_times_of_calls() -> None:
     head = "MIGRATED {} TEST from 0.0.0.0 () port 0 AF_INET to n1 () port 0 AF_INET\n"
     values = "THROUGHPUT={}\nTHROUGHPUT_UNITS={}\nMEAN_LATENCY=4.5\nLOCAL_TRANSPORT_RETRANS=-1\n"
     stream = head.format("TCP STREAM") + values.format("800.0", "10^6bits/s")
-    (one,) = parse(stream).reports
-    assert value(one, "call_time") == 4.5e-6
-    assert {measured.metric.name for measured in one.measurements} == {"bandwidth", "call_time"}
+    (sent,) = parse(stream).reports
+    assert value(sent, "call_time") == 4.5e-6
+    assert {measured.metric.name for measured in sent.measurements} == {"bandwidth", "call_time"}
     pong = head.format("UDP REQUEST/RESPONSE") + values.format("800.0", "Trans/s")
-    (one,) = parse(pong).reports
-    assert value(one, "round_trip") == 4.5e-6
+    (answered,) = parse(pong).reports
+    assert value(answered, "round_trip") == 4.5e-6
 
 
 def test_the_overlap_of_openshmem_is_told_from_its_puts() -> None:
-    one = report("handmade/osu_oshm_put_overlap-7.4.txt")
-    assert one.program == "osu_oshm_put_overlap"
-    assert value(one, "overlap", size=8) == pytest.approx(0.9172)
-    assert value(one, "call_time", size=8) == pytest.approx(1.93e-6)
+    puts = report("handmade/osu_oshm_put_overlap-7.4.txt")
+    assert puts.program == "osu_oshm_put_overlap"
+    assert value(puts, "overlap", size=8) == pytest.approx(0.9172)
+    assert value(puts, "call_time", size=8) == pytest.approx(1.93e-6)

@@ -98,7 +98,7 @@ class Campaign:
     @property
     def identity(self) -> str:
         """The hash of its contents."""
-        experiments = [_facts(one) for one in self.experiments]
+        experiments = [_facts(experiment) for experiment in self.experiments]
         return digest(asdict(self) | {"experiments": experiments})
 
     @property
@@ -168,8 +168,8 @@ def adapter_of(program: str) -> tuple[Adapter, str]:
 def every_program() -> tuple[str, ...]:
     """Name all programs that adapters know, and the benchmarks that are not parsed."""
     known = (
-        (*one.programs, *one.rarer, *one.refused) if one else (name,)
-        for name, one in ((name, ADAPTERS.get(name)) for name in catalogue())
+        (*adapter.programs, *adapter.rarer, *adapter.refused) if adapter else (name,)
+        for name, adapter in ((name, ADAPTERS.get(name)) for name in catalogue())
     )
     return tuple(dict.fromkeys(program for programs in known for program in programs))
 

@@ -74,7 +74,7 @@ class OptionTable:
             else:
                 words.append(self._word(program, argument))
         # A command's braces are places that a launcher fills in.
-        literal = tuple(one.replace("{", "{{").replace("}", "}}") for one in arguments)
+        literal = tuple(word.replace("{", "{{").replace("}", "}}") for word in arguments)
         return GivenOptions(literal, tuple(values), tuple(words))
 
     def words_of(self, program: str) -> tuple[str, ...]:

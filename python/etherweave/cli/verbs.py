@@ -48,7 +48,7 @@ class VerbCommand(TyperCommand):
 
         Those after ``--`` are options of the program that the verb starts, if it starts any.
         """
-        if "--" in args and any(one.name == "program_options" for one in self.params):
+        if "--" in args and any(param.name == "program_options" for param in self.params):
             place = args.index("--")
             passed_on = [f"--program-options={word}" for word in args[place + 1 :]]
             args = [*args[:place], *passed_on]

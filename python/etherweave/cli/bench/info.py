@@ -103,8 +103,8 @@ def _print(
     print_table((f"plan of {planned.program}", ""), plan_rows(planned))
     print_table(("a result counts if", ""), [(check, "") for check in adapter.checks])
     options = [
-        (", ".join(one.names), one.value, one.meaning or f"set by {one.setter}")
-        for one in adapter.options.options
+        (", ".join(option.names), option.value, option.meaning or f"set by {option.setter}")
+        for option in adapter.options.options
     ]
     if options:
         print_table(("option after --", "value", ""), options)
