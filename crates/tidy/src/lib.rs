@@ -6,6 +6,7 @@
 //! The rules read text, not syntax: quick, short, and now and then blind. Left out is what rustfmt, Clippy, Ruff and
 //! mypy check better.
 
+pub mod budget;
 pub mod circles;
 pub mod manifest;
 pub mod markdown;
