@@ -7,16 +7,6 @@ use crate::collective::{Collective, Kind};
 /// Ranks as bits.
 pub(super) type Ranks = u128;
 
-/// Bytes of memory of a member, or its blocks where their length depends on the destination.
-pub(super) fn cells(layout: &Layout) -> usize {
-    match layout {
-        Layout::Pairs { size, .. } => *size as usize,
-        Layout::Vector { .. } | Layout::Message { .. } | Layout::Blocks { .. } | Layout::Neighbors { .. } => {
-            layout.total() as usize
-        }
-    }
-}
-
 /// The cells of a part, in order.
 pub(super) fn cells_of(layout: &Layout, part: Part) -> Vec<usize> {
     let block = |number: u32| match layout {
@@ -34,12 +24,13 @@ pub(super) fn cells_of(layout: &Layout, part: Part) -> Vec<usize> {
     }
 }
 
-/// The block of a cell.
-fn owner(layout: &Layout, cell: usize) -> u32 {
+/// The block of each cell of a member's memory: of its bytes, or of its blocks where their length depends on the destination.
+fn owners(layout: &Layout) -> Vec<u32> {
     match layout {
-        Layout::Pairs { .. } => cell as u32,
+        Layout::Pairs { size, .. } => (0..*size).collect(),
         Layout::Vector { .. } | Layout::Message { .. } | Layout::Blocks { .. } | Layout::Neighbors { .. } => {
-            (0..layout.size()).find(|&block| layout.start(block + 1) > cell as u64).expect("a cell lies in a block")
+            let cells = |block: u32| (layout.start(block + 1) - layout.start(block)) as usize;
+            (0..layout.size()).flat_map(|block| std::iter::repeat_n(block, cells(block))).collect()
         }
     }
 }
@@ -52,9 +43,9 @@ fn all(ranks: u32) -> Ranks {
 pub(super) fn before(collective: &Collective, layout: &Layout, me: u32) -> Vec<Ranks> {
     let (mine, root) = (1 << me, collective.root());
     let of = |is_mine: bool| if is_mine { mine } else { 0 };
-    let value = |cell: usize| match collective.kind() {
+    let value = |owner: u32| match collective.kind() {
         Kind::Bcast | Kind::Scatter | Kind::Scatterv => of(me == root),
-        Kind::Gather | Kind::Gatherv | Kind::Allgather | Kind::Allgatherv => of(owner(layout, cell) == me),
+        Kind::Gather | Kind::Gatherv | Kind::Allgather | Kind::Allgatherv => of(owner == me),
         Kind::Barrier
         | Kind::Alltoall
         | Kind::Alltoallv
@@ -67,14 +58,13 @@ pub(super) fn before(collective: &Collective, layout: &Layout, me: u32) -> Vec<R
         | Kind::Scan
         | Kind::Exscan => mine,
     };
-    (0..cells(layout)).map(value).collect()
+    owners(layout).into_iter().map(value).collect()
 }
 
 /// What the definition of the collective gives a member at last; none where it says nothing.
 pub(super) fn after(collective: &Collective, layout: &Layout, me: u32) -> Vec<Option<Ranks>> {
     let (ranks, root) = (layout.size(), collective.root());
-    let value = |cell: usize| {
-        let owner = owner(layout, cell);
+    let value = |owner: u32| {
         match collective.kind() {
             Kind::Barrier => None,
             Kind::Bcast => Some(1 << root),
@@ -95,5 +85,5 @@ pub(super) fn after(collective: &Collective, layout: &Layout, me: u32) -> Vec<Op
             Kind::Exscan => (me > 0).then_some(all(me)),
         }
     };
-    (0..cells(layout)).map(value).collect()
+    owners(layout).into_iter().map(value).collect()
 }
