@@ -43,6 +43,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (group(item) != MACHINE, "/study/" not in item.nodeid))
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Start a process more than there are processors: tests of one of them wait for daemons."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 def group(item: pytest.Item) -> str:
     """Name the tests that run one after the other: those of a file share its fixtures."""
     is_serial = item.get_closest_marker("serial") is not None

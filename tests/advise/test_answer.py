@@ -14,7 +14,6 @@ from etherweave.advise import AdviseError, Answer, answer, load_question, prepar
 from etherweave.advise.bills import bill
 from etherweave.api.fidelity import fidelities
 from etherweave.sweeps import executor
-from support import private_slurm
 from support.command_line import run_here
 from support.questions import FAST, JOB, PRICES, SETTINGS, SLOW, write
 
@@ -399,14 +398,3 @@ def test_a_plain_run_imports_no_library_of_sensitivity(tmp_path: Path) -> None:
     words = [sys.executable, "-c", code]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
-
-
-@pytest.mark.needs("slurm")
-@pytest.mark.slow
-def test_an_array_of_slurm_gives_the_same_answer(tmp_path: Path) -> None:
-    local = asked(tmp_path)
-    question = load_question(tmp_path / "question.toml")
-    with private_slurm.running() as file, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SLURM_CONF", str(file))
-        there = answer(prepare(question), tmp_path / "slurm", executor("slurm=--mem=200", 2))
-    assert there == local
