@@ -32,12 +32,13 @@ help: ## Print this list
 setup: $(VENV)/core.stamp ## Build the core and leave the command line at .venv/bin/etherweave
 
 test: setup ## Run every test, side by side where they share nothing, then the lints
-	cargo test --quiet --workspace $(MPI)
+	cargo test --quiet --workspace --tests $(MPI)
+	cargo test --quiet --workspace --doc $(MPI)
 	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not alone and not long"
 	@$(MAKE) --no-print-directory lint
 
 test-core: setup ## Run the tests of simulator and scenario, in Rust and in Python: about six minutes on two processors
-	cargo test --quiet --workspace --exclude etherweave-fuzz --exclude etherweave-tidy $(MPI)
+	cargo test --quiet --workspace --tests --exclude etherweave-fuzz --exclude etherweave-tidy $(MPI)
 	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not slow and not serial and not alone and not long" tests/api tests/cli
 
 test-fast: setup ## Run quick tests, and those of crates that differ from the last commit
@@ -83,21 +84,22 @@ $(VENV)/studies: $(wildcard studies/*)
 lint: setup $(VENV)/studies ## Check formatting, lints and types (FIX=1: format first)
 	$(if $(FIX),cargo fmt --all; $(BIN)/ruff format --quiet; $(BIN)/ruff check --fix --quiet)
 	cargo fmt --all --check
-	cargo clippy --quiet --workspace --all-targets -- --deny warnings
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
-	$(BIN)/mypy
-	$(BIN)/mypy $(VENV)/studies
+	($(BIN)/mypy && $(BIN)/mypy $(VENV)/studies) & types=$$!; \
+		cargo clippy --quiet --workspace --all-targets -- --deny warnings; wait $$types
 
 clean: ## Remove what the build made, and the environment
 	cargo clean --quiet
 	rm -rf $(VENV) python/etherweave/_core*.so .mypy_cache .pytest_cache .ruff_cache
 
-# Packages are installed again when their versions change, the core is built again when its sources do.
+# Packages are installed again when their versions change, the core is built again when its sources do. While packages
+# are fetched, Cargo compiles the crates below the core as maturin will ask for them; what fails there fails again there.
 $(VENV)/packages.stamp: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Etherweave needs Python 3.11 or later")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --require-hashes --requirement $<
+	cargo build --quiet --package etherweave-python --lib --profile $(PROFILE) $(MPI) >/dev/null 2>&1 & \
+		$(BIN)/python -m pip install --require-hashes --requirement $<; wait
 	@touch $@
 
 $(VENV)/core.stamp: $(VENV)/packages.stamp pyproject.toml $(CORE)
