@@ -24,7 +24,8 @@ pub(super) fn cells_of(layout: &Layout, part: Part) -> Vec<usize> {
     }
 }
 
-/// The block of each cell of a member's memory: of its bytes, or of its blocks where their length depends on the destination.
+/// The block of each cell of a member's memory: of its bytes, or of its blocks where their length depends on the
+/// destination.
 fn owners(layout: &Layout) -> Vec<u32> {
     match layout {
         Layout::Pairs { size, .. } => (0..*size).collect(),
