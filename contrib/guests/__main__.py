@@ -102,11 +102,13 @@ def _print(result: RoceResult) -> None:
         has = f"{guest.mac} instead of {guest.factory}"
         print(f"  {guest.host}: {has}, after {guest.seconds:.0f} s")
     print(f"  {result.dmp_elsewhere} frames of DMP at other ports")
-    latency, bandwidth = result.latency, result.bandwidth
-    print("RoCEv2, on the processors of guests")
-    print(f"  ib_send_lat: {latency.iterations} of {latency.octets} B, {latency.typical_us:.0f} us")
-    print(f"  ib_write_bw: {bandwidth.iterations} of {bandwidth.octets} B, ", end="")
-    print(f"{bandwidth.mean_gbps:.3f} Gb/s")
+    for measured in result.measured:
+        latency, bandwidth = measured.latency, measured.bandwidth
+        print(f"RoCEv2 from {' to '.join(measured.ports)}, on the processors of guests")
+        print(f"  ib_send_lat: {latency.iterations} of {latency.octets} B", end="")
+        print(f", {latency.typical_us:.0f} us")
+        print(f"  ib_write_bw: {bandwidth.iterations} of {bandwidth.octets} B", end="")
+        print(f", {bandwidth.mean_gbps:.3f} Gb/s")
     print("Frames sent by the ports on the planned paths")
     for port, frames in result.paths.items():
         print(f"  {port:<18} {frames:>8,}")

@@ -8,6 +8,5 @@ mount -t devtmpfs devtmpfs /dev
 mkdir -p /dev/pts /tmp
 for module in $(cat /modules/order); do insmod "/modules/$module"; done
 ifconfig lo 127.0.0.1
-while [ ! -e /sys/class/net/eth0 ]; do sleep 0.1; done
 /python/bin/python -S -s -m guests.inside
 poweroff -f

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from etherweave.api.outputs import below
-from etherweave.control.lab.boot import StepProgress
-from etherweave.control.lab.layout import factory_mac, guest_interface
+from etherweave.control.lab.boot import FIRST_TABLE, StepProgress
+from etherweave.control.lab.layout import Layout, factory_mac, guest_interface
 from etherweave.control.lab.lifecycle import Lab, LabError
 from etherweave.control.rules import HostPlan
 from etherweave.control.text import mac_text
@@ -36,7 +36,8 @@ Reports: TypeAlias = list[dict[str, Any]]
 class GuestMachine(NamedTuple):
     """A guest that was started."""
 
-    host: HostPlan
+    host: str
+    ports: tuple[HostPlan, ...]
     process: "subprocess.Popen[bytes]"
     console: Path
 
@@ -56,14 +57,41 @@ def running(
     orders
         By host: its orders on the kernel's command line.
     """
-    hosts = [host for host in lab.layout.plan.hosts if host.name in orders]
+    guests = ports_of_guests(lab).items()
     with ExitStack() as stack:
-        machines = [_start(lab, kernel, image, host, orders[host.name], stack) for host in hosts]
+        machines = [
+            _start(lab, kernel, image, (name, tuple(ports)), orders[name], stack)
+            for name, ports in guests
+        ]
         # A tap has its carrier once QEMU has opened it.
         with inside(lab.layout.fabric), Links() as links:
-            for machine in machines:
-                links.set_up(guest_interface(lab.layout, machine.host))
+            for port in (port for machine in machines for port in machine.ports):
+                links.set_up(guest_interface(lab.layout, port))
         yield machines
+
+
+def ports_of_guests(lab: Lab) -> dict[str, list[HostPlan]]:
+    """Return the ports of each guest, by its name, in the order of the plan."""
+    ports: dict[str, list[HostPlan]] = {}
+    for port in lab.layout.plan.hosts:
+        if port.host in lab.layout.guests:
+            ports.setdefault(port.host, []).append(port)
+    return ports
+
+
+def boot_order(layout: Layout, ports: Sequence[HostPlan]) -> dict[str, Any]:
+    """Write what a guest needs to give its ports their addresses."""
+
+    def order(port: HostPlan) -> dict[str, Any]:
+        return {
+            "mac": mac_text(factory_mac(layout.plan.hosts.index(port))),
+            "address": layout.address(port),
+            "table": FIRST_TABLE + port.number,
+            "plane": str(layout.plane_network(port) or ""),
+        }
+
+    requests = layout.planned.spec.addresses == "dmp"
+    return {"ports": [order(port) for port in ports], "requests": requests}
 
 
 def await_reports(machines: Sequence[GuestMachine], progress: StepProgress) -> list[Reports]:
@@ -92,9 +120,20 @@ def accelerator() -> str:
     return "kvm" if flags and os.access("/dev/kvm", os.R_OK | os.W_OK) else "tcg,thread=multi"
 
 
-def command(port: str, kernel: Path, image: Path, mac: int, console: Path, order: str) -> list[str]:
-    """Write the command of QEMU."""
+def command(
+    ports: Mapping[str, int], kernel: Path, image: Path, console: Path, order: str
+) -> list[str]:
+    """Write the command of QEMU; ``ports`` are MAC addresses by interface of the fabric."""
     offloads = ",".join(f"{name}=off" for name in _OFFLOADS)
+    nics = [
+        word
+        for number, (port, mac) in enumerate(ports.items())
+        for word in (
+            *("-netdev", f"tap,id=n{number},ifname={port},script=no,downscript=no,vhost=off"),
+            "-device",
+            f"virtio-net-pci,netdev=n{number},mac={mac_text(mac)},romfile=,{offloads}",
+        )
+    ]
     return [
         *("qemu-system-x86_64", "-machine", "q35", "-accel", accelerator(), "-cpu", "max"),
         *("-m", str(MEMORY_MIB), "-nodefaults", "-no-user-config", "-display", "none"),
@@ -102,24 +141,30 @@ def command(port: str, kernel: Path, image: Path, mac: int, console: Path, order
         *("-kernel", str(kernel), "-initrd", str(image)),
         # On a busy machine, an emulated timer is late for the kernel's check of it at boot.
         *("-append", f"console=ttyS0 quiet panic=-1 no_timer_check {order}"),
-        *("-netdev", f"tap,id=n,ifname={port},script=no,downscript=no,vhost=off"),
-        *("-device", f"virtio-net-pci,netdev=n,mac={mac_text(mac)},romfile=,{offloads}"),
+        *nics,
     ]
 
 
 def _start(
-    lab: Lab, kernel: GuestKernel, image: Path, host: HostPlan, order: str, stack: ExitStack
+    lab: Lab,
+    kernel: GuestKernel,
+    image: Path,
+    guest: tuple[str, tuple[HostPlan, ...]],
+    order: str,
+    stack: ExitStack,
 ) -> GuestMachine:
-    console = below(lab.directory, f"{host.name}.console")
+    name, ports = guest
+    console = below(lab.directory, f"{name}.console")
     console.touch()
-    mac = factory_mac(lab.layout.plan.hosts.index(host))
-    words = command(guest_interface(lab.layout, host), kernel.file, image, mac, console, order)
-    log = stack.enter_context(below(lab.directory, f"{host.name}.log").open("wb"))
+    index, layout = lab.layout.plan.hosts.index, lab.layout
+    macs = {guest_interface(layout, port): factory_mac(index(port)) for port in ports}
+    words = command(macs, kernel.file, image, console, order)
+    log = stack.enter_context(below(lab.directory, f"{name}.log").open("wb"))
     with inside(lab.layout.fabric):
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=log)
     stack.callback(process.wait)
     stack.callback(process.kill)
-    return GuestMachine(host, process, console)
+    return GuestMachine(name, ports, process, console)
 
 
 def _read_reports(
@@ -130,9 +175,9 @@ def _read_reports(
     has_ended = machine.process.poll() is not None
     for report in list(reports.read(_lines(machine.console)))[len(known) :]:
         known.append(report | {"at_s": at_s})
-        progress(f"{machine.host.name}: {report['step']}")
+        progress(f"{machine.host}: {report['step']}")
         if report["step"] == "failed":
-            raise LabError(f"guest {machine.host.name}: {report['error']}")
+            raise LabError(f"guest {machine.host}: {report['error']}")
     if has_ended and not _is_done(known):
         raise LabError(f"guest ends early; {_last_output([machine])}")
 
@@ -150,5 +195,5 @@ def _last_output(machines: Sequence[GuestMachine]) -> str:
     for machine in machines:
         log = machine.console.with_suffix(".log").read_text(errors="replace").splitlines()
         last_lines = " | ".join([*log[-2:], *_lines(machine.console)[-3:]]) or "nothing"
-        words.append(f"{machine.host.name} prints: {last_lines}")
+        words.append(f"{machine.host} prints: {last_lines}")
     return "; ".join(words)

@@ -6,6 +6,7 @@ with a kernel and its modules.
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,10 @@ needs_machines = pytest.mark.skipif(
     "ETHERWEAVE_GUEST_KERNEL" not in os.environ, reason="ETHERWEAVE_GUEST_KERNEL is not set"
 )
 FOUR: dict[str, object] = {"topology": {"dragonfly": {"p": 1, "a": 2, "h": 1, "groups": 2}}}
+PLANES: dict[str, object] = {
+    "host_ports": {"planes": 2},
+    "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 1, "cores": 1, "links_per_core": 1}},
+}
 SQUARE: dict[str, object] = {"topology": {"dragonfly": {"p": 2, "a": 2, "h": 1, "groups": 2}}}
 
 
@@ -68,10 +73,13 @@ def test_a_guest_has_a_port_and_no_namespace() -> None:
 
 
 def test_a_machine_is_plugged_into_its_port_without_offloads() -> None:
-    words = command("s0p1", Path("vmlinuz"), Path("image"), 0x00005E005307, Path("log"), "x=y")
-    assert "tap,id=n,ifname=s0p1,script=no,downscript=no,vhost=off" in words
-    (device,) = (word for word in words if word.startswith("virtio-net-pci"))
-    assert "mac=00:00:5e:00:53:07," in device and ",csum=off," in device
+    ports = {"s0p1": 0x00005E005307, "s3p1": 0x00005E005308}
+    words = command(ports, Path("vmlinuz"), Path("image"), Path("log"), "x=y")
+    assert "tap,id=n0,ifname=s0p1,script=no,downscript=no,vhost=off" in words
+    assert "tap,id=n1,ifname=s3p1,script=no,downscript=no,vhost=off" in words
+    first, second = (word for word in words if word.startswith("virtio-net-pci"))
+    assert "netdev=n0,mac=00:00:5e:00:53:07," in first and ",csum=off," in first
+    assert "netdev=n1,mac=00:00:5e:00:53:08," in second
 
 
 def test_a_directory_without_a_kernel_is_refused(tmp_path: Path) -> None:
@@ -83,22 +91,35 @@ def test_a_directory_without_a_kernel_is_refused(tmp_path: Path) -> None:
         image.find_kernel(tmp_path)
 
 
-@needs_machines
-def test_guests_get_their_addresses_by_dmp_and_talk_rocev2_on_the_planned_paths() -> None:
+@pytest.fixture
+def scope() -> Iterator[LabScope]:
+    """Return a scope of this test alone, of which nothing is left; its paths are short."""
     with tempfile.TemporaryDirectory(prefix="ew-lab-") as directory:
-        scope = LabScope(Path(directory) / "lab", f"ew-g{os.getpid()}.")
-        lab = lifecycle.up(scope, "one", SQUARE, guests=("host0", "host7"))
+        alone = LabScope(Path(directory) / "lab", f"ew-g{os.getpid()}.")
         try:
-            result = measure_roce(
-                lab, image.find_kernel(Path(os.environ["ETHERWEAVE_GUEST_KERNEL"]))
-            )
+            yield alone
         finally:
-            lifecycle.down(scope, "one")
-        assert lifecycle.all_labs(scope) == []
+            for name in lifecycle.all_labs(alone):
+                lifecycle.down(alone, name)
+        assert lifecycle.all_labs(alone) == []
+
+
+def guest_kernel() -> image.GuestKernel:
+    return image.find_kernel(Path(os.environ["ETHERWEAVE_GUEST_KERNEL"]))
+
+
+@needs_machines
+def test_guests_get_their_addresses_by_dmp_and_talk_rocev2_on_the_planned_paths(
+    scope: LabScope,
+) -> None:
+    result = measure_roce(
+        lifecycle.up(scope, "one", SQUARE, guests=("host0", "host7")), guest_kernel()
+    )
     assert [guest.mac for guest in result.guests] == ["02:00:00:00:00:00", "02:00:00:00:00:07"]
     assert result.dmp_elsewhere == 0
     # 50 messages of 64 KiB in packets of 1 KiB cross three switches, and are answered.
-    assert result.bandwidth.octets * result.bandwidth.iterations == 50 * 65536
+    (measured,) = result.measured
+    assert measured.bandwidth.octets * measured.bandwidth.iterations == 50 * 65536
     there = ("group1.switch1:4", "group0.switch1:3", "group0.switch0:1")
     assert all(result.paths[port] >= 50 * 64 for port in there)
     # What is left is ARP.
@@ -106,10 +127,34 @@ def test_guests_get_their_addresses_by_dmp_and_talk_rocev2_on_the_planned_paths(
 
 
 @needs_machines
-def test_four_virtual_machines_announce_themselves_with_openflow_1_0(tmp_path: Path) -> None:
+def test_guests_on_two_planes_talk_rocev2_over_each(scope: LabScope) -> None:
+    lab = lifecycle.up(scope, "one", PLANES, guests=("host0", "host1"))
+    result = measure_roce(lab, guest_kernel())
+    assert [guest.host for guest in result.guests] == ["host0.0", "host0.1", "host1.0", "host1.1"]
+    assert all(guest.is_planned for guest in result.guests)
+    assert result.dmp_elsewhere == 0
+    assert [measured.ports for measured in result.measured] == [
+        ("host1.0", "host0.0"),
+        ("host1.1", "host0.1"),
+    ]
+    # 50 messages of 64 KiB in packets of 1 KiB go up to the core of each plane, and are answered.
+    for plane in range(2):
+        assert result.paths[f"plane{plane}.leaf1:2"] >= 50 * 64
+    assert result.off_path_frames < 50
+
+
+@needs_machines
+def test_guests_on_two_planes_announce_themselves_in_each(scope: LabScope) -> None:
+    record = recorder(guest_kernel())
+    trials = announce_in_labs(PLANES, record_guests=record, where=scope)
+    assert failures(trials) == []
+    assert [(trial.hosts, trial.machines) for trial in trials] == [(2, 2), (2, 2)]
+
+
+@needs_machines
+def test_four_virtual_machines_announce_themselves_with_openflow_1_0(scope: LabScope) -> None:
     """The tests of section IV: Open vSwitch, four virtual machines, OpenFlow 1.0.0."""
-    scope = LabScope(tmp_path / "lab", f"ew-g{os.getpid()}.")
-    record = recorder(image.find_kernel(Path(os.environ["ETHERWEAVE_GUEST_KERNEL"])))
+    record = recorder(guest_kernel())
     openflow10 = {"control.protocol": "openflow10", "control.ipv4": ""}
     trials = announce_in_labs(FOUR, openflow10, record_guests=record, where=scope)
     assert failures(trials) == []

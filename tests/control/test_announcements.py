@@ -104,6 +104,21 @@ def test_an_address_in_the_payload_fails_under_rewriting_and_not_under_dmp(scope
     assert (dmp.hosts, dmp.machines) == (4, 0)
 
 
+PLANES: dict[str, object] = {
+    "host_ports": {"planes": 2},
+    "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 1, "cores": 1, "links_per_core": 1}},
+}
+
+
+@pytest.mark.needs("namespaces", "ovs")
+def test_hosts_on_two_planes_announce_themselves_in_each(scope: LabScope) -> None:
+    trials = announce_in_labs(PLANES, where=scope)
+    assert failures(trials) == []
+    # A port of both hosts in each plane.
+    assert {one.pairs for each in trials for one in each.recordings} == {2 * 2}
+    assert [each.hosts for each in trials] == [2, 2]
+
+
 OPENFLOW_10: dict[str, object] = {"control.protocol": "openflow10", "control.ipv4": ""}
 
 

@@ -317,7 +317,8 @@ def test_ports_of_hosts_count_for_the_size_of_a_lab() -> None:
         prepare(many, None, ())
 
 
-def test_a_guest_has_one_port() -> None:
-    planned = prepare(PLANES, None, ())[1]
-    with pytest.raises(LayoutError, match="guest host0: has 2 ports; expected a host with one"):
-        layout("ew-lab.", "one", planned, ["host0"])
+def test_a_guest_has_all_ports_of_its_host_and_no_namespace() -> None:
+    one = layout("ew-lab.", "one", prepare(PLANES, None, ())[1], ["host0"])
+    assert one.host_names == ["host1"]
+    assert {far.name for _, far in cables(one) if far.mac} == {"eth0", "eth1"}
+    assert not {"s0p1", "s3p1"} & dict(cables(one)).keys()

@@ -25,6 +25,7 @@ from etherweave.control.lab.layout import Layout, host_interface
 from etherweave.control.lab.lifecycle import Lab, down, prepare, up
 from etherweave.control.lab.state import LabScope
 from etherweave.control.plan import PlannedDeployment
+from etherweave.control.rules import HostPlan
 from etherweave.linux.namespaces import inside
 
 ADDRESSES = ("dmp", "rewrite")
@@ -80,7 +81,7 @@ def announce_in_labs(
         name = f"announce-{addresses}-{os.getpid()}"
         changes = {**(overrides or {}), "control.addresses": addresses}
         hosts = prepare(scenario, changes, ())[1].plan.hosts if record_guests else ()
-        guests = [host.name for host in hosts]
+        guests = list(dict.fromkeys(host.host for host in hosts))
         lab = up(scope, name, scenario, changes, guests=guests, progress=progress)
         try:
             trials.append(announce(lab, record_guests, progress))
@@ -97,7 +98,7 @@ def announce(
     spec = lab.layout.planned.spec
     progress("hosts announce themselves")
     counted = record_guests(lab, progress) if record_guests else _of_namespaces(lab.layout)
-    count = len(lab.layout.plan.hosts)
+    count = len({host.host for host in lab.layout.plan.hosts})
     summed = tuple(
         Recording(*kind, *map(sum, zip(*(row[2:] for row in rows), strict=True)))
         for kind, rows in groupby(sorted(counted), lambda row: row[:2])
@@ -147,12 +148,18 @@ def _of_namespaces(layout: Layout) -> list[Recording]:
         hosts = []
         for number, host in enumerate(layout.plan.hosts):
             with inside(layout.host(host.host)):
-                announcing = AnnouncingHost(host_interface(host), number, addresses, own)
+                plane = plane_of(layout, host)
+                announcing = AnnouncingHost(host_interface(host), number, addresses, plane, own)
                 hosts.append(stack.enter_context(announcing))
         exchange(hosts, ROUNDS, LIMIT_S)
         return [row for host in hosts for row in host.recordings()]
 
 
+def plane_of(layout: Layout, host: HostPlan) -> list[int]:
+    """Return the indices of all ports of hosts in the plane of a port."""
+    return [index for index, other in enumerate(layout.plan.hosts) if other.plane == host.plane]
+
+
 def ipv4_addresses(layout: Layout) -> list[int]:
-    """Return the address of each host, 0 for none."""
+    """Return the address of each port of a host, 0 for none."""
     return [host.ipv4 or 0 for host in layout.plan.hosts]

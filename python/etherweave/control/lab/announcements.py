@@ -178,7 +178,8 @@ class AnnouncingHost(AbstractContextManager["AnnouncingHost"]):
 
     Opens sockets in the namespace of the caller.
 
-    ``hosts`` are the IPv4 addresses of all hosts, by index; 0: it has none.
+    ``hosts`` are the IPv4 addresses of all hosts, by index; 0: it has none. ``plane`` are the
+    indices of those that a fabric joins with it, and its own.
     """
 
     def __init__(
@@ -186,10 +187,12 @@ class AnnouncingHost(AbstractContextManager["AnnouncingHost"]):
         interface: str,
         number: int,
         hosts: Collection[int],
+        plane: Collection[int],
         services: Collection[AnnouncedService],
     ) -> None:
         self._number = number
         self._hosts = tuple(hosts)
+        self._others = [other for other in plane if other != number]
         self._services = tuple(services)
         self.recorded: dict[tuple[AnnouncedService, RecordedFrom], dict[int, bytes]] = {
             (service, source): {} for service in self._services for source in RecordedFrom
@@ -253,10 +256,9 @@ class AnnouncingHost(AbstractContextManager["AnnouncingHost"]):
     @property
     def is_reached(self) -> bool:
         """Whether all others have reached it at the address that they recorded from headers."""
-        others = [number for number in range(len(self._hosts)) if number != self._number]
         return all(
             Reached(other, service, RecordedFrom.HEADER) in self.reached
-            for other in others
+            for other in self._others
             for service in self._services
         )
 
@@ -265,7 +267,7 @@ class AnnouncingHost(AbstractContextManager["AnnouncingHost"]):
         return [
             Recording(
                 *kind,
-                len(self._hosts) - 1,
+                len(self._others),
                 len(known),
                 sum((arrived.service, arrived.source) == kind for arrived in self.reached),
             )

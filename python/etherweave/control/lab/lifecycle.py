@@ -209,7 +209,7 @@ def _create(
         for near, far in cables(paper):
             links.add_veth(near, far)
         for host in plan.hosts:
-            if host.name in paper.guests:
+            if host.host in paper.guests:
                 links.add_tap(guest_interface(paper, host))
         supervisor = (
             _start_supervisor(directory, stack) if _needs_supervisor(paper, record) else None
