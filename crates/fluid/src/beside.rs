@@ -12,7 +12,7 @@ use etherweave_kernel::LocalIndex;
 use etherweave_primitives::{Duration, Time};
 
 use super::classes::ClassLinks;
-use super::{FULL, Flow, Links, NONE, Tables};
+use super::{Branch, FULL, Links, NONE, Tables};
 use etherweave_kernel::indices::PortIndex;
 
 /// Full packets that go at once, however short the time is for which rates hold.
@@ -143,11 +143,17 @@ impl BesidePackets {
         load.rate += rate;
     }
 
-    /// Notes bytes of a flow that wait because a link is full: there, or, of a flow that is split over links between
+    /// Notes bytes of a branch that wait because a link is full: there, or, of one that is split over links between
     /// switches, at each of these, the more the more of it is `used`: packets at random do not all meet the fullest.
-    pub(super) fn queue(&mut self, flow: Flow, full: u32, bytes: f64, tables: Tables<'_>, used: impl Fn(u32) -> f64) {
-        let is_at_host = [flow.first, flow.last].iter().any(|end| end.get() == full);
-        if is_at_host || !flow.branch.is_split(tables) {
+    pub(super) fn queue(
+        &mut self,
+        branch: Branch,
+        full: u32,
+        bytes: f64,
+        tables: Tables<'_>,
+        (is_between, used): (impl Fn(u32) -> bool, impl Fn(u32) -> f64),
+    ) {
+        if !is_between(full) || !branch.is_split(tables) {
             self.links[full as usize].found += bytes;
             return;
         }
@@ -155,7 +161,7 @@ impl BesidePackets {
             let used = used(link.get());
             (link, share * used / (1.0 + SLACK - used))
         };
-        let weights = || flow.branch.links(tables).map(weight);
+        let weights = || branch.links(tables).filter(|(link, _)| is_between(link.get())).map(weight);
         let sum: f64 = weights().map(|(_, weight)| weight).sum();
         weights().for_each(|(link, weight)| self.links[link.place()].found += bytes * weight / sum);
     }

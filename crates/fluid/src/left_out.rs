@@ -2,7 +2,7 @@
 
 use super::active::Active;
 use super::max_min::Share;
-use super::paths::{Flow, Links, Tables};
+use super::paths::{Flow, LinkPlace, Links, Tables};
 
 /// How often it is counted what limits rates: in every so many solutions, as many fewer as these are rarer.
 const COUNTED: u64 = 16;
@@ -77,8 +77,17 @@ pub(super) struct Solution<'a> {
     pub flows: &'a [Flow],
     /// What the solver found for each flow.
     pub shares: &'a [Share],
+    /// Of each link.
+    pub places: &'a [LinkPlace],
     pub classes: u32,
     pub tables: Tables<'a>,
+}
+
+impl Solution<'_> {
+    /// Whether a link, as the solver counts it, leaves a host.
+    fn is_of_host(&self, link: u32) -> bool {
+        self.places[(link / self.classes) as usize] == LinkPlace::FromHost
+    }
 }
 
 impl LeftOutCounts {
@@ -177,7 +186,7 @@ impl LeftOutCounts {
     /// Counts connections that would be held back in a lossless network: on one of their links others wait for a full
     /// link further on that they do not use themselves.
     pub(super) fn count_held_back(&mut self, solution: &Solution<'_>) {
-        let &Solution { flows, shares, classes, tables } = solution;
+        let &Solution { flows, shares, classes, tables, .. } = solution;
         for (flow, share) in flows.iter().zip(shares) {
             let Some(full) = share.bottleneck else { continue };
             for (link, _) in flow.links_of_class(tables, classes).take_while(|&(link, _)| link != full) {
@@ -190,7 +199,7 @@ impl LeftOutCounts {
             let is_far = |full: u32| share.bottleneck != Some(full) && !flow.uses(full, tables, classes);
             let is_held = flow.links_of_class(tables, classes).any(|(link, _)| self.is_held(link, is_far));
             self.solutions += 1;
-            self.limited += u64::from(share.bottleneck.is_some_and(|full| full / classes != flow.first.get()));
+            self.limited += u64::from(share.bottleneck.is_some_and(|full| !solution.is_of_host(full)));
             self.held_back += u64::from(is_held);
         }
     }
@@ -211,7 +220,7 @@ impl LeftOutCounts {
         connections: &[Active],
         sent: impl Fn(&Active) -> f64,
     ) {
-        let &Solution { shares, classes, tables, .. } = solution;
+        let &Solution { shares, tables, .. } = solution;
         self.queued.drain(..).for_each(|link| self.queues[link as usize] = LinkQueue::default());
         let mut left = shares;
         for active in connections {
@@ -222,9 +231,8 @@ impl LeftOutCounts {
             let unsent =
                 if active.behind > 0.0 { f64::INFINITY } else { active.left * (1.0 - active.rate / sent(active)) };
             let waits = unsent.min(active.window.bytes - active.rate * active.window.round).max(0.0);
-            let is_host = |full: u32| full == active.links.first.get();
             for (branch, share) in branches.iter().zip(own) {
-                let Some(full) = share.bottleneck.filter(|&full| !is_host(full / classes)) else { continue };
+                let Some(full) = share.bottleneck.filter(|&full| !solution.is_of_host(full)) else { continue };
                 let queue = &mut self.queues[full as usize];
                 if queue.flows == 0.0 {
                     self.queued.push(full);

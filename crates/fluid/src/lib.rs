@@ -40,7 +40,7 @@ pub use left_out::{LeftOutCounts, QueueLimits};
 use link_use::LinkUse;
 use max_min::Share;
 use paths::Flow;
-pub use paths::{Branch, BranchRange, Branches, Links, PathSet, Tables};
+pub use paths::{Branch, BranchRange, Branches, LinkPlace, Links, PathSet, Tables};
 
 /// A share of a link below which nothing is left of it.
 const FULL: f64 = 1e-9;
@@ -67,6 +67,7 @@ pub struct Fluid {
     branches: usize,
     /// Of each link.
     uses: Vec<LinkUse>,
+    places: Vec<LinkPlace>,
     /// Of each link: parts of packets that it carried, and that are not counted yet.
     uncounted: Vec<f64>,
     /// What packets see of links, where there are any.
@@ -111,6 +112,8 @@ struct Level {
 pub struct FluidParams {
     /// Of each link [B/ps].
     pub capacities: Vec<f64>,
+    /// Of each link.
+    pub places: Vec<LinkPlace>,
     /// The time of a full packet at the least.
     pub packet: Duration,
     /// Ports of hosts.
@@ -135,7 +138,8 @@ impl Fluid {
 
     /// Nothing is sent yet.
     pub fn new(params: FluidParams) -> Fluid {
-        let FluidParams { capacities, packet, hosts, branches, parts, mut classes, queue_limits, beside } = params;
+        let FluidParams { capacities, places, packet, hosts, branches, parts, mut classes, queue_limits, beside } =
+            params;
         classes.sort_by_key(|&(class, weight)| (weight > 0, Reverse(class)));
         let mut class_numbers = [0; 8];
         (0..).zip(&classes).for_each(|(number, &(class, _))| class_numbers[class] = number);
@@ -147,6 +151,7 @@ impl Fluid {
             levels: Vec::new(),
             branches,
             uses: vec![LinkUse::default(); capacities.len()],
+            places,
             uncounted: vec![0.0; capacities.len()],
             beside,
             left_out: LeftOutCounts::new(capacities.len(), weights.len(), queue_limits),
@@ -200,13 +205,13 @@ impl Fluid {
         let at_hosts = links.at_hosts().map(left).into_iter().fold(limit, f64::min);
         let rate = preferred.iter().flat_map(|branch| branch.links(tables)).map(left).fold(at_hosts, f64::min);
         let (mut is_least, mut is_shared, mut is_overtaken) = (rate < limit, false, false);
-        let ends = [links.first.get(), links.last.get()];
         for (link, share) in preferred.iter().flat_map(|&branch| links.flow(branch).links(tables)) {
             let capacity = self.solver.capacity(link);
             let used = &mut self.uses[link as usize];
             let is_alone = used.connections <= NONE;
             (used.rate, used.connections) = (used.rate + share * rate, used.connections + share);
-            let is_part = (share < 1.0 || !others.is_empty()) && !ends.contains(&link);
+            let is_between = self.places[link as usize] == LinkPlace::Between;
+            let is_part = (share < 1.0 || !others.is_empty()) && is_between;
             is_overtaken |= is_part && !is_alone && used.rate > capacity * BUSY;
             is_shared |= !is_alone && used.rate > capacity * (1.0 - FULL);
             is_least |= used.rate > capacity * (1.0 + FULL);
@@ -495,7 +500,7 @@ impl Fluid {
             let links = active.links;
             let mut beside = self.beside.as_mut().filter(|_| !active.is_in_packets());
             if let Some(beside) = &beside {
-                let of_host = self.uses[links.first.get() as usize].connections / f64::from(links.parts[0]);
+                let of_host = self.uses[links.first.get() as usize].connections;
                 let answer = beside.waits(&active.back, tables, &self.solver);
                 active.queue(self.solver.capacity(links.first.get()) / of_host, span, answer);
             }
@@ -537,6 +542,7 @@ impl Fluid {
         let Some(beside) = &mut self.beside else { return };
         let (mut shares, solver, uses) = (self.shares.as_slice(), &self.solver, &self.uses);
         let used = |link: u32| (uses[link as usize].rate / solver.capacity(link)).min(1.0);
+        let is_between = |link: u32| self.places[link as usize] == LinkPlace::Between;
         for active in &self.active {
             let branches = active.used_branches(tables);
             let (own, next) = shares.split_at(branches.len());
@@ -544,7 +550,7 @@ impl Fluid {
             for (&branch, share) in branches.iter().zip(own).filter(|_| active.queued > 0.0) {
                 let bytes = active.queued * f64::from(branch.weight) * share.rate / active.rate;
                 if let Some(full) = share.bottleneck {
-                    beside.queue(active.links.flow(branch), full, bytes, tables, used);
+                    beside.queue(branch, full, bytes, tables, (is_between, used));
                 }
             }
         }
@@ -557,11 +563,11 @@ impl Fluid {
             return;
         }
         let (flows, shares, classes) = (self.flows.as_slice(), self.shares.as_slice(), self.solver.classes());
-        let solution = Solution { flows, shares, classes, tables };
+        let solution = Solution { flows, shares, places: &self.places, classes, tables };
         self.left_out.count_held_back(&solution);
         let sent = |active: &Active| {
             let first = active.links.first.get();
-            self.solver.capacity(first) / self.uses[first as usize].connections * f64::from(active.links.parts[0])
+            self.solver.capacity(first) / self.uses[first as usize].connections
         };
         self.left_out.count_overflowing(&solution, &self.active, sent);
     }
@@ -603,12 +609,11 @@ impl Fluid {
         self.limits.clear();
         let (mut shares, classes) = (self.shares.as_slice(), self.solver.classes());
         let mut are_added = false;
+        let is_between = |full: u32| self.places[(full / classes) as usize] == LinkPlace::Between;
         for active in &mut self.active {
             let (preferred, others) = active.links.branches(tables);
             let (own, next) = shares.split_at(preferred.len());
             shares = next;
-            let ends = [active.links.first, active.links.last].map(PortIndex::get);
-            let is_between = |full: u32| !ends.contains(&(full / classes));
             active.uses_others = !others.is_empty() && own.iter().any(|own| own.bottleneck.is_some_and(is_between));
             are_added |= active.uses_others;
             self.flows.extend(preferred.iter().map(|&branch| active.links.flow(branch)));

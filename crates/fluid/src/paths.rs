@@ -39,6 +39,17 @@ pub enum PathSet {
     Several(BranchRange),
 }
 
+/// What a link joins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LinkPlace {
+    /// A host sends into it.
+    FromHost,
+    /// Two switches.
+    Between,
+    /// A switch sends into it, to a host.
+    ToHost,
+}
+
 /// The links of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Links {

@@ -186,13 +186,6 @@ fn what_knows_one_port_of_a_host_refuses_several_with_a_key() {
     refused(&reroute, "faults.reroute_after");
     let piggyback = [("topology", "{ dragonfly = { p = 1, a = 2, h = 2 } }"), ("routing", "\"piggyback\""), NO_FAULT];
     refused(&piggyback, "routing: piggyback on 2 planes");
-    let queues = [
-        ("topology", "{ dragonfly = { p = 1, a = 2, h = 1 } }"),
-        ("routing", "\"ugal_local\""),
-        ("run.fidelity", "\"flow\""),
-        NO_FAULT,
-    ];
-    refused(&queues, "host_ports.choice: \"per_packet\" beside a routing that goes by queues");
     let failing =
         "host_ports.planes = 2\n[topology.fat_tree]\n[[faults.down]]\nlink = \"plane1.leaf0 - plane1.core0\"\n";
     let observed = Fabric::parse(failing, "x.toml", &[]).unwrap().observe(&PointChoice::default(), 1, None);
@@ -234,13 +227,27 @@ fn messages_in_flow_level_mode_take_the_ports_that_packets_take() {
         ("host_ports.choice", "\"by_hash\""),
         ("job.0.placement.hosts", "[0, 5]"),
     ];
-    let cases: [(&[(&str, &str)], f64); 6] = [
+    let queues = [
+        ("topology", "{ dragonfly = { p = 1, a = 2, h = 1 } }"),
+        ("routing", "\"ugal_local\""),
+        ("host_ports", "{ planes = 2, choice = \"per_packet\" }"),
+        ("job.0.placement.hosts", "[0, 5]"),
+    ];
+    let queues_of_leaves = [
+        ("topology", "{ fat_tree = { leaves = 4, hosts_per_leaf = 2, cores = 2, links_per_core = 1 } }"),
+        ("routing", "\"adaptive_up\""),
+        ("host_ports", "{ leaves = 2, choice = \"per_packet\" }"),
+        ("job.0.placement.hosts", "[0, 2]"),
+    ];
+    let cases: [(&[(&str, &str)], f64); 8] = [
         (&[], 2.0),
         (&[("host_ports.planes", "4")], 4.0),
         (&spray, 2.0),
         (&leaves, 2.0),
         (&first, 1.0),
         (&dragonfly, 1.0),
+        (&queues, 2.0),
+        (&queues_of_leaves, 2.0),
     ];
     for (case, planes) in cases {
         let keys = [&[NO_FAULT, ("job.0.workload.osu_latency.iterations", "2")][..], case].concat();
@@ -257,6 +264,33 @@ fn messages_in_flow_level_mode_take_the_ports_that_packets_take() {
             // Acknowledgements are no load in flow-level mode, and parts of packets are counted by whole ones.
             assert!((carried - sent).abs() <= 0.02 * sent + 5_000.0, "{case:?}: {carried} B, {sent} B in packets");
         }
+    }
+}
+
+/// Planes share nothing: over two of them messages of twice the bytes take as long as over one, but for latencies,
+/// whatever decides in each plane. Every host sends to the next group, so that links between groups are full.
+#[test]
+fn two_planes_carry_twice_the_bytes_in_the_time_of_one_in_flow_level_mode() {
+    for routing in ["minimal", "valiant_group", "ugal_local", "progressive_adaptive"] {
+        let routing = format!("\"{routing}\"");
+        let fabrics = [("{ planes = 1 }", "2MiB"), ("{ planes = 2, choice = \"per_packet\" }", "4MiB")];
+        let ends = fabrics.map(|(ports, bytes)| {
+            let jobs = format!(
+                "[{{ name = \"shift\", workload = {{ permutation = {{ ranks = 20, bytes = \"{bytes}\", iterations = 2, \
+                 partner = {{ shift = 4 }} }} }} }}]"
+            );
+            let keys = [
+                ("topology", "{ dragonfly = { p = 2, a = 2, h = 2 } }"),
+                ("routing", routing.as_str()),
+                ("host_ports", ports),
+                ("run.fidelity", "\"flow\""),
+                ("job", jobs.as_str()),
+                NO_FAULT,
+            ];
+            let durations = numbers(&run(&keys, 1), "iterations", "duration_ns");
+            durations.into_iter().fold(0.0, f64::max)
+        });
+        assert!((ends[1] / ends[0] - 1.0).abs() < 0.01, "{routing}: {ends:?} ns");
     }
 }
 

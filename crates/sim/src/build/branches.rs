@@ -116,24 +116,41 @@ impl<'a> BranchTable<'a> {
         range
     }
 
-    /// The links of packets that take these in turn.
+    /// The links of packets that take these in turn: what goes by each is an equal part of all. Of the branches of
+    /// each, those are one that stand at the same place by their weights; they grow together until a link of them is
+    /// full. Of equal planes they are the same path in each.
     pub fn in_turn(&mut self, all: &[Links]) -> Links {
         let [first, others @ ..] = all else { panic!("a connection has links") };
         if others.is_empty() {
             return *first;
         }
-        let mut shares = BTreeMap::new();
-        let tables = Tables { routes: &self.constants.routes, branches: Some(&self.branches) };
-        for (port, share) in all.iter().flat_map(|links| links.shares(tables)) {
-            *shares.entry(port).or_insert(0.0) += share / all.len() as f64;
-        }
         let ends = [first.first, first.last];
-        let parts = ends.map(|end| shares[&end] as f32);
-        shares.retain(|port, _| !ends.contains(port));
-        self.branches.shares.resize(self.constants.routes.len(), 1.0);
-        self.branches.shares.extend(shares.values().map(|&share| share as f32));
-        self.add_ports(shares.into_keys(), 1.0);
-        Links { parts, paths: PathSet::Several(self.range(1, 1, &[])), ..*first }
+        let (preferred, other) = {
+            let tables = Tables { routes: &self.constants.routes, branches: Some(&self.branches) };
+            let together = |branches: &[Vec<Branch>]| links_together(all, branches, tables);
+            let preferred =
+                side_by_side(all, tables).into_iter().map(|(branches, weight)| (together(&branches), weight));
+            let other = others_of_all(all, tables).map(|branches| together(&branches));
+            (preferred.collect::<Vec<_>>(), other)
+        };
+        let part =
+            |end: PortIndex| preferred[0].0.iter().find(|(port, _)| *port == end).map_or(0.0, |(_, share)| *share);
+        let parts = ends.map(|end| part(end) as f32);
+        let (count, others) = (preferred.len(), usize::from(other.is_some()));
+        for (links, weight) in preferred.into_iter().chain(other.map(|links| (links, 1.0))) {
+            let between = links.into_iter().filter(|(port, _)| !ends.contains(port));
+            let (ports, shares): (Vec<_>, Vec<_>) = between.map(|(port, share)| (port, share as f32)).unzip();
+            self.branches.shares.resize(self.constants.routes.len(), 1.0);
+            self.branches.shares.extend(shares);
+            self.add_ports(ports.into_iter(), weight);
+        }
+        let range = self.range(count, count + others, &[]);
+        // Latencies differ by planes as little as their paths do.
+        let (latency, latencies) = match first.paths {
+            PathSet::One(_) => (range.latency, 0),
+            PathSet::Several(BranchRange { latency, latencies, .. }) => (latency, latencies),
+        };
+        Links { parts, paths: PathSet::Several(BranchRange { latency, latencies, ..range }), ..*first }
     }
 
     /// One branch that is split; some of its paths say how their latencies differ.
@@ -256,4 +273,58 @@ impl<'a> BranchTable<'a> {
 fn counted(mut paths: Vec<SampledPath>) -> Vec<(SampledPath, u32)> {
     paths.sort();
     paths.chunk_by(|a, b| a == b).map(|same| (same[0].clone(), same.len() as u32)).collect()
+}
+
+/// Branches that are used first, of each of several parts of a connection, which stand at the same place by their
+/// weights; with the weight that they have in common.
+fn side_by_side(all: &[Links], tables: Tables<'_>) -> Vec<(Vec<Vec<Branch>>, f32)> {
+    let branches: Vec<&[Branch]> = all.iter().map(|links| links.branches(tables).0).collect();
+    let (mut places, mut left) = (vec![0; all.len()], branches.iter().map(|own| own[0].weight).collect::<Vec<f32>>());
+    let mut together = Vec::new();
+    loop {
+        let weight = left.iter().copied().fold(f32::INFINITY, f32::min);
+        let present = branches.iter().zip(&places).map(|(own, &place): (_, &usize)| vec![own[place]]);
+        together.push((present.collect(), weight));
+        for ((own, place), left) in branches.iter().zip(&mut places).zip(&mut left) {
+            *left -= weight;
+            if *left > 0.0 {
+                continue;
+            }
+            *place += 1;
+            let Some(next) = own.get(*place) else { return together };
+            *left = next.weight;
+        }
+    }
+}
+
+/// Branches that are not used first, of each of several parts of a connection, if any has some; those of the others are
+/// used then, too.
+fn others_of_all(all: &[Links], tables: Tables<'_>) -> Option<Vec<Vec<Branch>>> {
+    let branches = all.iter().map(|links| links.branches(tables));
+    let has_any = branches.clone().any(|(_, others)| !others.is_empty());
+    let others =
+        branches.map(|(preferred, others)| if others.is_empty() { preferred.to_vec() } else { others.to_vec() });
+    has_any.then(|| others.collect())
+}
+
+/// Links of branches of several parts of a connection, each of which takes an equal part of it, hop after hop; each
+/// with its share of the connection.
+fn links_together(all: &[Links], branches: &[Vec<Branch>], tables: Tables<'_>) -> Vec<(PortIndex, f64)> {
+    let hops = |(links, own): (&Links, &Vec<Branch>)| {
+        let weight: f64 = own.iter().map(|branch| f64::from(branch.weight)).sum::<f64>() * all.len() as f64;
+        let flows = own.iter().map(|&branch| links.flow(branch).links(tables));
+        flows.flatten().map(|(port, share)| (PortIndex::new(port), share / weight)).collect::<Vec<_>>()
+    };
+    let hops: Vec<_> = all.iter().zip(branches).map(hops).collect();
+    let (mut places, mut together) = (BTreeMap::new(), Vec::new());
+    for hop in 0..hops.iter().map(Vec::len).max().unwrap_or(0) {
+        for &(port, share) in hops.iter().filter_map(|own| own.get(hop)) {
+            let place = *places.entry(port).or_insert(together.len());
+            if place == together.len() {
+                together.push((port, 0.0));
+            }
+            together[place].1 += share;
+        }
+    }
+    together
 }

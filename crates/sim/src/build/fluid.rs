@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::impaired_link::Background;
 use etherweave_engine::params::{SwitchModel, SwitchParams, Threshold};
-use etherweave_engine::port::Owner;
-use etherweave_fluid::{BesidePackets, Fluid, FluidParams, MESSAGE_PARTS, QueueLimits, SEGMENT_PARTS};
+use etherweave_engine::port::{Owner, Port};
+use etherweave_fluid::{BesidePackets, Fluid, FluidParams, LinkPlace, MESSAGE_PARTS, QueueLimits, SEGMENT_PARTS};
 use etherweave_host::fluid::{NOWHERE, packet_time};
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{BitRate, InputError, InputErrors};
-use etherweave_routing::HashScope;
 
 use super::{Experiment, Paths};
 use crate::shard::Shard;
@@ -34,13 +33,6 @@ fn shares_hosts(experiment: &Experiment) -> bool {
         taken.extend(own);
         is_shared
     })
-}
-
-/// Whether packets take several ports in turn, and among the paths of each those that are not full.
-fn is_striped_by_queues(experiment: &Experiment) -> bool {
-    let is_striped = experiment.params.ports.choice.is_per_packet() && !experiment.topology.is_single_homed();
-    matches!(&experiment.paths, Paths::PerPacket(prepared)
-        if is_striped && prepared.oblivious().is_none() && prepared.hash_scope() == HashScope::PerPacket)
 }
 
 /// Traffic classes of jobs.
@@ -81,7 +73,6 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
         ("nic.pcie.store_and_forward", "true", !params.nic.pcie.as_ref().is_some_and(|pcie| pcie.store_and_forward)),
         ("nic.command_stall", "stops of reception", params.nic.command_stall.is_none()),
         ("observe", "time series", experiment.sampling.is_none()),
-        ("host_ports.choice", "\"per_packet\" beside a routing that goes by queues", !is_striped_by_queues(experiment)),
         ("--pcap", "captured hosts", experiment.capture.is_empty()),
         ("mpirun", "several processes", processes <= 1),
         (
@@ -106,12 +97,17 @@ pub(super) fn add(experiment: &Experiment, connections: usize, shards: &mut [Sha
     shard.wires.fluid = Some(Box::new(fluid(experiment, shard, has_packets)));
     if has_packets {
         shard.hosts.nics.places_in_packets.resize(2 * connections, NOWHERE);
-        let is_between = |port: &PortIndex| {
-            let port = &shard.wires.ports[*port];
-            !port.peer.is_host && matches!(port.owner, Owner::Switch(_))
-        };
+        let is_between = |port: &PortIndex| place(&shard.wires.ports[*port]) == LinkPlace::Between;
         let ports: Vec<PortIndex> = shard.wires.ports.indices().filter(is_between).collect();
         ports.into_iter().for_each(|port| shard.wires.impaired_link(port).background = Some(Background::default()));
+    }
+}
+
+fn place(port: &Port) -> LinkPlace {
+    match port.owner {
+        Owner::Host(_) => LinkPlace::FromHost,
+        Owner::Switch(_) if port.peer.is_host => LinkPlace::ToHost,
+        Owner::Switch(_) => LinkPlace::Between,
     }
 }
 
@@ -135,6 +131,7 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
     let switch = &experiment.params.switch;
     Fluid::new(FluidParams {
         capacities,
+        places: shard.wires.ports.iter().map(place).collect(),
         packet: packet_time(&shard.wires.constants, rates),
         hosts: topology.host_ports().count(),
         branches,
