@@ -12,7 +12,7 @@ use super::latency::Latencies;
 use super::observed::Observed;
 use super::part::ReportPart;
 use super::path::{PathMessage, PathRow, Surroundings, paths};
-use super::rank_log::{RankLogs, ShardLog};
+use super::rank_log::{HostsLog, RankLogs};
 use super::{LosslessDrop, Report, Totals};
 use crate::run::Simulation;
 use crate::shard::Shard;
@@ -106,13 +106,13 @@ impl Simulation {
     }
 
     /// Logs of ranks, of each shard.
-    fn take_logs(&mut self) -> Vec<ShardLog> {
+    fn take_logs(&mut self) -> Vec<HostsLog> {
         let is_noted = self.names.observes_ranks;
-        self.shards.iter_mut().filter(|_| is_noted).map(|shard| ShardLog::take(&mut shard.hosts)).collect()
+        self.shards.iter_mut().filter(|_| is_noted).map(|shard| HostsLog::take(&mut shard.hosts)).collect()
     }
 
     /// Notes of ranks until the end, and the paths that limit jobs.
-    fn observed(&self, logs: Vec<ShardLog>) -> Observed {
+    fn observed(&self, logs: Vec<HostsLog>) -> Observed {
         let logs = RankLogs::new(logs, self.end);
         Observed::new(self.paths(&logs), logs)
     }

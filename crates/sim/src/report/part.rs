@@ -8,7 +8,7 @@ use etherweave_kernel::{Processes, wire};
 use etherweave_primitives::{ChannelId, Time};
 use etherweave_topology::Topology;
 
-use super::rank_log::ShardLog;
+use super::rank_log::HostsLog;
 use super::{FailureRow, FlowRow, LosslessDrop, PortRow, RateRow, SleepRow, StreamRow};
 
 /// Rows of one process, each with what orders it among those of all.
@@ -19,7 +19,7 @@ pub(super) struct ReportPart {
     pub fingerprint: Option<Fingerprint>,
     pub iterations: Vec<IterationRow>,
     /// Logs of ranks, by shard.
-    pub logs: Vec<ShardLog>,
+    pub logs: Vec<HostsLog>,
     /// By the channel that the port sends into.
     pub ports: Vec<(ChannelId, PortRow)>,
     /// By job.

@@ -30,7 +30,7 @@ const NO_RANK: u32 = u32::MAX;
 
 /// Notes of the ranks of a shard, with the owners of its threads and connections.
 #[derive(Clone, Debug)]
-pub(super) struct ShardLog {
+pub(super) struct HostsLog {
     pub records: RankRecords,
     /// Ranks by thread.
     ranks: Vec<RankThread>,
@@ -43,12 +43,12 @@ pub(super) struct ShardLog {
 wire! {
     RankThread { job, rank, host, thread }
     RankEnd { number, peer }
-    ShardLog { records, ranks, threads, ends }
+    HostsLog { records, ranks, threads, ends }
 }
 
-impl ShardLog {
+impl HostsLog {
     /// Takes what the hosts of a shard have noted, which begins anew.
-    pub fn take(hosts: &mut Hosts) -> ShardLog {
+    pub fn take(hosts: &mut Hosts) -> HostsLog {
         let records = std::mem::take(&mut hosts.processors.records);
         let (mut ranks, mut threads) = (Vec::new(), Vec::new());
         for (number, thread) in hosts.processors.threads.iter().enumerate() {
@@ -62,7 +62,7 @@ impl ShardLog {
                 Role::Source(_) | Role::Sink(_) => NO_RANK,
             });
         }
-        ShardLog { records, ranks, threads, ends: ends(hosts) }
+        HostsLog { records, ranks, threads, ends: ends(hosts) }
     }
 
     /// The rank of a thread; streams of other jobs have none.
@@ -173,7 +173,7 @@ pub(super) struct RankLogs {
 
 impl RankLogs {
     /// Sorts what shards have noted until the end of a run.
-    pub fn new(logs: Vec<ShardLog>, end: Time) -> RankLogs {
+    pub fn new(logs: Vec<HostsLog>, end: Time) -> RankLogs {
         let shards: Vec<SortedLog> = logs.into_iter().map(|log| SortedLog::new(log, end)).collect();
         let of_shard = |(shard, log): (usize, &SortedLog)| {
             let rank = move |(place, &RankThread { job, rank, host, .. })| RankLog { job, rank, host, shard, place };
@@ -196,7 +196,7 @@ impl RankLogs {
     }
 
     /// Logs of shards.
-    pub fn shards(&self) -> impl Iterator<Item = &ShardLog> {
+    pub fn shards(&self) -> impl Iterator<Item = &HostsLog> {
         self.shards.iter().map(|shard| &shard.log)
     }
 
@@ -241,7 +241,7 @@ impl RankLogs {
 /// Steps of a rank, by their end.
 #[derive(Clone, Copy)]
 pub(super) struct Steps<'l> {
-    log: &'l ShardLog,
+    log: &'l HostsLog,
     /// Their places in the log.
     places: &'l [u32],
     /// Whether some overlap: those of one stream follow each other.
@@ -295,7 +295,7 @@ impl Steps<'_> {
 /// A log with the places of its rows by rank and by endpoint.
 #[derive(Clone, Debug)]
 struct SortedLog {
-    log: ShardLog,
+    log: HostsLog,
     /// Steps until the end of the run, by rank and end.
     steps: Groups,
     /// Rows by sending end.
@@ -307,7 +307,7 @@ struct SortedLog {
 }
 
 impl SortedLog {
-    fn new(log: ShardLog, until: Time) -> SortedLog {
+    fn new(log: HostsLog, until: Time) -> SortedLog {
         let RankRecords { steps, posted, arrived, .. } = &log.records;
         let ended = steps.iter().map(|step| (step.end <= until).then(|| log.threads[step.thread.get() as usize]));
         let mut by_rank = Groups::new(log.ranks.len(), ended);
