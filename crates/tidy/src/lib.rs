@@ -11,6 +11,7 @@ pub mod circles;
 pub mod manifest;
 pub mod markdown;
 pub mod members;
+pub mod names;
 pub mod owners;
 pub mod paths;
 pub mod python;

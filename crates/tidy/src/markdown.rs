@@ -39,6 +39,42 @@ fn leads_somewhere(target: &str, from: &File, repository: &Repository) -> bool {
     exists && (anchor.is_empty() || headings(&repository.file(&path).text).any(|heading| slug(heading) == anchor))
 }
 
+/// Words of a paragraph of a guide: five lines on the page.
+const PARAGRAPH_WORDS_MAX: usize = 90;
+
+/// A paragraph, or an item of a list, of a guide or a tutorial has at most [`PARAGRAPH_WORDS_MAX`] words.
+pub fn paragraphs(file: &File) -> Vec<Finding> {
+    let is_guide = ["docs/guide/", "docs/tutorials/"].iter().any(|folder| file.path.starts_with(folder));
+    if !is_guide || file.extension() != "md" {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    let mut paragraph = (0, 0);
+    let lines = prose(&file.text).map(|(number, line)| (number, line.trim()));
+    for (number, line) in lines.chain([(usize::MAX, "")]) {
+        let is_break = line.is_empty() || line.starts_with(['|', '#', '!', '>']);
+        let is_adjacent = number == paragraph.0 + 1;
+        if is_break || begins_item(line) || !is_adjacent {
+            paragraph.1 = 0;
+        }
+        if is_break {
+            continue;
+        }
+        let before = paragraph.1;
+        paragraph = (number, before + line.split_whitespace().count());
+        if before <= PARAGRAPH_WORDS_MAX && paragraph.1 > PARAGRAPH_WORDS_MAX {
+            findings.push(file.finding(number, format!("a paragraph of more than {PARAGRAPH_WORDS_MAX} words")));
+        }
+    }
+    findings
+}
+
+/// Whether a line begins an item of a list.
+fn begins_item(line: &str) -> bool {
+    let rest = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    line.starts_with("- ") || line.starts_with("* ") || rest.len() < line.len() && rest.starts_with(". ")
+}
+
 /// Where a link points, from the root.
 fn resolve(from: &str, link: &str) -> String {
     let mut parts: Vec<&str> = from.split('/').collect();
@@ -95,6 +131,21 @@ mod tests {
         check("# Link\n## Sources\n## Not modelled\n", 0);
         check("# Link\n## Sources\n", 1);
         check("# Link\n```\n## Sources\n## Not modelled\n```\n", 2);
+    }
+
+    #[test]
+    fn a_paragraph_of_a_guide_ends_after_five_lines() {
+        let check = |path: &str, text: String, lines: &[usize]| {
+            let places: Vec<usize> = paragraphs(&File::new(path, &text)).iter().map(|finding| finding.line).collect();
+            assert_eq!(places, lines, "{path}: {text}");
+        };
+        let words = |count: usize| "word ".repeat(count) + "\n";
+        check("docs/guide/a.md", words(90), &[]);
+        check("docs/guide/a.md", words(91), &[1]);
+        check("docs/guide/a.md", words(50) + &words(50), &[2]);
+        check("docs/guide/a.md", words(50) + "\n" + &words(50), &[]);
+        check("docs/guide/a.md", words(50) + "- " + &words(50) + "```\n" + &words(99) + "```\n" + &words(50), &[]);
+        check("docs/models/a.md", words(91), &[]);
     }
 
     #[test]

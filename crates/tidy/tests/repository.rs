@@ -1,8 +1,8 @@
 //! Applies every rule to every file that Git knows.
 
 use etherweave_tidy::{
-    File, Finding, Repository, circles, manifest, markdown, members, owners, paths, python, rooms, rust, rust_imports,
-    text, words,
+    File, Finding, Repository, circles, manifest, markdown, members, names, owners, paths, python, rooms, rust,
+    rust_imports, text, words,
 };
 
 fn check(rule: impl Fn(&File, &Repository) -> Vec<Finding>) {
@@ -114,6 +114,33 @@ fn words_are_those_of_the_field() {
 /// Files that keep rejected words for now: none may be added to the list.
 fn is_left(file: &File) -> bool {
     include_str!("words_left.txt").lines().any(|path| path == file.path)
+}
+
+#[test]
+fn limits_end_in_max_and_min() {
+    check(|file, _| names::limits(file));
+}
+
+/// Pronouns and fragments that stand in the tree: the number may fall, and not rise.
+fn check_left(rule: impl Fn(&File) -> Vec<Finding>, left: usize) {
+    let findings: Vec<String> =
+        Repository::open().files().flat_map(|file| rule(&file)).map(|finding| finding.to_string()).collect();
+    assert!(findings.len() <= left, "\n{}\n{} of at most {left}\n", findings.join("\n"), findings.len());
+}
+
+#[test]
+fn values_are_called_by_nouns() {
+    check_left(names::pronouns, 1_985);
+}
+
+#[test]
+fn documentation_begins_with_a_noun_or_a_verb() {
+    check_left(names::fragments, 1_851);
+}
+
+#[test]
+fn paragraphs_of_guides_end_after_five_lines() {
+    check(|file, _| markdown::paragraphs(file));
 }
 
 #[test]

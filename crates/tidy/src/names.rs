@@ -1,0 +1,139 @@
+//! Names of values, and documentation of items: nouns that stand alone.
+//!
+//! A pronoun names whatever stood before it, and a fragment continues the name above it: both are read twice.
+
+use crate::text::is_code;
+use crate::{File, Finding};
+
+/// Names that say nothing of a value.
+const PRONOUNS: [&str; 5] = ["one", "some", "found", "given", "whole"];
+/// Words that continue the name of an item in place of saying what it is.
+const FRAGMENTS: [&str; 12] = ["Of", "From", "To", "By", "For", "With", "As", "In", "At", "Which", "What", "Whose"];
+
+/// A limit ends in `_MAX` or `_MIN`.
+pub fn limits(file: &File) -> Vec<Finding> {
+    if !is_named(file) {
+        return Vec::new();
+    }
+    code(file)
+        .flat_map(|(number, line)| {
+            let limit = |name: &&str| name.ends_with("_MOST") || name.ends_with("_LEAST");
+            names(&line).filter(limit).map(|name| (number, name.to_owned())).collect::<Vec<_>>()
+        })
+        .map(|(number, name)| file.finding(number, format!("`{name}`: limits end in `_MAX` and `_MIN`")))
+        .collect()
+}
+
+/// A value, an argument or a variable of a loop is called by a noun: `quote`, `row`, `candidate`.
+pub fn pronouns(file: &File) -> Vec<Finding> {
+    if !is_named(file) {
+        return Vec::new();
+    }
+    code(file)
+        .filter_map(|(number, line)| {
+            let pronoun = PRONOUNS.iter().find(|word| binds(&line, word))?;
+            Some(file.finding(number, format!("`{pronoun}` is no noun: say what the value is")))
+        })
+        .collect()
+}
+
+/// The documentation of an item begins with a noun or a verb.
+pub fn fragments(file: &File) -> Vec<Finding> {
+    let lines: Vec<&str> = file.text.lines().map(str::trim_start).collect();
+    let first = |index: usize| match file.extension() {
+        "rs" => {
+            let above = index.checked_sub(1).map_or("", |above| lines[above]);
+            lines[index].strip_prefix("/// ").filter(|_| !above.starts_with("///"))
+        }
+        "py" => lines[index].strip_prefix("\"\"\""),
+        _ => None,
+    };
+    (0..lines.len())
+        .filter_map(|index| {
+            let word = first(index)?.split(' ').next().filter(|word| FRAGMENTS.contains(word))?;
+            Some(file.finding(index + 1, format!("the documentation begins with `{word}`: a noun or a verb")))
+        })
+        .collect()
+}
+
+/// This file lists what it rejects.
+fn is_named(file: &File) -> bool {
+    is_code(file) && matches!(file.extension(), "rs" | "py") && file.path != "crates/tidy/src/names.rs"
+}
+
+/// Lines of code with their numbers, without comments, texts and documentation.
+fn code(file: &File) -> impl Iterator<Item = (usize, String)> {
+    let comment = if file.extension() == "py" { "#" } else { "//" };
+    let mut is_documentation = false;
+    file.lines().map(move |(number, line)| {
+        let quotes = if comment == "#" { line.matches("\"\"\"").count() } else { 0 };
+        let skipped = is_documentation || quotes > 0;
+        is_documentation ^= quotes % 2 == 1;
+        (number, if skipped { String::new() } else { without_texts(line, comment) })
+    })
+}
+
+/// A line up to its comment, with nothing between quotes.
+fn without_texts(line: &str, comment: &str) -> String {
+    let mut parts = line.split('"').step_by(2);
+    let bare = parts.next().unwrap_or("").to_owned();
+    let bare = parts.fold(bare, |bare, part| bare + "\"\"" + part);
+    bare.split(comment).next().unwrap_or("").to_owned()
+}
+
+fn names(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|letter: char| !is_part(letter)).filter(|word| !word.is_empty())
+}
+
+/// Whether the line makes a value of this name: by `let`, `for`, `=`, in a closure, or as an argument with its type.
+fn binds(line: &str, name: &str) -> bool {
+    line.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&line[..at], &line[at + name.len()..]);
+        let is_word = !before.ends_with(is_part) && !after.starts_with(is_part) && !before.ends_with(['.', '`', '\'']);
+        let (before, after) = (before.trim_end(), after.trim_start());
+        let is_assigned = before.is_empty() && after.starts_with('=') && !after.starts_with("==");
+        let is_typed = (before.is_empty() || before.ends_with(['(', ',', '|', '*'])) && after.starts_with(": ");
+        let is_bound = ["let", "let mut", "for", "lambda", "as", "|", "|&"].iter().any(|word| before.ends_with(word));
+        let is_in_loop = before.contains("for ") && after.starts_with("in ");
+        is_word && (is_assigned || is_typed || is_bound || is_in_loop)
+    })
+}
+
+fn is_part(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(rule: fn(&File) -> Vec<Finding>, path: &str, text: &str, lines: &[usize]) {
+        let places: Vec<usize> = rule(&File::new(path, text)).iter().map(|finding| finding.line).collect();
+        assert_eq!(places, lines, "{path}: {text:?}");
+    }
+
+    #[test]
+    fn a_limit_ends_in_max_or_min() {
+        check(limits, "a.py", "RUNS_MOST = 2\nRUNS_MAX = 2\n", &[1]);
+        check(limits, "a.rs", "const LOAD_LEAST: f64 = 0.1;\nlet text = \"LOAD_LEAST\";\n", &[1]);
+        check(limits, "a.py", "\"\"\"Of RUNS_MOST.\n\nRUNS_MOST\n\"\"\"\nx = _MOST\n", &[5]);
+    }
+
+    #[test]
+    fn a_value_is_called_by_a_noun() {
+        check(pronouns, "a.py", "for one in quotes:\nfor quote in quotes:\n", &[1]);
+        check(pronouns, "a.py", "found = 1\nx.found = 1\nreturn found == 2\n", &[1]);
+        check(pronouns, "a.py", "def f(whole: int, found: str) -> None:  # one\n", &[1]);
+        check(pronouns, "a.py", "sorted(rows, key=lambda one: one.x)\nsorted(rows, key=lambda row: row.x)\n", &[1]);
+        check(pronouns, "a.rs", "let found = 1;\nrows.iter().map(|one| one + 1);\nlet someone = 1;\n", &[1, 2]);
+        check(pronouns, "a.rs", "// for one in all\nlet row = \"for one in all\";\n", &[]);
+    }
+
+    #[test]
+    fn documentation_begins_with_a_noun_or_a_verb() {
+        check(fragments, "a.rs", "/// Of hosts on this fabric.\npub hosts: u32,\n", &[1]);
+        check(fragments, "a.rs", "/// Rate of the link,\n/// In bits per second.\npub rate: u32,\n", &[]);
+        check(fragments, "a.py", "RUNS = 2\n\"\"\"By which runs are named.\"\"\"\n", &[2]);
+        check(fragments, "a.py", "\"\"\"Instances of runs.\"\"\"\n", &[]);
+    }
+}
