@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from etherweave.api.fabrics import exports as exports
     from etherweave.api.fabrics import fabric as fabric
     from etherweave.api.fabrics import find as find
+    from etherweave.api.flow_times import FlowTimes as FlowTimes
+    from etherweave.api.flow_times import flow_times as flow_times
     from etherweave.api.observations import Observation as Observation
     from etherweave.api.observations import observe as observe
     from etherweave.api.results import Result as Result
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FaultError",
     "Figure",
+    "FlowTimes",
     "Interrupted",
     "Observation",
     "Progress",
@@ -73,6 +76,7 @@ __all__ = [
     "fabric",
     "figures",
     "find",
+    "flow_times",
     "foresee",
     "observe",
     "plot",
@@ -91,6 +95,7 @@ _HOME = {
     "Summary": "api.results",
     "curve": "api.curves",
     **dict.fromkeys(("compare", "design", "export", "exports", "fabric", "find"), "api.fabrics"),
+    **dict.fromkeys(("FlowTimes", "flow_times"), "api.flow_times"),
     **dict.fromkeys(("Observation", "observe"), "api.observations"),
     "Scenario": "api.scenario_builder",
     "plot": "report",

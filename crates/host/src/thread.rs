@@ -129,6 +129,8 @@ pub struct SourceState {
     pub completed: u64,
     /// When the last message was complete.
     pub done_at: Option<Time>,
+    /// When it starts.
+    pub start: Time,
 }
 
 impl SourceState {
@@ -163,8 +165,10 @@ pub struct SinkState {
     pub bytes: u64,
     /// Stream, counted from 0 in its job.
     pub stream: u32,
-    /// When its job starts.
+    /// When it starts.
     pub start: Time,
     /// Bytes that will come in all; `None` without end.
     pub total: Option<u64>,
+    /// Whether its completion time is compared with that on an idle fabric.
+    pub is_flow: bool,
 }

@@ -176,6 +176,24 @@ impl Unit for BitRate {
     const NAME: &'static str = "bit rate";
     const SUFFIXES: &'static [(&'static str, u64)] =
         &[("b/s", 1), ("kb/s", 1_000), ("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000), ("Tb/s", 1_000_000_000_000)];
+    // Speeds as ports are labelled, as ns-3, containerlab and vendors write them, and bytes per second.
+    const ALIASES: &'static [(&'static str, u64)] = &[
+        ("M", 1_000_000),
+        ("Mbps", 1_000_000),
+        ("Mbit/s", 1_000_000),
+        ("G", 1_000_000_000),
+        ("g", 1_000_000_000),
+        ("Gb", 1_000_000_000),
+        ("GbE", 1_000_000_000),
+        ("Gbps", 1_000_000_000),
+        ("gbps", 1_000_000_000),
+        ("Gbit/s", 1_000_000_000),
+        ("T", 1_000_000_000_000),
+        ("Tbps", 1_000_000_000_000),
+        ("Tbit/s", 1_000_000_000_000),
+        ("MB/s", 8_000_000),
+        ("GB/s", 8_000_000_000),
+    ];
     fn from_base(bps: u64) -> Self {
         BitRate(bps)
     }
@@ -246,6 +264,17 @@ mod tests {
         let error = toml::from_str::<Link>("rate = \"100\"").unwrap_err().to_string();
         assert!(error.contains("the unit is missing") && error.contains("Gb/s"), "{error}");
         assert_eq!(toml::from_str::<Link>("rate = \"2.5Gb/s\"").unwrap().rate, BitRate::from_bps(2_500_000_000));
+    }
+
+    #[test]
+    fn rates_are_read_as_ports_and_other_tools_write_them() {
+        let hundred = ["100Gb/s", "100 Gb/s", "100G", "100g", "100GbE", "100Gbps", "100Gbit/s", "12.5 GB/s", "0.1T"];
+        for text in hundred {
+            let rate = text.parse::<BitRate>().unwrap();
+            assert_eq!((rate, rate.to_string().as_str()), (BitRate::from_gbps(100), "100Gb/s"), "{text}");
+        }
+        let error = "100Gib/s".parse::<BitRate>().unwrap_err().to_string();
+        assert!(error.contains("the unit is not known") && !error.contains("GbE"), "{error}");
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub enum Purpose {
     Destinations = 8,
     /// Which bits of a degraded link are wrong.
     BitErrors = 9,
+    /// How large flows are.
+    Sizes = 10,
 }
 
 /// A random stream (xoshiro256++ of Blackman and Vigna, 2019, seeded by SplitMix64).

@@ -10,6 +10,8 @@ pub(crate) trait Unit: Copy {
     const NAME: &'static str;
     /// Suffixes and their size in the base unit, ascending. `Display` uses the largest that divides.
     const SUFFIXES: &'static [(&'static str, u64)];
+    /// Other suffixes that files of other tools have, and their size; `Display` writes none of them.
+    const ALIASES: &'static [(&'static str, u64)] = &[];
     /// The quantity of so many base units.
     fn from_base(base: u64) -> Self;
     /// How many base units it is.
@@ -42,7 +44,8 @@ pub(crate) fn parse<U: Unit>(text: &str) -> Result<U, InputError> {
     if suffix.is_empty() {
         return Err(fail("the unit is missing"));
     }
-    let scale = U::SUFFIXES.iter().find(|&&(known, _)| known == suffix).map(|&(_, scale)| scale);
+    let mut known = U::SUFFIXES.iter().chain(U::ALIASES);
+    let scale = known.find(|&&(known, _)| known == suffix).map(|&(_, scale)| scale);
     let scale = scale.ok_or_else(|| fail("the unit is not known"))?;
     scaled(number, scale)
         .map(U::from_base)
@@ -111,7 +114,7 @@ pub(crate) use impl_text_form;
 
 /// A string pattern: digits, then one of the suffixes.
 pub(crate) fn schema<U: Unit>() -> schemars::Schema {
-    let suffixes: Vec<_> = U::SUFFIXES.iter().map(|&(suffix, _)| suffix).collect();
+    let suffixes: Vec<_> = U::SUFFIXES.iter().chain(U::ALIASES).map(|&(suffix, _)| suffix).collect();
     let pattern = format!("^[0-9]+(\\.[0-9]+)? ?({})$", suffixes.join("|"));
     schemars::json_schema!({ "type": "string", "pattern": pattern })
 }

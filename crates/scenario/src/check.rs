@@ -4,7 +4,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputError, InputE
 use etherweave_sim::Job;
 use etherweave_sim::params::{self, Binding, CoreParams, FlowControl, NicParams};
 use etherweave_topology::Topology;
-use etherweave_workload::{Op, Program, Traffic, Workload};
+use etherweave_workload::{Op, Program, StreamSpec, Traffic, Workload};
 
 use crate::interconnect::subnet_warning;
 use crate::{JobSpec, Scenario, hosts, nic_buffer, nodes, routing, transports};
@@ -304,8 +304,17 @@ fn longest_rest(traffic: &Traffic) -> Duration {
         Traffic::Graphs { ranks, .. } => {
             ranks.iter().map(|graph| graph.facts().computation_max).max().unwrap_or(Duration::ZERO)
         }
-        Traffic::Streams(_) => Duration::ZERO,
+        Traffic::Streams(streams) => longest_gap(streams),
     }
+}
+
+/// The longest time in which no flow starts, before the last does.
+fn longest_gap(streams: &[StreamSpec]) -> Duration {
+    let starts = streams.iter().filter_map(|stream| stream.flow_start);
+    let (longest, _) = starts.fold((Duration::ZERO, Duration::ZERO), |(longest, last), start| {
+        (longest.max(start.max(last) - last), start.max(last))
+    });
+    longest
 }
 
 fn longest_of_programs(programs: &[Program]) -> Duration {

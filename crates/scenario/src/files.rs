@@ -95,7 +95,8 @@ const PROFILED: [Profiled; 8] = [
 /// Keys of `[design]` that name a file, and those that take its text.
 const DESIGN: [(&str, &str); 2] = [("power_file", "power_text"), ("prices_file", "prices_text")];
 /// The key of `topology.custom` for a file, by its extension.
-const FORMATS: [(&str, &str); 4] = [("csv", "links"), ("graphml", "graphml"), ("xml", "graphml"), ("json", "json")];
+const FORMATS: [(&str, &str); 5] =
+    [("csv", "links"), ("tsv", "links"), ("graphml", "graphml"), ("xml", "graphml"), ("json", "json")];
 /// A key that stands for a file or a profile, for the schema: no parameter struct has it.
 pub(crate) struct NameKey {
     /// The definition of the table in the schema.
@@ -106,7 +107,7 @@ pub(crate) struct NameKey {
 }
 
 /// All of them.
-pub(crate) const NAMES: [NameKey; 12] = [
+pub(crate) const NAMES: [NameKey; 13] = [
     NameKey { table: "SharedMemoryParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "SwitchParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "MpiParams", key: PROFILE, description: PROFILE_DESCRIPTION },
@@ -127,12 +128,18 @@ pub(crate) const NAMES: [NameKey; 12] = [
     NameKey {
         table: "Custom",
         key: "file",
-        description: "File beside the scenario that lists the fabric: .csv (edges), .graphml or .xml (GraphML), .json.",
+        description: "File beside the scenario that lists the fabric: .csv or .tsv (edges), .graphml or .xml (GraphML), \
+                      .json.",
     },
     NameKey {
         table: "Chakra",
         key: "groups_file",
         description: "File beside the scenario with process groups as ASTRA-sim has them, lists of ranks in JSON.",
+    },
+    NameKey {
+        table: "SizePoints",
+        key: "file",
+        description: "File beside the scenario with the points, a size in bytes and a share in each line.",
     },
     NameKey { table: "Hpl", key: "file", description: "`HPL.dat` beside the scenario, in place of its keys here." },
 ];
@@ -170,9 +177,14 @@ pub(crate) fn insert(document: &mut Document) -> Result<(), ScenarioError> {
     }
     let jobs = document.values.get("job").and_then(Value::as_array).map_or(0, Vec::len);
     for number in 0..jobs {
-        errors.check(trace::insert(document, &["job", &number.to_string(), "workload", "goal"]));
-        errors.check(chakra::insert(document, &["job", &number.to_string(), "workload", "chakra"]));
-        errors.check(insert_hpl(document, &["job", &number.to_string(), "workload", "hpl"]));
+        let number = number.to_string();
+        let workload = |name: &'static str| ["job", &number, "workload", name];
+        errors.check(trace::insert(document, &workload("goal"), &trace::GOAL));
+        errors.check(trace::insert(document, &workload("flows"), &trace::FLOWS));
+        let sizes = [&workload("flows")[..], &["sizes", "points"]].concat();
+        errors.check(insert_text(document, &sizes, "file", |_| Ok("text")));
+        errors.check(chakra::insert(document, &workload("chakra")));
+        errors.check(insert_hpl(document, &workload("hpl")));
     }
     errors.into_result().map_err(|errors| document.locate(errors))
 }
@@ -224,7 +236,7 @@ pub(crate) fn complete(table: &mut Table, profile: Table) {
 fn insert_custom(document: &mut Document) -> Result<(), InputError> {
     insert_text(document, &["topology", "custom"], "file", |name| {
         let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        let format = FORMATS.iter().find(|(known, _)| *known == extension).map(|(_, format)| *format);
+        let format = FORMATS.iter().find(|(known, _)| extension.eq_ignore_ascii_case(known)).map(|(_, format)| *format);
         let known: Vec<String> = FORMATS.iter().map(|(extension, _)| format!(".{extension}")).collect();
         format.ok_or_else(|| (format!("\"{name}\" is of no known format"), format!("one of {}", known.join(", "))))
     })

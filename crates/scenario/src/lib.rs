@@ -24,6 +24,7 @@ mod fabric;
 mod fabric_tables;
 mod faults;
 mod files;
+mod flows;
 mod host_ports;
 mod hosts;
 mod interconnect;

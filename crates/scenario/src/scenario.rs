@@ -20,7 +20,7 @@ use crate::interconnect::{self, InterconnectSpec};
 use crate::open_loop::OpenLoopSpec;
 use crate::sampling::{self, ObserveSpec};
 use crate::sweep::SweepSpec;
-use crate::{ScenarioError, check, files, nic_buffer, reader, routing};
+use crate::{ScenarioError, check, files, flows, nic_buffer, reader, routing};
 
 /// A scenario file: fabric, protocols, jobs; all keys have defaults, and a run needs a job.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -301,6 +301,7 @@ pub(crate) fn read_values(
         scenario.name = stem(origin).to_owned();
     }
     files::trace::open(&mut scenario).map_err(|errors| document.locate(errors))?;
+    flows::complete(&mut scenario);
     Ok((document, scenario))
 }
 

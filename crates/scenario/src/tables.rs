@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn cells_of_a_table_are_those_of_its_columns() {
-        assert_eq!(Table::of::<StreamRow>(&[], &()).cells(), (3, 6), "job and two hosts");
+        assert_eq!(Table::of::<StreamRow>(&[], &()).cells(), (3, 9), "job and two hosts");
         // Node, peer and class; eight counters of pauses, which are two fields of the row.
         assert_eq!(Table::of::<PortRow>(&[], &()).cells(), (3, 25));
         let series = Samples::default();

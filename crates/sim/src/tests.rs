@@ -22,7 +22,8 @@ fn experiment() -> Experiment {
     // A stream that never starts gives the connection whose path the packets take.
     let (src_rank, dst_rank) = (Rank::new(1), Rank::new(0));
     let (bytes_per_message, outstanding, messages) = (1, 1, Some(1));
-    let stream = StreamSpec { src_rank, dst_rank, stream: 0, bytes_per_message, outstanding, messages };
+    let stream =
+        StreamSpec { src_rank, dst_rank, stream: 0, bytes_per_message, outstanding, messages, flow_start: None };
     let job = Job {
         name: "none".into(),
         hosts: vec![HostId::new(0), HostId::new(1)],

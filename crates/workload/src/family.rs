@@ -10,6 +10,7 @@ use crate::{AcceleratorNode, Graph, Program, StreamSpec, TrafficSize};
 mod all_to_all;
 mod chakra;
 mod fft;
+mod flows;
 mod goal;
 mod gpcnet;
 mod halo3d;
@@ -31,6 +32,7 @@ mod permutation_streams;
 mod training;
 
 pub use chakra::trace_name;
+pub use flows::{FlowIncast, FlowSizes, LoadOf, SizePoints};
 pub use gpcnet::{GpcnetCongestion, GpcnetTest};
 pub use halo3d::Boundary;
 pub use hpcc_fft::FftScope;
@@ -188,6 +190,8 @@ family! {
     permutation::Permutation = "permutation",
     /// Many sources, one sink, until the run ends.
     incast::Incast = "incast",
+    /// Flows that arrive while the run goes on.
+    flows::Flows = "flows",
     /// One counted stream per host along a permutation.
     permutation_streams::PermutationStreams = "permutation_streams",
 }

@@ -1,6 +1,6 @@
 //! Streams: endless or counted messages from one host to another, without a schedule.
 
-use etherweave_primitives::Rank;
+use etherweave_primitives::{Duration, Rank};
 
 /// A stream of equal messages over its own connection. Whenever fewer than `outstanding` messages
 /// are incomplete, the next is posted, until `messages` are sent or the run ends.
@@ -19,4 +19,7 @@ pub struct StreamSpec {
     pub outstanding: u32,
     /// How many messages; `None` until the run ends.
     pub messages: Option<u64>,
+    /// When a flow starts, after its job: one whose completion time is compared with that on an idle fabric. `None` for
+    /// a stream, which starts with its job.
+    pub flow_start: Option<Duration>,
 }

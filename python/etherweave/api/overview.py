@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from etherweave.api.flow_times import flow_times
 from etherweave.api.limits import limits
 from etherweave.api.results import Result
 from etherweave.api.samples import rounds, time_of_all
@@ -35,25 +36,27 @@ def overview(result: Result) -> dict[str, Any]:
     dict
         ``jobs``: by name, the number of ``iterations`` and their ``mean_us``, ``median_us``,
         ``p99_us`` and ``max_us``; of sampled collectives also ``call_us``, the time of the whole
-        call, of which the iterations are rounds. ``streams``: by job, the number of ``streams``,
-        of those that are ``complete``, their completion times as of iterations, and
-        ``goodput_gbps``: their bytes over the time from the first start to the last end, both after
-        the warm-up. ``goodput_gbps``: the sum of the streams' own rates. ``drops``: ``packets``,
-        ``bytes``, and the worst
-        ``ports``. ``pauses``: ``frames`` sent, by cause where the result has them apart, and the
-        worst ``ports``, each with ``duration_us``, for which it held its peer paused. ``failures``:
-        what links lost while they were down, see :func:`failures`. ``sleeps``: of ports that sleep
-        between frames, how many there are, how often they woke, the share of the time that they
-        were asleep, and how long a frame that woke one waited. ``rates``: of ports whose rate
-        follows their load, how many there are, how often they changed it, the mean of their rate as
-        a share of the full one, and for how long frames waited altogether. ``limits``: of jobs
-        whose ranks are observed, the time of the path that limits them, by part and by place, see
-        :mod:`etherweave.api.limits`.
+        call, of which the iterations are rounds. ``streams``: by job, the number of ``streams``, of
+        those that are ``complete``, their completion times as of iterations, and ``goodput_gbps``:
+        their bytes over the time from the first start to the last end, both after the warm-up.
+        ``flows``: by job of the workload ``flows``, how many start, are ``complete``, the ``load``
+        that they offered and the one ``load_asked`` for, and slowdowns against an idle fabric, of
+        all and by classes of ``sizes``. ``goodput_gbps``: the sum of the streams' own rates.
+        ``drops``: ``packets``, ``bytes``, and the worst ``ports``. ``pauses``: ``frames`` sent, by
+        cause where the result has them apart, and the worst ``ports``, each with ``duration_us``,
+        for which it held its peer paused. ``failures``: what links lost while they were down, see
+        :func:`failures`. ``sleeps``: of ports that sleep between frames, how many there are, how
+        often they woke, the share of the time that they were asleep, and how long a frame that woke
+        one waited. ``rates``: of ports whose rate follows their load, how many there are, how often
+        they changed it, the mean of their rate as a share of the full one, and for how long frames
+        waited altogether. ``limits``: of jobs whose ranks are observed, the time of the path that
+        limits them, by part and by place, see :mod:`etherweave.api.limits`.
     """
     return {
         "jobs": _jobs(result),
         "goodput_gbps": math.fsum(rate for (rate,) in _rows(result, "streams", "goodput_gbps")),
         "streams": _streams(result),
+        "flows": {one.job: one.figures() for one in flow_times(result)},
         "drops": _drops(result),
         "pauses": _pauses(result),
         "failures": failures(result),

@@ -17,6 +17,7 @@ from etherweave.api.fidelity import (
     time_text,
     with_errors,
 )
+from etherweave.api.flow_times import flow_lines, flow_times
 from etherweave.api.limits import limits
 from etherweave.api.overview import PAUSE_CAUSES, WORST_MAX, overview, rate_text
 from etherweave.api.results import Result
@@ -340,8 +341,15 @@ def job_lines(result: Result, figures: dict[str, Any]) -> list[str]:
         f"  {labels.get(job, job)}: {'; '.join(filter(None, (tools.get(job), _iterations(times))))}"
         for job, times in figures["jobs"].items()
     ]
-    return lines + [
-        _stream_line(labels.get(job, job), stream) for job, stream in figures["streams"].items()
+    flows = {times.job: flow_lines(times) for times in flow_times(result)}
+    return [
+        *lines,
+        *(
+            _stream_line(labels.get(job, job), stream)
+            for job, stream in figures["streams"].items()
+            if job not in flows
+        ),
+        *(line for own in flows.values() for line in own),
     ]
 
 

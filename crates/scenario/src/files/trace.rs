@@ -48,14 +48,31 @@ const HEAD_BYTES: u64 = 1 << 12;
 /// What is found, and what was expected.
 pub(super) type Mismatch = (String, String);
 
+/// What a file must be, in words behind "expected", and which formats are others.
+pub(super) struct Format {
+    expected: &'static str,
+    other_name: fn(&str) -> Option<&'static str>,
+    other_content: fn(&Path) -> Result<Option<&'static str>, String>,
+}
+
+/// A schedule.
+pub(super) const GOAL: Format =
+    Format { expected: "a schedule in GOAL, text or binary, not compressed", other_name: other_format, other_content };
+/// A list of flows.
+pub(super) const FLOWS: Format = Format {
+    expected: "a list of flows as CSV, of ns-3's HPCC or of htsim, not compressed",
+    other_name: |_| None,
+    other_content: |_| Ok(None),
+};
+
 /// Replaces the key `file` of a trace by its text, or by its path and its SHA-256.
-pub(super) fn insert(document: &mut Document, path: &[&str]) -> Result<(), InputError> {
+pub(super) fn insert(document: &mut Document, path: &[&str], format: &Format) -> Result<(), InputError> {
     let Some(table) = table(&mut document.values, path) else { return Ok(()) };
     let Some(name) = table.remove("file") else { return Ok(()) };
     let has_text = table.get("text").is_some_and(|text| text.as_str() != Some(""));
     let digest = table.remove("sha256");
     let key = format!("{}.file", path.join("."));
-    let values = values(document, &name, has_text, digest.as_ref());
+    let values = values(document, &name, has_text, digest.as_ref(), format);
     let values = values.map_err(|(found, expected)| InputError::new(&key, found, expected))?;
     if values.contains_key("text") {
         document.files.push((format!("{}.text", path.join(".")), key));
@@ -67,23 +84,30 @@ pub(super) fn insert(document: &mut Document, path: &[&str]) -> Result<(), Input
 }
 
 /// The keys in place of `file`.
-fn values(document: &Document, name: &Value, has_text: bool, digest: Option<&Value>) -> Result<Table, Mismatch> {
+fn values(
+    document: &Document,
+    name: &Value,
+    has_text: bool,
+    digest: Option<&Value>,
+    format: &Format,
+) -> Result<Table, Mismatch> {
     let Value::String(name) = name else {
         return Err((name.to_string(), "the name of a file as a string".to_owned()));
     };
     if has_text {
         return Err(("given beside text".to_owned(), "only one of them".to_owned()));
     }
-    if let Some(format) = other_format(name) {
-        return Err((format!("\"{name}\", {format}"), "a schedule in GOAL, text or binary".to_owned()));
+    if let Some(other) = (format.other_name)(name) {
+        return Err((format!("\"{name}\", {other}"), format.expected.to_owned()));
     }
     let path = place(document, name);
-    let expected = "a GOAL text or binary beside the scenario, not compressed";
-    let unreadable = |reason: String| (format!("\"{name}\" cannot be read ({reason})"), expected.to_owned());
+    let unreadable = |reason: String| {
+        (format!("\"{name}\" cannot be read ({reason})"), format!("{}, beside the scenario", format.expected))
+    };
     let sha256 = sha256([&path]).map_err(unreadable)?;
     check_digest(&path, &sha256, digest)?;
-    if let Some(format) = other_content(&path).map_err(unreadable)? {
-        return Err((format!("\"{name}\", {format}"), "a schedule in GOAL, text or binary".to_owned()));
+    if let Some(other) = (format.other_content)(&path).map_err(unreadable)? {
+        return Err((format!("\"{name}\", {other}"), format.expected.to_owned()));
     }
     let values = match text(&path).map_err(unreadable)? {
         Some(text) => vec![("text", text)],
@@ -181,17 +205,21 @@ pub(super) fn sha256<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Resu
 pub(crate) fn open(scenario: &mut Scenario) -> Result<(), InputErrors> {
     let mut errors = InputErrors::default();
     for (number, job) in scenario.job.iter_mut().enumerate() {
-        let Workload::Goal(goal) = &mut job.workload else {
-            errors.check(super::chakra::open(number, &mut job.workload));
-            continue;
+        let key = format!("job.{number}.workload.{}.file", job.workload.name());
+        let (file, sha256, content) = match &mut job.workload {
+            Workload::Goal(goal) => (&goal.file, &goal.sha256, &mut goal.content),
+            Workload::Flows(flows) => (&flows.file, &flows.sha256, &mut flows.content),
+            other => {
+                errors.check(super::chakra::open(number, other));
+                continue;
+            }
         };
-        let Some(name) = &goal.file else { continue };
+        let Some(name) = file else { continue };
         let opened = OpenFile::new(Path::new(name)).map_err(|reason| {
-            let key = format!("job.{number}.workload.goal.file");
             InputError::new(key, format!("\"{name}\" cannot be read ({reason})"), "a file beside the scenario")
         });
-        let sha256 = goal.sha256.clone().unwrap_or_default();
-        goal.content = errors.check(opened).map(|file| TraceFile::new(file, sha256));
+        let sha256 = sha256.clone().unwrap_or_default();
+        *content = errors.check(opened).map(|file| TraceFile::new(file, sha256));
     }
     errors.into_result()
 }

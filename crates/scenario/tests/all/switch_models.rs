@@ -140,7 +140,15 @@ fn streams(topology: &Topology, pattern: &Pattern, packets: u64) -> Vec<StreamSp
             let (src_rank, dst_rank) = (Rank::from_index(host), Rank::new(to.get()));
             let stream = all.len() as u32;
             let bytes_per_message = PAYLOAD;
-            all.push(StreamSpec { src_rank, dst_rank, stream, bytes_per_message, outstanding: 1, messages: Some(1) });
+            all.push(StreamSpec {
+                src_rank,
+                dst_rank,
+                stream,
+                bytes_per_message,
+                outstanding: 1,
+                messages: Some(1),
+                flow_start: None,
+            });
         }
     }
     all

@@ -336,13 +336,15 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
         posted: 0,
         completed: 0,
         done_at: None,
+        start: Time::ZERO + job.start + spec.flow_start.unwrap_or(Duration::ZERO),
     };
     let sink = SinkState {
         endpoint: end[1].1,
         bytes: spec.bytes_per_message,
         stream: connection.number,
-        start: Time::ZERO + job.start,
+        start: source.start,
         total: spec.messages.map(|messages| messages * spec.bytes_per_message),
+        is_flow: spec.flow_start.is_some(),
     };
     for ((shard, endpoint), role) in end.iter().zip([Role::Source(source), Role::Sink(sink)]) {
         let shard = &mut shards[*shard];
@@ -366,7 +368,13 @@ fn add_thread(shard: &mut Shard, port: PortIndex, number: usize, core: CoreIndex
 /// each is appended; in order, ten thousand streams would each move all before them.
 fn schedule_starts(shard: &mut Shard, experiment: &Experiment) {
     let start = |(index, thread): (ThreadIndex, &Thread)| {
-        let time = Time::ZERO + experiment.jobs[thread.job as usize].start + start_jitter(shard, thread, experiment);
+        let of_job = Time::ZERO + experiment.jobs[thread.job as usize].start;
+        let start = match &thread.role {
+            Role::Rank(_) | Role::GraphStream(_) => of_job,
+            Role::Source(source) => source.start,
+            Role::Sink(sink) => sink.start,
+        };
+        let time = start + start_jitter(shard, thread, experiment);
         (time, shard.hosts.nics.hosts[thread.host].port, index)
     };
     let mut starts: Vec<(Time, PortIndex, ThreadIndex)> = shard.hosts.processors.threads.entries().map(start).collect();

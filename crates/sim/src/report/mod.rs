@@ -7,6 +7,7 @@ mod drops;
 mod failures;
 mod far;
 mod flows;
+mod ideal;
 mod latency;
 mod left_out;
 mod observed;

@@ -2,8 +2,9 @@
 
 use etherweave_host::{Endpoint, Role, SinkState};
 use etherweave_kernel::rows;
-use etherweave_primitives::Time;
+use etherweave_primitives::{Duration, HostId, Time};
 
+use super::ideal::{Flow, IdealTimes};
 use crate::run::Simulation;
 use crate::shard::Shard;
 
@@ -23,12 +24,18 @@ rows! {
         messages: u64 ["messages"];
         /// Bytes received, from the end of the warm-up on.
         bytes: u64 ["bytes"];
-        /// Start of the job.
+        /// Start of the job, or of the flow.
         start: Time ["start_ns"];
         /// End of the warm-up, or start of the job if that is later: rates count from here on.
         measured: Time [];
         /// Last byte of a whole stream; end of the run for an endless one.
         end: Time ["end_ns", "goodput_gbps" = |row, _| row.goodput_gbps()];
+        /// Bytes of the whole stream; 0 of an endless one.
+        total: u64 ["stream_bytes"];
+        /// Whether all of them have come.
+        is_whole: bool [];
+        /// Completion time of a flow on an idle fabric, where hosts have one port.
+        ideal: Option<Duration> ["ideal_ns", "slowdown" = |row, _| row.slowdown()];
     }
 }
 
@@ -38,19 +45,50 @@ impl StreamRow {
         let span = self.end.since(self.measured.min(self.end));
         if span.is_zero() { 0.0 } else { self.bytes as f64 * 8.0 / span.as_ns_f64() }
     }
+
+    /// Completion time of a whole flow by that on an idle fabric; else no number.
+    pub fn slowdown(&self) -> f64 {
+        match self.ideal {
+            Some(ideal) if self.is_whole => self.end.since(self.start).as_ns_f64() / ideal.as_ns_f64(),
+            Some(_) | None => f64::NAN,
+        }
+    }
 }
 
 impl Simulation {
     pub(super) fn streams(&self) -> Vec<(u32, StreamRow)> {
         let mut rows: Vec<(u32, StreamRow)> = Vec::new();
+        let mut flows = Vec::new();
         for shard in &self.shards {
+            let constants = &shard.wires.constants;
             for thread in &shard.hosts.processors.threads {
-                if let Role::Sink(sink) = &thread.role {
-                    rows.push((thread.job, self.stream_row(shard, thread.job, sink)));
+                let Role::Sink(sink) = &thread.role else { continue };
+                if let (true, Some(bytes)) = (sink.is_flow, sink.total) {
+                    let (own, other) = shard.hosts.nics.endpoints[sink.endpoint].hosts;
+                    let ends = [other, own].map(HostId::new);
+                    flows.push((rows.len(), Flow { ends, bytes, transport: constants.transport(thread.job) }));
                 }
+                rows.push((thread.job, self.stream_row(shard, thread.job, sink)));
             }
         }
+        self.add_ideals(&mut rows, flows);
         rows
+    }
+
+    /// Adds the times of flows on an idle fabric, source by source.
+    fn add_ideals(&self, rows: &mut [(u32, StreamRow)], mut flows: Vec<(usize, Flow<'_>)>) {
+        let topology = &self.names.topology;
+        let Some(shard) = self.shards.first().filter(|_| topology.is_single_homed()) else { return };
+        flows.sort_by_key(|(_, flow)| flow.ends[0]);
+        let mut times: Option<IdealTimes<'_>> = None;
+        for (row, flow) in flows {
+            let from = flow.ends[0];
+            let times = match &mut times {
+                Some(times) if times.serves(from) => times,
+                other => other.insert(IdealTimes::from(topology, &shard.wires.constants.params, from)),
+            };
+            rows[row].1.ideal = times.of(&flow);
+        }
     }
 
     fn stream_row(&self, shard: &Shard, job: u32, sink: &SinkState) -> StreamRow {
@@ -69,6 +107,9 @@ impl Simulation {
             measured: sink.start.max(shard.wires.constants.warm_up),
             // One that would start later has no time yet.
             end: if is_whole { intake.last } else { self.end.max(sink.start) },
+            total: sink.total.unwrap_or(0),
+            is_whole,
+            ideal: None,
         }
     }
 }

@@ -19,7 +19,15 @@ fn received_gbps(is_duplex: bool) -> f64 {
     params.nic.context_switch = Duration::ZERO;
     let stream = |src, dst| {
         let (src_rank, dst_rank) = (Rank::new(src), Rank::new(dst));
-        StreamSpec { src_rank, dst_rank, stream: 0, bytes_per_message: 1 << 20, outstanding: 8, messages: None }
+        StreamSpec {
+            src_rank,
+            dst_rank,
+            stream: 0,
+            bytes_per_message: 1 << 20,
+            outstanding: 8,
+            messages: None,
+            flow_start: None,
+        }
     };
     let streams = if is_duplex { vec![stream(0, 1), stream(1, 0)] } else { vec![stream(0, 1)] };
     let job = job_of(Traffic::Streams(streams), Priority::new(0));

@@ -20,8 +20,15 @@ fn stopped_with(mut params: SimParams, micros: u64, flow_control: FlowControl) -
         statistics_commands: 1,
     });
     let (src_rank, dst_rank) = (Rank::new(0), Rank::new(1));
-    let stream =
-        StreamSpec { src_rank, dst_rank, stream: 0, bytes_per_message: 1 << 20, outstanding: 64, messages: None };
+    let stream = StreamSpec {
+        src_rank,
+        dst_rank,
+        stream: 0,
+        bytes_per_message: 1 << 20,
+        outstanding: 64,
+        messages: None,
+        flow_start: None,
+    };
     let job = job_of(Traffic::Streams(vec![stream]), Priority::new(0));
     run_for(&experiment(one_switch(2), params, vec![job]), Duration::from_ms(10))
 }

@@ -55,7 +55,7 @@ pub fn ideal() -> SimParams {
 
 pub fn stream(src: u32, dst: u32, bytes: u64, messages: Option<u64>) -> StreamSpec {
     let (src_rank, dst_rank) = (Rank::new(src), Rank::new(dst));
-    StreamSpec { src_rank, dst_rank, stream: 0, bytes_per_message: bytes, outstanding: 64, messages }
+    StreamSpec { src_rank, dst_rank, stream: 0, bytes_per_message: bytes, outstanding: 64, messages, flow_start: None }
 }
 
 pub fn streams(list: Vec<StreamSpec>, hosts: u32, topology: Topology, params: SimParams) -> Experiment {

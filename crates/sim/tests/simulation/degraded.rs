@@ -36,7 +36,15 @@ fn share(bit_error_rate: f64, wire: u64) -> f64 {
 fn one_way(params: SimParams, packets: u64, bit_error_rate: f64) -> Experiment {
     let (src_rank, dst_rank) = (Rank::new(0), Rank::new(1));
     let bytes_per_message = packets * MTU;
-    let stream = StreamSpec { src_rank, dst_rank, stream: 0, bytes_per_message, outstanding: 1, messages: Some(1) };
+    let stream = StreamSpec {
+        src_rank,
+        dst_rank,
+        stream: 0,
+        bytes_per_message,
+        outstanding: 1,
+        messages: Some(1),
+        flow_start: None,
+    };
     let jobs = vec![job_of(Traffic::Streams(vec![stream]), Priority::new(0))];
     let mut experiment = experiment(one_switch(2), params, jobs);
     experiment.degraded = vec![degraded(experiment.topology.host_channel(HostId::new(0)), bit_error_rate)];
@@ -224,6 +232,7 @@ fn paused(bit_error_rate: f64) -> Experiment {
         bytes_per_message: 4_000_000,
         outstanding: 2,
         messages: Some(1),
+        flow_start: None,
     };
     let jobs = vec![job_of(Traffic::Streams((1..4).map(stream).collect()), Priority::new(0))];
     let mut experiment = experiment(one_switch(4), params, jobs);

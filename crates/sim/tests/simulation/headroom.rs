@@ -20,6 +20,7 @@ fn overload(bytes: Option<Bytes>) -> Experiment {
         bytes_per_message: 2_000_000,
         outstanding: 2,
         messages: Some(1),
+        flow_start: None,
     };
     let traffic = etherweave_workload::Traffic::Streams((1..4).map(stream).collect());
     experiment(one_switch(4), params, vec![job_of(traffic, Priority::new(0))])

@@ -146,6 +146,7 @@ fn out_of_buffer(rate: BitRate) -> u64 {
         bytes_per_message: 4_000_000,
         outstanding: 2,
         messages: None,
+        flow_start: None,
     };
     let job = job_of(Traffic::Streams(vec![stream]), Default::default());
     let report = run_for(&experiment(one_switch(2), params, vec![job]), Duration::from_ms(8));

@@ -36,6 +36,7 @@ pub fn shift(topology: &Topology, offset: u32, bytes: u64) -> Traffic {
         bytes_per_message: bytes,
         outstanding: 1,
         messages: Some(4),
+        flow_start: None,
     };
     Traffic::Streams((0..hosts).map(stream).collect())
 }
@@ -134,6 +135,7 @@ fn single_packets(topology: &Topology, count: u32) -> Traffic {
         bytes_per_message: 4_096,
         outstanding: 1,
         messages: Some(1),
+        flow_start: None,
     };
     Traffic::Streams((0..count * hosts).map(stream).collect())
 }

@@ -131,6 +131,7 @@ fn endless(sources: u32, params: SimParams) -> Experiment {
         bytes_per_message: 1 << 40,
         outstanding: 1,
         messages: None,
+        flow_start: None,
     };
     let traffic = Traffic::Streams((0..sources).map(stream).collect());
     experiment(one_switch(sources + 1), params, vec![job_of(traffic, Priority::new(0))])

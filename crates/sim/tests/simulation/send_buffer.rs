@@ -15,6 +15,7 @@ fn goodput_gbps(params: TcpParams) -> f64 {
         bytes_per_message: 4_000_000,
         outstanding: 1,
         messages: Some(2),
+        flow_start: None,
     };
     let params = SimParams { transport: Transport::Tcp(params), ..tcp() };
     let job = job_of(Traffic::Streams(vec![stream]), Default::default());

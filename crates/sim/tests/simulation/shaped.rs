@@ -27,6 +27,7 @@ fn end_on(topology: Topology, packets: u64, shaper: Option<TokenBucket>) -> Time
         bytes_per_message: packets * 4_096,
         outstanding: 1,
         messages: Some(1),
+        flow_start: None,
     };
     let mut params = roce();
     params.nic.drain_rate = BitRate::from_gbps(10_000);

@@ -29,6 +29,7 @@ fn exchange(messages: u64, packets: u64, idle: Option<LowPowerIdleTimes>) -> Rep
         bytes_per_message: packets * 4_096,
         outstanding: 1,
         messages: Some(messages),
+        flow_start: None,
     };
     let mut params = sleeping(roce(), idle);
     params.nic.drain_rate = etherweave_primitives::BitRate::from_gbps(10_000);

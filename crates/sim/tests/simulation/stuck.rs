@@ -83,6 +83,7 @@ fn around_the_ring(params: SimParams, bytes: u64) -> Experiment {
         bytes_per_message: bytes,
         outstanding: 1,
         messages: Some(1),
+        flow_start: None,
     };
     let mut job = job_of(Traffic::Streams((0..5).map(stream).collect()), Priority::new(0));
     job.hosts = (0..5).map(HostId::new).collect();
@@ -163,6 +164,7 @@ fn ports_that_are_paused_for_a_while_are_no_deadlock() {
             bytes_per_message: 10_000_000,
             outstanding: 1,
             messages: Some(1),
+            flow_start: None,
         });
         let mut experiment = around_the_ring(params, 1);
         experiment.jobs[0].traffic = Traffic::Streams(sources.collect());
@@ -200,6 +202,7 @@ fn a_long_message_of_flow_level_mode_is_progress() {
         bytes_per_message: 10_000_000_000,
         outstanding: 1,
         messages: Some(1),
+        flow_start: None,
     };
     let params = SimParams { fidelity: Fidelity::Flow, ..roce() };
     let job = job_of(Traffic::Streams(vec![stream]), Priority::new(0));

@@ -89,6 +89,7 @@ impl Incast {
             bytes_per_message: self.message.get(),
             outstanding: self.outstanding,
             messages: self.messages,
+            flow_start: None,
         };
         Ok((1..=self.sources)
             .flat_map(|source| (0..self.streams_per_source).map(move |stream| spec(source, stream)))

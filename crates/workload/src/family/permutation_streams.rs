@@ -60,6 +60,7 @@ impl PermutationStreams {
             bytes_per_message: self.message.get(),
             outstanding: self.outstanding,
             messages: Some(self.messages),
+            flow_start: None,
         };
         Ok(self.partner.of_all(self.ranks, seed)?.into_iter().enumerate().map(spec).collect())
     }

@@ -227,6 +227,7 @@ impl Cursor<'_> {
             bytes_per_message,
             outstanding,
             messages: (messages != ENDLESS).then_some(messages),
+            flow_start: None,
         })
     }
 

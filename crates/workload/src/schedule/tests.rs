@@ -202,6 +202,7 @@ fn a_stream_is_read_with_all_its_numbers() {
         bytes_per_message: 1 << 40,
         outstanding: 128,
         messages: Some(1 << 50),
+        flow_start: None,
     };
     let schedule = Schedule::new("one", Traffic::Streams(vec![spec]));
     let good = schedule.to_bytes().unwrap();

@@ -23,6 +23,9 @@ impl Schedule {
             }
         };
         let ranks = self.traffic.ranks() as usize;
+        let has_flows = streams.iter().any(|stream| stream.flow_start.is_some());
+        let expected = "streams that start with their job, as the executor performs them";
+        InputError::unless(!has_flows, "", "flows that start later", expected)?;
         super::refuse_one_sided(self.warm_up_programs.iter().chain(programs), "the executor")?;
         let tags = tags(self.warm_up_programs.iter().chain(programs))?;
         let nothing = Program::default();

@@ -13,6 +13,7 @@ from etherweave.report.run.comparison import (
     iteration_times,
     published_figures,
 )
+from etherweave.report.run.flow_slowdowns import flow_slowdowns
 from etherweave.report.run.hosts import iterations, nodes, streams
 from etherweave.report.run.limits import compared_limits, job_limits
 from etherweave.report.run.modes import modes
@@ -25,6 +26,7 @@ from etherweave.report.section import Builder
 SIMULATED: list[Builder[Result]] = [
     job_limits,
     modes,
+    flow_slowdowns,
     iterations,
     nodes,
     streams,

@@ -22,8 +22,10 @@ enum Numbered {
 
 /// Reads an edge list.
 pub(super) fn read(text: &str, hosts: u32, defaults: &LinkDefaults) -> Result<ListedGraph, InputError> {
-    let mut reader =
-        ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(text.as_bytes());
+    let text = text.trim_start_matches('\u{feff}');
+    let mut builder = ReaderBuilder::new();
+    builder.has_headers(false).flexible(true).trim(Trim::All).delimiter(separator(text));
+    let mut reader = builder.from_reader(text.as_bytes());
     let mut columns: Option<Vec<usize>> = None;
     let mut edges = Vec::new();
     for record in reader.records() {
@@ -45,6 +47,13 @@ pub(super) fn read(text: &str, hosts: u32, defaults: &LinkDefaults) -> Result<Li
         }
     }
     graph(edges)
+}
+
+/// What stands between the fields of the first line that has any: a comma, a semicolon or a tab.
+fn separator(text: &str) -> u8 {
+    let mut lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let line = lines.find(|line| !line.trim().is_empty()).unwrap_or_default();
+    b",;\t".iter().copied().find(|&separator| line.contains(char::from(separator))).unwrap_or(b',')
 }
 
 /// The fields before a comment.
@@ -185,6 +194,15 @@ mod tests {
         let [host, _, between, _] = topology.channels() else { panic!("two links") };
         assert_eq!((host.medium, host.class, host.rate.as_bps()), (Medium::Optical, LinkClass::Host, 25_000_000_000));
         assert_eq!((between.medium, between.class), (Medium::Copper, LinkClass::Global));
+    }
+
+    #[test]
+    fn lists_of_spreadsheets_and_of_other_tools_are_read() {
+        let known = generate("h0,s0,100Gb/s\nh1,s0,100Gb/s").unwrap();
+        let others = ["\u{feff}h0;s0;100Gbps\nh1;s0;100GbE\n", "# nodes\nh0\ts0\t100G\nh1\ts0\t12.5 GB/s\n"];
+        for list in others {
+            assert_eq!(generate(list).unwrap(), known, "{list}");
+        }
     }
 
     #[test]

@@ -1,0 +1,261 @@
+//! Flows that arrive while a run goes on, whatever the fabric does: the traffic of papers on transports of data centres.
+//!
+//! ```
+//! use etherweave_primitives::BitRate;
+//! use etherweave_workload::{Flows, Share};
+//! let rate = Some(BitRate::from_gbps(100));
+//! let flows = Flows { ranks: Some(32), load: Share::percent(30), rate, ..Flows::default() };
+//! let streams = flows.streams(1).unwrap();
+//! assert!(streams.windows(2).all(|pair| pair[0].flow_start <= pair[1].flow_start));
+//! ```
+
+mod draw;
+mod list;
+mod sizes;
+
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
+
+pub use sizes::{FlowSizes, SizePoints};
+
+use crate::arrival::Poisson;
+use crate::generator::Generator;
+use crate::limits::{MESSAGE_MAX, STREAMS_MAX, at_least, at_most};
+use crate::{Arrival, Pattern, Share, StreamSpec, TraceFile, Traffic, TrafficSize};
+
+/// Hosts where none are stated.
+const HOSTS: u32 = 16;
+/// Longest list that is read: as many lines as there may be flows [B].
+const LIST_BYTES_MAX: u64 = STREAMS_MAX * 256;
+
+/// Flows, each a message over a connection of its own (`flows`): drawn by load, sizes and pairs, or listed.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Flows {
+    /// Hosts, 2 or more. Default 16; of a list, as many as it names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<u32>,
+    /// Payload that each host offers, as a share of the time of `rate`.
+    pub load: Share,
+    /// What a `rate` that is absent is taken from.
+    pub load_of: LoadOf,
+    /// Rate of which `load` is a share. Default: by `load_of`, from the fabric.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+    /// Sizes of flows.
+    pub sizes: FlowSizes,
+    /// Process by which flows of a host arrive.
+    pub arrivals: Arrival,
+    /// Who sends to whom.
+    pub pairs: Pattern,
+    /// Hosts of a group, for pairs that know groups. Default: all hosts are one group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
+    /// Time in which flows arrive, from the start of the job.
+    pub duration: Duration,
+    /// First flows that are kept. Default: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows_max: Option<u32>,
+    /// Many senders to one at the same time, beside the other flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incast: Option<FlowIncast>,
+    /// Seed of the draws. Default: that of the run, so that two jobs of equal parameters draw equal flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// List of flows as text, in place of all that is drawn; `file = "NAME"` reads it from beside the scenario.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// File beside the scenario with the list: CSV, or a list of ns-3's HPCC or of htsim. The resolved scenario has a
+    /// text of up to 1 MiB in its place; of other files it keeps the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// SHA-256 that the file must have, in hexadecimal. Default: any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// The file, once it is open; in place of the text.
+    #[serde(skip)]
+    pub content: Option<TraceFile>,
+}
+
+/// What a load is a share of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadOf {
+    /// The slowest link of a host.
+    #[default]
+    HostLinks,
+    /// What links between switches carry away from the switches of hosts, divided by the hosts.
+    Uplinks,
+}
+
+/// Incasts that are mixed in: of each, all senders start at the same time.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FlowIncast {
+    /// Senders of an incast, 1 or more, other hosts than the receiver.
+    pub senders: u32,
+    /// Payload of each sender.
+    pub bytes: Bytes,
+    /// Payload of all incasts, as a share of the time of the links of all hosts.
+    pub load: Share,
+}
+
+impl Default for FlowIncast {
+    fn default() -> FlowIncast {
+        FlowIncast { senders: 8, bytes: Bytes::new(500_000), load: Share::percent(2) }
+    }
+}
+
+impl Default for Flows {
+    fn default() -> Flows {
+        Flows {
+            ranks: None,
+            load: Share::percent(50),
+            load_of: LoadOf::HostLinks,
+            rate: None,
+            sizes: FlowSizes::default(),
+            arrivals: Arrival::Poisson(Poisson {}),
+            pairs: Pattern::default(),
+            group: None,
+            duration: Duration::from_ms(1),
+            flows_max: None,
+            incast: None,
+            seed: None,
+            text: String::new(),
+            file: None,
+            sha256: None,
+            content: None,
+        }
+    }
+}
+
+impl Generator for Flows {
+    fn ranks(&self) -> u64 {
+        if !self.has_list() {
+            return self.hosts().into();
+        }
+        let listed = self.listed().ok().flatten().map_or(0, |flows| list::ranks(&flows));
+        listed.max(self.ranks.unwrap_or(0)).into()
+    }
+
+    fn complete(&mut self) {
+        if !self.has_list() {
+            self.ranks = Some(self.hosts());
+        }
+    }
+
+    fn traffic(&self, seed: u64) -> Result<Traffic, InputErrors> {
+        self.streams(seed).map(Traffic::Streams)
+    }
+
+    fn size(&self) -> Result<TrafficSize, InputErrors> {
+        let streams = self.streams(self.seed.unwrap_or(1))?;
+        let bytes = streams.iter().map(|stream| stream.bytes_per_message).fold(0, u64::saturating_add);
+        let count = streams.len() as u64;
+        Ok(TrafficSize {
+            ranks: Generator::ranks(self),
+            receivers: Generator::ranks(self),
+            program_bytes: count.saturating_mul(size_of::<StreamSpec>() as u64),
+            connections: count,
+            rows: 0,
+            messages: Some(count),
+            bytes: Some(bytes),
+            burst_bytes: bytes,
+        })
+    }
+}
+
+impl Flows {
+    /// The flows by start; `seed` is the run's.
+    ///
+    /// # Errors
+    /// When parameters make no flows, or a list has a mistake.
+    pub fn streams(&self, seed: u64) -> Result<Vec<StreamSpec>, InputErrors> {
+        let mut flows = match self.listed()? {
+            Some(flows) => {
+                self.check_alone()?;
+                flows
+            }
+            None => self.drawn(self.seed.unwrap_or(seed))?,
+        };
+        flows.sort_by_key(|flow| (flow.flow_start, flow.src_rank));
+        flows.truncate(self.flows_max.map_or(usize::MAX, |most| most as usize));
+        InputError::unless(!flows.is_empty(), "duration", self.duration, "a time in which a flow arrives")?;
+        let mut count = vec![0; Generator::ranks(self) as usize];
+        for flow in &mut flows {
+            flow.stream = count[flow.src_rank.index()];
+            count[flow.src_rank.index()] += 1;
+        }
+        Ok(flows)
+    }
+
+    /// Whether a list says all.
+    pub fn has_list(&self) -> bool {
+        !self.text.is_empty() || self.file.is_some() || self.content.is_some()
+    }
+
+    /// Hosts of flows that are drawn.
+    pub(super) fn hosts(&self) -> u32 {
+        self.ranks.unwrap_or(HOSTS)
+    }
+
+    /// The rate of which loads are shares.
+    pub(super) fn rate(&self) -> BitRate {
+        self.rate.unwrap_or(BitRate::from_gbps(100))
+    }
+
+    fn listed(&self) -> Result<Option<Vec<StreamSpec>>, InputError> {
+        match &self.content {
+            Some(file) if file.length() > LIST_BYTES_MAX => {
+                let found = format!("a list of {} bytes", file.length());
+                Err(InputError::new("file", found, format!("at most {STREAMS_MAX} flows, in {LIST_BYTES_MAX} bytes")))
+            }
+            Some(file) => {
+                let bytes = file.head(LIST_BYTES_MAX)?;
+                let text =
+                    String::from_utf8(bytes).map_err(|_| InputError::new("file", "no text in UTF-8", "a list"))?;
+                list::read(&text).map(Some).map_err(|error| error.within("file"))
+            }
+            None if self.text.is_empty() => Ok(None),
+            None => list::read(&self.text).map(Some).map_err(|error| error.within("text")),
+        }
+    }
+
+    /// Rejects parameters of draws beside a list.
+    fn check_alone(&self) -> Result<(), InputErrors> {
+        let default = Flows::default();
+        let drawn = [
+            ("load", self.load != default.load),
+            ("load_of", self.load_of != default.load_of),
+            ("rate", self.rate.is_some()),
+            ("sizes", self.sizes != default.sizes),
+            ("arrivals", self.arrivals != default.arrivals),
+            ("pairs", self.pairs != default.pairs),
+            ("group", self.group.is_some()),
+            ("duration", self.duration != default.duration),
+            ("incast", self.incast.is_some()),
+            ("seed", self.seed.is_some()),
+        ];
+        let expected = "none: the list says which flows there are";
+        InputErrors::all(drawn.map(|(key, is_stated)| InputError::unless(!is_stated, key, "beside a list", expected)))
+    }
+
+    /// Rejects what no flows can be drawn by.
+    fn check(&self) -> Result<(), InputErrors> {
+        let mut errors = InputErrors::default();
+        errors.check(at_least("ranks", self.hosts(), 2));
+        errors.check(InputError::unless(!self.rate().is_zero(), "rate", self.rate(), "more than 0"));
+        let is_idle = self.load == Share::NONE && self.incast.is_none();
+        errors.check(InputError::unless(!is_idle, "load", "0 without incasts", "more than 0"));
+        errors.check(InputError::unless(!self.duration.is_zero(), "duration", self.duration, "more than 0"));
+        if let (Some(incast), 2..) = (&self.incast, self.hosts()) {
+            let others = self.hosts() - 1;
+            let found = incast.senders;
+            let expected = format!("1 to {others}, the other hosts");
+            errors.check(InputError::unless((1..=others).contains(&found), "incast.senders", found, expected));
+            errors.check(at_most("incast.bytes", incast.bytes, MESSAGE_MAX));
+            errors.check(InputError::unless(incast.bytes.get() > 0, "incast.bytes", incast.bytes, "at least 1B"));
+            errors.check(InputError::unless(incast.load > Share::NONE, "incast.load", incast.load, "more than 0"));
+        }
+        errors.into_result()
+    }
+}

@@ -1,0 +1,242 @@
+//! Lists of flows as files have them: CSV, the flows of ns-3's HPCC, the connections of htsim.
+
+use etherweave_primitives::{Duration, InputError};
+
+use super::draw::flow_of;
+use crate::StreamSpec;
+use crate::limits::{MESSAGE_MAX, STREAMS_MAX};
+
+/// Hosts beyond which a list names none.
+const RANKS_MAX: u64 = 1 << 20;
+/// Latest start, two months [s].
+const START_MAX_S: f64 = 5e6;
+
+/// The number of hosts that flows name: one more than the highest.
+pub(super) fn ranks(flows: &[StreamSpec]) -> u32 {
+    flows.iter().map(|flow| flow.src_rank.max(flow.dst_rank).get() + 1).max().unwrap_or(0)
+}
+
+/// Flows of a list, in its order.
+///
+/// # Errors
+/// At the line of a mistake.
+pub(super) fn read(text: &str) -> Result<Vec<StreamSpec>, InputError> {
+    let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines()).map(|(number, line)| (number, line.trim()));
+    let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).peekable();
+    let expected = "a head `source,destination,bytes,start`, a number of flows, or `Nodes N`";
+    let &(number, head) = lines.peek().ok_or_else(|| InputError::new("", "an empty list", expected))?;
+    let flows = if head.parse::<u64>().is_ok() {
+        hpcc(&mut lines)?
+    } else if head.to_ascii_lowercase().starts_with("nodes") {
+        htsim(&mut lines)?
+    } else {
+        csv(&mut lines)?
+    };
+    let count = flows.len() as u64;
+    InputError::unless(count > 0, "", "no flow", "at least one flow").map_err(|error| error.at_line(number))?;
+    InputError::unless(count <= STREAMS_MAX, "", format!("{count} flows"), format!("at most {STREAMS_MAX}"))?;
+    Ok(flows)
+}
+
+/// Lines with their numbers.
+type Line<'t> = (usize, &'t str);
+
+/// A mistake in a line.
+fn wrong(number: usize, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
+    InputError::new("", found, expected).at_line(number)
+}
+
+/// A flow between two hosts.
+fn flow(number: usize, ends: [&str; 2], bytes: &str, start: Duration) -> Result<StreamSpec, InputError> {
+    let host = |word: &str| {
+        let host = word.parse::<u64>().ok().filter(|&host| host < RANKS_MAX);
+        host.map(|host| host as u32).ok_or_else(|| wrong(number, word, format!("a host from 0 to {}", RANKS_MAX - 1)))
+    };
+    let (src, dst) = (host(ends[0])?, host(ends[1])?);
+    if src == dst {
+        return Err(wrong(number, format!("from {src} to itself"), "two hosts"));
+    }
+    let size = bytes.parse::<u64>().ok().filter(|size| (1..=MESSAGE_MAX.get()).contains(size));
+    let size = size.ok_or_else(|| wrong(number, bytes, format!("bytes from 1 to {}", MESSAGE_MAX.get())))?;
+    Ok(flow_of(src, dst, size, start))
+}
+
+/// A time of so many seconds, whose unit is a share of a second.
+fn time(number: usize, word: &str, unit_s: f64) -> Result<Duration, InputError> {
+    let seconds = word.parse::<f64>().ok().map(|value| value * unit_s);
+    let seconds = seconds.filter(|seconds| (0.0..=START_MAX_S).contains(seconds));
+    let seconds = seconds.ok_or_else(|| wrong(number, word, "a start of 0 or more"))?;
+    Ok(Duration::from_ps((seconds * 1e12).round() as u64))
+}
+
+/// `traffic_gen` of HPCC: the number of flows, then `source destination group port bytes start_s`. Its simulations
+/// start at 2 s: the first flow starts at 0 here.
+fn hpcc<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<StreamSpec>, InputError> {
+    let (head, count) = lines.next().expect("the caller has seen it");
+    let mut flows = Vec::new();
+    for (number, line) in lines {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [src, dst, _, _, bytes, start] = words[..] else {
+            return Err(wrong(number, line, "source, destination, priority group, port, bytes and start in seconds"));
+        };
+        flows.push(flow(number, [src, dst], bytes, time(number, start, 1.0)?)?);
+    }
+    if count.parse() != Ok(flows.len()) {
+        return Err(wrong(head, format!("{count}, where {} flows follow", flows.len()), "their number"));
+    }
+    let first = flows.iter().filter_map(|flow| flow.flow_start).min().unwrap_or(Duration::ZERO);
+    flows.iter_mut().for_each(|flow| flow.flow_start = flow.flow_start.map(|start| start - first));
+    Ok(flows)
+}
+
+/// A connection matrix of htsim: `Nodes N`, `Connections C`, then `SOURCE->DESTINATION start PS size B`.
+fn htsim<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<StreamSpec>, InputError> {
+    let mut flows = Vec::new();
+    let mut announced = None;
+    for (number, line) in lines {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[0].to_ascii_lowercase().as_str() {
+            "nodes" => continue,
+            "connections" => {
+                announced = Some((number, words.get(1).copied().unwrap_or_default()));
+                continue;
+            }
+            "triggers" | "failures" if words.get(1) == Some(&"0") => continue,
+            _ => {}
+        }
+        let ends = words[0]
+            .split_once("->")
+            .ok_or_else(|| wrong(number, line, "SOURCE->DESTINATION; triggers and failures are not read"))?;
+        let value = |name: &str| {
+            let place = words.iter().position(|word| word.eq_ignore_ascii_case(name));
+            place.and_then(|place| words.get(place + 1).copied())
+        };
+        if value("trigger").is_some() {
+            return Err(wrong(number, line, "a flow that starts by itself: triggers are not read"));
+        }
+        let bytes = value("size").ok_or_else(|| wrong(number, line, "`size` with bytes"))?;
+        flows.push(flow(number, [ends.0, ends.1], bytes, time(number, value("start").unwrap_or("0"), 1e-12)?)?);
+    }
+    match announced {
+        Some((number, count)) if count.parse() != Ok(flows.len()) => {
+            Err(wrong(number, format!("{count} connections, where {} follow", flows.len()), "their number"))
+        }
+        _ => Ok(flows),
+    }
+}
+
+/// Columns of a CSV file by name.
+struct Columns {
+    source: usize,
+    destination: usize,
+    bytes: usize,
+    /// Place and unit [s].
+    start: Option<(usize, f64)>,
+    count: usize,
+}
+
+/// Names of starts and their units [s].
+const STARTS: [(&str, f64); 5] =
+    [("start_ps", 1e-12), ("start_ns", 1e-9), ("start_us", 1e-6), ("start_ms", 1e-3), ("start_s", 1.0)];
+
+impl Columns {
+    /// # Errors
+    /// When a column is missing.
+    fn of((number, head): Line<'_>, separator: char) -> Result<Columns, InputError> {
+        let names: Vec<String> = fields(head, separator).map(str::to_ascii_lowercase).collect();
+        let place = |known: &[&str]| names.iter().position(|name| known.contains(&name.as_str()));
+        let needed = |known: &[&str]| {
+            place(known).ok_or_else(|| {
+                let starts: Vec<&str> = STARTS.iter().map(|(name, _)| *name).collect();
+                let expected = format!("columns source, destination, bytes, and one of {}", starts.join(", "));
+                wrong(number, format!("no column {} in {head}", known[0]), expected)
+            })
+        };
+        let start = STARTS.iter().find_map(|&(name, unit)| Some((place(&[name])?, unit)));
+        if place(&["start"]).is_some() {
+            return Err(wrong(number, "start, without a unit", "start_ps, start_ns, start_us, start_ms or start_s"));
+        }
+        Ok(Columns {
+            source: needed(&["source", "src"])?,
+            destination: needed(&["destination", "dst"])?,
+            bytes: needed(&["bytes", "size"])?,
+            start,
+            count: names.len(),
+        })
+    }
+}
+
+fn fields(line: &str, separator: char) -> impl Iterator<Item = &str> {
+    line.split(separator).map(|field| field.trim().trim_matches('"'))
+}
+
+/// A table with a head. Without a start, all flows start at once.
+fn csv<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<StreamSpec>, InputError> {
+    let head = lines.next().expect("the caller has seen it");
+    let separator = [',', ';', '\t'].into_iter().find(|&separator| head.1.contains(separator)).unwrap_or(',');
+    let columns = Columns::of(head, separator)?;
+    let mut flows = Vec::new();
+    for (number, line) in lines {
+        let words: Vec<&str> = fields(line, separator).collect();
+        if words.len() != columns.count {
+            return Err(wrong(number, format!("{} fields", words.len()), format!("{}, as in the head", columns.count)));
+        }
+        let start = columns.start.map_or(Ok(Duration::ZERO), |(place, unit)| time(number, words[place], unit))?;
+        flows.push(flow(number, [words[columns.source], words[columns.destination]], words[columns.bytes], start)?);
+    }
+    Ok(flows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Source, destination, bytes and start [ps] of each flow.
+    fn rows(text: &str) -> Vec<(u32, u32, u64, u64)> {
+        let row = |flow: &StreamSpec| {
+            (flow.src_rank.get(), flow.dst_rank.get(), flow.bytes_per_message, flow.flow_start.unwrap().as_ps())
+        };
+        read(text).unwrap().iter().map(row).collect()
+    }
+
+    fn error(text: &str) -> String {
+        read(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn lists_of_three_tools_are_read() {
+        let expected = vec![(0, 5, 1000, 0), (3, 1, 20_000, 1_500_000)];
+        assert_eq!(rows("source,destination,bytes,start_us\n0,5,1000,0\n3,1,20000,1.5\n"), expected);
+        assert_eq!(rows("\u{feff}Dst;Src;Size;Start_ns\n5;0;1000;0\n1;3;20000;1500\n"), expected);
+        assert_eq!(rows("src\tdst\tbytes\tstart_s\n0\t5\t1000\t0\n3\t1\t20000\t0.0000015\n"), expected);
+        assert_eq!(rows("2\n0 5 3 100 1000 2.000000000\n3 1 3 200 20000 2.0000015\n"), expected);
+        let matrix = "Nodes 8\nConnections 2\n0->5 id 1 start 0 size 1000\n3->1 size 20000 start 1500000 prio 2\n";
+        assert_eq!(rows(matrix), expected);
+    }
+
+    #[test]
+    fn without_starts_all_flows_start_at_once() {
+        assert_eq!(rows("source,destination,bytes\n0,1,7\n1,0,8\n"), [(0, 1, 7, 0), (1, 0, 8, 0)]);
+    }
+
+    #[test]
+    fn mistakes_are_named_by_their_line() {
+        assert_eq!(
+            error("# nothing\n\n"),
+            "an empty list; expected a head `source,destination,bytes,start`, a number of flows, or `Nodes N`"
+        );
+        assert!(error("source,bytes\n").starts_with("line 1: no column destination in source,bytes; expected columns"));
+        assert!(error("source,destination,bytes,start\n").contains("start, without a unit; expected start_ps"));
+        assert_eq!(error("src,dst,bytes\n0,1\n"), "line 2: 2 fields; expected 3, as in the head");
+        assert_eq!(error("src,dst,bytes\n0,x,9\n"), "line 2: x; expected a host from 0 to 1048575");
+        assert_eq!(error("src,dst,bytes\n4,4,9\n"), "line 2: from 4 to itself; expected two hosts");
+        assert_eq!(error("src,dst,bytes\n0,1,0\n"), "line 2: 0; expected bytes from 1 to 1099511627776");
+        assert_eq!(error("src,dst,bytes,start_s\n0,1,9,-1\n"), "line 2: -1; expected a start of 0 or more");
+        assert_eq!(error("3\n0 1 3 100 9 2.0\n"), "line 1: 3, where 1 flows follow; expected their number");
+        assert!(error("Nodes 2\n0->1 id 1 trigger 2 size 9\n").contains("triggers are not read"));
+        assert_eq!(
+            error("Nodes 2\nConnections 2\n0->1 size 9\n"),
+            "line 2: 2 connections, where 1 follow; expected their number"
+        );
+    }
+}

@@ -1,0 +1,227 @@
+"""How long flows take, and by which factor longer than alone on the fabric.
+
+The slowdown of a flow is its completion time, from its start to its last byte at the receiver,
+by its time on an idle fabric: the delays of a shortest path (NICs, cables, switches), and all its
+frames with their headers once over the slowest link of that path. Costs of hosts are no part of
+the ideal time. The core computes both (``streams``: ``ideal_ns``, ``slowdown``). Nothing is
+imported for tables, so that a short run stays short.
+"""
+
+import itertools
+import math
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from etherweave.api.results import Result
+from etherweave.api.units import Unit, amount, rate_of, time_of
+
+CLASSES = (10_000, 100_000, 1_000_000, 10_000_000)
+"""Sizes that part the classes of flows [B]."""
+BUCKETS = 20
+"""Buckets of equally many flows, as figures of papers have them."""
+QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+"""Quantiles of slowdowns that are given, by name."""
+TAIL_MIN = 1
+"""Flows that lie beyond a quantile, at least, where it is given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slowdowns:
+    """Slowdowns of flows of some sizes.
+
+    Attributes
+    ----------
+    size_min, size_max
+        Smallest and largest flow [B].
+    flows
+        Flows that are complete.
+    mean
+        Mean slowdown.
+    quantiles
+        By name, those with a flow beyond them: ``p50``, ``p95``, ``p99``, ``p999``.
+    mean_us
+        Mean completion time [us].
+    """
+
+    size_min: int
+    size_max: int
+    flows: int
+    mean: float
+    quantiles: Mapping[str, float]
+    mean_us: float
+
+    def figures(self) -> dict[str, float]:
+        """Give all as flat figures."""
+        return {
+            "flows": self.flows,
+            "slowdown_mean": self.mean,
+            **{f"slowdown_{name}": value for name, value in self.quantiles.items()},
+            "mean_us": self.mean_us,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowTimes:
+    """Flows of a job that start after the warm-up.
+
+    Attributes
+    ----------
+    job
+        Its name.
+    flows
+        How many start.
+    load, load_asked
+        Payload of these flows, as a share of the time of ``rate_gbps`` at each host, and the share
+        that the scenario asks for; ``None`` of a list.
+    rate_gbps
+        Rate of which the loads are shares [Gb/s].
+    all
+        Slowdowns of all that are complete; ``None`` where none is.
+    rows
+        Size [B], slowdown and completion time [us] of each complete flow, the smallest first.
+    below
+        Flows that were faster than the ideal time, which then is wrong: expected to be 0.
+    """
+
+    job: str
+    flows: int
+    load: float | None
+    load_asked: float | None
+    rate_gbps: float | None
+    all: Slowdowns | None
+    rows: Sequence[tuple[int, float, float]]
+    below: int
+
+    def classes(self) -> list[Slowdowns]:
+        """Give slowdowns by classes of sizes, below 10 kB, 100 kB, 1 MB, 10 MB, and above."""
+        bounds = (0, *CLASSES, math.inf)
+        parts = (
+            [row for row in self.rows if low <= row[0] < high]
+            for low, high in itertools.pairwise(bounds)
+        )
+        return [_slowdowns(part) for part in parts if part]
+
+    def buckets(self, count: int = BUCKETS) -> list[Slowdowns]:
+        """Give slowdowns by buckets of equally many flows, the smallest first."""
+        total = len(self.rows)
+        edges = [total * number // count for number in range(count + 1)]
+        parts = (self.rows[low:high] for low, high in itertools.pairwise(edges) if low < high)
+        return [_slowdowns(part) for part in parts]
+
+    def figures(self) -> dict[str, Any]:
+        """Give the figures of a summary."""
+        return {
+            "flows": self.flows,
+            "complete": len(self.rows),
+            "load": self.load,
+            "load_asked": self.load_asked,
+            **(self.all.figures() | {"flows": self.flows} if self.all else {}),
+            "sizes": [
+                {"size_min": one.size_min, "size_max": one.size_max, **one.figures()}
+                for one in self.classes()
+            ],
+        }
+
+
+def flow_times(result: Result) -> list[FlowTimes]:
+    """Compute slowdowns of the flows of a result, job by job.
+
+    Parameters
+    ----------
+    result
+        Of a run with the workload ``flows``; any other has no job here.
+    """
+    if "[job.workload.flows" not in result.resolved or "streams" not in result.tables:
+        return []
+    scenario = tomllib.loads(result.resolved)
+    jobs = {job["name"]: job for job in scenario["job"] if "flows" in job["workload"]}
+    warm_up_ns = time_of(scenario["run"].get("warm_up", "0s")) * 1e9
+    rows: dict[str, list[tuple[float, int, float, float]]] = {name: [] for name in jobs}
+    for job, start, end, size, slowdown in _streams(result):
+        if job in rows and start >= warm_up_ns:
+            rows[job].append((start, size, slowdown, (end - start) / 1e3))
+    return [_job(name, jobs[name], rows[name], warm_up_ns) for name in jobs]
+
+
+def _streams(result: Result) -> Iterator[tuple[str, float, float, int, float]]:
+    columns = ("job", "start_ns", "end_ns", "stream_bytes", "slowdown")
+    yield from zip(*(result.values("streams", column) for column in columns), strict=True)
+
+
+def _job(
+    name: str,
+    job: Mapping[str, Any],
+    rows: Sequence[tuple[float, int, float, float]],
+    warm_up_ns: float,
+) -> FlowTimes:
+    spec = job["workload"]["flows"]
+    complete = sorted(
+        (size, slowdown, time_us) for _, size, slowdown, time_us in rows if slowdown == slowdown
+    )
+    is_drawn = not spec.get("text") and not spec.get("file")
+    load = rate_gbps = None
+    if is_drawn:
+        rate_gbps = rate_of(spec["rate"]) * 8 / 1e9
+        start_ns = time_of(job.get("start", "0s")) * 1e9
+        span_ns = start_ns + time_of(spec["duration"]) * 1e9 - max(start_ns, warm_up_ns)
+        if span_ns > 0 and "flows_max" not in spec:
+            load = sum(size for _, size, _, _ in rows) * 8 / (span_ns * rate_gbps * spec["ranks"])
+    asked = spec["load"] + spec.get("incast", {}).get("load", 0) if is_drawn else None
+    return FlowTimes(
+        job=name,
+        flows=len(rows),
+        load=load,
+        load_asked=asked,
+        rate_gbps=rate_gbps,
+        all=_slowdowns(complete) if complete else None,
+        rows=complete,
+        below=sum(slowdown < 1 for _, slowdown, _ in complete),
+    )
+
+
+def _slowdowns(rows: Sequence[tuple[int, float, float]]) -> Slowdowns:
+    ordered = sorted(slowdown for _, slowdown, _ in rows)
+    count = len(ordered)
+    return Slowdowns(
+        size_min=min(size for size, _, _ in rows),
+        size_max=max(size for size, _, _ in rows),
+        flows=count,
+        mean=math.fsum(ordered) / count,
+        quantiles={
+            name: ordered[math.floor((count - 1) * share + 0.5)]
+            for name, share in QUANTILES.items()
+            if count * (1 - share) >= TAIL_MIN - 1e-9
+        },
+        mean_us=math.fsum(time_us for _, _, time_us in rows) / count,
+    )
+
+
+def flow_lines(times: FlowTimes) -> list[str]:
+    """Write the flows of a job as text: a line for all, then a line for each class of sizes."""
+    complete = len(times.rows)
+    head = f"{times.flows:,} flows"
+    if complete < times.flows:
+        head += f", {complete:,} complete"
+    if times.load is not None:
+        head += f", load {times.load:.3f} of {times.rate_gbps:g} Gb/s ({times.load_asked:g} asked)"
+    if times.all is None:
+        return [f"  {times.job}: {head}"]
+    lines = [f"  {times.job}: {head}; slowdown {_quantile_text(times.all)}"]
+    lines += [
+        f"    {amount(one.size_min, 'B')} to {amount(one.size_max, 'B')}: {one.flows:,} flows, "
+        f"mean {one.mean_us:,.2f} us, slowdown {_quantile_text(one)}"
+        for one in times.classes()
+    ]
+    return lines
+
+
+def _size(size: int) -> str:
+    return amount(size, Unit.BYTES)
+
+
+def _quantile_text(one: Slowdowns) -> str:
+    names = {"p999": "p99.9"}
+    quantiles = [f"{names.get(name, name)} {value:.2f}" for name, value in one.quantiles.items()]
+    return ", ".join([f"mean {one.mean:.2f}", *quantiles])

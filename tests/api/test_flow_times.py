@@ -1,0 +1,134 @@
+"""Flows that arrive while a run goes on: ideal times, slowdowns, loads, lists."""
+
+import json
+import random
+import tomllib
+from typing import Any
+
+import pytest
+
+import etherweave
+from etherweave.api.flow_times import flow_lines, flow_times
+from etherweave.api.results import Result
+from etherweave.api.units import time_of
+from support import command_line
+
+HEAD = "source,destination,bytes,start_ns\n"
+
+
+def scenario(flows: dict[str, Any], hosts: int = 2, **keys: Any) -> dict[str, Any]:
+    topology = {"single_switch": {"hosts": hosts, "rate": "100Gb/s"}}
+    return {"topology": topology, **keys, "job": [{"name": "web", "workload": {"flows": flows}}]}
+
+
+def listed(rows: list[tuple[int, int, int, float]]) -> dict[str, Any]:
+    return {"text": HEAD + "".join(f"{a},{b},{size},{start}\n" for a, b, size, start in rows)}
+
+
+def times(result: Result) -> etherweave.FlowTimes:
+    (job,) = flow_times(result)
+    return job
+
+
+@pytest.mark.parametrize("forwarding", ["cut_through", "store_and_forward"])
+def test_the_ideal_time_is_that_of_a_path_by_hand(forwarding: str) -> None:
+    flows = listed([(0, 1, 10_000, 0), (1, 0, 64, 500_000)])
+    result = etherweave.run(scenario(flows, switch={"forwarding": forwarding}))
+    values = tomllib.loads(result.resolved)
+    nic, switch = values["nic"], values["switch"]
+    path = [nic["transmit_latency"], nic["receive_latency"], switch["latency"]]
+    cable = float(values["topology"]["single_switch"]["cable"]["length"].removesuffix("m"))
+    delays = sum(map(time_of, path)) * 1e9 + 2 * cable / 0.2
+    # Frames of 4,096 B and headers of 82 B (802.1Q tag, IPv4, UDP, BTH, ICRC, preamble, gap), and
+    # an RETH of 16 B in the first.
+    mtu = 4096
+    large, small = 10_000 + 3 * 82 + 16, 64 + 82 + 16
+    last = {"large": 10_000 - 2 * mtu + 82, "small": small}
+    stored = forwarding == "store_and_forward"
+    expected = {
+        10_000: delays + (large + stored * last["large"]) * 0.08,
+        64: delays + (small + stored * last["small"]) * 0.08,
+    }
+    rows = zip(
+        *(result.values("streams", name) for name in ("stream_bytes", "ideal_ns")), strict=True
+    )
+    assert dict(rows) == pytest.approx(expected, abs=0.6)
+
+
+def test_a_flow_alone_takes_little_more_than_the_ideal_time() -> None:
+    sizes = [1, 1_000, 100_000, 10_000_000]
+    flows = listed([(0, 9, size, number * 2e6) for number, size in enumerate(sizes)])
+    tree = {"fat_tree": {"leaves": 2, "hosts_per_leaf": 8, "cores": 2}}
+    result = etherweave.run({**scenario(flows, 16), "topology": tree})
+    slowdowns = {size: slowdown for size, slowdown, _ in times(result).rows}
+    assert all(value >= 1 for value in slowdowns.values())
+    assert slowdowns[10_000_000] < 1.001
+    assert slowdowns[100_000] < 1.05
+
+
+def test_a_link_that_flows_share_is_a_queue_of_processor_sharing() -> None:
+    """M/G/1 with processor sharing: a mean slowdown of 1 / (1 - load), whatever the sizes."""
+    draw, load, sources, size = random.Random(5), 0.5, 48, 100_000
+    rate = load * 12.5 / size  # flows/ns
+    start, rows = 0.0, []
+    for number in range(6_000):
+        start += draw.expovariate(rate)
+        rows.append((number % sources, sources, draw.choice([size // 2, 3 * size // 2]), start))
+    keys = {"run": {"fidelity": "flow"}}
+    job = times(etherweave.run(scenario(listed(rows), sources + 1, **keys)))
+    assert job.all is not None
+    assert (job.flows, job.all.flows, job.below) == (6_000, 6_000, 0)
+    # Frames' headers add 2 % to the load.
+    assert job.all.mean == pytest.approx(1 / (1 - load * 1.02), rel=0.06)
+
+
+@pytest.mark.parametrize("load_of", ["host_links", "uplinks"])
+def test_the_load_is_of_host_links_or_of_uplinks(load_of: str) -> None:
+    flows = {"ranks": 16, "load": 0.3, "load_of": load_of, "sizes": "storage", "duration": "2ms"}
+    tree = {"fat_tree": {"leaves": 2, "hosts_per_leaf": 8, "cores": 2, "links_per_core": 1}}
+    taper = {**tree["fat_tree"], "host_rate": "100Gb/s", "uplink_rate": "100Gb/s"}
+    resolved = tomllib.loads(
+        etherweave.resolve({**scenario(flows), "topology": {"fat_tree": taper}})
+    )
+    rate = {"host_links": "100Gb/s", "uplinks": "25Gb/s"}[load_of]
+    assert resolved["job"][0]["workload"]["flows"]["rate"] == rate
+
+
+def test_flows_before_the_end_of_the_warm_up_are_left_out() -> None:
+    rows = [(0, 1, 1_000, 0.0), (1, 0, 1_000, 30_000.0), (0, 1, 1_000, 60_000.0)]
+    job = times(etherweave.run(scenario(listed(rows), run={"warm_up": "20us"})))
+    assert (job.flows, len(job.rows)) == (2, 2)
+
+
+def test_slowdowns_are_given_by_classes_and_by_buckets_and_only_with_flows_beyond() -> None:
+    flows = {"ranks": 16, "load": 0.6, "sizes": "storage", "duration": "200us", "rate": "100Gb/s"}
+    job = times(etherweave.run(scenario(flows, 16)))
+    assert job.below == 0
+    assert job.load == pytest.approx(0.6, rel=0.35)
+    assert sum(part.flows for part in job.classes()) == job.flows == len(job.rows)
+    buckets = job.buckets(10)
+    counts = [part.flows for part in buckets]
+    assert len(buckets) == 10
+    assert max(counts) - min(counts) <= 1
+    assert all("p999" not in part.quantiles for part in buckets)
+    text = "\n".join(flow_lines(job))
+    assert text.startswith(f"  web: {job.flows} flows, load {job.load:.3f} of 100 Gb/s (0.6 asked)")
+
+
+def test_the_verb_prints_slowdowns_and_gives_them_as_json(tmp_path: Any) -> None:
+    (tmp_path / "list.csv").write_text(HEAD + "0,1,5000,0\n1,0,5000,0\n")
+    file = tmp_path / "a.toml"
+    file.write_text(
+        '[topology.single_switch]\nhosts = 2\n[[job]]\nname = "web"\n'
+        'workload.flows = { file = "list.csv" }\n'
+    )
+    text = command_line.run_here("run", file).stdout
+    assert "  web: 2 flows; slowdown mean 1." in text
+    assert "5 kB to 5 kB: 2 flows, mean " in text
+    flows = json.loads(command_line.run_here("run", file, "--json").stdout)["flows"]["web"]
+    assert (flows["flows"], flows["complete"], flows["load"]) == (2, 2, None)
+    (tmp_path / "list.csv").write_text(HEAD + "0,1,5000,0\n1,x,5000,0\n")
+    failed = command_line.run_here("run", file)
+    assert failed.returncode == 2
+    assert "job.0.workload.flows.file" in failed.stderr
+    assert "line 3: x; expected a host from 0 to 1048575" in failed.stderr
