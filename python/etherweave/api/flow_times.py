@@ -119,8 +119,8 @@ class FlowTimes:
             "load_asked": self.load_asked,
             **(self.all.figures() | {"flows": self.flows} if self.all else {}),
             "sizes": [
-                {"size_min": one.size_min, "size_max": one.size_max, **one.figures()}
-                for one in self.classes()
+                {"size_min": part.size_min, "size_max": part.size_max, **part.figures()}
+                for part in self.classes()
             ],
         }
 
@@ -210,9 +210,9 @@ def flow_lines(times: FlowTimes) -> list[str]:
         return [f"  {times.job}: {head}"]
     lines = [f"  {times.job}: {head}; slowdown {_quantile_text(times.all)}"]
     lines += [
-        f"    {amount(one.size_min, 'B')} to {amount(one.size_max, 'B')}: {one.flows:,} flows, "
-        f"mean {one.mean_us:,.2f} us, slowdown {_quantile_text(one)}"
-        for one in times.classes()
+        f"    {amount(part.size_min, 'B')} to {amount(part.size_max, 'B')}: {part.flows:,} flows, "
+        f"mean {part.mean_us:,.2f} us, slowdown {_quantile_text(part)}"
+        for part in times.classes()
     ]
     return lines
 
@@ -221,7 +221,7 @@ def _size(size: int) -> str:
     return amount(size, Unit.BYTES)
 
 
-def _quantile_text(one: Slowdowns) -> str:
+def _quantile_text(part: Slowdowns) -> str:
     names = {"p999": "p99.9"}
-    quantiles = [f"{names.get(name, name)} {value:.2f}" for name, value in one.quantiles.items()]
-    return ", ".join([f"mean {one.mean:.2f}", *quantiles])
+    quantiles = [f"{names.get(name, name)} {value:.2f}" for name, value in part.quantiles.items()]
+    return ", ".join([f"mean {part.mean:.2f}", *quantiles])

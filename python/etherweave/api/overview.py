@@ -56,7 +56,7 @@ def overview(result: Result) -> dict[str, Any]:
         "jobs": _jobs(result),
         "goodput_gbps": math.fsum(rate for (rate,) in _rows(result, "streams", "goodput_gbps")),
         "streams": _streams(result),
-        "flows": {one.job: one.figures() for one in flow_times(result)},
+        "flows": {job.job: job.figures() for job in flow_times(result)},
         "drops": _drops(result),
         "pauses": _pauses(result),
         "failures": failures(result),
