@@ -2,8 +2,8 @@
 
 The slowdown of a flow is its completion time, from its start to its last byte at the receiver,
 by its time on an idle fabric: the delays of a shortest path (NICs, cables, switches), and all its
-frames with their headers once over the slowest link of that path. Costs of hosts are no part of
-the ideal time. The core computes both (``streams``: ``ideal_ns``, ``slowdown``). Nothing is
+frames with their headers over the slowest link of that path, or link by link where switches store
+frames. Costs of hosts are no part of the ideal time. The core computes both (``streams``: ``ideal_ns``, ``slowdown``). Nothing is
 imported for tables, so that a short run stays short.
 """
 

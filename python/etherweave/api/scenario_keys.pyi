@@ -39,6 +39,10 @@ class ActivitySpec(Table):
 class AdaptiveParams(Table):
     start: Key[int, int]
 
+class Adversarial(Table):
+    hosts_per_switch: Key[int | None, int]
+    offset: Key[int, int]
+
 class AllToAll(Table):
     algorithm: Key[
         Literal[
@@ -100,6 +104,10 @@ class AllToAll(Table):
         Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
     ]
     ranks: Key[int, int]
+
+class Alternating(Table):
+    patterns: Key[List[Pattern], Sequence[Keys]]
+    period: Key[str, str]
 
 class Arrangement(Table):
     random: Key[ArrangementRandom, ArrangementRandom | Keys]
@@ -570,8 +578,39 @@ class FlowControl(Table):
     pfc: Key[Pfc, Pfc | Keys]
     credits: Key[Credits, Credits | Keys]
 
+class FlowIncast(Table):
+    bytes: Key[str, str]
+    load: Key[float, float]
+    senders: Key[int, int]
+
+class FlowSizes(Table):
+    fixed: Key[str | None, str]
+    points: Key[SizePoints, SizePoints | Keys]
+
 class FlowletParams(Table):
     gap: Key[str, str]
+
+class Flows(Table):
+    arrivals: Key[Arrival, Arrival | Keys]
+    duration: Key[str, str]
+    file: Key[str | None, str]
+    flows_max: Key[int | None, int]
+    group: Key[int | None, int]
+    incast: Key[FlowIncast, FlowIncast | Keys]
+    load: Key[float, float]
+    load_of: Key[Literal["host_links", "uplinks"], Literal["host_links", "uplinks"]]
+    pairs: Key[Pattern, Pattern | Keys]
+    ranks: Key[int | None, int]
+    rate: Key[str | None, str]
+    seed: Key[int | None, int]
+    sha256: Key[str | None, str]
+    sizes: Key[
+        FlowSizes,
+        FlowSizes
+        | Keys
+        | Literal["web_search", "facebook_hadoop", "hadoop", "storage", "data_mining"],
+    ]
+    text: Key[str | None, str]
 
 class FoldedClos(Table):
     as_built: Key[AsBuilt, AsBuilt | Keys]
@@ -644,6 +683,9 @@ class GpcnetCongestor(Table):
     passes: Key[int, int]
     ranks: Key[int, int]
 
+class GroupLocal(Table):
+    share: Key[float, float]
+
 class Halo3d(Table):
     boundary: Key[Literal["periodic", "open"], Literal["periodic", "open"]]
     corners: Key[bool, bool]
@@ -683,6 +725,10 @@ class HostPortsSpec(Table):
     detection: Key[str | None, str]
     leaves: Key[int, int]
     planes: Key[int, int]
+
+class HotSpot(Table):
+    hosts: Key[Sequence[int], Sequence[int]]
+    share: Key[float, float]
 
 class Hpcc(Table):
     additive_increase: Key[str, str]
@@ -929,6 +975,9 @@ class KAryFatTree(Table):
     rate: Key[str, str]
     uplink_cable: Key[str, str]
 
+class Listed(Table):
+    pairs: Key[Sequence[Sequence[int]], Sequence[Sequence[int]]]
+
 class LowPowerIdleTimes(Table):
     after: Key[str, str]
     sleep: Key[str | None, str]
@@ -992,6 +1041,9 @@ class NcclTests(Table):
     operation: Key[Collective, Collective | Keys | Literal["barrier"]]
     ranks: Key[int, int]
     rounds: Key[int | None, int]
+
+class Neighbour(Table):
+    extents: Key[Sequence[int], Sequence[int]]
 
 class NicParams(Table):
     clock_ppm: Key[int, int]
@@ -1271,6 +1323,22 @@ class Parallelism(Table):
 class Partner(Table):
     shift: Key[int | None, int]
 
+class Pattern(Table):
+    uniform: Key[Any, Any]
+    adversarial: Key[Adversarial, Adversarial | Keys]
+    random_permutation: Key[RandomPermutation, RandomPermutation | Keys]
+    bit_reverse: Key[Any, Any]
+    bit_complement: Key[Any, Any]
+    transpose: Key[Transpose, Transpose | Keys]
+    tornado: Key[Tornado, Tornado | Keys]
+    shift: Key[Shift, Shift | Keys]
+    neighbour: Key[Neighbour, Neighbour | Keys]
+    hot_spot: Key[HotSpot, HotSpot | Keys]
+    group_local: Key[GroupLocal, GroupLocal | Keys]
+    listed: Key[Listed, Listed | Keys]
+    switching: Key[Switching, Switching | Keys]
+    alternating: Key[Alternating, Alternating | Keys]
+
 class Pcie(Table):
     generation: Key[int, int]
     inline_max: Key[str | None, str]
@@ -1345,6 +1413,9 @@ class RailOptimised(Table):
     uplink_cable: Key[str, str]
     uplink_rate: Key[str, str]
 
+class RandomPermutation(Table):
+    fixed_points: Key[bool, bool]
+
 class RankOrder(Table):
     random: Key[RankOrderRandom, RankOrderRandom | Keys]
     listed: Key[Sequence[int] | None, Sequence[int]]
@@ -1413,11 +1484,20 @@ class SharedMemoryParams(Table):
     single_copy_overhead: Key[str, str]
     single_copy_per_kib: Key[str, str]
 
+class Shift(Table):
+    offset: Key[int, int]
+
 class SingleSwitch(Table):
     as_built: Key[AsBuilt, AsBuilt | Keys]
     cable: Key[str, str]
     hosts: Key[int, int]
     rate: Key[str, str]
+
+class SizePoints(Table):
+    file: Key[str | None, str]
+    points: Key[Sequence[Any], Sequence[Any]]
+    steps: Key[bool | None, bool]
+    text: Key[str | None, str]
 
 class SlimFly(Table):
     as_built: Key[AsBuilt, AsBuilt | Keys]
@@ -1518,6 +1598,10 @@ class SwitchParams(Table):
     speed_up: Key[int, int]
     xon_offset: Key[str, str]
 
+class Switching(Table):
+    at: Key[str, str]
+    to: Key[Pattern, Pattern | Keys]
+
 class TableParams(Table):
     conditional: Key[ConditionalTables, ConditionalTables | Keys]
     minimal: Key[MinimalTables, MinimalTables | Keys]
@@ -1601,6 +1685,9 @@ class TopologyKind(Table):
     mesh: Key[Mesh, Mesh | Keys]
     custom: Key[Custom, Custom | Keys]
 
+class Tornado(Table):
+    extents: Key[Sequence[int], Sequence[int]]
+
 class Torus(Table):
     as_built: Key[AsBuilt, AsBuilt | Keys]
     dimensions: Key[List[Dimension], Sequence[Keys]]
@@ -1647,6 +1734,9 @@ class Transport(Table):
     roce: Key[RoceParams, RoceParams | Keys]
     tcp: Key[TcpParams, TcpParams | Keys]
 
+class Transpose(Table):
+    rows: Key[int | None, int]
+
 class Trigger(Table):
     congestion: Key[TriggerCongestion, TriggerCongestion | Keys]
     notification: Key[Notification, Notification | Keys]
@@ -1690,6 +1780,7 @@ class Workload(Table):
     all_to_all: Key[AllToAll, AllToAll | Keys]
     permutation: Key[Permutation, Permutation | Keys]
     incast: Key[Incast, Incast | Keys]
+    flows: Key[Flows, Flows | Keys]
     permutation_streams: Key[PermutationStreams, PermutationStreams | Keys]
 
 class ScenarioKeys:

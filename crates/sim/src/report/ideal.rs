@@ -1,13 +1,13 @@
 //! Completion times of flows on an idle fabric, with which those of a run are compared.
 //!
 //! A flow alone takes the delays of a shortest path (NICs, cables, switches), and all its frames once over the slowest
-//! link of that path; where switches store frames, its last frame once over each further link as well. Costs of hosts,
-//! acknowledgements and the start of congestion control are not part of it.
+//! link of that path; where switches store frames, each link begins a frame when the one before has all of it. Costs of
+//! hosts, acknowledgements and the start of congestion control are not part of it.
 
 use std::collections::VecDeque;
 
 use etherweave_engine::params::{Forwarding, SimParams, Transport};
-use etherweave_primitives::{BitRate, Bytes, Duration, HostId, SwitchId};
+use etherweave_primitives::{Bytes, Duration, HostId, SwitchId};
 use etherweave_topology::{Channel, Node, Topology, reverse};
 use etherweave_transport::frame::size::wire_bytes;
 
@@ -28,20 +28,10 @@ pub(super) struct Flow<'r> {
 struct Reach {
     hops: u32,
     delay: Duration,
-    /// Time of a byte on all links behind the first.
+    /// Time of a byte on its last link.
     byte: Duration,
-    rate: BitRate,
-}
-
-impl Reach {
-    fn through(self, channel: &Channel, params: &SimParams) -> Reach {
-        Reach {
-            hops: self.hops + 1,
-            delay: self.delay + delay(channel, params),
-            byte: self.byte + channel.rate.serialization_time(Bytes::new(1)),
-            rate: self.rate.min(channel.rate),
-        }
-    }
+    /// The switch before; none of the switch of the source.
+    behind: Option<SwitchId>,
 }
 
 /// Shortest paths from the switch of one host to all switches.
@@ -69,7 +59,7 @@ impl<'r> IdealTimes<'r> {
     /// Breadth first: of paths with equally few links the one with the shortest delay.
     fn search(&mut self) {
         let first = self.topology.channel(self.topology.host_channel(self.from));
-        let start = Reach { hops: 1, delay: delay(first, self.params), byte: Duration::ZERO, rate: first.rate };
+        let start = Reach { hops: 1, delay: delay(first, self.params), byte: byte_time(first), behind: None };
         let mut queue = VecDeque::from([self.topology.switch_of(self.from)]);
         self.reached[queue[0].index()] = Some(start);
         while let Some(switch) = queue.pop_front() {
@@ -77,7 +67,8 @@ impl<'r> IdealTimes<'r> {
             for &channel in self.topology.out_channels(switch) {
                 let channel = self.topology.channel(channel);
                 let Node::Switch(next) = channel.to.node else { continue };
-                self.relax(next, reach.through(channel, self.params), &mut queue);
+                let (hops, delay) = (reach.hops + 1, reach.delay + delay(channel, self.params));
+                self.relax(next, Reach { hops, delay, byte: byte_time(channel), behind: Some(switch) }, &mut queue);
             }
         }
     }
@@ -96,24 +87,93 @@ impl<'r> IdealTimes<'r> {
     /// The completion time of a flow from such a host; none where its destination cannot be reached.
     pub(super) fn of(&self, flow: &Flow<'_>) -> Option<Duration> {
         let last = self.topology.channel(reverse(self.topology.host_channel(flow.ends[1])));
-        let path = self.reached[self.topology.switch_of(flow.ends[1]).index()]?.through(last, self.params);
-        let (all, frame) = wire(flow);
-        let stored = match self.params.switch.forwarding {
-            Forwarding::StoreAndForward => path.byte * frame,
-            Forwarding::CutThrough => Duration::ZERO,
+        let reach = |switch: SwitchId| self.reached[switch.index()];
+        let end = reach(self.topology.switch_of(flow.ends[1]))?;
+        let mut bytes = vec![byte_time(last)];
+        let mut next = Some(end);
+        while let Some(path) = next {
+            bytes.push(path.byte);
+            next = path.behind.and_then(reach);
+        }
+        bytes.reverse();
+        let frames = Frames::of(flow);
+        let serialised = match self.params.switch.forwarding {
+            Forwarding::StoreAndForward => frames.stored(&bytes),
+            Forwarding::CutThrough => frames.cut_through(&bytes),
         };
-        Some(path.delay + path.rate.serialization_time(Bytes::new(all)) + stored)
+        Some(end.delay + delay(last, self.params) + serialised)
     }
 }
 
-/// Bytes of a flow on the wire, and those of its last frame.
-fn wire(flow: &Flow<'_>) -> (u64, u64) {
-    let (payload, headers) = (flow.transport.payload().get(), flow.transport.headers());
-    let packets = flow.bytes.div_ceil(payload).max(1);
-    let (later, last) = (packets - 1, flow.bytes - (packets - 1) * payload);
-    let head = u64::from(if later == 0 { headers.first } else { headers.later });
-    let frame = (head + last).max(wire_bytes(true, 0).into());
-    let full = later * (payload + u64::from(headers.later));
-    let first = if later == 0 { 0 } else { u64::from(headers.first) - u64::from(headers.later.min(headers.first)) };
-    (full + first + frame, frame)
+fn byte_time(channel: &Channel) -> Duration {
+    channel.rate.serialization_time(Bytes::new(1))
+}
+
+/// Frames of a flow on the wire: equal ones, and the last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Frames {
+    /// How many before the last.
+    full_count: u64,
+    /// Each of them [B].
+    full: u64,
+    /// The last [B].
+    last: u64,
+    /// What the first has more than the others [B].
+    first_more: u64,
+}
+
+impl Frames {
+    fn of(flow: &Flow<'_>) -> Frames {
+        let (payload, headers) = (flow.transport.payload().get(), flow.transport.headers());
+        let [first, later] = [headers.first, headers.later].map(u64::from);
+        let full_count = flow.bytes.div_ceil(payload).max(1) - 1;
+        let head = if full_count == 0 { first } else { later };
+        let last = (head + flow.bytes - full_count * payload).max(wire_bytes(true, 0).into());
+        let first_more = if full_count == 0 { 0 } else { first.saturating_sub(later) };
+        Frames { full_count, full: payload + later, last, first_more }
+    }
+
+    /// Time of all over the slowest of links, by the times of a byte on each.
+    fn cut_through(self, bytes: &[Duration]) -> Duration {
+        let slowest = bytes.iter().copied().max().unwrap_or(Duration::ZERO);
+        slowest * (self.full_count * self.full + self.first_more + self.last)
+    }
+
+    /// Time of all over links, each of which stores frames: the last waits for those before it at some link, and for
+    /// none behind that.
+    fn stored(self, bytes: &[Duration]) -> Duration {
+        let sum = |bytes: &[Duration]| bytes.iter().fold(Duration::ZERO, |sum, &byte| sum + byte);
+        if self.full_count == 0 {
+            return sum(bytes) * self.last;
+        }
+        let waits = |link: usize| {
+            let before = &bytes[..=link];
+            let slowest = before.iter().copied().max().unwrap_or(Duration::ZERO);
+            sum(before) * self.full + slowest * ((self.full_count - 1) * self.full) + sum(&bytes[link..]) * self.last
+        };
+        (0..bytes.len()).map(waits).max().unwrap_or(Duration::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_frames_take_what_a_simulation_of_each_frame_takes() {
+        let frames = Frames { full_count: 6, full: 100, last: 30, first_more: 0 };
+        for links in [[80, 80, 80], [20, 80, 20], [80, 20, 20], [20, 20, 80], [20, 40, 80], [80, 40, 20]] {
+            let bytes = links.map(Duration::from_ps);
+            let mut free = [Duration::ZERO; 3];
+            for frame in 0..=frames.full_count {
+                let size = if frame < frames.full_count { frames.full } else { frames.last };
+                let mut arrived = Duration::ZERO;
+                for (free, byte) in free.iter_mut().zip(bytes) {
+                    arrived = arrived.max(*free) + byte * size;
+                    *free = arrived;
+                }
+            }
+            assert_eq!(frames.stored(&bytes), free[2], "{links:?}");
+        }
+    }
 }
