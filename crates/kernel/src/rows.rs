@@ -148,8 +148,7 @@ cells! {
     Integers: u8 = u64::from, u16 = u64::from, u32 = u64::from, u64 = |count| count,
         Priority = |priority| priority.get().into();
     Numbers: f64 = |number| number, Time = Time::as_ns_f64, Duration = |time| time.as_ns_f64(),
-        Option<Time> = |time| time.map_or(f64::NAN, Time::as_ns_f64),
-        Option<Duration> = |time| time.map_or(f64::NAN, |time| time.as_ns_f64()), BitRate = gbps,
+        Option<Time> = |time| time.map_or(f64::NAN, Time::as_ns_f64), BitRate = gbps,
         Option<BitRate> = |rate| rate.map_or(f64::NAN, gbps);
     Texts: String = |name| name, &str = |name| name;
 }

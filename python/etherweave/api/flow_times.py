@@ -158,7 +158,7 @@ def _job(
 ) -> FlowTimes:
     spec = job["workload"]["flows"]
     complete = sorted(
-        (size, slowdown, time_us) for _, size, slowdown, time_us in rows if slowdown == slowdown
+        (size, slowdown, time_us) for _, size, slowdown, time_us in rows if slowdown
     )
     is_drawn = not spec.get("text") and not spec.get("file")
     load = rate_gbps = None

@@ -34,8 +34,8 @@ rows! {
         total: u64 ["stream_bytes"];
         /// Whether all of them have come.
         is_whole: bool [];
-        /// Completion time of a flow on an idle fabric, where hosts have one port.
-        ideal: Option<Duration> ["ideal_ns", "slowdown" = |row, _| row.slowdown()];
+        /// Completion time of a flow on an idle fabric, where hosts have one port; else 0.
+        ideal: Duration ["ideal_ns", "slowdown" = |row, _| row.slowdown()];
     }
 }
 
@@ -46,12 +46,10 @@ impl StreamRow {
         if span.is_zero() { 0.0 } else { self.bytes as f64 * 8.0 / span.as_ns_f64() }
     }
 
-    /// Completion time of a whole flow by that on an idle fabric; else no number.
+    /// Completion time of a whole flow by that on an idle fabric; else 0.
     pub fn slowdown(&self) -> f64 {
-        match self.ideal {
-            Some(ideal) if self.is_whole => self.end.since(self.start).as_ns_f64() / ideal.as_ns_f64(),
-            Some(_) | None => f64::NAN,
-        }
+        let is_known = self.is_whole && !self.ideal.is_zero();
+        if is_known { self.end.since(self.start).as_ns_f64() / self.ideal.as_ns_f64() } else { 0.0 }
     }
 }
 
@@ -87,7 +85,7 @@ impl Simulation {
                 Some(times) if times.serves(from) => times,
                 other => other.insert(IdealTimes::from(topology, &shard.wires.constants.params, from)),
             };
-            rows[row].1.ideal = times.of(&flow);
+            rows[row].1.ideal = times.of(&flow).unwrap_or(Duration::ZERO);
         }
     }
 
@@ -109,7 +107,7 @@ impl Simulation {
             end: if is_whole { intake.last } else { self.end.max(sink.start) },
             total: sink.total.unwrap_or(0),
             is_whole,
-            ideal: None,
+            ideal: Duration::ZERO,
         }
     }
 }
