@@ -237,7 +237,7 @@ def test_a_stream_of_netperf_has_times_of_calls() -> None:
     assert value(answered, "round_trip") == 4.5e-6
 
 
-def test_the_overlap_of_openshmem_is_told_from_its_puts() -> None:
+def test_the_overlap_of_openshmem_is_apart_from_its_puts() -> None:
     puts = report("handmade/osu_oshm_put_overlap-7.4.txt")
     assert puts.program == "osu_oshm_put_overlap"
     assert value(puts, "overlap", size=8) == pytest.approx(0.9172)

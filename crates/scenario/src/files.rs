@@ -128,8 +128,7 @@ pub(crate) const NAMES: [NameKey; 13] = [
     NameKey {
         table: "Custom",
         key: "file",
-        description: "File beside the scenario that lists the fabric: .csv or .tsv (edges), .graphml or .xml (GraphML), \
-                      .json.",
+        description: "File beside the scenario that lists the fabric: .csv or .tsv (edges), .graphml or .xml, .json.",
     },
     NameKey {
         table: "Chakra",

@@ -2,32 +2,23 @@
 
 use etherweave_primitives::{BitRate, HostId};
 use etherweave_topology::{Node, Topology};
-use etherweave_workload::{Flows, LoadOf, Workload};
+use etherweave_workload::LoadOf;
 
 use crate::Scenario;
 use crate::host_ports::generate;
 
 /// Sets the rates that are left open. The fabric is only built for them; its mistakes are found where it is used.
 pub(crate) fn complete(scenario: &mut Scenario) {
-    if !scenario.job.iter().any(|job| matches!(&job.workload, Workload::Flows(flows) if is_open(flows))) {
+    if !scenario.job.iter_mut().any(|job| job.workload.open_rate().is_some()) {
         return;
     }
     let Ok(topology) = generate(scenario) else { return };
-    for job in &mut scenario.job {
-        if let Workload::Flows(flows) = &mut job.workload
-            && is_open(flows)
-        {
-            flows.rate = Some(match flows.load_of {
-                LoadOf::HostLinks => slowest_host_link(&topology),
-                LoadOf::Uplinks => uplinks(&topology),
-            });
-        }
+    for (load_of, rate) in scenario.job.iter_mut().filter_map(|job| job.workload.open_rate()) {
+        *rate = Some(match load_of {
+            LoadOf::HostLinks => slowest_host_link(&topology),
+            LoadOf::Uplinks => uplinks(&topology),
+        });
     }
-}
-
-/// Whether its load needs a rate.
-fn is_open(flows: &Flows) -> bool {
-    flows.rate.is_none() && !flows.has_list()
 }
 
 /// All links of a host together, of the host whose links carry least.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use etherweave_primitives::InputErrors;
+use etherweave_primitives::{BitRate, InputErrors};
 
 use crate::generator::Generator;
 use crate::{AcceleratorNode, Graph, Program, StreamSpec, TrafficSize};
@@ -124,6 +124,13 @@ macro_rules! family {
             pub fn complete(&mut self) {
                 match self {
                     $(Workload::$member(parameters) => parameters.complete(),)*
+                }
+            }
+
+            /// Rate that the fabric sets, where it is left open, and what it is taken from.
+            pub fn open_rate(&mut self) -> Option<(LoadOf, &mut Option<BitRate>)> {
+                match self {
+                    $(Workload::$member(parameters) => parameters.open_rate(),)*
                 }
             }
 

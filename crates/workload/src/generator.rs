@@ -1,9 +1,9 @@
 //! What a member of the family of workloads answers.
 
-use etherweave_primitives::InputErrors;
+use etherweave_primitives::{BitRate, InputErrors};
 
 use crate::size::sampled;
-use crate::{AcceleratorNode, Program, Traffic, TrafficSize};
+use crate::{AcceleratorNode, LoadOf, Program, Traffic, TrafficSize};
 
 /// Parameters that generate the traffic of a job.
 pub(crate) trait Generator {
@@ -29,6 +29,11 @@ pub(crate) trait Generator {
 
     /// Sets what is not stated and depends on other parameters.
     fn complete(&mut self) {}
+
+    /// Rate that the fabric sets, where it is left open, and what it is taken from.
+    fn open_rate(&mut self) -> Option<(LoadOf, &mut Option<BitRate>)> {
+        None
+    }
 
     /// Links between accelerators of a node, where it has accelerators in nodes.
     fn node(&self) -> Option<&AcceleratorNode> {

@@ -3,8 +3,8 @@
 The slowdown of a flow is its completion time, from its start to its last byte at the receiver,
 by its time on an idle fabric: the delays of a shortest path (NICs, cables, switches), and all its
 frames with their headers over the slowest link of that path, or link by link where switches store
-frames. Costs of hosts are no part of the ideal time. The core computes both (``streams``: ``ideal_ns``, ``slowdown``). Nothing is
-imported for tables, so that a short run stays short.
+frames. Costs of hosts are no part of the ideal time. The core computes both (``streams``:
+``ideal_ns``, ``slowdown``). Nothing is imported for tables, so that a short run stays short.
 """
 
 import itertools
@@ -157,9 +157,7 @@ def _job(
     warm_up_ns: float,
 ) -> FlowTimes:
     spec = job["workload"]["flows"]
-    complete = sorted(
-        (size, slowdown, time_us) for _, size, slowdown, time_us in rows if slowdown
-    )
+    complete = sorted((size, slowdown, time_us) for _, size, slowdown, time_us in rows if slowdown)
     is_drawn = not spec.get("text") and not spec.get("file")
     load = rate_gbps = None
     if is_drawn:

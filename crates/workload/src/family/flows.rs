@@ -1,4 +1,4 @@
-//! Flows that arrive while a run goes on, whatever the fabric does: the traffic of papers on transports of data centres.
+//! Flows that arrive while a run goes on, whatever the fabric does, as in papers on transports of data centres.
 //!
 //! ```
 //! use etherweave_primitives::BitRate;
@@ -147,6 +147,11 @@ impl Generator for Flows {
         self.streams(seed).map(Traffic::Streams)
     }
 
+    fn open_rate(&mut self) -> Option<(LoadOf, &mut Option<BitRate>)> {
+        let is_open = self.rate.is_none() && !self.has_list();
+        is_open.then_some((self.load_of, &mut self.rate))
+    }
+
     fn size(&self) -> Result<TrafficSize, InputErrors> {
         let streams = self.streams(self.seed.unwrap_or(1))?;
         let bytes = streams.iter().map(|stream| stream.bytes_per_message).fold(0, u64::saturating_add);
@@ -189,7 +194,7 @@ impl Flows {
     }
 
     /// Whether a list says all.
-    pub fn has_list(&self) -> bool {
+    fn has_list(&self) -> bool {
         !self.text.is_empty() || self.file.is_some() || self.content.is_some()
     }
 

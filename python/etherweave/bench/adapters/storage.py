@@ -135,7 +135,7 @@ FIO = Adapter(
         """
         --rw read|write|randread|randwrite|rw|randrw  Pattern.
         --rwmixread N  Share of reads [%].
-        --ioengine NAME  Way of input and output: psync, libaio, io_uring.
+        --ioengine NAME  Method of input and output: psync, libaio, io_uring.
         --iodepth N  Requests on their way at once.
         --numjobs N  Processes.
         --direct 0|1  Go round the page cache.
