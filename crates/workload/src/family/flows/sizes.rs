@@ -166,7 +166,9 @@ impl SizePoints {
         let expected = "sizes and shares that rise, the last share 1 (or 100)";
         InputError::unless(last == 1.0 || last == 100.0, key, format!("a last share of {last}"), expected)?;
         points.iter_mut().for_each(|(_, share)| *share /= last);
-        let falls = points.windows(2).find(|pair| pair[0].0 > pair[1].0 || !(pair[0].1 <= pair[1].1));
+        let is_number = points.iter().all(|(_, share)| share.is_finite());
+        InputError::unless(is_number, key, "a share that is no number", expected)?;
+        let falls = points.windows(2).find(|pair| pair[0].0 > pair[1].0 || pair[0].1 > pair[1].1);
         if let Some(pair) = falls {
             let [(size, share), (next, other)] = [pair[0], pair[1]];
             return Err(InputError::new(key, format!("{next} {other} behind {size} {share}"), expected));
