@@ -15,7 +15,7 @@ from support import command_line
 
 HEAD = "source,destination,bytes,start_ns\n"
 HEADERS = 20 + 18 + 4 + 20 + 8 + 12 + 4
-"""Of RoCE v2 on the wire [B]: preamble and gap, Ethernet, 802.1Q, IPv4, UDP, BTH, ICRC."""
+"""Headers of RoCE v2 on the wire [B]: preamble and gap, Ethernet, 802.1Q, IPv4, UDP, BTH, ICRC."""
 
 
 def scenario(flows: dict[str, Any], hosts: int = 2, **keys: Any) -> dict[str, Any]:

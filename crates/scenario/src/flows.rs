@@ -30,8 +30,7 @@ fn slowest_host_link(topology: &Topology) -> BitRate {
     (0..topology.hosts()).map(of_host).min().unwrap_or(BitRate::from_gbps(100))
 }
 
-/// What links carry from switches with hosts to others, for each host; no more than the hosts' own where there is one
-/// switch.
+/// Rate of links from switches with hosts to others, for each host; that of hosts' own links where there is one switch.
 fn uplinks(topology: &Topology) -> BitRate {
     let has_hosts = |node| match node {
         Node::Switch(switch) => {

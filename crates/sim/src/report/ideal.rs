@@ -118,7 +118,7 @@ struct Frames {
     full: u64,
     /// The last [B].
     last: u64,
-    /// What the first has more than the others [B].
+    /// Bytes that the first has more than the others [B].
     first_more: u64,
 }
 

@@ -36,7 +36,7 @@ pub struct Flows {
     pub ranks: Option<u32>,
     /// Payload that each host offers, as a share of the time of `rate`.
     pub load: Share,
-    /// What a `rate` that is absent is taken from.
+    /// Links from which an absent `rate` is taken.
     pub load_of: LoadOf,
     /// Rate of which `load` is a share. Default: by `load_of`, from the fabric.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,14 +76,14 @@ pub struct Flows {
     pub content: Option<TraceFile>,
 }
 
-/// What a load is a share of.
+/// Links whose rate a load is a share of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadOf {
     /// The slowest link of a host.
     #[default]
     HostLinks,
-    /// What links between switches carry away from the switches of hosts, divided by the hosts.
+    /// All links from switches with hosts to other switches, divided by the hosts.
     Uplinks,
 }
 
@@ -211,8 +211,8 @@ impl Flows {
     fn listed(&self) -> Result<Option<Vec<StreamSpec>>, InputError> {
         match &self.content {
             Some(file) if file.length() > LIST_BYTES_MAX => {
-                let found = format!("a list of {} bytes", file.length());
-                Err(InputError::new("file", found, format!("at most {STREAMS_MAX} flows, in {LIST_BYTES_MAX} bytes")))
+                let length = format!("a list of {} bytes", file.length());
+                Err(InputError::new("file", length, format!("at most {STREAMS_MAX} flows, in {LIST_BYTES_MAX} bytes")))
             }
             Some(file) => {
                 let bytes = file.head(LIST_BYTES_MAX)?;
@@ -254,9 +254,9 @@ impl Flows {
         errors.check(InputError::unless(!self.duration.is_zero(), "duration", self.duration, "more than 0"));
         if let (Some(incast), 2..) = (&self.incast, self.hosts()) {
             let others = self.hosts() - 1;
-            let found = incast.senders;
+            let senders = incast.senders;
             let expected = format!("1 to {others}, the other hosts");
-            errors.check(InputError::unless((1..=others).contains(&found), "incast.senders", found, expected));
+            errors.check(InputError::unless((1..=others).contains(&senders), "incast.senders", senders, expected));
             errors.check(at_most("incast.bytes", incast.bytes, MESSAGE_MAX));
             errors.check(InputError::unless(incast.bytes.get() > 0, "incast.bytes", incast.bytes, "at least 1B"));
             errors.check(InputError::unless(incast.load > Share::NONE, "incast.load", incast.load, "more than 0"));

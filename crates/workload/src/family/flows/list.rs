@@ -42,8 +42,8 @@ pub(super) fn read(text: &str) -> Result<Vec<StreamSpec>, InputError> {
 type Line<'t> = (usize, &'t str);
 
 /// A mistake in a line.
-fn wrong(number: usize, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
-    InputError::new("", found, expected).at_line(number)
+fn wrong(number: usize, text: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
+    InputError::new("", text, expected).at_line(number)
 }
 
 /// A flow between two hosts.

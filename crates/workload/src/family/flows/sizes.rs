@@ -21,7 +21,7 @@ pub enum FlowSizes {
     DataMining,
     /// All of this size.
     Fixed(Bytes),
-    /// By points of the distribution.
+    /// Points of a distribution.
     Points(SizePoints),
 }
 
