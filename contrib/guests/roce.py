@@ -43,7 +43,7 @@ class GuestBoot:
 
 @dataclass(frozen=True)
 class PortMeasurement:
-    """What perftest measured from a port of the second guest to one of the first."""
+    """Figures of perftest from a port of the second guest to one of the first."""
 
     ports: tuple[str, str]
     latency: reports.Latency

@@ -65,7 +65,7 @@ pub struct Fluid {
     levels: Vec<Level>,
     /// The most branches of a connection.
     branches: usize,
-    /// Of each link.
+    /// Uses of each link.
     uses: Vec<LinkUse>,
     places: Vec<LinkPlace>,
     /// Of each link: parts of packets that it carried, and that are not counted yet.
@@ -112,7 +112,7 @@ struct Level {
 pub struct FluidParams {
     /// Of each link [B/ps].
     pub capacities: Vec<f64>,
-    /// Of each link.
+    /// Ends of each link.
     pub places: Vec<LinkPlace>,
     /// The time of a full packet at the least.
     pub packet: Duration,

@@ -39,7 +39,7 @@ pub enum PathSet {
     Several(BranchRange),
 }
 
-/// What a link joins.
+/// Kind of the ends of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkPlace {
     /// A host sends into it.
@@ -57,7 +57,7 @@ pub struct Links {
     pub first: PortIndex,
     /// The port to the other host.
     pub last: PortIndex,
-    /// What of the connection uses these two: less than all where packets take several ports of hosts, others of which
+    /// Share of the connection that uses these two: less than all where packets take several ports of hosts, others of which
     /// are among the links between.
     pub parts: [f32; 2],
     /// What is between.

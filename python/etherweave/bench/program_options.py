@@ -34,7 +34,7 @@ class ProgramOption:
     brackets where it may be left out; empty for a switch."""
     meaning: str
     setter: str
-    """What sets it in place of the user: ``--duration``; empty if the user does."""
+    """Option that sets it in place of the user: ``--duration``; empty if the user does."""
 
     @property
     def needs_value(self) -> bool:
