@@ -57,8 +57,8 @@ pub struct Links {
     pub first: PortIndex,
     /// The port to the other host.
     pub last: PortIndex,
-    /// Share of the connection that uses these two: less than all where packets take several ports of hosts, others of which
-    /// are among the links between.
+    /// Share of the connection that uses these two: less than all where packets take several ports of hosts, others of
+    /// which are among the links between.
     pub parts: [f32; 2],
     /// What is between.
     pub paths: PathSet,
