@@ -108,7 +108,7 @@ def test_slowdowns_are_given_by_classes_and_by_buckets_and_only_with_flows_beyon
     assert max(counts) - min(counts) <= 1
     assert all("p999" not in part.quantiles for part in buckets)
     text = "\n".join(flow_lines(job))
-    assert text.startswith(f"  web: {job.flows} flows, load {job.load:.3f} of 100 Gb/s (0.6 asked)")
+    assert text.startswith(f"web: {job.flows} flows, load {job.load:.3f} of 100 Gb/s (0.6 asked)")
 
 
 def test_the_verb_prints_slowdowns_and_gives_them_as_json(tmp_path: Any) -> None:

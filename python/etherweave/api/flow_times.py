@@ -205,10 +205,10 @@ def flow_lines(times: FlowTimes) -> list[str]:
     if times.load is not None:
         head += f", load {times.load:.3f} of {times.rate_gbps:g} Gb/s ({times.load_asked:g} asked)"
     if times.all is None:
-        return [f"  {times.job}: {head}"]
-    lines = [f"  {times.job}: {head}; slowdown {_quantile_text(times.all)}"]
+        return [f"{times.job}: {head}"]
+    lines = [f"{times.job}: {head}; slowdown {_quantile_text(times.all)}"]
     lines += [
-        f"    {amount(part.size_min, 'B')} to {amount(part.size_max, 'B')}: {part.flows:,} flows, "
+        f"  {amount(part.size_min, 'B')} to {amount(part.size_max, 'B')}: {part.flows:,} flows, "
         f"mean {part.mean_us:,.2f} us, slowdown {_quantile_text(part)}"
         for part in times.classes()
     ]

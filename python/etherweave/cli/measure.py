@@ -200,7 +200,7 @@ def _print(result: "Result", output: Path | None, as_json: bool) -> None:
 
 def _json(result: "Result") -> str:
     from etherweave.api.overview import overview
-    from etherweave.cli.benchmark_lines import benchmark_rows
+    from etherweave.measurements.benchmark_lines import benchmark_rows
 
     own = {"benchmarks": benchmark_rows(result)}
     return json.dumps({**result.summary, **overview(result), **own}, indent=2)
@@ -208,7 +208,7 @@ def _json(result: "Result") -> str:
 
 def _text(result: "Result") -> str:
     from etherweave.api.overview import overview
-    from etherweave.cli.run import job_lines
+    from etherweave.measurements.run_lines import job_lines
 
     summary, facts = result.summary, result.summary["measured"]
     head = (
@@ -217,4 +217,4 @@ def _text(result: "Result") -> str:
         f"messages: {facts['messages']:,} with {facts['payload_bytes']:,} B; "
         f"clocks within {facts['clock_error_ns_max'] / 1e3:.1f} us"
     )
-    return "\n".join([head, *job_lines(result, overview(result))])
+    return "\n".join([head, *(f"  {line}" for line in job_lines(result, overview(result)))])

@@ -13,16 +13,13 @@ from etherweave.api.fidelity import (
     compare_fidelity,
     error_text,
     fidelities,
-    mode_labels,
     time_text,
     with_errors,
 )
-from etherweave.api.flow_times import flow_lines, flow_times
 from etherweave.api.limits import limits
-from etherweave.api.overview import PAUSE_CAUSES, WORST_MAX, overview, rate_text
+from etherweave.api.overview import overview
 from etherweave.api.results import Result
 from etherweave.api.slowdown import Slowdown, foreground, slowdowns
-from etherweave.cli.benchmark_lines import benchmark_lines, benchmark_rows
 from etherweave.cli.exits import exit_as, os_error, print_warnings, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
@@ -40,6 +37,8 @@ from etherweave.cli.parameters import (
 )
 from etherweave.cli.processes import is_first, launched
 from etherweave.cli.progress import print_start, run_progress
+from etherweave.measurements.benchmark_lines import benchmark_rows
+from etherweave.measurements.run_lines import run_lines
 
 EXAMPLES = """Examples:
 etherweave run halo3d.toml
@@ -289,12 +288,7 @@ def _text(result: Result, alone: dict[str, Result]) -> str:
             head,
             *_fidelity_lines(result),
             *(line for limit in limits(result) for line in (limit.sentence(), f"  {limit.bar()}")),
-            *job_lines(result, figures),
-            *_drop_lines(figures),
-            *_pause_lines(figures),
-            *_failure_lines(figures),
-            *_sleep_lines(figures),
-            *_rate_lines(figures),
+            *(f"  {line}" for line in run_lines(result, figures)),
             *(_slowdown_line(slowdown) for slowdown in slowdowns(result, alone)),
             *_gpcnet(result, alone),
         ]
@@ -331,124 +325,3 @@ def _gpcnet(result: Result, alone: dict[str, Result]) -> list[str]:
         else gpcnet.network_test(result, job)
         for job in gpcnet.jobs(result)
     ]
-
-
-def job_lines(result: Result, figures: dict[str, Any]) -> list[str]:
-    """Write figures of benchmarks, iteration times and streams, a line for each job."""
-    labels = mode_labels(result)
-    tools = benchmark_lines(result, figures["jobs"])
-    lines = [
-        f"  {labels.get(job, job)}: {'; '.join(filter(None, (tools.get(job), _iterations(times))))}"
-        for job, times in figures["jobs"].items()
-    ]
-    flows = {times.job: flow_lines(times) for times in flow_times(result)}
-    return [
-        *lines,
-        *(
-            _stream_line(labels.get(job, job), stream)
-            for job, stream in figures["streams"].items()
-            if job not in flows
-        ),
-        *(line for own in flows.values() for line in own),
-    ]
-
-
-def _iterations(times: dict[str, float]) -> str:
-    if "call_us" not in times:
-        return f"{times['iterations']} iterations, {_times(times)}"
-    rounds = f"{times['iterations']} sampled rounds, {_times(times)}"
-    return f"{times['call_us']:.2f} us a call; {rounds}"
-
-
-def _times(times: dict[str, float]) -> str:
-    return (
-        f"mean {times['mean_us']:.2f} us, median {times['median_us']:.2f}, "
-        f"p99 {times['p99_us']:.2f}, max {times['max_us']:.2f}"
-    )
-
-
-def _stream_line(job: str, one: dict[str, float]) -> str:
-    count, complete = one["streams"], one["complete"]
-    times = f"completion {_times(one)}" if complete else "none complete"
-    if 0 < complete < count:
-        times = f"{complete} complete: {times}"
-    plural = "" if count == 1 else "s"
-    return f"  {job}: {count} stream{plural}, {rate_text(one['goodput_gbps'])}, {times}"
-
-
-def _drop_lines(figures: dict[str, Any]) -> list[str]:
-    drops = figures["drops"]
-    if not drops["packets"]:
-        return []
-    worst = ", ".join(f"{_port(port)} {port['packets']:,}" for port in drops["ports"])
-    return [f"  drops: {drops['packets']:,} packets, {drops['bytes']:,} B; most at {worst}"]
-
-
-def _pause_lines(figures: dict[str, Any]) -> list[str]:
-    pauses = figures["pauses"]
-    if not pauses["frames"]:
-        return []
-    causes = [
-        f"{pauses[cause]:,} {cause if cause == 'refresh' else cause.upper()}"
-        for cause in PAUSE_CAUSES
-        if cause in pauses
-    ]
-    apart = f" ({', '.join(causes)})" if causes else ""
-    worst = ", ".join(f"{_port(port)} {port['duration_us']:,.2f} us" for port in pauses["ports"])
-    return [f"  pauses: {pauses['frames']:,} frames{apart}; longest by {worst}"]
-
-
-def _failure_lines(figures: dict[str, Any]) -> list[str]:
-    failures = figures["failures"]
-    if not failures:
-        return []
-    links = failures["links"]
-    lines = [_failure_line(link) for link in links[:WORST_MAX]]
-    if others := links[WORST_MAX:]:
-        lost = sum(link["packets_lost"] for link in others)
-        lines.append(f"  failures: {len(others)} others, {lost:,} packets lost")
-    if (recovered := failures["recovered_us"]) is not None:
-        first = min(link["from_us"] for link in links)
-        lines.append(
-            f"  recovery: {failures['connections']:,} connections sent data again, the last of it "
-            f"arrived {recovered - first:,.2f} us after the first failure"
-        )
-    return lines
-
-
-def _rate_lines(figures: dict[str, Any]) -> list[str]:
-    rates = figures["rates"]
-    if not rates:
-        return []
-    mean = f"at {rates['rate_share']:.1%} of the full rate on the mean"
-    waits = f"frames ended {rates['wait_us']:,.2f} us later altogether"
-    return [f"  rates: {rates['ports']:,} ports, {mean}; {rates['changes']:,} changes; {waits}"]
-
-
-def _sleep_lines(figures: dict[str, Any]) -> list[str]:
-    sleeps = figures["sleeps"]
-    if not sleeps:
-        return []
-    asleep = f"asleep for {sleeps['asleep_share']:.1%} of the time"
-    line = f"  sleep: {sleeps['ports']:,} ports, {asleep}"
-    waits = f"frames waited {sleeps['wait_us_mean']:,.2f} us on the mean"
-    return [f"{line}; {sleeps['wakes']:,} wakes, for which {waits}"]
-
-
-def _failure_line(link: dict[str, Any]) -> str:
-    end = "" if link["until_us"] is None else f" to {link['until_us']:,.2f}"
-    line = f"  failures: {link['link']} from {link['from_us']:,.2f}{end} us"
-    if link["last_loss_us"] is None:
-        return f"{line}, nothing lost"
-    after = link["last_loss_us"] - link["from_us"]
-    packets, size = link["packets_lost"], link["bytes_lost"]
-    line = f"{line}, {packets:,} packets lost, {size:,} B, for {after:,.2f} us"
-    if not link["connections"]:
-        return line
-    if (recovered := link["recovered_us"]) is None:
-        return f"{line}; not all had arrived again at the end"
-    return f"{line}; all had arrived again {recovered - link['from_us']:,.2f} us after the failure"
-
-
-def _port(port: dict[str, Any]) -> str:
-    return f"{port['node']} port {port['port']} to {port['peer']}"

@@ -1,0 +1,142 @@
+"""Lines of a run that a reader wants first: what ``etherweave run`` prints and its page shows."""
+
+from typing import Any
+
+from etherweave.api.fidelity import mode_labels
+from etherweave.api.flow_times import flow_lines, flow_times
+from etherweave.api.overview import PAUSE_CAUSES, WORST_MAX, rate_text
+from etherweave.api.results import Result
+from etherweave.measurements.benchmark_lines import benchmark_lines
+
+
+def run_lines(result: Result, figures: dict[str, Any]) -> list[str]:
+    """Write the figures of an overview: jobs first, then what went wrong on the fabric."""
+    return [
+        *job_lines(result, figures),
+        *_drop_lines(figures),
+        *_pause_lines(figures),
+        *_failure_lines(figures),
+        *_sleep_lines(figures),
+        *_rate_lines(figures),
+    ]
+
+
+def job_lines(result: Result, figures: dict[str, Any]) -> list[str]:
+    """Write figures of benchmarks, iteration times and streams, a line for each job."""
+    labels = mode_labels(result)
+    tools = benchmark_lines(result, figures["jobs"])
+    lines = [
+        f"{labels.get(job, job)}: {'; '.join(filter(None, (tools.get(job), _iterations(times))))}"
+        for job, times in figures["jobs"].items()
+    ]
+    flows = {times.job: flow_lines(times) for times in flow_times(result)}
+    return [
+        *lines,
+        *(
+            _stream_line(labels.get(job, job), stream)
+            for job, stream in figures["streams"].items()
+            if job not in flows
+        ),
+        *(line for own in flows.values() for line in own),
+    ]
+
+
+def _iterations(times: dict[str, float]) -> str:
+    if "call_us" not in times:
+        return f"{times['iterations']} iterations, {_times(times)}"
+    rounds = f"{times['iterations']} sampled rounds, {_times(times)}"
+    return f"{times['call_us']:.2f} us a call; {rounds}"
+
+
+def _times(times: dict[str, float]) -> str:
+    return (
+        f"mean {times['mean_us']:.2f} us, median {times['median_us']:.2f}, "
+        f"p99 {times['p99_us']:.2f}, max {times['max_us']:.2f}"
+    )
+
+
+def _stream_line(job: str, stream: dict[str, float]) -> str:
+    count, complete = stream["streams"], stream["complete"]
+    times = f"completion {_times(stream)}" if complete else "none complete"
+    if 0 < complete < count:
+        times = f"{complete} complete: {times}"
+    plural = "" if count == 1 else "s"
+    return f"{job}: {count} stream{plural}, {rate_text(stream['goodput_gbps'])}, {times}"
+
+
+def _drop_lines(figures: dict[str, Any]) -> list[str]:
+    drops = figures["drops"]
+    if not drops["packets"]:
+        return []
+    worst = ", ".join(f"{_port(port)} {port['packets']:,}" for port in drops["ports"])
+    return [f"drops: {drops['packets']:,} packets, {drops['bytes']:,} B; most at {worst}"]
+
+
+def _pause_lines(figures: dict[str, Any]) -> list[str]:
+    pauses = figures["pauses"]
+    if not pauses["frames"]:
+        return []
+    causes = [
+        f"{pauses[cause]:,} {cause if cause == 'refresh' else cause.upper()}"
+        for cause in PAUSE_CAUSES
+        if cause in pauses
+    ]
+    apart = f" ({', '.join(causes)})" if causes else ""
+    worst = ", ".join(f"{_port(port)} {port['duration_us']:,.2f} us" for port in pauses["ports"])
+    return [f"pauses: {pauses['frames']:,} frames{apart}; longest by {worst}"]
+
+
+def _failure_lines(figures: dict[str, Any]) -> list[str]:
+    failures = figures["failures"]
+    if not failures:
+        return []
+    links = failures["links"]
+    lines = [_failure_line(link) for link in links[:WORST_MAX]]
+    if others := links[WORST_MAX:]:
+        lost = sum(link["packets_lost"] for link in others)
+        lines.append(f"failures: {len(others)} others, {lost:,} packets lost")
+    if (recovered := failures["recovered_us"]) is not None:
+        first = min(link["from_us"] for link in links)
+        lines.append(
+            f"recovery: {failures['connections']:,} connections sent data again, the last of it "
+            f"arrived {recovered - first:,.2f} us after the first failure"
+        )
+    return lines
+
+
+def _rate_lines(figures: dict[str, Any]) -> list[str]:
+    rates = figures["rates"]
+    if not rates:
+        return []
+    mean = f"at {rates['rate_share']:.1%} of the full rate on the mean"
+    waits = f"frames ended {rates['wait_us']:,.2f} us later altogether"
+    return [f"rates: {rates['ports']:,} ports, {mean}; {rates['changes']:,} changes; {waits}"]
+
+
+def _sleep_lines(figures: dict[str, Any]) -> list[str]:
+    sleeps = figures["sleeps"]
+    if not sleeps:
+        return []
+    asleep = f"asleep for {sleeps['asleep_share']:.1%} of the time"
+    line = f"sleep: {sleeps['ports']:,} ports, {asleep}"
+    waits = f"frames waited {sleeps['wait_us_mean']:,.2f} us on the mean"
+    return [f"{line}; {sleeps['wakes']:,} wakes, for which {waits}"]
+
+
+def _failure_line(link: dict[str, Any]) -> str:
+    end = "" if link["until_us"] is None else f" to {link['until_us']:,.2f}"
+    line = f"failures: {link['link']} from {link['from_us']:,.2f}{end} us"
+    if link["last_loss_us"] is None:
+        return f"{line}, nothing lost"
+    after = link["last_loss_us"] - link["from_us"]
+    packets, size = link["packets_lost"], link["bytes_lost"]
+    line = f"{line}, {packets:,} packets lost, {size:,} B, for {after:,.2f} us"
+    if not link["connections"]:
+        return line
+    if (recovered := link["recovered_us"]) is None:
+        return f"{line}; not all had arrived again at the end"
+    return f"{line}; all had arrived again {recovered - link['from_us']:,.2f} us after the failure"
+
+
+def _port(port: dict[str, Any]) -> str:
+    return f"{port['node']} port {port['port']} to {port['peer']}"
