@@ -191,7 +191,7 @@ def _draw_savings(axes: Axes, study: StudyResult, reference: float) -> None:
     for gap, check in enumerate(savings):
         assert check.expected is not None, "savings were published as numbers"
         left = reference * (1 - check.expected / 100)
-        axes.axhline(left, color=INK, linewidth=1.1, linestyle=(0, (5, 2)), zorder=0.5)
+        axes.axhline(left, color=INK, linewidth=1.1, linestyle="--", zorder=0.5)
         middle = (bar_place(gap, len(ORGANISATIONS) - 1) + bar_place(gap + 1, 0)) / 2
         label = f"published\n−{check.expected:.1f} %"
         words = {"textcoords": "offset points", "ha": "center", "va": "bottom", "fontsize": 7.5}

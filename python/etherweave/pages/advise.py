@@ -34,7 +34,7 @@ def write_advice(answer: Answer, out: Path) -> Path:
     facts = [("Ranked by", answer.goal.replace("_", " ")), ("1 is", answer.baseline)]
     facts += [("Samples of each job", str(answer.samples)), ("Runs", f"{answer.runs:,}")]
     return page.write(
-        Front(f"Advice: {answer.name}", f"{lead} {answer.decides}", facts, warnings), []
+        Front(f"Advice: {answer.name}", f"{lead} {answer.decides}", (), facts, warnings), []
     )
 
 

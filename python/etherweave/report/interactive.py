@@ -35,6 +35,8 @@ POINTS_MAX = 4_000
 """Of a line: of more, the lowest and the highest of equal shares are kept."""
 PIXELS = 96 / 72
 """Of CSS in a point."""
+_DASHES = {"--": "dash", ":": "dot", "-.": "dashdot"}
+"""Styles of lines of matplotlib, as plotly names them."""
 _DRAWN = (LineCollection, PathCollection, PolyCollection, QuadMesh)
 
 
@@ -162,16 +164,17 @@ def _bar(bar: BarContainer) -> Iterator[Values]:
 
 def _line(axes: Axes, line: Line2D) -> Values:
     x, y = (np.atleast_1d(np.asarray(one, float)) for one in line.get_data())
+    dash = {"dash": _DASHES.get(str(line.get_linestyle()), "solid")}
     if line.get_transform() != axes.transData:  # Across the panel, at one value.
         is_upright = bool(x[0] == x[-1])
         at = {"kind": "rule", "upright": is_upright, "at": _plain([x[0] if is_upright else y[0]])}
-        return at | {"name": _name(line.get_label()), "colour": _hex(line.get_color())}
+        return at | {"name": _name(line.get_label()), "colour": _hex(line.get_color())} | dash
     mode = "lines" if line.get_linestyle() not in ("None", "", " ") else "markers"
     if mode == "lines" and line.get_marker() not in ("None", "", None):
         mode = "lines+markers"
     drawn = _points(line, *_thinned(x, y))
     is_step = line.get_drawstyle().startswith("steps")
-    return drawn | {"mode": mode, "colour": _hex(line.get_color()), "step": is_step}
+    return drawn | {"mode": mode, "colour": _hex(line.get_color()), "step": is_step} | dash
 
 
 def _points(line2_d: Line2D | PathCollection, x: Any, y: Any) -> Values:

@@ -1,6 +1,7 @@
 """The page: sections drawn into it, text escaped, nothing fetched."""
 
 import base64
+import html
 import io
 import json
 import re
@@ -21,6 +22,7 @@ PAGE = "report.html"
 DOTS_PER_INCH = 144
 """Of the PNG files: two for each of the page's."""
 
+_CODE = re.compile(r"`([^`]+)`")
 _NUMBER = re.compile(r"[<>±−+-]?\s?[\d,]+(\.\d+)?(e[+-]?\d+)?(\s?(%|x|s|ms|us|ns|Gb/s))?|–|")
 
 
@@ -32,8 +34,10 @@ class Front:
     """Of the page."""
     lead: str
     """The result in a sentence."""
+    answers: Sequence[str] = ()
+    """What a reader asks first, a sentence each."""
     facts: Sequence[tuple[str, str]] = ()
-    """Names and values."""
+    """Names and values of how the results were made, shown last."""
     warnings: Sequence[str] = ()
     """Warnings, shown above everything else."""
     trouble: str = ""
@@ -84,6 +88,7 @@ class Page:
         """
         environment = templates()
         environment.filters["numeric_columns"] = numeric_columns
+        environment.filters["prose"] = prose
         template = environment.get_template("page.html.jinja")
         sections = _within(self.sections, BYTES_MAX - sum(len(script.text) for script in scripts()))
         is_interactive = any(drawn.values for drawn in sections)
@@ -150,6 +155,15 @@ def templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def prose(text: str) -> str:
+    """Escape a text and set what stands between backticks as code.
+
+    >>> prose("`a < b` holds")
+    '<code>a &lt; b</code> holds'
+    """
+    return _CODE.sub(r"<code>\1</code>", html.escape(text))
 
 
 def numeric_columns(table: Table) -> set[int]:

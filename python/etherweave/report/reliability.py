@@ -40,7 +40,7 @@ def _panel(
     axes: Axes, title: str, rows: Sequence[CheckInterval], of: Callable[[CheckInterval], Predicted]
 ) -> None:
     nominal = [100 * level for level in LEVELS]
-    axes.plot([0, 100], [0, 100], color=INK, linewidth=0.8, linestyle=(0, (5, 2)))
+    axes.plot([0, 100], [0, 100], color=INK, linewidth=0.8, linestyle="--")
     places = {kind: [of(row).place for row in rows if row.kind == kind] for kind in KINDS}
     shown = {kind: own for kind, own in places.items() if len(own) >= ROWS_MIN}
     for (kind, own), colour in zip(shown.items(), SERIES, strict=False):

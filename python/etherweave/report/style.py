@@ -66,7 +66,7 @@ INK = "#111111"
 ASIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
 """Puts a legend to the right of its axes, where it hides nothing."""
 
-DASHES: list[Any] = [(0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)), (0, (8, 3))]
+DASHES = ["--", ":", "-."]
 """Of lines that nobody measured: the line rate, what frames leave of it, others."""
 
 _FEW = 1000
@@ -116,7 +116,7 @@ def line(axes: Axes, value: PublishedValue, label: str, **words: Any) -> None:
     low, high = axes.get_ylim()
     if bound > high:
         axes.set_ylim(low, bound * 1.08)
-    axes.axhline(bound, color=INK, linewidth=1.3, linestyle=(0, (5, 2)), zorder=3)
+    axes.axhline(bound, color=INK, linewidth=1.3, linestyle="--", zorder=3)
     place = {"xy": (1, bound), "xycoords": ("axes fraction", "data")}
     offset = {"xytext": (-3, 3), "textcoords": "offset points", "ha": "right", "va": "bottom"}
     axes.annotate(

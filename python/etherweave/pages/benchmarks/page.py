@@ -46,7 +46,7 @@ def _front(benchmarks: Benchmarks, findings: Sequence[str]) -> Front:
     )
     trouble = "" if facts["is_finished"] else "The run was interrupted: launches are missing."
     warnings = [*findings, *facts["warnings"]]
-    return Front(benchmarks.name, lead, _facts(facts), warnings, trouble)
+    return Front(benchmarks.name, lead, (), _facts(facts), warnings, trouble)
 
 
 def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -62,7 +62,7 @@ def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("cluster", facts["site"]),
         ("measured", f"{_moment(facts['start_ns'])} to {_moment(facts['end_ns'])} (UTC)"),
-        ("fabrics, as believed", "; ".join(networks)),
+        ("networks, as the site's file has them", "; ".join(networks)),
         ("launches", f"{rule['launches_min']} to {rule['launches_max']} each, {precision}"),
         ("order", f"shuffled in rounds, seed {facts['seed']}; the first round is warm-up"),
         ("Etherweave", facts["version"]),

@@ -367,7 +367,7 @@ def _front(calibrated: Calibrated) -> Front:
         f"{known} of {len(calibration.constants)} constants are known from "
         f"{len(calibration.micro_benchmarks)} micro-benchmarks, {shared} more only together."
     )
-    facts = [("held-out workloads", str(len(calibration.held_out)))]
+    answers = [f"Held-out workloads: {len(calibration.held_out)}."]
     if calibration.held_out:
         mean, median = (
             _percent(calibration.typical_error_of_mean),
@@ -375,9 +375,9 @@ def _front(calibrated: Calibrated) -> Front:
         )
         lead += f" Held-out mean iterations are predicted within {mean}"
         lead += f", median iterations within {median} (median of workloads)."
-        facts.append(("inside intervals of 90 %", str(calibration.covered)))
-        facts.append(("the worst", _percent(calibration.worst_error)))
-    return Front(f"Calibration: {name}", lead, facts)
+        answers.append(f"Inside intervals of 90 %: {calibration.covered}.")
+        answers.append(f"Largest error: {_percent(calibration.worst_error)}.")
+    return Front(f"Calibration: {name}", lead, answers)
 
 
 def _percent(error: float | None) -> str:

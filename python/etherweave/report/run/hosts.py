@@ -12,7 +12,8 @@ from etherweave.report.style import INK, POINTS_MAX, SERIES, WholeNumbers
 
 BINS = 60
 ITERATIONS_CAPTION = (
-    "Time of every iteration on every rank. The lines are the median and the 99th percentile. "
+    "Time of every iteration on every rank. The solid line is the median, the dashed one the 99th "
+    "percentile. "
     "An iteration counts from its first call to the end of its last one."
 )
 
@@ -41,7 +42,7 @@ def _histogram(axes: Axes, job: str, times: pl.Series, colour: str) -> None:
     # Wide enough that equal times make one bar, not a division of nothing.
     spread = max(values.max() - values.min(), values.max() * 1e-3, 1e-3)
     axes.hist(values, bins=BINS, range=(values.min(), values.min() + spread), color=colour)
-    for share, style in ((50, "-"), (99, (0, (4, 2)))):
+    for share, style in ((50, "-"), (99, "--")):
         value = np.percentile(values, share)
         name = "median" if share == 50 else f"{share} %"
         axes.axvline(value, color=INK, linestyle=style, label=f"{name}: {value:,.5g} us")
@@ -72,8 +73,9 @@ def _statistics(rows: pl.DataFrame) -> Table:
 
 
 NODES_CAPTION = (
-    "Each point is an iteration; the dash is a rank's median. "
-    "The hosts of ranks are those of the placement, in the order of `rank_order`."
+    "Each point is an iteration; the dash is a rank's median. The hosts of ranks are those of the "
+    "placement, in the order of `rank_order`: a rank that is slow in every iteration is badly "
+    "placed, or shares links with others."
 )
 
 

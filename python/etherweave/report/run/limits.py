@@ -1,5 +1,6 @@
 """What limits each job, as bars: the parts of its path, of one result or of several."""
 
+import tomllib
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure
@@ -14,6 +15,7 @@ from etherweave.api.limits import (
     time_words,
 )
 from etherweave.api.results import Result
+from etherweave.api.simulation import ScenarioError, run
 from etherweave.report.run.comparison import ComparedResults
 from etherweave.report.section import Section, Table
 from etherweave.report.style import literal
@@ -33,8 +35,31 @@ _COLOURS = dict(
         strict=True,
     )
 )
+HOPS_MAX = 5_000_000
+"""Packet-hops of a run that is repeated, to observe its ranks, for its page: a second or two."""
 Bar = tuple[str, JobLimits]
 """A label, and the parts of the bar."""
+
+
+def explained(result: Result) -> Result:
+    """Repeat a short run with its ranks observed, where its result does not say what limits it.
+
+    A run that ends otherwise, as with another version of Etherweave, is not used.
+    """
+    summary = result.summary
+    is_short = summary["finished"] == "complete" and summary["packet_hops"] <= HOPS_MAX
+    if limits(result) or "measured" in summary or not (is_short and has_ranks(result)):
+        return result
+    try:
+        again = run(tomllib.loads(result.resolved), {"observe.ranks": True, "observe.waits": True})
+    except (ScenarioError, OSError):
+        return result
+    return again if again.summary["fingerprint"] == summary["fingerprint"] else result
+
+
+def has_ranks(result: Result) -> bool:
+    """Return whether any rank of the run did iterations."""
+    return bool(result.columns("iterations")) and bool(result.values("iterations", "rank"))
 
 
 def job_limits(result: Result) -> Section | None:
@@ -42,8 +67,7 @@ def job_limits(result: Result) -> Section | None:
     bars = [(limit.job, limit) for limit in limits(result)]
     if not bars:
         return None
-    caption = " ".join([*(f"{one.sentence()}." for _, one in bars), CAPTION])
-    return _section("limits", "What limits each job", caption, bars)
+    return _section("limits", "What limits each job", CAPTION, bars)
 
 
 def compared_limits(beside: ComparedResults) -> Section | None:

@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from etherweave.api.fidelity import error_text
+from etherweave.api.limits import PLACES, JobLimits, limits
+from etherweave.api.overview import overview
 from etherweave.api.results import Result, Summary
+from etherweave.measurements.run_lines import run_lines
 from etherweave.report.page import Front, Page
 from etherweave.report.run import benchmarks, osu
 from etherweave.report.run.comparison import (
@@ -15,16 +18,23 @@ from etherweave.report.run.comparison import (
 )
 from etherweave.report.run.flow_slowdowns import flow_slowdowns
 from etherweave.report.run.hosts import iterations, nodes, streams
-from etherweave.report.run.limits import compared_limits, job_limits
+from etherweave.report.run.limits import compared_limits, explained, has_ranks, job_limits
 from etherweave.report.run.modes import modes
-from etherweave.report.run.ports import counters, failures, flows, pauses, utilisation
+from etherweave.report.run.ports import (
+    busiest,
+    counters,
+    failures,
+    flows,
+    pauses,
+    spread,
+    utilisation,
+)
 from etherweave.report.run.rank_detail import WindowRequest
 from etherweave.report.run.rank_detail import sections as rank_sections
 from etherweave.report.run.samples import flow_series, link_maps, port_series
 from etherweave.report.section import Builder
 
 SIMULATED: list[Builder[Result]] = [
-    job_limits,
     modes,
     flow_slowdowns,
     iterations,
@@ -50,16 +60,15 @@ COMPARED: list[Builder[ComparedResults]] = [iteration_times, goodput, compared_l
 REFERENCES: list[Builder[ComparedResults]] = [
     *osu.sections,
     *benchmarks.sections,
-    published_figures,
 ]
-"""For one result or several: what their figures can be compared with."""
+"""For one result or several: curves of benchmarks, beside published ones."""
 
 ENDS = {
-    "complete": "ran to its end",
-    "time_limit": "ended at its time limit",
-    "interrupted": "was interrupted: its results are partial",
-    "stuck": "got stuck: no event could make progress",
-    "fault": "was ended by a fault of Etherweave: its results are partial",
+    "complete": "Complete after {}",
+    "time_limit": "Ended at its time limit, after {}: not all jobs are complete",
+    "interrupted": "Interrupted after {}: results are partial",
+    "stuck": "Stuck after {}: no event could make progress",
+    "fault": "Ended after {} by a fault of Etherweave: results are partial",
 }
 
 
@@ -76,25 +85,49 @@ def write_run(
     beside = ComparedResults([result, *others])
     if others:
         page.show(COMPARED, beside)
+    with_limits = explained(result)
+    page.show([job_limits], with_limits)
     page.show(REFERENCES, beside)
     page.show(MEASURED if "measured" in result.summary else SIMULATED, result)
+    page.show([published_figures], beside)
     page.show(of_ranks, result)
     scenarios = [
         (f"Resolved scenario, {label}" if others else "Resolved scenario", one.resolved)
         for one, label in zip(beside.results, beside.labels, strict=True)
     ]
-    return page.write(_front(result, beside), scenarios)
+    return page.write(_front(result, with_limits, beside), scenarios)
 
 
-def _front(result: Result, beside: ComparedResults) -> Front:
-    summary = result.summary
-    lead = f"The run {ENDS[summary['finished']]}, at {summary['end_ns'] / 1e6:,.6g} ms."
+def _front(result: Result, with_limits: Result, beside: ComparedResults) -> Front:
+    summary, found = result.summary, limits(with_limits)
+    end = ENDS[summary["finished"]].format(f"{summary['end_ns'] / 1e6:,.3f} ms")
+    lead = ". ".join([end, *(f"{one.job} is limited by {_first(one)}" for one in found)]) + "."
     of_summary = _measured_facts if "measured" in summary else _facts
     error = error_text(result)
     of_fidelity = [("error against packets", error)] if error else []
-    facts = [*of_summary(summary), *of_fidelity, *result.machine.items()]
+    repeated = [] if with_limits is result else [("ranks observed", "in a second, equal run")]
+    facts = [*of_summary(summary), *of_fidelity, *repeated, *result.machine.items()]
     warnings = [*beside.warnings, *beside.differences]
-    return Front(summary["name"], lead, facts, warnings, summary.get("stuck_report") or "")
+    trouble = summary.get("stuck_report") or ""
+    return Front(summary["name"], lead, _answers(result, found), facts, warnings, trouble)
+
+
+def _first(job: JobLimits) -> str:
+    place, time_ns = next(iter(job.places_ns.items()))
+    return f"{PLACES[place]}, {time_ns / job.time_ns:.0%} of its time"
+
+
+def _answers(result: Result, found: Sequence[JobLimits]) -> list[str]:
+    """Say what jobs took, what limits them, and what the fabric did."""
+    answers = [*(one.sentence() for one in found), *run_lines(result, overview(result))]
+    if "measured" in result.summary:
+        return answers
+    if not found and has_ranks(result) and not result.is_partial:
+        answers.append(
+            "What limits the jobs is not recorded: run with `-s observe.ranks=true "
+            "-s observe.waits=true`, or ask `etherweave explain`."
+        )
+    return [*answers, *busiest(result), *spread(result)]
 
 
 def _measured_facts(summary: Summary) -> list[tuple[str, str]]:
@@ -120,10 +153,9 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
     return [
         ("seed", str(summary["seed"])),
         ("Etherweave", summary["version"]),
-        ("simulated", f"{summary['end_ns'] / 1e6:,.6g} ms"),
         ("took", f"{wall:,.3g} s, after {summary['setup_s']:,.3g} s of set-up"),
         *((name.replace("_", " "), f"{summary[name]:,}") for name in counts),  # type: ignore[literal-required]
-        ("packet-hops per second", f"{summary['packet_hops'] / wall:,.3g}" if wall > 0 else "–"),
+        ("packet-hops per second", f"{summary['packet_hops'] / wall:,.0f}" if wall > 0 else "–"),
         ("threads of the core", str(summary["threads"])),
         ("fingerprint", " ".join(f"{key}:{value}" for key, value in fingerprint.items()) or "–"),
     ]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from tomllib import loads
+from tomllib import loads as loads_toml
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from etherweave.api import overview
 from etherweave.api.results import Result
+from etherweave.api.what_if import BY_FLOW
 from etherweave.report.section import Section, Table
 from etherweave.report.style import INK
 
@@ -37,7 +38,7 @@ class MapLayer:
 
 def measured_ns(result: Result) -> float:
     """Return for how long counters counted: from the end of the warm-up on [ns]."""
-    warm_up = str(loads(result.resolved).get("run", {}).get("warm_up", "0s"))
+    warm_up = str(loads_toml(result.resolved).get("run", {}).get("warm_up", "0s"))
     number = re.match(r"[\d.]+", warm_up)
     assert number, "times in a resolved scenario are numbers with units"
     seconds = float(number[0]) * _SECONDS[warm_up[number.end() :].strip()]
@@ -49,7 +50,7 @@ def ports(result: Result) -> pl.DataFrame:
     time = measured_ns(result)
     table = result.to_polars("ports").filter(~pl.col("node").str.starts_with("host"))
     capacity = pl.col("rate_gbps").first() * time / 8 / 100
-    return table.group_by("node", "port", "class", maintain_order=True).agg(
+    return table.group_by("node", "port", "peer", "class", maintain_order=True).agg(
         sent=pl.col("tx_bytes").sum() / capacity,
         received=pl.col("rx_bytes").sum() / capacity,
         is_paused=pl.col("rx_pause_duration_ns").max() / time * 100,
@@ -133,11 +134,64 @@ def _number(node: str) -> tuple[str, int]:
     return (node, 0) if digits is None else (node[: digits.start()], int(digits[0]))
 
 
+UNEVEN_MIN = 1.25
+"""Load of a switch's busiest link over the mean of its links, from which on they are uneven."""
+BUSY_MIN = 50
+"""Load of a link from which on messages wait for each other there [% of its rate]."""
+TREES = {"fat_tree", "folded_clos", "rail_optimised"}
+"""Fabrics in which all uplinks of a switch lead to any host."""
 UTILISATION_CAPTION = (
     "Bytes on the wire, preamble and gap included, against what the link could carry since the "
-    "warm-up. A line parts a leaf's ports to hosts (left) from its uplinks. Grey: nothing passed."
+    "warm-up. A line separates a leaf's ports to hosts (left) from its uplinks. Ports without "
+    "traffic have no colour."
 )
 UTILISATION_LAYERS = [MapLayer("sent", "sent"), MapLayer("received", "received")]
+
+
+def busiest(result: Result) -> list[str]:
+    """Name the link that carried most of its rate."""
+    table = ports(result)
+    if table.is_empty():
+        return []
+    rows = table.select("node", "port", "peer", pl.max_horizontal("sent", "received").alias("load"))
+    node, port, peer, load = rows.sort("load", descending=True).row(0)
+    return [f"busiest link: {node} port {port} to {peer}, {load:.0f} % of its rate"]
+
+
+def spread(result: Result) -> list[str]:
+    """Say how evenly switches with hosts load their other links, and what follows if they do not.
+
+    In trees these links are equal, so that an unequal load is due to the choice of paths.
+    """
+    table = ports(result)
+    leaves = table.filter(pl.col("class") == "host")["node"].unique().implode()
+    uplinks = table.filter(pl.col("class") != "host", pl.col("node").is_in(leaves))
+    loads = uplinks.group_by("node", maintain_order=True).agg(
+        pl.len(), high=pl.col("sent").max(), ratio=pl.col("sent").max() / pl.col("sent").mean()
+    )
+    uneven = loads.filter(
+        pl.col("len") > 1, pl.col("ratio") >= UNEVEN_MIN, pl.col("high") >= BUSY_MIN
+    )
+    if uneven.is_empty():
+        return []
+    node, _, _, ratio = uneven.sort("high", descending=True).row(0)
+    low, mean, high = uplinks.select(
+        pl.col("sent").min(),
+        pl.col("sent").mean().alias("mean"),
+        pl.col("sent").max().alias("high"),
+    ).row(0)
+    text = (
+        f"links between switches: those of switches with hosts send {low:.0f} to {high:.0f} % of "
+        f"their rate, {mean:.0f} % on the mean; the busiest of {node} sends {ratio:.1f} times as "
+        "much as the mean of its links"
+    )
+    scenario = loads_toml(result.resolved)
+    if scenario.get("routing") in BY_FLOW and TREES & scenario["topology"].keys():
+        text += (
+            ". Hashes choose a path for each flow: `etherweave explain "
+            f"{result.summary['name']}.toml --what-if` says what a path for each packet would save"
+        )
+    return [f"{text}."]
 
 
 def utilisation(result: Result) -> Section | None:
@@ -146,12 +200,15 @@ def utilisation(result: Result) -> Section | None:
     if table.is_empty():
         return None
     figure = port_maps([("", table)], UTILISATION_LAYERS, "of the line rate [%]")
-    return Section("utilisation", "Link utilisation", UTILISATION_CAPTION, figure)
+    caption = " ".join([*spread(result), UTILISATION_CAPTION])
+    return Section("utilisation", "Link utilisation", caption[0].upper() + caption[1:], figure)
 
 
 PAUSES_CAPTION = (
-    "Share of the time since the warm-up. Left: the peer, a NIC or a switch, had the port "
-    "stopped. Right: the port had its peer stopped. Of several priorities the longest."
+    "A paused link holds back all packets of the priority, also those to idle destinations: ECN "
+    "with DCQCN makes senders slow down before. Share of the time since the warm-up. Left: the "
+    "peer, a NIC or a switch, had the port stopped. Right: the port had its peer stopped. Of "
+    "several priorities the longest."
 )
 PAUSES_LAYERS = [
     MapLayer("is_paused", "stopped by the peer"),

@@ -37,13 +37,13 @@ def _front(source: Path, described: RecordingFacts) -> Front:
         f"{described['ranks']} ranks ran for {described['span_ns'] / 1e6:,.6g} ms with "
         f"{described['library']}."
     )
+    answers = [f"Computation takes {described['compute_share']:.1%} of the time of its ranks."]
     rows = [
         ("hosts", ", ".join(described["hosts"])),
         ("calls", f"{described['calls']:,}"),
-        ("computation", f"{described['compute_share']:.1%} of the time"),
         ("recorder", f"{described['recorder_share']:.2%} of the time"),
         ("clocks within", f"{described['clock_error_ns_max'] / 1e3:,.3g} us"),
     ]
     if lost := described["not_recorded"]:
         rows.append(("not recorded", ", ".join(lost)))
-    return Front(source.absolute().name, lead, rows)
+    return Front(source.absolute().name, lead, answers, rows)

@@ -175,7 +175,7 @@ _MANY = 6
 
 
 def _draw_guide(axes: Axes, guide: Guide) -> None:
-    line: dict[str, Any] = {"color": INK, "linewidth": 1, "linestyle": (0, (1, 2))}
+    line: dict[str, Any] = {"color": INK, "linewidth": 1, "linestyle": ":"}
     words: dict[str, Any] = {"fontsize": 7.5, "color": INK, "va": "bottom"}
     label = literal(guide.label)
     if guide.axis == "x":

@@ -65,7 +65,7 @@ def _checked(name: str, build: Builder[StudyResult]) -> Callable[[StudyResult], 
 
 def _front(study: StudyResult) -> Front:
     lead = f"{study.verdict}."
-    return Front(study.study.declared.title, lead, _facts(study), _warnings(study))
+    return Front(study.study.declared.title, lead, facts=_facts(study), warnings=_warnings(study))
 
 
 def _facts(study: StudyResult) -> list[tuple[str, str]]:

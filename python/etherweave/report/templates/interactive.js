@@ -45,7 +45,16 @@ function wholeStep([low, high]) {
   return power * ([1, 2, 5].find((factor) => factor * power >= least) ?? 10);
 }
 
+// Plain numbers at 1, 2 and 5 of each power of ten, of wide ranges at the powers; some more for those who zoom out.
+function logTicks([low, high]) {
+  const powers = [];
+  for (let power = Math.floor(Math.log10(low)) - 2; power <= Math.log10(high) + 2; power += 1) powers.push(10 ** power);
+  const tickvals = powers.flatMap((power) => (high / low < 1000 ? [power, 2 * power, 5 * power] : [power]));
+  return { tickmode: "array", tickvals, ticktext: tickvals.map(text) };
+}
+
 function ticksOf(axis) {
+  if (axis.log && !axis.ticks) return logTicks(axis.range);
   if (axis.ticks) return { tickmode: "array", tickvals: axis.ticks[0], ticktext: axis.ticks[1] };
   return axis.whole ? { tickmode: "linear", tick0: 0, dtick: wholeStep(axis.range) } : {};
 }
@@ -81,7 +90,7 @@ function traces(one, at, wanted, isFirst) {
   return [{
     ...common, type: "scatter", mode: one.mode, x: one.x, y: one.y, connectgaps: false,
     fill: one.area ? "toself" : "none", fillcolor: ink(one.colour), opacity: one.opacity ?? 1,
-    line: { color: ink(one.colour), width: one.width ?? 1.5, shape: one.step ? "hv" : "linear" }, marker: { color: ink(one.colour), size: 5 },
+    line: { color: ink(one.colour), width: one.width ?? 1.5, shape: one.step ? "hv" : "linear", dash: one.dash ?? "solid" }, marker: { color: ink(one.colour), size: 5 },
   }];
 }
 
@@ -91,7 +100,7 @@ function rules(panel, x, y) {
     const ends = one.upright
       ? { x0: at, x1: at, y0: 0, y1: 1, xref: x, yref: `${y} domain` }
       : { x0: 0, x1: 1, y0: at, y1: at, xref: `${x} domain`, yref: y };
-    return { type: "line", ...ends, line: { color: ink(one.colour), width: 1, dash: "dash" } };
+    return { type: "line", ...ends, line: { color: ink(one.colour), width: 1, dash: one.dash } };
   });
 }
 
@@ -275,4 +284,7 @@ function drawNext() {
 }
 drawNext();
 for (const query of [isDark, isNarrow]) query.addEventListener("change", () => drawn.forEach((one) => one.draw()));
-addEventListener("beforeprint", () => drawn.forEach((one) => one.show(false)));
+// Paper has the pictures, whose colours do not depend on the screen; afterwards each figure is as it was.
+let shown = [];
+addEventListener("beforeprint", () => { shown = drawn.filter((one) => !one.plot.hidden); shown.forEach((one) => one.show(false)); });
+addEventListener("afterprint", () => shown.forEach((one) => one.show(true)));
