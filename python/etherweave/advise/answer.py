@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from etherweave.advise.bills import Bill
+from etherweave.advise.contrasts import contrasts
 from etherweave.advise.evaluation import Evaluation
 from etherweave.advise.prepared import Prepared
 from etherweave.advise.question import Question
-from etherweave.advise.reasons import deciding, turning
+from etherweave.advise.reasons import against_baseline, deciding, turning
 from etherweave.advise.scores import Interval, Samples, ahead, first, holds, over, ranked, unit_of
 from etherweave.advise.sensitivity import Effect
 from etherweave.advise.simulated import Draw, PathShares
@@ -79,6 +80,10 @@ class Answer:
     """The best first."""
     decides: str
     """What decides between the first and the second, and which unknown would change it."""
+    against: Sequence[str]
+    """A sentence for each fabric against the baseline, the best first."""
+    contrasts: Sequence[str]
+    """What the transport, the choice of paths and the placement are worth."""
     effects: Sequence[Effect]
     """Of unknowns of the first and the second, the largest first; none without trajectories."""
     left_out: Sequence[str]
@@ -137,6 +142,8 @@ def answer(
         holds(order, scores),
         standings,
         " ".join(sentence for sentence in sentences if sentence),
+        against_baseline(evaluation, order, draws),
+        contrasts(evaluation, question, draws),
         screened.effects,
         [*left_out, *question.notes],
         _differs(standings),

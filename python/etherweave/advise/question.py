@@ -4,7 +4,7 @@ A file of TOML. A fabric is a scenario without jobs, a job is one of a scenario 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,8 @@ class Candidate:
     """Dotted keys of a scenario, with values."""
     file: str
     """That asks."""
+    placement: Mapping[str, Any] | None = None
+    """Placement of all jobs on this fabric; None: each job has its own."""
 
     def resolve(self, keys: Mapping[str, object]) -> str:
         """Fill in every default of a scenario with this fabric and more keys.
@@ -135,6 +137,12 @@ class Job:
     """Share of the time of the baseline, all weights together being 1."""
     jobs: Sequence[Mapping[str, Any]]
     """Of a scenario, which run at once; none of computation that sends nothing."""
+
+    def placed(self, placement: Mapping[str, Any] | None) -> "Job":
+        """Give all its jobs a placement; None leaves them theirs."""
+        if placement is None:
+            return self
+        return replace(self, jobs=[{**one, "placement": placement} for one in self.jobs])
 
     @property
     def timed(self) -> list[str]:
@@ -264,11 +272,20 @@ def _name(one: dict[str, Any], file: str, where: str) -> str:
 def _fabric(table: Mapping[str, Any], one: dict[str, Any], file: str, at: int) -> Candidate:
     one, where = {**one}, f"fabric.{at}"
     name, origin, text = _name(one, file, where), file, ""
+    placement = _placement(one, file, where)
     base = one.pop("scenario", None)
     if base is not None:
         origin = str(Path(file).parent / str(base))
         text = read_text(origin)
-    return Candidate(name, text, origin, _keys(table, one, file, where), file)
+    return Candidate(name, text, origin, _keys(table, one, file, where), file, placement)
+
+
+def _placement(one: dict[str, Any], file: str, where: str) -> Mapping[str, Any] | None:
+    placement = one.pop("placement", None)
+    if placement is not None and not (isinstance(placement, dict) and len(placement) == 1):
+        expected = "a placement of jobs, as in placement.linear = {}"
+        raise AdviseError(f"{file}: {where}.placement: {placement!r}; expected {expected}")
+    return placement
 
 
 def _keys(
@@ -293,7 +310,7 @@ def _search(
     table: Mapping[str, Any], one: dict[str, Any], file: str, at: int
 ) -> tuple[list[Candidate], list[str]]:
     one, where = {**one}, f"find.{at}"
-    name = _name(one, file, where)
+    name, placement = _name(one, file, where), _placement(one, file, where)
     own = {key: one.pop(key) for key in Search.__dataclass_fields__ if key in one}
     try:
         request = decoded(Search, own, f"{file}: {where}")
@@ -309,7 +326,7 @@ def _search(
     families = [metrics["name"] for metrics in proposed.comparison["metrics"]][: request.most]
     keys = _keys(table, one, file, where)
     found = [
-        Candidate(f"{name}, {family}", proposed.scenarios[family], file, keys, file)
+        Candidate(f"{name}, {family}", proposed.scenarios[family], file, keys, file, placement)
         for family in families
     ]
     return found, [f"{name}: {reason}" for reason in proposed.rejected]

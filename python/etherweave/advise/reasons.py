@@ -48,6 +48,27 @@ def deciding(evaluation: Evaluation, order: Sequence[str], draws: Sequence[Draw]
     )
 
 
+def against_baseline(
+    evaluation: Evaluation, order: Sequence[str], draws: Sequence[Draw]
+) -> list[str]:
+    """Compare each fabric with the baseline, a sentence each."""
+    base = evaluation.baseline
+    return [_compared(evaluation, name, base, draws) for name in order if name != base]
+
+
+def _compared(evaluation: Evaluation, one: str, other: str, draws: Sequence[Draw]) -> str:
+    def ratio(of: Callable[[str, Sequence[Draw]], Samples]) -> str:
+        return change(median(over(of(one, draws), of(other, draws))))
+
+    done = ratio(evaluation.throughput)
+    than = "as" if done == EVEN else "than"
+    text = f"{one} does {done} of the mix {than} {other}{_job(evaluation, one, other, draws)}"
+    if evaluation.goal != PRICE_PERFORMANCE:
+        return f"{text}."
+    price, lead = ratio(evaluation.price), ratio(evaluation.score)
+    return f"{text} and costs {price}: {lead} for its price."
+
+
 def _level(bill: Bill, name: str, lead: float) -> str:
     """Say at what price a fabric would be level with one that is ahead of it."""
     if change(lead) == EVEN:

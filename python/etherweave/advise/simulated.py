@@ -87,7 +87,8 @@ class MixSweep(Sweep):
         Raises ``ScenarioError`` when the job does not fit the fabric.
         """
         fabric, draw = str(point["fabric"]), self.draws[point["sample"]]
-        job = self.jobs[str(point["job"])]
+        candidate = self.candidates[fabric]
+        job = self.jobs[str(point["job"])].placed(candidate.placement)
         keys = {
             **self.unknowns[fabric].at(draw.shares),
             **_simulated(job, draw),
@@ -95,7 +96,6 @@ class MixSweep(Sweep):
             "name": job.name,
             "design": {},
         }
-        candidate = self.candidates[fabric]
         if draw.sample == OBSERVED:
             observed = candidate.resolve({**keys, "observe.ranks": True, "observe.waits": True})
             expected = foresee(tomllib.loads(observed))

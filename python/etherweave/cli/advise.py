@@ -154,6 +154,8 @@ def _print(found: "Answer") -> None:
     print()
     print(textwrap.fill(found.decides, WIDTH))
     for title, lines in (
+        (f"Against {found.baseline}", found.against),
+        ("Transport, paths and placement", found.contrasts),
         ("What differs", found.differs),
         ("Left out", found.left_out),
         ("Hosts hide the network", found.hidden),

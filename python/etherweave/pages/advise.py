@@ -31,10 +31,11 @@ def write_advice(answer: Answer, out: Path) -> Path:
     best = answer.standings[0]
     lead = f"{best.fabric} comes first in {best.first:.0%} of {answer.samples} samples."
     warnings = ["Prices are examples, no offers: replace them."] if is_example(answer) else []
+    answers = [*answer.against, *answer.contrasts, *answer.hidden]
     facts = [("Ranked by", answer.goal.replace("_", " ")), ("1 is", answer.baseline)]
     facts += [("Samples of each job", str(answer.samples)), ("Runs", f"{answer.runs:,}")]
     return page.write(
-        Front(f"Advice: {answer.name}", f"{lead} {answer.decides}", (), facts, warnings), []
+        Front(f"Advice: {answer.name}", f"{lead} {answer.decides}", answers, facts, warnings), []
     )
 
 
@@ -143,8 +144,6 @@ def _missing(answer: Answer) -> Section:
         tables.insert(0, Table(("in flow-level mode, error not measured",), rows))
     if answer.differs:
         tables.insert(0, Table(("what differs",), [(differ,) for differ in answer.differs]))
-    if answer.hidden:
-        tables.insert(0, Table(("hosts hide the network",), [(one,) for one in answer.hidden]))
     if answer.left_out:
         tables.insert(0, Table(("left out",), [(one,) for one in answer.left_out]))
     if answer.fixed:

@@ -1,0 +1,134 @@
+"""What a transport, a choice of paths or a placement is worth: fabrics that differ in it alone."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from etherweave.advise.evaluation import Evaluation
+from etherweave.advise.question import Candidate, Question
+from etherweave.advise.simulated import Draw
+from etherweave.api.limits import HIDES
+from etherweave.api.what_if import BY_FLOW
+
+TRANSPORTS = {"roce": "RoCE", "tcp": "TCP"}
+"""Names of transports in sentences."""
+
+
+@dataclass(frozen=True)
+class Aspects:
+    """Keys of a fabric that sentences compare."""
+
+    transport: str
+    routing: str
+    placement: str
+    topology: str
+    ranks_per_host: int
+
+    @classmethod
+    def of(cls, candidate: Candidate, question: Question) -> "Aspects":
+        """Read them from the scenario of the first job that sends."""
+        job = next(one for one in question.jobs if one.jobs).placed(candidate.placement)
+        scenario = tomllib.loads(candidate.resolve({"job": job.jobs, "design": {}}))
+        return cls(
+            next(iter(scenario["transport"])),
+            f"{scenario.get('routing')} {scenario.get('selection')}",
+            str(scenario["job"][0].get("placement")),
+            str(scenario["topology"]),
+            scenario["job"][0].get("ranks_per_host", 1),
+        )
+
+    @property
+    def takes_one_path(self) -> bool:
+        """Return whether a flow has one of several paths."""
+        return "single_switch" not in self.topology and self.routing.split()[0] in BY_FLOW
+
+    @property
+    def is_scattered(self) -> bool:
+        """Return whether ranks are on hosts in another order than that of racks."""
+        return "linear" not in self.placement
+
+    def differs_in(self, key: str, other: "Aspects") -> bool:
+        """Return whether this aspect alone differs."""
+        mine, theirs = vars(self), vars(other)
+        return [name for name in mine if mine[name] != theirs[name]] == [key]
+
+
+def contrasts(evaluation: Evaluation, question: Question, draws: Sequence[Draw]) -> list[str]:
+    """Say what the transport, the paths and the placement are worth.
+
+    The pair that is compared has the baseline, where one does. Where all fabrics are alike, the
+    key to try is named.
+    """
+    known = {
+        one.name: Aspects.of(one, question)
+        for one in question.candidates
+        if one.name in evaluation.fabrics
+    }
+    return [
+        *_transport(evaluation, known, draws),
+        *_tried(evaluation, known, draws, "routing", _SPRAY),
+        *_tried(evaluation, known, draws, "placement", _IN_ORDER),
+    ]
+
+
+_SPRAY = ("Paths", 'routing = "spray"', "each packet takes any path")
+_IN_ORDER = ("Placement", "placement.linear = {}", "ranks are on hosts in order, rack by rack")
+
+
+def _pair(evaluation: Evaluation, known: Mapping[str, Aspects], key: str) -> tuple[str, str] | None:
+    """Find two fabrics that differ in a key alone, the baseline or the earlier one first."""
+    base = evaluation.baseline
+    names = [base, *(name for name in known if name != base)]
+    pairs = (
+        (one, other)
+        for at, one in enumerate(names)
+        for other in names[at + 1 :]
+        if known[one].differs_in(key, known[other])
+    )
+    return next(pairs, None)
+
+
+def _transport(
+    evaluation: Evaluation, known: Mapping[str, Aspects], draws: Sequence[Draw]
+) -> list[str]:
+    pair = _pair(evaluation, known, "transport")
+    if pair is None:
+        return []
+    names = [TRANSPORTS.get(known[name].transport, known[name].transport) for name in pair]
+    hosts = [
+        f"{share:.0%} of {job} on {name}"
+        for name in pair
+        for job in evaluation.reference
+        if (share := evaluation.times.places.get((name, job), {}).get("host", 0.0)) >= HIDES
+    ]
+    ranks = known[pair[0]].ranks_per_host
+    count = "1 rank" if ranks == 1 else f"{ranks} ranks"
+    limit = f"; hosts take {', '.join(hosts)}, with {count} a host" if hosts else ""
+    return [f"{names[0]} or {names[1]}: {_times(evaluation, pair, draws)}{limit}."]
+
+
+def _tried(
+    evaluation: Evaluation,
+    known: Mapping[str, Aspects],
+    draws: Sequence[Draw],
+    key: str,
+    words: tuple[str, str, str],
+) -> list[str]:
+    title, keys, meaning = words
+    if pair := _pair(evaluation, known, key):
+        return [f"{title}: {_times(evaluation, pair, draws)}."]
+    if not all(one.takes_one_path and one.is_scattered for one in known.values()):
+        return []
+    return [f"{title}: not compared; a fabric with `{keys}` shows what it is worth if {meaning}."]
+
+
+def _times(evaluation: Evaluation, pair: tuple[str, str], draws: Sequence[Draw]) -> str:
+    """Say how long each job takes on the second of a pair, over the first."""
+
+    def ratio(job: str) -> float:
+        first, second = (median(evaluation.time_us(name, job, draws)) for name in pair)
+        return second / first
+
+    times = ", ".join(f"{job} {ratio(job):.2f} times" for job in evaluation.reference)
+    return f"on {pair[1]} jobs take, over {pair[0]}: {times}"

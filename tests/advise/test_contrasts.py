@@ -1,0 +1,78 @@
+"""What a fabric, a transport and a placement are worth, in a sentence each."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from etherweave.advise import AdviseError, Answer, answer, load_question, prepare
+from etherweave.sweeps import executor
+from support.questions import SETTINGS as FOUR_SAMPLES
+from support.questions import write
+
+SETTINGS = FOUR_SAMPLES.replace("samples = 4", "samples = 2")
+TREE = "topology.fat_tree = { leaves = 2, hosts_per_leaf = 4, cores = 1, links_per_core = 1 }\n"
+HALO = """
+[[job]]
+name = "halo"
+workload.halo3d = { pex = 4, pey = 2, pez = 1, iterations = 1 }
+"""
+
+
+def fabric(name: str, transport: str, *keys: str) -> str:
+    profile = f'interconnect.profile = "ethernet-100-{transport}"\n'
+    return f'\n[[fabric]]\nname = "{name}"\n{profile}{TREE}' + "".join(f"{one}\n" for one in keys)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    home = tmp_path_factory.mktemp("question")
+    fabrics = (
+        fabric("RoCE", "roce"),
+        fabric("TCP", "tcp"),
+        fabric("in order", "roce", "placement.linear = {}"),
+    )
+    question = load_question(write(home, SETTINGS, *fabrics, HALO))
+    return answer(prepare(question), home / "out", executor("local", 1))
+
+
+def ratio(found: Answer, name: str) -> float:
+    times = {one.fabric: one.jobs[0].time_us.value for one in found.standings}
+    return times[name] / times["RoCE"]
+
+
+def test_every_fabric_has_a_sentence_against_the_baseline(found: Answer) -> None:
+    assert {one.partition(" does ")[0] for one in found.against} == {"TCP", "in order"}
+    assert all("of the mix than RoCE (most by halo" in one for one in found.against)
+
+
+def test_roce_is_compared_with_tcp_and_hosts_that_limit_it_are_named(found: Answer) -> None:
+    (line,) = (one for one in found.contrasts if one.startswith("RoCE or TCP: "))
+    assert f"on TCP jobs take, over RoCE: halo {ratio(found, 'TCP'):.2f} times" in line
+    assert re.search(r"; hosts take \d+% of halo on TCP, with 1 rank a host\.$", line)
+
+
+def test_a_placement_of_a_fabric_is_that_of_all_jobs_there(found: Answer) -> None:
+    (line,) = (one for one in found.contrasts if one.startswith("Placement: "))
+    worth = ratio(found, "in order")
+    # In order, a leaf has whole rows of ranks, so that fewer faces cross the core.
+    assert worth < 1
+    assert line == f"Placement: on in order jobs take, over RoCE: halo {worth:.2f} times."
+
+
+def test_what_no_fabric_tries_is_named_with_its_key(tmp_path: Path) -> None:
+    question = load_question(
+        write(tmp_path, SETTINGS, fabric("RoCE", "roce"), fabric("TCP", "tcp"), HALO)
+    )
+    found = answer(prepare(question), tmp_path / "out", executor("local", 1))
+    tried = [one.partition(" if ")[0] for one in found.contrasts[1:]]
+    assert tried == [
+        'Paths: not compared; a fabric with `routing = "spray"` shows what it is worth',
+        "Placement: not compared; a fabric with `placement.linear = {}` shows what it is worth",
+    ]
+
+
+def test_a_placement_that_is_none_is_a_mistake_with_its_key(tmp_path: Path) -> None:
+    path = write(tmp_path, SETTINGS, fabric("a", "roce", "placement = 3"), HALO)
+    with pytest.raises(AdviseError, match=r"fabric\.0\.placement: 3; expected a placement"):
+        load_question(path)
