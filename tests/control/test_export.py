@@ -17,7 +17,7 @@ from etherweave.cli.control import export
 from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.devices import read_lookup
 from etherweave.control.qos.nos import PORT_NAMES, SYSTEMS, files
-from etherweave.control.qos.policy import Policy, PolicyError, SonicForm, ranges
+from etherweave.control.qos.policy import Marking, Policy, PolicyError, SonicForm, ranges
 from support import command_line
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -241,7 +241,8 @@ def test_switches_that_are_alike_differ_in_names_only(system: str, is_whole: boo
         {"topology": DRAGONFLY},
         {"topology": {"custom": {"graphml": graph}}},
     ):
-        result = replace(policy(scenario), sonic=SonicForm(is_whole=is_whole))
+        designed = policy(scenario, options=ExportOptions(system=system))
+        result = replace(designed, sonic=SonicForm(is_whole=is_whole))
         written = files(result, system)
         for switch in result.switches:
             for name, text in SYSTEMS[system](result, switch).items():
@@ -397,3 +398,46 @@ def test_switches_of_every_plane_and_every_port_of_a_host_have_a_configuration(s
     scripts = sorted(name for name in two if name.startswith("hosts/"))
     assert scripts == [f"hosts/host{host}.{port}.sh" for host in range(4) for port in range(2)]
     assert "# host3.1, plugged into plane1.leaf1 port 1.\n" in two["hosts/host3.1.sh"]
+
+
+def test_where_no_share_is_named_the_vendor_s_guide_gives_them() -> None:
+    # NVIDIA, Cumulus Linux 5.14, RDMA over Converged Ethernet: class 3 and class 0 half of a port
+    # each, class 6 of notifications strict; ECN from 150 kB to 1.5 MB, all packets above.
+    result = policy({"topology": PAIR, "transport": {"roce": {}}})
+    assert [one.traffic_class for one in result.priorities] == [0, 0, 0, 3, 0, 0, 6, 0]
+    assert {one.number: one.weight for one in result.classes if one.weight} == {0: 50, 3: 50}
+    assert [one.number for one in result.classes if one.kind == "strict"] == [6]
+    assert result.marking == Marking(150_000, 1_500_000, 100)
+    assert result.cnp_dscp == 48
+    assert any(one.startswith("ets: not in the scenario") for one in result.notes)
+    assert any("DCQCN at NICs, which were not simulated" in one for one in result.notes)
+
+
+def test_what_the_scenario_or_an_option_says_stays() -> None:
+    scenario: dict[str, object] = {"topology": PAIR, "transport": {"roce": {}}}
+    plain = policy(scenario, options=ExportOptions(marks=False))
+    assert (plain.marking, plain.cnp_dscp) == (None, None)
+    assert [one.weight for one in plain.classes] == [50, 0, 0, 50, 0, 0, 0, 0]
+    weights = [40, 0, 0, 60, 0, 0, 0, 0]
+    named = policy(scenario, {"ets.weights": weights})
+    assert [one.weight for one in named.classes] == weights
+    assert (named.marking, named.cnp_dscp) == (None, None)
+
+
+def test_two_lossless_priorities_share_half_of_a_port() -> None:
+    found = policy({"topology": PAIR}, {"flow_control.pfc.priorities": [3, 4], "job": []})
+    assert [one.weight for one in found.classes] == [50, 0, 0, 25, 25, 0, 0, 0]
+
+
+@pytest.mark.parametrize(("system", "sign"), [("eos", "!"), ("onyx", "##"), ("cumulus", "#")])
+def test_every_choice_is_a_comment_of_each_switch(system: str, sign: str) -> None:
+    found = policy({"topology": PAIR}, options=ExportOptions(system=system))
+    texts = [text for name, text in files(found, system).items() if name.startswith("switch0/")]
+    assert found.notes
+    assert all(f"{sign} {note}\n" in texts[0] for note in found.notes)
+
+
+@pytest.mark.parametrize("system", ["eos", "onyx"])
+def test_whether_a_port_is_routed_or_switched_is_left_as_it_is(system: str) -> None:
+    found = policy({"topology": PAIR}, options=ExportOptions(system=system))
+    assert "switchport" not in "".join(files(found, system).values())

@@ -129,7 +129,8 @@ def test_every_line_of_every_variant_has_a_source(variant: str, system: str) -> 
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("scenario", ["qos_ets", "dcqcn", "failing_link"])
 def test_every_line_of_an_exported_scenario_has_a_source(scenario: str, system: str) -> None:
-    written = files(policy(SCENARIOS / f"{scenario}.toml"), system)
+    options = ExportOptions(system=system)
+    written = files(policy(SCENARIOS / f"{scenario}.toml", options=options), system)
     assert list(unsourced(written)) == []
 
 

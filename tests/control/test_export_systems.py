@@ -42,8 +42,6 @@ def test_onyx_is_configured_as_in_the_testbed() -> None:
         "interface ethernet 1/1-1/16 mtu 4500 force",
         "interface port-channel 1 mtu 4500 force",
         "interface ethernet 1/13-1/16 channel-group 1 mode on",
-        "interface ethernet 1/1-1/12 switchport mode trunk",
-        "interface port-channel 1 switchport mode trunk",
     ]
     assert sections_by_title["DCBX ETS configuration"] == [
         f"interface {place} traffic-class {number} dcb ets wrr {weight}"
@@ -77,7 +75,6 @@ def test_eos_has_marking_shares_and_the_watchdog() -> None:
         "interface Ethernet5/1",
         "   description host4 port 0",
         "   mtu 9000",
-        "   switchport mode trunk",
         "   qos trust dscp",
         "   priority-flow-control on",
         "   priority-flow-control priority 3 no-drop",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from etherweave.control import lint
-from etherweave.control.qos.derive import policy
+from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import files
 from support import command_line
 from support.linted import LEAF, Files, edited, foreign, put, tree
@@ -83,7 +83,8 @@ def test_a_directory_without_a_switch_that_can_be_read_ends_with_2(tmp_path: Pat
 
 @pytest.mark.parametrize("system", ["onyx", "eos", "cumulus"])
 def test_commands_are_read_by_any_name_and_from_standard_input(tmp_path: Path, system: str) -> None:
-    written = files(policy(SCENARIOS / "dcqcn.toml"), system)
+    options = ExportOptions(system=system)
+    written = files(policy(SCENARIOS / "dcqcn.toml", options=options), system)
     for name, text in written.items():
         if not name.startswith("switch0"):
             continue

@@ -13,7 +13,7 @@ SYSTEMS = {"sonic": "SONiC", "onyx": "Onyx", "eos": "EOS", "cumulus": "Cumulus",
 FABRIC = [
     ("switches that differ, without the scenario", "switches", "DSCP 26 is in priority group 4 …"),
     ("a switch that marks nothing beside others", "ecn", "lossless queues are not marked"),
-    ("no configuration of a device", "present", "no configuration of switch core0"),
+    ("no configuration of a device", "present", "no configuration of the switch"),
     ("no configuration of a port", "present", "no configuration of the port, or it is shut down"),
     (
         "fewer lossless queues than routing needs",

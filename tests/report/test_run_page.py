@@ -86,7 +86,7 @@ def test_links_loaded_unevenly_by_hashes_name_the_command(result: etherweave.Res
     uplinks = result.to_polars("ports").filter(pl.col("node") == leaf, pl.col("class") != "host")
     sent = uplinks.group_by("port").agg(pl.col("tx_bytes").sum())["tx_bytes"].to_numpy()
     assert float(ratio) == pytest.approx(sent.max() / sent.mean(), abs=0.051)
-    assert "`etherweave explain scenario.toml --what-if`" in sentence
+    assert "`etherweave explain --what-if`" in sentence
 
 
 def test_packets_that_take_any_path_load_links_evenly(result: etherweave.Result) -> None:

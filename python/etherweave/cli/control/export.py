@@ -43,6 +43,7 @@ def export(
     dscps: list[str] | None = None,
     cnp: int = derive.CNP_DSCP,
     watchdog: str = "200:200",
+    ecn: bool = True,
     routing: str | None = None,
     device: str | None = None,
     lookup: Path | None = None,
@@ -74,6 +75,8 @@ def export(
         Code point of congestion notifications, with DCQCN.
     watchdog : DETECT:RESTORE
         Times after which the PFC watchdog drops and restores a queue [ms]; off: none.
+    ecn : --ecn/--no-ecn
+        Configure ECN and DCQCN for RoCE with PFC where the scenario has neither ets nor switch.ecn.
     routing
         Routing that must be free of deadlock; default: the scenario's.
     device : --switch PROFILE
@@ -103,6 +106,7 @@ def export(
             dscps=_dscps(dscps or []),
             cnp_dscp=cnp,
             watchdog=_watchdog(watchdog),
+            marks=ecn,
             routing=routing,
             system=system,
             device=device,

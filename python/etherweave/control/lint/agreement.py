@@ -130,7 +130,7 @@ def present(site: Configurations) -> Iterator[LintFault]:
     ):
         for name in wanted:
             if name not in known:
-                found = f"no configuration of {kind} {name}"
+                found = f"no configuration of the {kind}"
                 yield LintFault(site.fabric_file, name, found, f"a file of its own for each {kind}")
     ports = {(one.name, port.name) for one in site.switches for port in one.ports}
     files = {one.name: one.file for one in site.switches}

@@ -8,6 +8,11 @@ Sources of what a scenario does not define:
 - The watchdog: 200 ms each, as SONiC's ``pfcwd start_default``.
 - The MTU: 9000, as most hosts of clusters with jumbo frames.
 - The lossless priority: 3, as in the same guides, with the jobs that have none of their own.
+- Shares: half of a port for lossless classes, half for class 0 with all other traffic, and
+  congestion notifications strictly first (NVIDIA, Cumulus Linux 5.14 user guide, "RDMA over
+  Converged Ethernet", default configuration in lossless mode). EOS leaves priority 7 in queue 7.
+- ECN: from 150,000 to 1,500,000 B, all packets above (same guide, ``nv show qos roce``), with
+  DCQCN at NICs, which is on where NICs come from NVIDIA.
 - The device: by the rate of the fastest port, of NVIDIA's (:mod:`~etherweave.control.qos.devices`).
 """
 
@@ -54,6 +59,11 @@ LOSSLESS = 3
 MTU_BYTES = 9000
 MTU_RANGE = (1500, 9216)
 """MTUs that switches accept [B]."""
+MARKING = Marking(150_000, 1_500_000, 100)
+"""ECN of RoCE with PFC where the scenario has none."""
+LOSSLESS_SHARE = 50
+"""Share of a port for all lossless classes where the scenario names none [%]."""
+VENDOR = "as NVIDIA's guide of RoCE for Cumulus Linux 5.14"
 WATCHDOG = Watchdog(detect_ms=200, restore_ms=200, poll_ms=200)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
@@ -68,6 +78,8 @@ class ExportOptions:
     """Code points that hosts write, by priority."""
     cnp_dscp: int = CNP_DSCP
     watchdog: Watchdog | None = WATCHDOG
+    marks: bool = True
+    """Whether RoCE with PFC has ECN and DCQCN where the scenario has neither."""
     routing: str | None = None
     """The routing that must be free of deadlock; default: the scenario's."""
     system: str = "sonic"
@@ -111,13 +123,25 @@ def policy(
     settings = tomllib.loads(one.resolved)
     _check_options(options, one.largest_packet_bytes)
     control, lossless = _flow_control(settings["flow_control"])
-    priorities = _priorities(settings["ets"]["class_of_priority"], lossless, options.dscps)
     jobs = tuple(JobPolicy(job["name"], job["priority"]) for job in settings.get("job", []))
     roce = settings["transport"].get("roce")
-    cnp_dscp = options.cnp_dscp if roce and "dcqcn" in roce else None
-    notes = _notes(control, priorities)
+    ecn = settings["switch"].get("ecn")
     raised = _raised(settings)
-    classes = _classes(settings["ets"]["weights"], priorities, (jobs, raised), cnp_dscp)
+    is_open = (
+        control is FlowControl.PFC
+        and not raised
+        and {job.priority for job in jobs} <= lossless
+        and not any(key.startswith("ets.") for key in written)
+    )
+    is_marked = options.marks and is_open and roce is not None and ecn is None
+    cnp_dscp = options.cnp_dscp if roce and ("dcqcn" in roce or is_marked) else None
+    shares = Shares(settings["ets"]["class_of_priority"], settings["ets"]["weights"])
+    if is_open:
+        cnp = _owner(options, cnp_dscp)
+        shares = _vendor_shares(lossless, None if cnp in lossless else cnp, options.system)
+    priorities = _priorities(shares.class_of_priority, lossless, options.dscps)
+    notes = _notes(control, priorities)
+    classes = _classes(shares.weights, priorities, (jobs, raised), cnp_dscp)
     memory = _memory(settings["switch"], notes)
     needed = one.routing_priorities(options.routing)
     # With parameters, a routing is a table below its name.
@@ -134,14 +158,14 @@ def policy(
     is_computed = control is not FlowControl.NONE and "headroom" not in settings["switch"]
     groups = 1 if control is FlowControl.GLOBAL_PAUSE else len(lossless)
     switches, hosts = _devices(one, options.mtu_bytes, cables, groups * is_computed)
-    notes += cables.notes(options.system)
+    notes += [*cables.notes(options.system), *shares.notes, *_ecn_notes(is_marked, settings)]
     return Policy(
         name=one.name,
         device=device,
         flow_control=control,
         priorities=priorities,
         classes=classes,
-        marking=_marking(settings["switch"].get("ecn")),
+        marking=MARKING if is_marked else _marking(ecn),
         memory=memory,
         watchdog=options.watchdog if control is FlowControl.PFC else None,
         sonic=options.sonic,
@@ -156,6 +180,50 @@ def policy(
         jobs=jobs,
         notes=tuple(notes),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Queues of priorities, and the share of each queue."""
+
+    class_of_priority: list[int]
+    weights: list[int]
+    notes: tuple[str, ...] = ()
+    """What differs from the scenario."""
+
+
+def _owner(options: ExportOptions, dscp: int | None) -> int | None:
+    """Return the priority to which a code point belongs."""
+    if dscp is None:
+        return None
+    own = {mark: priority for priority, mark in options.dscps.items()}
+    return own.get(dscp, dscp >> 3)
+
+
+def _vendor_shares(lossless: frozenset[int], cnp: int | None, system: str) -> Shares:
+    """Divide ports as NVIDIA's RoCE mode: lossless classes, all others, notifications first."""
+    kept = lossless | {cnp, 7 if system == "eos" else cnp}
+    classes = list(PRIORITIES)
+    rest = min((one for one in PRIORITIES if one not in lossless and one != cnp), default=None)
+    weights = [0] * len(PRIORITIES)
+    if rest is not None:
+        classes = [one if one in kept else rest for one in PRIORITIES]
+        weights[rest] = 100 - LOSSLESS_SHARE
+    shared = LOSSLESS_SHARE if rest is not None else 100
+    for place, one in enumerate(sorted(lossless)):
+        weights[one] = shared // len(lossless) + (place < shared % len(lossless))
+    served = ", ".join(f"{weights[one]} % for class {one}" for one in PRIORITIES if weights[one])
+    strict = "" if cnp is None else f", class {cnp} of congestion notifications strictly first"
+    return Shares(classes, weights, (f"ets: not in the scenario: {served}{strict}, {VENDOR}",))
+
+
+def _ecn_notes(is_marked: bool, settings: Mapping[str, Any]) -> list[str]:
+    if not is_marked:
+        return []
+    sizes = f"from {MARKING.minimum_bytes:,} to {MARKING.maximum_bytes:,} B"
+    simulated = "dcqcn" in settings["transport"]["roce"]
+    nics = "" if simulated else " and DCQCN at NICs, which were not simulated"
+    return [f"switch.ecn: not in the scenario: ECN {sizes}{nics}, {VENDOR}; --no-ecn leaves it out"]
 
 
 def _written(scenario: ScenarioSource, overrides: Overrides) -> dict[str, Any]:

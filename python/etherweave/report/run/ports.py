@@ -188,8 +188,8 @@ def spread(result: Result) -> list[str]:
     scenario = loads_toml(result.resolved)
     if scenario.get("routing") in BY_FLOW and TREES & scenario["topology"].keys():
         text += (
-            ". Hashes choose a path for each flow: `etherweave explain "
-            f"{result.summary['name']}.toml --what-if` says what a path for each packet would save"
+            ". Hashes choose a path for each flow: `etherweave explain --what-if` says what a path "
+            "for each packet would save"
         )
     return [f"{text}."]
 
