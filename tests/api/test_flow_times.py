@@ -47,7 +47,7 @@ def test_the_ideal_time_is_that_of_a_path_by_hand(forwarding: str) -> None:
         # Equal links: the last frame waits for those before it at the second.
         large, small = 3 * full + last, 2 * small
     expected = {10_000: delays + large * 0.08, 64: delays + small * 0.08}
-    columns = (result.values("streams", name) for name in ("stream_bytes", "ideal_ns"))
+    columns = (result.values("flow_times", name) for name in ("bytes", "ideal_ns"))
     assert dict(zip(*columns, strict=True)) == pytest.approx(expected, abs=0.01)
 
 

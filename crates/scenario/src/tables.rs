@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub use etherweave_kernel::{Column, Texts};
 use etherweave_kernel::{RowNames, TableRow};
 use etherweave_primitives::HostId;
-use etherweave_sim::{ActivityRow, Observed, Report, Samples, TransferRow, WaitRow};
+use etherweave_sim::{ActivityRow, Observed, Report, Samples, StreamRow, TransferRow, WaitRow};
 use etherweave_topology::Topology;
 
 /// Named columns of one length.
@@ -84,9 +84,25 @@ pub(crate) fn tables(report: &Report, waits: Option<&[WaitRow]>, topology: &Topo
     tables.extend((!report.failures.is_empty()).then(|| Table::of(&report.failures, &())));
     tables.extend((!report.sleeps.is_empty()).then(|| Table::of(&report.sleeps, &())));
     tables.extend((!report.rates.is_empty()).then(|| Table::of(&report.rates, &())));
+    let flows: Vec<&StreamRow> = report.streams.iter().filter(|row| row.is_flow).collect();
+    tables.extend((!flows.is_empty()).then(|| flow_times(&flows)));
     let series = |samples: &Samples| [Table::of(&samples.ports, samples), Table::of(&samples.flows, samples)];
     tables.extend(report.samples.iter().flat_map(series));
     tables
+}
+
+/// Completion times of flows, beside those on an idle fabric.
+fn flow_times(flows: &[&StreamRow]) -> Table {
+    let columns = vec![
+        ("job", texts(flows, |row| row.job.clone())),
+        ("stream", integers(flows, |row| row.stream.into())),
+        ("bytes", integers(flows, |row| row.total)),
+        ("start_ns", numbers(flows, |row| row.start.as_ns_f64())),
+        ("end_ns", numbers(flows, |row| row.end.as_ns_f64())),
+        ("ideal_ns", numbers(flows, |row| row.ideal.as_ns_f64())),
+        ("slowdown", numbers(flows, |row| row.slowdown())),
+    ];
+    Table { name: "flow_times", columns }
 }
 
 pub(crate) fn integers<T>(rows: &[T], value: impl Fn(&T) -> u64) -> Column {
@@ -103,13 +119,13 @@ pub(crate) fn texts<T>(rows: &[T], value: impl Fn(&T) -> String) -> Column {
 
 #[cfg(test)]
 mod tests {
-    use etherweave_sim::{FlowSampleRow, PortRow, PortSampleRow, StreamRow};
+    use etherweave_sim::{FlowSampleRow, PortRow, PortSampleRow};
 
     use super::*;
 
     #[test]
     fn cells_of_a_table_are_those_of_its_columns() {
-        assert_eq!(Table::of::<StreamRow>(&[], &()).cells(), (3, 9), "job and two hosts");
+        assert_eq!(Table::of::<StreamRow>(&[], &()).cells(), (3, 6), "job and two hosts");
         // Node, peer and class; eight counters of pauses, which are two fields of the row.
         assert_eq!(Table::of::<PortRow>(&[], &()).cells(), (3, 25));
         let series = Samples::default();

@@ -3,8 +3,8 @@
 The slowdown of a flow is its completion time, from its start to its last byte at the receiver,
 by its time on an idle fabric: the delays of a shortest path (NICs, cables, switches), and all its
 frames with their headers over the slowest link of that path, or link by link where switches store
-frames. Costs of hosts are no part of the ideal time. The core computes both (``streams``:
-``ideal_ns``, ``slowdown``). Nothing is imported for tables, so that a short run stays short.
+frames. Costs of hosts are no part of the ideal time. The core computes both: the table
+``flow_times``. Nothing is imported for tables, so that a short run stays short.
 """
 
 import itertools
@@ -133,21 +133,21 @@ def flow_times(result: Result) -> list[FlowTimes]:
     result
         Of a run with the workload ``flows``; any other has no job here.
     """
-    if "[job.workload.flows" not in result.resolved or "streams" not in result.tables:
+    if "[job.workload.flows" not in result.resolved or "flow_times" not in result.tables:
         return []
     scenario = tomllib.loads(result.resolved)
     jobs = {job["name"]: job for job in scenario["job"] if "flows" in job["workload"]}
     warm_up_ns = time_of(scenario["run"].get("warm_up", "0s")) * 1e9
     rows: dict[str, list[tuple[float, int, float, float]]] = {name: [] for name in jobs}
-    for job, start, end, size, slowdown in _streams(result):
+    for job, start, end, size, slowdown in _flows(result):
         if job in rows and start >= warm_up_ns:
             rows[job].append((start, size, slowdown, (end - start) / 1e3))
     return [_job(name, jobs[name], rows[name], warm_up_ns) for name in jobs]
 
 
-def _streams(result: Result) -> Iterator[tuple[str, float, float, int, float]]:
-    columns = ("job", "start_ns", "end_ns", "stream_bytes", "slowdown")
-    yield from zip(*(result.values("streams", column) for column in columns), strict=True)
+def _flows(result: Result) -> Iterator[tuple[str, float, float, int, float]]:
+    columns = ("job", "start_ns", "end_ns", "bytes", "slowdown")
+    yield from zip(*(result.values("flow_times", column) for column in columns), strict=True)
 
 
 def _job(

@@ -57,10 +57,10 @@ pub(super) struct Format {
 
 /// A schedule.
 pub(super) const GOAL: Format =
-    Format { expected: "a schedule in GOAL, text or binary, not compressed", other_name: other_format, other_content };
+    Format { expected: "a schedule in GOAL, text or binary", other_name: other_format, other_content };
 /// A list of flows.
 pub(super) const FLOWS: Format = Format {
-    expected: "a list of flows as CSV, of ns-3's HPCC or of htsim, not compressed",
+    expected: "a list of flows as CSV, of ns-3's HPCC or of htsim",
     other_name: |_| None,
     other_content: |_| Ok(None),
 };
@@ -102,7 +102,10 @@ fn values(
     }
     let path = place(document, name);
     let unreadable = |reason: String| {
-        (format!("\"{name}\" cannot be read ({reason})"), format!("{}, beside the scenario", format.expected))
+        (
+            format!("\"{name}\" cannot be read ({reason})"),
+            format!("{}, beside the scenario and not compressed", format.expected),
+        )
     };
     let sha256 = sha256([&path]).map_err(unreadable)?;
     check_digest(&path, &sha256, digest)?;

@@ -31,11 +31,13 @@ rows! {
         /// Last byte of a whole stream; end of the run for an endless one.
         end: Time ["end_ns", "goodput_gbps" = |row, _| row.goodput_gbps()];
         /// Bytes of the whole stream; 0 of an endless one.
-        total: u64 ["stream_bytes"];
+        total: u64 [];
         /// Whether all of them have come.
         is_whole: bool [];
-        /// Completion time of a flow on an idle fabric, where hosts have one port; else 0.
-        ideal: Duration ["ideal_ns", "slowdown" = |row, _| row.slowdown()];
+        /// Whether it is a flow, whose completion time is compared with that on an idle fabric.
+        is_flow: bool [];
+        /// That time, where hosts have one port; else 0.
+        ideal: Duration [];
     }
 }
 
@@ -107,6 +109,7 @@ impl Simulation {
             end: if is_whole { intake.last } else { self.end.max(sink.start) },
             total: sink.total.unwrap_or(0),
             is_whole,
+            is_flow: sink.is_flow,
             ideal: Duration::ZERO,
         }
     }
