@@ -10,7 +10,7 @@ from etherweave.api.scenario import read
 from etherweave.api.units import time_of
 from etherweave.measurements.references import search
 from etherweave.uncertainty import Unknowns, declared, spreads, unknowns
-from etherweave.uncertainty.figures import Measurement
+from etherweave.uncertainty.fits import Measurement
 from etherweave.uncertainty.spreads import spread_of, spread_of_measurement
 
 PING = {"name": "ping", "workload": {"osu_latency": {"bytes": "8B"}}}

@@ -88,3 +88,15 @@ def normal(share: float) -> float:
     (0.0, -2.576, 2.576)
     """
     return NormalDist().inv_cdf(TAIL + (1 - 2 * TAIL) * share)
+
+
+def share_below(score: float) -> float:
+    """Return the share of :func:`normal` that lies below a score.
+
+    Examples
+    --------
+    >>> share_below(0.0), round(share_below(normal(0.75)), 9), share_below(9.0)
+    (0.5, 0.75, 1.0)
+    """
+    share = (NormalDist().cdf(score) - TAIL) / (1 - 2 * TAIL)
+    return min(max(share, 0.0), 1.0)

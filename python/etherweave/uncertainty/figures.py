@@ -8,6 +8,7 @@
     moves by as much time as the measurement that it is fitted to may be off. Figures that are
     fitted to the same measurement move together. A study whose system has been measured itself
     says so, and they do not move.
+    A rate of messages fixes the time of a receiver, and bounds that of a sender.
     Estimates that are taken from one source move as one; those that a source calls shares of a
     measured time keep their sum.
 ``published``, ``derived``
@@ -16,7 +17,6 @@
 
 import json
 import math
-import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -26,13 +26,21 @@ from typing import Any
 from etherweave import _core
 from etherweave.api.scenario import literals
 from etherweave.api.simulation import Figure, figures
-from etherweave.api.units import amount, rate_of, size_of, time_of
+from etherweave.api.units import amount, time_of
 from etherweave.study.declared import DeclaredUnknown
 from etherweave.uncertainty.choices import choices, site_choices
 from etherweave.uncertainty.declared import Declared, UncertaintyError
-from etherweave.uncertainty.distributions import Choice, normal
+from etherweave.uncertainty.distributions import Choice, normal, share_below
+from etherweave.uncertainty.fits import (
+    HANDLING,
+    PARTS,
+    RATE_PARTS,
+    SENDING,
+    Fit,
+    Measurement,
+    receiver_s,
+)
 from etherweave.uncertainty.spreads import (
-    BANDWIDTH,
     LATENCY,
     RATE,
     Spread,
@@ -44,71 +52,12 @@ from etherweave.uncertainty.spreads import (
 
 FABRIC = ("topology.", "link.", "routing", "flow_control.")
 """Beginnings of figures that a site decides, and knows."""
-PARTS = (
-    "host.mpi_roce.send_overhead",
-    "host.mpi_roce.handling_overhead",
-    "nic.transmit_latency",
-    "nic.receive_latency",
-    "switch.latency",
-)
-"""Summands of the time of a message, each once (docs/models/interconnects.md)."""
 SHARE = "a share of"
 """Beginning of the source of an estimate that is a part of a measured time."""
 USED_BY = {"host.mpi_roce.": "roce", "host.mpi_tcp.": "tcp", "host.cpu.": "tcp"}
 """Beginnings of keys that only hosts with a transport have a use for."""
 SHARED_MEMORY = "host.shared_memory."
 """Beginning of keys that only hosts with several ranks have a use for."""
-_TIME = re.compile(r"([0-9.]+)(?: to ([0-9.]+))? us\b")
-_BYTES = re.compile(r"([0-9][0-9,.]*) MB/s(?: of \d+ pairs)? at ([0-9]+ (?:B|KiB|MiB))\b")
-_MESSAGES = re.compile(r"([0-9.]+) million messages a second")
-_STREAM = re.compile(r"([0-9.]+) Gb/s of one stream")
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """A published measurement that figures are fitted to."""
-
-    source: str
-    kind: str
-    """One of the kinds of :mod:`etherweave.uncertainty.spreads`."""
-    time_s: float
-    """What was measured, as the time of a message, or of 1 KiB [s]."""
-
-    @classmethod
-    def of(cls, source: str) -> "Measurement | None":
-        """Read it from the source of a fitted figure; None where the source has no number."""
-        if found := _BYTES.search(source):
-            size = size_of(found[2].replace(" ", ""))
-            message_s = size / (float(found[1].replace(",", "")) * 1e6)
-            is_small = size < 1024
-            time_s = message_s if is_small else message_s * 1024 / size
-            return cls(source, RATE if is_small else BANDWIDTH, time_s)
-        if found := _STREAM.search(source):
-            return cls(source, BANDWIDTH, 1024 / rate_of(f"{found[1]}Gb/s"))
-        if found := _MESSAGES.search(source):
-            return cls(source, RATE, 1e-6 / float(found[1]))
-        if found := _TIME.search(source):
-            ends = [float(text) for text in found.groups() if text]
-            return cls(source, LATENCY, 1e-6 * math.fsum(ends) / len(ends))
-        return None
-
-    def change_s(self, share: float, part_s: float = 0.0) -> float:
-        """Return by how much time the measurement is off at a share of its distribution [s].
-
-        Several pairs of ranks share a published rate, of which each takes longer for a message. So
-        the measured time is at least that of the part of it that is fitted.
-        """
-        sigma = spread_of_measurement(self.kind).sigma
-        return max(self.time_s, part_s) * math.expm1(sigma * normal(share))
-
-    def moved_s(self, share: float, parts_s: float, *, is_fitted: bool) -> float:
-        """Return the sum of parts of the measured time at a share of its distribution [s].
-
-        If one of them is fitted to the measurement, they make up for all that it is off. Parts of
-        a time that was measured elsewhere are off as it is, in proportion.
-        """
-        change_s = self.change_s(share)
-        return max(parts_s + change_s * (1 if is_fitted else parts_s / self.time_s), 0.0)
 
 
 @dataclass(frozen=True)
@@ -144,8 +93,8 @@ class Unknowns:
     """Standard deviation of the logarithm of each estimate whose documents state no range."""
     _groups: Mapping[str, str] = field(repr=False)
     """Name of the unknown of each estimate: its key, or keys that have one source."""
-    _fits: Mapping[str, tuple[Measurement, Sequence[str], Sequence[str]]] = field(repr=False)
-    """Measurements by name, figures that are fitted to it, figures that are shares of it."""
+    _fits: Mapping[str, Fit] = field(repr=False)
+    """Measurements by name, rates of messages first."""
     _choices: Mapping[str, Mapping[str, Choice]] = field(repr=False)
     """Choices by name: the values of each of its keys, which are drawn in step."""
     _declared: Declared = field(repr=False)
@@ -154,7 +103,7 @@ class Unknowns:
     def keys(self) -> list[str]:
         """Every key that a sample sets."""
         drawn = [key for entry in self.entries for key in entry.keys]
-        sums = [key for _, *parts in self._fits.values() for keys in parts for key in keys]
+        sums = [key for fit in self._fits.values() for key in fit.keys]
         return [*dict.fromkeys((*drawn, *sums))]
 
     def at(self, shares: Sequence[float]) -> dict[str, object]:
@@ -167,19 +116,14 @@ class Unknowns:
         """
         drawn = dict(zip((entry.name for entry in self.entries), shares, strict=True))
         values = {key: self._estimate(key, drawn[name]) for key, name in self._groups.items()}
-        for name, (measured, fitted, parts) in self._fits.items():
-            nominal = {key: self._nominal(key) for key in (*fitted, *parts)}
-            if parts:
-                # What is measured on this very system is no unknown, and does not move.
-                share_of_time, total = drawn.get(name, 0.5), math.fsum(nominal.values())
-                together = measured.moved_s(share_of_time, total, is_fitted=bool(fitted))
-                share = together / math.fsum(values.get(key, nominal[key]) for key in nominal)
-                values |= {key: values.get(key, nominal[key]) * share for key in nominal}
-            else:
-                values |= {
-                    key: max(value + measured.change_s(drawn[name], value), 0.0)
-                    for key, value in nominal.items()
-                }
+        for name, fit in self._fits.items():
+            # What is measured on this very system is no unknown, and does not move.
+            nominal = {
+                key: self._nominal(key) for key in {*fit.keys, HANDLING} & self._figures.keys()
+            }
+            values |= fit.at(drawn.get(name, 0.5), values, nominal)
+            if fit.is_rate and (own := self._groups.get(SENDING)):
+                values[SENDING] = self._estimate(SENDING, drawn[own], receiver_s(values))
         texts: dict[str, object] = {
             key: _text(str(self._figures[key]["value"]), value) for key, value in values.items()
         }
@@ -191,14 +135,19 @@ class Unknowns:
         """Return the figure of the profile that a key is drawn about; None of other keys."""
         return self._figures.get(key)
 
-    def _estimate(self, key: str, share: float) -> float:
-        """Draw an estimate: by its own documents, or as it differs between profiles."""
-        figure = self._figures[key]
-        if ends := _ends(figure):
-            # The figure itself is the median; each side is even on a logarithmic scale.
-            middle, side = self._nominal(key), abs(2 * share - 1)
-            return float(middle * (ends[share > 0.5] / middle) ** side)
-        return self._nominal(key) * math.exp(self._spreads[key] * normal(share))
+    def _estimate(self, key: str, share: float, largest: float = math.inf) -> float:
+        """Draw an estimate up to a limit: by its own documents, or as it differs between profiles.
+
+        The figure itself is the median.
+        """
+        middle, side = self._nominal(key), abs(2 * share - 1)
+        if ends := _ends(self._figures[key]):
+            # Each side is even on a logarithmic scale.
+            return min(float(middle * (ends[share > 0.5] / middle) ** side), largest)
+        sigma = self._spreads[key]
+        if share > 0.5 and largest < math.inf:
+            share = 0.5 + side * (share_below(math.log(max(largest / middle, 1.0)) / sigma) - 0.5)
+        return middle * math.exp(sigma * normal(share))
 
     def _nominal(self, key: str) -> float:
         return magnitude(self._figures[key]["value"]) or 0.0
@@ -255,19 +204,19 @@ def unknowns(
     }
     times = {key: one for key, one in uncertain.items() if magnitude(one["value"])}
     fits = _fits(times) | _shared(stated, times)
-    fits |= _of_sources(times, {key for _, _, parts in fits.values() for key in parts})
+    fits |= _of_sources(times, {key for fit in fits.values() for key in fit.parts})
     here = [one.measured_here for one in stated if one.measured_here]
     own = {name for name in fits if any(text in name for text in here)}
-    known = {key for name in own for key in fits[name][1]}
-    fits = {name: of for name, of in fits.items() if name not in own or of[2]}
-    fitted = {key for _, keys, _ in fits.values() for key in keys}
+    known = {key for name in own for key in fits[name].fitted}
+    fits = {name: fit for name, fit in fits.items() if name not in own or fit.parts}
+    fitted = {key for fit in fits.values() for key in fit.fitted}
     named = {key: spread_named(one.spread) for one in stated if one.spread for key in one.keys}
     estimates = {key: time for key, time in times.items() if key not in fitted | known}
     ranged = [key for key, estimate in estimates.items() if _ends(estimate)]
     widths = {key: named.get(key) or spread_of(key) for key in estimates if key not in ranged}
     spreads = {key: width for key, width in widths.items() if width}
     sigmas = {key: spread.sigma for key, spread in spreads.items()}
-    parts = {key for _, _, keys in fits.values() for key in keys}
+    parts = {key for fit in fits.values() for key in fit.parts}
     groups = _groups(
         [estimate for key, estimate in estimates.items() if key in ranged or key in sigmas], parts
     )
@@ -275,7 +224,7 @@ def unknowns(
     varied = {*groups, *fitted, *taken, *known}
     fixed = [one for key, one in uncertain.items() if key not in varied]
     every = [
-        *(_measured(name, of) for name, of in fits.items() if name not in own),
+        *(_measured(name, fit) for name, fit in fits.items() if name not in own),
         *(
             _estimated([times[key] for key in keys], spreads.get(keys[0]))
             for keys in members.values()
@@ -296,20 +245,22 @@ def _unused(resolved: Mapping[str, Any]) -> Iterator[str]:
         yield SHARED_MEMORY
 
 
-def _fits(
-    times: Mapping[str, Figure],
-) -> dict[str, tuple[Measurement, Sequence[str], Sequence[str]]]:
+def _fits(times: Mapping[str, Figure]) -> dict[str, Fit]:
     """Group fitted figures by their measurement, with the estimates that are parts of its time."""
     fitted: dict[str, tuple[Measurement, list[str]]] = {}
     for key, time in times.items():
         if time["basis"] == "fitted" and (measured := Measurement.of(time["source"])):
             fitted.setdefault(measured.source, (measured, []))[1].append(key)
-    estimates = [key for key in PARTS if key in times and times[key]["basis"] == "estimate"]
-    found: dict[str, tuple[Measurement, Sequence[str], Sequence[str]]] = {}
-    for name, (measured, keys) in sorted(fitted.items(), key=lambda pair: pair[1][0].time_s):
-        is_sum = measured.kind == LATENCY and keys == [key for key in keys if key in PARTS]
-        found[name] = (measured, keys, estimates if is_sum else [])
-        estimates = [] if is_sum else estimates  # Each is a part of one time, the shortest.
+    estimated = {key for key, one in times.items() if one["basis"] == "estimate"}
+    found, is_divided = dict[str, Fit](), False
+    by_time = sorted(fitted.items(), key=lambda of: (of[1][0].kind != RATE, of[1][0].time_s))
+    for name, (measured, keys) in by_time:
+        of: Sequence[str] = ()
+        if measured.kind == RATE and HANDLING in keys:
+            of = RATE_PARTS
+        elif measured.kind == LATENCY and not is_divided and {*keys} <= {*PARTS}:
+            of, is_divided = PARTS, True  # Each is a part of one time, the shortest.
+        found[name] = Fit(measured, keys, [key for key in of if key in estimated])
     return found
 
 
@@ -338,26 +289,24 @@ def _of_profile(name: str) -> Sequence[Figure]:
     return figures({"interconnect": {"profile": name}})
 
 
-def _shared(
-    stated: Sequence[DeclaredUnknown], times: Mapping[str, Figure]
-) -> dict[str, tuple[Measurement, Sequence[str], Sequence[str]]]:
+def _shared(stated: Sequence[DeclaredUnknown], times: Mapping[str, Figure]) -> dict[str, Fit]:
     """Group the figures that divide a measured time among them."""
-    found: dict[str, tuple[Measurement, Sequence[str], Sequence[str]]] = {}
+    found: dict[str, Fit] = {}
     for one in stated:
         parts = [key for key in one.keys if key in times]
         if one.share_of and parts:
             if not (measured := Measurement.of(one.share_of)):
                 raise UncertaintyError(f"share_of = {one.share_of!r}: no time; expected one in us")
-            found[one.share_of] = (measured, [], parts)
+            found[one.share_of] = Fit(measured, [], parts)
     return found
 
 
-def _measured(name: str, of: tuple[Measurement, Sequence[str], Sequence[str]]) -> Unknown:
-    measured, fitted, parts = of
+def _measured(name: str, fit: Fit) -> Unknown:
+    measured = fit.measurement
     spread = spread_of_measurement(measured.kind)
     about = f"{measured.kind}: {spread.documents} figures of documents differ by {spread.sigma:.1%}"
     ends = [amount(measured.time_s + measured.change_s(share), "s") for share in (0.0, 1.0)]
-    return Unknown(name, "fitted", about, [*fitted, *parts], *ends)
+    return Unknown(name, "fitted", about, fit.keys, *ends)
 
 
 def _groups(estimates: Sequence[Figure], parts: Set[str]) -> dict[str, str]:
@@ -379,19 +328,17 @@ def _groups(estimates: Sequence[Figure], parts: Set[str]) -> dict[str, str]:
     return {estimate["key"]: names[estimate["key"]] for estimate in estimates}
 
 
-def _of_sources(
-    times: Mapping[str, Figure], taken: Set[str]
-) -> dict[str, tuple[Measurement, Sequence[str], Sequence[str]]]:
+def _of_sources(times: Mapping[str, Figure], taken: Set[str]) -> dict[str, Fit]:
     """Group estimates whose source calls them shares of a time that it measures."""
-    found: dict[str, tuple[Measurement, Sequence[str], list[str]]] = {}
+    found: dict[str, tuple[Measurement, list[str]]] = {}
     for key in PARTS:
         one = times.get(key)
         if not one or key in taken or one["basis"] != "estimate":
             continue
         measured = Measurement.of(one["source"]) if one["source"].startswith(SHARE) else None
         if measured and measured.kind == LATENCY:
-            found.setdefault(one["source"], (measured, [], []))[2].append(key)
-    return {name: of for name, of in found.items() if len(of[2]) > 1}
+            found.setdefault(one["source"], (measured, []))[1].append(key)
+    return {name: Fit(of, [], keys) for name, (of, keys) in found.items() if len(keys) > 1}
 
 
 def _estimated(figures: Sequence[Figure], spread: Spread | None) -> Unknown:
