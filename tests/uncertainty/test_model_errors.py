@@ -9,7 +9,9 @@ import pytest
 
 from etherweave.study import load_study
 from etherweave.uncertainty.check_rows import (
+    CALIBRATION,
     COLUMNS,
+    FITS,
     KINDS,
     NODES,
     SIZES,
@@ -137,14 +139,14 @@ def test_conditions_of_a_job_are_those_of_check_rows() -> None:
     roce: dict[str, object] = {"transport": {"roce": {}}}
     latency = {"workload": {"osu_latency": {"bytes": "8B"}}}
     assert conditions_of(roce, latency) == (
-        *("latency", "Ethernet", TRANSPORTS[1], "to 64 B", NODES[0]),
+        *("latency", "Ethernet", TRANSPORTS[1], "to 64 B", NODES[0], FITS[1]),
     )
     tcp: dict[str, object] = {
         "transport": {"tcp": {}},
         "interconnect": {"profile": "infiniband-hdr-ipoib"},
     }
     assert conditions_of(tcp, {"workload": {"fft": {}}}) == (
-        *("iteration", "InfiniBand", TRANSPORTS[0], "", NODES[1]),
+        *("iteration", "InfiniBand", TRANSPORTS[0], "", NODES[1], FITS[1]),
     )
 
 
@@ -161,6 +163,33 @@ def test_kept_rows_are_those_of_the_studies_and_nothing_is_fitted_to_them() -> N
                 assert one.unit == known["unit"]
                 assert one.conditions.kind in KINDS
                 assert one.conditions.size_class in ("", *SIZES)
+
+
+def benchmark(check: str) -> str:
+    """Return the beginning of an id that names system and benchmark."""
+    parts = check.split(".")
+    return parts[0] if parts[0] == "openfoam" else ".".join(parts[:2])
+
+
+def test_the_benchmark_of_a_row_is_fitted_where_another_of_its_rows_is() -> None:
+    rows = check_rows()
+    fitted = {
+        (study, benchmark(str(known["id"])))
+        for study in {one.study for one in rows}
+        for known in load_study(study).expected()
+        if CALIBRATION in str(known["source"])
+    }
+    for one in rows:
+        is_fitted = (one.study, benchmark(one.id)) in fitted
+        assert one.conditions.fit == FITS[0 if is_fitted else 1], one.id
+
+
+def test_a_row_of_a_fitted_benchmark_says_little_of_others() -> None:
+    draw = np.random.default_rng(7)
+    fitted, other = (Conditions("latency", fit=fit) for fit in FITS)
+    rows = [*drawn(draw, 12, 0.03, fitted), *drawn(draw, 12, 0.3, other)]
+    estimate = Estimate(rows)
+    assert width(estimate, other) > 4 * width(estimate, fitted)
 
 
 def test_the_verb_prints_errors_and_spreads_with_what_they_rest_on() -> None:

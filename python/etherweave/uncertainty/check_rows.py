@@ -29,8 +29,10 @@ and what is limited by rates."""
 INTERCONNECTS = ("Ethernet", "InfiniBand", "of one vendor")
 TRANSPORTS = ("in the kernel", "by the NIC")
 NODES = ("two hosts", "more hosts")
+FITS = ("benchmark fitted", "benchmark not fitted")
+"""Whether constants are fitted to other figures of the same benchmark on the same system."""
 COLUMNS = (
-    *("study", "id", "kind", "interconnect", "transport", "size_class", "nodes"),
+    *("study", "id", "kind", "interconnect", "transport", "size_class", "nodes", "fit"),
     *("system", "unit"),
     *("published", "simulated", "spread"),
 )
@@ -53,6 +55,8 @@ class Conditions(NamedTuple):
     """One of :data:`SIZES`."""
     nodes: str = ""
     """One of :data:`NODES`."""
+    fit: str = ""
+    """One of :data:`FITS`."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +90,8 @@ def check_rows() -> tuple[CheckRow, ...]:
 
 def _row(row: Mapping[str, str]) -> CheckRow:
     texts = [row[column] for column in COLUMNS]
-    study, name, system, unit = *texts[:2], *texts[7:9]
-    conditions, numbers = Conditions(*texts[2:7]), map(float, texts[9:])
+    study, name, system, unit = *texts[:2], *texts[8:10]
+    conditions, numbers = Conditions(*texts[2:8]), map(float, texts[10:])
     published, simulated, spread = numbers
     return CheckRow(study, name, conditions, system, unit, published, simulated, spread)
 
@@ -127,12 +131,14 @@ def _middle(values: Sequence[float]) -> tuple[float, float] | None:
 
 def _conditions(check: StudyCheck, of: Mapping[str, Any]) -> Conditions:
     kind = str(of["kind"])
+    is_fitted = any(fnmatchcase(check.id, pattern) for pattern in of.get("fitted", ()))
+    fit = FITS[0 if is_fitted else 1]
     if kind == RATIO:
-        return Conditions(kind)
+        return Conditions(kind, fit=fit)
     transport = TRANSPORTS[0 if fnmatchcase(check.id, _table()["in_the_kernel"]) else 1]
     size = _size(check) if "size_min" in of or "size_max" in of else None
     nodes = NODES[int(of.get("nodes", 2) > 2)]
-    return Conditions(kind, interconnect_of(check.id), transport, size_class(size), nodes)
+    return Conditions(kind, interconnect_of(check.id), transport, size_class(size), nodes, fit)
 
 
 def _size(check: StudyCheck) -> int:
@@ -212,7 +218,7 @@ def write(rows: Iterable[CheckRow]) -> str:
 
 
 def conditions_of(scenario: Mapping[str, Any], job: Mapping[str, Any]) -> Conditions:
-    """Return the conditions of the times of a job.
+    """Return the conditions of the times of a job, to whose benchmark nothing is fitted.
 
     Parameters
     ----------
@@ -226,8 +232,8 @@ def conditions_of(scenario: Mapping[str, Any], job: Mapping[str, Any]) -> Condit
     size = size_of(str(keys["bytes"])) if family.startswith("osu_") and "bytes" in keys else None
     nodes = NODES[0 if family in _table()["pairs"] else 1]
     profile = str(scenario.get("interconnect", {}).get("profile", ""))
-    kind = kind_of(job["workload"])
-    return Conditions(kind, interconnect_of(profile), transport, size_class(size), nodes)
+    kind, interconnect = kind_of(job["workload"]), interconnect_of(profile)
+    return Conditions(kind, interconnect, transport, size_class(size), nodes, FITS[1])
 
 
 def kind_of(workload: Mapping[str, Any]) -> str:

@@ -2,8 +2,9 @@
 
 Rows of studies compare a simulated figure with one that a system has published. The logarithm of
 the measured over the simulated time has Student's t distribution, whose position and scale depend
-on what is extrapolated: the kind of metric, the transport, the size and the number of hosts. Each
-of them has an effect that is drawn towards zero, so that classes of few systems have what all have.
+on what is extrapolated: the kind of metric, the transport, the size, the number of hosts, and
+whether constants are fitted to the same benchmark. Each of them has an effect that is drawn towards
+zero, so that classes of few systems have what all have.
 What parameters do to a row is part of its scale, and none of the model's.
 """
 
