@@ -19,7 +19,7 @@ from etherweave.uncertainty.coverage import (
 from etherweave.uncertainty.model_errors import Estimate
 
 ID = "infiniband-edr.latency.{}.8.1"
-PAIR = Conditions("latency", "InfiniBand", "by the NIC", "to 64 B", "two hosts")
+PAIR = Conditions("latency", "InfiniBand", "by the NIC", "to 64 B")
 DRAWN = PAIR._replace(interconnect="Ethernet")
 """Conditions of figures whose names have no known interconnect."""
 

@@ -3,6 +3,7 @@
 import json
 import math
 import statistics
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,6 @@ from etherweave.uncertainty.check_rows import (
     COLUMNS,
     FITS,
     KINDS,
-    NODES,
     SIZES,
     TRANSPORTS,
     CheckRow,
@@ -97,6 +97,14 @@ def test_sizes_of_one_curve_count_as_one_row() -> None:
     assert width(Estimate(again), LATENCY) == pytest.approx(width(Estimate(rows), LATENCY))
 
 
+def test_curves_of_two_libraries_count_as_two_rows() -> None:
+    rows = drawn(np.random.default_rng(5), 6, 0.05)
+    again = [replace(one, curve=library) for one in rows for library in ("a", "b")]
+    twice = [replace(one, curve="a") for one in [*rows, *rows]]
+    assert width(Estimate(again), LATENCY) < width(Estimate(twice), LATENCY)
+    assert width(Estimate(twice), LATENCY) == pytest.approx(width(Estimate(rows), LATENCY))
+
+
 def test_what_parameters_do_is_no_error_of_the_model() -> None:
     errors = drawn(np.random.default_rng(6), 40, 0.1)
     known = [row(error.system, error.error) for error in errors]
@@ -139,14 +147,14 @@ def test_conditions_of_a_job_are_those_of_check_rows() -> None:
     roce: dict[str, object] = {"transport": {"roce": {}}}
     latency = {"workload": {"osu_latency": {"bytes": "8B"}}}
     assert conditions_of(roce, latency) == (
-        *("latency", "Ethernet", TRANSPORTS[1], "to 64 B", NODES[0], FITS[1]),
+        *("latency", "Ethernet", TRANSPORTS[1], "to 64 B", FITS[1]),
     )
     tcp: dict[str, object] = {
         "transport": {"tcp": {}},
         "interconnect": {"profile": "infiniband-hdr-ipoib"},
     }
     assert conditions_of(tcp, {"workload": {"fft": {}}}) == (
-        *("iteration", "InfiniBand", TRANSPORTS[0], "", NODES[1], FITS[1]),
+        *("iteration", "InfiniBand", TRANSPORTS[0], "", FITS[1]),
     )
 
 
@@ -197,7 +205,7 @@ def test_the_verb_prints_errors_and_spreads_with_what_they_rest_on() -> None:
     assert [kind["kind"] for kind in errors["kinds"]] == list(KINDS)
     (collective,) = [kind for kind in errors["kinds"] if kind["kind"] == "collective"]
     assert (collective["rows"], collective["covered"]) == (0, None)
-    assert {effect["condition"] for effect in errors["effects"]} >= {*TRANSPORTS, *NODES, *SIZES}
+    assert {effect["condition"] for effect in errors["effects"]} >= {*TRANSPORTS, *FITS, *SIZES}
     spreads = json.loads(run_here("uncertainty", "spreads", "--json").stdout)
     assert {"latency", "message rate", "bandwidth", "host", "nic"} <= {
         spread["figure"] for spread in spreads

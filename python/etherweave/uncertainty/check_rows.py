@@ -28,12 +28,11 @@ SIZES = {"to 64 B": 64, "to 4 KiB": 4096, "to 64 KiB": 65_536, "above 64 KiB": m
 and what is limited by rates."""
 INTERCONNECTS = ("Ethernet", "InfiniBand", "of one vendor")
 TRANSPORTS = ("in the kernel", "by the NIC")
-NODES = ("two hosts", "more hosts")
 FITS = ("benchmark fitted", "benchmark not fitted")
 """Whether constants are fitted to other figures of the same benchmark on the same system."""
 COLUMNS = (
-    *("study", "id", "kind", "interconnect", "transport", "size_class", "nodes", "fit"),
-    *("system", "unit"),
+    *("study", "id", "kind", "interconnect", "transport", "size_class", "fit"),
+    *("system", "curve", "unit"),
     *("published", "simulated", "spread"),
 )
 TIMES = ("ns", "us", "ms", "s", "ratio", "x")
@@ -53,8 +52,6 @@ class Conditions(NamedTuple):
     """One of :data:`TRANSPORTS`."""
     size_class: str = ""
     """One of :data:`SIZES`."""
-    nodes: str = ""
-    """One of :data:`NODES`."""
     fit: str = ""
     """One of :data:`FITS`."""
 
@@ -73,6 +70,8 @@ class CheckRow:
     """Median of samples; without any, the figure as it stands."""
     spread: float = 0.0
     """Standard deviation of its natural logarithm over samples: what parameters do to it."""
+    curve: str = ""
+    """Name of what differs in the size alone, or in the network: a benchmark of a library."""
 
     @property
     def error(self) -> float:
@@ -90,10 +89,10 @@ def check_rows() -> tuple[CheckRow, ...]:
 
 def _row(row: Mapping[str, str]) -> CheckRow:
     texts = [row[column] for column in COLUMNS]
-    study, name, system, unit = *texts[:2], *texts[8:10]
-    conditions, numbers = Conditions(*texts[2:8]), map(float, texts[10:])
-    published, simulated, spread = numbers
-    return CheckRow(study, name, conditions, system, unit, published, simulated, spread)
+    study, name, system, curve, unit = *texts[:2], *texts[7:10]
+    published, simulated, spread = map(float, texts[10:])
+    measured = (unit, published, simulated, spread)
+    return CheckRow(study, name, Conditions(*texts[2:7]), system, *measured, curve)
 
 
 def row_of(study: str, check: StudyCheck, values: Sequence[float] = ()) -> CheckRow | None:
@@ -118,7 +117,7 @@ def row_of(study: str, check: StudyCheck, values: Sequence[float] = ()) -> Check
             system, published = of.get("system") or _system(check), check.expected or math.nan
             conditions = _conditions(check, of)
             names = (study, check.id, conditions, system, check.unit)
-            return CheckRow(*names, published, simulated, spread)
+            return CheckRow(*names, published, simulated, spread, _curve(check, of))
     return None
 
 
@@ -137,8 +136,15 @@ def _conditions(check: StudyCheck, of: Mapping[str, Any]) -> Conditions:
         return Conditions(kind, fit=fit)
     transport = TRANSPORTS[0 if fnmatchcase(check.id, _table()["in_the_kernel"]) else 1]
     size = _size(check) if "size_min" in of or "size_max" in of else None
-    nodes = NODES[int(of.get("nodes", 2) > 2)]
-    return Conditions(kind, interconnect_of(check.id), transport, size_class(size), nodes, fit)
+    return Conditions(kind, interconnect_of(check.id), transport, size_class(size), fit)
+
+
+def _curve(check: StudyCheck, of: Mapping[str, Any]) -> str:
+    """Name the curve of a row: its id without the size, or the checks that it is one of."""
+    if "size_min" not in of and "size_max" not in of:
+        return str(of["checks"])
+    *names, _, pairs = check.id.split(".")
+    return ".".join((*names, pairs))
 
 
 def _size(check: StudyCheck) -> int:
@@ -211,7 +217,7 @@ def write(rows: Iterable[CheckRow]) -> str:
     table = csv.writer(out, lineterminator="\n")
     table.writerow(COLUMNS)
     for row in rows:
-        texts = [row.study, row.id, *row.conditions, row.system, row.unit]
+        texts = [row.study, row.id, *row.conditions, row.system, row.curve, row.unit]
         numbers = [row.published, row.simulated, row.spread]
         table.writerow([*texts, *(f"{number:.6g}" for number in numbers)])
     return out.getvalue()
@@ -230,10 +236,9 @@ def conditions_of(scenario: Mapping[str, Any], job: Mapping[str, Any]) -> Condit
     transport = TRANSPORTS[0 if "tcp" in scenario["transport"] else 1]
     (family, keys), *_ = job["workload"].items()
     size = size_of(str(keys["bytes"])) if family.startswith("osu_") and "bytes" in keys else None
-    nodes = NODES[0 if family in _table()["pairs"] else 1]
     profile = str(scenario.get("interconnect", {}).get("profile", ""))
     kind, interconnect = kind_of(job["workload"]), interconnect_of(profile)
-    return Conditions(kind, interconnect, transport, size_class(size), nodes, FITS[1])
+    return Conditions(kind, interconnect, transport, size_class(size), FITS[1])
 
 
 def kind_of(workload: Mapping[str, Any]) -> str:

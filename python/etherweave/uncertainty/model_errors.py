@@ -2,9 +2,9 @@
 
 Rows of studies compare a simulated figure with one that a system has published. The logarithm of
 the measured over the simulated time has Student's t distribution, whose position and scale depend
-on what is extrapolated: the kind of metric, the transport, the size, the number of hosts, and
-whether constants are fitted to the same benchmark. Each of them has an effect that is drawn towards
-zero, so that classes of few systems have what all have.
+on what is extrapolated: the kind of metric, the interconnect, the transport, the size, and whether
+constants are fitted to the same benchmark. Each of them has an effect that is drawn towards zero,
+so that classes of few systems have what all have.
 What parameters do to a row is part of its scale, and none of the model's.
 """
 
@@ -231,8 +231,8 @@ def _curvature(
 
 
 def _weights(rows: Sequence[CheckRow]) -> list[float]:
-    """Weigh rows: those of one system, kind and class of size are a curve, and count as one."""
-    curves = [(row.system, row.conditions) for row in rows]
+    """Weigh rows: those of one curve and class of size count as one."""
+    curves = [(row.system, row.conditions, row.curve) for row in rows]
     counts = Counter(curves)
     return [1 / counts[curve] for curve in curves]
 
