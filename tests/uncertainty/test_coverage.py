@@ -9,7 +9,7 @@ import pytest
 
 from etherweave.report.reliability import draw
 from etherweave.study import StudyCheck
-from etherweave.uncertainty.check_rows import CheckRow, Conditions, has_figure
+from etherweave.uncertainty.check_rows import FITS, CheckRow, Conditions, has_figure
 from etherweave.uncertainty.coverage import (
     check_intervals,
     coverage,
@@ -19,8 +19,8 @@ from etherweave.uncertainty.coverage import (
 from etherweave.uncertainty.model_errors import Estimate
 
 ID = "infiniband-edr.latency.{}.8.1"
-PAIR = Conditions("latency", "InfiniBand", "by the NIC", "to 64 B")
-DRAWN = PAIR._replace(interconnect="Ethernet")
+PAIR = Conditions("latency", "InfiniBand", "by the NIC", "to 64 B", FITS[0])
+DRAWN = PAIR._replace(interconnect="Ethernet", fit=FITS[1])
 """Conditions of figures whose names have no known interconnect."""
 
 
