@@ -20,22 +20,22 @@ def of_profile(name: str) -> Unknowns:
     return unknowns(text, origin, {}, declared(()))
 
 
-def samples(found: Unknowns, **fixed: float) -> list[dict[str, float]]:
+def samples(drawable: Unknowns, **fixed: float) -> list[dict[str, float]]:
     """Draw times [s] of 32 samples, with shares of some measurements by words of their names."""
     drawn = []
-    for point in sobol(len(found.entries), 32, 0):
+    for point in sobol(len(drawable.entries), 32, 0):
         shares = [
             next((share for words, share in fixed.items() if words in entry.name), place)
-            for entry, place in zip(found.entries, point, strict=True)
+            for entry, place in zip(drawable.entries, point, strict=True)
         ]
-        texts = found.at(shares)
+        texts = drawable.at(shares)
         drawn.append({key: time_of(str(texts[key])) for key in {*PARTS, *RATE_PARTS} & {*texts}})
     return drawn
 
 
 def test_a_measured_rate_of_messages_stays_while_the_receivers_time_is_divided_anew() -> None:
-    found = of_profile("infiniband-edr")
-    drawn = samples(found, **{RATE: 0.5})
+    drawable = of_profile("infiniband-edr")
+    drawn = samples(drawable, **{RATE: 0.5})
     # osu_bw of 44.1 MB/s at 8 B is a message each 181 ns, of which 119 and 60 are modelled.
     assert [math.fsum(row[key] for key in RATE_PARTS) for row in drawn] == pytest.approx(
         [179e-9] * len(drawn), abs=2e-12
@@ -44,9 +44,9 @@ def test_a_measured_rate_of_messages_stays_while_the_receivers_time_is_divided_a
 
 
 def test_a_measured_rate_moves_the_receivers_time_by_what_it_is_off() -> None:
-    found = of_profile("infiniband-edr")
+    drawable = of_profile("infiniband-edr")
     low, high = (
-        {math.fsum(row[key] for key in RATE_PARTS) for row in samples(found, **{RATE: share})}
+        {math.fsum(row[key] for key in RATE_PARTS) for row in samples(drawable, **{RATE: share})}
         for share in (0.0, 1.0)
     )
     assert max(low) - min(low) < 3e-12 > max(high) - min(high), "picoseconds are whole"

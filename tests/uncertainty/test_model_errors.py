@@ -99,8 +99,8 @@ def test_sizes_of_one_curve_count_as_one_row() -> None:
 
 def test_curves_of_two_libraries_count_as_two_rows() -> None:
     rows = drawn(np.random.default_rng(5), 6, 0.05)
-    again = [replace(one, curve=library) for one in rows for library in ("a", "b")]
-    twice = [replace(one, curve="a") for one in [*rows, *rows]]
+    again = [replace(row_, curve=library) for row_ in rows for library in ("a", "b")]
+    twice = [replace(row_, curve="a") for row_ in [*rows, *rows]]
     assert width(Estimate(again), LATENCY) < width(Estimate(twice), LATENCY)
     assert width(Estimate(twice), LATENCY) == pytest.approx(width(Estimate(rows), LATENCY))
 
@@ -183,13 +183,13 @@ def test_the_benchmark_of_a_row_is_fitted_where_another_of_its_rows_is() -> None
     rows = check_rows()
     fitted = {
         (study, benchmark(str(known["id"])))
-        for study in {one.study for one in rows}
+        for study in {row_.study for row_ in rows}
         for known in load_study(study).expected()
         if CALIBRATION in str(known["source"])
     }
-    for one in rows:
-        is_fitted = (one.study, benchmark(one.id)) in fitted
-        assert one.conditions.fit == FITS[0 if is_fitted else 1], one.id
+    for row_ in rows:
+        is_fitted = (row_.study, benchmark(row_.id)) in fitted
+        assert row_.conditions.fit == FITS[0 if is_fitted else 1], row_.id
 
 
 def test_a_row_of_a_fitted_benchmark_says_little_of_others() -> None:

@@ -62,12 +62,12 @@ SHARED_MEMORY = "host.shared_memory."
 
 @dataclass(frozen=True)
 class Unknown:
-    """What is drawn by one share of 0 to 1."""
+    """Unknown that one share of 0 to 1 draws."""
 
     name: str
     basis: str
     about: str
-    """What its distribution comes from."""
+    """Origin of its distribution."""
     keys: Sequence[str]
     """Keys of scenarios that it decides, alone or with others."""
     low: str
@@ -252,7 +252,7 @@ def _fits(times: Mapping[str, Figure]) -> dict[str, Fit]:
         if time["basis"] == "fitted" and (measured := Measurement.of(time["source"])):
             fitted.setdefault(measured.source, (measured, []))[1].append(key)
     estimated = {key for key, one in times.items() if one["basis"] == "estimate"}
-    found, is_divided = dict[str, Fit](), False
+    fits, is_divided = dict[str, Fit](), False
     by_time = sorted(fitted.items(), key=lambda of: (of[1][0].kind != RATE, of[1][0].time_s))
     for name, (measured, keys) in by_time:
         of: Sequence[str] = ()
@@ -260,8 +260,8 @@ def _fits(times: Mapping[str, Figure]) -> dict[str, Fit]:
             of = RATE_PARTS
         elif measured.kind == LATENCY and not is_divided and {*keys} <= {*PARTS}:
             of, is_divided = PARTS, True  # Each is a part of one time, the shortest.
-        found[name] = Fit(measured, keys, [key for key in of if key in estimated])
-    return found
+        fits[name] = Fit(measured, keys, [key for key in of if key in estimated])
+    return fits
 
 
 def _stated(
@@ -291,14 +291,16 @@ def _of_profile(name: str) -> Sequence[Figure]:
 
 def _shared(stated: Sequence[DeclaredUnknown], times: Mapping[str, Figure]) -> dict[str, Fit]:
     """Group the figures that divide a measured time among them."""
-    found: dict[str, Fit] = {}
-    for one in stated:
-        parts = [key for key in one.keys if key in times]
-        if one.share_of and parts:
-            if not (measured := Measurement.of(one.share_of)):
-                raise UncertaintyError(f"share_of = {one.share_of!r}: no time; expected one in us")
-            found[one.share_of] = Fit(measured, [], parts)
-    return found
+    fits: dict[str, Fit] = {}
+    for unknown in stated:
+        parts = [key for key in unknown.keys if key in times]
+        if unknown.share_of and parts:
+            if not (measured := Measurement.of(unknown.share_of)):
+                raise UncertaintyError(
+                    f"share_of = {unknown.share_of!r}: no time; expected one in us"
+                )
+            fits[unknown.share_of] = Fit(measured, [], parts)
+    return fits
 
 
 def _measured(name: str, fit: Fit) -> Unknown:
@@ -330,15 +332,15 @@ def _groups(estimates: Sequence[Figure], parts: Set[str]) -> dict[str, str]:
 
 def _of_sources(times: Mapping[str, Figure], taken: Set[str]) -> dict[str, Fit]:
     """Group estimates whose source calls them shares of a time that it measures."""
-    found: dict[str, tuple[Measurement, list[str]]] = {}
+    sources: dict[str, tuple[Measurement, list[str]]] = {}
     for key in PARTS:
-        one = times.get(key)
-        if not one or key in taken or one["basis"] != "estimate":
+        figure = times.get(key)
+        if not figure or key in taken or figure["basis"] != "estimate":
             continue
-        measured = Measurement.of(one["source"]) if one["source"].startswith(SHARE) else None
+        measured = Measurement.of(figure["source"]) if figure["source"].startswith(SHARE) else None
         if measured and measured.kind == LATENCY:
-            found.setdefault(one["source"], (measured, []))[1].append(key)
-    return {name: Fit(of, [], keys) for name, (of, keys) in found.items() if len(keys) > 1}
+            sources.setdefault(figure["source"], (measured, []))[1].append(key)
+    return {name: Fit(of, [], keys) for name, (of, keys) in sources.items() if len(keys) > 1}
 
 
 def _estimated(figures: Sequence[Figure], spread: Spread | None) -> Unknown:

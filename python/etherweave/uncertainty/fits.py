@@ -40,7 +40,7 @@ class Measurement:
     kind: str
     """One of the kinds of :mod:`etherweave.uncertainty.spreads`."""
     time_s: float
-    """What was measured, as the time of a message, or of 1 KiB [s]."""
+    """Measured time of a message, or of 1 KiB [s]."""
 
     @classmethod
     def of(cls, source: str) -> "Measurement | None":
