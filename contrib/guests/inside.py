@@ -21,8 +21,10 @@ ROUNDS = 200
 """Rounds of announcements after all others have reached this guest, ten seconds."""
 PATIENCE_S = 60.0
 """Longest wait for the other guest, which may still be booting [s]."""
-LATENCY = ("ib_send_lat", "-x", "1", "-F", "-n", "100", "-s", "64")
-BANDWIDTH = ("ib_write_bw", "-x", "1", "-F", "-n", "50", "--report_gbits")
+_PATIENT = ("-u", "20")
+"""Timeout of a queue pair, 4 us times 2^20: an emulated processor answers late."""
+LATENCY = ("ib_send_lat", "-x", "1", "-F", "-n", "100", "-s", "64", *_PATIENT)
+BANDWIDTH = ("ib_write_bw", "-x", "1", "-F", "-n", "50", "--report_gbits", *_PATIENT)
 """The GID of index 1 is that of the IPv4 address."""
 
 
