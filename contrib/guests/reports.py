@@ -16,7 +16,7 @@ class ProgramOutputError(ValueError):
 
 
 class Latency(NamedTuple):
-    """Of ``ib_send_lat``."""
+    """Figures of ``ib_send_lat``."""
 
     octets: int
     iterations: int
@@ -24,7 +24,7 @@ class Latency(NamedTuple):
 
 
 class Bandwidth(NamedTuple):
-    """Of ``ib_write_bw``."""
+    """Figures of ``ib_write_bw``."""
 
     octets: int
     iterations: int

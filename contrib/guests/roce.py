@@ -38,7 +38,7 @@ class GuestBoot:
     requests: int
     round_trip_ms: float
     seconds: float
-    """From the machine's start."""
+    """Time since the machine started."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ class RoceResult:
         """Return it as plain values."""
         measured = [
             {
-                "ports": one.ports,
-                "latency": one.latency._asdict(),
-                "bandwidth": one.bandwidth._asdict(),
+                "ports": measured.ports,
+                "latency": measured.latency._asdict(),
+                "bandwidth": measured.bandwidth._asdict(),
             }
-            for one in self.measured
+            for measured in self.measured
         ]
         return asdict(self) | {"measured": measured}
 
@@ -162,7 +162,7 @@ def _measured(lab: Lab, pairs: Sequence[HostPair], received: Reports) -> Iterato
 def _elsewhere(lab: Lab, machines: list[GuestMachine], observed: list[ObservedFrame]) -> int:
     switches, ports = lab.layout.switches, (port for each in machines for port in each.ports)
     own = {LabPort(switches[port.switch], port.port) for port in ports}
-    return sum(one.end not in own for one in observed)
+    return sum(frame.end not in own for frame in observed)
 
 
 def _booted(machine: GuestMachine, received: Reports) -> Iterator[GuestBoot]:

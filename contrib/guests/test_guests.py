@@ -64,10 +64,10 @@ def test_an_order_comes_through_the_command_line_of_the_kernel() -> None:
 
 def test_a_guest_has_a_port_and_no_namespace() -> None:
     planned = prepare(SQUARE, None, ())[1]
-    one = layout("ew-lab.", "one", planned, ["host0"])
-    assert not any("host0" in name for name in one.namespaces)
-    assert "s0p1" not in dict(cables(one))
-    assert len(dict(cables(one))) == len(dict(cables(layout("ew-lab.", "one", planned)))) - 1
+    lab = layout("ew-lab.", "one", planned, ["host0"])
+    assert not any("host0" in name for name in lab.namespaces)
+    assert "s0p1" not in dict(cables(lab))
+    assert len(dict(cables(lab))) == len(dict(cables(layout("ew-lab.", "one", planned)))) - 1
     with pytest.raises(LayoutError, match="no host host8; expected one of host0 to host7"):
         layout("ew-lab.", "one", planned, ["host8"])
 

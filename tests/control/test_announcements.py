@@ -115,7 +115,7 @@ def test_hosts_on_two_planes_announce_themselves_in_each(scope: LabScope) -> Non
     trials = announce_in_labs(PLANES, where=scope)
     assert failures(trials) == []
     # A port of both hosts in each plane.
-    assert {one.pairs for each in trials for one in each.recordings} == {2 * 2}
+    assert {recording.pairs for each in trials for recording in each.recordings} == {2 * 2}
     assert [each.hosts for each in trials] == [2, 2]
 
 

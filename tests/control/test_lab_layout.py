@@ -64,9 +64,9 @@ def paper(scenario: dict[str, object] | Path, name: str = "one") -> Layout:
 
 
 def test_a_cable_has_an_end_in_the_fabric_and_one_in_a_host() -> None:
-    one = paper(PAIR)
-    assert one.namespaces == ["ew-lab.one", "ew-lab.one.host0", "ew-lab.one.host1"]
-    assert list(cables(one)) == [
+    lab = paper(PAIR)
+    assert lab.namespaces == ["ew-lab.one", "ew-lab.one.host0", "ew-lab.one.host1"]
+    assert list(cables(lab)) == [
         ("s0p1", VethEnd("eth0", "ew-lab.one.host0", "00:00:5e:00:53:00")),
         ("s0p2", VethEnd("eth0", "ew-lab.one.host1", "00:00:5e:00:53:01")),
     ]
@@ -79,12 +79,12 @@ def test_a_cable_between_switches_is_made_once() -> None:
 
 @pytest.mark.parametrize("scenario", sorted(SCENARIOS.glob("*.toml")), ids=lambda path: path.stem)
 def test_shipped_labs_have_every_cable_of_their_fabric(scenario: Path) -> None:
-    one = paper(scenario)
-    links = list(cables(one))
+    lab = paper(scenario)
+    links = list(cables(lab))
     # A host's cable takes one port of switches, every other takes two.
-    ports, hosts = len(one.across), len(one.plan.hosts)
+    ports, hosts = len(lab.across), len(lab.plan.hosts)
     assert len(links) == hosts + (ports - hosts) // 2
-    assert len(set(one.wiring.interfaces.values())) == ports
+    assert len(set(lab.wiring.interfaces.values())) == ports
 
 
 def test_names_of_interfaces_fit_into_the_kernel() -> None:
@@ -100,8 +100,8 @@ def test_a_namespace_belongs_to_the_lab_of_its_name_only() -> None:
 
 
 def test_hosts_have_the_prefix_of_all_addresses_and_one_bit_less() -> None:
-    one = paper({**PAIR, "control": {"ipv4": "10.20.0.0/16"}})
-    assert [one.address(host) for host in one.plan.hosts] == ["10.20.0.0/15", "10.20.0.1/15"]
+    lab = paper({**PAIR, "control": {"ipv4": "10.20.0.0/16"}})
+    assert [lab.address(host) for host in lab.plan.hosts] == ["10.20.0.0/15", "10.20.0.1/15"]
 
 
 def test_what_is_too_large_is_refused_before_it_is_planned() -> None:
@@ -121,14 +121,14 @@ def test_a_name_that_would_reach_elsewhere_is_refused(name: str) -> None:
 
 
 def test_hosts_of_a_fabric_without_ipv4_have_no_such_addresses() -> None:
-    one = paper({**PAIR, "control": {"ipv4": ""}})
-    assert [one.address(host) for host in one.hosts] == ["", ""]
-    assert hosts_file(one) == "127.0.0.1 localhost\n"
+    lab = paper({**PAIR, "control": {"ipv4": ""}})
+    assert [lab.address(host) for host in lab.hosts] == ["", ""]
+    assert hosts_file(lab) == "127.0.0.1 localhost\n"
 
 
 def test_hosts_keep_made_up_factory_addresses_where_switches_rewrite() -> None:
-    one = paper({**PAIR, "control": {"addresses": "rewrite"}})
-    assert list(cables(one))[-1][1].mac == "00:00:5e:00:53:01"
+    lab = paper({**PAIR, "control": {"addresses": "rewrite"}})
+    assert list(cables(lab))[-1][1].mac == "00:00:5e:00:53:01"
 
 
 def seen(*places: tuple[int, int, bool]) -> list[ObservedFrame]:
@@ -179,30 +179,30 @@ def test_tables_lead_over_the_one_global_link_and_then_over_the_local_one() -> N
     ids=["minimal", "conditional", "planes", "leaves"],
 )
 def test_the_simulator_uses_the_links_of_the_tables(scenario: dict[str, object]) -> None:
-    one = paper(scenario)
-    for pair in map(HostPair._make, one.pairs):
-        ends = {LabPort(hop.switch, hop.out_port) for hop in predict(one, pair)}
-        links = {end for end in ends if isinstance(one.across[end], LabPort)}
-        assert simulate(one, scenario, pair) == links
+    lab = paper(scenario)
+    for pair in map(HostPair._make, lab.pairs):
+        ends = {LabPort(hop.switch, hop.out_port) for hop in predict(lab, pair)}
+        links = {end for end in ends if isinstance(lab.across[end], LabPort)}
+        assert simulate(lab, scenario, pair) == links
 
 
 def test_an_alternative_leaves_by_another_port_when_the_first_pauses() -> None:
-    one = paper(TRIANGLE)
-    diversion_case = find_diversion(one)
+    lab = paper(TRIANGLE)
+    diversion_case = find_diversion(lab)
     assert (
         diversion_case is not None
         and diversion_case.port.switch == diversion_case.alternative.switch
     )
     usual, other = (
-        predict(one, diversion_case.pair),
-        predict(one, diversion_case.pair, (diversion_case.port,)),
+        predict(lab, diversion_case.pair),
+        predict(lab, diversion_case.pair, (diversion_case.port,)),
     )
     assert (usual[0].out_port, other[0].out_port) == (
         diversion_case.port.port,
         diversion_case.alternative.port,
     )
-    last = [one.across[LabPort(way[-1].switch, way[-1].out_port)] for way in (usual, other)]
-    assert last == [one.plan.hosts[diversion_case.pair.destination].name] * 2
+    last = [lab.across[LabPort(way[-1].switch, way[-1].out_port)] for way in (usual, other)]
+    assert last == [lab.plan.hosts[diversion_case.pair.destination].name] * 2
 
 
 def test_minimal_rules_have_no_alternative() -> None:
@@ -248,17 +248,17 @@ def test_a_lab_is_changed_by_one_process_at_a_time(tmp_path: Path) -> None:
 
 def test_a_process_that_only_inherited_the_number_is_left_alone(tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "60"]) as sleeper:
-        one = processes.process(sleeper.pid)
-        assert one is not None
+        sleeping = processes.process(sleeper.pid)
+        assert sleeping is not None
         file = tmp_path / "pid"
         processes.write(file, sleeper.pid)
-        assert processes.read(file) == one
-        other = Process(one.pid, one.start + 1)
+        assert processes.read(file) == sleeping
+        other = Process(sleeping.pid, sleeping.start + 1)
         file.write_text(f"{other.pid} {other.start}\n")
         assert processes.read(file) is None
         processes.terminate([other])
         assert sleeper.poll() is None, "somebody else's"
-        processes.terminate([one])
+        processes.terminate([sleeping])
         assert sleeper.wait() == -15
 
 
@@ -268,12 +268,12 @@ def test_a_process_that_does_not_listen_is_killed(monkeypatch: pytest.MonkeyPatc
         "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True); time.sleep(60)"
     )
     deaf = [sys.executable, "-c", ignore]
-    with subprocess.Popen(deaf, stdout=subprocess.PIPE) as one:
-        assert one.stdout is not None and one.stdout.readline() == b"\n"
-        found = processes.process(one.pid)
-        assert found is not None
-        processes.terminate([found])
-        assert one.wait() == -9
+    with subprocess.Popen(deaf, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None and child.stdout.readline() == b"\n"
+        running = processes.process(child.pid)
+        assert running is not None
+        processes.terminate([running])
+        assert child.wait() == -9
 
 
 @pytest.mark.parametrize("text", ["", "x", "1", "1 2 3", "{own} 0"])
@@ -283,27 +283,27 @@ def test_a_damaged_process_file_names_nobody(tmp_path: Path, text: str) -> None:
 
 
 def test_a_host_with_several_ports_has_an_interface_for_each() -> None:
-    one = paper(PLANES)
-    assert one.namespaces == ["ew-lab.one", "ew-lab.one.host0", "ew-lab.one.host1"]
-    ends = {near: far[:2] for near, far in cables(one) if far.name.startswith("eth")}
+    lab = paper(PLANES)
+    assert lab.namespaces == ["ew-lab.one", "ew-lab.one.host0", "ew-lab.one.host1"]
+    ends = {near: far[:2] for near, far in cables(lab) if far.name.startswith("eth")}
     # Two leaves and a core a plane.
     assert ends == {
         f"s{3 * plane + host}p1": (f"eth{plane}", f"ew-lab.one.host{host}")
         for host in range(2)
         for plane in range(2)
     }
-    assert len({far.mac for _, far in cables(one) if far.mac}) == 4
+    assert len({far.mac for _, far in cables(lab) if far.mac}) == 4
     # A bit for the plane, and one for the host.
-    assert hosts_file(one) == (
+    assert hosts_file(lab) == (
         "127.0.0.1 localhost\n"
         "10.128.0.0 host0.0 host0\n10.128.0.2 host0.1\n"
         "10.128.0.1 host1.0 host1\n10.128.0.3 host1.1\n"
     )
-    assert [str(one.plane_network(port)) for port in one.hosts[:2]] == [
+    assert [str(lab.plane_network(port)) for port in lab.hosts[:2]] == [
         "10.128.0.0/31",
         "10.128.0.2/31",
     ]
-    assert sorted(one.pairs) == [(0, 2), (1, 3), (2, 0), (3, 1)]
+    assert sorted(lab.pairs) == [(0, 2), (1, 3), (2, 0), (3, 1)]
 
 
 def test_ports_of_hosts_count_for_the_size_of_a_lab() -> None:
@@ -318,7 +318,7 @@ def test_ports_of_hosts_count_for_the_size_of_a_lab() -> None:
 
 
 def test_a_guest_has_all_ports_of_its_host_and_no_namespace() -> None:
-    one = layout("ew-lab.", "one", prepare(PLANES, None, ())[1], ["host0"])
-    assert one.host_names == ["host1"]
-    assert {far.name for _, far in cables(one) if far.mac} == {"eth0", "eth1"}
-    assert not {"s0p1", "s3p1"} & dict(cables(one)).keys()
+    lab = layout("ew-lab.", "one", prepare(PLANES, None, ())[1], ["host0"])
+    assert lab.host_names == ["host1"]
+    assert {far.name for _, far in cables(lab) if far.mac} == {"eth0", "eth1"}
+    assert not {"s0p1", "s3p1"} & dict(cables(lab)).keys()
