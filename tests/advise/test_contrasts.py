@@ -21,7 +21,7 @@ workload.halo3d = { pex = 4, pey = 2, pez = 1, iterations = 1 }
 
 def fabric(name: str, transport: str, *keys: str) -> str:
     profile = f'interconnect.profile = "ethernet-100-{transport}"\n'
-    return f'\n[[fabric]]\nname = "{name}"\n{profile}{TREE}' + "".join(f"{one}\n" for one in keys)
+    return f'\n[[fabric]]\nname = "{name}"\n{profile}{TREE}' + "".join(f"{key}\n" for key in keys)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Answer:
 
 
 def ratio(found: Answer, name: str) -> float:
-    times = {one.fabric: one.jobs[0].time_us.value for one in found.standings}
+    times = {standing.fabric: standing.jobs[0].time_us.value for standing in found.standings}
     return times[name] / times["RoCE"]
 
 
@@ -47,13 +47,13 @@ def test_every_fabric_has_a_sentence_against_the_baseline(found: Answer) -> None
 
 
 def test_roce_is_compared_with_tcp_and_hosts_that_limit_it_are_named(found: Answer) -> None:
-    (line,) = (one for one in found.contrasts if one.startswith("RoCE or TCP: "))
+    (line,) = (contrast for contrast in found.contrasts if contrast.startswith("RoCE or TCP: "))
     assert f"on TCP jobs take, over RoCE: halo {ratio(found, 'TCP'):.2f} times" in line
     assert re.search(r"; hosts take \d+% of halo on TCP, with 1 rank a host\.$", line)
 
 
 def test_a_placement_of_a_fabric_is_that_of_all_jobs_there(found: Answer) -> None:
-    (line,) = (one for one in found.contrasts if one.startswith("Placement: "))
+    (line,) = (contrast for contrast in found.contrasts if contrast.startswith("Placement: "))
     worth = ratio(found, "in order")
     # In order, a leaf has whole rows of ranks, so that fewer faces cross the core.
     assert worth < 1
@@ -65,7 +65,7 @@ def test_what_no_fabric_tries_is_named_with_its_key(tmp_path: Path) -> None:
         write(tmp_path, SETTINGS, fabric("RoCE", "roce"), fabric("TCP", "tcp"), HALO)
     )
     found = answer(prepare(question), tmp_path / "out", executor("local", 1))
-    tried = [one.partition(" if ")[0] for one in found.contrasts[1:]]
+    tried = [contrast.partition(" if ")[0] for contrast in found.contrasts[1:]]
     assert tried == [
         'Paths: not compared; a fabric with `routing = "spray"` shows what it is worth',
         "Placement: not compared; a fabric with `placement.linear = {}` shows what it is worth",

@@ -404,13 +404,13 @@ def test_where_no_share_is_named_the_vendor_s_guide_gives_them() -> None:
     # NVIDIA, Cumulus Linux 5.14, RDMA over Converged Ethernet: class 3 and class 0 half of a port
     # each, class 6 of notifications strict; ECN from 150 kB to 1.5 MB, all packets above.
     result = policy({"topology": PAIR, "transport": {"roce": {}}})
-    assert [one.traffic_class for one in result.priorities] == [0, 0, 0, 3, 0, 0, 6, 0]
+    assert [priority.traffic_class for priority in result.priorities] == [0, 0, 0, 3, 0, 0, 6, 0]
     assert {one.number: one.weight for one in result.classes if one.weight} == {0: 50, 3: 50}
     assert [one.number for one in result.classes if one.kind == "strict"] == [6]
     assert result.marking == Marking(150_000, 1_500_000, 100)
     assert result.cnp_dscp == 48
-    assert any(one.startswith("ets: not in the scenario") for one in result.notes)
-    assert any("DCQCN at NICs, which were not simulated" in one for one in result.notes)
+    assert any(note.startswith("ets: not in the scenario") for note in result.notes)
+    assert any("DCQCN at NICs, which were not simulated" in note for note in result.notes)
 
 
 def test_what_the_scenario_or_an_option_says_stays() -> None:

@@ -291,10 +291,10 @@ def test_what_is_left_out_is_counted(out: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_launches_are_in_the_order_of_time(bare: Path) -> None:
     recorded_launches = launches(load_benchmarks(bare).launches)
-    assert [one.start_ns for one in recorded_launches] == sorted(
+    assert [recorded_launch.start_ns for recorded_launch in recorded_launches] == sorted(
         one.start_ns for one in recorded_launches
     )
-    assert sum(one.is_warm_up for one in recorded_launches) == 2
+    assert sum(recorded_launch.is_warm_up for recorded_launch in recorded_launches) == 2
 
 
 def test_priorities_and_rdma_devices_are_shown_apart(tmp_path: Path) -> None:

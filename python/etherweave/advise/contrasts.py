@@ -61,9 +61,9 @@ def contrasts(evaluation: Evaluation, question: Question, draws: Sequence[Draw])
     key to try is named.
     """
     known = {
-        one.name: Aspects.of(one, question)
-        for one in question.candidates
-        if one.name in evaluation.fabrics
+        candidate.name: Aspects.of(candidate, question)
+        for candidate in question.candidates
+        if candidate.name in evaluation.fabrics
     }
     return [
         *_transport(evaluation, known, draws),

@@ -142,7 +142,7 @@ class Job:
         """Give all its jobs a placement; None leaves them theirs."""
         if placement is None:
             return self
-        return replace(self, jobs=[{**one, "placement": placement} for one in self.jobs])
+        return replace(self, jobs=[{**job, "placement": placement} for job in self.jobs])
 
     @property
     def timed(self) -> list[str]:

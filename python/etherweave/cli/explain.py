@@ -130,7 +130,10 @@ def _reason(result: Result, job: str | None) -> str:
 
 
 def _json(job_limitses: list[JobLimits], answers: list[Answer]) -> str:
-    jobs = [{"job": one.job, **one.figures(), "causes": _causes_of(one)} for one in job_limitses]
+    jobs = [
+        {"job": job_limits.job, **job_limits.figures(), "causes": _causes_of(job_limits)}
+        for job_limits in job_limitses
+    ]
     questions = [
         {
             "without": answer.name,
@@ -154,13 +157,13 @@ def _causes_of(job_limits: JobLimits) -> list[dict[str, Any]]:
 def _text(job_limitses: list[JobLimits], answers: list[Answer], longest: int) -> str:
     return "\n".join(
         line
-        for one in job_limitses
+        for job_limits in job_limitses
         for line in (
-            one.sentence(),
-            *_bars(one),
-            *_causes(one),
-            *_longest(one, longest),
-            *_answers([answer for answer in answers if answer.job == one.job]),
+            job_limits.sentence(),
+            *_bars(job_limits),
+            *_causes(job_limits),
+            *_longest(job_limits, longest),
+            *_answers([answer for answer in answers if answer.job == job_limits.job]),
         )
     )
 

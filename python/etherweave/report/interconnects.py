@@ -137,9 +137,10 @@ def write_interconnects(
     """
     page = Page(out)
     page.show(
-        [partial(overview, sampled), *(_sources(one) for one in interconnects)], interconnects
+        [partial(overview, sampled), *(_sources(interconnect) for interconnect in interconnects)],
+        interconnects,
     )
-    declared = sum(one.support == "declared" for one in interconnects)
+    declared = sum(interconnect.support == "declared" for interconnect in interconnects)
     lead = f"{len(interconnects)} profiles, of which {declared} rest on declarations only."
     return page.write(Front("Interconnects", lead), [])
 
@@ -150,18 +151,18 @@ def overview(sampled: Sampled, interconnects: Sequence[Interconnect]) -> Section
     left, right = figure.subplots(1, 2)
     places = list(range(len(interconnects)))
     point = {"linestyle": "", "marker": "o", "color": SERIES[0]}
-    left.plot([one.latency_us for one in interconnects], places, **point)
-    right.plot([one.bandwidth_gbps for one in interconnects], places, **point)
-    for place, one in enumerate(interconnects):
-        if published := published_latency(one):
+    left.plot([interconnect.latency_us for interconnect in interconnects], places, **point)
+    right.plot([interconnect.bandwidth_gbps for interconnect in interconnects], places, **point)
+    for place, interconnect in enumerate(interconnects):
+        if published := published_latency(interconnect):
             left.plot([published.low, published.high], [place, place], color="black", marker="|")
     for axes, key in ((left, "latency_us"), (right, "bandwidth_gbps")):
-        for place, one in enumerate(interconnects):
-            if one.name in sampled:
-                ends = sampled[one.name][key].most
+        for place, interconnect in enumerate(interconnects):
+            if interconnect.name in sampled:
+                ends = sampled[interconnect.name][key].most
                 axes.hlines(place, *ends, color=SERIES[0], linewidth=7, alpha=0.25)
     for axes, titles in (
-        (left, [one.name for one in interconnects]),
+        (left, [interconnect.name for interconnect in interconnects]),
         (right, [""] * len(interconnects)),
     ):
         axes.set_yticks(places, titles)
@@ -175,7 +176,7 @@ def overview(sampled: Sampled, interconnects: Sequence[Interconnect]) -> Section
         "its congestors. Black: Table 1 of Li et al., TBench 2022."
         + (" Bands: intervals of 90 % of samples." if sampled else "")
     )
-    table = Table((*HEAD, *SIMULATED), [row(one) for one in interconnects])
+    table = Table((*HEAD, *SIMULATED), [row(interconnect) for interconnect in interconnects])
     return Section("overview", "What each profile yields", caption, figure, [table])
 
 

@@ -204,15 +204,22 @@ def _vendor_shares(lossless: frozenset[int], cnp: int | None, system: str) -> Sh
     """Divide ports as NVIDIA's RoCE mode: lossless classes, all others, notifications first."""
     kept = lossless | {cnp, 7 if system == "eos" else cnp}
     classes = list(PRIORITIES)
-    rest = min((one for one in PRIORITIES if one not in lossless and one != cnp), default=None)
+    rest = min(
+        (priority for priority in PRIORITIES if priority not in lossless and priority != cnp),
+        default=None,
+    )
     weights = [0] * len(PRIORITIES)
     if rest is not None:
-        classes = [one if one in kept else rest for one in PRIORITIES]
+        classes = [priority if priority in kept else rest for priority in PRIORITIES]
         weights[rest] = 100 - LOSSLESS_SHARE
     shared = LOSSLESS_SHARE if rest is not None else 100
     for place, one in enumerate(sorted(lossless)):
         weights[one] = shared // len(lossless) + (place < shared % len(lossless))
-    served = ", ".join(f"{weights[one]} % for class {one}" for one in PRIORITIES if weights[one])
+    served = ", ".join(
+        f"{weights[priority]} % for class {priority}"
+        for priority in PRIORITIES
+        if weights[priority]
+    )
     strict = "" if cnp is None else f", class {cnp} of congestion notifications strictly first"
     return Shares(classes, weights, (f"ets: not in the scenario: {served}{strict}, {VENDOR}",))
 

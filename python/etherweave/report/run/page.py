@@ -117,12 +117,12 @@ def _first(job: JobLimits) -> str:
     return f"{PLACES[place]}, {time_ns / job.time_ns:.0%} of its time"
 
 
-def _answers(result: Result, found: Sequence[JobLimits]) -> list[str]:
+def _answers(result: Result, job_limitses: Sequence[JobLimits]) -> list[str]:
     """Say what jobs took, what limits them, and what the fabric did."""
-    answers = [*(one.sentence() for one in found), *run_lines(result, overview(result))]
+    answers = [*(one.sentence() for one in job_limitses), *run_lines(result, overview(result))]
     if "measured" in result.summary:
         return answers
-    if not found and has_ranks(result) and not result.is_partial:
+    if not job_limitses and has_ranks(result) and not result.is_partial:
         answers.append(
             "What limits the jobs is not recorded: run with `-s observe.ranks=true "
             "-s observe.waits=true`, or ask `etherweave explain`."
