@@ -466,3 +466,11 @@ def test_a_sweep_whose_runs_are_all_lost_is_an_error(tmp_path: Path) -> None:
     scenario = load_sweep(write(tmp_path))
     with pytest.raises(SweepError, match=r"all [0-9]+ runs lost: the machine is gone; repeat"):
         sweep(scenario, tmp_path / "out", Executor("local", 1, lose))
+
+
+def test_report_writes_the_page_of_a_sweep(whole: Path) -> None:
+    assert run_here("report", whole).stdout == f"{whole / 'report.html'}\n"
+    text = (whole / "report.html").read_text()
+    assert f"{RUNS} of {RUNS} runs finished, 0 failed." in text
+    refused = run_here("report", whole, "--from", "1ms")
+    assert (refused.returncode, "a sweep; expected no other options" in refused.stderr) == (2, True)

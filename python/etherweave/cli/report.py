@@ -14,6 +14,7 @@ EXAMPLES = """Examples:
 etherweave run halo3d.toml -o result
 etherweave report result
 etherweave report result --beside measured
+etherweave report results/incast
 etherweave report results/sandia-2020
 etherweave report calibrated
 etherweave report scorep/traces.otf2
@@ -30,13 +31,13 @@ def report(
     begin: str | None = None,
     end: str | None = None,
 ) -> None:
-    """Draw a result, a recording, a study, benchmarks or a calibration as one HTML page.
+    """Draw a result, a sweep, a recording, a study, benchmarks or a calibration as one HTML page.
 
     Parameters
     ----------
     result
-        Directory that `run -o`, `record -o`, `bench run -o`, `calibrate -o` or `study` wrote, or
-        the anchor file (.otf2) of an OTF2 archive.
+        Directory that `run -o`, `sweep -o`, `record -o`, `bench run -o`, `calibrate -o` or `study`
+        wrote, or the anchor file (.otf2) of an OTF2 archive.
     beside
         Show a result of the same jobs beside it, such as of `measure -o`; repeatable.
     simulation : PATH
@@ -52,6 +53,8 @@ def report(
     """
     from etherweave.archives import is_archive
     from etherweave.pages import write_report
+    from etherweave.study import CHECKS
+    from etherweave.sweeps import is_sweep
 
     out = result
     if result.is_file():
@@ -60,10 +63,26 @@ def report(
                 f"{result}: a file; expected a directory, or an archive's file that ends in .otf2"
             )
         out = result.parent
+    if is_sweep(result) and not (result / CHECKS).exists():
+        if beside or simulation or topology or begin or end:
+            reject(f"{result}: a sweep; expected no other options")
+        print(_sweep_page(result))
+        return
     with mistakes(ValueError):
         window = _window(begin, end)
         page = write_report(result, out, beside or (), simulation or (), topology, window)
     print(page)
+
+
+def _sweep_page(home: Path) -> Path:
+    from etherweave.report.sweep_page import write_sweep
+    from etherweave.sweeps import SweepError, SweepStore
+
+    with mistakes(SweepError, ValueError):
+        store = SweepStore(home)
+        status, table = store.status(), store.table()
+        lead = f"{status.finished:,} of {status.runs:,} runs finished, {status.failed:,} failed."
+        return write_sweep(table, store.axes(), status.name, lead, home)
 
 
 def _window(begin: str | None, end: str | None) -> "WindowRequest | None":

@@ -210,8 +210,8 @@ def status_verb(home: Home, as_json: AsJson = False) -> None:
 def plot_verb(home: Home, columns: list[str], *, output: Path | None = None) -> None:
     """Draw a figure of the runs over an axis.
 
-    It has means of equal points, with their range as a band; of samples, medians with intervals of
-    90 %.
+    It has means of equal points with intervals of 95 % over seeds; of samples, medians with
+    intervals of 90 %.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """A figure of a sweep's runs over one of its axes, a line or points for each value of another.
 
-Rows that are samples have a median and a band of 90 % at each place, others a mean and their range.
+Rows that are samples have a median and a band of 90 % at each place; rows of several seeds a mean
+with its interval of 95 %, as Student's t gives it; others a mean and their range.
 """
 
 import difflib
@@ -10,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -29,7 +31,9 @@ PANEL_MAX = 12
 """Largest number of panels of a figure."""
 PANELS_IN_ROW = 3
 SEED = "seed"
-"""Axis whose values are repetitions: their range is the band."""
+"""Axis whose values are repetitions, of which the mean has an interval."""
+CONFIDENCE = 0.95
+"""Confidence of the interval of a mean."""
 SAMPLE = "sample"
 """Column of datasets whose rows are samples: their number."""
 LOW, HIGH = 0.05, 0.95
@@ -41,7 +45,7 @@ DECADE = 10
 def draw_sweep(
     table: pl.DataFrame, columns: Mapping[str, str], path: Path, axes: Sequence[str] = ()
 ) -> Path:
-    """Draw means of rows with equal ``x`` and ``by``, and the range between them, as SVG.
+    """Draw means of rows with equal ``x`` and ``by``, with intervals or ranges, as SVG.
 
     Raises ``ValueError`` when there is no such column or value, or nothing to draw.
 
@@ -110,7 +114,9 @@ class Plot(Figure):
 
 
 def plot(table: Any, x: str, y: str, by: str | None = None, panels: Sequence[str] = ()) -> Plot:
-    """Draw one column of a table over another: means of equal ``x``, and the range between them.
+    """Draw one column of a table over another: means of equal ``x``, with intervals or ranges.
+
+    The interval is that of the mean of several seeds; rows without seeds have their range.
 
     Parameters
     ----------
@@ -156,7 +162,7 @@ def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None, panels: Sequence
         elif min(places.values()) > 0 and max(places.values()) > DECADE * min(places.values()):
             axes.set_xscale("log")
         axes.set_xlabel(literal(f"{x} [{unit}]" if unit else x))
-        axes.set_ylabel(literal(_with_unit(y)))
+        axes.set_ylabel(literal(with_unit(y)))
         axes.label_outer()
     for axes in list(grid)[len(parts) :]:
         axes.set_axis_off()
@@ -174,10 +180,10 @@ def _lines(
 ) -> None:
     """Draw a line of a panel for each value."""
     x, y, by = columns
-    ends = _ends(y, SAMPLE in rows.columns)
+    ends = _ends(y, rows.columns)
     for number, value in enumerate(values):
         line = rows.filter(pl.col(by) == value) if by else rows
-        means = line.group_by(x, maintain_order=True).agg(ends)
+        means = _with_intervals(line.group_by(x, maintain_order=True).agg(ends))
         order = sorted(range(len(means)), key=lambda at: places[means[x][at]])
         means = means[order]
         at, colour = [places[place] for place in means[x]], SERIES[number % len(SERIES)]
@@ -216,20 +222,39 @@ _SUFFIXES = {"us": "us", "ns": "ns", "ms": "ms", "s": "s", "gbps": "Gb/s", "byte
 """Units at the ends of names of figures."""
 
 
-def _with_unit(name: str) -> str:
+def with_unit(name: str) -> str:
     """Write the unit at the end of a name as a unit."""
     head, _, tail = name.rpartition("_")
     return f"{head} [{_SUFFIXES[tail]}]" if head and tail in _SUFFIXES else name
 
 
-def _ends(y: str, is_sampled: bool) -> list[pl.Expr]:
+def _ends(y: str, columns: Sequence[str]) -> list[pl.Expr]:
     """Describe equal rows by a middle and two ends: a median and an interval, or mean and range."""
-    if not is_sampled:
+    if SAMPLE not in columns:
         parts = {"mean": pl.col(y).mean(), "low": pl.col(y).min(), "high": pl.col(y).max()}
+        if SEED in columns:
+            parts |= {"count": pl.len(), "seeds": pl.col(SEED).n_unique(), "std": pl.col(y).std()}
     else:
         levels = {"mean": 0.5, "low": LOW, "high": HIGH}
         parts = {name: pl.col(y).quantile(at, "linear") for name, at in levels.items()}
     return [part.alias(name) for name, part in parts.items()]
+
+
+def _with_intervals(means: pl.DataFrame) -> pl.DataFrame:
+    """Replace the range of rows that differ in their seeds alone by the interval of their mean."""
+    if "seeds" not in means.columns:
+        return means
+    from scipy.stats import t
+
+    count = means["count"].to_numpy()
+    is_repeated = (count > 1) & (means["seeds"].to_numpy() == count)
+    quantile = t.ppf((1 + CONFIDENCE) / 2, np.maximum(count - 1, 1))
+    half = quantile * means["std"].fill_null(0.0).to_numpy() / np.sqrt(count)
+    middle = means["mean"].to_numpy()
+    return means.with_columns(
+        low=np.where(is_repeated, middle - half, means["low"].to_numpy()),
+        high=np.where(is_repeated, middle + half, means["high"].to_numpy()),
+    )
 
 
 def _places(values: Sequence[Any]) -> tuple[dict[Any, float], str | None]:

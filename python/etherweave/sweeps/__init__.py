@@ -9,7 +9,7 @@ from etherweave.sweeps.executors import Executor, ExecutorError, WorkerError, ex
 from etherweave.sweeps.points import Sweep, SweepError, load_sweep
 from etherweave.sweeps.running import SweepResult, expect, sweep
 from etherweave.sweeps.shortlist import FlowFirst, in_fidelity, near, shortlist
-from etherweave.sweeps.store import SweepStatus, SweepStore
+from etherweave.sweeps.store import SweepStatus, SweepStore, is_sweep
 
 __all__ = [
     "Executor",
@@ -24,6 +24,7 @@ __all__ = [
     "executor",
     "expect",
     "in_fidelity",
+    "is_sweep",
     "load_sweep",
     "near",
     "shortlist",

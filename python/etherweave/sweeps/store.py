@@ -46,6 +46,11 @@ TABLES = "tables"
 """Ending of a run that its worker or its machine failed: carried out again at the next start."""
 
 
+def is_sweep(home: Path) -> bool:
+    """Return whether a directory has the runs of a sweep."""
+    return (home / PLAN).is_file()
+
+
 @dataclass(frozen=True)
 class SweepStatus:
     """How far a sweep is."""

@@ -1,0 +1,101 @@
+"""The page of a sweep: its figures over its axes, the best point of each, and a row for each point.
+
+Figures are drawn by :mod:`etherweave.report.sweep`, as ``sweep plot`` draws them.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from etherweave.report.page import Front, Page
+from etherweave.report.section import FOLDED_FROM, Section, Table
+from etherweave.report.sweep import PANEL_MAX, SAMPLE, SEED, plot, with_unit
+
+FIGURES_MAX = 6
+"""Figures that are drawn; ``runs`` of the sweep has all."""
+TIMES = (".mean_us", ".call_us")
+"""Ends of names of times of jobs."""
+OTHERS = ("goodput_gbps", "pauses.frames", "packets_dropped")
+"""Names of other figures that are drawn."""
+CAPTION = (
+    "Means over seeds with intervals of 95 %; of samples, medians with bands of 90 %. "
+    "`etherweave sweep plot` draws other columns."
+)
+
+
+def write_sweep(table: pl.DataFrame, axes: Sequence[str], title: str, lead: str, out: Path) -> Path:
+    """Write the page of a sweep into a directory; returns the page's path.
+
+    Parameters
+    ----------
+    table
+        Dataset of the sweep.
+    axes
+        Its axes.
+    title, lead
+        Name of the sweep, and how far it is.
+    out
+        Directory, made when missing.
+    """
+    rows = table.filter(pl.col(SAMPLE) >= 0) if SAMPLE in table.columns else table
+    varied = [name for name in axes if name not in (SEED, SAMPLE) and rows[name].n_unique() > 1]
+    figures = _figures(rows)
+    page = Page(out)
+    for name in figures[:FIGURES_MAX]:
+        page.show([partial(_drawn, varied=varied, name=name)], rows)
+    means = _means(rows, varied, figures)
+    page.show([partial(_points, varied=varied, figures=figures)], means)
+    answers = [_best(means, varied, name) for name in figures[:FIGURES_MAX]]
+    return page.write(Front(title, lead, answers), [])
+
+
+def _figures(rows: pl.DataFrame) -> list[str]:
+    """Name the figures that differ between runs: times of jobs first."""
+    names = [one for one in rows.columns if one.endswith(TIMES)]
+    names += [one for one in OTHERS if one in rows.columns]
+    return [one for one in names if rows[one].drop_nulls().n_unique() > 1]
+
+
+def _drawn(rows: pl.DataFrame, varied: Sequence[str], name: str) -> Section | None:
+    """Draw a figure over the first axis, lines for the second, panels for the others."""
+    if not varied:
+        return None
+    x, by, panels = varied[0], next(iter(varied[1:]), None), varied[2:]
+    if math.prod(rows[panel].n_unique() for panel in panels) > PANEL_MAX:
+        return None
+    figure = plot(rows, x, name, by, panels)
+    return Section(name.replace(".", "_"), with_unit(name), CAPTION, figure)
+
+
+def _means(rows: pl.DataFrame, varied: Sequence[str], figures: Sequence[str]) -> pl.DataFrame:
+    """Average the runs of each point."""
+    columns = [pl.len().alias("runs"), *(pl.col(name).mean() for name in figures)]
+    if not varied:
+        return rows.select(columns)
+    return rows.group_by(varied, maintain_order=True).agg(columns)
+
+
+def _points(means: pl.DataFrame, varied: Sequence[str], figures: Sequence[str]) -> Section:
+    head = [*varied, "runs", *map(with_unit, figures)]
+    cells = [[_text(value) for value in row] for row in means.rows()]
+    caption = "Means of the runs of each point."
+    table = Table(head, cells, caption, is_folded=len(cells) >= FOLDED_FROM)
+    return Section("points", "Points", tables=[table])
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.5g}" if isinstance(value, float) else f"{value}"
+
+
+def _best(means: pl.DataFrame, varied: Sequence[str], name: str) -> str:
+    """Say where a figure is smallest and largest."""
+    ordered = means.drop_nulls(name).sort(name)
+    ends = [ordered.row(at, named=True) for at in (0, -1)]
+    places = [", ".join(f"{axis} = {row[axis]}" for axis in varied) for row in ends]
+    texts = [f"{_text(row[name])} at {at}" for row, at in zip(ends, places, strict=True)]
+    return f"{with_unit(name)}: from {texts[0]} to {texts[1]}."
