@@ -100,6 +100,7 @@ impl Rule {
     }
 
     /// Whether the rule matches a packet, active or not.
+    #[inline]
     pub fn matches(&self, packet: &PacketHeader) -> bool {
         let in_port = self.in_port.is_none() || self.in_port == packet.in_port;
         self.dst.matches(packet.dst) && self.src.matches(packet.src) && in_port

@@ -34,16 +34,19 @@ impl Ternary {
     }
 
     /// Whether `word` is one of these.
+    #[inline]
     pub const fn matches(self, word: u64) -> bool {
         word & self.mask == self.value
     }
 
     /// Whether every word of `other` is one of these.
+    #[inline]
     pub const fn covers(self, other: Ternary) -> bool {
         self.mask & !other.mask == 0 && other.value & self.mask == self.value
     }
 
     /// Whether some word is in both.
+    #[inline]
     pub const fn meets(self, other: Ternary) -> bool {
         (self.value ^ other.value) & self.mask & other.mask == 0
     }

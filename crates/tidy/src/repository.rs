@@ -98,10 +98,7 @@ impl Repository {
 
     /// Files that are text, sorted by path.
     pub fn files(&self) -> impl Iterator<Item = File> {
-        self.paths.iter().filter_map(|path| {
-            let text = std::fs::read_to_string(self.root.join(path)).ok()?;
-            Some(File { path: path.clone(), text })
-        })
+        self.paths.iter().filter_map(|path| self.read(path).ok())
     }
 
     /// The file of this path.
@@ -109,6 +106,10 @@ impl Repository {
     /// # Panics
     /// When there is none.
     pub fn file(&self, path: &str) -> File {
-        self.files().find(|file| file.path == path).unwrap_or_else(|| panic!("{path} exists"))
+        self.read(path).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    fn read(&self, path: &str) -> std::io::Result<File> {
+        Ok(File::new(path, &std::fs::read_to_string(self.root.join(path))?))
     }
 }

@@ -115,7 +115,7 @@ fn at_full_load_all_hosts_go_on_sending() {
     each(|routing, small, name| {
         for pattern in [Pattern::default(), worst(small)] {
             // Queues are full long before: 100 packets of a host take 20 us on its link.
-            let run = Run { pattern, load: 1.0, warm_up_us: 300, measured_us: 60 };
+            let run = Run { pattern, load: 1.0, warm_up_us: 100, measured_us: 60 };
             let report = run.of(routing, &tables(small), 1);
             let (accepted, least) = (report.load_accepted, report.fairness.least_to_most().unwrap());
             // The worst of these: 8 hosts of a group share one global link by minimal paths; half of all hosts one
