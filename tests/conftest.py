@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +73,18 @@ def programs_start_compiled(pytestconfig: pytest.Config) -> Iterator[None]:
             bytecode = pytestconfig.rootpath / ".pytest_cache" / "bytecode"
             patch.setenv("PYTHONPYCACHEPREFIX", str(bytecode))
         yield
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[Path]:
+    """Run a Slurm, which commands find; gives its configuration. In the end it has no job."""
+    from support import private_slurm
+
+    with private_slurm.running() as file, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SLURM_CONF", str(file))
+        patch.delenv("SLURM_JOB_ID", raising=False)
+        yield file
+        private_slurm.check_no_jobs()
 
 
 @pytest.fixture

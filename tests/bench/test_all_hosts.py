@@ -36,7 +36,7 @@ from etherweave.bench.telemetry.epochs import Offset, epochs, keep, offset, reco
 from etherweave.bench.telemetry.link_traffic import findings
 from etherweave.bench.telemetry.recorder import Recording
 from etherweave.bench.telemetry.stream import Stream, stream
-from support import command_line, private_slurm
+from support import command_line
 from support.launches import FakeLauncher
 
 AMOUNT = 20_000_000
@@ -369,23 +369,19 @@ def test_the_verb_looks_at_every_namespace(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.needs("slurm")
-def test_steps_of_slurm_stand_by_on_every_node(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    with private_slurm.running() as file:
-        monkeypatch.setenv("SLURM_CONF", str(file))
-        for kind in ("srun", "sbatch"):
-            hosts = tuple(SiteHost(name, "127.0.0.1", "lo") for name in ("n1", "n3"))
-            site = ClusterSite("slurm", kind, hosts, {"mpi": "none"})
-            directory = tmp_path / kind
-            done = launch(directory, site, QUICK, command=alone("sleep", "0.5"))
-            assert done.ending is Ending.DONE, done.errors
-            recorded = [stream(one.text) for one in left(directory, site, QUICK.name)]
-            assert [one.recording.host for one in recorded] == ["n1", "n3"]
-            for one in recorded:
-                assert one.after, "it was asked to end, and not killed"
-                assert one.recording.duration_s >= 0.5
+@pytest.mark.usefixtures("slurm")
+def test_steps_of_slurm_stand_by_on_every_node(tmp_path: Path) -> None:
+    for kind in ("srun", "sbatch"):
+        hosts = tuple(SiteHost(name, "127.0.0.1", "lo") for name in ("n1", "n3"))
+        site = ClusterSite("slurm", kind, hosts, {"mpi": "none"})
+        directory = tmp_path / kind
+        done = launch(directory, site, QUICK, command=alone("sleep", "0.5"))
+        assert done.ending is Ending.DONE, done.errors
+        recorded = [stream(one.text) for one in left(directory, site, QUICK.name)]
+        assert [one.recording.host for one in recorded] == ["n1", "n3"]
+        for one in recorded:
+            assert one.after, "it was asked to end, and not killed"
+            assert one.recording.duration_s >= 0.5
 
 
 SAMPLE: dict[str, list[str]] = {"processor": [], "interface": [], "priority": [], "rdma": []}

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from etherweave.bench.statistics.launches import shuffled
-from support import command_line, private_slurm, private_sshd
+from support import command_line, private_sshd
 from support.launches import latencies
 from support.waiting import until
 
@@ -109,15 +109,6 @@ def test_iperf3_runs_by_ssh_between_two_hosts(tmp_path: Path) -> None:
     assert {launch["launcher"] for launch in launches} == {"ssh"}
     assert all(value > 1e6 for value in medians(facts, "bandwidth"))
     assert len(list((tmp_path / "out/telemetry").iterdir())) == 2
-
-
-@pytest.fixture(scope="module")
-def slurm() -> Iterator[None]:
-    with private_slurm.running() as file, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SLURM_CONF", str(file))
-        patch.delenv("SLURM_JOB_ID", raising=False)
-        yield
-        private_slurm.check_no_jobs()
 
 
 def slurm_site(kind: str) -> str:

@@ -6,7 +6,6 @@ import os
 import signal
 import statistics
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -229,14 +228,6 @@ def test_nothing_is_left_of_a_measurement_that_is_ended(
     assert not list(cache.glob("launch-*"))
     left = [path.name for path in Path("/run/netns").iterdir()]
     assert not any(name.startswith(f"ew-bench.{process.pid}.") for name in left)
-
-
-@pytest.fixture
-def slurm() -> Iterator[None]:
-    with private_slurm.running() as file, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SLURM_CONF", str(file))
-        patch.delenv("SLURM_JOB_ID", raising=False)
-        yield
 
 
 @pytest.mark.needs("slurm")

@@ -1,7 +1,7 @@
 """Jobs through a real Slurm without accounting: steps, a batch job, an array; nothing is left."""
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,15 +23,6 @@ from support import private_slurm
 HOSTS = tuple(SiteHost(name, "127.0.0.1", "lo") for name in private_slurm.NODES)
 WHO = ("sh", "-c", "echo $SLURMD_NODENAME $SLURM_PROCID $GREETING")
 """Host names are the same on all nodes, for they are one machine."""
-
-
-@pytest.fixture(scope="module")
-def slurm() -> Iterator[Path]:
-    with private_slurm.running() as file, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SLURM_CONF", str(file))
-        patch.delenv("SLURM_JOB_ID", raising=False)
-        yield file
-        private_slurm.check_no_jobs()
 
 
 def site(kind: str) -> ClusterSite:

@@ -13,7 +13,6 @@ import pytest
 
 import etherweave
 from etherweave.sweeps import SweepStore, executor, load_sweep, sweep
-from support import private_slurm
 from support.sweeps import PATIENCE_S, contents, start, wait_for, write
 from support.waiting import until
 
@@ -94,15 +93,6 @@ def test_a_worker_of_dask_with_another_core_is_refused(scheduler: Path, tmp_path
     ):
         assert process.wait(PATIENCE_S) == 2
     assert not SweepStore(tmp_path / "out").records()
-
-
-@pytest.fixture(scope="module")
-def slurm() -> Iterator[Path]:
-    with private_slurm.running() as file, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SLURM_CONF", str(file))
-        patch.delenv("SLURM_JOB_ID", raising=False)
-        yield file
-        private_slurm.check_no_jobs()
 
 
 @pytest.mark.needs("slurm")
