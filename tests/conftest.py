@@ -49,6 +49,12 @@ def pytest_xdist_auto_num_workers() -> int:
     return len(os.sched_getaffinity(0)) + 1
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a case by the beginning of its text where that is long: some have 100,000 characters."""
+    is_long = isinstance(val, str | bytes) and len(val) > 60
+    return ascii(val)[1:41] if is_long else None
+
+
 def group(item: pytest.Item) -> str:
     """Name the tests that run one after the other: those of a file share its fixtures."""
     is_serial = item.get_closest_marker("serial") is not None
