@@ -1,5 +1,7 @@
 //! Switches behind their ports: what arrives at inputs, waits there, and is granted outputs.
 
+use std::ops::Range;
+
 use etherweave_kernel::QueueMeter;
 use etherweave_topology::LinkClass;
 
@@ -237,15 +239,27 @@ impl Switches {
         }
         let base = self.base(out);
         let room = u32::from(constants.room(LinkClass::Global));
-        let held =
-            |switches: &Switches, port: usize| room - u32::from(switches.outputs[port << switches.shift].credits);
-        let is_global = |switches: &Switches, port: usize| switches.ports[port].class == LinkClass::Global;
         let own = base + self.first_global..base + self.radix;
-        let global = own.clone().filter(|&port| is_global(self, port));
-        let (count, sum) = global.fold((0, 0), |(count, sum), port| (count + 1, sum + held(self, port)));
+        let channels = self.outputs[own.start << self.shift..own.end << self.shift].iter().step_by(1 << self.shift);
+        let global = self.ports[own.clone()].iter().zip(channels).filter(|(port, _)| port.class == LinkClass::Global);
+        let (mut count, mut sum, mut held_max, mut has_marks) = (0, 0, 0, false);
+        for (port, channel) in global {
+            let held = room - u32::from(channel.credits);
+            (count, sum, held_max, has_marks) =
+                (count + 1, sum + held, held_max.max(held), has_marks | port.is_saturated);
+        }
+        // 100 · count · (held − packets) > mean_percent · sum, in whole packets.
+        let limit = saturation.packets + saturation.mean_percent * sum / (100 * count);
+        if has_marks || held_max > limit {
+            self.mark(constants, own, room, limit);
+        }
+    }
+
+    /// Marks the global ports among those of a switch that hold more than a limit, and no others.
+    fn mark<R>(&mut self, constants: &RunConstants<'_, R>, own: Range<usize>, room: u32, limit: u32) {
         for port in own {
-            let excess = held(self, port).saturating_sub(saturation.packets);
-            let is_saturated = is_global(self, port) && 100 * count * excess > saturation.mean_percent * sum;
+            let held = room.saturating_sub(u32::from(self.outputs[port << self.shift].credits));
+            let is_saturated = self.ports[port].class == LinkClass::Global && held > limit;
             if std::mem::replace(&mut self.ports[port].is_saturated, is_saturated) != is_saturated {
                 let mark = 2 * port as u32 + u32::from(is_saturated);
                 self.wires.wheel.put(self.wires.now + constants.local_delay(), MARK << KIND_SHIFT | mark);
