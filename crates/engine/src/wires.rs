@@ -203,7 +203,7 @@ impl Wires {
     #[inline(never)]
     fn post_over(&mut self, link: PeerLink, mut time: Time, key: EventKey, handle: Handle) {
         if key.kind() != Kind::Announce {
-            time += self.wake_link(link);
+            time += self.wake_link(link, handle);
             let until = self.tail_leaves(link).max(time);
             if self.impaired_links.is_cut(link, self.now, until) {
                 return self.lose(link, until, handle);

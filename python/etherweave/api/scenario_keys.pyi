@@ -1316,6 +1316,10 @@ class Parallelism(Table):
     outermost: Key[Literal["pipeline", "data"], Literal["pipeline", "data"]]
     pipeline: Key[int, int]
     prefetch: Key[bool, bool]
+class OuterHeader(Table):
+    bytes: Key[str | None, str]
+    latency: Key[str, str]
+
     sequence: Key[bool, bool]
     tensor: Key[int, int]
     zero: Key[int, int]
@@ -1567,6 +1571,7 @@ class SwitchParams(Table):
             "sn4700",
             "sn5600",
             "tomahawk",
+    outer_header: Key[OuterHeader, OuterHeader | Keys]
             "tomahawk2",
             "tomahawk3",
             "tomahawk4",

@@ -13,6 +13,7 @@ mod flow_control;
 mod host;
 mod low_power_idle;
 mod noise;
+mod outer_header;
 mod pcie;
 mod ports;
 mod receive;
@@ -40,6 +41,7 @@ pub use host::{
 };
 pub use low_power_idle::LowPowerIdleTimes;
 pub use noise::Noise;
+pub use outer_header::OuterHeader;
 pub use pcie::Pcie;
 pub use ports::{PortChoice, PortKey, PortParams};
 pub use receive::{

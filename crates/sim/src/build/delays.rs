@@ -2,7 +2,7 @@
 
 use etherweave_engine::params::{FlowControl, SimParams};
 use etherweave_primitives::Duration;
-use etherweave_topology::{Channel, Node};
+use etherweave_topology::{Channel, LinkClass, Node};
 
 /// Time from the last bit sent into a channel to service at its end.
 pub(crate) fn delay(channel: &Channel, params: &SimParams) -> Duration {
@@ -14,7 +14,11 @@ pub(crate) fn delay(channel: &Channel, params: &SimParams) -> Duration {
         Node::Host(_) => params.nic.receive_latency,
         Node::Switch(_) => params.switch.latency,
     };
-    sender + channel.length.propagation_time() + receiver
+    let header = match channel.class {
+        LinkClass::Host => params.switch.outer_header.map_or(Duration::ZERO, |header| header.latency),
+        LinkClass::Local | LinkClass::Global => Duration::ZERO,
+    };
+    sender + channel.length.propagation_time() + receiver + header
 }
 
 /// Time from the last bit of a pause frame sent into a channel to the stop of the transmitter at its end.

@@ -126,6 +126,7 @@ fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: Channel
         true => (params.nic.shaper, params.nic.low_power_idle, params.nic.rate_adaptation.clone()),
         false => (params.switch.shaper, params.switch.low_power_idle, params.switch.rate_adaptation.clone()),
     };
+    let outer_header = params.switch.outer_header;
     let index = shard.wires.ports.push(port);
     if let Some(bucket) = bucket {
         let shaper = Shaper::new(&bucket, shard.wires.constants.largest_frame);
@@ -136,6 +137,9 @@ fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: Channel
     }
     if let Some(rates) = rates {
         shard.wires.impaired_link(index).rates = Some(SteppedTransmitter::new(rates));
+    }
+    if let (Some(header), false, false) = (outer_header, is_from_host, is_host) {
+        shard.wires.impaired_link(index).header_bytes = header.bytes.get() as u32;
     }
     shard.wires.channels.push(id);
     // More than 32 bits hold is more than any buffer: `add_switch` rejects it.

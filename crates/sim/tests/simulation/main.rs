@@ -20,6 +20,7 @@ mod limits;
 mod losslessness;
 mod moderation;
 mod one_sided;
+mod outer_header;
 mod per_packet;
 mod rate_adaptation;
 mod rates;

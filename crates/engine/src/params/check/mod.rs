@@ -93,7 +93,7 @@ fn has_pauses(params: &SimParams) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Dcqcn, EcnMarking, MarkAt, RoceParams, Transport};
+    use super::super::{Dcqcn, EcnMarking, MarkAt, OuterHeader, RoceParams, Transport};
     use super::*;
     use etherweave_transport::tcp::TcpParams;
 
@@ -137,6 +137,18 @@ mod tests {
             params.nic.low_power_idle = idle(Duration::from_us(5));
         });
         assert_eq!(both, "switch.low_power_idle, nic.low_power_idle");
+    }
+
+    #[test]
+    fn outer_headers_are_short() {
+        let of = |bytes, latency| {
+            let latency = Duration::from_ms(latency);
+            rejected(|params| params.switch.outer_header = Some(OuterHeader { bytes: Bytes::new(bytes), latency }))
+        };
+        assert_eq!(
+            [of(0, 0), of(257, 0), of(50, 2_000)],
+            ["switch.outer_header.bytes", "switch.outer_header.bytes", "switch.outer_header.latency"]
+        );
     }
 
     #[test]

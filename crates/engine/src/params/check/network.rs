@@ -9,12 +9,14 @@ use super::{
 use crate::constants;
 use crate::frame::size;
 use crate::params::{
-    Cells, Credits, EcnMarking, Ets, FlowControl, Forwarding, PeerResponse, Pfc, SimParams, SwitchModel, SwitchParams,
-    Threshold,
+    Cells, Credits, EcnMarking, Ets, FlowControl, Forwarding, OuterHeader, PeerResponse, Pfc, SimParams, SwitchModel,
+    SwitchParams, Threshold,
 };
 
 /// Largest cell of a packet memory.
 const CELL_MAX: Bytes = Bytes::new(64 << 10);
+/// Longest outer header: VXLAN over IPv6 has 70 B.
+const HEADER_MAX: Bytes = Bytes::new(256);
 /// Largest unit of credits.
 const CREDIT_MAX: Bytes = Bytes::new(64 << 10);
 
@@ -25,10 +27,17 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     let idle = params.switch.low_power_idle.as_ref();
     errors.check(check_low_power_idle("switch.low_power_idle", idle, &params.flow_control));
     errors.check(check_rate_adaptation("switch.rate_adaptation", params.switch.rate_adaptation.as_ref(), params));
+    errors.check(params.switch.outer_header.map_or(Ok(()), check_outer_header));
     errors.check(check_use(params));
     errors.check(check_model(params, frame));
     errors.check(check_flow_control(params, frame));
     errors.check(check_ets(&params.ets));
+}
+
+/// Rejects a header longer than any that is in use, and a latency beyond all reason.
+fn check_outer_header(header: OuterHeader) -> Checked {
+    require_within(Bytes::new(1)..=HEADER_MAX, "switch.outer_header.bytes", header.bytes)?;
+    check_delay("switch.outer_header.latency", header.latency)
 }
 
 fn check_switch(switch: &SwitchParams, frame: Bytes) -> Checked {
