@@ -209,6 +209,7 @@ impl Fabric {
         let deployment = deployment.map_err(|error| self.document.locate(error))?;
         let checked = control.check(deployment.address_bits(), deployment.priorities());
         checked.map_err(|errors| self.document.locate(errors.within("control")))?;
+        routing::check_planned_trigger(&self.scenario).map_err(|error| self.document.locate(error))?;
         let deadlock = control.deadlock_warning(deployment.priorities(), stated).or_else(|| deployment.deadlock());
         let warnings = [deadlock, control.order_warning(&self.scenario.ets), deployment.division()];
         Ok(deployment.with_warnings(warnings.into_iter().flatten().collect()))

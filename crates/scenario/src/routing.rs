@@ -8,6 +8,7 @@ use etherweave_sim::{Paths, PortRow, PreparedRouting};
 use etherweave_topology::{LinkClass, RowShape, Shape, Topology, TopologyKind};
 
 use crate::Scenario;
+use crate::control::RuleKind;
 use crate::host_ports;
 
 /// Pairs of two switches up to which every packet is followed before a run: a second or two.
@@ -153,6 +154,21 @@ pub(crate) fn pause_warning(kind: RoutingKind, ports: &[PortRow]) -> Option<Stri
     let is_stopped = |port: &PortRow| !port.rx_pause_duration.is_zero() || !port.credit_wait_duration.is_zero();
     let queue_max = between().map(|port| port.occupancy_bytes_max).max()?;
     (queue_max >= QUEUE_MIN && !between().any(is_stopped)).then(|| {
+/// Rejects triggers of conditional rules that no deployed switch acts on: what is deployed is what is simulated.
+///
+/// # Errors
+/// Names the trigger.
+pub(crate) fn check_planned_trigger(scenario: &Scenario) -> Result<(), InputError> {
+    let found = match scenario.open_loop.tables.conditional.trigger {
+        Trigger::Congestion { .. } => "congestion",
+        Trigger::Notification(_) => "notification",
+        Trigger::Full | Trigger::Pause => return Ok(()),
+    };
+    let is_minimal = scenario.control.rules == RuleKind::Minimal;
+    let expected = "full or pause beside control.rules = \"conditional\": deployed switches know pauses alone";
+    InputError::unless(is_minimal, "open_loop.tables.conditional.trigger", found, expected)
+}
+
         format!(
             "routing: {} leaves minimal paths only where ports are paused, and no port between switches was, with up \
              to {queue_max} B in a queue: every packet went minimally; a smaller switch.buffer pauses sooner, and with \

@@ -310,3 +310,27 @@ fn a_controller_beside_another_routing_is_an_error() {
     let expected = "controller: given with routing = \"up_down\"; expected routing = \"controller\" beside it";
     assert!(error.contains(expected), "{error}");
 }
+    let tree = "routing = \"elastic_tree\"\n[topology.fat_tree]\n[controller]\nchange_max = 0.2\n\
+                [[job]]\nname = \"j\"\nworkload.osu_latency = {}\n";
+    let error = Scenario::parse(tree, "x.toml", &[]).unwrap_err().to_string();
+    assert!(error.contains("controller.change_max: given; expected none: elastic_tree chooses links"), "{error}");
+}
+
+#[test]
+fn triggers_that_no_deployed_switch_acts_on_are_refused_in_plans() {
+    let plan = |rules: &str, trigger: &str| {
+        let text = format!(
+            "topology.dragonfly = {{ p = 1, a = 2, h = 1 }}\ncontrol.rules = \"{rules}\"\n\
+             open_loop.tables.conditional.trigger = {trigger}\n"
+        );
+        Fabric::parse(&text, "x.toml", &[]).unwrap().deployment(&[]).map(drop).map_err(|error| error.to_string())
+    };
+    let notification = "{ notification = { hold = \"60us\" } }";
+    let congestion = "{ congestion = { packets = 5 } }";
+    for (name, trigger) in [("notification", notification), ("congestion", congestion)] {
+        let error = plan("conditional", trigger).unwrap_err();
+        let expected = format!("x.toml:3:30: open_loop.tables.conditional.trigger: {name}; expected full or pause");
+        assert!(error.starts_with(&expected), "{error}");
+        assert_eq!(plan("minimal", trigger), Ok(()));
+    }
+    assert_eq!(plan("conditional", "\"full\"").and(plan("conditional", "\"pause\"")), Ok(()));
