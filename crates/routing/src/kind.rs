@@ -31,6 +31,7 @@ mod dragonfly_minimal;
 mod dragonfly_non_minimal;
 mod dragonfly_shares;
 mod dragonfly_valiant;
+mod elastic_tree;
 mod global_load_balancing;
 mod grid_adaptive_minimal;
 mod grid_dimension_order;
@@ -58,6 +59,7 @@ pub use butterfly_dimension_order::ButterflyDimensionOrder;
 pub use conditional::Conditional;
 pub use controller::{Controller, ControllerParams, MeasurementParams};
 pub use disjoint_trees::DisjointTrees;
+pub use elastic_tree::{ElasticPlan, ElasticTree, ElasticTreeParams};
 pub use global_load_balancing::{ClosNeighbours, GlobalLoadBalancing};
 pub use grid_adaptive_minimal::{GridAdaptiveMinimal, LowGridPlan};
 pub use grid_dimension_order::GridDimensionOrder;
@@ -387,6 +389,9 @@ routings! {
     ];
     /// Up by the port with the shortest queue.
     AdaptiveUp = "adaptive_up", packets [ClosPlan => |plan| AdaptiveUp { plan }];
+    /// By the first uplinks of a tree alone, as many as a controller found that the traffic of a while ago needs, so that
+    /// the other links can sleep; a path for every flow.
+    ElasticTree(own: ElasticTreeParams) = "elastic_tree", packets [ElasticPlan => |plan| ElasticTree::new(plan, own)];
     /// GLB: up by the port of two with the shorter queue together with the next switch's queue towards the destination.
     GlobalLoadBalancing = "global_load_balancing",
         packets [ClosNeighbours => |fabric| GlobalLoadBalancing { fabric }];

@@ -71,14 +71,20 @@ pub(crate) fn paths(scenario: &Scenario, topology: &Topology, outages: &[Outage]
     PreparedRouting::new(routing, fabric).map(Paths::PerPacket)
 }
 
-/// Rejects a controller that the routing does not ask.
+/// Rejects a controller that the routing does not ask, and what it asks one for that moves no flows.
 ///
 /// # Errors
 /// With the routing.
 pub(crate) fn check_controller(scenario: &Scenario) -> Result<(), InputError> {
-    let is_used = scenario.controller.is_none() || scenario.routing == RoutingKind::Controller;
-    let expected = "routing = \"controller\" beside it";
-    InputError::unless(is_used, "controller", format!("given with routing = \"{}\"", scenario.routing.name()), expected)
+    let Some(controller) = &scenario.controller else { return Ok(()) };
+    let (is_elastic, name) = (matches!(scenario.routing, RoutingKind::ElasticTree(_)), scenario.routing.name());
+    let is_used = is_elastic || scenario.routing == RoutingKind::Controller;
+    let expected = "routing = \"controller\" or \"elastic_tree\" beside it";
+    InputError::unless(is_used, "controller", format!("given with routing = \"{name}\""), expected)?;
+    let of_flows = [("flow_min", controller.flow_min > 0.0), ("change_max", controller.change_max.is_some())];
+    let stated = of_flows.into_iter().find(|&(_, is_stated)| is_elastic && is_stated);
+    let expected = format!("none: {name} chooses links, not flows");
+    stated.map_or(Ok(()), |(key, _)| Err(InputError::new(format!("controller.{key}"), "given", expected)))
 }
 
 /// Rejects a depth of output queues that nothing asks for.
@@ -148,12 +154,6 @@ pub(crate) fn check_trigger(scenario: &Scenario) -> Result<(), InputError> {
     InputError::unless(is_known, "open_loop.tables.conditional.trigger", "notification", expected)
 }
 
-/// The warning that a routing which goes by pauses met none, though packets waited in switches.
-pub(crate) fn pause_warning(kind: RoutingKind, ports: &[PortRow]) -> Option<String> {
-    let between = || ports.iter().filter(|port| port.class != LinkClass::Host);
-    let is_stopped = |port: &PortRow| !port.rx_pause_duration.is_zero() || !port.credit_wait_duration.is_zero();
-    let queue_max = between().map(|port| port.occupancy_bytes_max).max()?;
-    (queue_max >= QUEUE_MIN && !between().any(is_stopped)).then(|| {
 /// Rejects triggers of conditional rules that no deployed switch acts on: what is deployed is what is simulated.
 ///
 /// # Errors
@@ -169,6 +169,12 @@ pub(crate) fn check_planned_trigger(scenario: &Scenario) -> Result<(), InputErro
     InputError::unless(is_minimal, "open_loop.tables.conditional.trigger", found, expected)
 }
 
+/// The warning that a routing which goes by pauses met none, though packets waited in switches.
+pub(crate) fn pause_warning(kind: RoutingKind, ports: &[PortRow]) -> Option<String> {
+    let between = || ports.iter().filter(|port| port.class != LinkClass::Host);
+    let is_stopped = |port: &PortRow| !port.rx_pause_duration.is_zero() || !port.credit_wait_duration.is_zero();
+    let queue_max = between().map(|port| port.occupancy_bytes_max).max()?;
+    (queue_max >= QUEUE_MIN && !between().any(is_stopped)).then(|| {
         format!(
             "routing: {} leaves minimal paths only where ports are paused, and no port between switches was, with up \
              to {queue_max} B in a queue: every packet went minimally; a smaller switch.buffer pauses sooner, and with \

@@ -13,7 +13,8 @@
 //! lookahead, so that a shard has all counts of the others when they are used, and decisions are the same in every
 //! layout. Counts are no events, and take no bandwidth.
 //!
-//! A switch also keeps what each of its hosts sent to each group, where only large flows are rerouted.
+//! A switch also keeps what each of its hosts sent to each group, where only large flows are rerouted. Of a tree, it
+//! keeps what each subtree sent to others and received from them, and the most of these at each level.
 
 use etherweave_engine::LoadReport;
 use etherweave_engine::Wires;
@@ -37,6 +38,8 @@ pub struct GroupTraffic {
     uncounted: Vec<u32>,
     /// Least bytes of a large flow in a period, by ingress port of the shard [B]. Empty where all flows are rerouted.
     flow_min: Vec<u64>,
+    /// Share by which the bytes of a pair may differ from the period before; absent: by any.
+    change_max: Option<f64>,
     /// Periods, by number modulo how many there are.
     counts: Vec<PeriodCounts>,
 }
@@ -70,17 +73,56 @@ impl MeasurementClock {
 #[derive(Clone, Default)]
 struct PeriodCounts {
     number: u64,
-    /// By group of the source, then of the destination [B].
+    /// By group of the source, then of the destination [B]; empty in a tree.
     bytes: Vec<u64>,
+    /// By level of a tree; empty elsewhere.
+    climbs: Vec<LevelCounts>,
     /// Bytes by ingress port of the shard, then group of the destination [B]; empty where all flows are rerouted.
     flows: Vec<u64>,
+}
+
+/// What subtrees below switches of a level sent to others and received from them in a period.
+#[derive(Clone)]
+struct LevelCounts {
+    /// Leaves of a subtree.
+    span: u32,
+    /// By subtree [B].
+    sent: Vec<u64>,
+    /// By subtree [B].
+    received: Vec<u64>,
+    /// The most of both [B].
+    busiest: u64,
+}
+
+impl LevelCounts {
+    fn new(span: u32, leaves: u32) -> LevelCounts {
+        let subtrees = vec![0; leaves.div_ceil(span) as usize];
+        LevelCounts { span, sent: subtrees.clone(), received: subtrees, busiest: 0 }
+    }
+
+    fn count(&mut self, from: u32, to: u32, bytes: u64) {
+        let [from, to] = [from, to].map(|leaf| (leaf / self.span) as usize);
+        if from != to {
+            self.sent[from] += bytes;
+            self.received[to] += bytes;
+            self.busiest = self.busiest.max(self.sent[from]).max(self.received[to]);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.sent.fill(0);
+        self.received.fill(0);
+        self.busiest = 0;
+    }
 }
 
 impl GroupTraffic {
     /// Nothing counted yet; a link between groups carries `capacity` bytes in a period.
     pub fn new(groups: MeasuredGroups, clock: MeasurementClock, capacity: u64) -> GroupTraffic {
-        let pairs = groups.groups as usize * groups.groups as usize;
-        let empty = PeriodCounts { number: 0, bytes: vec![0; pairs], flows: Vec::new() };
+        let pairs = if groups.are_leaves() { 0 } else { groups.groups as usize * groups.groups as usize };
+        let spans = groups.spans.into_iter().filter(|&span| span > 0);
+        let climbs = spans.map(|span| LevelCounts::new(span, groups.groups)).collect();
+        let empty = PeriodCounts { number: 0, bytes: vec![0; pairs], climbs, flows: Vec::new() };
         GroupTraffic {
             groups,
             clock,
@@ -88,6 +130,7 @@ impl GroupTraffic {
             sampling: 1,
             uncounted: Vec::new(),
             flow_min: Vec::new(),
+            change_max: None,
             counts: vec![empty; clock.periods()],
         }
     }
@@ -103,6 +146,15 @@ impl GroupTraffic {
         let flows = flow_min.len() * self.groups.groups as usize;
         self.counts.iter_mut().for_each(|counts| counts.flows = vec![0; flows]);
         self.flow_min = flow_min;
+    }
+
+    /// Reroutes what differs from the period before by at most this share alone.
+    pub fn reroute_predictable(&mut self, change_max: Option<f64>) {
+        self.change_max = change_max;
+        if change_max.is_some() {
+            // One period more, before the one that decisions go by.
+            self.counts.extend(self.counts.first().cloned());
+        }
     }
 
     fn pair(&self, from: u32, to: u32) -> u32 {
@@ -132,6 +184,7 @@ impl GroupTraffic {
         if counts.number != number {
             counts.number = number;
             counts.bytes.fill(0);
+            counts.climbs.iter_mut().for_each(LevelCounts::clear);
             counts.flows.fill(0);
         }
         counts
@@ -139,7 +192,15 @@ impl GroupTraffic {
 
     /// Counts what was sent; all that is still to be counted or asked for is later than the period that is active.
     fn count(&mut self, report: &LoadReport) {
-        self.counts_at(report.time).bytes[report.queue as usize] += u64::from(report.bytes);
+        let (groups, bytes) = (self.groups.groups, u64::from(report.bytes));
+        let counts = self.counts_at(report.time);
+        match counts.bytes.get_mut(report.queue as usize) {
+            Some(sent) => *sent += bytes,
+            None => {
+                let (from, to) = (report.queue / groups, report.queue % groups);
+                counts.climbs.iter_mut().for_each(|level| level.count(from, to, bytes));
+            }
+        }
     }
 
     /// Takes what another shard has counted in the window that is over.
@@ -149,14 +210,35 @@ impl GroupTraffic {
 
     /// The counts that decisions go by.
     fn active(&self, now: Time) -> Option<&PeriodCounts> {
-        let number = self.clock.active(now)?;
+        self.counts_of(self.clock.active(now)?)
+    }
+
+    /// The counts of a period; none where nothing was counted in it.
+    fn counts_of(&self, number: u64) -> Option<&PeriodCounts> {
         Some(&self.counts[(number % self.counts.len() as u64) as usize]).filter(|counts| counts.number == number)
+    }
+
+    /// What the busiest subtree of a level sent or received in that period [percent of a link]; absent before the first
+    /// rules, and of levels that are not measured.
+    pub fn busiest_percent(&self, level: usize, now: Time) -> Option<u32> {
+        let number = self.clock.active(now).filter(|_| level < self.counts[0].climbs.len())?;
+        let busiest = self.counts_of(number).map_or(0, |counts| counts.climbs[level].busiest);
+        Some(u32::try_from(busiest.saturating_mul(100) / self.capacity).unwrap_or(u32::MAX))
+    }
+
+    /// Whether a pair sent in a period what it had sent in the one before, as far as asked.
+    fn is_predictable(&self, counts: &PeriodCounts, pair: usize) -> bool {
+        let Some(change_max) = self.change_max else { return true };
+        let before = counts.number.checked_sub(1).and_then(|number| self.counts_of(number));
+        let before = before.map_or(0, |counts| counts.bytes[pair]);
+        counts.bytes[pair].abs_diff(before) as f64 <= change_max * before as f64
     }
 
     /// What a group sent to another in the period that decisions go by now, as a share of one link [percent].
     pub fn sent_percent(&self, from: u16, to: u16, now: Time) -> u32 {
         let pair = self.pair(from.into(), to.into()) as usize;
-        self.active(now).map_or(0, |counts| (counts.bytes[pair] * 100 / self.capacity) as u32)
+        let active = self.active(now).filter(|counts| self.is_predictable(counts, pair));
+        active.map_or(0, |counts| (counts.bytes[pair] * 100 / self.capacity) as u32)
     }
 
     /// Whether what came in by a port for a group in that period is a large flow.
@@ -197,7 +279,7 @@ mod tests {
 
     #[test]
     fn what_was_sent_in_a_period_is_seen_two_periods_later_for_one_period() {
-        let groups = MeasuredGroups { groups: 3, hosts: 8 };
+        let groups = MeasuredGroups::in_pairs(3, 8);
         // A link carries 1,000 B in a period of 100 ns.
         let period = Duration::from_ns(100);
         let mut traffic = GroupTraffic::new(groups, MeasurementClock { period, delay: period }, 1_000);
@@ -226,7 +308,7 @@ mod tests {
 
     #[test]
     fn one_packet_of_several_stands_for_all_of_them() {
-        let groups = MeasuredGroups { groups: 2, hosts: 8 };
+        let groups = MeasuredGroups::in_pairs(2, 8);
         let period = Duration::from_ns(100);
         let mut traffic = GroupTraffic::new(groups, MeasurementClock { period, delay: period }, 1_000);
         assert_eq!([0, 1].map(|_| traffic.weight(PortIndex::new(0))), [1, 1]);
@@ -237,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_flow_is_large_by_what_its_host_sent_to_the_group() {
-        let groups = MeasuredGroups { groups: 3, hosts: 8 };
+        let groups = MeasuredGroups::in_pairs(3, 8);
         let period = Duration::from_ns(100);
         let mut traffic = GroupTraffic::new(groups, MeasurementClock { period, delay: period }, 1_000);
         let [first, second] = [0, 1].map(PortIndex::new);
@@ -251,5 +333,39 @@ mod tests {
             [(first, 2), (first, 1), (second, 2)].map(|(port, to)| traffic.is_large_flow(port, to, now))
         };
         assert_eq!([199, 200, 300].map(seen), [[false; 3], [true, false, false], [false; 3]]);
+    }
+
+    #[test]
+    fn what_changes_more_than_asked_is_not_rerouted() {
+        let period = Duration::from_ns(100);
+        let groups = MeasuredGroups::in_pairs(2, 8);
+        let mut traffic = GroupTraffic::new(groups, MeasurementClock { period, delay: period }, 1_000);
+        traffic.reroute_predictable(Some(0.2));
+        let at = |ns: u64| Time::ZERO + Duration::from_ns(ns);
+        let report = |ns, bytes| LoadReport { time: at(ns), queue: 1, bytes };
+        // 1,000 B after nothing, 1,200 after 1,000, and 900 after 1,200, which is a quarter less.
+        traffic.receive(&[report(0, 1_000)]);
+        assert_eq!(traffic.sent_percent(0, 1, at(200)), 0);
+        traffic.receive(&[report(100, 1_200)]);
+        assert_eq!(traffic.sent_percent(0, 1, at(300)), 120);
+        traffic.receive(&[report(200, 900)]);
+        assert_eq!(traffic.sent_percent(0, 1, at(400)), 0);
+    }
+
+    /// Four leaves of a host, two in each pod. A link carries 1,000 B in a period.
+    #[test]
+    fn the_busiest_subtree_of_each_level_of_a_tree_is_known_two_periods_later() {
+        let period = Duration::from_ns(100);
+        let groups = MeasuredGroups { groups: 4, hosts: 1, spans: [1, 2, 0, 0] };
+        let mut traffic = GroupTraffic::new(groups, MeasurementClock { period, delay: period }, 1_000);
+        let at = |ns: u64| Time::ZERO + Duration::from_ns(ns);
+        let report = |from: u32, to: u32, bytes| LoadReport { time: at(0), queue: from * 4 + to, bytes };
+        // Leaf 0 sends 700 within its pod and 500 out of it; leaf 3 receives 500 + 900, 900 of it from its pod.
+        traffic.receive(&[report(0, 1, 700), report(0, 3, 500), report(2, 3, 900)]);
+        let seen = |ns| [0, 1].map(|level| traffic.busiest_percent(level, at(ns)));
+        assert_eq!(seen(199), [None, None]);
+        assert_eq!(seen(200), [Some(140), Some(50)]);
+        assert_eq!(seen(300), [Some(0), Some(0)]);
+        assert_eq!(traffic.busiest_percent(2, at(200)), None, "it has no uplinks");
     }
 }

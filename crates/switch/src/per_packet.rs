@@ -340,6 +340,10 @@ impl LoadView for SwitchLoad<'_> {
         self.group_traffic.map_or(0, |traffic| traffic.sent_percent(from, to, self.now))
     }
 
+    fn busiest_percent(&self, level: usize) -> Option<u32> {
+        self.group_traffic?.busiest_percent(level, self.now)
+    }
+
     fn is_large_flow(&self, port: u8, to: u16) -> bool {
         let ingress = PortIndex::new(self.first_port.get() + u32::from(port));
         self.group_traffic.is_none_or(|traffic| traffic.is_large_flow(ingress, to, self.now))

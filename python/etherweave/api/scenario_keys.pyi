@@ -373,6 +373,7 @@ class DesignSpec(Table):
                 "spray",
                 "flowlet",
                 "adaptive_up",
+                "elastic_tree",
                 "global_load_balancing",
                 "shortest_path",
                 "disjoint_trees",
@@ -403,6 +404,7 @@ class DesignSpec(Table):
                 "spray",
                 "flowlet",
                 "adaptive_up",
+                "elastic_tree",
                 "global_load_balancing",
                 "shortest_path",
                 "disjoint_trees",
@@ -464,6 +466,9 @@ class EcnMarking(Table):
     queue_max: Key[str | None, str]
     queue_min: Key[str | None, str]
     share_max: Key[float | None, float]
+
+class ElasticTreeParams(Table):
+    load_percent_max: Key[int, int]
 
 class EpochRates(Table):
     epoch: Key[str, str]
@@ -984,6 +989,7 @@ class LowPowerIdleTimes(Table):
     wake: Key[str | None, str]
 
 class MeasurementParams(Table):
+    change_max: Key[float | None, float]
     flow_min: Key[float, float]
     interval: Key[str | None, str]
     reaction: Key[str, str]
@@ -1141,6 +1147,7 @@ class OpenLoopSpec(Table):
                 "spray",
                 "flowlet",
                 "adaptive_up",
+                "elastic_tree",
                 "global_load_balancing",
                 "shortest_path",
                 "disjoint_trees",
@@ -1170,6 +1177,7 @@ class OpenLoopSpec(Table):
                 "spray",
                 "flowlet",
                 "adaptive_up",
+                "elastic_tree",
                 "global_load_balancing",
                 "shortest_path",
                 "disjoint_trees",
@@ -1308,6 +1316,10 @@ class OsuOneSidedLatency(Table):
     iterations: Key[int, int]
     warm_up: Key[int, int]
 
+class OuterHeader(Table):
+    bytes: Key[str | None, str]
+    latency: Key[str, str]
+
 class Parallelism(Table):
     bucket: Key[str | None, str]
     context: Key[int, int]
@@ -1316,10 +1328,6 @@ class Parallelism(Table):
     outermost: Key[Literal["pipeline", "data"], Literal["pipeline", "data"]]
     pipeline: Key[int, int]
     prefetch: Key[bool, bool]
-class OuterHeader(Table):
-    bytes: Key[str | None, str]
-    latency: Key[str, str]
-
     sequence: Key[bool, bool]
     tensor: Key[int, int]
     zero: Key[int, int]
@@ -1457,6 +1465,7 @@ class RoutingKind(Table):
     progressive_adaptive: Key[UgalParams, UgalParams | Keys]
     piggyback: Key[PiggybackParams, PiggybackParams | Keys]
     flowlet: Key[FlowletParams, FlowletParams | Keys]
+    elastic_tree: Key[ElasticTreeParams, ElasticTreeParams | Keys]
 
 class RunSpec(Table):
     end: Key[str | None, str]
@@ -1562,6 +1571,7 @@ class SwitchParams(Table):
     latency: Key[str, str]
     low_power_idle: Key[LowPowerIdleTimes, LowPowerIdleTimes | Keys]
     model: Key[Literal["shared_buffer", "input_queued"], Literal["shared_buffer", "input_queued"]]
+    outer_header: Key[OuterHeader, OuterHeader | Keys]
     output_queue: Key[str, str]
     profile: Key[
         Literal[
@@ -1571,7 +1581,6 @@ class SwitchParams(Table):
             "sn4700",
             "sn5600",
             "tomahawk",
-    outer_header: Key[OuterHeader, OuterHeader | Keys]
             "tomahawk2",
             "tomahawk3",
             "tomahawk4",
@@ -1827,6 +1836,7 @@ class ScenarioKeys:
             "spray",
             "flowlet",
             "adaptive_up",
+            "elastic_tree",
             "global_load_balancing",
             "shortest_path",
             "disjoint_trees",

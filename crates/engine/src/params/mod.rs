@@ -72,7 +72,7 @@ pub struct SimParams {
     pub transport: Transport,
     /// Transports of jobs that have others, on the same hosts, numbered from 1. Empty: all jobs use the same.
     pub other_transports: Vec<Transport>,
-    /// The controller of the routing "controller".
+    /// The controller of the routing "controller" or "elastic_tree".
     pub controller: MeasurementParams,
     /// Whether packets are simulated.
     pub fidelity: Fidelity,

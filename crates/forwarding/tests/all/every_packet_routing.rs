@@ -251,6 +251,7 @@ fn links_most(routing: RoutingKind, topology: &Topology, diameter: u32) -> u32 {
         | RoutingKind::Flowlet(_)
         | RoutingKind::AdaptiveUp
         | RoutingKind::GlobalLoadBalancing
+        | RoutingKind::ElasticTree(_)
         | RoutingKind::ShortestPath
         | RoutingKind::MinimalTables
         | RoutingKind::ConditionalTables => diameter,

@@ -51,7 +51,8 @@ impl Default for ControllerParams {
 ///
 /// It is like Hedera with `interval = "5s"`, `reaction = "10s"` and `flow_min = 0.1` (Al-Fares et al., NSDI 2010,
 /// section 4), which reads flow counters of switches every five seconds and places flows above a tenth of a link; with
-/// `reaction = "3ms"` and `sampling` like Planck (Rasley et al., SIGCOMM 2014), which samples packets.
+/// `reaction = "3ms"` and `sampling` like Planck (Rasley et al., SIGCOMM 2014), which samples packets; with
+/// `change_max` like MicroTE (Benson et al., CoNEXT 2011), which reroutes what it can predict.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasurementParams {
@@ -65,12 +66,16 @@ pub struct MeasurementParams {
     pub flow_min: f64,
     /// Packets of a host of which one is counted, 1 to 65,536. Default 1: all are.
     pub sampling: u32,
+    /// Share by which what a group sends to another may differ from the interval before, 0 to 1: what changes more is
+    /// not predictable and keeps its minimal paths. Absent: all is rerouted, whatever it was before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change_max: Option<f64>,
 }
 
 impl Default for MeasurementParams {
     fn default() -> MeasurementParams {
         let ControllerParams { reaction } = ControllerParams::default();
-        MeasurementParams { reaction, interval: None, flow_min: 0.0, sampling: 1 }
+        MeasurementParams { reaction, interval: None, flow_min: 0.0, sampling: 1, change_max: None }
     }
 }
 
@@ -99,6 +104,9 @@ impl MeasurementParams {
             errors.check(InputError::unless(is_within, "interval", interval, expected));
         }
         errors.check(InputError::unless((0.0..=1.0).contains(&self.flow_min), "flow_min", self.flow_min, "0 to 1"));
+        if let Some(change) = self.change_max {
+            errors.check(InputError::unless((0.0..=1.0).contains(&change), "change_max", change, "0 to 1"));
+        }
         let is_sampling = (1..=SAMPLING_MAX).contains(&self.sampling);
         errors.check(InputError::unless(is_sampling, "sampling", self.sampling, format!("1 to {SAMPLING_MAX}")));
         errors.into_result()
@@ -153,7 +161,7 @@ impl PacketRouting for Controller {
     }
 
     fn measures(&self) -> Option<MeasuredGroups> {
-        Some(MeasuredGroups { groups: self.plan.groups(), hosts: self.plan.hosts_per_group() })
+        Some(MeasuredGroups::in_pairs(self.plan.groups(), self.plan.hosts_per_group()))
     }
 
     fn learn(&mut self, traffic: impl FnOnce() -> Result<KnownTraffic, InputError>) -> Result<(), InputError> {

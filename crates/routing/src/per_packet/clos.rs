@@ -154,6 +154,34 @@ impl ClosPlan {
         if out.port >= station.up { level } else { 2 * (self.spans.len() as u32 - 1) - level }
     }
 
+    /// How many leaves there are.
+    pub(crate) fn leaves(&self) -> u32 {
+        self.spans.last().map_or(1, |span| span.get())
+    }
+
+    /// Hosts of a full leaf.
+    pub(crate) fn hosts_per_leaf(&self) -> u32 {
+        self.hosts_per_leaf.get()
+    }
+
+    /// Leaves below a switch of a level, where switches of the level have uplinks.
+    pub(crate) fn span_below_top(&self, level: usize) -> Option<u32> {
+        (level + 1 < self.spans.len()).then(|| self.spans[level].get())
+    }
+
+    /// The most uplinks of a switch of a level.
+    pub(crate) fn uplinks_max(&self, level: usize) -> u32 {
+        let of_level = self.stations.iter().filter(|station| usize::from(station.level) == level);
+        of_level.map(|station| u32::from(station.ports - station.up)).max().unwrap_or(0)
+    }
+
+    /// The level of the lower end of a port's link.
+    #[inline]
+    pub(crate) fn lower_level(&self, at: u32, port: u8) -> u8 {
+        let station = &self.stations[at as usize];
+        if port >= station.up { station.level } else { station.level.saturating_sub(1) }
+    }
+
     /// The first host of a leaf.
     pub(crate) fn first_host(&self, leaf: u32) -> u32 {
         leaf * self.hosts_per_leaf.get()

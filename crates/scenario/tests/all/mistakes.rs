@@ -307,9 +307,9 @@ proptest! {
 #[test]
 fn a_controller_beside_another_routing_is_an_error() {
     let error = Scenario::parse(&with("[controller]\nreaction = \"1ms\"\n"), "x.toml", &[]).unwrap_err().to_string();
-    let expected = "controller: given with routing = \"up_down\"; expected routing = \"controller\" beside it";
+    let expected = "controller: given with routing = \"up_down\"; expected routing = \"controller\" or \
+                    \"elastic_tree\" beside it";
     assert!(error.contains(expected), "{error}");
-}
     let tree = "routing = \"elastic_tree\"\n[topology.fat_tree]\n[controller]\nchange_max = 0.2\n\
                 [[job]]\nname = \"j\"\nworkload.osu_latency = {}\n";
     let error = Scenario::parse(tree, "x.toml", &[]).unwrap_err().to_string();
@@ -334,3 +334,4 @@ fn triggers_that_no_deployed_switch_acts_on_are_refused_in_plans() {
         assert_eq!(plan("minimal", trigger), Ok(()));
     }
     assert_eq!(plan("conditional", "\"full\"").and(plan("conditional", "\"pause\"")), Ok(()));
+}

@@ -34,11 +34,13 @@ pub(super) fn check(experiment: &Experiment, lookahead: Duration) -> Result<(), 
 pub(super) fn add(experiment: &Experiment, shards: &mut [Shard]) {
     let Some((groups, params)) = measurement(experiment) else { return };
     let clock = MeasurementClock { period: params.period(), delay: params.delay() };
-    let global = experiment.topology.channels().iter().filter(|channel| channel.class == LinkClass::Global);
-    let capacity = global.map(|channel| channel.rate.bytes_in(clock.period).get()).min().unwrap_or(0);
+    let is_counted = |class| class == LinkClass::Global || groups.are_leaves() && class == LinkClass::Local;
+    let between = experiment.topology.channels().iter().filter(|channel| is_counted(channel.class));
+    let capacity = between.map(|channel| channel.rate.bytes_in(clock.period).get()).min().unwrap_or(0);
     for shard in shards {
         let mut traffic = GroupTraffic::new(groups, clock, capacity);
         traffic.sample(params.sampling, shard.wires.ports.len());
+        traffic.reroute_predictable(params.change_max);
         if params.flow_min > 0.0 {
             traffic.reroute_large_flows(flows_min(&experiment.topology, shard, clock.period, params.flow_min));
         }

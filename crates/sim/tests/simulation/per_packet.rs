@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_primitives::{Bytes, Duration, Priority, Rank, Time};
-use etherweave_routing::{FabricOf, MeasurementParams, Outage, RoutingKind};
+use etherweave_routing::{ElasticTreeParams, FabricOf, MeasurementParams, Outage, RoutingKind};
 use etherweave_sim::params::{
     Credits, FlowControl, LossDetection, Pfc, SimParams, SwitchModel, SwitchParams, Transport,
 };
@@ -288,7 +288,7 @@ fn a_controller_takes_other_groups_once_it_has_measured_that_a_link_is_full() {
 fn measured(interval: Option<Duration>, flow_min: f64, sampling: u32) -> Experiment {
     let mut experiment = controlled(Duration::from_us(30));
     let reaction = experiment.params.controller.reaction;
-    experiment.params.controller = MeasurementParams { reaction, interval, flow_min, sampling };
+    experiment.params.controller = MeasurementParams { reaction, interval, flow_min, sampling, change_max: None };
     experiment
 }
 
@@ -317,6 +317,20 @@ fn a_controller_moves_what_it_counts_and_of_that_large_flows_alone() {
 }
 
 #[test]
+fn a_controller_that_predicts_moves_what_two_intervals_sent_alike() {
+    let ends = [None, Some(0.2), Some(0.0)].map(|change_max| {
+        let mut experiment = controlled(Duration::from_us(30));
+        experiment.params.controller.change_max = change_max;
+        let reports = [1, 2, 7].map(|threads| run(&experiment, threads).fingerprint);
+        assert!(reports[0] == reports[1] && reports[0] == reports[2], "{change_max:?}");
+        end_us(&run(&experiment, 1))
+    });
+    println!("all {:.0} us, within 20 % {:.0} us, equal {:.0} us", ends[0], ends[1], ends[2]);
+    // Nothing was sent before the first interval, so that its traffic is rerouted an interval later than without.
+    assert!(ends[0] < ends[1] && ends[1] <= ends[2], "{ends:?}");
+}
+
+#[test]
 fn settings_of_a_controller_that_do_not_fit_are_named() {
     let us = Duration::from_us;
     let error = |experiment: &Experiment| Simulation::build(experiment, 1).err().unwrap().to_string();
@@ -324,6 +338,9 @@ fn settings_of_a_controller_that_do_not_fit_are_named() {
     assert_eq!(late, "controller.interval: 16us; expected 300ns to 15us");
     assert_eq!(error(&measured(None, 1.5, 1)), "controller.flow_min: 1.5; expected 0 to 1");
     assert_eq!(error(&measured(None, 0.0, 0)), "controller.sampling: 0; expected 1 to 65536");
+    let mut changing = measured(None, 0.0, 1);
+    changing.params.controller.change_max = Some(1.5);
+    assert_eq!(error(&changing), "controller.change_max: 1.5; expected 0 to 1");
     let soon = error(&measured(Some(us(15)), 0.0, 1));
     assert!(soon.starts_with("controller.reaction: 30us; expected intervals of at least "), "{soon}");
 }
@@ -332,6 +349,55 @@ fn settings_of_a_controller_that_do_not_fit_are_named() {
 fn a_controller_cannot_react_before_it_could_have_measured() {
     let error = Simulation::build(&controlled(Duration::from_ns(100)), 1).err().unwrap().to_string();
     assert!(error.starts_with("controller.reaction: 100ns; expected at least "), "{error}");
+}
+
+/// 16 hosts that each send four messages to the next leaf, over as few uplinks as a controller finds needed, which
+/// reacts after so long.
+fn elastic(routing: RoutingKind, bytes: u64, reaction: Duration) -> Experiment {
+    let kind = TopologyKind::FatTree(FatTree { leaves: 4, hosts_per_leaf: 4, cores: 4, ..FatTree::default() });
+    let topology = kind.generate().unwrap();
+    let prepared = PreparedRouting::new(routing, &topology).unwrap();
+    let mut experiment = with_routing(&topology, prepared, selective(roce()), shift(&topology, 4, bytes));
+    experiment.params.controller.reaction = reaction;
+    experiment
+}
+
+/// Bytes that leaves sent to each core.
+fn sent_to_cores(report: &Report) -> Vec<u64> {
+    let sent = |core: u32| {
+        let peer = format!("core{core}");
+        report.ports.iter().filter(|port| port.peer == peer).map(|port| port.tx_bytes).sum()
+    };
+    (0..4).map(sent).collect()
+}
+
+#[test]
+fn a_tree_leaves_uplinks_idle_that_its_traffic_does_not_need() {
+    let us = Duration::from_us;
+    let tree = |reaction| elastic(RoutingKind::ElasticTree(ElasticTreeParams::default()), 10_000, reaction);
+    // Rules that come after the end change nothing: flows use all cores, as with ECMP.
+    let all = run(&tree(us(3_000)), 1);
+    assert_eq!(all.fingerprint, run(&elastic(RoutingKind::Ecmp, 10_000, us(3_000)), 1).fingerprint);
+    assert!(sent_to_cores(&all).iter().all(|&bytes| bytes > 0), "{:?}", sent_to_cores(&all));
+    // Four messages of 10 kB a host, one after the other: one link carries what four hosts send between readings.
+    let few = run(&tree(us(3)), 1);
+    let (before, after) = (sent_to_cores(&all), sent_to_cores(&few));
+    println!("{before:?}, {after:?} with rules");
+    assert!(after[0] > before[0] && after[3] < before[3] / 2);
+    let reports = [2, 7].map(|threads| run(&tree(us(3)), threads).fingerprint);
+    assert_eq!(reports, [few.fingerprint, few.fingerprint]);
+}
+
+#[test]
+fn a_tree_whose_links_fill_uses_more_of_them() {
+    let us = Duration::from_us;
+    let tree = elastic(RoutingKind::ElasticTree(ElasticTreeParams::default()), 1_000_000, us(30));
+    let ends = [RoutingKind::Ecmp, RoutingKind::ElasticTree(ElasticTreeParams::default())]
+        .map(|routing| end_us(&run(&elastic(routing, 1_000_000, us(30)), 1)));
+    println!("ECMP {:.0} us, elastic {:.0} us", ends[0], ends[1]);
+    // Hosts fill their links, so that leaves need all uplinks.
+    assert!(ends[1] < 1.5 * ends[0], "{ends:?}");
+    assert!(sent_to_cores(&run(&tree, 1)).iter().all(|&bytes| bytes > 0));
 }
 
 /// A tree of 16 hosts whose first uplink is down from each time on, until it returns [us].
