@@ -67,9 +67,9 @@ impl Wires {
         (time, key)
     }
 
-    /// Wakes an impaired link for the packet that is being sent, if it sleeps, and sends the packet with its outer header
-    /// at the rate that it has. Returns how much later the packet ends than without a header on a link that is awake at
-    /// its full rate.
+    /// Wakes an impaired link for the packet that is being sent, if it sleeps, and sends the packet with its outer
+    /// header at the rate that it has. Returns how much later the packet ends than without a header on a link that is
+    /// awake at its full rate.
     pub(super) fn wake_link(&mut self, link: PeerLink, handle: Handle) -> Duration {
         let Some(ImpairedLink { port, sleep, rates, header_bytes, .. }) = self.impaired_links.get_mut(link) else {
             return Duration::ZERO;

@@ -1,5 +1,5 @@
-//! Links with bit errors, a shaper, outages, outer headers, a transmitter that sleeps or changes its rate, or messages of
-//! flow-level mode beside packets.
+//! Links with bit errors, a shaper, outages, outer headers, a transmitter that sleeps or changes its rate, or messages
+//! of flow-level mode beside packets.
 
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::Time;

@@ -389,8 +389,8 @@ routings! {
     ];
     /// Up by the port with the shortest queue.
     AdaptiveUp = "adaptive_up", packets [ClosPlan => |plan| AdaptiveUp { plan }];
-    /// By the first uplinks of a tree alone, as many as a controller found that the traffic of a while ago needs, so that
-    /// the other links can sleep; a path for every flow.
+    /// Up by the first uplinks of a tree alone, as many as a controller found that the traffic of a while ago needs, so
+    /// that the other links can sleep; a path for every flow.
     ElasticTree(own: ElasticTreeParams) = "elastic_tree", packets [ElasticPlan => |plan| ElasticTree::new(plan, own)];
     /// GLB: up by the port of two with the shorter queue together with the next switch's queue towards the destination.
     GlobalLoadBalancing = "global_load_balancing",

@@ -159,14 +159,14 @@ pub(crate) fn check_trigger(scenario: &Scenario) -> Result<(), InputError> {
 /// # Errors
 /// Names the trigger.
 pub(crate) fn check_planned_trigger(scenario: &Scenario) -> Result<(), InputError> {
-    let found = match scenario.open_loop.tables.conditional.trigger {
+    let trigger = match scenario.open_loop.tables.conditional.trigger {
         Trigger::Congestion { .. } => "congestion",
         Trigger::Notification(_) => "notification",
         Trigger::Full | Trigger::Pause => return Ok(()),
     };
     let is_minimal = scenario.control.rules == RuleKind::Minimal;
     let expected = "full or pause beside control.rules = \"conditional\": deployed switches know pauses alone";
-    InputError::unless(is_minimal, "open_loop.tables.conditional.trigger", found, expected)
+    InputError::unless(is_minimal, "open_loop.tables.conditional.trigger", trigger, expected)
 }
 
 /// The warning that a routing which goes by pauses met none, though packets waited in switches.

@@ -73,22 +73,22 @@ impl MeasurementClock {
 #[derive(Clone, Default)]
 struct PeriodCounts {
     number: u64,
-    /// By group of the source, then of the destination [B]; empty in a tree.
+    /// Bytes by group of the source, then of the destination; empty in a tree.
     bytes: Vec<u64>,
-    /// By level of a tree; empty elsewhere.
+    /// Counts by level of a tree; empty elsewhere.
     climbs: Vec<LevelCounts>,
     /// Bytes by ingress port of the shard, then group of the destination [B]; empty where all flows are rerouted.
     flows: Vec<u64>,
 }
 
-/// What subtrees below switches of a level sent to others and received from them in a period.
+/// Bytes that subtrees below switches of a level sent to others and received from them in a period.
 #[derive(Clone)]
 struct LevelCounts {
     /// Leaves of a subtree.
     span: u32,
-    /// By subtree [B].
+    /// Bytes by subtree.
     sent: Vec<u64>,
-    /// By subtree [B].
+    /// Bytes by subtree.
     received: Vec<u64>,
     /// The most of both [B].
     busiest: u64,
@@ -218,8 +218,8 @@ impl GroupTraffic {
         Some(&self.counts[(number % self.counts.len() as u64) as usize]).filter(|counts| counts.number == number)
     }
 
-    /// What the busiest subtree of a level sent or received in that period [percent of a link]; absent before the first
-    /// rules, and of levels that are not measured.
+    /// Traffic that the busiest subtree of a level sent or received in that period [percent of a link]; absent before
+    /// the first rules, and of levels that are not measured.
     pub fn busiest_percent(&self, level: usize, now: Time) -> Option<u32> {
         let number = self.clock.active(now).filter(|_| level < self.counts[0].climbs.len())?;
         let busiest = self.counts_of(number).map_or(0, |counts| counts.climbs[level].busiest);

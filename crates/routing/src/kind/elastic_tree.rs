@@ -61,7 +61,7 @@ pub struct ElasticPlan {
     tree: ClosPlan,
     hosts: u32,
     host_links: f64,
-    /// By level.
+    /// Most uplinks of a switch, by level.
     uplinks_max: [u32; MeasuredGroups::LEVELS],
 }
 
@@ -81,11 +81,11 @@ impl FabricPlan for ElasticPlan {
     }
 }
 
-/// What a controller that knows the traffic made of it.
+/// Traffic that the controller of an open loop knows.
 struct KnownClimbs {
     destinations: Destinations,
     reaction_ps: u64,
-    /// By phase, then level [percent of a link].
+    /// Traffic of the busiest subtree, by phase and level [percent of a link].
     busiest: Vec<[u32; MeasuredGroups::LEVELS]>,
 }
 
@@ -95,8 +95,8 @@ impl ElasticTree {
         ElasticTree { plan, params, known: None }
     }
 
-    /// What the busiest subtree below switches of a level sends or receives, as rules that are active now know it
-    /// [percent of a link].
+    /// Traffic of the busiest subtree below switches of a level, as the rules that are active now know it [percent of a
+    /// link].
     fn busiest(&self, level: usize, load: impl LoadView) -> Option<u32> {
         let Some(known) = &self.known else { return load.busiest_percent(level) };
         let then = (load.now_ns() * NS).checked_sub(known.reaction_ps)?;
@@ -160,8 +160,8 @@ impl PacketRouting for ElasticTree {
     }
 }
 
-/// What the busiest of subtrees of `size` hosts sends to others or receives from them, when every host sends what
-/// `links` links take [percent of a link]; 0 without a size.
+/// Traffic that the busiest of subtrees of `size` hosts sends to others or receives from them, when every host sends
+/// as much as `links` links take [percent of a link]; 0 without a size.
 fn busiest_percent(hosts: u32, size: u32, destinations: &Destinations, links: f64) -> u32 {
     if size == 0 {
         return 0;

@@ -33,7 +33,7 @@ pub trait LoadView: Copy {
         true
     }
 
-    /// What the busiest subtree of a level of a tree sent to others or received from them while that controller
+    /// Traffic that the busiest subtree of a level of a tree sent to others or received from them while that controller
     /// measured [percent of a link]; absent before its first rules. By default nothing is known.
     fn busiest_percent(&self, _level: usize) -> Option<u32> {
         None
