@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
 
-from etherweave.api import scenario_builder as builder
+from etherweave.api import scenario_schema
 
-Schema = builder.Schema
+Schema = scenario_schema.Schema
 
 HEAD = '''"""Types of the keys of a scenario; written by docs/site/key_types.py."""
 
@@ -47,7 +47,9 @@ SCALARS = {"integer": "int", "number": "float", "boolean": "bool", "string": "st
 def module() -> str:
     """Write the module: a class for each table, with a line for each key."""
     types, whole = _Types(), json.loads(SCHEMA.read_text())
-    with patch.object(builder, "_whole", lambda: whole):  # Needs no core of the same keys.
+    with patch.object(
+        scenario_schema, "schema_root", lambda: whole
+    ):  # Needs no core of the same keys.
         first = types.body("ScenarioKeys", whole, "")
         text = "\n".join([HEAD, *types.classes(), first])
     ruff = [str(Path(sys.executable).with_name("ruff")), "format", "--stdin-filename=keys.pyi", "-"]
@@ -71,7 +73,7 @@ class _Types:
 
     def body(self, name: str, schema: Schema, base: str) -> str:
         """Write a class."""
-        keys = builder._keys(schema).items()
+        keys = scenario_schema.keys_of(schema).items()
         lines = [f"    {key}: {self.key(name, key, one)}" for key, one in keys if _is_name(key)]
         return "\n".join(
             [f"class {name}{f'({base})' if base else ''}:", *(lines or ["    ..."]), ""]
@@ -79,17 +81,21 @@ class _Types:
 
     def key(self, owner: str, key: str, schema: Schema) -> str:
         """Write the type of a key: what is read, and what may be written."""
-        inner = builder._table(schema)
-        if builder._keys(inner):
+        inner = scenario_schema.table_schema(schema)
+        if scenario_schema.keys_of(inner):
             name = self.named(owner, key, schema, inner)
-            texts = [_literal(builder._names(inner))] if builder._names(inner) else []
+            texts = (
+                [_literal(scenario_schema.names_of(inner))]
+                if scenario_schema.names_of(inner)
+                else []
+            )
             return f"Key[{name}, {' | '.join([name, 'Keys', *texts])}]"
-        items = builder._table(inner["items"]) if "items" in inner else {}
-        if builder._keys(items) and (names := builder._names(items)):
+        items = scenario_schema.table_schema(inner["items"]) if "items" in inner else {}
+        if scenario_schema.keys_of(items) and (names := scenario_schema.names_of(items)):
             values = f"Sequence[{_literal(names)} | Keys]"
             may_be_absent = schema.get("default") is None
             return f"Key[{values}{' | None' if may_be_absent else ''}, {values}]"
-        if builder._keys(items):
+        if scenario_schema.keys_of(items):
             name = self.named(owner, key, inner["items"], items)
             return f"Key[List[{name}], Sequence[Keys]]"
         value = self.value(schema, inner)
@@ -98,17 +104,17 @@ class _Types:
 
     def named(self, owner: str, key: str, schema: Schema, inner: Schema) -> str:
         """Name the class of a table, and note that it is to be written."""
-        name = builder._reference(schema) or owner + key.title().replace("_", "")
+        name = scenario_schema.reference_of(schema) or owner + key.title().replace("_", "")
         if name not in self.written:
             self.waiting.setdefault(name, inner)
         return name
 
     def value(self, schema: Schema, inner: Schema) -> str:
         """Write the type of a value that is no table."""
-        if builder._names(inner):
-            return _literal(builder._names(inner))
+        if scenario_schema.names_of(inner):
+            return _literal(scenario_schema.names_of(inner))
         if "items" in inner:
-            items = builder._table(inner["items"])
+            items = scenario_schema.table_schema(inner["items"])
             return f"Sequence[{self.value(inner['items'], items)}]"
         kinds = inner.get("type", ())
         named = [

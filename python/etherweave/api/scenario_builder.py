@@ -6,15 +6,22 @@ are those of the file.
 
 import copy
 import difflib
-import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from etherweave.api import simulation, toml
 from etherweave.api.scenario import ScenarioSource, read
+from etherweave.api.scenario_schema import (
+    Schema,
+    keys_of,
+    kinds_of,
+    names_of,
+    reference_of,
+    schema_root,
+    table_schema,
+)
 
 if TYPE_CHECKING:
     from etherweave.api.scenario_keys import ScenarioKeys
@@ -24,7 +31,6 @@ else:
         """Keys are known to type checkers only; here they are read from the schema."""
 
 
-Schema: TypeAlias = Mapping[str, Any]
 KeyPath: TypeAlias = tuple[str | int, ...]
 
 _AMOUNTS = {
@@ -79,7 +85,7 @@ class Table:
         del values[name]
 
     def __dir__(self) -> list[str]:
-        return sorted(_keys(self._schema))
+        return sorted(keys_of(self._schema))
 
     def __contains__(self, name: str) -> bool:
         """Whether a key is set."""
@@ -99,7 +105,7 @@ class Table:
         return value if value is not None else self._default or {}
 
     def _key(self, name: str) -> Schema:
-        keys = _keys(self._schema)
+        keys = keys_of(self._schema)
         if name not in keys:
             raise AttributeError(_unknown((*self._path, name), keys))
         return keys[name]
@@ -186,7 +192,7 @@ class Scenario(Table, ScenarioKeys, Mapping[str, Any]):
     _values: dict[str, Any]
 
     def __init__(self, source: ScenarioSource | None = None, /, **keys: object) -> None:
-        super().__init__(self, (), _whole())
+        super().__init__(self, (), schema_root())
         vars(self)["_values"] = {} if source is None else _values(source)
         for name, value in keys.items():
             setattr(self, name, value)
@@ -207,12 +213,12 @@ class Scenario(Table, ScenarioKeys, Mapping[str, Any]):
         return toml.document(self._values).rstrip("\n")
 
     def _read(self, path: KeyPath, schema: Schema) -> Any:
-        inner = _table(schema)
-        if _keys(inner):
+        inner = table_schema(schema)
+        if keys_of(inner):
             return Table(self, path, inner, schema.get("default"))
-        items = _table(inner.get("items", {}))
+        items = table_schema(inner.get("items", {}))
         # Names may stand among the tables: a list of values.
-        if _keys(items) and not _names(items):
+        if keys_of(items) and not names_of(items):
             return Tables(self, path, items)
         value = self._values_at(path)
         return schema.get("default") if value is None else copy.deepcopy(value)
@@ -220,7 +226,7 @@ class Scenario(Table, ScenarioKeys, Mapping[str, Any]):
     def _write(self, path: KeyPath, value: object) -> None:
         """Set a value; tables on the way are made, and other kinds of them are dropped."""
         at: Any = self._values
-        schema = _whole()
+        schema = schema_root()
         for step in path[:-1]:
             schema = _enter(at, schema, step)
             if isinstance(step, str) and not isinstance(at.get(step), dict | list):
@@ -246,17 +252,17 @@ def _enter(at: Any, schema: Schema, step: str | int) -> Schema:
     if isinstance(step, int):
         if step == len(at):
             at.append({})
-        return _table(schema["items"])
-    if step in _kinds(schema):
+        return table_schema(schema["items"])
+    if step in kinds_of(schema):
         for other in at.keys() - {step}:
             del at[other]
-    return _table(_keys(schema)[step])
+    return table_schema(keys_of(schema)[step])
 
 
 def _values(source: ScenarioSource) -> dict[str, Any]:
     try:
         values = source if isinstance(source, Mapping) else tomllib.loads(read(source)[0])
-        _check((), _whole(), values)
+        _check((), schema_root(), values)
     except (ValueError, AttributeError, TypeError, RecursionError):
         simulation.resolve(source)  # Names the line of a file.
         raise
@@ -274,81 +280,33 @@ def _plain(value: Any) -> Any:
     return value
 
 
-@cache
-def _whole() -> Schema:
-    whole: Schema = json.loads(simulation.schema())
-    return whole
-
-
-def _table(schema: Schema) -> Schema:
-    """Follow references, and what may be absent, to what stands there."""
-    while isinstance(schema, Mapping):
-        options = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
-        if "$ref" in schema:
-            schema = _whole()["$defs"][schema["$ref"].rpartition("/")[2]]
-        elif len(options) == 1:
-            schema = options[0]
-        else:
-            return schema
-    return {}  # Any value.
-
-
-def _members(schema: Schema) -> list[Schema]:
-    return [_table(one) for kind in ("oneOf", "anyOf") for one in schema.get(kind, ())]
-
-
-def _kinds(schema: Schema) -> dict[str, Schema]:
-    """Keys of which a table has one."""
-    members = _members(schema)
-    return {key: one for member in members for key, one in member.get("properties", {}).items()}
-
-
-def _keys(schema: Schema) -> dict[str, Schema]:
-    return {**schema.get("properties", {}), **_kinds(schema)}
-
-
-def _names(schema: Schema) -> list[str]:
-    """Texts that may stand in place of a table or as a value; none when any may."""
-    constants = [member["const"] for member in _members(schema) if "const" in member]
-    return [*constants, *schema.get("enum", ())]
-
-
 def _check(path: KeyPath, schema: Schema, value: object) -> None:
     """Check keys, names and units; the core checks the rest when the scenario is used."""
-    inner = _table(schema)
-    reference = _reference(schema) if inner else ""
+    inner = table_schema(schema)
+    reference = reference_of(schema) if inner else ""
     if reference in _AMOUNTS:
         if not isinstance(value, str) or not re.fullmatch(inner["pattern"], value):
             raise TypeError(f"{_dotted(path)}: {value!r}; expected {_AMOUNTS[reference]}")
     elif isinstance(value, Mapping):
-        keys = _keys(inner)
+        known = keys_of(inner)
         for key, one in value.items():
-            if keys and key not in keys:
-                raise AttributeError(_unknown((*path, key), keys))
-            if keys:
-                _check((*path, key), keys[key], one)
+            if known and key not in known:
+                raise AttributeError(_unknown((*path, key), known))
+            if known:
+                _check((*path, key), known[key], one)
     elif isinstance(value, list | tuple) and "items" in inner:
         for number, one in enumerate(value):
             _check((*path, number), inner["items"], one)
-    elif isinstance(value, str) and (names := _names(inner)) and value not in names:
-        near = difflib.get_close_matches(value, names, 3, 0.5) or names
+    elif isinstance(value, str) and (texts := names_of(inner)) and value not in texts:
+        near = difflib.get_close_matches(value, texts, 3, 0.5) or texts
         raise TypeError(f"{_dotted(path)}: {value!r}; expected {', '.join(near)}")
-    elif _keys(inner) and not isinstance(value, Table) and not _names(inner):
-        known = ", ".join(_keys(inner))
-        raise TypeError(f"{_dotted(path)}: {value!r}; expected a table of {known}")
+    elif (keys := keys_of(inner)) and not isinstance(value, Table) and not names_of(inner):
+        raise TypeError(f"{_dotted(path)}: {value!r}; expected a table of {', '.join(keys)}")
 
 
 def _unknown(path: KeyPath, keys: Mapping[str, Schema]) -> str:
     near = difflib.get_close_matches(str(path[-1]), keys, 3, 0.5) or sorted(keys)
     return f"{_dotted(path)}: unknown key; expected {', '.join(near)}"
-
-
-def _reference(schema: Schema) -> str:
-    """Name the definition that a key refers to; empty when it has its own."""
-    for one in (schema, *schema.get("anyOf", ())):
-        if "$ref" in one:
-            return str(one["$ref"]).rpartition("/")[2]
-    return ""
 
 
 def _dotted(path: KeyPath) -> str:
@@ -358,9 +316,9 @@ def _dotted(path: KeyPath) -> str:
 def _described(path: KeyPath, schema: Schema) -> str:
     """Describe a table: what it is, and a line for each key with its default."""
     lines = [" ".join(schema.get("description", "").split()), ""]
-    for key, one in _keys(schema).items():
-        inner = _table(one)
+    for key, one in keys_of(schema).items():
+        inner = table_schema(one)
         text = " ".join(one.get("description", inner.get("description", "")).split())
-        names = ", ".join(f'"{name}"' for name in _names(inner))
-        lines.append(f"{_dotted((*path, key))}: {text}{f' One of {names}.' if names else ''}")
+        texts = ", ".join(f'"{name}"' for name in names_of(inner))
+        lines.append(f"{_dotted((*path, key))}: {text}{f' One of {texts}.' if texts else ''}")
     return "\n".join(lines)

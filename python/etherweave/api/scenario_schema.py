@@ -1,0 +1,60 @@
+"""Keys of a scenario, as the JSON Schema of the core describes them."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, TypeAlias
+
+from etherweave.api import simulation
+
+Schema: TypeAlias = Mapping[str, Any]
+
+
+@cache
+def schema_root() -> Schema:
+    """Return the schema of a scenario."""
+    root: Schema = json.loads(simulation.schema())
+    return root
+
+
+def table_schema(schema: Schema) -> Schema:
+    """Follow references, and what may be absent, to what stands there."""
+    while isinstance(schema, Mapping):
+        options = [member for member in schema.get("anyOf", ()) if member.get("type") != "null"]
+        if "$ref" in schema:
+            schema = schema_root()["$defs"][schema["$ref"].rpartition("/")[2]]
+        elif len(options) == 1:
+            schema = options[0]
+        else:
+            return schema
+    return {}  # Any value.
+
+
+def member_schemas(schema: Schema) -> list[Schema]:
+    """List the alternatives of a value."""
+    return [table_schema(member) for kind in ("oneOf", "anyOf") for member in schema.get(kind, ())]
+
+
+def kinds_of(schema: Schema) -> dict[str, Schema]:
+    """Keys of which a table has member."""
+    members = member_schemas(schema)
+    return {key: member for member in members for key, member in member.get("properties", {}).items()}
+
+
+def keys_of(schema: Schema) -> dict[str, Schema]:
+    """Return the keys of a table."""
+    return {**schema.get("properties", {}), **kinds_of(schema)}
+
+
+def names_of(schema: Schema) -> list[str]:
+    """Texts that may stand in place of a table or as a value; none when any may."""
+    constants = [member["const"] for member in member_schemas(schema) if "const" in member]
+    return [*constants, *schema.get("enum", ())]
+
+
+def reference_of(schema: Schema) -> str:
+    """Name the definition that a key refers to; empty when it has its own."""
+    for member in (schema, *schema.get("anyOf", ())):
+        if "$ref" in member:
+            return str(member["$ref"]).rpartition("/")[2]
+    return ""
