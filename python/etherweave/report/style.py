@@ -1,9 +1,9 @@
 """How figures look: one palette, and one way to mark what was published."""
 
+import io
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from etherweave.api.outputs import written
+from etherweave.api.outputs import write_bytes
 from etherweave.report.bounds import Medium
 from etherweave.study import PublishedValue
 
@@ -91,11 +91,17 @@ def house() -> Iterator[None]:
         yield
 
 
-def write_svg(make: Callable[[], Figure], path: Path) -> Path:
-    """Make a figure in the style of every figure and write it, without a date; returns the path."""
+def svg_of(make: Callable[[], Figure]) -> bytes:
+    """Make a figure in the style of every figure, as SVG without a date."""
+    text = io.BytesIO()
     with house():
-        figure = make()
-        written(path, partial(figure.savefig, format="svg", metadata={"Date": None}))
+        make().savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()
+
+
+def write_svg(make: Callable[[], Figure], path: Path) -> Path:
+    """Write the SVG of a figure; returns the path."""
+    write_bytes(path, svg_of(make))
     return path
 
 

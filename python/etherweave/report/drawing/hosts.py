@@ -71,7 +71,8 @@ def join(picture: Picture, bundles: Sequence[Bundle]) -> None:
 
 def line(bundle: Bundle, path: Sequence[Point]) -> Line:
     """Draw a bundle along a path."""
-    return Line(path, bundle.link_class, bundle.medium, bundle.rate_gbps, bundle.count)
+    facts = (bundle.link_class, bundle.medium, bundle.rate_gbps, bundle.count)
+    return Line(path, *facts, load=bundle.load)
 
 
 def climb(bundle: Bundle, one: Mark, other: Mark) -> Line:

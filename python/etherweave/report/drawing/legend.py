@@ -1,10 +1,11 @@
 """What stands around a drawing: the title with its counts above, the legend and notes below."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from etherweave.report.drawing.picture import Line, Picture, Words, count, short, width
-from etherweave.report.drawing.render import MARGIN, extent, uniform_counts
+from etherweave.report.drawing.render import LOAD_STEPS, MARGIN, extent, load_step, uniform_counts
 from etherweave.report.drawing.wiring import Wiring
 
 SAMPLE = 26.0
@@ -71,6 +72,8 @@ def _legend(
 
 
 def _entries(picture: Picture) -> list[tuple[Line, str]]:
+    if picture.has_loads:
+        return _load_entries(picture.lines)
     counts = uniform_counts(picture.lines)
     looks: dict[tuple[str, str], list[Line]] = {}
     for line in picture.lines:
@@ -80,6 +83,22 @@ def _entries(picture: Picture) -> list[tuple[Line, str]]:
         (_sample(looks[look]), _entry(looks[look], counts.get(look, 1)))
         for look in sorted(looks, key=lambda look: (order.index(look[0]), look[1]))
     ]
+
+
+def _load_entries(lines: Sequence[Line]) -> list[tuple[Line, str]]:
+    """Explain the colours of loads, from the busiest on."""
+    first = {load_step(line.load): line for line in lines if line.load is not None}
+    ends = [0.0, *(end for end, _, _ in LOAD_STEPS)]
+    return [
+        (_sample([first[step]]), _load_words(ends[step], ends[step + 1]))
+        for step in sorted(first, reverse=True)
+    ]
+
+
+def _load_words(low: float, high: float) -> str:
+    if low == 0:
+        return f"below {high:.0%} of the rate"
+    return f"{low:.0%} or more" if math.isinf(high) else f"{low:.0%} to {high:.0%}"
 
 
 def _sample(lines: Sequence[Line]) -> Line:

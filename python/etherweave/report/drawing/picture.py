@@ -109,6 +109,8 @@ class Line:
     """Whether an end is a box for many things, so that its count says nothing of parallel links."""
     is_repeated: bool = False
     """Whether its links are counted by another line too."""
+    load: float | None = None
+    """Share of its rate that the busiest of its links sends; None without a run."""
 
     def at(self, share: float) -> Point:
         """Place on the line, 0 at its start and 1 at its end."""
@@ -178,6 +180,11 @@ class Picture:
     def has_highlight(self) -> bool:
         """Whether something stands out, so that the rest steps back."""
         return any(line.is_highlighted for line in self.lines)
+
+    @property
+    def has_loads(self) -> bool:
+        """Whether colours of lines are loads."""
+        return any(line.load is not None for line in self.lines)
 
     @property
     def is_crowded(self) -> bool:

@@ -6,7 +6,7 @@ Words have boxes; the numbers of parallel links stand beside their lines.
 import io
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from matplotlib import patheffects
@@ -100,12 +100,25 @@ def _placed(line: Line, taken: Sequence[Box]) -> Words | None:
 
 COLOURS = {"host": "#8a8a8a", "local": "#0072b2", "global": "#d55e00"}
 """Of link classes; of the palette of all figures."""
-DASHES = {"copper": "solid", "optical": (0, (4, 1.6)), "mixed": (0, (1.5, 1.5))}
+DASHES: dict[str, str | tuple[float, tuple[float, ...]]] = {
+    "copper": "solid",
+    "optical": (0, (4, 1.6)),
+    "mixed": (0, (1.5, 1.5)),
+}
 """Of media."""
 WIDTHS = {"plain": 0.9, "faint": 0.6, "highlighted": 1.8, "bundle": 1.7}
 """Of lines, by how much they matter [pt]."""
 ALPHAS = {"faint": 0.55, "bundle": 0.45}
 """Of those that step back."""
+LOAD_STEPS = (
+    (0.01, "#c4c4c4", 0.6),
+    (0.1, "#fee391", 1.0),
+    (0.3, "#fec44f", 1.4),
+    (0.6, "#fe9929", 1.8),
+    (0.9, "#d95f0e", 2.4),
+    (math.inf, "#8c2d04", 3.0),
+)
+"""Upper ends of steps of load, with the colours of YlOrBr by C. Brewer and widths of lines [pt]."""
 MARGIN = 14.0
 """Around the drawing [pt]."""
 
@@ -180,29 +193,65 @@ def _area(axes: Axes, area: Area) -> None:
     )
 
 
+@dataclass(frozen=True)
+class _Look:
+    """How lines look."""
+
+    name: str
+    """Of their group in the file."""
+    colour: str
+    """As of matplotlib."""
+    width: float
+    """Of the line [pt]."""
+    dash: str | tuple[float, tuple[float, ...]]
+    """Of the medium."""
+    alpha: float | None = None
+    """Of those that step back."""
+    depth: float = 2
+    """Lines of a higher depth are drawn above others."""
+
+
 def _lines(axes: Axes, picture: Picture) -> None:
     """Draw the lines, one collection for all that look alike."""
-    looks: dict[tuple[str, str, str], list[Line]] = {}
+    looks: dict[_Look, list[Line]] = {}
     for line in picture.lines:
-        look = (line.link_class, line.medium, _weight(line, picture.has_highlight))
-        looks.setdefault(look, []).append(line)
-    for (link_class, medium, weight), alike in looks.items():
+        looks.setdefault(_look(line, picture), []).append(line)
+    for look, alike in looks.items():
         paths = PathCollection(
             [_outline(line) for line in alike],
             facecolors="none",
-            edgecolors=COLOURS[link_class],
-            linewidths=WIDTHS[weight],
-            linestyles=[DASHES[medium]],
-            alpha=_alpha(weight, picture.is_crowded),
+            edgecolors=look.colour,
+            linewidths=look.width,
+            linestyles=[look.dash],
+            alpha=look.alpha,
             capstyle="butt",
-            zorder=2.5 if weight == "highlighted" else 2,
+            zorder=look.depth,
         )
-        paths.set_gid(f"links-{link_class}-{medium}-{weight}")
+        paths.set_gid(look.name)
         axes.add_collection(paths, autolim=False)
 
 
-def _alpha(weight: str, is_crowded: bool) -> float:
-    return ALPHAS.get(weight, 0.9) * (0.6 if is_crowded and weight == "faint" else 1)
+def _look(line: Line, picture: Picture) -> _Look:
+    dash = DASHES[line.medium]
+    if line.load is not None:
+        step = load_step(line.load)
+        _, colour, width_pt = LOAD_STEPS[step]
+        # The busiest are drawn above all others.
+        return _Look(f"loads-{line.medium}-{step}", colour, width_pt, dash, depth=2 + step / 10)
+    weight = _weight(line, picture.has_highlight)
+    return _Look(
+        f"links-{line.link_class}-{line.medium}-{weight}",
+        COLOURS[line.link_class],
+        WIDTHS[weight],
+        dash,
+        ALPHAS.get(weight, 0.9) * (0.6 if picture.is_crowded and weight == "faint" else 1),
+        2.5 if weight == "highlighted" else 2,
+    )
+
+
+def load_step(load: float) -> int:
+    """Find the step of :data:`LOAD_STEPS` that a load belongs to."""
+    return next(step for step, (end, _, _) in enumerate(LOAD_STEPS) if load < end)
 
 
 def _weight(line: Line, has_highlight: bool) -> str:

@@ -4,10 +4,14 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import polars
 
 from etherweave._core import Fabric
+
+Loads: TypeAlias = Mapping[tuple[str, str], float]
+"""Share of its rate that each link sends, by sender and receiver."""
 
 
 class TooLargeError(ValueError):
@@ -42,6 +46,9 @@ class Bundle:
     """Of one link, the slowest where they differ [Gb/s]."""
     count: int
     """How many links."""
+    load: float | None = None
+    """Share of its rate that the busiest of them sends in its busier direction; None without a
+    run."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +70,18 @@ class Wiring:
     hosts: polars.DataFrame
     """Columns ``host``, ``switch``, in the order of ids."""
     links: polars.DataFrame
-    """Columns ``from``, ``to``, ``class``, ``rate_gbps``, ``medium`` and others."""
+    """Columns ``from``, ``to``, ``class``, ``rate_gbps``, ``medium``, ``load`` and others."""
 
     @classmethod
-    def of(cls, fabric: Fabric) -> "Wiring":
-        """Read a fabric's tables."""
+    def of(cls, fabric: Fabric, loads: Loads | None = None) -> "Wiring":
+        """Read a fabric's tables, and perhaps the loads of its links."""
         family, parameters = _family(fabric)
         tables = {name: polars.DataFrame(table) for name, table in fabric.tables.items()}
         axes = tuple(fabric.axes)
         columns = ["switch", "level", "hosts"] + [f"coordinate_{n}" for n in range(len(axes))]
         rows = tables["switches"].select(columns).iter_rows()
         switches = tuple(Switch(row[0], row[1], row[2], row[3:]) for row in rows)
-        hosts, links = tables["hosts"], tables["links"]
+        hosts, links = tables["hosts"], _loaded(tables["links"], loads)
         return cls(fabric.name, family, fabric.shape, parameters, axes, switches, hosts, links)
 
     @cached_property
@@ -108,7 +115,7 @@ class Wiring:
 
 
 _ENDS = ("from", "to")
-_COLUMNS = (*_ENDS, "class", "medium", "rate_gbps")
+_COLUMNS = (*_ENDS, "class", "medium", "rate_gbps", "load")
 _IS_OUTSIDE = polars.col("from") != polars.col("to")
 
 
@@ -116,6 +123,16 @@ def _family(fabric: Fabric) -> tuple[str, Mapping[str, object]]:
     topology = tomllib.loads(fabric.resolved)["topology"]
     ((family, parameters),) = topology.items()
     return family, parameters
+
+
+def _loaded(links: polars.DataFrame, loads: Loads | None) -> polars.DataFrame:
+    """Put the load of the busier direction beside each link."""
+    ends = links.select(_ENDS).iter_rows()
+    shares = [
+        None if loads is None else max(loads.get((a, b), 0.0), loads.get((b, a), 0.0))
+        for a, b in ends
+    ]
+    return links.with_columns(load=polars.Series(shares, dtype=polars.Float64))
 
 
 def _named(links: polars.DataFrame, ends: Sequence[tuple[str, str]]) -> polars.DataFrame:
@@ -131,7 +148,8 @@ def _gather(links: polars.DataFrame) -> Iterator[Bundle]:
         polars.col("medium").unique(maintain_order=True),
         polars.col("rate_gbps").min(),
         polars.len().alias("count"),
+        polars.col("load").max(),
     )
-    for start, end, link_class, media, rate, count in groups.iter_rows():
+    for start, end, link_class, media, rate, count, load in groups.iter_rows():
         medium = media[0] if len(media) == 1 else "mixed"
-        yield Bundle((start, end), link_class, medium, rate, count)
+        yield Bundle((start, end), link_class, medium, rate, count, load)

@@ -58,6 +58,22 @@ def ports(result: Result) -> pl.DataFrame:
     )
 
 
+def link_loads(result: Result) -> dict[tuple[str, str], float]:
+    """Return the share of its rate that each link sent since the warm-up, by its two ends.
+
+    Of parallel links the busiest counts.
+    """
+    capacity = pl.col("rate_gbps").first() * measured_ns(result) / 8
+    loads = (
+        result.to_polars("ports")
+        .group_by("node", "port", "peer", maintain_order=True)
+        .agg(load=pl.col("tx_bytes").sum() / capacity)
+        .group_by("node", "peer", maintain_order=True)
+        .agg(pl.col("load").max())
+    )
+    return {(node, peer): load for node, peer, load in loads.iter_rows()}
+
+
 def port_maps(
     tables: Sequence[tuple[str, pl.DataFrame]], layers: Sequence[MapLayer], unit: str
 ) -> Figure:
