@@ -1,17 +1,29 @@
 """Scenarios as the core reads them: text and overrides.
 
-A scenario is a file, or a dictionary of the same shape; overrides are dotted keys with values,
-applied before the scenario is checked.
+A scenario is a file, its text, or a dictionary of the same shape; overrides are dotted keys with
+values, applied before the scenario is checked.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from etherweave.api import toml
 from etherweave.api.inputs import InputError, read_text
 
-ScenarioSource: TypeAlias = str | Path | Mapping[str, object]
+
+@dataclass(frozen=True)
+class ScenarioText:
+    """A scenario whose text is not, or not yet, in its file, such as that of an editor."""
+
+    text: str
+    """TOML."""
+    origin: str = "<scenario>"
+    """Path of the file, which errors name, and from whose directory the scenario names others."""
+
+
+ScenarioSource: TypeAlias = str | Path | ScenarioText | Mapping[str, object]
 Overrides: TypeAlias = Mapping[str, object]
 
 TRACES = (".goal", ".bin", ".et", ".ewr", ".otf2")
@@ -27,6 +39,8 @@ def read(scenario: ScenarioSource) -> tuple[str, str]:
         When a file cannot be read: :class:`etherweave.api.inputs.InputError` when it is no text,
         or a trace.
     """
+    if isinstance(scenario, ScenarioText):
+        return scenario.text, scenario.origin
     if isinstance(scenario, Mapping):
         return toml.document(scenario), "<scenario>"
     if Path(scenario).suffix in TRACES and Path(scenario).is_file():

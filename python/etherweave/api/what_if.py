@@ -137,24 +137,39 @@ def _hosts(scenario: Scenario) -> int:
 
 
 def _twice_the_rate(scenario: Scenario) -> str:
+    return "" if scale_rates(scenario, 2) else "the file of the fabric has the rates of links"
+
+
+def scale_rates(scenario: Scenario, factor: float) -> bool:
+    """Multiply the rates of all links and NICs; returns whether there are any.
+
+    Parameters
+    ----------
+    scenario
+        Resolved, and changed.
+    factor
+        New rate by old rate.
+    """
     nic = scenario.get("nic", {})
     if "pcie" in nic:
         nic.pop("drain_rate", None)
-    is_changed = _double_rates(scenario["topology"]) | _double_rates(nic)
-    return "" if is_changed else "the file of the fabric has the rates of links"
+    return _scale(scenario["topology"], factor) | _scale(nic, factor)
 
 
-def _double_rates(table: Scenario) -> bool:
+def _scale(table: Scenario, factor: float) -> bool:
     is_changed = False
     for key, value in table.items():
         if isinstance(value, dict):
-            is_changed |= _double_rates(value)
+            is_changed |= _scale(value, factor)
+        elif isinstance(value, list):
+            for item in value:
+                is_changed |= isinstance(item, dict) and _scale(item, factor)
         elif isinstance(value, str) and key.endswith("rate") and value.endswith("b/s"):
-            table[key], is_changed = _times(value, 2), True
+            table[key], is_changed = _times(value, factor), True
     return is_changed
 
 
-def _times(rate: str, factor: int) -> str:
+def _times(rate: str, factor: float) -> str:
     digits = rate.rstrip("kMGTb/s")
     return f"{factor * float(digits):g}{rate[len(digits) :]}"
 
