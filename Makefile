@@ -103,7 +103,7 @@ $(VENV)/packages.stamp: requirements.lock
 	@touch $@
 
 $(VENV)/core.stamp: $(VENV)/packages.stamp pyproject.toml $(CORE)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --quiet --extras advise,bench,control,dask,otf2,report,dev,docs $(MPI) >&2
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --quiet --extras advise,bench,control,dask,explore,otf2,report,dev,docs $(MPI) >&2
 	@touch $@
 
 .PHONY: help setup test test-core test-fast fuzz wheel docs lock study study-all bench lint clean

@@ -8,7 +8,7 @@ use crate::{File, Finding, Repository};
 const PACKAGE: &str = "python/etherweave/";
 
 /// The rooms that each room may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 13] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 14] = [
     ("api", &["archives"]),
     (
         "cli",
@@ -18,6 +18,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 13] = [
             "archives",
             "control",
             "bench",
+            "explore",
             "measurements",
             "pages",
             "report",
@@ -29,6 +30,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 13] = [
     ),
     ("pages", &["api", "advise", "archives", "bench", "measurements", "report", "study"]),
     ("control", &["api", "linux", "study"]),
+    ("explore", &["api", "measurements", "report"]),
     ("bench", &["api", "linux", "measurements", "sweeps", "uncertainty"]),
     ("report", &["api", "archives", "measurements", "study", "uncertainty"]),
     ("advise", &["api", "sweeps", "uncertainty"]),

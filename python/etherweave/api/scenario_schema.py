@@ -36,9 +36,12 @@ def member_schemas(schema: Schema) -> list[Schema]:
 
 
 def kinds_of(schema: Schema) -> dict[str, Schema]:
-    """Keys of which a table has member."""
-    members = member_schemas(schema)
-    return {key: member for member in members for key, member in member.get("properties", {}).items()}
+    """Return the keys of which a table has exactly one."""
+    return {
+        key: inner
+        for member in member_schemas(schema)
+        for key, inner in member.get("properties", {}).items()
+    }
 
 
 def keys_of(schema: Schema) -> dict[str, Schema]:

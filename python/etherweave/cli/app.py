@@ -25,6 +25,8 @@ VERBS = {
     "advise": "Rank fabrics by a simulated mix of jobs and their prices, and print what decides.",
     "explain": "Print what limits each job: its time by parts along the path from its last step to "
     "its first.",
+    "explore": "Open a page of this machine on which a scenario is edited, run, changed and "
+    "compared.",
     "show": "Check a scenario and print it with every default filled in, units included.",
     "schema": "Print the JSON Schema of a scenario, by which editors complete and check TOML.",
     "report": "Draw a result, a recording, a study, benchmarks or a calibration as one HTML page.",

@@ -198,15 +198,15 @@ class _Look:
     """How lines look."""
 
     name: str
-    """Of their group in the file."""
+    """Name of their group in the file."""
     colour: str
-    """As of matplotlib."""
+    """Name of matplotlib."""
     width: float
-    """Of the line [pt]."""
+    """Width of the line [pt]."""
     dash: str | tuple[float, tuple[float, ...]]
-    """Of the medium."""
+    """Dashes of the medium."""
     alpha: float | None = None
-    """Of those that step back."""
+    """Opacity of lines that step back."""
     depth: float = 2
     """Lines of a higher depth are drawn above others."""
 
