@@ -16,7 +16,7 @@ from etherweave.api.scenario import dotted, literals
 TABLES = ("fabric", "find", "job", "common")
 """Tables of the file that have keys of scenarios."""
 BASES = ("published", "derived", "fitted", "estimate", "example")
-"""What a figure may rest on, the most certain first."""
+"""Kinds of evidence, the most certain first."""
 RANGES = {"published": 1.0, "derived": 1.1, "fitted": 1.1, "estimate": 1.5, "example": 1.5}
 """Factor by which a price or a power of a basis may be larger or smaller."""
 FOUND_MAX = 3

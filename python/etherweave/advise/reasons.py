@@ -78,7 +78,7 @@ def _level(bill: Bill, name: str, lead: float) -> str:
 
 
 def turning(moved: Sequence[Effect], order: Sequence[str]) -> str:
-    """Say which unknown moves the lead of the first most, and whether it turns the order."""
+    """Name the unknown with the largest effect on the lead, and whether it changes the ranking."""
     if not moved or len(order) < 2:
         return ""
     turns = [one for one in moved if one.turns]

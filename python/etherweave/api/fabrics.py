@@ -219,7 +219,7 @@ def find(
     hosts_max
         Greatest number of hosts; twice ``hosts`` by default.
     rank
-        One of :data:`GOALS`. Fabrics that no other beats in every metric come first.
+        One of :data:`GOALS`. Pareto-optimal fabrics come first.
     threads, progress, memory_limit
         As for :func:`compare`; a fabric that needs more memory is among the rejected.
     executor
@@ -354,7 +354,7 @@ def _parsed(text: str) -> Figures:
 
 
 def _ranked(comparison: Figures, rank: str) -> Figures:
-    """Order fabrics: those that no other beats first, then by a metric, unknown ones last."""
+    """Order fabrics: Pareto-optimal ones first, then by a metric, unknown ones last."""
     metric, more_is_better = GOALS[rank]
 
     def key(number: int) -> tuple[bool, bool, float]:

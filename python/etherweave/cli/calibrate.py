@@ -83,7 +83,7 @@ def calibrate_verb(
     incast) that constants are inferred from: what the scenario's profile does not know of them is
     narrowed by what was measured. Without a scenario the constants of a study are fitted anew to
     its figures that are for that, and printed beside the shipped. Changes no file but those of its
-    output. Ends with 1 when a launch fails, 2 after a mistake, 130 after Ctrl-C; the same command
+    output. Exits with 1 when a launch fails, 2 after a mistake, 130 after Ctrl-C; the same command
     then continues with the missing launches.
 
     Parameters

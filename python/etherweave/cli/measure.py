@@ -112,7 +112,7 @@ def measure_verb(
 ) -> None:
     """Execute a scenario's jobs over MPI, as they are simulated; print iteration times in us.
 
-    Ends with 1 when a launch fails, 2 after a mistake, 130 after Ctrl-C.
+    Exits with 1 when a launch fails, 2 after a mistake, 130 after Ctrl-C.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def record(
 ) -> None:
     """Run an MPI program, record its calls with their times, and print what they took.
 
-    Ends with 1 when the program fails, 2 after a mistake, 130 after Ctrl-C or SIGTERM, which end
+    Exits with 1 when the program fails, 2 after a mistake, 130 after Ctrl-C or SIGTERM, which end
     all that the program has started.
 
     Parameters

@@ -41,13 +41,13 @@ def reference(
 ) -> None:
     """Search published figures, or compare a result with those of its metric and size.
 
-    Every figure has its source and conditions. Ratios are measured over published. Ends with 1
+    Every figure has its source and conditions. Ratios are measured over published. Exits with 1
     when the result is cut, garbled or failed its verification, with 2 after a mistake.
 
     Parameters
     ----------
     words
-        Words that a figure must contain, all of them; numbers match as numbers, as in 8 nodes.
+        Show only figures that contain all of these words; numbers match as numbers, as in 8 nodes.
     fabric : WORDS
         Show figures of this fabric: RoCE, Slingshot-11, TCP.
     metric : NAME

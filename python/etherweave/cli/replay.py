@@ -77,7 +77,7 @@ def replay(
     ranks_per_node
         Number of ranks of a node, for rules that depend on it.
     keep : DIRECTORY
-        Keep the recording that an archive becomes in this directory.
+        Save the recording converted from the archive in this directory.
     trace : FILE
         Write the simulation as a trace for Perfetto or Chrome, .json or .json.gz.
     """

@@ -68,7 +68,7 @@ def study(
     output : -o
         Directory of the results; default: results/NAME, with --full results/NAME-full.
     full
-        Carry out all that was published; may take hours.
+        Run every published experiment; may take hours.
     only : GLOB
         Run only the experiments of these names, such as 'p2p.*', and check what they suffice for.
     fresh

@@ -62,7 +62,7 @@ def run_verb(
 ) -> None:
     """Carry out the runs that have no result yet, and write the dataset.
 
-    `etherweave sweep FILE` is short for `etherweave sweep run FILE`. Ends with 1 if runs failed or
+    `etherweave sweep FILE` is short for `etherweave sweep run FILE`. Exits with 1 if runs failed or
     were lost, whose rows say why, with 2 after a mistake.
 
     Parameters
@@ -77,9 +77,9 @@ def run_verb(
         Run all points in flow-level mode first, in `flow/` of the directory, and packet by packet
         only those whose COLUMN of the dataset is close to the best.
     close : FACTOR
-        Take as close what is within this factor of the best, with --flow-first.
+        Simulate packets for every point within this factor of the best, with --flow-first.
     largest
-        Take the largest figure as the best, with --flow-first, not the least.
+        Maximise the metric of --flow-first instead of minimising it.
     samples : N
         Draw N samples at each point of all that is not known there; `sweep plot` draws their
         medians with a band of 90 %.

@@ -134,8 +134,9 @@ def _failure_line(link: dict[str, Any]) -> str:
     if not link["connections"]:
         return line
     if (recovered := link["recovered_us"]) is None:
-        return f"{line}; not all had arrived again at the end"
-    return f"{line}; all had arrived again {recovered - link['from_us']:,.2f} us after the failure"
+        return f"{line}; not all retransmissions delivered at the end"
+    delivered = recovered - link["from_us"]
+    return f"{line}; last retransmission delivered {delivered:,.2f} us after the failure"
 
 
 def _port(port: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ MARKERS = "osD^vP*Xph<>8"
 def draw_metrics(fabrics: Sequence[FabricMetrics], path: Path) -> Path:
     """Draw fabrics by their metrics as SVG: a panel for each goal against bisection per host.
 
-    ``fabrics`` are as of :func:`etherweave.compare`; those that no other beats are filled.
+    ``fabrics`` are as of :func:`etherweave.compare`; Pareto-optimal ones are filled.
     """
     return write_svg(lambda: metrics_figure(fabrics), path)
 

@@ -45,7 +45,7 @@ def compare(
 ) -> None:
     """Compare two results point by point: better, worse or undecided.
 
-    By the Hodges-Lehmann shift, with simultaneous 95 % intervals. Ends with 2 after a mistake, or
+    By the Hodges-Lehmann shift, with simultaneous 95 % intervals. Exits with 2 after a mistake, or
     when nothing can be compared.
 
     Parameters
@@ -53,7 +53,7 @@ def compare(
     ignore
         Compare points that differ in this field; repeatable.
     strict
-        End with 1 when something is worse.
+        Exit with 1 on a regression.
     """
     with mistakes(ValueError):
         found = differences(numbers(baseline), numbers(candidate), ignore=ignore or ())

@@ -55,7 +55,7 @@ def environment(
     """Print what about this host impairs measurements, and how to correct it.
 
     With --site, about every host of a site, through its launcher. Nothing is changed. What cannot
-    be read is reported as unchecked. Ends with 1 when there is a warning.
+    be read is reported as unchecked. Exits with 1 when there is a warning.
 
     Parameters
     ----------

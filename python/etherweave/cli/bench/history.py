@@ -36,7 +36,7 @@ def history(
 ) -> None:
     """Compare each result of a cluster with the one before it.
 
-    Changes that are too small to be significant add up: --against finds them. Ends with 2 after a
+    Changes that are too small to be significant add up: --against finds them. Exits with 2 after a
     mistake.
 
     Parameters
@@ -48,7 +48,7 @@ def history(
     against : RESULT
         Compare all results with this one, or with a baseline as FILE:NAME.
     strict
-        End with 1 when the last result of a cluster is worse.
+        Exit with 1 when the last result of a cluster is worse.
     """
     with mistakes(StoreError):
         history_entries = _found(results, site)

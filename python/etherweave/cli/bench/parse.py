@@ -29,7 +29,7 @@ LEFTOVER_MAX = 5
 def parse(file: Path, *, as_json: AsJson = False) -> None:
     """Print the results in a benchmark's output in base units, and what is implausible.
 
-    Recognises the benchmark, also several in one file. Ends with 1 when something is cut, garbled
+    Recognises the benchmark, also several in one file. Exits with 1 when something is cut, garbled
     or failed its own verification, with 2 when no known benchmark wrote it.
 
     Parameters
@@ -59,7 +59,7 @@ def print_failures(file: Path, document: Document) -> None:
 
 
 def end_unless_sound(document: Document) -> None:
-    """End with 1 when something is cut, garbled or failed its own verification."""
+    """Exit with 1 when something is cut, garbled or failed its own verification."""
     if document.failures or not all(report.is_sound for report in document.reports):
         raise typer.Exit(FAILED)
 

@@ -73,7 +73,7 @@ def plan(
     """Print the command, the traffic and the predicted time of a benchmark.
 
     Starts nothing. Options of the program itself follow --, and `bench info` lists them.
-    Ends with 2 after a mistake.
+    Exits with 2 after a mistake.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def run_verb(
 
     Options of the programs themselves follow --, and `bench info` lists them.
     Without --time-limit a launch is ended after ten times its predicted time, at least a minute.
-    Ends with 1 when an experiment gave no number, with 2 after a mistake, with 130 after Ctrl-C;
+    Exits with 1 when an experiment gave no number, with 2 after a mistake, with 130 after Ctrl-C;
     the same command then continues.
 
     Parameters
@@ -97,7 +97,7 @@ def run_verb(
     all_pairs
         Measure every pair of hosts, rather than the first two hosts.
     half_width : SHARE
-        Stop when the 95 % interval of each median reaches no further than this share of it.
+        Stop when every 95 % confidence interval is within this share of its median.
     launches : [MIN:]MAX
         Launch each experiment MIN to MAX times after its warm-up; N alone means N times.
     seed

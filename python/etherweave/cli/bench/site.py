@@ -32,7 +32,7 @@ def site(
 ) -> None:
     """Check a site's file, and print its hosts, launcher, fabrics and their variables.
 
-    Starts no program on other hosts. Ends with 1 when this machine lacks what the launcher needs,
+    Starts no program on other hosts. Exits with 1 when this machine lacks what the launcher needs,
     with 2 when the file is wrong.
 
     Parameters
