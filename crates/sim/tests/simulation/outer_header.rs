@@ -30,6 +30,7 @@ fn message(to: u32, packets: u64, params: SimParams) -> Experiment {
         bytes_per_message: packets * 4_096,
         outstanding: 1,
         messages: Some(1),
+        flow_start: None,
     };
     experiment(leaves(), params, vec![job_of(Traffic::Streams(vec![stream]), Priority::new(0))])
 }
