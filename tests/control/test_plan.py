@@ -368,7 +368,7 @@ def test_the_command_writes_files_that_the_plan_says(tmp_path: Path) -> None:
     scenario.write_text("[topology.dragonfly]\n")
     done = command("control", "plan", str(scenario), "-o", str(tmp_path / "rules"))
     assert done.returncode == 0, done.stderr
-    assert "the design 9 11 348" in " ".join(done.stdout.split())
+    assert "subtotal: design 9 11 348" in " ".join(done.stdout.split())
     flows = (tmp_path / "rules" / "group0.switch0.flows").read_text().splitlines()
     assert flows == list(text.flows(planned(DRAGONFLY).plan.switches[0].rules))
     assert done.stderr == ""

@@ -108,7 +108,7 @@ def print_counts(planned: PlannedDeployment) -> None:
     for cable in planned.failed:
         print(f"  Around {cable}")
     counted = [counts(switch) for switch in plan.switches]
-    print_table(("rules for", ">fewest", ">most", ">all switches"), _rows(counted))
+    print_table(("purpose", ">min", ">max", ">total"), _rows(counted))
 
 
 def _rows(counted: list[dict[Purpose, int]]) -> list[tuple[str, ...]]:
@@ -121,6 +121,6 @@ def _rows(counted: list[dict[Purpose, int]]) -> list[tuple[str, ...]]:
     present = [purpose for purpose in Purpose if any(purpose in counts for counts in counted)]
     added = [purpose for purpose in present if purpose not in CARRIED]
     rows = [row(purpose, [total(counts, (purpose,)) for counts in counted]) for purpose in present]
-    rows.append(row("the design", [total(counts, CARRIED) for counts in counted]))
-    rows.append(row("deployment", [total(counts, added) for counts in counted]))
+    rows.append(row("subtotal: design", [total(counts, CARRIED) for counts in counted]))
+    rows.append(row("subtotal: deployment", [total(counts, added) for counts in counted]))
     return rows

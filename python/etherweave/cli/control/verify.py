@@ -115,7 +115,7 @@ def _print(planned: PlannedDeployment, report: VerifyReport) -> None:
     ]
     print_table(("frames", ">followed", ">wrong"), rows)
     print_table(
-        ("rules for", ">all switches"),
+        ("purpose", ">total"),
         [(purpose, f"{count:,}") for purpose, count in report.rules.items()],
     )
     print(f"  {report.rules_matched:,} of {sum(report.rules.values()):,} rules matched a frame")
