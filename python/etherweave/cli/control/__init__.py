@@ -13,6 +13,7 @@ VERBS = {
     "plan": "Compute the OpenFlow rules of every switch and the addresses of every host.",
     "reaction": "Measure the reaction time of software switches to PAUSE frames.",
     "serve": "Install a scenario's plan in OpenFlow switches and keep it installed.",
+    "systems": "Print how each operating system of switches writes the settings of a scenario.",
     "verify": "Verify a plan by tracing frames through Open vSwitch.",
 }
 
