@@ -29,7 +29,8 @@ VERBS = {
     "compared.",
     "show": "Check a scenario and print it with every default filled in, units included.",
     "schema": "Print the JSON Schema of a scenario, by which editors complete and check TOML.",
-    "report": "Draw a result, a recording, a study, benchmarks or a calibration as one HTML page.",
+    "report": "Draw a result, a sweep, a recording, a study, benchmarks or a calibration as one "
+    "HTML page.",
     "study": "Repeat a published evaluation, and check computed figures against published ones.",
     "calibrate": "Infer constants of hosts from micro-benchmarks; predict other workloads, print "
     "the errors.",
