@@ -71,39 +71,25 @@ def test_failures_are_retried_later_each_time() -> None:
     assert kept.deadline_s - failed_s == 10.0
 
 
-def test_a_link_that_was_away_is_asked_anew() -> None:
+@pytest.mark.parametrize(
+    ("count", "changes", "deadline_s"),
+    [
+        pytest.param(1, [(False, 2, 50.0)], math.inf, id="away"),
+        pytest.param(1, [(False, 2, 50.0), (True, 3, 60.0)], 60.0, id="back"),
+        pytest.param(1, [(True, 3, 50.0)], 50.0, id="pulled and plugged between two messages"),
+        pytest.param(1, [(True, None, 50.0)], 50.0, id="after lost messages"),
+        pytest.param(None, [(True, 1, 50.0)] * 3, 100.5, id="messages about anything else"),
+    ],
+)
+def test_a_link_is_asked_anew_when_it_may_be_another(
+    count: int | None, changes: list[tuple[bool, int | None, float]], deadline_s: float
+) -> None:
     kept = watch()
-    kept.link(True, 1, 0.0)
+    kept.link(True, count, 0.0)
     answered(kept, 0.0)
-    kept.link(False, 2, 50.0)
-    assert kept.deadline_s == math.inf
-    kept.link(True, 3, 60.0)
-    assert kept.deadline_s == 60.0
-
-
-def test_a_cable_pulled_and_plugged_between_two_messages_is_seen_by_the_count() -> None:
-    kept = watch()
-    kept.link(True, 1, 0.0)
-    answered(kept, 0.0)
-    kept.link(True, 3, 50.0)
-    assert kept.deadline_s == 50.0
-
-
-def test_messages_about_anything_else_are_no_reason_to_ask() -> None:
-    kept = watch()
-    kept.link(True, None, 0.0)
-    answered(kept, 0.0)
-    for _ in range(3):
-        kept.link(True, 1, 50.0)
-    assert kept.deadline_s == 100.5
-
-
-def test_lost_messages_are_a_reason_to_ask() -> None:
-    kept = watch()
-    kept.link(True, 1, 0.0)
-    answered(kept, 0.0)
-    kept.link(True, None, 50.0)
-    assert kept.deadline_s == 50.0
+    for change in changes:
+        kept.link(*change)
+    assert kept.deadline_s == deadline_s
 
 
 def test_a_flapping_link_is_not_asked_more_than_twice_a_second() -> None:
