@@ -78,6 +78,7 @@ def test_failures_are_retried_later_each_time() -> None:
         pytest.param(1, [(False, 2, 50.0), (True, 3, 60.0)], 60.0, id="back"),
         pytest.param(1, [(True, 3, 50.0)], 50.0, id="pulled and plugged between two messages"),
         pytest.param(1, [(True, None, 50.0)], 50.0, id="after lost messages"),
+        pytest.param(None, [(True, None, 50.0)], 50.0, id="after lost messages, again"),
         pytest.param(None, [(True, 1, 50.0)] * 3, 100.5, id="messages about anything else"),
     ],
 )
