@@ -16,6 +16,7 @@ FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--no-first-run"),
     *("--remote-debugging-port=0", "--force-device-scale-factor=1"),
+    "--hide-scrollbars",  # A capture of the whole height has none, and is wider than the page.
 )
 WAIT_S = 120
 """Longest wait for what a page should show [s]."""
