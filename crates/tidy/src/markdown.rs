@@ -39,13 +39,13 @@ fn leads_somewhere(target: &str, from: &File, repository: &Repository) -> bool {
     exists && (anchor.is_empty() || headings(&repository.file(&path).text).any(|heading| slug(heading) == anchor))
 }
 
-/// Words of a paragraph of a guide: five lines on the page.
+/// Words of a paragraph: five lines on the page.
 const PARAGRAPH_WORDS_MAX: usize = 90;
 
-/// A paragraph, or an item of a list, of a guide or a tutorial has at most [`PARAGRAPH_WORDS_MAX`] words.
+/// A paragraph, or an item of a list, of a guide, a tutorial or a page of a model has at most [`PARAGRAPH_WORDS_MAX`] words.
 pub fn paragraphs(file: &File) -> Vec<Finding> {
-    let is_guide = ["docs/guide/", "docs/tutorials/"].iter().any(|folder| file.path.starts_with(folder));
-    if !is_guide || file.extension() != "md" {
+    let is_page = ["docs/guide/", "docs/tutorials/", "docs/models/"].iter().any(|folder| file.path.starts_with(folder));
+    if !is_page || file.extension() != "md" {
         return Vec::new();
     }
     let mut findings = Vec::new();
@@ -145,7 +145,8 @@ mod tests {
         check("docs/guide/a.md", words(50) + &words(50), &[2]);
         check("docs/guide/a.md", words(50) + "\n" + &words(50), &[]);
         check("docs/guide/a.md", words(50) + "- " + &words(50) + "```\n" + &words(99) + "```\n" + &words(50), &[]);
-        check("docs/models/a.md", words(91), &[]);
+        check("docs/models/a.md", words(91), &[1]);
+        check("docs/decisions/a.md", words(91), &[]);
     }
 
     #[test]

@@ -139,7 +139,7 @@ fn documentation_begins_with_a_noun_or_a_verb() {
 }
 
 #[test]
-fn paragraphs_of_guides_end_after_five_lines() {
+fn paragraphs_end_after_five_lines() {
     check(|file, _| markdown::paragraphs(file));
 }
 
