@@ -42,7 +42,8 @@ fn leads_somewhere(target: &str, from: &File, repository: &Repository) -> bool {
 /// Words of a paragraph: five lines on the page.
 const PARAGRAPH_WORDS_MAX: usize = 90;
 
-/// A paragraph, or an item of a list, of a guide, a tutorial or a page of a model has at most [`PARAGRAPH_WORDS_MAX`] words.
+/// A paragraph, or an item of a list, has at most [`PARAGRAPH_WORDS_MAX`] words: in guides, tutorials and pages of
+/// models.
 pub fn paragraphs(file: &File) -> Vec<Finding> {
     let is_page = ["docs/guide/", "docs/tutorials/", "docs/models/"].iter().any(|folder| file.path.starts_with(folder));
     if !is_page || file.extension() != "md" {
