@@ -76,6 +76,7 @@ def test_a_page_shows_curves_maps_distributions_and_stability(tmp_path: Path, th
         "distributions",
         "stability",
         "points",
+        "about",
     ]
     assert "12 of 12 experiments on three gave numbers, in 84 launches." in page
     assert (tmp_path / "page/latency.svg").exists()

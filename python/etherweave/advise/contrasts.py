@@ -7,10 +7,11 @@ from statistics import median
 
 from etherweave.advise.evaluation import Evaluation
 from etherweave.advise.question import Candidate, Question
-from etherweave.advise.simulated import Draw
+from etherweave.advise.simulated import OBSERVED, Draw, job_keys
 from etherweave.api.limits import HIDES
 from etherweave.api.what_if import BY_FLOW
 
+_OBSERVED = Draw(OBSERVED, 0, {})
 TRANSPORTS = {"roce": "RoCE", "tcp": "TCP"}
 """Names of transports in sentences."""
 
@@ -29,7 +30,7 @@ class Aspects:
     def of(cls, candidate: Candidate, question: Question) -> "Aspects":
         """Read them from the scenario of the first job that sends."""
         job = next(one for one in question.jobs if one.jobs).placed(candidate.placement)
-        scenario = tomllib.loads(candidate.resolve({"job": job.jobs, "design": {}}))
+        scenario = tomllib.loads(candidate.resolve({**job_keys(job, _OBSERVED), "design": {}}))
         return cls(
             next(iter(scenario["transport"])),
             f"{scenario.get('routing')} {scenario.get('selection')}",

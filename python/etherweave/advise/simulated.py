@@ -91,7 +91,7 @@ class MixSweep(Sweep):
         job = self.jobs[str(point["job"])].placed(candidate.placement)
         keys = {
             **self.unknowns[fabric].at(draw.shares),
-            **_simulated(job, draw),
+            **job_keys(job, draw),
             "seed": draw.seed,
             "name": job.name,
             "design": {},
@@ -104,7 +104,7 @@ class MixSweep(Sweep):
         return candidate.resolve(keys)
 
 
-def _simulated(job: Job, draw: Draw) -> dict[str, object]:
+def job_keys(job: Job, draw: Draw) -> dict[str, object]:
     """Say of all jobs how they are simulated: in packets unless the sample or the job differs."""
     if draw.sample == FLOW:
         return {"run.fidelity": "flow", "job": [{**one, "fidelity": "flow"} for one in job.jobs]}
