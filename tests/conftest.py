@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from etherweave.api.machine import usable_processors
 from support import needs
 
 MACHINE = "machine"
@@ -46,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_xdist_auto_num_workers() -> int:
     """Start a process more than there are processors: tests of one of them wait for daemons."""
-    return len(os.sched_getaffinity(0)) + 1
+    return usable_processors() + 1
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
