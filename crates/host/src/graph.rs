@@ -124,11 +124,22 @@ impl Processors {
         self.begin(wires, Processors::stream_thread(rank, stream), Task::Step(endpoint), cost, hint);
     }
 
+    /// Records what a driver has.
+    fn record_rows(&mut self, rank: ThreadIndex) {
+        let &Thread { job, host_id, .. } = &self.threads[rank];
+        for (start, end) in self.graph(rank).run.take_records() {
+            self.rank(rank).record_iteration(start, end, job, host_id);
+        }
+    }
+
     /// All nodes are complete.
     fn graph_iteration_end(&mut self, wires: &mut Wires, rank: ThreadIndex) {
         let (now, &Thread { job, host_id, .. }) = (wires.now, &self.threads[rank]);
-        let start = self.graph(rank).start;
-        self.rank(rank).record_iteration(start, now, job, host_id);
+        self.record_rows(rank);
+        if !self.graph(rank).run.graph().records_rows() {
+            let start = self.graph(rank).start;
+            self.rank(rank).record_iteration(start, now, job, host_id);
+        }
         let graph = self.graph(rank);
         graph.iterations -= 1;
         if graph.iterations > 0 {
@@ -155,6 +166,7 @@ impl Hosts {
             }
             self.processors.graph_iteration_end(wires, rank);
         }
+        self.processors.record_rows(rank);
         self.processors.expect_wake(wires, rank);
         self.handle_next(wires, rank);
     }

@@ -103,7 +103,7 @@ impl GraphState {
 
     /// How many rows it will record.
     pub fn iterations(&self) -> u64 {
-        u64::from(self.iterations)
+        u64::from(self.iterations) * self.run.graph().rows()
     }
 
     /// Requests that are open, without receives that wait for a message.

@@ -24,6 +24,8 @@ pub enum Purpose {
     BitErrors = 9,
     /// How large flows are.
     Sizes = 10,
+    /// How long a server works on a request.
+    Service = 11,
 }
 
 /// A random stream (xoshiro256++ of Blackman and Vigna, 2019, seeded by SplitMix64).

@@ -257,7 +257,10 @@ fn check_programs(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
     for (number, job) in jobs.iter().enumerate() {
         let (what, iterations) = match &job.traffic {
             Traffic::Ranks(programs) => ("sleeps or computes", programs.iter().map(Program::iterations).sum()),
-            Traffic::Graphs { ranks, iterations } => ("computes", u64::from(*iterations) * ranks.len() as u64),
+            Traffic::Graphs { ranks, iterations } => {
+                let rows: u64 = ranks.iter().map(|graph| graph.rows()).sum();
+                ("computes", u64::from(*iterations) * rows)
+            }
             Traffic::Streams(_) => continue,
         };
         check_rest(scenario, number, longest_rest(&job.traffic), what)?;
@@ -269,7 +272,9 @@ fn check_programs(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
 
 /// Rejects more iterations, over all ranks and the jobs up to `number`, than a table holds.
 pub(crate) fn check_rows(scenario: &Scenario, number: usize, rows: u64) -> Result<(), InputError> {
-    let key = format!("job.{number}.workload.{}.iterations", scenario.job[number].workload.name());
+    let workload = &scenario.job[number].workload;
+    let count = if matches!(workload, Workload::RequestResponse(_)) { "requests" } else { "iterations" };
+    let key = format!("job.{number}.workload.{}.{count}", workload.name());
     let found = format!("{rows} rows over all ranks and jobs so far");
     InputError::unless(rows <= ROWS_MAX, &key, found, format!("at most {ROWS_MAX}: each is kept"))
 }

@@ -42,7 +42,8 @@ impl Amounts {
                 (programs.iter().map(load).collect(), iterations, false)
             }
             Traffic::Graphs { ranks, iterations } => {
-                let rows = u64::from(*iterations).saturating_mul(ranks.len() as u64);
+                let rows = ranks.iter().map(|graph| graph.rows()).fold(0, u64::saturating_add);
+                let rows = rows.saturating_mul(u64::from(*iterations));
                 (ranks.iter().map(|graph| graph_load(graph, *iterations)).collect(), rows, false)
             }
             Traffic::Streams(streams) => (loads(traffic, streams), 0, streams.iter().any(|one| one.messages.is_none())),

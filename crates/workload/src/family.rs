@@ -29,6 +29,7 @@ mod osu_collective;
 mod osu_one_sided;
 mod permutation;
 mod permutation_streams;
+mod request_response;
 mod training;
 
 pub use chakra::trace_name;
@@ -41,6 +42,7 @@ pub use npb::{NpbBenchmark, NpbClass};
 pub use openfoam::PressureSolver;
 pub use permutation::Partner;
 pub(crate) use permutation::derangement;
+pub use request_response::{RequestLoad, ServiceTimes};
 pub use training::{Outermost, Parallelism, StepTimes, Transformer};
 
 /// What a workload yields.
@@ -201,6 +203,8 @@ family! {
     flows::Flows = "flows",
     /// One counted stream per host along a permutation.
     permutation_streams::PermutationStreams = "permutation_streams",
+    /// Requests and their answers.
+    request_response::RequestResponse = "request_response",
 }
 
 impl Traffic {

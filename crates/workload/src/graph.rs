@@ -127,8 +127,8 @@ enum Nodes {
     Memory(NodeLists),
     /// So many in a file.
     File(Arc<dyn ReadNodes>, u32),
-    /// Decided on by a driver.
-    Driven(Arc<dyn driver::MakeDriver>),
+    /// Decided on by a driver, which records so many rows itself, if it does.
+    Driven(Arc<dyn driver::MakeDriver>, Option<u64>),
 }
 
 impl Default for Nodes {
@@ -143,8 +143,8 @@ impl PartialEq for Nodes {
         match (self, other) {
             (Nodes::Memory(own), Nodes::Memory(other)) => own == other,
             (Nodes::File(own, _), Nodes::File(other, _)) => Arc::ptr_eq(own, other),
-            (Nodes::Driven(own), Nodes::Driven(other)) => Arc::ptr_eq(own, other),
-            (Nodes::Memory(_) | Nodes::File(..) | Nodes::Driven(_), _) => false,
+            (Nodes::Driven(own, _), Nodes::Driven(other, _)) => Arc::ptr_eq(own, other),
+            (Nodes::Memory(_) | Nodes::File(..) | Nodes::Driven(..), _) => false,
         }
     }
 }
@@ -171,7 +171,7 @@ impl Graph {
         match &self.nodes {
             Nodes::Memory(nodes) => nodes.len(),
             Nodes::File(_, count) => *count as usize,
-            Nodes::Driven(_) => 0,
+            Nodes::Driven(..) => 0,
         }
     }
 
@@ -187,7 +187,20 @@ impl Graph {
 
     /// Whether a driver decides on its operations.
     pub fn is_driven(&self) -> bool {
-        matches!(self.nodes, Nodes::Driven(_))
+        matches!(self.nodes, Nodes::Driven(..))
+    }
+
+    /// Whether its driver records rows itself, instead of one for all that it does.
+    pub fn records_rows(&self) -> bool {
+        matches!(self.nodes, Nodes::Driven(_, Some(_)))
+    }
+
+    /// Rows that are recorded each time that it is performed.
+    pub fn rows(&self) -> u64 {
+        match self.nodes {
+            Nodes::Driven(_, Some(rows)) => rows,
+            Nodes::Memory(_) | Nodes::File(..) | Nodes::Driven(_, None) => 1,
+        }
     }
 
     /// Its execution streams, by number.
@@ -208,7 +221,7 @@ impl Graph {
         let (source, count) = match &self.nodes {
             Nodes::Memory(nodes) => return Ok(Cow::Borrowed(nodes)),
             Nodes::File(source, count) => (source, *count),
-            Nodes::Driven(_) => {
+            Nodes::Driven(..) => {
                 let expected = "operations that are known before a run";
                 return Err(InputError::new("workload", "a driver", expected));
             }
@@ -225,7 +238,7 @@ impl Graph {
     pub fn memory(&self) -> u64 {
         let lists = match &self.nodes {
             Nodes::Memory(nodes) => nodes.memory(),
-            Nodes::File(..) | Nodes::Driven(_) => 0,
+            Nodes::File(..) | Nodes::Driven(..) => 0,
         };
         size_of::<Graph>() as u64 + lists + self.streams.len() as u64 + 4 * self.facts.peers().len() as u64
     }

@@ -1441,6 +1441,30 @@ class ReceiveParams(Table):
     ring: Key[int, int]
     timer: Key[Literal["completion", "event"], Literal["completion", "event"]]
 
+class RequestLoad(Table):
+    closed: Key[RequestLoadClosed, RequestLoadClosed | Keys]
+    open: Key[RequestLoadOpen, RequestLoadOpen | Keys]
+
+class RequestLoadClosed(Table):
+    outstanding: Key[int | None, int]
+    think: Key[str | None, str]
+
+class RequestLoadOpen(Table):
+    interval: Key[str | None, str]
+
+class RequestResponse(Table):
+    clients: Key[int, int]
+    fan_out: Key[int, int]
+    load: Key[RequestLoad, RequestLoad | Keys]
+    request: Key[str, str]
+    requests: Key[int, int]
+    response: Key[str, str]
+    servers: Key[int, int]
+    service: Key[str, str]
+    service_times: Key[Literal["constant", "exponential"], Literal["constant", "exponential"]]
+    threads: Key[int, int]
+    warm_up: Key[int, int]
+
 class RoceParams(Table):
     ack_every: Key[int, int]
     completion_order: Key[Literal["posted", "any"], Literal["posted", "any"]]
@@ -1796,6 +1820,7 @@ class Workload(Table):
     incast: Key[Incast, Incast | Keys]
     flows: Key[Flows, Flows | Keys]
     permutation_streams: Key[PermutationStreams, PermutationStreams | Keys]
+    request_response: Key[RequestResponse, RequestResponse | Keys]
 
 class ScenarioKeys:
     control: Key[ControlSpec, ControlSpec | Keys]

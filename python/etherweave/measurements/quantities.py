@@ -31,6 +31,8 @@ from etherweave.measurements.metrics import (
     ITERATION_TIME,
     LATENCY,
     MESSAGE_RATE,
+    ROUND_TRIP,
+    TRANSACTION_RATE,
     Metric,
 )
 
@@ -246,6 +248,50 @@ def _incast(job: _Job) -> list[Quantity]:
     return [Quantity(job.name, program, "incast", BANDWIDTH_SUM, None, ranks, values)]
 
 
+_PERCENTILES = (50, 95, 99)
+_ONE_BY_ONE = {"closed": {"outstanding": 1, "think": "0ps"}}
+"""How netperf asks."""
+
+
+def _requests(job: _Job) -> list[Quantity]:
+    """Take requests and their answers: their times, and how many were answered in a second.
+
+    A client that asks one server for answers that take no work is TCP_RR of netperf.
+    """
+    clients, servers = int(job.facts["clients"]), int(job.facts["servers"])
+    ranks, times = clients + servers, [sorted(rows["duration_ns"]) for rows in job.rows]
+    means = tuple(fmean(launch) * 1e-9 for launch in times)
+    figures = [("mean", ROUND_TRIP, means)]
+    for percent in _PERCENTILES:
+        # The least time that so many are not above.
+        values = tuple(launch[-(-percent * len(launch) // 100) - 1] * 1e-9 for launch in times)
+        figures.append((f"p{percent}", ROUND_TRIP, values))
+    figures.append(("", TRANSACTION_RATE, tuple(_rate(rows) for rows in job.rows)))
+    found = [
+        Quantity(job.name, job.kind, test, metric, None, ranks, values, is_as_published=False)
+        for test, metric, values in figures
+    ]
+    size = size_of(job.facts["request"])
+    is_alike = size == size_of(job.facts["response"]) and job.facts["load"] == _ONE_BY_ONE
+    if ranks == 2 and is_alike and job.facts["service"] == "0ps" and job.transport == "tcp":
+        found.append(
+            found[-1]._replace(
+                program="netperf",
+                test="TCP REQUEST/RESPONSE",
+                size_bytes=size,
+                is_as_published=True,
+            )
+        )
+    return found
+
+
+def _rate(rows: Columns) -> float:
+    """Return how many requests were answered in a second, from the first that was asked on."""
+    starts, durations = rows["start_ns"], rows["duration_ns"]
+    end = max(start + duration for start, duration in zip(starts, durations, strict=True))
+    return len(starts) / (end - min(starts)) * 1e9
+
+
 _HPCC_TESTS = ("ring", "ptrans", "mpifft", "random_access", "fft")
 """Workloads of the HPC Challenge beside Linpack."""
 
@@ -345,6 +391,7 @@ _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     "halo3d": _application("halo3d-26"),
     "fft": _application("subcom3d-a2a"),
     "incast": _incast,
+    "request_response": _requests,
     **{f"hpcc_{test}": _challenge for test in _HPCC_TESTS},
     "hpl": _challenge,
     "npb": _parallel_benchmark,

@@ -75,7 +75,17 @@ impl Graph {
         peers: &[Rank],
         make: impl Fn() -> D + Send + Sync + 'static,
     ) -> Graph {
-        Graph { streams, facts: GraphFacts::of_peers(peers), nodes: Nodes::Driven(Arc::new(make)) }
+        Graph { streams, facts: GraphFacts::of_peers(peers), nodes: Nodes::Driven(Arc::new(make), None) }
+    }
+
+    /// The same of a driver whose operations are known in sum, and that records so many rows.
+    pub(crate) fn recording<D: Driver + 'static>(
+        streams: Vec<ExecutionStream>,
+        facts: GraphFacts,
+        rows: u64,
+        make: impl Fn() -> D + Send + Sync + 'static,
+    ) -> Graph {
+        Graph { streams, facts, nodes: Nodes::Driven(Arc::new(make), Some(rows)) }
     }
 }
 
@@ -85,6 +95,7 @@ pub struct NextOperations<'a> {
     streams: usize,
     peers: &'a [Rank],
     steps: &'a mut Steps,
+    records: &'a mut Vec<(Time, Time)>,
 }
 
 impl NextOperations<'_> {
@@ -108,6 +119,11 @@ impl NextOperations<'_> {
         let number = self.steps.add(None);
         self.steps.waits.push(Reverse((self.now + duration, number)));
         number
+    }
+
+    /// Records a row, as of an iteration, from `start` until now.
+    pub fn record(&mut self, start: Time) {
+        self.records.push((start, self.now));
     }
 }
 
@@ -146,11 +162,13 @@ impl Steps {
 pub(super) struct DriverRun {
     driver: Box<dyn Driver>,
     steps: Steps,
+    /// What it has recorded and nobody has taken.
+    records: Vec<(Time, Time)>,
 }
 
 impl DriverRun {
     pub fn new(make: &dyn MakeDriver) -> DriverRun {
-        DriverRun { driver: make.make(), steps: Steps::default() }
+        DriverRun { driver: make.make(), steps: Steps::default(), records: Vec::new() }
     }
 
     /// Operations and waits that are not complete.
@@ -166,6 +184,11 @@ impl DriverRun {
     /// When the next wait ends.
     pub fn next_wait(&self) -> Option<Time> {
         self.steps.waits.peek().map(|Reverse((time, _))| *time)
+    }
+
+    /// Takes what has been recorded.
+    pub fn take_records(&mut self) -> Vec<(Time, Time)> {
+        std::mem::take(&mut self.records)
     }
 
     /// The job starts.
@@ -199,7 +222,8 @@ impl DriverRun {
 
     fn ask(&mut self, graph: &Graph, now: Time, event: DriverEvent, ready: &mut impl FnMut(u32, u8)) {
         let (streams, peers) = (graph.streams().len(), graph.facts().peers());
-        self.driver.on_event(now, event, &mut NextOperations { now, streams, peers, steps: &mut self.steps });
+        let (steps, records) = (&mut self.steps, &mut self.records);
+        self.driver.on_event(now, event, &mut NextOperations { now, streams, peers, steps, records });
         self.steps.ready.drain(..).for_each(|(number, stream)| ready(number, stream));
     }
 }

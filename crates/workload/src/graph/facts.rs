@@ -50,7 +50,7 @@ impl GraphFacts {
     }
 
     /// Those of a driver, of whose operations only the peers are known before a run.
-    pub(super) fn of_peers(peers: &[Rank]) -> GraphFacts {
+    pub(crate) fn of_peers(peers: &[Rank]) -> GraphFacts {
         let mut facts = GraphFacts { has_open_receives: true, ..GraphFacts::default() };
         peers.iter().for_each(|&peer| facts.name(peer));
         facts.finished()
@@ -75,6 +75,12 @@ impl GraphFacts {
             }
             GraphOp::Copy { .. } => {}
         }
+    }
+
+    /// Adds so many messages each way, of these lengths [B].
+    pub(crate) fn add_messages(&mut self, count: u64, sent: u64, received: u64) {
+        let sum = |bytes: u64| MessageSum { messages: count, bytes: count.saturating_mul(bytes) };
+        (self.sent, self.received, self.sent_max) = (sum(sent), sum(received), sent);
     }
 
     fn name(&mut self, peer: Rank) {

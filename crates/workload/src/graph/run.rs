@@ -40,7 +40,7 @@ impl GraphRun {
         match &graph.nodes {
             Nodes::Memory(_) => {}
             Nodes::File(source, count) => window = Some(NodeWindow::new(source.clone(), *count)),
-            Nodes::Driven(make) => driver = Some(DriverRun::new(&**make)),
+            Nodes::Driven(make, _) => driver = Some(DriverRun::new(&**make)),
         }
         GraphRun { graph, waits: Vec::new(), window, driver, left: 0, failure: None }
     }
@@ -67,6 +67,11 @@ impl GraphRun {
         }
     }
 
+    /// Takes what its driver has recorded: from when to when.
+    pub fn take_records(&mut self) -> Vec<(Time, Time)> {
+        self.driver.as_mut().map(DriverRun::take_records).unwrap_or_default()
+    }
+
     /// Why nothing becomes ready any more, if the file of the graph cannot be read or has changed.
     pub fn failure(&self) -> Option<&InputError> {
         self.failure.as_ref()
@@ -82,7 +87,7 @@ impl GraphRun {
         self.left = self.graph.len() as u64;
         let nodes = match (&self.graph.nodes, &mut self.window) {
             (Nodes::Memory(nodes), _) => nodes,
-            (Nodes::Driven(_), _) => {
+            (Nodes::Driven(..), _) => {
                 let driver = self.driver.as_mut().expect("the graph has a driver");
                 return driver.begin(&self.graph, now, &mut ready);
             }
@@ -106,7 +111,7 @@ impl GraphRun {
         match (&self.graph.nodes, &self.window) {
             (Nodes::Memory(nodes), _) => nodes.op(node),
             (Nodes::File(..), Some(window)) => window.op(node),
-            (Nodes::Driven(_), _) => self.driver.as_ref().expect("the graph has a driver").op(node),
+            (Nodes::Driven(..), _) => self.driver.as_ref().expect("the graph has a driver").op(node),
             (Nodes::File(..), None) => unreachable!("a graph in a file has a window"),
         }
     }

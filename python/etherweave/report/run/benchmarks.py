@@ -17,6 +17,7 @@ _TITLES = {
     "training": "Training steps",
     "openfoam": "OpenFOAM",
     "nccl_tests": "NCCL tests",
+    "request_response": "Requests and answers",
 }
 _SAMPLED = (
     "The time of all {0}, as the mean over ranks. Where {0} are sampled, the error is the "
@@ -38,6 +39,9 @@ _CAPTIONS = {
     "nccl_tests": "The size of a collective over its time, by what of it each rank must move, so "
     "that it compares to the rate of a rank's network (PERFORMANCE.md of nccl-tests). Published is "
     "what its maintainers expect of each network interface at that rate from 256 MiB on.",
+    "request_response": "Measured requests of all clients, each until the last of its answers: "
+    "mean, percentiles (the least time that so many do not exceed), and requests answered in a "
+    "second from the first that was asked on.",
 }
 
 
