@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from etherweave.advise.evaluation import Evaluation
-from etherweave.advise.question import Candidate, Question
+from etherweave.advise.question import Candidate, Job, Question
 from etherweave.advise.simulated import OBSERVED, Draw, job_keys
 from etherweave.api.limits import HIDES
 from etherweave.api.what_if import BY_FLOW
@@ -27,9 +27,9 @@ class Aspects:
     ranks_per_host: int
 
     @classmethod
-    def of(cls, candidate: Candidate, question: Question) -> "Aspects":
-        """Read them from the scenario of the first job that sends."""
-        job = next(one for one in question.jobs if one.jobs).placed(candidate.placement)
+    def of(cls, candidate: Candidate, sending: Job) -> "Aspects":
+        """Read them from the scenario of a job."""
+        job = sending.placed(candidate.placement)
         scenario = tomllib.loads(candidate.resolve({**job_keys(job, _OBSERVED), "design": {}}))
         return cls(
             next(iter(scenario["transport"])),
@@ -61,8 +61,9 @@ def contrasts(evaluation: Evaluation, question: Question, draws: Sequence[Draw])
     The pair that is compared has the baseline, where one does. Where all fabrics are alike, the
     key to try is named.
     """
+    sending = next(job for job in question.jobs if job.name in evaluation.reference)
     known = {
-        candidate.name: Aspects.of(candidate, question)
+        candidate.name: Aspects.of(candidate, sending)
         for candidate in question.candidates
         if candidate.name in evaluation.fabrics
     }
