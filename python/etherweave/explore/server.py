@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import uvicorn
 from fastapi import FastAPI, Request
+from nicegui import app as pages
 from nicegui import ui
 
 from etherweave.explore.completion import completion
@@ -50,7 +51,6 @@ def serve(session: Session, port: int, ready: Callable[[str], None]) -> None:
         ready(f"http://127.0.0.1:{port}/{token}/")
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listener])
-        session.stop()
 
 
 def _application(session: Session, token: str) -> FastAPI:
@@ -65,6 +65,7 @@ def _application(session: Session, token: str) -> FastAPI:
             "options": [option.words() for option in completed.options],
         }
 
+    pages.on_shutdown(session.stop)  # The server waits for threads.
     ui.run_with(
         app,
         root=lambda: Page(session).build(),
