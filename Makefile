@@ -93,7 +93,8 @@ clean: ## Remove what the build made, and the environment
 	cargo clean --quiet
 	rm -rf $(VENV) python/etherweave/_core*.so .mypy_cache .pytest_cache .ruff_cache
 
-# Packages are installed again when their versions change, the core is built again when its sources do. While packages
+# Packages are installed again when their versions change, the core is built again when its sources do. The extra
+# `explore` stands on another, which Maturin would look for in a registry: its packages are in the lock. While packages
 # are fetched, Cargo compiles the crates below the core as maturin will ask for them; what fails there fails again there.
 $(VENV)/packages.stamp: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Etherweave needs Python 3.11 or later")'
@@ -103,7 +104,7 @@ $(VENV)/packages.stamp: requirements.lock
 	@touch $@
 
 $(VENV)/core.stamp: $(VENV)/packages.stamp pyproject.toml $(CORE)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --quiet --extras advise,bench,control,dask,explore,otf2,report,dev,docs $(MPI) >&2
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --quiet --extras advise,bench,control,dask,otf2,report,dev,docs $(MPI) >&2
 	@touch $@
 
 .PHONY: help setup test test-core test-fast fuzz wheel docs lock study study-all bench lint clean
