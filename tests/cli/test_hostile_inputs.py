@@ -15,7 +15,7 @@ from etherweave.bench.calibration import CalibratedConstant, Calibration, Compar
 from etherweave.bench.store import Store
 from etherweave.control.lab import state
 from etherweave.control.lab.boot import BootRecord, HostAddress
-from etherweave.control.qos.derive import policy
+from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import files
 from etherweave.measurements.files import CALIBRATION_FILE
 from support import command_line, hostile, questions
@@ -325,7 +325,8 @@ def test_a_damaged_configuration_is_reported_in_one_sentence(tmp_path: Path, sys
     marking = {"queue_min": "50kB", "queue_max": "200kB", "share_max": 0.1}
     roce: dict[str, object] = {"transport": {"roce": {"dcqcn": {}}}}
     scenario = {"topology": FEW["topology"], "switch": {"ecn": marking}, **roce}
-    for name, text in files(policy(scenario), system).items():
+    exported = policy(scenario, options=ExportOptions(system=system))
+    for name, text in files(exported, system).items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(text)
     assert offence("control", "lint", home) == ""

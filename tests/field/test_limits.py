@@ -419,6 +419,7 @@ WRITERS = {
     "linux/processes.py": 1,  # a process number
     "report/drawing/render.py": 1,  # into memory
     "report/page.py": 2,  # into memory
+    "report/style.py": 1,  # into memory
     "report/sweep.py": 1,  # into memory
     "api/results.py": 3,  # a directory that replaces the result when it is complete
     "sweeps/executors.py": 3,  # work of an array; lines that are cut are left out

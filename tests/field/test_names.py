@@ -174,7 +174,7 @@ JOINED = {
     "cli/bench/environment.py": 1,  # a fabric of a site: letters, digits, dots and hyphens
     "cli/control/export.py": 1,  # read
     "cli/manual.py": 1,  # returned; written by `new_files`
-    "cli/control/yang.py": 1,  # templates, in a temporary directory
+    "cli/control/yang.py": 3,  # templates, in a temporary directory; models that code names
     "control/lab/state.py": 1,  # checked in the line before
     "control/ovs/daemons.py": 2,  # programs
     "pages/benchmarks/data.py": 1,  # read

@@ -63,7 +63,7 @@ pub use fairness::Fairness;
 pub use histogram::Histogram;
 pub use links::{Links, check_links};
 pub use packet::PACKET_BYTES;
-pub use params::{ChannelScheduler, FlowControl, SwitchParams};
+pub use params::{ChannelScheduler, DELAY_MAX, FlowControl, SwitchParams};
 pub use port::port_bytes;
 pub use reaction::settled;
 pub use reordering::Reordering;

@@ -102,8 +102,8 @@ impl Default for SwitchParams {
     }
 }
 
-/// The longest delay of a link or a crossbar [ticks].
-pub(crate) const DELAY_MAX: u64 = 60_000;
+/// The longest delay of a link or a crossbar [ticks of 1 ns].
+pub const DELAY_MAX: u64 = 60_000;
 
 /// XOFF and XON thresholds of the input buffers of a kind of links [packets per channel].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -5,8 +5,8 @@ use std::time::Instant;
 use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_kernel::Processes;
 use etherweave_openloop::{
-    Arrival, ChannelScheduler, ControllerParams, OfferedTraffic, Pattern, Report, RunLength, RunParams, SwitchParams,
-    WaitingChannel, check_links, load_share,
+    Arrival, ChannelScheduler, ControllerParams, DELAY_MAX, OfferedTraffic, Pattern, Report, RunLength, RunParams,
+    SwitchParams, WaitingChannel, check_links, load_share,
 };
 use etherweave_primitives::{Bytes, Duration, Fault, HostId, InputError, InputErrors, SwitchId, Time, caught};
 use etherweave_routing::bounds::{Bound, host_groups};
@@ -152,10 +152,15 @@ impl OpenLoopSpec {
     pub(crate) fn check(&self, fabric: &SimulatedFabric<'_>, seed: u64) -> Result<(), InputErrors> {
         let (mut errors, OpenLoopNetwork { switch, links }) = (InputErrors::default(), fabric.network);
         errors.check(self.check_reroute(fabric));
+        let ejection = self.ejection_delay.unwrap_or(Duration::ZERO);
+        let delay_max = Duration::from_ns(DELAY_MAX);
+        let expected = format!("at most {delay_max}");
+        let ejection = InputError::unless(ejection <= delay_max, "ejection_delay", ejection, expected);
+        let is_short = errors.check(ejection).is_some();
         for (number, routing) in self.routings.iter().enumerate() {
             errors.check(routing.check().map_err(|error| error.within(&format!("routings.{number}"))));
         }
-        if errors.check(switch.check()).is_some() {
+        if errors.check(switch.check()).is_some() && is_short {
             errors.check(check_links(fabric.topology, switch, links));
         }
         errors.check(self.length().check());

@@ -53,8 +53,9 @@ def _sentence(package: str, extra: str) -> str:
 def _packages(extra: str) -> set[str]:
     from importlib import metadata  # Takes longer to load than a help to print.
 
-    found = map(_REQUIREMENT.match, metadata.requires("etherweave") or ())
-    return {one["package"].lower() for one in found if one and one["extra"] == extra}
+    matches = map(_REQUIREMENT.match, metadata.requires("etherweave") or ())
+    packages = {match["package"].lower() for match in matches if match and match["extra"] == extra}
+    return packages - {"etherweave"}  # An extra may stand on another.
 
 
 def _rooms(traceback: TracebackType | None) -> list[str]:

@@ -289,7 +289,7 @@ def _rate(rows: Columns) -> float:
     """Return how many requests were answered in a second, from the first that was asked on."""
     starts, durations = rows["start_ns"], rows["duration_ns"]
     end = max(start + duration for start, duration in zip(starts, durations, strict=True))
-    return len(starts) / (end - min(starts)) * 1e9
+    return float(len(starts) / (end - min(starts)) * 1e9)
 
 
 _HPCC_TESTS = ("ring", "ptrans", "mpifft", "random_access", "fft")

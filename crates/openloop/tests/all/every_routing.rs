@@ -81,7 +81,10 @@ fn without_load_a_packet_takes_its_links_and_crossbars_and_where_possible_a_shor
         // A thousandth of the packets at each of up to seven links follow another, and wait 100 ns on average. Over a
         // cable of a tree half of the hosts may send half of what they send, and so may every cable of a path.
         let wait_max = match routing {
-            RoutingKind::DisjointTrees => hops * small.topology.hosts() as f64 / 4.0 * 0.1,
+            // So may all hosts that share the only uplink in use.
+            RoutingKind::DisjointTrees | RoutingKind::ElasticTree { .. } => {
+                hops * small.topology.hosts() as f64 / 4.0 * 0.1
+            }
             _ => 1.0,
         };
         let mean = report.latency_ns_mean.unwrap();
