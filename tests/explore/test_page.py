@@ -80,7 +80,6 @@ def has_no_overflow(browser: Browser) -> bool:
     return bool(browser.value("document.documentElement.scrollWidth <= document.body.clientWidth"))
 
 
-@pytest.mark.long  # A busy machine lets the page mark a text that is gone.
 @pytest.mark.needs("chromium")
 def test_a_scenario_is_edited_run_changed_and_compared(browser: Browser, directory: Path) -> None:
     browser.wait_for_text("1 uplinks of a leaf, taper 3:1")
@@ -100,7 +99,6 @@ def test_a_scenario_is_edited_run_changed_and_compared(browser: Browser, directo
     assert sorted(path.name for path in directory.iterdir()) == ["mine.toml"]
 
 
-@pytest.mark.long  # A busy machine lets the page mark a text that is gone.
 @pytest.mark.needs("chromium")
 def test_texts_of_a_scenario_are_no_markup(browser: Browser) -> None:
     browser.wait_for_text(HOSTILE)
@@ -108,7 +106,6 @@ def test_texts_of_a_scenario_are_no_markup(browser: Browser) -> None:
     assert browser.value("document.querySelector('img[src=x]')") is None
 
 
-@pytest.mark.long  # A busy machine lets the page mark a text that is gone.
 @pytest.mark.needs("chromium")
 def test_keys_are_completed_and_a_mistake_stands_at_its_line(browser: Browser) -> None:
     browser.value("document.querySelector('.cm-content').focus()")
@@ -125,7 +122,6 @@ def test_keys_are_completed_and_a_mistake_stands_at_its_line(browser: Browser) -
     browser.wait_for_text("line 11: switch.buffer: ")
 
 
-@pytest.mark.long  # A busy machine lets the page mark a text that is gone.
 @pytest.mark.needs("chromium")
 def test_a_narrow_screen_shows_all_below_each_other(browser: Browser, address: str) -> None:
     browser.open(address, width=390)
@@ -136,7 +132,6 @@ def test_a_narrow_screen_shows_all_below_each_other(browser: Browser, address: s
     assert len(set(browser.value(parts))) == 1
 
 
-@pytest.mark.long  # A busy machine lets the page mark a text that is gone.
 @pytest.mark.needs("chromium")
 def test_a_file_is_opened_and_its_busiest_links_are_drawn(
     browser: Browser, address: str, directory: Path
@@ -145,6 +140,7 @@ def test_a_file_is_opened_and_its_busiest_links_are_drawn(
     shutil.copy(ROOT / "scenarios/fft_tcp.toml", directory)
     browser.open(address, width=1280)
     browser.wait_for_text("Last run: as written")
+    browser.wait_for("!document.querySelector('[inert]')")
     browser.value("document.querySelector('input[aria-label=File]').select()")
     browser.value("document.querySelector('input[aria-label=File]').focus()")
     browser.send("Input.insertText", text="fft_tcp.toml")

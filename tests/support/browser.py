@@ -76,7 +76,8 @@ class Browser:
     def click(self, text: str) -> None:
         """Click the button of this text."""
         names = f"b.innerText.trim().toLowerCase() === {json.dumps(text.lower())}"
-        self.wait_for(f"[...document.querySelectorAll('button')].some(b => {names} && !b.disabled)")
+        is_ready = f"{names} && !b.disabled && !b.closest('[inert]')"
+        self.wait_for(f"[...document.querySelectorAll('button')].some(b => {is_ready})")
         self.value(f"[...document.querySelectorAll('button')].find(b => {names}).click()")
 
     def type(self, text: str) -> None:

@@ -46,7 +46,9 @@ class Page:
         """Place the widgets."""
         ui.add_css(STYLE)
         ui.colors(primary="#0072b2")
-        with ui.element("main").classes("page"):
+        # Until the browser is connected, what a user enters would be lost.
+        self._main = ui.element("main").classes("page").props("inert")
+        with self._main:
             with ui.element("section").classes("part"):
                 self._place_files()
                 self._place_editor()
@@ -160,7 +162,10 @@ class Page:
 
     async def _checked(self) -> None:
         """Check the text and its changes; show mistakes, controls and the fabric."""
-        self.check = await asyncio.to_thread(self.session.check)
+        check = await asyncio.to_thread(self.session.check)
+        if check.source != self.session.source:  # Another text is checked, with its own lines.
+            return
+        self.check = check
         self._show_mistakes()
         self.run_button.set_enabled(not self.check.mistakes and self.check.estimate is not None)
         seconds = self.check.estimate["run_s"] if self.check.estimate else None
@@ -281,6 +286,7 @@ class Page:
                 ui.label(text).classes("limit")
 
     async def _show_all(self) -> None:
+        self._main.props(remove="inert")
         await self._checked()
         if self.session.trials:
             await self._show_pictures()
