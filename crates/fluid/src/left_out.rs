@@ -75,9 +75,9 @@ pub(super) struct LinkLoad {
 /// A solution of all rates.
 pub(super) struct Solution<'a> {
     pub flows: &'a [Flow],
-    /// What the solver found for each flow.
+    /// Share of each flow, as the solver has it.
     pub shares: &'a [Share],
-    /// Of each link.
+    /// Ends of each link.
     pub places: &'a [LinkPlace],
     pub classes: u32,
     pub tables: Tables<'a>,

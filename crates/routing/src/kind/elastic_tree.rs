@@ -197,43 +197,11 @@ mod tests {
     use etherweave_workload::{HostGroups, Pattern, Share};
 
     use super::*;
+    use crate::per_packet::Idle;
 
     /// A switch of a tree whose subtrees are so busy, by level [percent of a link].
-    #[derive(Clone, Copy)]
-    struct Climbs([u32; 2]);
-
-    impl LoadView for Climbs {
-        fn now_ns(&self) -> u64 {
-            0
-        }
-
-        fn occupancy(&self, _port: u8, _channel: u8) -> u32 {
-            0
-        }
-
-        fn queued(&self, _port: u8) -> u32 {
-            0
-        }
-
-        fn occupancy_at(&self, _switch: u32, _port: u8, _channel: u8) -> u32 {
-            0
-        }
-
-        fn is_saturated(&self, _switch: u32, _port: u8) -> bool {
-            false
-        }
-
-        fn busiest_percent(&self, level: usize) -> Option<u32> {
-            self.0.get(level).copied()
-        }
-
-        fn is_down(&self, _port: u8) -> bool {
-            false
-        }
-
-        fn is_paused(&self, _port: u8, _channel: u8) -> bool {
-            false
-        }
+    fn climbs(busiest: [u32; 2]) -> Idle {
+        Idle(busiest.map(Some))
     }
 
     fn elastic(topology: &Topology) -> ElasticTree {
@@ -257,46 +225,20 @@ mod tests {
         let topology = KAryFatTree { k: 8, ..KAryFatTree::default() }.generate().unwrap();
         let tree = elastic(&topology);
         let up = |load| [0, 32].map(|switch| ports(&tree, switch, 127, load));
-        assert_eq!(up(Climbs([0, 0])), [vec![4], vec![4]], "one path remains");
-        assert_eq!(up(Climbs([90, 90])), [vec![4], vec![4]]);
+        assert_eq!(up(climbs([0, 0])), [vec![4], vec![4]], "one path remains");
+        assert_eq!(up(climbs([90, 90])), [vec![4], vec![4]]);
         // Leaves need two of their links; pods 5.4 links of load, 6 links of 90 %: three from each of two spines.
-        assert_eq!(up(Climbs([180, 540])), [vec![4, 5], vec![4, 5, 6]]);
-        assert_eq!(up(Climbs([181, 181])), [vec![4, 5, 6], vec![4]]);
+        assert_eq!(up(climbs([180, 540])), [vec![4, 5], vec![4, 5, 6]]);
+        assert_eq!(up(climbs([181, 181])), [vec![4, 5, 6], vec![4]]);
         // Of full leaves and pods all links: 1,100 % of 4 · 90 % are more than three.
-        assert_eq!(up(Climbs([400, 1_100])), [vec![4, 5, 6, 7], vec![4, 5, 6, 7]]);
-        assert_eq!(ports(&tree, 0, 3, Climbs([0, 0])), [3], "a host of the leaf");
+        assert_eq!(up(climbs([400, 1_100])), [vec![4, 5, 6, 7], vec![4, 5, 6, 7]]);
+        assert_eq!(ports(&tree, 0, 3, climbs([0, 0])), [3], "a host of the leaf");
     }
 
     #[test]
     fn a_controller_without_rules_uses_all_links() {
         let topology = KAryFatTree { k: 4, ..KAryFatTree::default() }.generate().unwrap();
-        /// Nothing was measured.
-        #[derive(Clone, Copy)]
-        struct Unknown(Climbs);
-        impl LoadView for Unknown {
-            fn now_ns(&self) -> u64 {
-                0
-            }
-            fn occupancy(&self, port: u8, channel: u8) -> u32 {
-                self.0.occupancy(port, channel)
-            }
-            fn queued(&self, port: u8) -> u32 {
-                self.0.queued(port)
-            }
-            fn occupancy_at(&self, switch: u32, port: u8, channel: u8) -> u32 {
-                self.0.occupancy_at(switch, port, channel)
-            }
-            fn is_saturated(&self, switch: u32, port: u8) -> bool {
-                self.0.is_saturated(switch, port)
-            }
-            fn is_down(&self, port: u8) -> bool {
-                self.0.is_down(port)
-            }
-            fn is_paused(&self, port: u8, channel: u8) -> bool {
-                self.0.is_paused(port, channel)
-            }
-        }
-        assert_eq!(ports(&elastic(&topology), 0, 15, Unknown(Climbs([0, 0]))), [2, 3]);
+        assert_eq!(ports(&elastic(&topology), 0, 15, Idle::default()), [2, 3]);
     }
 
     /// Two cores with two links to each leaf: 2 of 4 uplinks are those to core 0, which has as many down.
@@ -305,10 +247,10 @@ mod tests {
         let tree = FatTree { leaves: 4, hosts_per_leaf: 4, cores: 2, links_per_core: 2, ..FatTree::default() };
         let topology = tree.generate().unwrap();
         let tree = elastic(&topology);
-        assert_eq!(ports(&tree, 0, 15, Climbs([90, 0])), [4]);
-        assert_eq!(ports(&tree, 4, 15, Climbs([90, 0])), [6]);
-        assert_eq!(ports(&tree, 0, 15, Climbs([270, 0])), [4, 5, 6]);
-        assert_eq!(ports(&tree, 4, 15, Climbs([270, 0])), [6, 7]);
+        assert_eq!(ports(&tree, 0, 15, climbs([90, 0])), [4]);
+        assert_eq!(ports(&tree, 4, 15, climbs([90, 0])), [6]);
+        assert_eq!(ports(&tree, 0, 15, climbs([270, 0])), [4, 5, 6]);
+        assert_eq!(ports(&tree, 4, 15, climbs([270, 0])), [6, 7]);
     }
 
     /// 16 hosts in leaves of 4: of uniform traffic, 12 of 15 packets of a host leave its leaf.

@@ -133,41 +133,8 @@ mod tests {
     use etherweave_topology::{Dragonfly, Family};
 
     use super::*;
+    use crate::per_packet::Idle;
     use crate::{DragonflyMinimal, DragonflyPlan, FabricPlan};
-
-    /// A switch without queues.
-    #[derive(Clone, Copy)]
-    struct Idle;
-
-    impl LoadView for Idle {
-        fn now_ns(&self) -> u64 {
-            0
-        }
-
-        fn occupancy(&self, _port: u8, _channel: u8) -> u32 {
-            0
-        }
-
-        fn queued(&self, _port: u8) -> u32 {
-            0
-        }
-
-        fn occupancy_at(&self, _switch: u32, _port: u8, _channel: u8) -> u32 {
-            0
-        }
-
-        fn is_saturated(&self, _switch: u32, _port: u8) -> bool {
-            false
-        }
-
-        fn is_down(&self, _port: u8) -> bool {
-            false
-        }
-
-        fn is_paused(&self, _port: u8, _channel: u8) -> bool {
-            false
-        }
-    }
 
     #[test]
     #[should_panic(expected = "ranks Some(0), not above Some(4)")]
@@ -177,7 +144,7 @@ mod tests {
         let routing =
             Checked::new(FallingBack(DragonflyMinimal { plan: DragonflyPlan::of(&topology).unwrap() }), &topology);
         let at = InputChannel { switch: 0, port: 2, channel: 2, class: LinkClass::Local };
-        routing.decide(at, &mut RoutedPacket { dst: 5, ..RoutedPacket::default() }, Idle);
+        routing.decide(at, &mut RoutedPacket { dst: 5, ..RoutedPacket::default() }, Idle::default());
     }
 
     /// Minimal routing that forgets to raise the channel.

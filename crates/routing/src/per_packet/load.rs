@@ -61,3 +61,43 @@ pub trait LoadView: Copy {
         1
     }
 }
+
+/// A switch without queues, of a tree whose subtrees are so busy, by level [percent of a link].
+#[cfg(test)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Idle(pub [Option<u32>; 2]);
+
+#[cfg(test)]
+impl LoadView for Idle {
+    fn now_ns(&self) -> u64 {
+        0
+    }
+
+    fn occupancy(&self, _port: u8, _channel: u8) -> u32 {
+        0
+    }
+
+    fn queued(&self, _port: u8) -> u32 {
+        0
+    }
+
+    fn occupancy_at(&self, _switch: u32, _port: u8, _channel: u8) -> u32 {
+        0
+    }
+
+    fn is_saturated(&self, _switch: u32, _port: u8) -> bool {
+        false
+    }
+
+    fn busiest_percent(&self, level: usize) -> Option<u32> {
+        self.0.get(level).copied().flatten()
+    }
+
+    fn is_down(&self, _port: u8) -> bool {
+        false
+    }
+
+    fn is_paused(&self, _port: u8, _channel: u8) -> bool {
+        false
+    }
+}

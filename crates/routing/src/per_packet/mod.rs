@@ -34,6 +34,8 @@ pub use dragonfly::DragonflyPlan;
 pub use fabric::{FabricOf, Outage, TableSource};
 pub use grid::GridPlan;
 pub use hops::hops_max;
+#[cfg(test)]
+pub(crate) use load::Idle;
 pub use load::LoadView;
 pub use oblivious::{Oblivious, WalkTarget};
 pub use packet::RoutedPacket;

@@ -48,8 +48,9 @@ const HEAD_BYTES: u64 = 1 << 12;
 /// What is found, and what was expected.
 pub(super) type Mismatch = (String, String);
 
-/// What a file must be, in words behind "expected", and which formats are others.
+/// Content that a file must have, and formats that are refused by name or by their beginning.
 pub(super) struct Format {
+    /// Words behind "expected" in an error.
     expected: &'static str,
     other_name: fn(&str) -> Option<&'static str>,
     other_content: fn(&Path) -> Result<Option<&'static str>, String>,
