@@ -34,18 +34,18 @@ pub struct Flows {
     /// Hosts, 2 or more. Default 16; of a list, as many as it names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
-    /// Payload that each host offers, as a share of the time of `rate`.
+    /// Offered load: payload of each host, as a share of `rate`.
     pub load: Share,
     /// Links from which an absent `rate` is taken.
     pub load_of: LoadOf,
     /// Rate of which `load` is a share. Default: by `load_of`, from the fabric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
-    /// Sizes of flows.
+    /// Distribution of flow sizes.
     pub sizes: FlowSizes,
-    /// Process by which flows of a host arrive.
+    /// Arrival process of the flows of a host.
     pub arrivals: Arrival,
-    /// Who sends to whom.
+    /// Traffic pattern: the destination of each flow.
     pub pairs: Pattern,
     /// Hosts of a group, for pairs that know groups. Default: all hosts are one group.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ pub struct Flows {
     /// First flows that are kept. Default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows_max: Option<u32>,
-    /// Many senders to one at the same time, beside the other flows.
+    /// Incasts, in addition to these flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incast: Option<FlowIncast>,
     /// Seed of the draws. Default: that of the run, so that two jobs of equal parameters draw equal flows.
@@ -87,7 +87,7 @@ pub enum LoadOf {
     Uplinks,
 }
 
-/// Incasts that are mixed in: of each, all senders start at the same time.
+/// Incasts: all senders of one start at the same time.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FlowIncast {
@@ -95,7 +95,7 @@ pub struct FlowIncast {
     pub senders: u32,
     /// Payload of each sender.
     pub bytes: Bytes,
-    /// Payload of all incasts, as a share of the time of the links of all hosts.
+    /// Offered load of all incasts: payload as a share of `rate` times the number of hosts.
     pub load: Share,
 }
 
