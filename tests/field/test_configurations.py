@@ -10,13 +10,41 @@ from typing import Any
 
 import pytest
 
+from etherweave.control.qos.derive import policy
+from etherweave.control.qos.nos import files
 from support import command_line
+from support.lint_mistakes import ALONE, exported
+from support.linted import WHOLE
 
 CASES = Path(__file__).parent / "cases"
 ALL_PORTS = {f"Ethernet{4 * port}" for port in range(4)}
 
 
-def lint(*names: str) -> list[dict[str, Any]]:
+def sonic(table: str, **changes: object) -> str:
+    """Return an exported switch with four ports with other entries in a table; none removes."""
+    tables = json.loads(exported("sonic"))
+    for key, entry in changes.items():
+        fields = tables[table][key]
+        fields |= entry
+        for name in [name for name, value in fields.items() if value is None]:
+            del fields[name]
+    return json.dumps(tables)
+
+
+def eos(mode: str) -> str:
+    """Return an exported switch whose second port trusts 802.1p, in this mode."""
+    before, name, rest = exported("eos").partition("interface Ethernet2/1")
+    return before + name + rest.replace("qos trust dscp", f"{mode}\n   qos trust cos", 1)
+
+
+ENABLES = [f"wred_{colour}_enable" for colour in ("green", "yellow", "red")]
+WITHOUT_ECN, ECN_OFF = (
+    sonic("WRED_PROFILE", ETHERWEAVE_LOSSLESS=dict.fromkeys(ENABLES, value))
+    for value in (None, "false")
+)
+
+
+def lint(*names: str | Path) -> list[dict[str, Any]]:
     """Return the findings of files together."""
     done = command_line.invoke("control", "lint", "--json", *(CASES / name for name in names))
     assert done.exit_code == (1 if json.loads(done.stdout) else 0), done.stderr
@@ -24,7 +52,7 @@ def lint(*names: str) -> list[dict[str, Any]]:
     return findings
 
 
-def of(rule: str, *names: str) -> list[tuple[str, str, set[str]]]:
+def of(rule: str, *names: str | Path) -> list[tuple[str, str, set[str]]]:
     """Return what a rule finds and expects, and the places."""
     return [
         (one["found"], one["expected"], {place["place"] for place in one["places"]})
@@ -33,16 +61,21 @@ def of(rule: str, *names: str) -> list[tuple[str, str, set[str]]]:
     ]
 
 
-@pytest.mark.parametrize("name", ["missing", "false"])
-def test_ecn_of_sonic_that_is_not_enabled_marks_nothing(name: str) -> None:
-    ((found, expected, places),) = of("unmarked", f"17-sonic-wred-not-enabled/{name}.json")
-    assert f"wred_green_enable is {name}: nothing is marked" in found
+@pytest.mark.parametrize(("state", "text"), [("missing", WITHOUT_ECN), ("false", ECN_OFF)])
+def test_ecn_of_sonic_that_is_not_enabled_marks_nothing(
+    state: str, text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "config_db.json").write_text(text)
+    ((found, expected, places),) = of("unmarked", tmp_path / "config_db.json")
+    assert f"wred_green_enable is {state}: nothing is marked" in found
     assert expected == "wred_green_enable true, for its default is false"
     assert places == {f"{port} queue 3" for port in ALL_PORTS}
 
 
-def test_code_points_of_a_group_without_a_buffer_are_named() -> None:
-    results = of("unbuffered", "18-sonic-group-without-buffer/k08-pg2-6-no-profile.json")
+def test_code_points_of_a_group_without_a_buffer_are_named(tmp_path: Path) -> None:
+    groups = sonic("TC_TO_PRIORITY_GROUP_MAP", ETHERWEAVE={"2": "2", "6": "6"})
+    (tmp_path / "config_db.json").write_text(groups)
+    results = of("unbuffered", tmp_path / "config_db.json")
     assert [found for found, _, _ in results] == [
         "DSCP 16-23 is in priority group 2, which has no BUFFER_PG",
         "DSCP 48-55 is in priority group 6, which has no BUFFER_PG",
@@ -51,19 +84,24 @@ def test_code_points_of_a_group_without_a_buffer_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "port"),
+    ("name", "text", "port", "classes"),
     [
-        ("sonic-no-dscp-map.json", "Ethernet4"),
-        ("eos-trust-cos.cfg", "Ethernet2/1"),
-        ("eos-routed-trust-cos.cfg", "Ethernet2/1"),
+        # Queues 0, 3 and 6, of which 3 has a group of its own; EOS leaves class 7 in queue 7.
+        ("a.json", sonic("PORT_QOS_MAP", Ethernet4={"dscp_to_tc_map": None}), "Ethernet4", 3),
+        ("a.cfg", eos("switchport mode trunk"), "Ethernet2/1", 4),
+        ("a.cfg", eos("no switchport"), "Ethernet2/1", 4),
     ],
+    ids=["sonic", "eos", "eos-routed"],
 )
-def test_a_port_that_classifies_otherwise_than_most_is_found(name: str, port: str) -> None:
-    (result,) = lint(f"19-one-port-classifies-otherwise/{name}")
+def test_a_port_that_classifies_otherwise_than_most_is_found(
+    name: str, text: str, port: str, classes: int, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    (result,) = lint(tmp_path / name)
     assert result["rule"] == "classification"
     assert [place["place"] for place in result["places"]] == [port]
     assert result["found"] == "every DSCP is in priority group 0 and queue 0"
-    assert result["expected"] == "in 8 classes, as on most ports of the switch"
+    assert result["expected"] == f"in {classes} classes, as on most ports of the switch"
 
 
 HOSTS = "20-host-without-trust"
@@ -76,9 +114,12 @@ def test_a_host_that_trusts_802_1p_by_default_is_found(name: str) -> None:
     assert any(found == BY_DEFAULT and "host2 mlnx_qos" in places for found, places in faults)
 
 
-def test_hosts_without_trust_are_found_beside_the_scenario() -> None:
-    names = [f"{HOSTS}/{one}" for one in ("fabric.json", "switch0", "hosts")]
-    ((found, _, places),) = of("marks", *names)
+def test_hosts_without_trust_are_found_beside_the_scenario(tmp_path: Path) -> None:
+    written = files(policy(ALONE, options=WHOLE), "sonic")
+    (tmp_path / "switch0").mkdir()
+    for name in ("fabric.json", "switch0/config_db.json"):
+        (tmp_path / name).write_text(written[name])
+    ((found, _, places),) = of("marks", tmp_path, f"{HOSTS}/hosts")
     assert (found, len(places)) == (BY_DEFAULT, 4)
 
 
@@ -260,12 +301,11 @@ def test_a_configuration_of_a_system_that_is_not_read_is_named(
 
 
 def test_marks_colours_and_prompts_change_no_finding(tmp_path: Path) -> None:
-    sonic = (CASES / "17-sonic-wred-not-enabled/missing.json").read_text()
     prompt = "cumulus@leaf1:mgmt:~$ "
     lossy = f"{prompt}nv set qos roce\n{prompt}nv set qos roce mode lossy\n"
     for name, text, found in (
-        ("marked.json", f"\ufeff{sonic}", "wred_green_enable is missing"),
-        ("coloured.json", f"\x1b[0m{sonic}", "wred_green_enable is missing"),
+        ("marked.json", f"\ufeff{WITHOUT_ECN}", "wred_green_enable is missing"),
+        ("coloured.json", f"\x1b[0m{WITHOUT_ECN}", "wred_green_enable is missing"),
         ("session.txt", lossy, "PFC is enabled for no priority"),
     ):
         (tmp_path / name).write_text(text)
