@@ -28,6 +28,12 @@ PTRANS_SHORT = 207 * BLOCK
 of the 816 of the published size."""
 STAR_FFT = 1.636e9
 """Operations of a rank in a second where all compute transforms of their own (StarFFT)."""
+LOG2_FFT = 26
+"""Numbers of a rank in StarFFT as a power of two: a 48th of its part of Linpack, or less."""
+FFT_PER_GFLOP = "415ms"
+"""Time of a rank for 1e9 operations of a transform in caches, fitted to SingleFFT."""
+FFT_PASSES = 2
+"""Of the numbers through memory: zfft1d.c of HPCC writes them transposed, and back."""
 COPY = "8Gb/s"
 """Of a rank in its passes over memory."""
 UPDATE = 0.85 * 33.6e9
@@ -55,6 +61,8 @@ SCALES = {
     "ptrans": ("PTRANS", 1e-9),
     "mpifft": ("MPIFFT", 1e-9),
     "randomaccess": ("MPIRandomAccess", 1e-9),
+    "starfft": ("StarFFT", 1e-9),
+    "singlefft": ("SingleFFT", 1e-9),
     "hpl": ("HPL", 1e-12),
 }
 """For each test the name of its figure, and the factor to the unit of the table."""
@@ -91,6 +99,12 @@ def _workloads(full: bool) -> dict[str, object]:
     grid = {"rows": SIDE, "columns": SIDE, "block": BLOCK}
     size, repetitions = (SIZE // 2, 5) if full else (PTRANS_SHORT, 2)
     log2_local = LOG2_LOCAL if full else LOG2_LOCAL - SHORTER
+    transform = {
+        "ranks": RANKS,
+        "log2_size": LOG2_FFT,
+        "per_gflop": FFT_PER_GFLOP,
+        "passes": FFT_PASSES,
+    }
     return {
         "ring.latency": {"hpcc_ring": {"ranks": RANKS}},
         "ring.bandwidth": {
@@ -121,6 +135,8 @@ def _workloads(full: bool) -> dict[str, object]:
                 "iterations": 2,
             }
         },
+        "starfft": {"hpcc_fft": {**transform, "scope": "star"}},
+        "singlefft": {"hpcc_fft": {**transform, "scope": "single"}},
         "hpl": {
             "hpl": {
                 **grid,
@@ -167,7 +183,18 @@ def metrics() -> dict[str, Metric]:
         for test, list_of_pairs in pairs.items()
         for pair in list_of_pairs
     }
-    return {**figures, **ratios, **_openfoam()}
+    star, single = (figures[f"hpcc.{test}.ib100"] for test in ("starfft", "singlefft"))
+    shared: dict[str, Metric] = {
+        "ratio.starfft_singlefft.ib100": lambda results: star(results) / single(results),
+        "ratio.starfft.networks": lambda results: _spread("starfft", figures, results),
+    }
+    return {**figures, **ratios, **shared, **_openfoam()}
+
+
+def _spread(test: str, figures: dict[str, Metric], results: Results) -> float:
+    """Return the largest figure of the networks over the smallest."""
+    values = [figures[f"hpcc.{test}.{network}"](results) for network in NETWORKS]
+    return max(values) / min(values)
 
 
 def _openfoam() -> dict[str, Metric]:
