@@ -51,7 +51,8 @@ def module() -> str:
         scenario_schema, "schema_root", lambda: whole
     ):  # Needs no core of the same keys.
         first = types.body("ScenarioKeys", whole, "")
-        text = "\n".join([HEAD, *types.classes(), first])
+        classes = list(types.classes())
+        text = "\n".join([HEAD, *types.names(), "", *classes, first])
     ruff = [str(Path(sys.executable).with_name("ruff")), "format", "--stdin-filename=keys.pyi", "-"]
     done = subprocess.run(ruff, input=text, capture_output=True, encoding="utf-8", check=True)
     return str(done.stdout)
@@ -63,6 +64,20 @@ class _Types:
     def __init__(self) -> None:
         self.waiting: dict[str, Schema] = {}
         self.written: dict[str, str] = {}
+        self.literals: dict[str, list[str]] = {}
+
+    def names(self) -> Iterator[str]:
+        """Write the names that values of a definition may have, once each."""
+        for name, values in sorted(self.literals.items()):
+            yield f"{name}: TypeAlias = {_literal(values)}"
+
+    def literal(self, schema: Schema, inner: Schema) -> str:
+        """Write the type of a value that is a name; that of a definition has a name itself."""
+        values, definition = scenario_schema.names_of(inner), scenario_schema.reference_of(schema)
+        if not definition:
+            return _literal(values)
+        self.literals[f"{definition}Name"] = values
+        return f"{definition}Name"
 
     def classes(self) -> Iterator[str]:
         """Write the tables that have been named, and those that they name."""
@@ -84,15 +99,11 @@ class _Types:
         inner = scenario_schema.table_schema(schema)
         if scenario_schema.keys_of(inner):
             name = self.named(owner, key, schema, inner)
-            texts = (
-                [_literal(scenario_schema.names_of(inner))]
-                if scenario_schema.names_of(inner)
-                else []
-            )
+            texts = [self.literal(schema, inner)] if scenario_schema.names_of(inner) else []
             return f"Key[{name}, {' | '.join([name, 'Keys', *texts])}]"
         items = scenario_schema.table_schema(inner["items"]) if "items" in inner else {}
-        if scenario_schema.keys_of(items) and (names := scenario_schema.names_of(items)):
-            values = f"Sequence[{_literal(names)} | Keys]"
+        if scenario_schema.keys_of(items) and scenario_schema.names_of(items):
+            values = f"Sequence[{self.literal(inner['items'], items)} | Keys]"
             may_be_absent = schema.get("default") is None
             return f"Key[{values}{' | None' if may_be_absent else ''}, {values}]"
         if scenario_schema.keys_of(items):
@@ -112,7 +123,7 @@ class _Types:
     def value(self, schema: Schema, inner: Schema) -> str:
         """Write the type of a value that is no table."""
         if scenario_schema.names_of(inner):
-            return _literal(scenario_schema.names_of(inner))
+            return self.literal(schema, inner)
         if "items" in inner:
             items = scenario_schema.table_schema(inner["items"])
             return f"Sequence[{self.value(inner['items'], items)}]"
@@ -126,7 +137,7 @@ class _Types:
 
 
 def _literal(names: list[str]) -> str:
-    return f"Literal[{', '.join(map(repr, names))}]".replace("'", '"')
+    return f"Literal[{', '.join(map(json.dumps, names))}]"
 
 
 def _is_name(key: str) -> bool:

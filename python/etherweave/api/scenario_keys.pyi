@@ -23,6 +23,129 @@ class List(Generic[Item]):
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Item]: ...
 
+AccessName: TypeAlias = Literal["put", "get", "accumulate", "fetch_and_op"]
+AddressKindName: TypeAlias = Literal["dmp", "rewrite"]
+AlgorithmName: TypeAlias = Literal[
+    "linear",
+    "linear_sync",
+    "chain",
+    "pipeline",
+    "binary_tree",
+    "split_binary_tree",
+    "in_order_binary_tree",
+    "double_tree",
+    "binomial",
+    "knomial",
+    "recursive_doubling",
+    "recursive_halving",
+    "butterfly",
+    "rabenseifner",
+    "scatter_allgather",
+    "scatter_ring",
+    "bruck",
+    "ring",
+    "double_ring",
+    "pairwise",
+    "neighbour_exchange",
+    "hierarchical",
+    "composed",
+]
+AlphaUpdateName: TypeAlias = Literal["period", "notification"]
+ArbiterName: TypeAlias = Literal["age", "round_robin", "least_recently_served"]
+ArrangementName: TypeAlias = Literal["palm_tree", "consecutive"]
+BindingName: TypeAlias = Literal["core", "socket"]
+BoundaryName: TypeAlias = Literal["periodic", "open"]
+BurstLengthName: TypeAlias = Literal["geometric"]
+ChannelSchedulerName: TypeAlias = Literal["strict", "round_robin"]
+CollectiveName: TypeAlias = Literal["barrier"]
+CompactionKindName: TypeAlias = Literal[
+    "plain", "wildcards", "prefixes", "prefixes_nested", "ternary"
+]
+CompletionOrderName: TypeAlias = Literal["posted", "any"]
+CongestionControlName: TypeAlias = Literal["cubic", "new_reno", "dctcp", "bbr"]
+FftScopeName: TypeAlias = Literal["star", "single"]
+FidelityName: TypeAlias = Literal["packet", "flow"]
+FirstArrivalName: TypeAlias = Literal["random", "aligned"]
+FlowSizesName: TypeAlias = Literal[
+    "web_search", "facebook_hadoop", "hadoop", "storage", "data_mining"
+]
+ForwardingName: TypeAlias = Literal["store_and_forward", "cut_through"]
+GpcnetCongestionName: TypeAlias = Literal["alltoall", "incast", "put_incast", "get_broadcast"]
+GpcnetTestName: TypeAlias = Literal[
+    "latency",
+    "get_latency",
+    "bandwidth",
+    "put_bandwidth",
+    "natural_bandwidth",
+    "bandwidth_sync",
+    "allreduce",
+    "alltoall",
+]
+GridOrderName: TypeAlias = Literal["row_major", "column_major"]
+LibraryName: TypeAlias = Literal[
+    "open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"
+]
+LoadOfName: TypeAlias = Literal["host_links", "uplinks"]
+LossDetectionName: TypeAlias = Literal["time", "timeout"]
+MarkAtName: TypeAlias = Literal["dequeue", "enqueue"]
+ModerationTimerName: TypeAlias = Literal["completion", "event"]
+NpbBenchmarkName: TypeAlias = Literal["bt", "ft", "is", "lu", "mg", "sp"]
+OutermostName: TypeAlias = Literal["pipeline", "data"]
+PanelBroadcastName: TypeAlias = Literal[
+    "ring", "ring_modified", "two_rings", "two_rings_modified", "long", "long_modified"
+]
+PartnerName: TypeAlias = Literal["random"]
+PauseKindName: TypeAlias = Literal["port", "class"]
+PeerResponseName: TypeAlias = Literal["none", "ieee_802_3"]
+PlanKindName: TypeAlias = Literal["flat", "per_switch", "per_group", "coordinates"]
+PortChoiceName: TypeAlias = Literal[
+    "by_rank", "by_hash", "round_robin", "per_packet", "first_working"
+]
+ProtocolKindName: TypeAlias = Literal["openflow13", "openflow10"]
+ProtocolName: TypeAlias = Literal["ll", "ll128", "simple"]
+RankOrderName: TypeAlias = Literal["block", "round_robin"]
+ReliabilityName: TypeAlias = Literal["go_back_n", "selective_repeat"]
+ResolutionKindName: TypeAlias = Literal["broadcast", "responder", "manager"]
+RoceVersionName: TypeAlias = Literal["v1", "v2"]
+RoutingKindName: TypeAlias = Literal[
+    "up_down",
+    "up_star_down_star",
+    "minimal",
+    "valiant_group",
+    "valiant_switch",
+    "ugal_local",
+    "ugal_global",
+    "progressive_adaptive",
+    "piggyback",
+    "conditional",
+    "controller",
+    "dimension_order",
+    "adaptive_minimal",
+    "valiant",
+    "dimension_adaptive",
+    "ecmp",
+    "spray",
+    "flowlet",
+    "adaptive_up",
+    "elastic_tree",
+    "global_load_balancing",
+    "shortest_path",
+    "disjoint_trees",
+    "minimal_tables",
+    "conditional_tables",
+]
+RowSwapName: TypeAlias = Literal["binary_exchange", "spread_roll", "mix"]
+RuleKindName: TypeAlias = Literal["minimal", "conditional"]
+SampleMethodName: TypeAlias = Literal["latin_hypercube", "sobol"]
+SavingName: TypeAlias = Literal["always_on", "low_power_idle", "link_sleep", "rate_adaptation"]
+ScaleName: TypeAlias = Literal["linear", "log"]
+SegmentLossName: TypeAlias = Literal["duplicates", "time"]
+ServiceTimesName: TypeAlias = Literal["constant", "exponential"]
+SharingName: TypeAlias = Literal["hash", "source", "destination"]
+SpoofingKindName: TypeAlias = Literal["none", "mac", "arp"]
+SwitchModelName: TypeAlias = Literal["shared_buffer", "input_queued"]
+TriggerName: TypeAlias = Literal["full", "pause"]
+
 class AcceleratorNode(Table):
     accelerators: Key[int, int]
     latency: Key[str, str]
@@ -31,10 +154,7 @@ class AcceleratorNode(Table):
 class ActivitySpec(Table):
     load: Key[float | None, float]
     packet: Key[str, str]
-    saving: Key[
-        Literal["always_on", "low_power_idle", "link_sleep", "rate_adaptation"] | None,
-        Literal["always_on", "low_power_idle", "link_sleep", "rate_adaptation"],
-    ]
+    saving: Key[SavingName | None, SavingName]
 
 class AdaptiveParams(Table):
     start: Key[int, int]
@@ -44,65 +164,10 @@ class Adversarial(Table):
     offset: Key[int, int]
 
 class AllToAll(Table):
-    algorithm: Key[
-        Literal[
-            "linear",
-            "linear_sync",
-            "chain",
-            "pipeline",
-            "binary_tree",
-            "split_binary_tree",
-            "in_order_binary_tree",
-            "double_tree",
-            "binomial",
-            "knomial",
-            "recursive_doubling",
-            "recursive_halving",
-            "butterfly",
-            "rabenseifner",
-            "scatter_allgather",
-            "scatter_ring",
-            "bruck",
-            "ring",
-            "double_ring",
-            "pairwise",
-            "neighbour_exchange",
-            "hierarchical",
-            "composed",
-        ]
-        | None,
-        Literal[
-            "linear",
-            "linear_sync",
-            "chain",
-            "pipeline",
-            "binary_tree",
-            "split_binary_tree",
-            "in_order_binary_tree",
-            "double_tree",
-            "binomial",
-            "knomial",
-            "recursive_doubling",
-            "recursive_halving",
-            "butterfly",
-            "rabenseifner",
-            "scatter_allgather",
-            "scatter_ring",
-            "bruck",
-            "ring",
-            "double_ring",
-            "pairwise",
-            "neighbour_exchange",
-            "hierarchical",
-            "composed",
-        ],
-    ]
+    algorithm: Key[AlgorithmName | None, AlgorithmName]
     bytes: Key[str, str]
     iterations: Key[int, int]
-    library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-    ]
+    library: Key[LibraryName, LibraryName]
     ranks: Key[int, int]
 
 class Alternating(Table):
@@ -131,7 +196,7 @@ class AsBuilt(Table):
 class AxisSpec(Table):
     count: Key[int | None, int]
     key: Key[str | None, str]
-    scale: Key[Literal["linear", "log"], Literal["linear", "log"]]
+    scale: Key[ScaleName, ScaleName]
     to: Key[Any, Any]
     values: Key[Sequence[Any], Sequence[Any]]
     zip: Key[str | None, str]
@@ -153,7 +218,7 @@ class Cells(Table):
     factor: Key[float | None, float]
     fixed: Key[str | None, str]
     rates: Key[List[TableRate], Sequence[Keys]]
-    response: Key[Literal["none", "ieee_802_3"], Literal["none", "ieee_802_3"]]
+    response: Key[PeerResponseName, PeerResponseName]
     response_factor: Key[float | None, float]
     size: Key[str | None, str]
 
@@ -164,10 +229,7 @@ class Chakra(Table):
     groups: Key[Any, Any]
     groups_file: Key[str | None, str]
     iterations: Key[int, int]
-    library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-    ]
+    library: Key[LibraryName, LibraryName]
     network_rate: Key[str | None, str]
     per_teraflop: Key[str | None, str]
     sha256: Key[str | None, str]
@@ -257,28 +319,23 @@ class CommandStall(Table):
 
 class ConditionalTables(Table):
     alternatives: Key[int | None, int]
-    compaction: Key[
-        Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"] | None,
-        Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"],
-    ]
+    compaction: Key[CompactionKindName | None, CompactionKindName]
     priorities: Key[int | None, int]
-    trigger: Key[Trigger, Trigger | Keys | Literal["full", "pause"]]
+    trigger: Key[Trigger, Trigger | Keys | TriggerName]
 
 class ControlSpec(Table):
-    addresses: Key[Literal["dmp", "rewrite"], Literal["dmp", "rewrite"]]
+    addresses: Key[AddressKindName, AddressKindName]
     alternatives: Key[int | None, int]
-    anti_spoofing: Key[Literal["none", "mac", "arp"], Literal["none", "mac", "arp"]]
+    anti_spoofing: Key[SpoofingKindName, SpoofingKindName]
     arp_rate: Key[int, int]
     dmp_rate: Key[int, int]
     ipv4: Key[str, str]
     lldp_rate: Key[int, int]
-    pauses: Key[Literal["port", "class"], Literal["port", "class"]]
+    pauses: Key[PauseKindName, PauseKindName]
     priorities: Key[Sequence[int], Sequence[int]]
-    protocol: Key[Literal["openflow13", "openflow10"], Literal["openflow13", "openflow10"]]
-    resolution: Key[
-        Literal["broadcast", "responder", "manager"], Literal["broadcast", "responder", "manager"]
-    ]
-    rules: Key[Literal["minimal", "conditional"], Literal["minimal", "conditional"]]
+    protocol: Key[ProtocolKindName, ProtocolKindName]
+    resolution: Key[ResolutionKindName, ResolutionKindName]
+    rules: Key[RuleKindName, RuleKindName]
 
 class ControllerParams(Table):
     reaction: Key[str, str]
@@ -317,7 +374,7 @@ class Custom(Table):
     rate: Key[str, str]
 
 class Dcqcn(Table):
-    alpha_update: Key[Literal["period", "notification"], Literal["period", "notification"]]
+    alpha_update: Key[AlphaUpdateName, AlphaUpdateName]
     clamp_tgt_rate: Key[bool, bool]
     clamp_tgt_rate_after_time_inc: Key[bool, bool]
     dce_tcp_g: Key[int, int]
@@ -351,69 +408,7 @@ class DesignSpec(Table):
     prices_file: Key[str | None, str]
     prices_text: Key[str | None, str]
     priorities: Key[int | None, int]
-    routings: Key[
-        Sequence[
-            Literal[
-                "up_down",
-                "up_star_down_star",
-                "minimal",
-                "valiant_group",
-                "valiant_switch",
-                "ugal_local",
-                "ugal_global",
-                "progressive_adaptive",
-                "piggyback",
-                "conditional",
-                "controller",
-                "dimension_order",
-                "adaptive_minimal",
-                "valiant",
-                "dimension_adaptive",
-                "ecmp",
-                "spray",
-                "flowlet",
-                "adaptive_up",
-                "elastic_tree",
-                "global_load_balancing",
-                "shortest_path",
-                "disjoint_trees",
-                "minimal_tables",
-                "conditional_tables",
-            ]
-            | Keys
-        ]
-        | None,
-        Sequence[
-            Literal[
-                "up_down",
-                "up_star_down_star",
-                "minimal",
-                "valiant_group",
-                "valiant_switch",
-                "ugal_local",
-                "ugal_global",
-                "progressive_adaptive",
-                "piggyback",
-                "conditional",
-                "controller",
-                "dimension_order",
-                "adaptive_minimal",
-                "valiant",
-                "dimension_adaptive",
-                "ecmp",
-                "spray",
-                "flowlet",
-                "adaptive_up",
-                "elastic_tree",
-                "global_load_balancing",
-                "shortest_path",
-                "disjoint_trees",
-                "minimal_tables",
-                "conditional_tables",
-            ]
-            | Keys
-        ],
-    ]
+    routings: Key[Sequence[RoutingKindName | Keys] | None, Sequence[RoutingKindName | Keys]]
     tables: Key[TablesSpec, TablesSpec | Keys]
 
 class Dimension(Table):
@@ -430,7 +425,7 @@ class DownSpec(Table):
 
 class Dragonfly(Table):
     a: Key[int, int]
-    arrangement: Key[Arrangement, Arrangement | Keys | Literal["palm_tree", "consecutive"]]
+    arrangement: Key[Arrangement, Arrangement | Keys | ArrangementName]
     as_built: Key[AsBuilt, AsBuilt | Keys]
     global_cable: Key[str, str]
     global_rate: Key[str, str]
@@ -443,7 +438,7 @@ class Dragonfly(Table):
     p: Key[int, int]
 
 class DragonflyPlus(Table):
-    arrangement: Key[Arrangement, Arrangement | Keys | Literal["palm_tree", "consecutive"]]
+    arrangement: Key[Arrangement, Arrangement | Keys | ArrangementName]
     as_built: Key[AsBuilt, AsBuilt | Keys]
     global_cable: Key[str, str]
     global_rate: Key[str, str]
@@ -462,7 +457,7 @@ class EcmpHash(Table):
     seed: Key[int, int]
 
 class EcnMarking(Table):
-    mark_at: Key[Literal["dequeue", "enqueue"], Literal["dequeue", "enqueue"]]
+    mark_at: Key[MarkAtName, MarkAtName]
     queue_max: Key[str | None, str]
     queue_min: Key[str | None, str]
     share_max: Key[float | None, float]
@@ -503,64 +498,9 @@ class FaultsSpec(Table):
     reroute_after: Key[str | None, str]
 
 class Fft(Table):
-    algorithm: Key[
-        Literal[
-            "linear",
-            "linear_sync",
-            "chain",
-            "pipeline",
-            "binary_tree",
-            "split_binary_tree",
-            "in_order_binary_tree",
-            "double_tree",
-            "binomial",
-            "knomial",
-            "recursive_doubling",
-            "recursive_halving",
-            "butterfly",
-            "rabenseifner",
-            "scatter_allgather",
-            "scatter_ring",
-            "bruck",
-            "ring",
-            "double_ring",
-            "pairwise",
-            "neighbour_exchange",
-            "hierarchical",
-            "composed",
-        ]
-        | None,
-        Literal[
-            "linear",
-            "linear_sync",
-            "chain",
-            "pipeline",
-            "binary_tree",
-            "split_binary_tree",
-            "in_order_binary_tree",
-            "double_tree",
-            "binomial",
-            "knomial",
-            "recursive_doubling",
-            "recursive_halving",
-            "butterfly",
-            "rabenseifner",
-            "scatter_allgather",
-            "scatter_ring",
-            "bruck",
-            "ring",
-            "double_ring",
-            "pairwise",
-            "neighbour_exchange",
-            "hierarchical",
-            "composed",
-        ],
-    ]
+    algorithm: Key[AlgorithmName | None, AlgorithmName]
     iterations: Key[int, int]
-    library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-    ]
+    library: Key[LibraryName, LibraryName]
     pex: Key[int, int]
     pey: Key[int, int]
     pez: Key[int, int]
@@ -603,18 +543,13 @@ class Flows(Table):
     group: Key[int | None, int]
     incast: Key[FlowIncast, FlowIncast | Keys]
     load: Key[float, float]
-    load_of: Key[Literal["host_links", "uplinks"], Literal["host_links", "uplinks"]]
+    load_of: Key[LoadOfName, LoadOfName]
     pairs: Key[Pattern, Pattern | Keys]
     ranks: Key[int | None, int]
     rate: Key[str | None, str]
     seed: Key[int | None, int]
     sha256: Key[str | None, str]
-    sizes: Key[
-        FlowSizes,
-        FlowSizes
-        | Keys
-        | Literal["web_search", "facebook_hadoop", "hadoop", "storage", "data_mining"],
-    ]
+    sizes: Key[FlowSizes, FlowSizes | Keys | FlowSizesName]
     text: Key[str | None, str]
 
 class FoldedClos(Table):
@@ -641,50 +576,16 @@ class Gpcnet(Table):
     bandwidth_turns: Key[int, int]
     groups: Key[int, int]
     latency_turns: Key[int, int]
-    library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-    ]
+    library: Key[LibraryName, LibraryName]
     ranks: Key[int, int]
     rings: Key[int, int]
-    tests: Key[
-        Sequence[
-            Literal[
-                "latency",
-                "get_latency",
-                "bandwidth",
-                "put_bandwidth",
-                "natural_bandwidth",
-                "bandwidth_sync",
-                "allreduce",
-                "alltoall",
-            ]
-        ],
-        Sequence[
-            Literal[
-                "latency",
-                "get_latency",
-                "bandwidth",
-                "put_bandwidth",
-                "natural_bandwidth",
-                "bandwidth_sync",
-                "allreduce",
-                "alltoall",
-            ]
-        ],
-    ]
+    tests: Key[Sequence[GpcnetTestName], Sequence[GpcnetTestName]]
 
 class GpcnetCongestor(Table):
     bytes: Key[str, str]
     groups: Key[int, int]
-    kind: Key[
-        Literal["alltoall", "incast", "put_incast", "get_broadcast"],
-        Literal["alltoall", "incast", "put_incast", "get_broadcast"],
-    ]
-    library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-    ]
+    kind: Key[GpcnetCongestionName, GpcnetCongestionName]
+    library: Key[LibraryName, LibraryName]
     passes: Key[int, int]
     ranks: Key[int, int]
 
@@ -692,7 +593,7 @@ class GroupLocal(Table):
     share: Key[float, float]
 
 class Halo3d(Table):
-    boundary: Key[Literal["periodic", "open"], Literal["periodic", "open"]]
+    boundary: Key[BoundaryName, BoundaryName]
     corners: Key[bool, bool]
     iterations: Key[int, int]
     nx: Key[int, int]
@@ -723,10 +624,7 @@ class HostParams(Table):
     transmit: Key[TransmitParams, TransmitParams | Keys]
 
 class HostPortsSpec(Table):
-    choice: Key[
-        Literal["by_rank", "by_hash", "round_robin", "per_packet", "first_working"] | None,
-        Literal["by_rank", "by_hash", "round_robin", "per_packet", "first_working"],
-    ]
+    choice: Key[PortChoiceName | None, PortChoiceName]
     detection: Key[str | None, str]
     leaves: Key[int, int]
     planes: Key[int, int]
@@ -744,77 +642,19 @@ class Hpcc(Table):
 
 class HpccFft(Table):
     iterations: Key[int, int]
-    library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-    ]
+    library: Key[LibraryName, LibraryName]
     log2_size: Key[int, int]
     passes: Key[int, int]
     per_gflop: Key[str, str]
     ranks: Key[int, int]
-    scope: Key[Literal["star", "single"], Literal["star", "single"]]
+    scope: Key[FftScopeName, FftScopeName]
 
 class HpccMpifft(Table):
-    algorithm: Key[
-        Literal[
-            "linear",
-            "linear_sync",
-            "chain",
-            "pipeline",
-            "binary_tree",
-            "split_binary_tree",
-            "in_order_binary_tree",
-            "double_tree",
-            "binomial",
-            "knomial",
-            "recursive_doubling",
-            "recursive_halving",
-            "butterfly",
-            "rabenseifner",
-            "scatter_allgather",
-            "scatter_ring",
-            "bruck",
-            "ring",
-            "double_ring",
-            "pairwise",
-            "neighbour_exchange",
-            "hierarchical",
-            "composed",
-        ]
-        | None,
-        Literal[
-            "linear",
-            "linear_sync",
-            "chain",
-            "pipeline",
-            "binary_tree",
-            "split_binary_tree",
-            "in_order_binary_tree",
-            "double_tree",
-            "binomial",
-            "knomial",
-            "recursive_doubling",
-            "recursive_halving",
-            "butterfly",
-            "rabenseifner",
-            "scatter_allgather",
-            "scatter_ring",
-            "bruck",
-            "ring",
-            "double_ring",
-            "pairwise",
-            "neighbour_exchange",
-            "hierarchical",
-            "composed",
-        ],
-    ]
+    algorithm: Key[AlgorithmName | None, AlgorithmName]
     compute: Key[str, str]
     copy_rate: Key[str | None, str]
     iterations: Key[int, int]
-    library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-    ]
+    library: Key[LibraryName, LibraryName]
     local: Key[int | None, int]
     ranks: Key[int, int]
 
@@ -823,19 +663,13 @@ class HpccPtrans(Table):
     columns: Key[int, int]
     copy_rate: Key[str | None, str]
     iterations: Key[int, int]
-    library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-    ]
+    library: Key[LibraryName, LibraryName]
     rows: Key[int, int]
     size: Key[int, int]
 
 class HpccRandomAccess(Table):
     iterations: Key[int, int]
-    library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-    ]
+    library: Key[LibraryName, LibraryName]
     log2_table: Key[int, int]
     per_update: Key[str, str]
     ranks: Key[int, int]
@@ -843,10 +677,7 @@ class HpccRandomAccess(Table):
 
 class HpccRing(Table):
     bytes: Key[str, str]
-    library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-    ]
+    library: Key[LibraryName, LibraryName]
     loops: Key[int, int]
     measurements: Key[int, int]
     random_rings: Key[int, int]
@@ -854,26 +685,16 @@ class HpccRing(Table):
 
 class Hpl(Table):
     block: Key[int, int]
-    broadcast: Key[
-        Literal[
-            "ring", "ring_modified", "two_rings", "two_rings_modified", "long", "long_modified"
-        ],
-        Literal[
-            "ring", "ring_modified", "two_rings", "two_rings_modified", "long", "long_modified"
-        ],
-    ]
+    broadcast: Key[PanelBroadcastName, PanelBroadcastName]
     columns: Key[int, int]
     depth: Key[int, int]
     file: Key[str | None, str]
-    order: Key[Literal["row_major", "column_major"], Literal["row_major", "column_major"]]
+    order: Key[GridOrderName, GridOrderName]
     panel_per_gflop: Key[str, str]
     rows: Key[int, int]
     samples: Key[int | None, int]
     size: Key[int, int]
-    swap: Key[
-        Literal["binary_exchange", "spread_roll", "mix"],
-        Literal["binary_exchange", "spread_roll", "mix"],
-    ]
+    swap: Key[RowSwapName, RowSwapName]
     swap_threshold: Key[int, int]
     update_per_gflop: Key[str, str]
 
@@ -960,13 +781,13 @@ class InterconnectSpec(Table):
 
 class JobSpec(Table):
     background: Key[bool, bool]
-    binding: Key[Binding, Binding | Keys | Literal["core", "socket"]]
+    binding: Key[Binding, Binding | Keys | BindingName]
     connections: Key[Any, Any]
-    fidelity: Key[Literal["packet", "flow"] | None, Literal["packet", "flow"]]
+    fidelity: Key[FidelityName | None, FidelityName]
     name: Key[str | None, str]
     placement: Key[Placement, Placement | Keys]
     priority: Key[int, int]
-    rank_order: Key[RankOrder, RankOrder | Keys | Literal["block", "round_robin"]]
+    rank_order: Key[RankOrder, RankOrder | Keys | RankOrderName]
     ranks_per_host: Key[int, int]
     shared_hosts: Key[bool | None, bool]
     start: Key[str, str]
@@ -1003,14 +824,8 @@ class Mesh(Table):
     hosts_per_switch: Key[int, int]
 
 class MinimalTables(Table):
-    address_plan: Key[
-        Literal["flat", "per_switch", "per_group", "coordinates"] | None,
-        Literal["flat", "per_switch", "per_group", "coordinates"],
-    ]
-    compaction: Key[
-        Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"] | None,
-        Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"],
-    ]
+    address_plan: Key[PlanKindName | None, PlanKindName]
+    compaction: Key[CompactionKindName | None, CompactionKindName]
 
 class Moderation(Table):
     off: Key[Any, Any]
@@ -1044,7 +859,7 @@ class NcclTests(Table):
     iterations: Key[int, int]
     network_rate: Key[str, str]
     node: Key[AcceleratorNode, AcceleratorNode | Keys]
-    operation: Key[Collective, Collective | Keys | Literal["barrier"]]
+    operation: Key[Collective, Collective | Keys | CollectiveName]
     ranks: Key[int, int]
     rounds: Key[int | None, int]
 
@@ -1078,14 +893,9 @@ class Notification(Table):
     weight: Key[int, int]
 
 class Npb(Table):
-    benchmark: Key[
-        Literal["bt", "ft", "is", "lu", "mg", "sp"], Literal["bt", "ft", "is", "lu", "mg", "sp"]
-    ]
+    benchmark: Key[NpbBenchmarkName, NpbBenchmarkName]
     iterations: Key[int, int]
-    library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-    ]
+    library: Key[LibraryName, LibraryName]
     per_gflop: Key[str, str]
     ranks: Key[int, int]
     samples: Key[int | None, int]
@@ -1107,7 +917,7 @@ class ObserveSpec(Table):
 
 class OnOff(Table):
     burst: Key[int, int]
-    length: Key[BurstLength, BurstLength | Keys | Literal["geometric"]]
+    length: Key[BurstLength, BurstLength | Keys | BurstLengthName]
     peak: Key[float, float]
 
 class OpenLoopSpec(Table):
@@ -1125,70 +935,9 @@ class OpenLoopSpec(Table):
     patterns: Key[Sequence[Any], Sequence[Any]]
     precision: Key[float, float]
     reroute_after: Key[str | None, str]
-    routings: Key[
-        Sequence[
-            Literal[
-                "up_down",
-                "up_star_down_star",
-                "minimal",
-                "valiant_group",
-                "valiant_switch",
-                "ugal_local",
-                "ugal_global",
-                "progressive_adaptive",
-                "piggyback",
-                "conditional",
-                "controller",
-                "dimension_order",
-                "adaptive_minimal",
-                "valiant",
-                "dimension_adaptive",
-                "ecmp",
-                "spray",
-                "flowlet",
-                "adaptive_up",
-                "elastic_tree",
-                "global_load_balancing",
-                "shortest_path",
-                "disjoint_trees",
-                "minimal_tables",
-                "conditional_tables",
-            ]
-            | Keys
-        ],
-        Sequence[
-            Literal[
-                "up_down",
-                "up_star_down_star",
-                "minimal",
-                "valiant_group",
-                "valiant_switch",
-                "ugal_local",
-                "ugal_global",
-                "progressive_adaptive",
-                "piggyback",
-                "conditional",
-                "controller",
-                "dimension_order",
-                "adaptive_minimal",
-                "valiant",
-                "dimension_adaptive",
-                "ecmp",
-                "spray",
-                "flowlet",
-                "adaptive_up",
-                "elastic_tree",
-                "global_load_balancing",
-                "shortest_path",
-                "disjoint_trees",
-                "minimal_tables",
-                "conditional_tables",
-            ]
-            | Keys
-        ],
-    ]
+    routings: Key[Sequence[RoutingKindName | Keys], Sequence[RoutingKindName | Keys]]
     saturation: Key[bool, bool]
-    scheduler: Key[Literal["strict", "round_robin"], Literal["strict", "round_robin"]]
+    scheduler: Key[ChannelSchedulerName, ChannelSchedulerName]
     tables: Key[TableParams, TableParams | Keys]
     transit_first: Key[bool, bool]
     warm_up: Key[str | None, str]
@@ -1196,10 +945,7 @@ class OpenLoopSpec(Table):
 class Openfoam(Table):
     cells: Key[int, int]
     iterations: Key[int, int]
-    library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-    ]
+    library: Key[LibraryName, LibraryName]
     momentum_sweeps: Key[int, int]
     per_cell: Key[str, str]
     pressure: Key[PressureSolver, PressureSolver | Keys]
@@ -1221,68 +967,13 @@ class OsuBw(Table):
     window: Key[int, int]
 
 class OsuCollective(Table):
-    algorithm: Key[
-        Literal[
-            "linear",
-            "linear_sync",
-            "chain",
-            "pipeline",
-            "binary_tree",
-            "split_binary_tree",
-            "in_order_binary_tree",
-            "double_tree",
-            "binomial",
-            "knomial",
-            "recursive_doubling",
-            "recursive_halving",
-            "butterfly",
-            "rabenseifner",
-            "scatter_allgather",
-            "scatter_ring",
-            "bruck",
-            "ring",
-            "double_ring",
-            "pairwise",
-            "neighbour_exchange",
-            "hierarchical",
-            "composed",
-        ]
-        | None,
-        Literal[
-            "linear",
-            "linear_sync",
-            "chain",
-            "pipeline",
-            "binary_tree",
-            "split_binary_tree",
-            "in_order_binary_tree",
-            "double_tree",
-            "binomial",
-            "knomial",
-            "recursive_doubling",
-            "recursive_halving",
-            "butterfly",
-            "rabenseifner",
-            "scatter_allgather",
-            "scatter_ring",
-            "bruck",
-            "ring",
-            "double_ring",
-            "pairwise",
-            "neighbour_exchange",
-            "hierarchical",
-            "composed",
-        ],
-    ]
+    algorithm: Key[AlgorithmName | None, AlgorithmName]
     compute: Key[str | None, str]
     iterations: Key[int, int]
-    library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-    ]
+    library: Key[LibraryName, LibraryName]
     network_rate: Key[str | None, str]
-    operation: Key[Collective, Collective | Keys | Literal["barrier"]]
-    protocol: Key[Literal["ll", "ll128", "simple"] | None, Literal["ll", "ll128", "simple"]]
+    operation: Key[Collective, Collective | Keys | CollectiveName]
+    protocol: Key[ProtocolName | None, ProtocolName]
     radix: Key[int | None, int]
     ranks: Key[int, int]
     ranks_per_leaf: Key[int | None, int]
@@ -1298,20 +989,14 @@ class OsuLatency(Table):
     warm_up: Key[int, int]
 
 class OsuOneSidedBw(Table):
-    access: Key[
-        Literal["put", "get", "accumulate", "fetch_and_op"],
-        Literal["put", "get", "accumulate", "fetch_and_op"],
-    ]
+    access: Key[AccessName, AccessName]
     bytes: Key[str, str]
     iterations: Key[int, int]
     warm_up: Key[int, int]
     window: Key[int, int]
 
 class OsuOneSidedLatency(Table):
-    access: Key[
-        Literal["put", "get", "accumulate", "fetch_and_op"],
-        Literal["put", "get", "accumulate", "fetch_and_op"],
-    ]
+    access: Key[AccessName, AccessName]
     bytes: Key[str, str]
     iterations: Key[int, int]
     warm_up: Key[int, int]
@@ -1325,7 +1010,7 @@ class Parallelism(Table):
     context: Key[int, int]
     expert: Key[int, int]
     interleave: Key[int, int]
-    outermost: Key[Literal["pipeline", "data"], Literal["pipeline", "data"]]
+    outermost: Key[OutermostName, OutermostName]
     pipeline: Key[int, int]
     prefetch: Key[bool, bool]
     sequence: Key[bool, bool]
@@ -1361,19 +1046,19 @@ class Pcie(Table):
     width: Key[int, int]
 
 class Periodic(Table):
-    phase: Key[Literal["random", "aligned"], Literal["random", "aligned"]]
+    phase: Key[FirstArrivalName, FirstArrivalName]
 
 class Permutation(Table):
     bytes: Key[str, str]
     iterations: Key[int, int]
-    partner: Key[Partner, Partner | Keys | Literal["random"]]
+    partner: Key[Partner, Partner | Keys | PartnerName]
     ranks: Key[int, int]
 
 class PermutationStreams(Table):
     message: Key[str, str]
     messages: Key[int, int]
     outstanding: Key[int, int]
-    partner: Key[Partner, Partner | Keys | Literal["random"]]
+    partner: Key[Partner, Partner | Keys | PartnerName]
     ranks: Key[int, int]
 
 class Pfc(Table):
@@ -1439,7 +1124,7 @@ class ReceiveParams(Table):
     moderation: Key[Moderation, Moderation | Keys]
     queues: Key[int, int]
     ring: Key[int, int]
-    timer: Key[Literal["completion", "event"], Literal["completion", "event"]]
+    timer: Key[ModerationTimerName, ModerationTimerName]
 
 class RequestLoad(Table):
     closed: Key[RequestLoadClosed, RequestLoadClosed | Keys]
@@ -1461,26 +1146,24 @@ class RequestResponse(Table):
     response: Key[str, str]
     servers: Key[int, int]
     service: Key[str, str]
-    service_times: Key[Literal["constant", "exponential"], Literal["constant", "exponential"]]
+    service_times: Key[ServiceTimesName, ServiceTimesName]
     threads: Key[int, int]
     warm_up: Key[int, int]
 
 class RoceParams(Table):
     ack_every: Key[int, int]
-    completion_order: Key[Literal["posted", "any"], Literal["posted", "any"]]
+    completion_order: Key[CompletionOrderName, CompletionOrderName]
     dcqcn: Key[Dcqcn, Dcqcn | Keys]
     dctcp: Key[Any, Any]
     hpcc: Key[Hpcc, Hpcc | Keys]
-    loss_detection: Key[Literal["time", "timeout"] | None, Literal["time", "timeout"]]
+    loss_detection: Key[LossDetectionName | None, LossDetectionName]
     path_mtu: Key[str, str]
     psn_range: Key[int, int]
-    reliability: Key[
-        Literal["go_back_n", "selective_repeat"], Literal["go_back_n", "selective_repeat"]
-    ]
+    reliability: Key[ReliabilityName, ReliabilityName]
     retransmission_timeout: Key[str, str]
     swift: Key[Swift, Swift | Keys]
     tail_loss_probe_min: Key[str, str]
-    version: Key[Literal["v1", "v2"], Literal["v1", "v2"]]
+    version: Key[RoceVersionName, RoceVersionName]
     window: Key[str, str]
 
 class RoutingKind(Table):
@@ -1493,7 +1176,7 @@ class RoutingKind(Table):
 
 class RunSpec(Table):
     end: Key[str | None, str]
-    fidelity: Key[Literal["packet", "flow"] | None, Literal["packet", "flow"]]
+    fidelity: Key[FidelityName | None, FidelityName]
     fingerprint: Key[bool, bool]
     jobs: Key[Sequence[str] | None, Sequence[str]]
     stall_limit: Key[str | None, str]
@@ -1501,7 +1184,7 @@ class RunSpec(Table):
 
 class SampleSpec(Table):
     count: Key[int | None, int]
-    method: Key[Literal["latin_hypercube", "sobol"] | None, Literal["latin_hypercube", "sobol"]]
+    method: Key[SampleMethodName | None, SampleMethodName]
     seed: Key[int, int]
 
 class SelectionKind(Table):
@@ -1578,23 +1261,18 @@ class Swift(Table):
     window_min: Key[int, int]
 
 class SwitchParams(Table):
-    arbiter: Key[
-        Literal["age", "round_robin", "least_recently_served"],
-        Literal["age", "round_robin", "least_recently_served"],
-    ]
+    arbiter: Key[ArbiterName, ArbiterName]
     buffer: Key[str, str]
     cells: Key[Cells, Cells | Keys]
     ecn: Key[EcnMarking, EcnMarking | Keys]
     egress_threshold: Key[Threshold, Threshold | Keys]
-    forwarding: Key[
-        Literal["store_and_forward", "cut_through"], Literal["store_and_forward", "cut_through"]
-    ]
+    forwarding: Key[ForwardingName, ForwardingName]
     header: Key[str, str]
     headroom: Key[str | None, str]
     ingress_threshold: Key[Threshold, Threshold | Keys]
     latency: Key[str, str]
     low_power_idle: Key[LowPowerIdleTimes, LowPowerIdleTimes | Keys]
-    model: Key[Literal["shared_buffer", "input_queued"], Literal["shared_buffer", "input_queued"]]
+    model: Key[SwitchModelName, SwitchModelName]
     outer_header: Key[OuterHeader, OuterHeader | Keys]
     output_queue: Key[str, str]
     profile: Key[
@@ -1654,25 +1332,15 @@ class TableRate(Table):
 
 class TablesSpec(Table):
     capacity: Key[TableProfile, TableProfile | Keys]
-    compaction: Key[
-        Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"] | None,
-        Literal["plain", "wildcards", "prefixes", "prefixes_nested", "ternary"],
-    ]
+    compaction: Key[CompactionKindName | None, CompactionKindName]
     group_coordinates: Key[int | None, int]
     peers: Key[int | None, int]
-    plan: Key[
-        Literal["flat", "per_switch", "per_group", "coordinates"] | None,
-        Literal["flat", "per_switch", "per_group", "coordinates"],
-    ]
-    share_by: Key[
-        Literal["hash", "source", "destination"] | None, Literal["hash", "source", "destination"]
-    ]
+    plan: Key[PlanKindName | None, PlanKindName]
+    share_by: Key[SharingName | None, SharingName]
     widths: Key[Sequence[int] | None, Sequence[int]]
 
 class TcpParams(Table):
-    congestion_control: Key[
-        Literal["cubic", "new_reno", "dctcp", "bbr"], Literal["cubic", "new_reno", "dctcp", "bbr"]
-    ]
+    congestion_control: Key[CongestionControlName, CongestionControlName]
     delayed_ack: Key[str, str]
     delayed_ack_segments: Key[int, int]
     early_retransmit: Key[bool, bool]
@@ -1681,7 +1349,7 @@ class TcpParams(Table):
     hystart_clock: Key[str, str]
     initial_window: Key[int, int]
     limit_output: Key[str, str]
-    loss_detection: Key[Literal["duplicates", "time"], Literal["duplicates", "time"]]
+    loss_detection: Key[SegmentLossName, SegmentLossName]
     mss: Key[str, str]
     profile: Key[
         Literal["linux-3.10", "linux-4.18", "linux-6.x"] | None,
@@ -1738,10 +1406,7 @@ class Training(Table):
     element_bytes: Key[int, int]
     gradient_bytes: Key[int, int]
     iterations: Key[int, int]
-    library: Key[
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-        Literal["open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"],
-    ]
+    library: Key[LibraryName, LibraryName]
     micro_batch: Key[int, int]
     model: Key[Transformer, Transformer | Keys]
     network_rate: Key[str, str]
@@ -1766,7 +1431,7 @@ class Transformer(Table):
 
 class TransmitParams(Table):
     moderation: Key[Moderation, Moderation | Keys]
-    timer: Key[Literal["completion", "event"], Literal["completion", "event"]]
+    timer: Key[ModerationTimerName, ModerationTimerName]
 
 class Transport(Table):
     roce: Key[RoceParams, RoceParams | Keys]
@@ -1837,38 +1502,7 @@ class ScenarioKeys:
     nic: Key[NicParams, NicParams | Keys]
     observe: Key[ObserveSpec, ObserveSpec | Keys]
     open_loop: Key[OpenLoopSpec, OpenLoopSpec | Keys]
-    routing: Key[
-        RoutingKind,
-        RoutingKind
-        | Keys
-        | Literal[
-            "up_down",
-            "up_star_down_star",
-            "minimal",
-            "valiant_group",
-            "valiant_switch",
-            "ugal_local",
-            "ugal_global",
-            "progressive_adaptive",
-            "piggyback",
-            "conditional",
-            "controller",
-            "dimension_order",
-            "adaptive_minimal",
-            "valiant",
-            "dimension_adaptive",
-            "ecmp",
-            "spray",
-            "flowlet",
-            "adaptive_up",
-            "elastic_tree",
-            "global_load_balancing",
-            "shortest_path",
-            "disjoint_trees",
-            "minimal_tables",
-            "conditional_tables",
-        ],
-    ]
+    routing: Key[RoutingKind, RoutingKind | Keys | RoutingKindName]
     run: Key[RunSpec, RunSpec | Keys]
     seed: Key[int, int]
     selection: Key[SelectionKind, SelectionKind | Keys]
