@@ -1,5 +1,5 @@
 /* Executes the schedules of jobs, as the simulator would, on real hosts: `executor [--verify] [--time-limit S]
-   DIRECTORY FILE...`. The ranks of the first file's job come first, then those of the second. Ends with 0; 2 when a
+   [--set FIRST-LAST:NAME=VALUE]... DIRECTORY FILE...`. The ranks of the first file's job come first, then those of the second. Ends with 0; 2 when a
    schedule is wrong; 3 when this place cannot run it; 4 when the time is over; 5 when a message was not as expected.
 
    See docs/guide/measure.md: what starts when, how clocks are aligned, what is recorded. */
@@ -14,6 +14,7 @@
 #include <signal.h>
 
 #include "clocks.h"
+#include "priorities.h"
 #include "program.h"
 #include "records.h"
 #include "schedule.h"
@@ -61,6 +62,10 @@ static int read_options(int count, char **words, struct options *options) {
                 return -1;
             }
             options->time_limit_s = (unsigned)limit;
+        } else if (strcmp(words[at], "--set") == 0 && at + 1 < count) {
+            if (set_for_ranks(words[++at]) != 0) {
+                return -1;
+            }
         } else {
             return -1;
         }
@@ -203,12 +208,14 @@ static void execute(struct part *part, const struct options *options) {
 int main(int count, char **words) {
     struct options options;
     int rank, ranks, status = 0;
-    MPI_Init(&count, &words);
+    int is_mistaken = read_options(count, words, &options) != 0; /* Before MPI reads variables and opens sockets. */
+    MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (read_options(count, words, &options) != 0) {
+    if (is_mistaken) {
         if (rank == 0) {
-            fputs("executor: expected [--verify] [--time-limit SECONDS] DIRECTORY FILE...\n", stderr);
+            fputs("executor: expected [--verify] [--time-limit SECONDS] [--set FIRST-LAST:NAME=VALUE]... DIRECTORY FILE...\n",
+                  stderr);
         }
         MPI_Finalize();
         return EXIT_SCHEDULE;

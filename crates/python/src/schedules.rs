@@ -183,7 +183,8 @@ macro_rules! sources {
 #[pyfunction]
 pub fn executor_sources() -> Vec<(&'static str, &'static str)> {
     sources!(
-        "check.c" "clocks.c" "clocks.h" "executor.c" "fortran.c" "pingpong.c" "program.c" "program.h"
+        "check.c" "clocks.c" "clocks.h" "executor.c" "fortran.c" "pingpong.c" "priorities.c" "priorities.h"
+        "program.c" "program.h"
         "record_collectives.c" "record_communicators.c" "record_messages.c" "record_requests.c"
         "recorder.c" "recorder.h" "records.c" "records.h" "requests.c" "schedule.c" "schedule.h"
         "sized_collectives.h" "sized_messages.h" "streams.c" "streams.h"

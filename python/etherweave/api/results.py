@@ -83,6 +83,8 @@ class Measured(TypedDict):
     """Largest error of the clock of a rank against that of the first [ns]."""
     start_missed_ns_max: float
     """Longest time by which a rank started after the agreed instant [ns]."""
+    priorities: NotRequired[list[str]]
+    """Priorities of jobs and their code points, where any job has one above 0."""
 
 
 class FidelityError(TypedDict):

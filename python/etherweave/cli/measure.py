@@ -14,10 +14,12 @@ from etherweave.cli.bench.amounts import TrafficLimit, octets, seconds
 from etherweave.cli.exits import INTERRUPTED, mistakes, print_error, reject
 from etherweave.cli.parameters import (
     AsJson,
+    CodePoints,
     File,
     Natural,
     Positive,
     Settings,
+    code_points,
     directory,
     overrides,
 )
@@ -100,6 +102,7 @@ def measure_verb(
     hosts: Hosts = None,
     launcher: LaunchProgram | None = None,
     hostfile: Annotated[Path | None, typer.Option(exists=True, dir_okay=False)] = None,
+    dscps: CodePoints = None,
     ranks: Positive | None = None,
     launch_option: list[str] | None = None,
     launches: Positive = 1,
@@ -163,6 +166,7 @@ def measure_verb(
                 hosts=selected and selected.hosts,
                 options=options,
                 limits=limits,
+                dscps=code_points(dscps),
                 ranks=ranks,
                 launches=launches,
                 warm_up=warm_up,
@@ -217,4 +221,5 @@ def _text(result: "Result") -> str:
         f"messages: {facts['messages']:,} with {facts['payload_bytes']:,} B; "
         f"clocks within {facts['clock_error_ns_max'] / 1e3:.1f} us"
     )
-    return "\n".join([head, *(f"  {line}" for line in job_lines(result, overview(result)))])
+    lines = [*job_lines(result, overview(result)), *facts.get("priorities", ())]
+    return "\n".join([head, *(f"  {line}" for line in lines)])

@@ -36,6 +36,14 @@ Settings = Annotated[
         "count from 0), or with @FILE all keys of a TOML file; repeatable.",
     ),
 ]
+CodePoints = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dscp",
+        metavar="PRIORITY=DSCP",
+        help="Code point that hosts write for a priority; default: 8 PRIORITY + 2; repeatable.",
+    ),
+]
 Uncertain = Annotated[
     list[str] | None,
     typer.Option(
@@ -140,6 +148,19 @@ def drawing(option: str, path: Path | None, suffix: str) -> Path | None:
     if path:
         require("report")
     return output_file(option, path, suffix)
+
+
+def code_points(texts: list[str] | None) -> dict[int, int]:
+    """Read the code points of priorities."""
+    pairs: dict[int, int] = {}
+    for text in texts or []:
+        priority, equals, dscp = text.partition("=")
+        if not (equals and priority.isdecimal() and dscp.isdecimal()):
+            reject(f"--dscp {text}: expected PRIORITY=DSCP, as 3=26")
+        if int(priority) in pairs:
+            reject(f"--dscp {text}: expected one code point for priority {priority}")
+        pairs[int(priority)] = int(dscp)
+    return pairs
 
 
 def overrides(settings: list[str] | None) -> dict[str, object]:

@@ -23,7 +23,15 @@ from etherweave.bench.measure.errors import MeasureError
 from etherweave.linux import processes
 
 FLAGS = ("-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2")
-PARTS = ("executor.c", "program.c", "records.c", "streams.c", "clocks.c", "schedule.c")
+PARTS = (
+    "executor.c",
+    "program.c",
+    "records.c",
+    "streams.c",
+    "clocks.c",
+    "schedule.c",
+    "priorities.c",
+)
 TIMEOUT_S = 120.0
 """Time limit of a compiler [s]."""
 LINES_MAX = 10

@@ -18,6 +18,7 @@ from etherweave.bench.measure.estimate import Estimate, MeasureLimits, estimate,
 from etherweave.bench.measure.executor import Executor, launch_directory
 from etherweave.bench.measure.jobs import ScenarioJobs, jobs_of
 from etherweave.bench.measure.launch import LATE_S, LaunchOptions, launch
+from etherweave.bench.measure.priorities import JobPriority, job_priorities
 from etherweave.bench.measure.rank_placement import LaunchPlacement
 from etherweave.bench.measure.records import tables
 from etherweave.bench.plans import BenchmarkCommand, Start
@@ -61,6 +62,7 @@ class _Plan(NamedTuple):
     """A measurement, planned."""
 
     jobs: ScenarioJobs
+    priorities: Sequence[JobPriority]
     rank_placement: LaunchPlacement
     executor: Executor
     expected: Estimate
@@ -79,6 +81,7 @@ def measure(
     hosts: Sequence[str] | None = None,
     options: LaunchOptions | None = None,
     limits: MeasureLimits | None = None,
+    dscps: Mapping[int, int] | None = None,
     ranks: int | None = None,
     launches: int = 1,
     warm_up: int = 1,
@@ -103,6 +106,8 @@ def measure(
         Launcher without a site, and its options; by default all ranks run on this machine.
     limits
         Limits: a launch that is estimated to exceed them is rejected, one that does is ended.
+    dscps
+        Code points that hosts write for priorities, where they differ from the usual ones.
     ranks
         Expected number of ranks; a scenario with another number is rejected.
     launches
@@ -143,11 +148,12 @@ def measure(
         placement = rank_placement.of_site(site, link, hosts, jobs.ranks)
     else:
         placement = rank_placement.of_launcher(options or LaunchOptions(), jobs.ranks)
+    priorities = job_priorities(jobs, link, dscps, is_here=placement.processors is not None)
     expected = estimate(jobs, placement.processors, placement.rate_bps / placement.ranks_per_node)
     within(limits, expected, launches)
     built = executor.build(compiler, modules=placement.modules)
     setup_s = time.monotonic() - started
-    plan = _Plan(jobs, placement, built, expected, limits, verify, launches, setup_s)
+    plan = _Plan(jobs, priorities, placement, built, expected, limits, verify, launches, setup_s)
     return _run(plan, progress or (lambda facts: None))
 
 
@@ -191,7 +197,9 @@ def _command(plan: _Plan, files: Sequence[Path]) -> BenchmarkCommand:
     )
     verify = ["--verify"] if plan.is_verified else []
     limit = ["--time-limit", str(max(1, round(plan.limits.seconds)))]
-    return BenchmarkCommand(Start.MPI, (program, *verify, *limit, "{directory}", *names))
+    priorities = [word for priority in plan.priorities for word in priority.words()]
+    words = (program, *verify, *limit, *priorities, "{directory}", *names)
+    return BenchmarkCommand(Start.MPI, words)
 
 
 def _result(plan: _Plan, done: Sequence[_Launched]) -> Result:
@@ -221,6 +229,8 @@ def _summary(
         "clock_error_ns_max": float(ranks["clock_error_ns"].max() or 0),  # type: ignore[arg-type]
         "start_missed_ns_max": float(ranks["start_missed_ns"].max() or 0),  # type: ignore[arg-type]
     }
+    if plan.priorities:
+        facts["priorities"] = [str(priority) for priority in plan.priorities]
     return {
         "name": plan.jobs.name,
         "seed": plan.jobs.seed,

@@ -262,6 +262,8 @@ def environment(
     known = {"interface": interface, "device": device, "nic": device and device.split(":")[0]}
     pairs = []
     for name, text in profiles()[kind][stack].items():
+        if _is_of_priorities(text):
+            continue
         for _, field, _, _ in Formatter().parse(text):
             if field and known[field] is None:
                 wanted = {"interface": 'interface = "eth0"', "device": 'device = "mlx5_0:1"'}
@@ -269,3 +271,27 @@ def environment(
                 raise SiteError(f"{name} of {kind} by {stack} needs it; expected {example}")
         pairs.append((name, text.format_map(known)))
     return tuple(pairs)
+
+
+def priority_settings(kind: str, stack: str, priority: int, octet: int) -> dict[str, str]:
+    """Return what gives a priority to the packets of a stack; empty where it cannot.
+
+    ``octet`` is the traffic class octet of IP. Names are variables of the stack, but SOCKET_OCTET
+    and SOCKET_PRIORITY are settings of each socket.
+    """
+    values = {"priority": priority, "octet": octet}
+    texts = profiles()[kind][stack]
+    return {name: t.format_map(values) for name, t in texts.items() if _is_of_priorities(t)}
+
+
+def stacks_with_priorities() -> str:
+    """Name the kinds of fabrics with the stacks that can set priorities."""
+    known = {
+        kind: [stack for stack in stacks if priority_settings(kind, stack, 0, 0)]
+        for kind, stacks in profiles().items()
+    }
+    return "; ".join(f"{kind} by {' or '.join(stacks)}" for kind, stacks in known.items() if stacks)
+
+
+def _is_of_priorities(text: str) -> bool:
+    return "{priority}" in text or "{octet}" in text

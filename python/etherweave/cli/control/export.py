@@ -15,8 +15,10 @@ from etherweave.cli.control.yang import refusals
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import (
     AsJson,
+    CodePoints,
     File,
     Settings,
+    code_points,
     directory,
     overrides,
 )
@@ -40,7 +42,7 @@ def export(
     output: Path | None = None,
     models: Path | None = None,
     mtu: int = derive.MTU_BYTES,
-    dscps: list[str] | None = None,
+    dscps: CodePoints = None,
     cnp: int = derive.CNP_DSCP,
     watchdog: str = "200:200",
     ecn: bool = True,
@@ -69,8 +71,6 @@ def export(
         (sonic-buildimage, src/sonic-yang-models/yang-models).
     mtu : BYTES
         MTU of hosts and switches, without Ethernet's header.
-    dscps : --dscp PRIORITY=DSCP
-        Code point that hosts write for a priority; default: 8 PRIORITY + 2; repeatable.
     cnp : DSCP
         Code point of congestion notifications, with DCQCN.
     watchdog : DETECT:RESTORE
@@ -103,7 +103,7 @@ def export(
     with mistakes(etherweave.ScenarioError, PolicyError, sonic_yang.YangError):
         options = derive.ExportOptions(
             mtu_bytes=mtu,
-            dscps=_dscps(dscps or []),
+            dscps=code_points(dscps),
             cnp_dscp=cnp,
             watchdog=_watchdog(watchdog),
             marks=ecn,
@@ -147,18 +147,6 @@ def _running(policy: Policy, folder: Path | None) -> Running:
         return {name: config_db.tables(str(path), read_text(path)) for name, path in known.items()}
     except config_db.ConfigError as error:
         reject(f"--running: {error}")
-
-
-def _dscps(texts: list[str]) -> dict[int, int]:
-    pairs = {}
-    for text in texts:
-        priority, equals, dscp = text.partition("=")
-        if not (equals and priority.isdecimal() and dscp.isdecimal()):
-            reject(f"--dscp {text}: expected PRIORITY=DSCP, as 3=26")
-        if int(priority) in pairs:
-            reject(f"--dscp {text}: expected one code point for priority {priority}")
-        pairs[int(priority)] = int(dscp)
-    return pairs
 
 
 def _watchdog(text: str) -> Watchdog | None:

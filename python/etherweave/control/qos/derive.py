@@ -2,9 +2,8 @@
 
 Sources of what a scenario does not define:
 
-- Code points: the upper three bits are the priority (class selectors, RFC 2474, 4.2.2), as switches
-  and NICs come. RoCE in priority p is marked 8p + 2, which makes 26 of priority 3, as in the
-  vendors' RoCEv2 guides; congestion notifications have 48, priority 6 (same guides).
+- Code points: :mod:`etherweave.api.code_points`; congestion notifications have 48, priority 6
+  (the vendors' RoCEv2 guides).
 - The watchdog: 200 ms each, as SONiC's ``pfcwd start_default``.
 - The MTU: 9000, as most hosts of clusters with jumbo frames.
 - The lossless priority: 3, as in the same guides, with the jobs that have none of their own.
@@ -27,6 +26,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from etherweave import _core
+from etherweave.api import code_points
 from etherweave.api.fabrics import fabric
 from etherweave.api.scenario import Literal, Overrides, ScenarioSource, read
 from etherweave.api.units import size_of
@@ -292,14 +292,10 @@ def _check_options(options: ExportOptions, packet_bytes: int) -> None:
     if not least <= options.mtu_bytes <= most:
         problem = f"MTU {options.mtu_bytes}: hosts send packets of {packet_bytes} B"
         raise PolicyError(f"{problem}; expected {least} to {most}")
-    for dscp in (*options.dscps.values(), options.cnp_dscp):
-        if dscp not in DSCPS:
-            raise PolicyError(f"DSCP {dscp}: expected 0 to 63")
-    if len(set(options.dscps.values())) < len(options.dscps):
-        raise PolicyError("one DSCP for two priorities; expected another for each")
-    for priority in options.dscps:
-        if priority not in PRIORITIES:
-            raise PolicyError(f"priority {priority}: expected 0 to 7")
+    if options.cnp_dscp not in DSCPS:
+        raise PolicyError(f"DSCP {options.cnp_dscp}: expected 0 to 63")
+    if wrong := code_points.mistake(options.dscps):
+        raise PolicyError(wrong)
 
 
 def _flow_control(settings: Mapping[str, Any]) -> tuple[FlowControl, frozenset[int]]:
@@ -321,7 +317,7 @@ def _priorities(
         Priority(
             number=priority,
             dscps=tuple(dscp for dscp, its in owner.items() if its == priority),
-            mark=marks.get(priority, 8 * priority + 2),
+            mark=marks.get(priority, code_points.code_point(priority)),
             traffic_class=classes[priority],
             is_lossless=priority in lossless,
         )

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from etherweave.api.code_points import octet
+
 PRIORITIES = range(8)
 """Of 802.1Q."""
 DSCPS = range(64)
@@ -43,7 +45,7 @@ class Priority:
     @property
     def octet(self) -> int:
         """Traffic class octet of RoCE applications: the code point and ECT(0) (RFC 3168)."""
-        return self.mark << 2 | 2
+        return octet(self.mark)
 
 
 @dataclass(frozen=True, slots=True)
