@@ -119,15 +119,7 @@ HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, FLOW_MOD = 0, 1, 2, 3, 14
 
 
 class Peer:
-    """A switch that says what it is given, and keeps what it hears.
-
-    Parameters
-    ----------
-    path
-        Where it listens.
-    words
-        What it says to whoever connects.
-    """
+    """A switch at a path that says its words to whoever connects, and keeps what it hears."""
 
     def __init__(self, path: Path, words: bytes) -> None:
         self.address = f"unix:{path}"

@@ -23,13 +23,7 @@ WAIT_S = 120
 
 
 class Browser:
-    """One page of a browser.
-
-    Parameters
-    ----------
-    socket
-        Connection to the page.
-    """
+    """One page of a browser, by the connection to it."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket

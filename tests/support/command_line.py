@@ -16,17 +16,7 @@ COLUMNS = 120
 def run(
     *arguments: object, text: str | None = None, timeout_s: float = 120
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command line to its end in a process of its own.
-
-    Parameters
-    ----------
-    arguments
-        Words of the command, each as text or a path.
-    text
-        Standard input.
-    timeout_s
-        A run that takes longer fails the test [s].
-    """
+    """Run the command line in a process of its own; a run that takes longer fails the test."""
     words = [*COMMAND, *map(str, arguments)]
     return subprocess.run(
         words, capture_output=True, text=True, check=False, timeout=timeout_s, input=text
@@ -34,30 +24,14 @@ def run(
 
 
 def invoke(*arguments: object, text: str | bytes | None = None, columns: int = COLUMNS) -> Result:
-    """Run the command line to its end in this process.
-
-    Parameters
-    ----------
-    arguments
-        Words of the command, each as text or a path.
-    text
-        Standard input.
-    columns
-        Width of the terminal.
-    """
+    """Run the command line to its end in this process, on a terminal of some columns."""
     from etherweave.cli import app
 
     return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [*map(str, arguments)], input=text)
 
 
 def run_here(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run the command line to its end in this process, which takes a tenth of the time.
-
-    Parameters
-    ----------
-    arguments
-        Words of the command, each as text or a path.
-    """
+    """Run the command line to its end in this process, which takes a tenth of the time."""
     done = invoke(*arguments)
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
@@ -65,12 +39,6 @@ def run_here(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def without_progress(errors: str) -> str:
-    """Leave out the progress of work that takes long: it depends on the speed of the machine.
-
-    Parameters
-    ----------
-    errors
-        What a command wrote to its standard error.
-    """
+    """Leave out the progress of work that takes long: it depends on the speed of the machine."""
     reports = re.compile(r"^.+: .+(?:, \d+ s(?: left)?| packet-hops/s)\n", re.MULTILINE)
     return reports.sub("", errors)

@@ -17,18 +17,10 @@ Misbehave = Callable[["FakeSwitch", MessageType, int, bytes], bool]
 
 
 class FakeSwitch:
-    """Connects to a controller, and answers until it is closed.
+    """Connects to a controller at a port, and answers until it is closed.
 
-    Parameters
-    ----------
-    port
-        Where the controller listens.
-    datapath
-        Its identity.
-    misbehave
-        Asked before every answer.
-    tls
-        How the connection is protected; none: not at all.
+    ``misbehave`` is asked before every answer; ``tls`` is how the connection is protected, if it
+    is.
     """
 
     def __init__(

@@ -99,12 +99,7 @@ def columns(file: Path) -> list[Damage]:
 def offence(*arguments: object, lines_max: int = 1) -> str:
     """Run a verb; return what it must not do, empty if it does nothing of the kind.
 
-    Parameters
-    ----------
-    arguments
-        Words of the command.
-    lines_max
-        How many mistakes it may report, each on a line.
+    It may report ``lines_max`` mistakes, each on a line.
     """
     try:
         with _bounded():

@@ -25,13 +25,7 @@ LATENCY = {"name": "latency-8", "workload": {"osu_latency": {"bytes": "8B", "ite
 
 
 def measured(times_ns: Sequence[Sequence[float]]) -> Result:
-    """Make a result of launches.
-
-    Parameters
-    ----------
-    times_ns
-        Of each launch, the durations of its iterations [ns].
-    """
+    """Make a result of launches, each with the durations of its iterations [ns]."""
     simulated = etherweave.run(alone(FOUR_HOSTS, LATENCY))
     rows = [
         (turn, at, time) for turn, times in enumerate(times_ns) for at, time in enumerate(times)

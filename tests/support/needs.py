@@ -21,18 +21,10 @@ _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
 
 @dataclass(frozen=True)
 class Need:
-    """A requirement of tests.
+    """A requirement of tests: executables on the path, and Debian packages that bring them.
 
-    Parameters
-    ----------
-    programs
-        Executables, searched on the path.
-    packages
-        Of Debian, that bring them.
-    obstacle
-        Returns what is missing besides programs; empty when nothing is.
-    is_machine_wide
-        Whether its tests change what the machine has once, so that they run one after the other.
+    ``obstacle`` returns what is missing besides programs, if anything. Tests of a machine-wide need
+    change what the machine has once, so that they run one after the other.
     """
 
     programs: tuple[str, ...] = ()
@@ -150,13 +142,7 @@ NEEDS = {
 
 @cache
 def missing(name: str) -> str:
-    """Return what this machine lacks for a need; empty when nothing.
-
-    Raises
-    ------
-    LookupError
-        If there is no such need; names those that there are.
-    """
+    """Return what this machine lacks for a need; empty when nothing. Raises ``LookupError``."""
     if name not in NEEDS:
         raise LookupError(f"unknown need {name!r}; known: {', '.join(sorted(NEEDS))}")
     return NEEDS[name].missing()

@@ -175,13 +175,7 @@ class PrintedFabric:
         }
 
     def follow(self, host: str, frame: Frame) -> list[Arrived]:
-        """Follow what a host sends to the hosts where it arrives.
-
-        Raises
-        ------
-        AssertionError
-            It passes more switches than any path has.
-        """
+        """Follow what a host sends to the hosts where it arrives; no path is endless."""
         start = next(one for one in self.plan.hosts if one.name == host)
         arrived: list[Arrived] = []
         on_way: list[tuple[str, int, Frame, tuple[tuple[str, int, Frame], ...]]] = []

@@ -7,15 +7,7 @@ from etherweave.uncertainty.distributions import Range
 
 
 def prior(ranges: Mapping[str, tuple[str, str]], before: Mapping[str, object]) -> Prior:
-    """Make a prior that is even on a logarithmic scale.
-
-    Parameters
-    ----------
-    ranges
-        Ends by key.
-    before
-        Values of the scenario.
-    """
+    """Make a prior that is even on a logarithmic scale, from ends and values by key."""
     known = {key: Range(low, high, "log") for key, (low, high) in ranges.items()}
 
     def at(shares: Sequence[float]) -> dict[str, object]:

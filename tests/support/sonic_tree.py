@@ -46,13 +46,7 @@ class Sku:
             return {}
 
     def tables(self, role: str, buffers: str = "buffers.json.j2") -> Tables:
-        """Render the configuration of a switch that has none.
-
-        Raises
-        ------
-        ValueError, jinja2.TemplateError
-            When a template gives no JSON.
-        """
+        """Render the configuration of a switch that has none."""
         meta = {"hostname": "sku", "hwsku": self.folder.name} | ({"type": role} if role else {})
         own: Tables = {"DEVICE_METADATA": {"localhost": meta}, "PORT": ports(self.folder)}
         environment = _environment(self)

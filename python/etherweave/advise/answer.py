@@ -111,17 +111,9 @@ def answer(
 ) -> Answer:
     """Simulate all jobs on all fabrics, and rank the fabrics.
 
-    Raises ``SweepError`` when no job fits any fabric, or another process uses the directory;
-    ``AdviseError`` when no fabric runs the whole mix.
-
-    Parameters
-    ----------
-    prepared
-        The question with the bills of its fabrics.
-    directory
-        Keeps every run, so that none is repeated; see :func:`etherweave.sweep`.
-    where, on_progress
-        As for :func:`etherweave.sweep`.
+    The directory keeps every run, so that none is repeated; ``where`` and ``on_progress`` are as
+    for :func:`etherweave.sweep`. Raises ``SweepError`` when no job fits any fabric, or another
+    process uses the directory; ``AdviseError`` when no fabric runs the whole mix.
     """
     question, draws = prepared.question, prepared.draws
     runner = Runner(Path(directory), where, on_progress)

@@ -111,14 +111,9 @@ def _span(text: str, factor: float) -> str:
 def bill(candidate: Candidate, question: Question) -> Bill:
     """Design a fabric on paper, and add up its parts, its nodes and its electricity.
 
-    Raises
-    ------
-    ScenarioError
-        When the fabric, a price book or a power profile has a mistake. A missing part is none.
-    AdviseError
-        When the price or the power of a node is not one.
-    OSError
-        When a file cannot be read.
+    A missing part has no price. Raises ``ScenarioError`` when the fabric, a price book or a power
+    profile has a mistake; ``AdviseError`` when the price or the power of a node is not one;
+    ``OSError``.
     """
     wanted, reasons = _wanted(candidate, question), list[str]()
     while True:

@@ -107,13 +107,7 @@ class Candidate:
     """Placement of all jobs on this fabric; None: each job has its own."""
 
     def resolve(self, keys: Mapping[str, object]) -> str:
-        """Fill in every default of a scenario with this fabric and more keys.
-
-        Raises
-        ------
-        ScenarioError
-            When it has a mistake.
-        """
+        """Fill in the defaults of a scenario with this fabric; raises ``ScenarioError``."""
         try:
             return _core.resolve(self.text, self.origin, literals({**self.keys, **keys}))
         except _core.ScenarioError as error:
@@ -185,14 +179,8 @@ class Question:
 def load_question(path: str | Path) -> Question:
     """Read a file that asks for advice.
 
-    Raises
-    ------
-    AdviseError
-        When a key or a value is wrong: says where, and what is expected.
-    ScenarioError
-        When a search has a mistake.
-    OSError
-        When a file cannot be read.
+    Raises ``AdviseError`` when a key or a value is wrong: says where, and what is expected;
+    ``ScenarioError`` when a search has a mistake; ``OSError``.
     """
     table, file = read_toml(path), str(path)
     own = {key: value for key, value in table.items() if key not in TABLES}

@@ -59,24 +59,12 @@ class Quote:
 def price_book(
     path: str | Path, currency: str | None = None, exchange: Mapping[str, float] | None = None
 ) -> str:
-    """Write a price book of all quotes of a table.
+    """Write a price book, in a currency, of all quotes of a CSV file.
 
-    Parameters
-    ----------
-    path
-        CSV with the columns ``kind``, ``part``, ``price``, ``currency``, ``date`` and ``source``,
-        and perhaps ``per_metre`` and ``basis``.
-    currency
-        Of the book; by default that of all quotes.
-    exchange
-        Amounts of that currency for one of another; the source of a price that is changed says so.
-
-    Raises
-    ------
-    AdviseError
-        When a line is no quote: says which, and what is expected.
-    OSError
-        When the file cannot be read.
+    Columns are ``kind``, ``part``, ``price``, ``currency``, ``date`` and ``source``, and perhaps
+    ``per_metre`` and ``basis``. ``exchange`` has amounts of the currency for one of another; the
+    source of a price that is changed says so. Raises ``AdviseError`` when a line is no quote: says
+    which, and what is expected; ``OSError``.
     """
     quotes = _read(path)
     money = [quote for quote in quotes if quote.part != OVERHEAD]

@@ -41,14 +41,8 @@ def throughput(
 ) -> list[float]:
     """Compute how much of the mix a fabric does in the time in which the reference does it once.
 
-    Parameters
-    ----------
-    times
-        Of each job that sends, in every sample.
-    reference
-        Time of each such job on the baseline.
-    weights
-        Shares of the baseline's time; jobs without times take the same on every fabric.
+    Times are of each job that sends, in every sample; weights are shares of the baseline's time.
+    Jobs without times take the same on every fabric.
     """
     still = sum(weight for job, weight in weights.items() if job not in times)
     shares = {job: weights[job] / reference[job] for job in times}

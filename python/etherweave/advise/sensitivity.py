@@ -53,16 +53,9 @@ def effects(
 ) -> list[Effect]:
     """Compute the effect of each unknown, the largest first.
 
-    Parameters
-    ----------
-    unknowns
-        By name; the seed of placements has none.
-    rows
-        As :func:`trajectories` has made them.
-    leads
-        Logarithm of the ratio of both scores in each.
-    seed
-        Of the runs of the first place of :data:`~etherweave.advise.simulated.SEED`.
+    ``rows`` are as :func:`trajectories` has made them, ``leads`` the logarithm of the ratio of both
+    scores in each, ``seed`` that of the runs of the first place of
+    :data:`~etherweave.advise.simulated.SEED`.
     """
     import numpy as np
     from SALib.analyze import morris

@@ -59,12 +59,9 @@ class FabricUnknowns:
         return cls(entries, fixed, found)
 
     def at(self, shares: Mapping[str, float]) -> dict[str, object]:
-        """Write the keys of a sample; without shares, every figure is as it stands.
+        """Write the keys of a sample, at places of unknowns in their ranges, 0 to 1, by name.
 
-        Parameters
-        ----------
-        shares
-            Places of unknowns in their ranges, 0 to 1, by name.
+        Without shares, every figure is as it stands.
         """
         if self.drawn is None or not shares:
             return {}

@@ -38,13 +38,7 @@ def fidelity(resolved: str) -> str:
 
 
 def leaves_out(message: str) -> bool:
-    """Return whether warnings of a run say that flow-level mode left something out of it.
-
-    Parameters
-    ----------
-    message
-        Of a run in a dataset: its warnings, with semicolons between them.
-    """
+    """Return whether warnings of a run say that flow-level mode left something out of it."""
     return any(warning.startswith(_LEFT_OUT) for warning in message.split("; "))
 
 
@@ -139,15 +133,7 @@ def time_text(speed_up: float) -> str:
 
 
 def with_errors(flow: Result, compared: dict[str, Any]) -> Result:
-    """Give a result of flow-level mode the errors that a comparison found.
-
-    Parameters
-    ----------
-    flow
-        The result that was compared.
-    compared
-        What :func:`compare_fidelity` returned.
-    """
+    """Give a result of flow-level mode the errors that :func:`compare_fidelity` found."""
     errors: list[FidelityError] = [
         {"job": row["job"], "figure": row["figure"], "error": row["error"]}
         for row in compared["figures"]

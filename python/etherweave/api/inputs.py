@@ -33,13 +33,6 @@ class InputError(OSError, ValueError):
     """A file that is not read: of another type than expected, too large, or no text.
 
     Handlers of :class:`OSError` see the file in ``filename`` and the reason in ``strerror``.
-
-    Parameters
-    ----------
-    path
-        The file.
-    reason
-        What is wrong, and what was expected.
     """
 
     def __init__(self, path: str | Path, reason: str) -> None:
@@ -55,21 +48,10 @@ def reason(error: Exception) -> str:
 
 
 def read_bytes(path: str | Path, size_max: int = SIZE_MAX) -> bytes:
-    """Read a file.
+    """Read a file of at most ``size_max`` bytes.
 
-    Parameters
-    ----------
-    path
-        The file.
-    size_max
-        Largest size that is read [bytes].
-
-    Raises
-    ------
-    InputError
-        When it is a directory, a device, a FIFO or a socket, or larger than ``size_max``.
-    OSError
-        When the system cannot open or read it.
+    Raises ``InputError`` when it is a directory, a device, a FIFO or a socket, or larger;
+    ``OSError`` when the system cannot open or read it. So do all functions that read files.
     """
     _check_type(path)
     with Path(path).open("rb") as file:
@@ -80,20 +62,7 @@ def read_bytes(path: str | Path, size_max: int = SIZE_MAX) -> bytes:
 
 
 def read_text(path: str | Path, size_max: int = SIZE_MAX) -> str:
-    """Read a file of UTF-8 text; lines end with a line feed, whatever ended them in the file.
-
-    Parameters
-    ----------
-    path, size_max
-        As for :func:`read_bytes`.
-
-    Raises
-    ------
-    InputError
-        As for :func:`read_bytes`, and when it is not UTF-8.
-    OSError
-        When the system cannot open or read it.
-    """
+    """Read a file of UTF-8 text; lines end with a line feed, whatever ended them in the file."""
     content = read_bytes(path, size_max)
     try:
         text = content.decode("utf-8")
@@ -103,20 +72,7 @@ def read_text(path: str | Path, size_max: int = SIZE_MAX) -> str:
 
 
 def read_json(path: str | Path, size_max: int = SIZE_MAX) -> Any:
-    """Read a JSON file.
-
-    Parameters
-    ----------
-    path, size_max
-        As for :func:`read_bytes`.
-
-    Raises
-    ------
-    InputError
-        As for :func:`read_text`, and when it is not JSON.
-    OSError
-        When the system cannot open or read it.
-    """
+    """Read a JSON file."""
     try:
         return json.loads(read_text(path, size_max))
     except (ValueError, RecursionError) as error:
@@ -124,20 +80,7 @@ def read_json(path: str | Path, size_max: int = SIZE_MAX) -> Any:
 
 
 def read_toml(path: str | Path, size_max: int = SIZE_MAX) -> dict[str, Any]:
-    """Read a TOML file.
-
-    Parameters
-    ----------
-    path, size_max
-        As for :func:`read_bytes`.
-
-    Raises
-    ------
-    InputError
-        As for :func:`read_text`, and when it is not TOML.
-    OSError
-        When the system cannot open or read it.
-    """
+    """Read a TOML file."""
     try:
         return tomllib.loads(read_text(path, size_max))
     except (ValueError, RecursionError) as error:
@@ -147,19 +90,8 @@ def read_toml(path: str | Path, size_max: int = SIZE_MAX) -> dict[str, Any]:
 def read_parquet(path: str | Path, has_metadata: bool = False) -> "pyarrow.Table":
     """Read a table in Parquet, and check its pages and its values.
 
-    Parameters
-    ----------
-    path
-        The file.
-    has_metadata
-        Whether the schema keeps its metadata, in which octets may stand that polars rejects.
-
-    Raises
-    ------
-    InputError
-        When it is not a table, or damaged.
-    OSError
-        When the system cannot open or read it.
+    ``has_metadata`` is whether the schema keeps its metadata, in which octets may stand that polars
+    rejects.
     """
     import pyarrow
     from pyarrow import parquet
@@ -206,20 +138,9 @@ def _is_open_already(path: str | Path) -> bool:
 def decoded(kind: type[T], data: object, where: str) -> T:
     """Make a value of a type from what JSON or TOML holds, checked field by field.
 
-    Parameters
-    ----------
-    kind
-        Made of dataclasses, typed and other dicts, lists, tuples, optionals, literals, enums of
-        texts, paths and scalars. A dataclass has no other keys than its fields.
-    data
-        Of lists, dicts and scalars.
-    where
-        Begins the message of an error.
-
-    Raises
-    ------
-    ValueError
-        When the data is of another shape; says where.
+    Types are dataclasses, typed and other dicts, lists, tuples, optionals, literals, enums of
+    texts, paths and scalars. A dataclass has no other keys than its fields. Raises ``ValueError``
+    when the data is of another shape; its message begins with ``where``.
     """
     value: T = _decoded(kind, data, where)
     return value

@@ -12,11 +12,8 @@ from etherweave import _core
 def machine() -> dict[str, str]:
     """Describe the processor, its threads, the memory, the system and the core of this process.
 
-    Returns
-    -------
-    dict
-        ``processor``, ``threads``, ``memory``, ``system``, ``python`` and ``core``, its version,
-        profile of the compiler and architecture, as text.
+    Texts are ``processor``, ``threads``, ``memory``, ``system``, ``python`` and ``core``, its
+    version, profile of the compiler and architecture.
     """
     pages, page = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
     return {

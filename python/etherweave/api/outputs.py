@@ -75,13 +75,8 @@ def _mistake(name: str) -> str:
 def new_path(path: Path) -> Iterator[Path]:
     """Give a path to write to, in place of one that has the file when the block ends well.
 
-    A link stays one: its target is replaced. What is no regular file, such as a pipe, is written
-    to as it is.
-
-    Raises
-    ------
-    OSError
-        When the file cannot be placed.
+    A link stays one: its target is replaced. What is no regular file, such as a pipe, is written to
+    as it is. Raises ``OSError`` when the file cannot be placed.
     """
     target = Path(os.path.realpath(path))
     mode = _mode(target)
@@ -118,14 +113,7 @@ def _named(error: OSError, part: Path, path: Path) -> OSError:
 def new_file(path: Path, mode: str = "w", newline: str | None = None) -> Iterator[IO[Any]]:
     """Open a file for writing, which is there when the block ends well, and else as before.
 
-    Parameters
-    ----------
-    path
-        The file.
-    mode
-        ``"w"`` for text in UTF-8, ``"wb"`` for bytes.
-    newline
-        As of :func:`open`.
+    Mode ``"w"`` is text in UTF-8, ``"wb"`` bytes.
     """
     encoding = None if "b" in mode else "utf-8"
     with new_path(path) as part, part.open(mode, encoding=encoding, newline=newline) as file:
@@ -151,13 +139,7 @@ def written(path: Path, write: Callable[[Path], object]) -> None:
 
 
 class NewFiles:
-    """Files that appear in a directory all together, or not at all.
-
-    Parameters
-    ----------
-    output
-        Where they belong; made when missing.
-    """
+    """Files that appear in a directory all together, or not at all; it is made when missing."""
 
     def __init__(self, output: Path) -> None:
         output.mkdir(parents=True, exist_ok=True)
@@ -169,22 +151,10 @@ class NewFiles:
     def add(self, name: str, text: str, newline: str | None = "") -> None:
         """Write a file, or append to one of this collection; a script can be executed.
 
-        Parameters
-        ----------
-        name
-            Names of its directories and of the file, with slashes between them.
-        text
-            What it contains.
-        newline
-            As of :func:`open`; by default lines end as they are.
-
-        Raises
-        ------
-        FileExistsError
-            When the file system takes it for another file of the collection, as one that takes
-            small letters and capitals for equal.
-        OutputNameError
-            When one of the names is no plain name.
+        The name has those of its directories, with slashes between them; lines end as they are,
+        unless ``newline`` says otherwise. Raises ``OutputNameError`` when a name is no plain one;
+        ``FileExistsError`` when the file system takes it for another file of the collection, as one
+        that takes small letters and capitals for equal.
         """
         names = name.split("/")
         below(self._output, *names)  # An error names what was asked for.
@@ -203,10 +173,8 @@ class NewFiles:
     def place(self) -> None:
         """Move all files to their places; a directory that is new there moves as a whole.
 
-        Raises
-        ------
-        FileExistsError, NotADirectoryError
-            When a directory stands where a file belongs, or the other way round.
+        Raises ``FileExistsError`` or ``NotADirectoryError`` when a directory stands where a file
+        belongs, or the other way round.
         """
         _check_places(self._folder, self._output)
         _place(self._folder, self._output)

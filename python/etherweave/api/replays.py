@@ -235,14 +235,9 @@ class ErrorPlace:
     """The workload that reads the trace."""
 
     def named(self, mistake: _core.Mistake, has_own: bool) -> _core.Mistake:
-        """Return a mistake at the file that it is about.
+        """Return a mistake that the core reports, at the file that it is about.
 
-        Parameters
-        ----------
-        mistake
-            Mistake that the core reports.
-        has_own
-            Whether the user overrides keys of jobs too.
+        ``has_own`` is whether the user overrides keys of jobs too.
         """
         if mistake.file != "override":
             return mistake
@@ -266,10 +261,7 @@ class ErrorPlace:
 def trace_kind(source: Path) -> str | None:
     """Return the workload that reads a trace, or None of a recording or an archive.
 
-    Raises
-    ------
-    ScenarioError
-        When it is the Chakra trace of one rank.
+    Raises ``ScenarioError`` when it is the Chakra trace of one rank.
     """
     if RANK in source.name:
         return "chakra"

@@ -81,15 +81,7 @@ def _tables_of(scenario: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def read_summary(path: Path) -> dict[str, Any]:
-    """Read a JSON object.
-
-    Raises
-    ------
-    ResultError
-        When it is not one.
-    OSError
-        When the file cannot be read.
-    """
+    """Read a JSON object; raises ``ResultError`` when it is none, or ``OSError``."""
     text = read_text(path, SUMMARY_BYTES_MAX)
     try:
         value = json.loads(text, parse_constant=_reject_constant)
@@ -103,12 +95,8 @@ def read_summary(path: Path) -> dict[str, Any]:
 def read_scenario(path: Path) -> str:
     """Read a resolved scenario.
 
-    Raises
-    ------
-    ResultError
-        When it is none: says which key, what stands there and what was expected.
-    OSError
-        When the file cannot be read.
+    Raises ``ResultError`` when it is none: says which key, what stands there and what was expected;
+    ``OSError``.
     """
     from etherweave import _core
 
@@ -143,10 +131,7 @@ def _reject_constant(name: str) -> float:
 def check_shape(path: Path, value: object, shape: type, key: str) -> None:
     """Check a value of a JSON file against a type, such as a ``TypedDict``.
 
-    Raises
-    ------
-    ResultError
-        When they differ; names the key, what stands there and what was expected.
+    Raises ``ResultError`` when they differ; names the key, what stands there and what was expected.
     """
     try:
         decoded(shape, value, key)
@@ -157,10 +142,7 @@ def check_shape(path: Path, value: object, shape: type, key: str) -> None:
 def read_table(path: Path, is_measured: bool) -> "pyarrow.Table":
     """Read a table of a result.
 
-    Raises
-    ------
-    ResultError
-        When it is damaged, or a column is missing or of another type.
+    Raises ``ResultError`` when it is damaged, or a column is missing or of another type.
     """
     table = _parquet(path)
     known = {**every_table(), **(MEASURED_TABLES if is_measured else {})}
@@ -210,13 +192,7 @@ def _kind(of: "pyarrow.DataType") -> str:
 
 
 def check_tables(home: Path, names: Mapping[str, object], is_measured: bool) -> None:
-    """Check that a result has the tables that every result of its kind has.
-
-    Raises
-    ------
-    ResultError
-        When one is missing.
-    """
+    """Check that a result has the tables of its kind; raises ``ResultError``."""
     required = ("iterations", "streams") if is_measured else simulated_tables()
     for name in required:
         if name not in names:

@@ -157,13 +157,7 @@ def parse_summary(text: str) -> Summary:
 
 
 class CoreTables(Mapping[str, "pyarrow.Table"]):
-    """Tables of the core, which become Arrow's when they are first read.
-
-    Parameters
-    ----------
-    tables
-        By name.
-    """
+    """Tables of the core by name, which become Arrow's when they are first read."""
 
     def __init__(self, tables: "Mapping[str, _core.Table]") -> None:
         self._tables = tables

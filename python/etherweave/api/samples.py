@@ -8,28 +8,14 @@ def rounds(operation: str, ranks: int) -> int:
     """Return how many rounds a call of a ring or a pairwise exchange has.
 
     There is a round for each other rank; an all-reduce passes around twice.
-
-    Parameters
-    ----------
-    operation
-        Name of the collective, such as ``allgather``.
-    ranks
-        Number of ranks.
     """
     return (ranks - 1) * (2 if operation == "allreduce" else 1)
 
 
 def time_of_all(times: Sequence[float], count: int) -> float:
-    """Return the time of all rounds from those of some.
+    """Return the time of all rounds from those of some, in order, in any unit.
 
     The first round stands for itself, each other one takes the mean of the others.
-
-    Parameters
-    ----------
-    times
-        Times of the simulated rounds, in order, in any unit.
-    count
-        Number of all rounds.
     """
     if len(times) == count:
         return math.fsum(times)

@@ -33,11 +33,8 @@ TRACES = (".goal", ".bin", ".et", ".ewr", ".otf2")
 def read(scenario: ScenarioSource) -> tuple[str, str]:
     """Return a scenario's text, and its name in errors.
 
-    Raises
-    ------
-    OSError
-        When a file cannot be read: :class:`etherweave.api.inputs.InputError` when it is no text,
-        or a trace.
+    Raises ``OSError`` when a file cannot be read: :class:`etherweave.api.inputs.InputError` when it
+    is no text, or a trace.
     """
     if isinstance(scenario, ScenarioText):
         return scenario.text, scenario.origin
@@ -74,13 +71,7 @@ def _literal(value: object) -> str:
 
 
 class Literal:
-    """An override whose value is TOML text already, as the command line has it.
-
-    Parameters
-    ----------
-    text
-        What stands right of the equals sign.
-    """
+    """An override whose value is TOML text already, as it stands right of the equals sign."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -215,18 +215,7 @@ class StepTimes(TypedDict):
 
 
 def step_times(training: Mapping[str, object]) -> StepTimes:
-    """Return the parts of a training step that no message delays.
-
-    Parameters
-    ----------
-    training
-        The workload, as a resolved scenario has it.
-
-    Returns
-    -------
-    StepTimes
-        Its operations, and times that are added to each other.
-    """
+    """Return the parts of a training step that no message delays: operations, and times to add."""
     times: StepTimes = json.loads(_core.step_times(json.dumps(training)))
     return times
 

@@ -36,19 +36,9 @@ def foreground(result: Result) -> list[str]:
 
 
 def slowdowns(together: Result, alone: Mapping[str, Result]) -> list[Slowdown]:
-    """Compare jobs with themselves alone.
+    """Compare each job of a run with itself alone, where both measured something.
 
-    Parameters
-    ----------
-    together
-        A run of all jobs.
-    alone
-        By name of a job, its run with ``run.jobs`` of that name only.
-
-    Returns
-    -------
-    list of Slowdown
-        One for each job that measured something in both.
+    ``alone`` has, by name of a job, its run with ``run.jobs`` of that name only.
     """
     found = [_compared(job, overview(together), overview(result)) for job, result in alone.items()]
     return [one for one in found if one]

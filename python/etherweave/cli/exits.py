@@ -58,15 +58,7 @@ def reject(mistake: object) -> NoReturn:
 
 
 def print_warnings(warnings: Iterable[str], printed: set[str]) -> None:
-    """Print warnings on standard error, each once.
-
-    Parameters
-    ----------
-    warnings
-        All of a result, or those that are known before.
-    printed
-        Those that have been printed, which is extended.
-    """
+    """Print warnings on standard error, each once; extends those that have been printed."""
     new = [warning for warning in dict.fromkeys(warnings) if warning not in printed]
     printed.update(new)
     for warning in new[:WARNINGS_MAX]:
@@ -78,14 +70,7 @@ def print_warnings(warnings: Iterable[str], printed: set[str]) -> None:
 def exit_as(summary: "Summary", kept: str, printed: set[str]) -> None:
     """Print the warnings of a run, and end as it ended where it is partial.
 
-    Parameters
-    ----------
-    summary
-        Figures of the run.
-    kept
-        What of a partial run there is: ``"the result in DIRECTORY"``.
-    printed
-        Warnings that have been printed before.
+    ``kept`` is what of a partial run there is: ``"the result in DIRECTORY"``.
     """
     print_warnings(summary["warnings"], printed)
     finished = summary["finished"]
@@ -102,12 +87,7 @@ def exit_as(summary: "Summary", kept: str, printed: set[str]) -> None:
 def mistakes(*kinds: type[Exception], failures: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """End with a user's mistake where one of these errors is raised, or one of a file.
 
-    Parameters
-    ----------
-    kinds
-        Errors whose text is the mistake.
-    failures
-        Errors of the machine, after which it ends with :data:`FAILED`.
+    ``failures`` are errors of the machine, after which it ends with :data:`FAILED`.
     """
     try:
         yield

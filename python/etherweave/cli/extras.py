@@ -14,13 +14,7 @@ _REQUIREMENT = re.compile(r"(?P<package>[\w.-]+).*;.*\bextra == ['\"](?P<extra>\
 
 
 def require(*extras: str) -> None:
-    """End with one sentence, before work that takes long, where a package of an extra is missing.
-
-    Parameters
-    ----------
-    extras
-        Of :data:`EXTRAS`.
-    """
+    """End with one sentence, before work that takes long, where an extra's package is missing."""
     for extra in extras:
         for package in sorted(_packages(extra)):
             if find_spec(MODULES.get(package, package.replace("-", "_"))) is None:
@@ -32,11 +26,6 @@ def lack(error: ModuleNotFoundError) -> str | None:
 
     A package of several extras is expected of the one that has the name of the verb, or of the
     room, which wanted it.
-
-    Parameters
-    ----------
-    error
-        What the import raised.
     """
     module = (error.name or "").partition(".")[0]
     package = next((one for one, other in MODULES.items() if other == module), module)

@@ -39,11 +39,8 @@ def until_fault(compute: Callable[[], T]) -> tuple[T, FaultError | None]:
 def reported(options: Mapping[str, Any]) -> Iterator[None]:
     """End with :data:`FAULT` where the core has a fault, once what there is has been written.
 
-    Parameters
-    ----------
-    options
-        Arguments of the verb by name: ``output`` is a directory, ``file`` (or ``what``,
-        which may be several) and ``settings`` are a scenario.
+    Options are arguments of the verb by name: ``output`` is a directory, ``file`` (or ``what``,
+    which may be several) and ``settings`` are a scenario.
     """
     try:
         yield

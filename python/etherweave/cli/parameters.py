@@ -120,16 +120,9 @@ def directory(output: Path) -> Path:
 
 
 def output_file(option: str, path: Path | None, *suffixes: str) -> Path | None:
-    """Reject a file that cannot be written, before anything is simulated for it.
+    """Reject an option's file that cannot be written, before anything is simulated for it.
 
-    Parameters
-    ----------
-    option
-        The option that names the file.
-    path
-        The file, if any.
-    suffixes
-        Endings that are accepted; all of them unless given.
+    Its name ends in one of the suffixes, if there are any.
     """
     if path is None:
         return None

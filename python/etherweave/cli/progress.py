@@ -158,13 +158,7 @@ def step_progress() -> Iterator["Steps"]:
 
 
 class Steps:
-    """Shows steps.
-
-    Parameters
-    ----------
-    update
-        Shows a text from now on.
-    """
+    """Shows steps, by a function that shows a text from now on."""
 
     def __init__(self, update: Callable[[str], None]) -> None:
         self._update = update
@@ -181,10 +175,7 @@ class Steps:
 def _heartbeat(line: Callable[[float], str | None]) -> Iterator[None]:
     """Print a line every ten seconds, also while the core is busy and reports nothing.
 
-    Parameters
-    ----------
-    line
-        Takes the time since the start [s] and returns a line, or None for none.
+    ``line`` takes the time since the start [s] and returns a line, or None for none.
     """
     done = Event()
     start_s = time.monotonic()
@@ -226,14 +217,7 @@ def _status_lines() -> Iterator[Callable[[str], None]]:
 class _LateBar(ExitStack):
     """A bar that appears with the first update: work that is done before needs none.
 
-    Parameters
-    ----------
-    name
-        Text before the bar.
-    columns
-        Text behind it, as columns of rich are formatted.
-    fields
-        First values of its fields.
+    A name stands before it and columns, as rich formats them, behind it.
     """
 
     def __init__(self, name: str, columns: str, **fields: Any) -> None:
@@ -274,13 +258,7 @@ def _bar(columns: str) -> "Progress":
 
 
 class RunLines:
-    """Prints the progress of a run as lines.
-
-    Parameters
-    ----------
-    name
-        Begins every line.
-    """
+    """Prints the progress of a run as lines."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -297,15 +275,7 @@ class RunLines:
 
 
 class StudyLines:
-    """The progress of a study as lines.
-
-    Parameters
-    ----------
-    name
-        Begins every line.
-    what
-        Plural of what is counted.
-    """
+    """The progress of a study as lines; ``what`` is the plural of what is counted."""
 
     def __init__(self, name: str, what: str = "experiments") -> None:
         self._name = name
@@ -326,13 +296,7 @@ class StudyLines:
 
 
 class LaunchLines:
-    """Prints the progress of a measurement as lines.
-
-    Parameters
-    ----------
-    name
-        Begins every line.
-    """
+    """Prints the progress of a measurement as lines."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -139,20 +139,11 @@ def _one_sentence() -> Iterator[None]:
 
 
 def group(package: str, about: str, lines: Mapping[str, str | Verb], **options: Any) -> typer.Typer:
-    """Make a group of verbs.
+    """Make a group of verbs of a package, with these options of :class:`typer.Typer`.
 
-    Parameters
-    ----------
-    package
-        Has the modules of the verbs.
-    about
-        What its help begins with.
-    lines
-        Of verbs, by name; a verb is in the module of its name, unless a :class:`Verb` names
-        another. It is a function, or a :class:`typer.Typer` of further verbs. What its module
-        calls ``EXAMPLES`` ends its help, and ``SETTINGS`` are those of its context.
-    options
-        As for :class:`typer.Typer`.
+    A verb is in the module of its name, unless a :class:`Verb` names another. It is a function, or
+    a :class:`typer.Typer` of further verbs. What its module calls ``EXAMPLES`` ends its help, and
+    ``SETTINGS`` are those of its context.
     """
     verbs = {
         name: Verb(name, line) if isinstance(line, str) else line for name, line in lines.items()

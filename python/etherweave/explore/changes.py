@@ -149,15 +149,7 @@ class Changes:
 
 
 def changed_text(text: str, overrides: Overrides) -> str:
-    """Write a scenario with overrides as one document; comments are left out.
-
-    Parameters
-    ----------
-    text
-        The scenario.
-    overrides
-        Dotted keys of tables and their values.
-    """
+    """Write a scenario with overrides, by dotted key, as one document; comments are left out."""
     from etherweave.api.toml import document
 
     scenario = tomllib.loads(text)

@@ -87,13 +87,7 @@ class _Cursor:
 
 
 def completion(before: str) -> Completion:
-    """List what may stand at the end of a text.
-
-    Parameters
-    ----------
-    before
-        Text of the scenario up to the cursor.
-    """
+    """List what may stand at the end of a text of a scenario, up to the cursor."""
     if header := _OPEN_HEADER.search(before):
         return _keys((), header[1], is_header=True)
     start, path = 0, tuple[str, ...]()

@@ -22,20 +22,11 @@ HEADERS = {
 
 
 class Guard:
-    """An application behind its token.
+    """An application behind its token, the first part of every path.
 
-    A page of another site may send requests to this machine: their ``Origin`` is that site, and
-    a name of theirs that resolves to this machine is their ``Host``. Neither is answered, nor is a
+    A page of another site may send requests to this machine: their ``Origin`` is that site, and a
+    name of theirs that resolves to this machine is their ``Host``. Neither is answered, nor is a
     path without the token, which other users of the machine do not know.
-
-    Parameters
-    ----------
-    app
-        Answers what is let through.
-    port
-        Of the server.
-    token
-        First part of every path.
     """
 
     def __init__(self, app: App, port: int, token: str) -> None:

@@ -28,13 +28,7 @@ COLUMNS = [
 
 
 class Page:
-    """Widgets of one browser, about a session.
-
-    Parameters
-    ----------
-    session
-        What they show; it stays when the page is loaded again.
-    """
+    """Widgets of one browser, about a session, which stays when the page is loaded again."""
 
     def __init__(self, session: Session) -> None:
         self.session = session

@@ -26,19 +26,8 @@ RECONNECT_S = 60
 def serve(session: Session, port: int, ready: Callable[[str], None]) -> None:
     """Answer a browser on this machine until Ctrl-C.
 
-    Parameters
-    ----------
-    session
-        What the page shows.
-    port
-        Of the loopback interface; 0 takes a free one.
-    ready
-        Takes the address, with its token, when connections are accepted.
-
-    Raises
-    ------
-    OSError
-        When the port is taken.
+    Port 0 of the loopback interface takes a free one; ``ready`` takes the address, with its token,
+    when connections are accepted. Raises ``OSError`` when the port is taken.
     """
     with socket.create_server(("127.0.0.1", port)) as listener:
         token = secrets.token_urlsafe(24)

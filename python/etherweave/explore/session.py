@@ -109,17 +109,10 @@ class Session:
         return Check(source, (), controls, estimate)
 
     def run(self, overrides: Overrides, report: Report, *, has_queues: bool = True) -> Trial:
-        """Simulate the scenario, and keep the result beside the last one.
+        """Simulate the scenario with changes, and keep the result beside the last one.
 
-        Parameters
-        ----------
-        overrides
-            Changes.
-        report
-            Takes progress.
-        has_queues
-            Whether to run once before, to learn which queues are the longest and when the run ends,
-            so that these are sampled.
+        ``has_queues`` is whether to run once before, to learn which queues are the longest and when
+        the run ends, so that these are sampled.
         """
         self._is_stopped = False
         source, observe = self.source, dict[str, object]()

@@ -47,20 +47,10 @@ def draw_sweep(
 ) -> Path:
     """Draw means of rows with equal ``x`` and ``by``, with intervals or ranges, as SVG.
 
-    Raises ``ValueError`` when there is no such column or value, or nothing to draw.
-
-    Parameters
-    ----------
-    table
-        Dataset of a sweep.
-    columns
-        Names of columns: ``x``, ``y``, ``by`` if there are several lines, and ``mean`` for axes
-        to average over, separated by commas. Any other name is a column, of which rows with this
-        value are drawn.
-    path
-        Of the file to write.
-    axes
-        Axes of the sweep. Those that nothing names have a panel for each value.
+    ``columns`` are names of columns: ``x``, ``y``, ``by`` if there are several lines, and ``mean``
+    for axes to average over, separated by commas. Any other name is a column, of which rows with
+    this value are drawn. Axes of the sweep that nothing names have a panel for each value. Raises
+    ``ValueError`` when there is no such column or value, or nothing to draw.
     """
     for role in ("x", "y"):
         if role not in columns:

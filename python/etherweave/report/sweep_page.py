@@ -29,16 +29,7 @@ CAPTION = (
 def write_sweep(table: pl.DataFrame, axes: Sequence[str], title: str, lead: str, out: Path) -> Path:
     """Write the page of a sweep into a directory; returns the page's path.
 
-    Parameters
-    ----------
-    table
-        Dataset of the sweep.
-    axes
-        Its axes.
-    title, lead
-        Name of the sweep, and how far it is.
-    out
-        Directory, made when missing.
+    ``title`` is the name of the sweep, ``lead`` says how far it is.
     """
     rows = table.filter(pl.col(SAMPLE) >= 0) if SAMPLE in table.columns else table
     varied = [name for name in axes if name not in (SEED, SAMPLE) and rows[name].n_unique() > 1]

@@ -35,13 +35,7 @@ class StudyExperiment(Protocol):
         """Name of the result: words with dots between, of which the first is a group."""
 
     def inputs(self, home: Path) -> str:
-        """Write down everything but the core that decides the result.
-
-        Parameters
-        ----------
-        home
-            The study's folder.
-        """
+        """Write down everything but the core that decides the result of the study's folder."""
 
     def missing(self) -> str:
         """Name what the experiment needs and this machine lacks; empty if nothing."""

@@ -119,11 +119,8 @@ class Study:
     def expected(self, full: bool = True) -> list[dict[str, str]]:
         """Read what was published, a row for each check.
 
-        Parameters
-        ----------
-        full
-            Whether rows are wanted whose ``only`` is "full": they need experiments that are
-            carried out only when all is.
+        ``full`` is whether rows are wanted whose ``only`` is "full": they need experiments that are
+        carried out only when all is.
         """
         rows = [dict.fromkeys(_OPTIONAL, "") | row for row in self._rows("expected.csv")]
         return [row for row in rows if full or row["only"] != "full"]

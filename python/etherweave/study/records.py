@@ -52,17 +52,10 @@ def processor_s() -> float:
 
 
 def write_record(result: StudyResult, processor_s: float) -> None:
-    """Keep what a complete run computed in the folder of its study.
+    """Keep what a complete run computed in the folder of its study, with its processor time [s].
 
     A check that this machine cannot make keeps the figure of the record before. Raises ``OSError``
     when the folder cannot be written to, ``ValueError`` when its record is damaged.
-
-    Parameters
-    ----------
-    result
-        Of a run of all experiments.
-    processor_s
-        Processor time that it took [s].
     """
     before = read_record(result.study.home)
     known = before.result.checks if before else ()
@@ -76,15 +69,7 @@ def write_record(result: StudyResult, processor_s: float) -> None:
 def read_record(home: Path) -> StudyRecord | None:
     """Read the record of a study; None without one. No code of the folder is executed.
 
-    Parameters
-    ----------
-    home
-        Folder of the study.
-
-    Raises
-    ------
-    ValueError
-        When a file of the folder is damaged.
+    Raises ``ValueError`` when a file of the folder is damaged.
     """
     file = home / RECORD
     if not file.exists():

@@ -149,13 +149,7 @@ class StudyResult:
         return json.dumps(whole, indent=2)
 
     def result(self, experiment: str) -> Result:
-        """Read the result of an experiment that is a run.
-
-        Raises
-        ------
-        MissingResultError
-            When there is none.
-        """
+        """Read the result of an experiment that is a run; raises ``MissingResultError``."""
         try:
             return Result.load(self.directory / experiment)
         except FileNotFoundError:
@@ -163,22 +157,13 @@ class StudyResult:
 
     @cached_property
     def results(self) -> Mapping[str, Any]:
-        """Results of the experiments of any kind, each read when it is first needed.
-
-        Raises
-        ------
-        MissingResultError
-            When an experiment that is needed has none.
-        """
+        """Results of the experiments of any kind, each read when it is first needed."""
         return _LazyResults(self.directory)
 
     def value(self, check: str) -> float:
         """Look up the computed figure of a check; not a number when it has none.
 
-        Raises
-        ------
-        MissingResultError
-            When there is no such check.
+        Raises ``MissingResultError`` when there is no such check.
         """
         for candidate in self.checks:
             if candidate.id == check:
@@ -235,13 +220,7 @@ class _LazyResults(dict[str, Any]):
 
 
 def load_result(directory: Path) -> DesignResult | CurveResult | DeploymentResult | Result:
-    """Read the result of an experiment of any kind.
-
-    Raises
-    ------
-    FileNotFoundError
-        When there is none.
-    """
+    """Read the result of an experiment of any kind; raises ``FileNotFoundError``."""
     if (directory / FIGURES).exists():
         return DeploymentResult.load(directory)
     if (directory / POINTS).exists():

@@ -74,19 +74,9 @@ class Executor(NamedTuple):
     ) -> Iterator[tuple[str, Any]]:
         """Carry out tasks; give each key with its result, or with a :class:`WorkerError`.
 
-        Parameters
-        ----------
-        function
-            Module and name, as in ``"etherweave.sweeps.running:carry_out"``.
-        tasks
-            Taken as workers become free.
-        home
-            Directory that the executor may use, made when missing; all workers of Slurm see it.
-
-        Raises
-        ------
-        ExecutorError
-            When a worker's core is another.
+        The function is its module and name, as in ``"etherweave.sweeps.running:carry_out"``. Tasks
+        are taken as workers become free. ``home`` is made when missing; all workers of Slurm see
+        it. Raises ``ExecutorError`` when a worker's core is another.
         """
         for key, answer in self.carry_out(function, tasks, home, self.workers):
             if "refused" in answer:

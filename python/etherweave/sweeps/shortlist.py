@@ -83,16 +83,11 @@ def shortlist(
     """Carry out a sweep in flow-level mode; gives the points that are left for packets.
 
     Points that flow-level mode does not simulate, or of which it warns that it leaves something
-    out, are among them, and play no part in which is the best. Its runs are a sweep in ``flow``
-    of the directory. All jobs are in flow-level mode there, and in packets at the points that are
-    left, whatever fidelity the scenario names.
-
-    Raises
-    ------
-    SweepError
-        When flow-level mode simulates no point, no run has the figure, or an axis is a fidelity.
-    ExecutorError, OSError
-        As from :func:`sweep`.
+    out, are among them, and play no part in which is the best. Its runs are a sweep in ``flow`` of
+    the directory. All jobs are in flow-level mode there, and in packets at the points that are
+    left, whatever fidelity the scenario names. Raises ``SweepError`` when flow-level mode simulates
+    no point, no run has the figure, or an axis is a fidelity; ``ExecutorError`` and ``OSError`` as
+    :func:`sweep`.
     """
     flow, packet = in_fidelity(what, "flow"), in_fidelity(what, "packet")
     found = sweep(flow, Path(directory) / FLOW, executor, on_progress).to_polars()

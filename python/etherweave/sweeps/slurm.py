@@ -12,13 +12,7 @@ class SlurmError(Exception):
 
 
 def slurm(*words: str) -> str:
-    """Carry out a command of Slurm and return what it prints.
-
-    Raises
-    ------
-    SlurmError
-        When it fails.
-    """
+    """Carry out a command of Slurm and return what it prints; raises ``SlurmError``."""
     try:
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE_S

@@ -19,19 +19,8 @@ WIDE = "no document: evenly on a logarithmic scale"
 def prior_of(scenario: ScenarioSource, declared: Declared) -> Prior:
     """Find what is not known of a scenario's hosts, with its distributions.
 
-    Parameters
-    ----------
-    scenario
-        A scenario of the fabric that was measured.
-    declared
-        Distributions of the reader's own, which take the place of all others.
-
-    Raises
-    ------
-    ScenarioError
-        When the scenario is wrong.
-    OSError
-        When a file cannot be read.
+    Distributions that the reader declares take the place of all others. Raises ``ScenarioError``
+    when the scenario is wrong; ``OSError``.
     """
     text, origin = read(scenario)
     table = tomllib.loads(_core.resolve(text, origin, []))

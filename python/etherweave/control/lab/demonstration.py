@@ -153,18 +153,10 @@ def demonstrate_in_lab(
 ) -> dict[str, Any]:
     """Bring a lab up, run the demonstration, and remove the lab.
 
-    Parameters
-    ----------
-    scenario, overrides, plane
-        As for :func:`etherweave.control.lab.lifecycle.up`, which also says what is raised;
-        :func:`~etherweave.control.lab.lifecycle.missing` says beforehand what the machine lacks.
-    where
-        Directory and prefix; default: those of this machine.
-
-    Returns
-    -------
-    dict
-        :class:`Demonstration` as plain values, and in ``failures`` what is not as expected.
+    Parameters are as for :func:`etherweave.control.lab.lifecycle.up`, which also says what is
+    raised; :func:`~etherweave.control.lab.lifecycle.missing` says beforehand what the machine
+    lacks. Returns :class:`Demonstration` as plain values, and in ``failures`` what is not as
+    expected.
     """
     scope, name = where or state.machine_scope(), f"demo-{os.getpid()}"
     lab = up(scope, name, scenario, overrides, plane=plane)

@@ -83,13 +83,7 @@ class SettingLine:
 
 
 def compared(policies: Mapping[str, Policy]) -> Iterator[SettingLine]:
-    """Find the line of each setting in the configuration of each system.
-
-    Parameters
-    ----------
-    policies
-        Policy of the fabric for each system.
-    """
+    """Find the line of each setting in the configuration of each system, from its policy."""
     written = {system: list(_lines(policy, system)) for system, policy in policies.items()}
     for setting, patterns in SETTINGS.items():
         for system, policy in policies.items():

@@ -43,17 +43,7 @@ class DrawnBar:
 
 
 def draw_bars(axes: Axes, bars: Sequence[DrawnBar], label: str) -> None:
-    """Draw bars side by side, from zero up to room for the legend.
-
-    Parameters
-    ----------
-    axes
-        To draw into.
-    bars
-        From left to right.
-    label
-        Label of their axis, with the unit.
-    """
+    """Draw bars side by side, from zero up to room for the legend; the label has their unit."""
     places = range(len(bars))
     drawn = axes.bar(places, [bar.value for bar in bars], color=[bar.colour for bar in bars])
     for place, bar in enumerate(bars):
