@@ -106,7 +106,7 @@ UNRECOGNISED = {
     *("fio/version.txt", "iperf2/version.txt", "iperf3/version.txt", "netperf/version.txt"),
     *("perftest/version.txt", "qperf/version.txt", "gpcnet/allnodes_congestion.dat"),
     *("gpcnet/congestors_nodes_congestion.dat", "gpcnet/network_nodes_congestion.dat"),
-    "gpcnet/verbose/p2p_latency_baseline-first200lines.dat",
+    "gpcnet/verbose/p2p_latency_baseline-first20lines.dat",
     "gpcnet/verbose/p2p_latency_baseline-first40lines.rec",
     "ycsb/redis-run-workloada-status.stderr.txt",
 }

@@ -55,7 +55,7 @@ def _parse_json(draft: Draft, data: JsonObject) -> None:
     _check_streams(draft, end)
     for suffix, direction in (("", "forward"), ("_bidir_reverse", "reverse")):
         if not suffix or "sum_sent_bidir_reverse" in end:
-            turned = _direction(direction, start.object("test_start"))
+            turned = _direction(draft, direction, start.object("test_start"))
             _take_total(draft, end.object("sum_sent" + suffix), "sender", turned)
             _take_total(draft, end.object("sum_received" + suffix), "receiver", turned)
     _take_streams(draft, end)
@@ -71,9 +71,11 @@ def _check_streams(draft: Draft, end: JsonObject) -> None:
             raise GarbledError(draft.block.start, f"{side}: the total is not the sum of streams")
 
 
-def _direction(direction: str, test: JsonObject) -> str:
+def _direction(draft: Draft, direction: str, test: JsonObject) -> str:
     turned = {"forward": "reverse", "reverse": "forward"}
-    return turned[direction] if test.get("reverse") else direction
+    if (reverse := test.get("reverse", 0)) not in (0, 1):
+        raise GarbledError(draft.block.start, f"test_start.reverse: {reverse!r}; expected 0 or 1")
+    return turned[direction] if reverse else direction
 
 
 def _take_start(draft: Draft, start: JsonObject) -> None:
