@@ -76,10 +76,7 @@ def add(file: Path, name: str, store: Store) -> Baseline:
 
 
 def baseline(file: Path, name: str) -> Baseline:
-    """Find a baseline.
-
-    Raises ``BaselineError`` when there is none of that name.
-    """
+    """Find a baseline; raises ``BaselineError`` when there is none of that name."""
     found = baselines(file)
     if name not in found:
         raise BaselineError(f"{file}: no baseline {name}; expected {', '.join(found) or 'any'}")
@@ -87,10 +84,7 @@ def baseline(file: Path, name: str) -> Baseline:
 
 
 def baselines(file: Path) -> Mapping[str, Baseline]:
-    """Read all baselines of a file, by name.
-
-    Raises ``BaselineError`` when it holds none.
-    """
+    """Read all baselines of a file, by name; raises ``BaselineError`` when it holds none."""
     return _read(file).baselines
 
 

@@ -182,10 +182,7 @@ class Draft:
         self.warn(failure)
 
     def report(self) -> BenchmarkReport:
-        """Finish.
-
-        Raises ``GarbledError`` when nothing was measured.
-        """
+        """Finish; raises ``GarbledError`` when nothing was measured."""
         if self.block.is_cut:
             self.miss("the text ends within a line, which is left out")
         if not self.measurements:
@@ -233,10 +230,7 @@ def decimal(printed: str, line: int) -> Decimal:
 
 
 def integer(printed: str, line: int) -> int:
-    """Read a count.
-
-    Raises ``GarbledError`` when it is none.
-    """
+    """Read a count; raises ``GarbledError`` when it is none."""
     if not INTEGER.fullmatch(printed):
         raise GarbledError(line, f"expected a whole number, found {printed[:40]!r}")
     return int(printed)

@@ -47,10 +47,7 @@ class JsonObject(Mapping[str, Any]):
         return value
 
     def object(self, key: str) -> "JsonObject":
-        """Return the object of a key.
-
-        Raises ``GarbledError`` when it is missing, or none.
-        """
+        """Return the object of a key; raises ``GarbledError`` when it is missing, or none."""
         value = self[key]
         if not isinstance(value, JsonObject):
             self._reject(key, "an object", value)
@@ -70,10 +67,7 @@ class JsonObject(Mapping[str, Any]):
         return values
 
     def number(self, key: str) -> int | float:
-        """Return the number of a key.
-
-        Raises ``GarbledError`` when it is missing, or none.
-        """
+        """Return the number of a key; raises ``GarbledError`` when it is missing, or none."""
         value = self[key]
         if isinstance(value, bool) or not isinstance(value, int | float):
             self._reject(key, "a number", value)

@@ -68,10 +68,7 @@ class BenchmarkCommand:
     """The file that it writes its results to; standard output if ``None``."""
 
     def filled(self, values: Mapping[str, str]) -> "BenchmarkCommand":
-        """Replace the words in braces by values.
-
-        Raises ``KeyError`` when a value is missing.
-        """
+        """Replace the words in braces by values; raises ``KeyError`` when a value is missing."""
         fill = tuple(part.format_map(values) for part in self.arguments)
         serve = tuple(part.format_map(values) for part in self.server)
         return BenchmarkCommand(self.start, fill, serve, self.environment, self.files, self.output)
@@ -169,10 +166,7 @@ def nodes_least(program: str) -> int:
 
 
 def need_ranks(request: BenchmarkRequest, least: int, name: str) -> int:
-    """Return the number of ranks.
-
-    Raises ``PlanError`` when there are too few.
-    """
+    """Return the number of ranks; raises ``PlanError`` when there are too few."""
     ranks = request.nodes * request.ranks_per_node
     if ranks < least:
         raise BenchmarkPlanError(f"{name} needs at least {least} ranks; {ranks} asked for")

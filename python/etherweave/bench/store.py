@@ -113,10 +113,7 @@ class Store:
 
     @classmethod
     def open(cls, directory: Path) -> "Store":
-        """Open a store.
-
-        Raises ``StoreError`` when there is none.
-        """
+        """Open a store; raises ``StoreError`` when there is none."""
         path = directory.absolute()
         return cls(path, _decoded(Campaign, path / CAMPAIGN))
 
@@ -263,10 +260,7 @@ def keep_switches(directory: Path, switches: Mapping[str, str]) -> None:
 
 
 def kept_switches(directory: Path) -> dict[str, str]:
-    """Read them; empty where there are none.
-
-    Raises ``ValueError`` when the file is damaged.
-    """
+    """Read them; empty where there are none; raises ``ValueError`` when the file is damaged."""
     path = directory / SWITCHES
     if not path.exists():
         return {}

@@ -207,10 +207,7 @@ def _size(name: str, axes: Sequence[Mapping[str, Any]], sample: Mapping[str, Any
 
 
 def amount(where: str, value: object) -> tuple[float, str]:
-    """Split a number with a unit.
-
-    Raises ``SweepError`` when it is none.
-    """
+    """Split a number with a unit; raises ``SweepError`` when it is none."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value, ""
     found = _AMOUNT.fullmatch(value) if isinstance(value, str) else None

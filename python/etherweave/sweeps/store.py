@@ -147,10 +147,7 @@ class SweepStore:
         return dict(read_json(self.home / PLAN))
 
     def status(self) -> SweepStatus:
-        """Read how far the sweep is.
-
-        Raises ``SweepError`` when the directory holds none.
-        """
+        """Read how far the sweep is; raises ``SweepError`` when the directory holds none."""
         plan, records = self._plan(), self.records()
         wanted = dict.fromkeys(plan["runs"])
         found = [records[run] for run in wanted if run in records]
@@ -204,10 +201,7 @@ class SweepStore:
         return self.home / DATASET
 
     def table(self) -> "polars.DataFrame":
-        """Read the dataset.
-
-        Raises ``SweepError`` when there is none.
-        """
+        """Read the dataset; raises ``SweepError`` when there is none."""
         import polars
 
         if not any((self.home / DATASET).rglob("*.parquet")):

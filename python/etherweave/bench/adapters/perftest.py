@@ -294,10 +294,7 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
 
 
 def _check_service(program: str, service: str) -> None:
-    """Refuse a service of the transport that lacks the operation.
-
-    Raises ``BenchmarkPlanError``.
-    """
+    """Refuse a service of the transport that lacks the operation; raises ``BenchmarkPlanError``."""
     verb = program.split("_")[1]
     if service not in _SERVICES.get(verb, (service,)):
         expected = ", ".join(_SERVICES[verb])

@@ -184,10 +184,7 @@ class Snapshot:
 
 
 def snapshot(text: str) -> Snapshot:
-    """Read a snapshot from JSON.
-
-    Raises ``ValueError`` when it is none, or of another format.
-    """
+    """Read a snapshot from JSON; raises ``ValueError`` when it is none, or of another format."""
     try:
         data = json.loads(text)
     except RecursionError:

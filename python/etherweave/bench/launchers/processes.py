@@ -63,10 +63,7 @@ class ProcessGroup:
 
     @property
     def left_s(self) -> float:
-        """Time that is left [s].
-
-        Raises ``OverdueError`` when none is.
-        """
+        """Time that is left [s]; raises ``OverdueError`` when none is."""
         left = self._end - time.monotonic()
         if left <= 0:
             raise OverdueError

@@ -47,10 +47,7 @@ class RankStarter(Protocol):
     def ranks(
         self, job: LaunchJob, command: BenchmarkCommand, variables: Mapping[str, str]
     ) -> RanksCommand:
-        """Return the command.
-
-        Raises ``LaunchError`` when there is none.
-        """
+        """Return the command; raises ``LaunchError`` when there is none."""
 
 
 class LaunchContext(NamedTuple):

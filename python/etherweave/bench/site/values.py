@@ -69,10 +69,7 @@ class ClusterSite:
         return found
 
     def link(self, name: str) -> SiteFabric:
-        """Return a fabric.
-
-        Raises ``SiteError`` when the site has none of that name.
-        """
+        """Return a fabric; raises ``SiteError`` when the site has none of that name."""
         found = next((link for link in self.links if link.name == name), None)
         if found is None:
             known = ", ".join(link.name for link in self.links) or "a site with fabrics"

@@ -107,10 +107,7 @@ class Exchange:
         self._session.send(octets)
 
     def answer(self, timeout_s: float) -> SwitchReply:
-        """Wait for the next reply.
-
-        Raises ``GoneError`` when none arrives.
-        """
+        """Wait for the next reply; raises ``GoneError`` when none arrives."""
         try:
             answer = self._answers.get(timeout=timeout_s)
         except queue.Empty:

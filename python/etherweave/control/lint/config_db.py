@@ -285,10 +285,7 @@ def sample(switch: ConfiguredSwitch) -> ConfiguredSwitch:
 
 
 def tables(file: str, text: str) -> RawTables:
-    """Read the tables of a configuration.
-
-    Raises ``ConfigError`` when the file has no tables.
-    """
+    """Read the tables of a configuration; raises ``ConfigError`` when the file has no tables."""
     return _checked(file, _document(file, text))
 
 

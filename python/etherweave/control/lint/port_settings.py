@@ -351,18 +351,12 @@ def limited(found: Iterable[str]) -> list[str]:
 
 
 def whole(text: str, most: int = 10**15) -> int:
-    """Read a whole number.
-
-    Raises ``ValueError`` when it is none, or larger than ``most``.
-    """
+    """Read a whole number; raises ``ValueError`` when it is none, or larger than ``most``."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 15) or int(text) > most:
         raise ValueError(text)
     return int(text)
 
 
 def priority(text: str) -> str:
-    """Read a priority, class, queue or group: 0 to 7.
-
-    Raises ``ValueError`` when it is another.
-    """
+    """Read a priority, class, queue or group: 0 to 7; raises ``ValueError`` when it is another."""
     return str(whole(text, 7))

@@ -140,10 +140,7 @@ _ANSWER_MAX = 1 << 26
 
 
 class ControlSocket(AbstractContextManager["ControlSocket"]):
-    """A connection to a daemon.
-
-    Raises ``OvsError`` if there is no daemon at the socket.
-    """
+    """A connection to a daemon; raises ``OvsError`` if there is no daemon at the socket."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -43,10 +43,7 @@ def predictions(sources: Sequence[Path]) -> pl.DataFrame:
 
 
 def read(path: Path) -> pl.DataFrame:
-    """Read a table, CSV or Parquet.
-
-    Raises ``ValueError`` when it is none.
-    """
+    """Read a table, CSV or Parquet; raises ``ValueError`` when it is none."""
     try:
         if path.suffix == ".csv":
             return pl.read_csv(io.StringIO(read_text(path)))

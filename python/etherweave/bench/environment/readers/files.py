@@ -26,10 +26,7 @@ Tools = Callable[[Sequence[str]], ToolResult]
 
 
 def run_tool(words: Sequence[str]) -> ToolResult:
-    """Start a tool of this machine.
-
-    Raises ``OSError`` when it is not there, or takes too long.
-    """
+    """Start a tool of this machine; raises ``OSError`` when it is not there, or takes too long."""
     try:
         done = subprocess.run(
             words,
