@@ -36,10 +36,7 @@ def document(table: Mapping[str, object]) -> str:
 def literal(value: object) -> str:
     """Write a value as it stands right of an equals sign.
 
-    Raises
-    ------
-    TypeError
-        When TOML or a scenario has no such value.
+    Raises ``TypeError`` when TOML or a scenario has no such value.
     """
     match value:
         case bool():

@@ -50,18 +50,9 @@ class _Numbers(dict[str, int]):
 def write_trace(source: Result | _core.Recording, file: Path) -> None:
     """Write a run or a recorded program as a trace; compressed if the name ends in ``.gz``.
 
-    Parameters
-    ----------
-    source
-        Of a run with ``observe.ranks`` ranks have activities and messages, with ``observe.ports``
-        ports have counters.
-    file
-        Is written event by event, and tables are read part by part.
-
-    Raises
-    ------
-    OSError
-        When it cannot be written.
+    Of a run with ``observe.ranks`` ranks have activities and messages, with ``observe.ports`` ports
+    have counters. It is written event by event, and tables are read part by part. Raises
+    ``OSError``.
     """
     tables = _of_result(source) if isinstance(source, Result) else _of_recording(source)
     with _opened(file) as out:
@@ -73,13 +64,7 @@ def write_trace(source: Result | _core.Recording, file: Path) -> None:
 
 
 def events(tables: Tables) -> Iterator[Event]:
-    """Make the events of some tables; those that are missing have none.
-
-    Parameters
-    ----------
-    tables
-        ``activities``, ``transfers``, ``iterations`` and ``port_samples`` of a result.
-    """
+    """Make the events of some tables of a result; those that are missing have none."""
     hosts, threads = _Numbers(), _Numbers()
     place = _places(tables, hosts, threads)
     for host, number in hosts.items():

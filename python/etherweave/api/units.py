@@ -67,13 +67,7 @@ def _digits(value: float) -> str:
 
 
 def size_of(text: str) -> int:
-    """Read a size [bytes]: 8B, 64KiB, 1MB.
-
-    Raises
-    ------
-    ValueError
-        When it is none, or no whole number of bytes.
-    """
+    """Read a size [bytes]: 8B, 64KiB, 1MB; raises ``ValueError`` when it is none."""
     value = _of(text, _SIZES, "a size such as 64KiB")
     if value != int(value):
         raise ValueError(f"{text}: expected a whole number of bytes")
@@ -81,13 +75,7 @@ def size_of(text: str) -> int:
 
 
 def rate_of(text: str) -> float:
-    """Read a rate [bytes/s]: 100Gb/s counts bits, 1GB/s bytes.
-
-    Raises
-    ------
-    ValueError
-        When it is none, or zero.
-    """
+    """Read a rate [bytes/s]: 100Gb/s counts bits, 1GB/s bytes; raises ``ValueError``."""
     value = _of(text, _BIT_RATES | _BYTE_RATES, "a rate such as 100Gb/s")
     if not value:
         raise ValueError(f"{text}: expected a rate above zero")
@@ -95,13 +83,7 @@ def rate_of(text: str) -> float:
 
 
 def time_of(text: str) -> float:
-    """Read a time [s]: 20us.
-
-    Raises
-    ------
-    ValueError
-        When it is none.
-    """
+    """Read a time [s]: 20us; raises ``ValueError`` when it is none."""
     return _of(text, _TIMES, "a time such as 20us")
 
 

@@ -141,15 +141,7 @@ def _twice_the_rate(scenario: Scenario) -> str:
 
 
 def scale_rates(scenario: Scenario, factor: float) -> bool:
-    """Multiply the rates of all links and NICs; returns whether there are any.
-
-    Parameters
-    ----------
-    scenario
-        Resolved, and changed.
-    factor
-        New rate by old rate.
-    """
+    """Multiply the rates of all links and NICs by a factor; returns whether there are any."""
     nic = scenario.get("nic", {})
     if "pcie" in nic:
         nic.pop("drain_rate", None)
@@ -223,17 +215,7 @@ QUESTIONS = (
 
 
 def what_if(resolved: str, base: Result, simulate: Simulate) -> Iterator[Answer]:
-    """Run a scenario without one limit at a time.
-
-    Parameters
-    ----------
-    resolved
-        The scenario, resolved.
-    base
-        Its result.
-    simulate
-        Runs a scenario.
-    """
+    """Run a resolved scenario without one limit at a time, beside its result."""
     times = job_times(base)
     for question in QUESTIONS:
         scenario = tomllib.loads(resolved)

@@ -98,14 +98,7 @@ def _row(row: Mapping[str, str]) -> CheckRow:
 def row_of(study: str, check: StudyCheck, values: Sequence[float] = ()) -> CheckRow | None:
     """Make the row of a check that measures the error of the model; None of others.
 
-    Parameters
-    ----------
-    study
-        Name of its study.
-    check
-        The check.
-    values
-        Its figures in samples.
+    ``values`` are its figures in samples.
     """
     known: Sequence[Mapping[str, Any]] = _table()["rows"]
     for of in known:
@@ -224,15 +217,7 @@ def write(rows: Iterable[CheckRow]) -> str:
 
 
 def conditions_of(scenario: Mapping[str, Any], job: Mapping[str, Any]) -> Conditions:
-    """Return the conditions of the times of a job, to whose benchmark nothing is fitted.
-
-    Parameters
-    ----------
-    scenario
-        A resolved scenario.
-    job
-        One of its jobs.
-    """
+    """Return the conditions of the times of a job, to whose benchmark nothing is fitted."""
     transport = TRANSPORTS[0 if "tcp" in scenario["transport"] else 1]
     (family, keys), *_ = job["workload"].items()
     size = size_of(str(keys["bytes"])) if family.startswith("osu_") and "bytes" in keys else None

@@ -28,16 +28,8 @@ def choices(
 ) -> dict[str, dict[str, Choice]]:
     """Find the choices that are open by figures of an interconnect, with the values of their keys.
 
-    Parameters
-    ----------
-    known
-        Figures that the scenario has from its interconnect, by key.
-    scenario
-        Its text, and what errors call it.
-    changes
-        Values of keys that are known.
-    declared
-        Distributions of the reader's own.
+    ``known`` has the figures that the scenario has from its interconnect, by key; the scenario is
+    its text, and what errors call it. Keys of ``changes`` are known.
     """
     found: dict[str, dict[str, Choice]] = {}
     for one in _table():
@@ -58,13 +50,7 @@ def choices(
 def site_choices(
     scenario: tuple[str, str], changes: Mapping[str, object], declared: Declared
 ) -> dict[str, dict[str, Choice]]:
-    """Find the choices of a site that a scenario does not state.
-
-    Parameters
-    ----------
-    scenario, changes, declared
-        As for :func:`choices`.
-    """
+    """Find the choices of a site that a scenario does not state, as :func:`choices` does."""
     resolved, stated = _resolved(scenario, changes), tomllib.loads(scenario[0])
     others = [*changes, *declared.keys]
     found: dict[str, dict[str, Choice]] = {}

@@ -68,19 +68,10 @@ def check_intervals(
     values: Mapping[str, Sequence[float]],
     known: Sequence[CheckRow] | None = None,
 ) -> list[CheckInterval]:
-    """Compute the intervals of checks.
+    """Compute the intervals of checks, of figures in samples by check; others are the same in all.
 
-    Parameters
-    ----------
-    study
-        Name of their study.
-    checks
-        Checks with figures.
-    values
-        Figures in samples, by check; others are the same in all.
-    known
-        Rows by which the error of the model is known, by default those that come with Etherweave.
-        Rows of the same system are left out.
+    ``known`` are the rows by which the error of the model is known, by default those that come with
+    Etherweave. Rows of the same system are left out.
     """
     rows = check_rows() if known is None else known
     every, others = Estimate(rows), without_each_system(rows)
@@ -124,15 +115,7 @@ def _spread(values: Sequence[float], error: Further, is_time: bool) -> list[floa
 
 
 def predicted(check: StudyCheck, values: Sequence[float]) -> Predicted:
-    """Compare values of a figure with what was published.
-
-    Parameters
-    ----------
-    check
-        The published figure, or the bounds of a statement.
-    values
-        At least one; each is as likely as the others.
-    """
+    """Compare values of a figure, each as likely as the others, with what was published."""
     import numpy as np
 
     ends = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]

@@ -68,13 +68,7 @@ class Declared:
         return found
 
     def at(self, drawn: Mapping[str, float]) -> dict[str, object]:
-        """Write the keys of a sample.
-
-        Parameters
-        ----------
-        drawn
-            Shares of 0 to 1 by the names of :attr:`dimensions`, independent of each other.
-        """
+        """Write the keys of a sample, from independent shares of 0 to 1 by :attr:`dimensions`."""
         shares = {key: drawn[name] for name, keys in self.dimensions.items() for key in keys}
         for correlation in self.correlations:
             if not correlation.is_in_step:
@@ -192,10 +186,7 @@ def _check_names(where: str, one: Mapping[str, Any], known: set[str], first: str
 def range_of(where: str, low: object, high: object) -> Range:
     """Make a range of two ends.
 
-    Raises
-    ------
-    UncertaintyError
-        When they are none of one unit, or the lower one comes second.
+    Raises ``UncertaintyError`` when they are none of one unit, or the lower one comes second.
     """
     distribution = _distribution(where, {"from": low, "to": high})
     assert isinstance(distribution, Range), "two ends are no choice"

@@ -107,13 +107,7 @@ class Unknowns:
         return [*dict.fromkeys((*drawn, *sums))]
 
     def at(self, shares: Sequence[float]) -> dict[str, object]:
-        """Write the keys of a sample.
-
-        Parameters
-        ----------
-        shares
-            Of the distribution of each unknown, 0 to 1.
-        """
+        """Write the keys of a sample, from a share of 0 to 1 of each distribution."""
         drawn = dict(zip((entry.name for entry in self.entries), shares, strict=True))
         values = {key: self._estimate(key, drawn[name]) for key, name in self._groups.items()}
         for name, fit in self._fits.items():
@@ -162,27 +156,13 @@ def unknowns(
     *,
     has_site: bool = False,
 ) -> Unknowns:
-    """Find what is not known of a scenario.
+    """Find what is not known of a scenario, which errors call by its origin.
 
-    Parameters
-    ----------
-    text, origin
-        The scenario, and what errors call it.
-    changes
-        Values of keys that are known: figures that they replace do not vary.
-    declared
-        Distributions of the reader's own, which take the place of those of profiles.
-    stated
-        What figures rest on that the scenario states itself.
-    has_site
-        Whether choices of a site are drawn that the scenario does not state, such as placement.
-
-    Raises
-    ------
-    ScenarioError
-        When the scenario is wrong.
-    UncertaintyError
-        When there is no such spread, or a measured time has no number.
+    Keys of ``changes`` are known: figures that they replace do not vary. ``declared`` are
+    distributions of the reader's own, which take the place of those of profiles; ``stated`` is what
+    figures rest on that the scenario states itself; ``has_site`` is whether choices of a site are
+    drawn that it does not state, such as placement. Raises ``ScenarioError`` when the scenario is
+    wrong; ``UncertaintyError`` when there is no such spread, or a measured time has no number.
     """
     rows: list[Figure] = json.loads(_core.figures(text, origin, literals(changes)))
     resolved = tomllib.loads(_core.resolve(text, origin, literals(changes)))

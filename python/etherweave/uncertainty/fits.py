@@ -101,16 +101,10 @@ class Fit:
     def at(
         self, share: float, values: Mapping[str, float], nominal: Mapping[str, float]
     ) -> dict[str, float]:
-        """Draw its figures at a share of the measurement.
+        """Draw its figures at a share of the distribution of the measurement.
 
-        Parameters
-        ----------
-        share
-            Of the distribution of the measurement.
-        values
-            Estimates as they are drawn, and what earlier fits have made of them.
-        nominal
-            Figures as they stand.
+        ``values`` are estimates as they are drawn, and what earlier fits have made of them;
+        ``nominal`` has the figures as they stand.
         """
         measured = self.measurement
         if not self.parts:

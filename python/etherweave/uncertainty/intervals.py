@@ -79,24 +79,12 @@ def distribution(
     shares: Sequence[Sequence[float]],
     unknowns: Sequence[str],
 ) -> Distribution:
-    """Compute the distribution of a figure.
+    """Compute the distribution of a figure from its values in samples.
 
-    Quantiles are medians of their own distribution (Hyndman and Fan, type 8); their standard
-    errors are those of Maritz and Jarrett, by SciPy, which take samples as independent: a Sobol
-    sequence knows its quantiles better than that.
-
-    Parameters
-    ----------
-    name
-        Name of the figure.
-    point
-        The figure without any draw.
-    values
-        In every sample.
-    shares
-        Where each unknown lies in every sample, 0 to 1.
-    unknowns
-        Names of them.
+    Quantiles are medians of their own distribution (Hyndman and Fan, type 8); their standard errors
+    are those of Maritz and Jarrett, by SciPy, which take samples as independent: a Sobol sequence
+    knows its quantiles better than that. ``point`` is the figure without any draw, ``shares`` where
+    each of the unknowns lies in every sample, 0 to 1.
     """
     import numpy as np
 

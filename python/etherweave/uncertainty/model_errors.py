@@ -139,12 +139,7 @@ class Estimate:
     def further(self, conditions: Conditions, spread: float = 0.0) -> Further:
         """Predict a row of a further system.
 
-        Parameters
-        ----------
-        conditions
-            Its conditions.
-        spread
-            Deviation of the logarithm of its simulated figure, which parameters have.
+        ``spread`` is the deviation of the logarithm of its simulated figure, which parameters have.
         """
         import numpy as np
         from scipy.stats import norm, t
@@ -238,13 +233,7 @@ def _weights(rows: Sequence[CheckRow]) -> list[float]:
 
 
 def model_errors(rows: Sequence[CheckRow] | None = None) -> list[ModelError]:
-    """Estimate the error of the model for every kind of metric.
-
-    Parameters
-    ----------
-    rows
-        By default those that come with Etherweave.
-    """
+    """Estimate the error of the model for every kind of metric, by default from shipped rows."""
     known = check_rows() if rows is None else rows
     estimate, covered = Estimate(known), _covered(known)
     return [_error(estimate, Conditions(kind), covered.get(kind)) for kind in KINDS]

@@ -23,30 +23,12 @@ def sample_interconnects(
 ) -> dict[str, dict[str, Distribution]]:
     """Draw what is not known of profiles; gives the distribution of each figure of each profile.
 
-    Profiles that have a figure from the same place have the same shares, so that they are compared
-    in pairs.
-
-    Parameters
-    ----------
-    names
-        Profiles.
-    samples
-        Of each, beside the profile as it stands.
-    home
-        Directory that the executor may use.
-    where
-        Where they are carried out; figures do not depend on it.
-    on_progress
-        Called with how many samples are done, of how many, and the name of the last.
-    figures
-        Those that are simulated.
-
-    Raises
-    ------
-    UncertaintyError
-        When samples are too few or too many.
-    WorkerError
-        When a worker has died, or a figure has a mistake.
+    Samples are those of each profile, beside the profile as it stands. Profiles that have a figure
+    from the same place have the same shares, so that they are compared in pairs. ``home`` is a
+    directory that the executor may use; figures do not depend on it. ``on_progress`` is called with
+    how many samples are done, of how many, and the name of the last. Raises ``UncertaintyError``
+    when samples are too few or too many; ``WorkerError`` when a worker has died, or a figure has a
+    mistake.
     """
     check_count(samples)
     scenarios = {

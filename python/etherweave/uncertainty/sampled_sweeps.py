@@ -49,13 +49,7 @@ class SampledSweep(Sweep):
                 yield {**unset, **point, **sample, "sample": sample["sample"]}
 
     def resolve(self, point: Mapping[str, Any]) -> str:
-        """Fill in every default of the scenario in a sample of a point.
-
-        Raises
-        ------
-        ScenarioError
-            When it has a mistake there.
-        """
+        """Fill in the defaults of the scenario in a sample of a point; raises ``ScenarioError``."""
         keys = {key: value for key, value in point.items() if key != "sample" and value != ""}
         return _core.resolve(self.text, self.origin, literals({**keys, **self.overrides}))
 
@@ -63,17 +57,8 @@ class SampledSweep(Sweep):
 def sampled_sweep(what: Sweep, samples: int) -> SampledSweep:
     """Draw what is not known at every point of a sweep; what an axis sets is known.
 
-    Parameters
-    ----------
-    what
-        The sweep.
-    samples
-        Of each point, beside the run as it stands.
-
-    Raises
-    ------
-    UncertaintyError
-        When samples are too few or too many.
+    Samples are those of each point, beside the run as it stands. Raises ``UncertaintyError`` when
+    they are too few or too many.
     """
     check_count(samples)
     if len(what) * (samples + 1) > RUNS_MAX:

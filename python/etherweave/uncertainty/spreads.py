@@ -88,13 +88,7 @@ def spread_of_measurement(kind: str) -> Spread:
 
 
 def spread_named(name: str) -> Spread:
-    """Find a spread by what it is of.
-
-    Raises
-    ------
-    UncertaintyError
-        When there is none.
-    """
+    """Find a spread by what it is of; raises ``UncertaintyError`` when there is none."""
     known = {spread.figure: spread for spread in spreads()}
     if name not in known:
         raise UncertaintyError(f"spread = {name!r}: none; known: {', '.join(known)}")

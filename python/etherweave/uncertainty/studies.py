@@ -78,25 +78,10 @@ def sample_study(
     """Carry out samples of a study, and keep the figures of its checks beside its results.
 
     A check is drawn until the ends of its interval of 90 % are known to 5 % of its median: first 8
-    times, then as often again.
-
-    Parameters
-    ----------
-    result
-        The study as it stands.
-    samples
-        Number of samples at most.
-    where
-        Where they are carried out; figures do not depend on it.
-    on_progress
-        Called with how many samples are done, of how many, and the name of the last.
-
-    Raises
-    ------
-    UncertaintyError, ScenarioError
-        When samples cannot be drawn.
-    WorkerError
-        When a worker has died.
+    times, then as often again, at most as often as ``samples``. Figures do not depend on the
+    executor. ``on_progress`` is called with how many samples are done, of how many, and the name of
+    the last. Raises ``UncertaintyError`` or ``ScenarioError`` when samples cannot be drawn;
+    ``WorkerError`` when a worker has died.
     """
     check_count(samples)
     drawn = _drawn(result, samples)
@@ -156,10 +141,7 @@ def _carried_out(
 def load_sampled(directory: Path) -> SampledStudy | None:
     """Read the samples of a study from the directory of its results; None without any.
 
-    Raises
-    ------
-    ValueError
-        When the file is damaged.
+    Raises ``ValueError`` when the file is damaged.
     """
     file = directory / SAMPLES
     if not file.exists():
