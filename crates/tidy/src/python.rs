@@ -8,7 +8,7 @@ use crate::{File, Finding, Repository};
 const PACKAGE: &str = "python/etherweave/";
 
 /// The rooms that each room may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 14] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 15] = [
     ("api", &["archives"]),
     (
         "cli",
@@ -19,6 +19,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 14] = [
             "control",
             "bench",
             "explore",
+            "formats",
             "measurements",
             "pages",
             "report",
@@ -38,6 +39,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 14] = [
     ("study", &["api", "sweeps"]),
     ("sweeps", &["api"]),
     ("measurements", &["api"]),
+    ("formats", &["api"]),
     ("archives", &[]),
     ("linux", &[]),
 ];

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 import etherweave
-from etherweave.cli.verbs import group
+from etherweave.cli.verbs import Verb, group
 
-VERBS = {
+VERBS: dict[str, str | Verb] = {
     "run": "Simulate a scenario packet by packet, and print times, goodput, drops and pauses.",
     "measure": "Execute a scenario's jobs over MPI, as they are simulated; print iteration times "
     "in us.",
@@ -22,6 +22,10 @@ VERBS = {
     "busy when.",
     "design": "Design a fabric on paper, and print counts, deadlock freedom, tables, power and "
     "cost.",
+    "import": Verb(
+        "import_",
+        "Read a fabric from files of another program, print what is understood, write a scenario.",
+    ),
     "advise": "Rank fabrics by a simulated mix of jobs and their prices, and print what decides.",
     "explain": "Print what limits each job: its time by parts along the path from its last step to "
     "its first.",

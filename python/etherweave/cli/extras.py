@@ -6,7 +6,7 @@ from types import TracebackType
 
 from etherweave.cli.exits import reject
 
-EXTRAS = ("advise", "bench", "control", "dask", "explore", "otf2", "report")
+EXTRAS = ("advise", "bench", "control", "dask", "explore", "formats", "otf2", "report")
 """Each has the name of the room, or the engine, whose libraries it brings; ``all`` brings all."""
 MODULES = {"pyyaml": "yaml", "salib": "SALib", "scikit-learn": "sklearn"}
 """Of packages, modules that have other names."""

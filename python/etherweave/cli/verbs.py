@@ -28,9 +28,10 @@ class Verb(NamedTuple):
     """The first sentence of the function's docstring."""
 
     def imported(self, package: str, name: str) -> tuple[Any, Any]:
-        """Import its module and its function, which is called as the verb, or ``VERB_verb``."""
+        """Import its module and its function: the verb's, with ``_verb`` or ``_`` after it."""
         module = import_module(f"{package}.{self.module}")
-        return module, getattr(module, f"{name}_verb", None) or getattr(module, name)
+        known = (f"{name}_verb", f"{name}_", name)
+        return module, getattr(module, next(word for word in known if hasattr(module, word)))
 
 
 class VerbCommand(TyperCommand):

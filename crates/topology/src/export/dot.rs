@@ -1,12 +1,13 @@
 //! DOT (graphviz.org/doc/info/lang.html): for the eye, so for small fabrics.
 //!
 //! Levels become ranks, hosts at the bottom. The switches of one group, or of one first coordinate, become a cluster.
-//! Parallel links are one edge with their number; optical ones are dashed.
+//! Parallel links of one kind are one edge with their number; optical ones are dashed. Attributes that Graphviz passes
+//! over (`kind` of a node; `rate`, `length` and `links` of an edge) are for programs that read the fabric back.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use etherweave_primitives::{BitRate, ChannelId, InputError, SwitchId};
+use etherweave_primitives::{BitRate, ChannelId, InputError, Length, SwitchId};
 
 use super::text::Dot;
 use super::{ExportFile, ExportNames};
@@ -14,7 +15,7 @@ use crate::{Medium, Node, Topology};
 
 /// Longer than most nodes and edges.
 const NODE: usize = 48;
-const EDGE: usize = 64;
+const EDGE: usize = 96;
 
 pub(super) fn files(topology: &Topology, names: &ExportNames) -> Result<Vec<ExportFile>, InputError> {
     let nodes = topology.hosts() + topology.switches();
@@ -27,10 +28,10 @@ fn write(topology: &Topology, names: &ExportNames, text: &mut String) -> std::fm
     writeln!(text, "graph {} {{", Dot(&names.fabric))?;
     // From the last rank to the first is from the hosts up; ranks hold across clusters.
     text.push_str("  graph [rankdir=BT, newrank=true, ranksep=1];\n");
-    text.push_str("  node [shape=box, style=filled, fillcolor=white];\n");
+    text.push_str("  node [kind=switch, shape=box, style=filled, fillcolor=white];\n");
     switches(topology, text)?;
     ranks(topology, text)?;
-    text.push_str("  node [shape=ellipse, fontsize=8, width=0.2, height=0.2, margin=0.02];\n");
+    text.push_str("  node [kind=host, shape=ellipse, fontsize=8, width=0.2, height=0.2, margin=0.02];\n");
     topology.host_names.iter().try_for_each(|name| writeln!(text, "  {};", Dot(name)))?;
     edges(topology, text)?;
     text.write_str("}\n")
@@ -78,7 +79,7 @@ fn ranks(topology: &Topology, text: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// One edge per pair of joined nodes, from the lower to the higher.
+/// One edge per pair of joined nodes and kind of cable, from the lower to the higher.
 fn edges(topology: &Topology, text: &mut String) -> std::fmt::Result {
     for first in (0..topology.channels.len()).map(ChannelId::from_index) {
         let (parallel, link) = (topology.parallel(first), topology.channel(first));
@@ -88,31 +89,40 @@ fn edges(topology: &Topology, text: &mut String) -> std::fmt::Result {
         };
         if parallel[0] == first && height(link.from.node) < height(link.to.node) {
             let [from, to] = [link.from.node, link.to.node].map(|node| Dot(topology.name(node)));
-            write!(text, "  {from} -- {to}")?;
-            attributes(topology, parallel, text)?;
-            text.push_str(";\n");
+            for (cable, links) in counted(topology, parallel) {
+                writeln!(text, "  {from} -- {to} [{}];", attributes(cable, links))?;
+            }
         }
     }
     Ok(())
 }
 
-fn attributes(topology: &Topology, parallel: &[ChannelId], text: &mut String) -> std::fmt::Result {
-    let is_dashed = parallel.iter().any(|&channel| topology.channel(channel).medium == Medium::Optical);
-    let dashed = if is_dashed { "style=dashed" } else { "" };
-    let label = if parallel.len() > 1 { format!("label=\"{}\"", counted(topology, parallel)) } else { String::new() };
-    match (label.as_str(), dashed) {
-        ("", "") => Ok(()),
-        ("", one) | (one, "") => write!(text, " [{one}]"),
-        (label, dashed) => write!(text, " [{label}, {dashed}]"),
+/// Rate, length and medium, which Graphviz passes over, and how it draws them.
+fn attributes((rate, length, medium): CableKind, links: usize) -> String {
+    let mut attributes = format!("rate=\"{rate}\", length=\"{length}\"");
+    if links > 1 {
+        attributes.push_str(&format!(", links={links}, label=\"{links} x {rate}\""));
     }
+    if medium == Medium::Optical {
+        attributes.push_str(", style=dashed");
+    }
+    attributes
 }
 
-/// How many links there are of each rate: "4 x 100Gb/s".
-fn counted(topology: &Topology, parallel: &[ChannelId]) -> String {
-    let mut rates: BTreeMap<BitRate, usize> = BTreeMap::new();
-    parallel.iter().for_each(|&channel| *rates.entry(topology.channel(channel).rate).or_default() += 1);
-    let counted: Vec<String> = rates.into_iter().map(|(rate, links)| format!("{links} x {rate}")).collect();
-    counted.join(" + ")
+/// What parallel links may differ in.
+type CableKind = (BitRate, Length, Medium);
+
+/// How many links there are of each kind, in the order of ports.
+fn counted(topology: &Topology, parallel: &[ChannelId]) -> Vec<(CableKind, usize)> {
+    let mut kinds: Vec<(CableKind, usize)> = Vec::new();
+    for link in parallel.iter().map(|&channel| topology.channel(channel)) {
+        let kind = (link.rate, link.length, link.medium);
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, links)) => *links += 1,
+            None => kinds.push((kind, 1)),
+        }
+    }
+    kinds
 }
 
 #[cfg(test)]
@@ -130,7 +140,7 @@ mod tests {
         let text = text(&tree);
         assert!(text.contains("  { rank=same; \"leaf0\"; \"leaf1\"; }\n  { rank=same; \"core0\"; }\n"), "{text}");
         let uplink = text.lines().find(|line| line.starts_with("  \"leaf1\" --")).unwrap();
-        assert!(uplink.starts_with("  \"leaf1\" -- \"core0\" [label=\"4 x "), "{uplink}");
+        assert!(uplink.ends_with("length=\"20m\", links=4, label=\"4 x 100Gb/s\", style=dashed];"), "{uplink}");
         assert_eq!(text.matches(" -- ").count(), 4);
     }
 

@@ -1,0 +1,157 @@
+"""The verb ``import``."""
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import etherweave
+from etherweave.api.inputs import InputError
+from etherweave.api.outputs import below, new_files
+from etherweave.cli.exits import mistakes, reject
+from etherweave.cli.parameters import AsJson, directory
+from etherweave.formats import READERS, read
+from etherweave.formats.regular import LISTED_MAX, Description, describe
+from etherweave.formats.scenario import (
+    ATTACHED_MAX,
+    Answers,
+    ImportedScenario,
+    as_it_is,
+    scenario_of,
+)
+
+SERVERS_MAX = 4096
+
+EXAMPLES = """Examples:
+etherweave import topology.conf -o fabric
+etherweave import ibnetdiscover.txt -o fabric --length 5m
+etherweave import devices.csv interfaces.csv cables.csv -o fabric --name site
+etherweave import Garr201111.gml --attach 2 -o fabric
+etherweave import links.csv --hosts 'gpu*' --rate 400Gb/s -o fabric
+Formats:
+""" + "\n".join(f"{name}: {about}" for name, about in READERS.items())
+
+
+def import_(
+    files: list[Path],
+    *,
+    output: Path | None = None,
+    name: str | None = None,
+    form: str | None = None,
+    hosts: str | None = None,
+    attach: Annotated[int, typer.Option(min=0, max=ATTACHED_MAX)] = 0,
+    rate: str | None = None,
+    length: str | None = None,
+    servers: Annotated[int, typer.Option(min=1, max=SERVERS_MAX)] = 2,
+    as_json: AsJson = False,
+) -> None:
+    """Read a fabric from files of another program, print what is understood, write a scenario.
+
+    Nodes, cables, levels and oversubscription are counted; switches that differ from most of their
+    level are named, and so is what the files do not say. The exit code is 2 after a mistake.
+
+    Parameters
+    ----------
+    files : FILE
+        Files of one format, such as devices, interfaces and cables of NetBox.
+    output : -o DIRECTORY
+        Directory for the scenario and its list of links; without it nothing is written.
+    name
+        Name of the scenario, by default that of the first file.
+    form : --form NAME
+        Format of the files, by default recognised by content and name.
+    hosts : --hosts PATTERN
+        Names of hosts, as a pattern of the shell such as 'gpu*', where the files do not say it.
+    attach
+        Number of hosts to attach to every switch, for files of switches alone.
+    rate
+        Rate of cables without one, by default 100Gb/s.
+    length
+        Length of cables without one, by default 3m.
+    servers
+        Number of servers at a switch, for files of the inside of a server.
+    """
+    if output:
+        directory(output)
+    if form and form not in READERS:
+        reject(f"--form {form}: expected one of {', '.join(READERS)}")
+    answers = Answers(hosts, attach, rate, length)
+    called = name or files[0].name.split(".")[0] or "fabric"
+    with mistakes(etherweave.ScenarioError, ValueError):
+        below(Path(), f"{called}.toml")
+        imported = _imported(files, called, form, servers, answers)
+        description = describe(imported.fabric)
+        if output:
+            with new_files(output) as made:
+                for file, text in imported.files.items():
+                    made.add(file, text)
+    if as_json:
+        print(json.dumps(_figures(imported, description), indent=2))
+        return
+    print("\n".join(_page(called, imported, description)))
+    if output:
+        print(f"Scenario: {output / called}.toml")
+
+
+def _imported(
+    files: list[Path], name: str, form: str | None, servers: int, answers: Answers
+) -> ImportedScenario:
+    if len(files) == 1 and not form and not answers.hosts and not answers.attach:
+        taken = as_it_is(files[0], name, answers)
+        if taken:
+            return taken
+    network = read(files, form, servers)
+    try:
+        return scenario_of(network, name, answers)
+    except etherweave.ScenarioError as error:
+        raise InputError(network.path, _reason(error, network.path)) from None
+
+
+def _reason(error: Exception, path: str) -> str:
+    """Write the mistake of the built fabric without its place in the scenario."""
+    return re.sub(rf"^{re.escape(path)}:[\d:]* (topology\.custom: )?", "", str(error))
+
+
+def _page(name: str, imported: ImportedScenario, description: Description) -> list[str]:
+    switches = sum(description.levels.values())
+    count = sum(cables.count for cables in description.cables)
+    counts = ((description.hosts, "host"), (switches, "switch"), (count, "cable"))
+    lines = [f"{name}: {', '.join(_counted(number, noun) for number, noun in counts)}"]
+    if description.host_ports != description.hosts:
+        lines.append(f"  Hosts: {description.host_ports:,} ports")
+    levels = (f"{number:,} of level {level}" for level, number in description.levels.items())
+    lines.append(f"  Switches: {', '.join(levels)}")
+    for cables in description.cables:
+        kind = f"{cables.rate_gbps:g} Gb/s, {cables.medium}, {cables.length_m:g} m"
+        lines.append(f"  Cables: {cables.count:,} {cables.link_class}, {kind}")
+    for taper in description.tapers:
+        capacity = f"{taper.down_gbps:,g} Gb/s down, {taper.up_gbps:,g} Gb/s up"
+        lines.append(f"  Level {taper.level}: {capacity}, taper {taper.ratio:.3g} : 1")
+    if description.resembles:
+        lines.append(f"  Resembles {description.resembles}")
+    missing = [f"{first} - {second}" for first, second in description.missing]
+    for title, sentences in (
+        ("Missing", missing),
+        ("Odd", description.odd),
+        ("Assumed", imported.assumed),
+        ("Note", imported.notes),
+    ):
+        lines += [f"  {title}: {sentence}" for sentence in sentences[:LISTED_MAX]]
+        if len(sentences) > LISTED_MAX:
+            lines.append(f"  {title}: {len(sentences) - LISTED_MAX:,} more (--json lists them)")
+    return lines
+
+
+def _counted(number: int, noun: str) -> str:
+    """Write a number of things: 1 switch, 2 switches."""
+    plural = "" if number == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{number:,} {noun}{plural}"
+
+
+def _figures(imported: ImportedScenario, description: Description) -> dict[str, object]:
+    figures: dict[str, object] = asdict(description)
+    figures["tapers"] = [asdict(taper) | {"ratio": taper.ratio} for taper in description.tapers]
+    return figures | {"assumed": list(imported.assumed), "notes": list(imported.notes)}

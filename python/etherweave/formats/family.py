@@ -1,0 +1,113 @@
+"""The formats: readers and writers by name, and how a file's format is recognised.
+
+A reader is a module of ``readers`` with ``recognises`` and ``read``, a writer one of ``writers``
+with ``files``; each has a line here.
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+from etherweave.api.inputs import InputError
+from etherweave.formats.network import Network
+from etherweave.formats.texts import Source, source
+
+if TYPE_CHECKING:
+    from etherweave import _core
+
+READERS = {
+    "slurm": "Slurm's topology.conf, trees and blocks",
+    "slurm_yaml": "Slurm's topology.yaml, and the models of topograph",
+    "ibnetdiscover": "what ibnetdiscover prints",
+    "iblinkinfo": "what iblinkinfo prints",
+    "netbox": "NetBox: cables, devices and interfaces as CSV, cables of its REST interface as JSON",
+    "lldp": "neighbours by LLDP, a file a device: lldpcli -f json or json0, SONiC's lldp table",
+    "containerlab": "a topology of containerlab",
+    "infragraph": "InfraGraph, YAML or JSON",
+    "astra_sim": "networks of ASTRA-sim's analytical backend",
+    "dot": "DOT of Graphviz",
+    "gml": "GML, such as Topology Zoo's",
+    "graphml": "GraphML: Topology Zoo's, yEd's and Etherweave's",
+    "simgrid": "platforms of SimGrid, XML",
+    "nccl": "NCCL's topology XML: the inside of a server",
+    "lstopo": "lstopo's XML: the inside of a server",
+    "htsim": "htsim's .topo",
+    "booksim": "BookSim's anynet",
+    "ns3": "the topology of HPCC's ns-3, and SimAI's",
+    "node_link": "JSON in NetworkX's node-link form",
+    "edge_list": "lists of links as CSV, with names; Etherweave's cable plan",
+}
+"""Readers by name, in the order in which they are asked."""
+WRITERS = {
+    "slurm_block": "topology.yaml of Slurm's topology/block plugin",
+    "infragraph": "InfraGraph, YAML",
+    "containerlab": "a topology of containerlab with SONiC switches",
+    "ns3": "topology and flows of HPCC's ns-3, of the same experiment",
+    "htsim": "topology and connection matrix of htsim, of the same experiment",
+}
+"""Writers by name; the core has others (:func:`etherweave.exports`)."""
+
+
+class Reader(Protocol):
+    """A module that reads a format."""
+
+    def recognises(self, file: Source) -> bool:
+        """Return whether a file looks like this format."""
+
+    def read(self, files: Sequence[Source], servers: int) -> Network:
+        """Read files of one fabric; ``servers`` repeats the inside of a server."""
+
+
+class Writer(Protocol):
+    """A module that writes a format."""
+
+    def files(self, fabric: "_core.Fabric") -> Mapping[str, str]:
+        """Write a fabric: texts by file name."""
+
+
+def reader(name: str) -> Reader:
+    """Import a reader."""
+    return cast(Reader, import_module(f"etherweave.formats.readers.{name}"))
+
+
+def read(paths: Sequence[Path], form: str | None = None, servers: int = 2) -> Network:
+    """Read the files of a fabric.
+
+    Parameters
+    ----------
+    paths
+        Files of one format.
+    form
+        One of :data:`READERS`; by default recognised by content and name.
+    servers
+        Number of servers at a switch where a file describes the inside of one.
+
+    Raises
+    ------
+    InputError
+        When a file is not read: says where, and what was expected.
+    """
+    files = [source(path) for path in paths]
+    names = {form or _recognised(file) for file in files}
+    if len(names) > 1:
+        raise InputError(paths[0], f"beside other formats ({', '.join(sorted(names))})")
+    (name,) = names
+    network = reader(name).read(files, servers)
+    network.form = network.form or READERS[name]
+    if not network.links:
+        raise network.mistake("", "no cable; expected links between nodes")
+    return network
+
+
+def _recognised(file: Source) -> str:
+    for name in READERS:
+        if reader(name).recognises(file):
+            return name
+    raise InputError(file.path, f"of no known format; expected --form {', '.join(READERS)}")
+
+
+def write(fabric: "_core.Fabric", form: str) -> Mapping[str, str]:
+    """Write a fabric in one of :data:`WRITERS`: texts by file name."""
+    module = cast(Writer, import_module(f"etherweave.formats.writers.{form}"))
+    return module.files(fabric)

@@ -1,0 +1,165 @@
+"""A fabric as a file of another program lists it: nodes, cables, and what the file leaves open.
+
+Names and texts are those of the file. The core checks them when it builds the fabric.
+"""
+
+import itertools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from typing import Literal, TypeAlias
+
+from etherweave.api.inputs import InputError
+
+LINKS_MAX = 2**20
+"""Most cables of a file."""
+PARALLEL_MAX = 1024
+"""Most cables between two nodes that an entry stands for, as in ``topology.custom``."""
+
+Kind: TypeAlias = Literal["host", "switch"]
+
+
+@dataclass
+class Node:
+    """A host or a switch."""
+
+    name: str
+    kind: Kind | None = None
+    """None where the file does not say it."""
+    where: str = ""
+    """Place in the file: ``line 3``."""
+
+
+@dataclass
+class Link:
+    """A cable."""
+
+    ends: tuple[str, str]
+    """Names of its nodes."""
+    ports: tuple[str, str] = ("", "")
+    """Names of its ports, empty where the file does not say them."""
+    rate: str = ""
+    length: str = ""
+    medium: str = ""
+    link_class: str = ""
+
+
+@dataclass
+class Network:
+    """Nodes and cables in the order of the file."""
+
+    path: str
+    """File, for messages."""
+    form: str = ""
+    """Name of the format, as people call it."""
+    nodes: dict[str, Node] = field(default_factory=dict)
+    links: list[Link] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
+    """Assumptions of the reader, a sentence each."""
+    notes: list[str] = field(default_factory=list)
+    """Omissions and oddities that the reader met, a sentence each."""
+
+    def mistake(self, where: str, reason: str) -> InputError:
+        """Make the error of a place in the file."""
+        return InputError(self.path, f"{where}: {reason}" if where else reason)
+
+    def node(self, name: str, kind: Kind | None = None, where: str = "") -> Node:
+        """Find a node or add it; a kind that is known later is filled in."""
+        if not name.strip():
+            raise self.mistake(where, "a node without a name; expected a name")
+        node = self.nodes.setdefault(name, Node(name, kind, where))
+        if kind and node.kind and node.kind != kind:
+            reason = f"{name} is a {kind}, and a {node.kind} before; expected the same"
+            raise self.mistake(where, reason)
+        node.kind = node.kind or kind
+        return node
+
+    def new_node(self, name: str, kind: Kind | None = None, where: str = "") -> Node:
+        """Add a node that must not be there."""
+        if name in self.nodes:
+            reason = f"{name} is listed twice; expected different names"
+            raise self.mistake(where, reason)
+        return self.node(name, kind, where)
+
+    def known(self, name: str, where: str) -> Node:
+        """Find a node that must be there."""
+        if name not in self.nodes:
+            raise self.mistake(where, f"{name} is not known; expected the name of a listed node")
+        return self.nodes[name]
+
+    def join(
+        self,
+        first: str,
+        second: str,
+        of: Mapping[str, str] | None = None,
+        *,
+        rate: str = "",
+        links: int = 1,
+        where: str = "",
+    ) -> None:
+        """Add cables between two nodes.
+
+        Parameters
+        ----------
+        first, second
+            Names of the nodes, which are added where they are missing.
+        of
+            ``first_port``, ``second_port`` and the fields of :class:`Link`.
+        rate
+            Rate, in place of that of ``of``.
+        links
+            Number of parallel cables.
+        where
+            Place in the file, for messages.
+        """
+        if first == second:
+            raise self.mistake(where, f"{first} is joined to itself; expected two nodes")
+        if not 1 <= links <= PARALLEL_MAX:
+            raise self.mistake(where, f"{links} parallel cables; expected 1 to {PARALLEL_MAX:,}")
+        for name in (first, second):
+            self.node(name, where=where)
+        fields = dict(of or {})
+        fields |= {"rate": rate} if rate else {}
+        ports = (fields.pop("first_port", ""), fields.pop("second_port", ""))
+        for number in range(links):
+            suffix = f"/{number + 1}" if links > 1 else ""
+            named = tuple(port and port + suffix for port in ports)
+            self.links.append(Link((first, second), (named[0], named[1]), **fields))
+        if len(self.links) > LINKS_MAX:
+            raise self.mistake(where, f"more than {LINKS_MAX:,} cables; expected a smaller fabric")
+
+    def degrees(self) -> dict[str, int]:
+        """Count the cables of every node."""
+        counts = dict.fromkeys(self.nodes, 0)
+        for end in (end for link in self.links for end in link.ends):
+            counts[end] += 1
+        return counts
+
+
+def place_of(text: str) -> tuple[tuple[int, int | str], ...]:
+    """Make the key by which names with numbers are ordered: port2 before port10."""
+    parts = re.split(r"(\d{1,18})", text)
+    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in parts if part)
+
+
+def in_port_order(links: list[Link]) -> list[Link]:
+    """Order cables so that the ports of every node ascend, as far as they can together.
+
+    The core numbers the ports of a node in the order of its cables. Where the ports of some nodes
+    contradict those of others, the order of the file stays.
+    """
+    ports: dict[str, list[tuple[tuple[tuple[int, int | str], ...], int]]] = {}
+    for number, link in enumerate(links):
+        for end, port in zip(link.ends, link.ports, strict=True):
+            if port:
+                ports.setdefault(end, []).append((place_of(port), number))
+    order: TopologicalSorter[int] = TopologicalSorter(dict.fromkeys(range(len(links)), ()))
+    for named in ports.values():
+        numbers = [number for _, number in sorted(named)]
+        for before, after in itertools.pairwise(numbers):
+            order.add(after, before)
+    try:
+        return [links[number] for number in order.static_order()] if ports else links
+    except CycleError:
+        return links

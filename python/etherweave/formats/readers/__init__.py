@@ -1,0 +1,1 @@
+"""Readers of formats, a module each."""

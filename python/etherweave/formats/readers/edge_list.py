@@ -1,0 +1,108 @@
+"""Lists of links as CSV: names of two nodes a line, with or without a header.
+
+Etherweave's cable plan is one, too. Columns may be parted by commas, semicolons or tabs.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+
+from etherweave.formats.network import Kind, Network
+from etherweave.formats.texts import Source
+
+COLUMNS = {
+    "first": ("from", "from_node", "source", "src", "a", "node_a", "device_a"),
+    "second": ("to", "to_node", "target", "dst", "b", "node_b", "device_b"),
+    "first_port": ("from_port", "source_port", "sourceport", "port_a", "a_port"),
+    "second_port": ("to_port", "target_port", "targetport", "port_b", "b_port"),
+    "rate": ("rate", "speed", "bandwidth", "capacity"),
+    "length": ("length", "length_m"),
+    "medium": ("medium",),
+    "link_class": ("class",),
+    "links": ("links", "count", "parallel"),
+}
+"""Fields of a link, and the headings that columns of them have."""
+BARE = ("first", "second", "rate", "length", "medium")
+"""Columns without a header, as ``topology.custom`` has them."""
+
+
+def recognises(file: Source) -> bool:
+    """Return whether it is a table of at least two columns."""
+    if file.suffix not in (".csv", ".tsv", ".txt", ".edges", ".edgelist"):
+        return False
+    first = next(iter(rows(file)), ("", []))[1]
+    return len(first) >= 2
+
+
+def read(files: Sequence[Source], _servers: int) -> Network:
+    """Read links; hosts are the nodes of links of the class host, where there are classes."""
+    network = Network(str(files[0].path))
+    for file in files:
+        table = rows(file)
+        where, first = next(table, ("", []))
+        columns = _columns(first)
+        if columns is None:
+            columns = {name: at for at, name in enumerate(BARE[: max(len(first), 2)])}
+            _link(network, columns, where, first)
+        else:
+            network.form = "a list of links"
+            in_metres = "length_m" in [heading.strip().lower() for heading in first]
+            columns |= {"in_metres": -1} if in_metres else {}
+        for where, row in table:
+            _link(network, columns, where, row)
+    return network
+
+
+def rows(file: Source) -> Iterator[tuple[str, list[str]]]:
+    """Give the rows that are not empty, with their places; comments after # are skipped."""
+    head = next((line for _, line in file.lines()), "")
+    delimiter = max(",;\t", key=head.count)
+    if not head.count(delimiter):
+        for where, line in file.lines():
+            yield where, line.split()
+        return
+    reader = csv.reader(file.text.split("\n"), delimiter=delimiter)
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if any(cells) and not cells[0].startswith("#"):
+                yield f"line {reader.line_num}", [cell.split("  #")[0] for cell in cells]
+    except csv.Error as error:
+        raise file.mistake(f"line {reader.line_num}", f"{error}; expected CSV") from None
+
+
+def _columns(headings: Sequence[str]) -> dict[str, int] | None:
+    """Find the columns of fields by a header; None when there is none."""
+    names = [heading.strip().lower().replace(" ", "_") for heading in headings]
+    columns = {}
+    for name, known in COLUMNS.items():
+        at = next((names.index(heading) for heading in known if heading in names), None)
+        if at is not None:
+            columns[name] = at
+    return columns if {"first", "second"} <= set(columns) else None
+
+
+def _link(network: Network, columns: dict[str, int], where: str, row: Sequence[str]) -> None:
+    def cell(name: str) -> str:
+        at = columns.get(name, -1)
+        text = row[at] if 0 <= at < len(row) else ""
+        # Exports put an apostrophe before what spreadsheets would execute.
+        return text[1:] if text.startswith("'") and text[1:2] in tuple("=+-@") else text
+
+    if len(row) < 2 or not cell("first") or not cell("second"):
+        raise network.mistake(where, f"{','.join(row)[:60]!r}; expected two names of nodes")
+    links = cell("links") or "1"
+    if not (links.isascii() and links.isdigit() and len(links) < 6):
+        raise network.mistake(where, f"{links[:20]!r} links; expected a number")
+    length = cell("length")
+    if length and "in_metres" in columns:
+        length = f"{length}m"
+    of = {name: cell(name) for name in ("first_port", "second_port", "rate", "medium")}
+    of |= {"link_class": cell("link_class"), "length": length}
+    first, second = cell("first"), cell("second")
+    kind: Kind | None = "host" if of["link_class"] == "host" else None
+    network.node(first, kind, where)
+    if of["link_class"] in ("local", "global"):
+        network.node(first, "switch", where)
+    if of["link_class"]:
+        network.node(second, "switch", where)
+    network.join(first, second, of, links=int(links), where=where)

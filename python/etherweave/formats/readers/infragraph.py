@@ -1,0 +1,145 @@
+"""InfraGraph (Keysight/infragraph, ``schema/*.yaml`` of 2701fa5): devices, instances and edges.
+
+Instances whose device has a component of the kind switch, or ports alone, are switches; others are
+hosts. Edges within a device are left out.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from etherweave.formats.network import Kind, Network
+from etherweave.formats.texts import Source, items, json_value, mapping, number, yaml
+
+UNITS = {"gigabits_per_second": "Gb/s", "gigabytes_per_second": "GB/s"}
+"""Choices of a bandwidth, and the unit of a rate."""
+ENDS_MAX = 2**20
+"""Most ends of an edge."""
+SWITCH_KINDS = {"port", "switch", "cpu", "memory"}
+"""Kinds of the components that a switch has; NICs and accelerators are those of hosts."""
+
+
+def recognises(file: Source) -> bool:
+    """Return whether it has devices and instances."""
+    head = file.text if len(file.text) < 2**20 else file.head
+    return bool(re.search(r'^"?devices"?:|"devices"\s*:', head, re.MULTILINE)) and (
+        "instances" in head and "edges" in head
+    )
+
+
+def read(files: Sequence[Source], _servers: int) -> Network:
+    """Read instances and the edges between them."""
+    (file,) = files[:1]
+    is_json = file.text.lstrip().startswith("{")
+    document = mapping(file, json_value(file) if is_json else yaml(file), "")
+    network = Network(str(file.path))
+    devices = _by_name(file, document, "devices")
+    counts: dict[str, int] = {}
+    components: dict[str, dict[str, int]] = {}
+    for name, instance in _by_name(file, document, "instances").items():
+        where = f"instances.{name}"
+        device = devices.get(str(instance.get("device")))
+        if device is None:
+            reason = f"device {instance.get('device')} is not listed; expected a device's name"
+            raise file.mistake(where, reason)
+        counts[name] = number(file, instance.get("count", 1), f"{where}.count", 1, ENDS_MAX)
+        components[name] = _components(file, device)
+        for index in range(counts[name]):
+            network.node(_instance(name, index, counts), _kind(file, device), where)
+    rates = {name: _rate(file, link) for name, link in _by_name(file, document, "links").items()}
+    for at, entry in enumerate(items(file, document.get("edges"), "edges")):
+        where = f"edges[{at}]"
+        edge = mapping(file, entry, where)
+        ends = [_ends(file, edge.get(end), where, counts, components) for end in ("ep1", "ep2")]
+        rate = rates.get(str(edge.get("link")), "")
+        for first, second in _pairs(file, str(edge.get("scheme", "one2one")), ends, where):
+            ports = {"first_port": first[1], "second_port": second[1]}
+            network.join(first[0], second[0], ports, rate=rate, where=where)
+    return network
+
+
+def _by_name(file: Source, document: dict[str, Any], key: str) -> dict[str, dict[str, Any]]:
+    entries = [
+        mapping(file, entry, f"{key}[{at}]")
+        for at, entry in enumerate(items(file, document.get(key), key))
+    ]
+    return {str(entry.get("name")): entry for entry in entries}
+
+
+def _components(file: Source, device: dict[str, Any]) -> dict[str, int]:
+    """Count the components of a device by name."""
+    entries = items(file, device.get("components"), f"devices.{device['name']}.components")
+    return {
+        str(entry.get("name")): number(file, entry.get("count", 1), "count", 1, ENDS_MAX)
+        for entry in (mapping(file, entry, "components") for entry in entries)
+    }
+
+
+def _kind(file: Source, device: dict[str, Any]) -> Kind:
+    entries = [
+        mapping(file, entry, "components") for entry in items(file, device["components"], "")
+    ]
+    kinds = {str(entry.get("choice")) for entry in entries}
+    return "switch" if kinds <= SWITCH_KINDS and kinds & {"port", "switch"} else "host"
+
+
+def _instance(name: str, index: int, counts: dict[str, int]) -> str:
+    return f"{name}{index}" if counts[name] > 1 else name
+
+
+def _rate(file: Source, link: dict[str, Any]) -> str:
+    where = f"links.{link['name']}"
+    physical = mapping(file, link.get("physical") or {}, where)
+    bandwidth = mapping(file, physical.get("bandwidth") or {}, where)
+    unit = next((choice for choice in UNITS if bandwidth.get(choice)), None)
+    return f"{bandwidth[unit]} {UNITS[unit]}" if unit else ""
+
+
+def _ends(
+    file: Source,
+    end: object,
+    where: str,
+    counts: dict[str, int],
+    components: dict[str, dict[str, int]],
+) -> list[tuple[str, str]]:
+    """List the ends that an endpoint stands for: Python's slices of instances and components."""
+    point = mapping(file, end, where)
+    name, start, stop = _slice(file, point.get("instance"), where)
+    if name not in counts:
+        raise file.mistake(where, f"{name} is no instance; expected one of {', '.join(counts)}")
+    indices = range(counts[name])[start:stop]
+    component, first, last = _slice(file, point.get("component"), where)
+    if component not in components[name]:
+        known = ", ".join(components[name])
+        raise file.mistake(where, f"{component} is no component of {name}; expected {known}")
+    ports = range(components[name][component])[first:last]
+    if not len(indices) or not len(ports) or len(indices) * len(ports) > ENDS_MAX:
+        raise file.mistake(where, f"{len(indices) * len(ports)} ends; expected 1 to {ENDS_MAX:,}")
+    names = [_instance(name, index, counts) for index in indices]
+    return [(name, f"{component}[{port}]") for name in names for port in ports]
+
+
+def _slice(file: Source, text: object, where: str) -> tuple[str, int | None, int | None]:
+    match = re.fullmatch(r"([^\[\]]+)(?:\[(\d{0,9})(:?)(\d{0,9})\])?", str(text))
+    if not match:
+        raise file.mistake(where, f"{str(text)[:40]!r}; expected NAME[0] or NAME[0:4]")
+    name, start, colon, stop = match.groups()
+    if start is None or (not start and not colon):
+        return name, None, None
+    if not colon:
+        return name, int(start), int(start) + 1
+    return name, int(start) if start else None, int(stop) if stop else None
+
+
+def _pairs(
+    file: Source, scheme: str, ends: list[list[tuple[str, str]]], where: str
+) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+    first, second = ends
+    if scheme == "one2one":
+        if len(first) != len(second):
+            reason = f"{len(first)} and {len(second)} ends one to one; expected equal numbers"
+            raise file.mistake(where, reason)
+        return list(zip(first, second, strict=True))
+    if scheme == "many2many" and len(first) * len(second) <= ENDS_MAX:
+        return [(near, far) for near in first for far in second]
+    raise file.mistake(where, f"the scheme {scheme[:20]}; expected one2one or many2many")

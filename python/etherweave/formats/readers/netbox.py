@@ -1,0 +1,217 @@
+"""NetBox: CSV of its bulk import (devices, interfaces, cables), CSV of its tables, JSON of REST.
+
+Names of columns as in netbox-community/netbox, ``dcim/forms/bulk_import.py`` and
+``dcim/tables/cables.py``. Cables between patch panels are refused: NetBox traces them.
+"""
+
+import csv
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from typing import Any
+
+from etherweave.formats.network import Kind, Network
+from etherweave.formats.texts import Source, items, json_value, mapping
+
+CABLES, TABLE = {"side_a_name", "side_b_name"}, {"termination a", "termination b"}
+DEVICES, INTERFACES = {"name", "role", "device_type"}, {"device", "name", "type"}
+SWITCH_ROLES = ("switch", "leaf", "spine", "tor", "core", "agg", "router", "edge", "fabric")
+"""Words by which the role of a device is that of a switch."""
+METRES = {"km": 1000.0, "m": 1.0, "cm": 0.01, "mi": 1609.344, "ft": 0.3048, "in": 0.0254}
+"""Metres of a unit of NetBox (ISO 80000-3; mile, foot and inch of 1959)."""
+
+
+def recognises(file: Source) -> bool:
+    """Return whether its headings or keys are NetBox's."""
+    if file.text.lstrip().startswith(("{", "[")):
+        return '"a_terminations"' in file.head
+    headings = set(_headings(file))
+    return any(known <= headings for known in (CABLES, TABLE, DEVICES, INTERFACES))
+
+
+def read(files: Sequence[Source], _servers: int) -> Network:
+    """Read devices first, then interfaces, then cables, wherever they stand."""
+    network = Network(str(files[0].path))
+    rates: dict[tuple[str, str], str] = {}
+    headings = {file: set(_headings(file)) for file in files}
+    for file in (file for file in files if headings[file] >= DEVICES):
+        for where, row in _rows(file):
+            network.new_node(row["name"], _kind(row["role"]), where)
+    for file in (file for file in files if headings[file] >= INTERFACES):
+        for _, row in _rows(file):
+            rates[row["device"], row["name"]] = _interface_rate(row)
+    for file in files:
+        if not any(known <= headings[file] for known in (DEVICES, INTERFACES)):
+            _cables(file, network, rates, headings[file])
+    return network
+
+
+def _cables(
+    file: Source, network: Network, rates: dict[tuple[str, str], str], headings: set[str]
+) -> None:
+    if file.text.lstrip().startswith(("{", "[")):
+        rows: Iterable[Cable] = _rest(file)
+    elif headings >= CABLES:
+        rows = (_imported(file, where, row) for where, row in _rows(file))
+    else:
+        rows = (_listed(file, where, row) for where, row in _rows(file))
+    empty = planned = 0
+    for where, sides, length, form, status in rows:
+        planned += status == "planned"
+        if not sides[0] or not sides[1]:
+            empty += 1
+            continue
+        for first, second in _pairs(file, where, *sides):
+            rate = rates.get(first) or rates.get(second) or ""
+            of = {"first_port": first[1], "second_port": second[1], "rate": rate, "length": length}
+            network.join(first[0], second[0], of | {"medium": _medium(form)}, where=where)
+    if empty:
+        network.notes.append(f"{empty} cables without a device at one side are left out")
+    if planned:
+        network.notes.append(f"{planned} cables are planned")
+
+
+End = tuple[str, str]
+Cable = tuple[str, tuple[list[End], list[End]], str, str, str]
+"""Place, ends of both sides, length, type and status."""
+
+
+def _imported(file: Source, where: str, row: dict[str, str]) -> Cable:
+    sides = []
+    for side in "ab":
+        kind = row.get(f"side_{side}_type", "dcim.interface")
+        if kind not in ("dcim.interface", "interface", ""):
+            raise _no_interface(file, where, kind)
+        names = _split(row[f"side_{side}_name"])
+        devices = _split(row.get(f"side_{side}_device", ""))
+        devices = devices * len(names) if len(devices) == 1 else devices
+        if names and len(devices) != len(names):
+            reason = f"{len(devices)} devices of {len(names)} names; expected one, or one each"
+            raise file.mistake(where, reason)
+        sides.append(list(zip(devices, names, strict=True)))
+    length = _length(file, where, row.get("length", ""), row.get("length_unit", "") or "m")
+    return where, (sides[0], sides[1]), length, row.get("type", ""), row.get("status", "")
+
+
+def _listed(file: Source, where: str, row: dict[str, str]) -> Cable:
+    """Read a row of the table that "current view" or "all data" exports."""
+    row = {key.lower(): value for key, value in row.items()}
+    if "device a" not in row or "device b" not in row:
+        reason = "no columns Device A and Device B; expected an export of all data"
+        raise file.mistake(where, reason)
+    sides = []
+    for side in "ab":
+        names, devices = _split(row[f"termination {side}"]), _split(row[f"device {side}"])
+        if len(devices) > 1:
+            reason = f"{len(devices)} devices in a cell, in no order; expected JSON of REST"
+            raise file.mistake(where, reason)
+        sides.append([(devices[0], name) for name in names] if devices else [])
+    length, _, unit = row.get("length", "").partition(" ")
+    return (
+        where,
+        (sides[0], sides[1]),
+        _length(file, where, length, unit or "m"),
+        row.get("type", ""),
+        row.get("status", "").lower(),
+    )
+
+
+def _rest(file: Source) -> Iterable[Cable]:
+    """Read cables of ``GET /api/dcim/cables/``."""
+    document = json_value(file)
+    results = document.get("results") if isinstance(document, dict) else document
+    for at, entry in enumerate(items(file, results, "results")):
+        where = f"results[{at}]"
+        cable = mapping(file, entry, where)
+        sides = [
+            [_end(file, end, f"{where}.{side}") for end in items(file, cable.get(side), where)]
+            for side in ("a_terminations", "b_terminations")
+        ]
+        length, unit = cable.get("length"), _value(cable.get("length_unit")) or "m"
+        text = _length(file, where, "" if length is None else str(length), unit)
+        form = str(cable.get("type") or "")
+        yield where, (sides[0], sides[1]), text, form, _value(cable.get("status"))
+
+
+def _end(file: Source, termination: object, where: str) -> End:
+    end = mapping(file, termination, where)
+    if end.get("object_type") not in ("dcim.interface", None):
+        raise _no_interface(file, where, str(end["object_type"]))
+    interface = mapping(file, end.get("object"), f"{where}.object")
+    device = mapping(file, interface.get("device"), f"{where}.object.device")
+    return str(device.get("name", "")), str(interface.get("name", ""))
+
+
+def _no_interface(file: Source, where: str, kind: str) -> OSError:
+    reason = f"a side of type {kind[:40]}; expected dcim.interface, as NetBox traces cables"
+    return file.mistake(where, reason)
+
+
+def _value(choice: Any) -> str:
+    return str(choice.get("value", "")) if isinstance(choice, dict) else str(choice or "")
+
+
+def _pairs(file: Source, where: str, first: list[End], second: list[End]) -> list[tuple[End, End]]:
+    """Pair the ends of a breakout cable: one port with each of several, or by position."""
+    if len(first) == len(second):
+        return list(zip(first, second, strict=True))
+    if 1 not in (len(first), len(second)):
+        reason = f"{len(first)} and {len(second)} ends; expected equal numbers, or one"
+        raise file.mistake(where, reason)
+    count = max(len(first), len(second))
+    sides = [
+        [(end[0], f"{end[1]}/{leg + 1}") for leg in range(count) for end in side]
+        if len(side) == 1
+        else side
+        for side in (first, second)
+    ]
+    return list(zip(*sides, strict=True))
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _length(file: Source, where: str, text: str, unit: str) -> str:
+    if not text:
+        return ""
+    try:
+        metres = float(text) * METRES[unit]
+    except (ValueError, KeyError):
+        expected = f"a number, and one of {', '.join(METRES)}"
+        raise file.mistake(where, f"length {text[:20]} {unit[:20]}; expected {expected}") from None
+    return f"{round(metres * 1000)}mm" if 0 < metres < 1e9 else ""
+
+
+def _medium(form: str) -> str:
+    if form.startswith(("dac", "cat", "coaxial")):
+        return "copper"
+    return "optical" if form.startswith(("aoc", "mmf", "smf", "fiber", "mrj21")) else ""
+
+
+def _kind(role: str) -> Kind:
+    return "switch" if any(word in role.lower() for word in SWITCH_ROLES) else "host"
+
+
+def _interface_rate(row: dict[str, str]) -> str:
+    """Read the rate of an interface: its speed [kb/s], else that of its type."""
+    if row.get("speed", "").isdigit() and int(row["speed"]):
+        return f"{int(row['speed'])}kb/s"
+    number = row["type"].split("base")[0]
+    return f"{number.rstrip('g')}Gb/s" if "base" in row["type"] and number.endswith("g") else ""
+
+
+def _headings(file: Source) -> list[str]:
+    line = next((line for _, line in file.lines(comment="")), "")
+    return [heading.strip().strip('"').lower() for heading in line.split(",")]
+
+
+def _rows(file: Source) -> Iterable[tuple[str, dict[str, str]]]:
+    reader = csv.DictReader(StringIO(file.text, newline=""), strict=True)
+    try:
+        for row in reader:
+            if None in row or None in row.values():
+                reason = f"expected {len(reader.fieldnames or ())} cells"
+                raise file.mistake(f"line {reader.line_num}", reason)
+            yield f"line {reader.line_num}", {key.strip(): cell for key, cell in row.items()}
+    except csv.Error as error:
+        raise file.mistake(f"line {reader.line_num}", f"{error}; expected CSV") from None

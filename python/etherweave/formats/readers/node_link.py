@@ -1,0 +1,56 @@
+"""JSON in the node-link form of NetworkX: nodes with ids, links or edges between them."""
+
+from collections.abc import Sequence
+
+from etherweave.formats.network import Kind, Network
+from etherweave.formats.texts import Source, items, json_value, mapping, number
+
+RATES = ("rate", "speed", "bandwidth", "capacity")
+"""Keys that may hold a rate; a number is in bit/s."""
+
+
+def recognises(file: Source) -> bool:
+    """Return whether it is JSON with nodes."""
+    return file.text.lstrip().startswith("{") and '"nodes"' in file.head
+
+
+def read(files: Sequence[Source], _servers: int) -> Network:
+    """Read nodes and links."""
+    (file,) = files[:1]
+    document = mapping(file, json_value(file), "")
+    network = Network(str(file.path))
+    for at, entry in enumerate(items(file, document.get("nodes"), "nodes")):
+        node = mapping(file, entry, f"nodes[{at}]")
+        if "id" not in node:
+            raise file.mistake(f"nodes[{at}]", "id is missing; expected a name")
+        network.new_node(str(node["id"]), kind_of(node.get("kind")), f"nodes[{at}]")
+    key = "links" if "links" in document else "edges"
+    for at, entry in enumerate(items(file, document.get(key), key)):
+        where = f"{key}[{at}]"
+        link = mapping(file, entry, where)
+        first, second = (str(link.get(end, "")) for end in ("source", "target"))
+        for name in (first, second):
+            network.known(name, where)
+        rate = next((link[name] for name in RATES if link.get(name)), "")
+        ports = {"first_port": "sourceport", "second_port": "targetport", "length": "length"}
+        of = {name: str(link.get(other, "")) for name, other in ports.items()}
+        of |= {"medium": str(link.get("medium", "")), "link_class": str(link.get("class", ""))}
+        count = number(file, link.get("links", 1), where)
+        network.join(first, second, of, rate=rate_text(rate), links=count, where=where)
+    return network
+
+
+def rate_text(rate: object) -> str:
+    """Write a rate: a number is in bit/s, a text stays."""
+    if isinstance(rate, bool) or rate in ("", None):
+        return ""
+    return f"{int(rate)}b/s" if isinstance(rate, int | float) else str(rate)
+
+
+def kind_of(text: object) -> Kind | None:
+    """Read what a node is, where it says so in the words that tools use."""
+    word = str(text or "").strip().lower()
+    if word in ("host", "server", "node", "compute", "endpoint", "gpu", "nic", "ca", "hca"):
+        return "host"
+    is_switch = word in ("switch", "leaf", "spine", "tor", "core", "agg", "router", "bridge")
+    return "switch" if is_switch else None

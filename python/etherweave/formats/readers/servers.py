@@ -1,0 +1,30 @@
+"""Servers at a switch, of a file that describes the inside of one."""
+
+from collections.abc import Sequence
+
+from etherweave.formats.network import Network
+from etherweave.formats.texts import Source
+
+
+def joined_servers(file: Source, nics: Sequence[tuple[str, str]], servers: int) -> Network:
+    """Join every NIC of some equal servers to a switch.
+
+    Parameters
+    ----------
+    file
+        For messages.
+    nics
+        Names and rates of the NICs of a server.
+    servers
+        Number of servers.
+    """
+    if not nics:
+        raise file.mistake("", "no NIC; expected a server with a network interface")
+    network = Network(str(file.path))
+    network.node("switch", "switch")
+    for server in range(servers):
+        for name, rate in nics:
+            network.join(f"server{server}", "switch", {"first_port": name}, rate=rate)
+        network.node(f"server{server}", "host")
+    network.assumed.append(f"{servers} such servers at a switch (--servers)")
+    return network

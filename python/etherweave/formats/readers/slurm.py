@@ -1,0 +1,141 @@
+"""Slurm's ``topology.conf``: trees and blocks (slurm.schedmd.com/topology.conf.html).
+
+A tree has one uplink a switch; a real fabric has more, which Slurm does not say. Blocks become
+switches that a switch above joins. ``LinkSpeed`` has no unit in Slurm; Etherweave's export writes
+Mb/s, which is assumed where it makes a rate of Ethernet.
+"""
+
+from collections.abc import Sequence
+
+from etherweave.formats.hostlists import expanded
+from etherweave.formats.network import Network
+from etherweave.formats.texts import Source
+
+UPLINKS = "a switch has the uplink that Slurm knows: real ones have more (edit the list of links)"
+ETHERNET_MBPS = {1000 * gigabits for gigabits in (1, 2, 5, 10, 25, 40, 50, 100, 200, 400, 800)}
+"""Numbers of ``LinkSpeed`` that are rates of Ethernet in Mb/s."""
+_KEYS = ("SwitchName", "BlockName", "BlockSizes", "Nodes", "Switches", "LinkSpeed")
+
+
+def recognises(file: Source) -> bool:
+    """Return whether a line names a switch or a block."""
+    lines = [line.strip().lower() for line in file.head.split("\n")]
+    return any(line.startswith(("switchname=", "blockname=")) for line in lines)
+
+
+def read(files: Sequence[Source], _servers: int) -> Network:
+    """Read trees and blocks."""
+    (file,) = files[:1]
+    network = Network(str(file.path))
+    tree = Tree(network)
+    for where, line in _joined(file):
+        words = dict(_pair(file, where, word) for word in line.split())
+        name = words.get("SwitchName") or words.get("BlockName")
+        if name is None:
+            continue
+        rate = _rate(network, words.get("LinkSpeed", ""))
+        try:
+            tree.add(name, words.get("Nodes", ""), words.get("Switches", ""), rate, where)
+        except ValueError as error:
+            if isinstance(error, OSError):
+                raise
+            raise file.mistake(where, str(error)) from None
+    tree.finish(is_block="blockname=" in file.head.lower())
+    return network
+
+
+class Tree:
+    """Switches with their nodes and the switches below them.
+
+    Parameters
+    ----------
+    network
+        Takes nodes and cables.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._parents: dict[str, str] = {}
+        self._below: list[tuple[str, list[str], str, str]] = []
+
+    def add(self, name: str, nodes: str, switches: str, rate: str, where: str) -> None:
+        """Add a switch or a block by its two lists of names; one of them may be empty."""
+        if bool(nodes) == bool(switches):
+            raise ValueError(f"{name}: expected Nodes or Switches")
+        self._network.new_node(name, "switch", where)
+        for child in expanded(nodes or switches):
+            if child in self._parents:
+                known = self._parents[child]
+                raise ValueError(f"{child} is below {name} and {known}; expected one of them")
+            self._parents[child] = name
+        self._below.append((name, expanded(nodes or switches), rate, "host" if nodes else ""))
+        self._places = {**getattr(self, "_places", {}), name: where}
+
+    def finish(self, is_block: bool) -> None:
+        """Join what is listed; roots of a file without one are joined by another switch."""
+        network = self._network
+        for name, children, _, kind in self._below:
+            for child in children if kind else ():
+                network.node(child, "host", self._places[name])
+        for name, children, _, kind in self._below:
+            for child in () if kind else children:
+                network.known(child, self._places[name])
+        self._refuse_cycles()
+        rates = {name: rate for name, _, rate, _ in self._below}
+        for name, children, rate, kind in self._below:
+            for child in children:
+                # A leaf's speed is that of its hosts; between switches it is that of the child.
+                speed = rate if kind else rates.get(child, "")
+                network.join(child, name, rate=speed, where=self._places[name])
+        roots = [name for name, *_ in self._below if name not in self._parents]
+        if len(roots) > 1:
+            top = "fabric" if "fabric" not in network.nodes else "fabric above blocks"
+            network.assumed.append(f"a switch {top} joins {len(roots)} roots, which Slurm leaves")
+            network.node(top, "switch")
+            for root in roots:
+                network.join(root, top)
+        what = "blocks" if is_block else "trees"
+        if any(not kind for *_, kind in self._below) or is_block:
+            network.assumed.append(f"{UPLINKS}; {what} describe placement, not cables")
+
+    def _refuse_cycles(self) -> None:
+        for name in self._places if self._below else ():
+            at, steps = name, 0
+            while at in self._parents:
+                at, steps = self._parents[at], steps + 1
+                if at == name or steps > len(self._parents):
+                    reason = f"{name} is below itself; expected a tree"
+                    raise self._network.mistake(self._places[name], reason)
+
+
+def _joined(file: Source) -> list[tuple[str, str]]:
+    """List lines; a backslash continues a line."""
+    lines: list[tuple[str, str]] = []
+    begun = ""
+    for where, line in file.lines():
+        if line.endswith("\\"):
+            begun += line[:-1] + " "
+            continue
+        lines.append((where, begun + line))
+        begun = ""
+    return lines
+
+
+def _pair(file: Source, where: str, word: str) -> tuple[str, str]:
+    key, equals, value = word.partition("=")
+    names = {name.lower(): name for name in _KEYS}
+    if not equals or key.lower() not in names:
+        raise file.mistake(where, f"{word[:40]!r}; expected {', '.join(_KEYS)} with =VALUE")
+    return names[key.lower()], value
+
+
+def _rate(network: Network, speed: str) -> str:
+    if not speed:
+        return ""
+    if speed.isascii() and speed.isdigit() and len(speed) < 10 and int(speed) in ETHERNET_MBPS:
+        sentence = "LinkSpeed is in Mb/s; Slurm gives it no unit"
+        network.assumed += [sentence] if sentence not in network.assumed else []
+        return f"{int(speed) // 1000}Gb/s"
+    sentence = f"LinkSpeed={speed[:20]} is passed over: Slurm gives it no unit"
+    network.notes += [sentence] if sentence not in network.notes else []
+    return ""

@@ -1,0 +1,89 @@
+"""Slurm's ``topology.yaml`` (man page topology.yaml(5)), and the models that topograph reads."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from etherweave.formats.network import Network
+from etherweave.formats.readers.slurm import Tree
+from etherweave.formats.texts import Source, items, mapping, yaml
+
+
+def recognises(file: Source) -> bool:
+    """Return whether it is YAML with a topology, or with switches and blocks of topograph."""
+    if file.suffix not in (".yaml", ".yml"):
+        return False
+    lines = [line.rstrip() for line in file.head.split("\n")]
+    return any(line.startswith("- topology: ") or line == "blocks:" for line in lines)
+
+
+def read(files: Sequence[Source], _servers: int) -> Network:
+    """Read the topology that is the cluster's default, else the first with switches."""
+    (file,) = files[:1]
+    document = yaml(file)
+    network = Network(str(file.path))
+    tree = Tree(network)
+    try:
+        if isinstance(document, list):
+            is_block = _topology(file, _default(file, document), tree)
+        else:
+            is_block = _model(file, mapping(file, document, ""), tree)
+    except ValueError as error:
+        if isinstance(error, OSError):
+            raise
+        raise file.mistake("", str(error)) from None
+    tree.finish(is_block)
+    return network
+
+
+def _default(file: Source, document: list[Any]) -> dict[str, Any]:
+    topologies = [mapping(file, entry, f"{number}") for number, entry in enumerate(document)]
+    usable = [topology for topology in topologies if "tree" in topology or "block" in topology]
+    if not usable:
+        raise file.mistake("", "no tree and no block; expected a topology with switches or blocks")
+    return next((topology for topology in usable if topology.get("cluster_default")), usable[0])
+
+
+def _topology(file: Source, topology: dict[str, Any], tree: Tree) -> bool:
+    name = str(topology.get("topology"))
+    if "block" in topology:
+        block = mapping(file, topology["block"], f"{name}.block")
+        for number, entry in enumerate(items(file, block.get("blocks"), f"{name}.block.blocks")):
+            where = f"{name}.block.blocks[{number}]"
+            member = mapping(file, entry, where)
+            tree.add(_text(file, member, "block", where), _list(file, member, where), "", "", where)
+        return True
+    switches = mapping(file, topology["tree"], f"{name}.tree").get("switches")
+    for number, entry in enumerate(items(file, switches, f"{name}.tree.switches")):
+        where = f"{name}.tree.switches[{number}]"
+        member = mapping(file, entry, where)
+        children = _list(file, member, where, "children")
+        nodes = _list(file, member, where)
+        tree.add(_text(file, member, "switch", where), nodes, children, "", where)
+    return False
+
+
+def _model(file: Source, document: dict[str, Any], tree: Tree) -> bool:
+    for name, entry in mapping(file, document.get("switches") or {}, "switches").items():
+        where = f"switches.{name}"
+        names = items(file, mapping(file, entry, where).get("switches"), where)
+        if names:
+            tree.add(name, "", ",".join(map(str, names)), "", where)
+    for number, entry in enumerate(items(file, document.get("blocks"), "blocks")):
+        where = f"blocks[{number}]"
+        member = mapping(file, entry, where)
+        nodes = ",".join(map(str, items(file, member.get("nodes"), f"{where}.nodes")))
+        tree.add(_text(file, member, "switch", where), nodes, "", "", where)
+    return False
+
+
+def _text(file: Source, member: dict[str, Any], key: str, where: str) -> str:
+    if not isinstance(member.get(key), str | int):
+        raise file.mistake(where, f"{key} is missing; expected its name")
+    return str(member[key])
+
+
+def _list(file: Source, member: dict[str, Any], where: str, key: str = "nodes") -> str:
+    value = member.get(key, "")
+    if isinstance(value, list):
+        raise file.mistake(f"{where}.{key}", 'a list; expected a text in quotes: "n[01-04]"')
+    return str(value)

@@ -1,0 +1,174 @@
+"""A network as a scenario: the questions that its file leaves open, and the text."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from etherweave import _core
+from etherweave.api import toml
+from etherweave.formats.network import Network, Node, in_port_order
+from etherweave.formats.texts import source
+
+TEXTS = {".csv": "links", ".tsv": "links", ".graphml": "graphml", ".xml": "graphml"}
+TEXTS |= {".json": "json"}
+"""Keys of ``topology.custom`` for the texts that the core reads, by the end of a file's name."""
+ATTACHED_MAX = 1024
+"""Most hosts that are attached to a switch."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers of users to what a file does not say."""
+
+    hosts: str | None = None
+    """Pattern of names of hosts, as of a shell: ``gpu*``."""
+    attach: int = 0
+    """Number of hosts that every switch gets, for files of switches alone."""
+    rate: str | None = None
+    """Rate of cables without one."""
+    length: str | None = None
+    """Length of cables without one."""
+
+
+@dataclass(frozen=True)
+class ImportedScenario:
+    """A scenario of a file, and what it says of itself."""
+
+    files: Mapping[str, str]
+    """Texts by name: the scenario, and the list of links that it names."""
+    fabric: _core.Fabric
+    """The fabric, built."""
+    assumed: Sequence[str]
+    """Assumptions where the file does not say it, a sentence each."""
+    notes: Sequence[str]
+    """Omissions and oddities, a sentence each."""
+
+
+def as_it_is(path: Path, name: str, answers: Answers) -> ImportedScenario | None:
+    """Take a file that ``topology.custom`` reads by itself; None when the core does not.
+
+    The scenario has the list under its own name, so that levels, coordinates and ports stay.
+    """
+    key = TEXTS.get(path.suffix.lower())
+    if key is None:
+        return None
+    file = source(path)
+    custom: dict[str, object] = {"rate": answers.rate, "cable": answers.length}
+    custom = {name: value for name, value in custom.items() if value}
+    text = toml.document({"name": name, "topology": {"custom": custom | {key: file.text}}})
+    try:
+        fabric = _core.Fabric.parse(text, str(path), [])
+    except _core.ScenarioError:
+        return None
+    copy = f"{name}{path.suffix.lower()}"
+    scenario = toml.document({"name": name, "topology": {"custom": custom | {"file": copy}}})
+    return ImportedScenario({f"{name}.toml": scenario, copy: file.text}, fabric, (), ())
+
+
+def scenario_of(network: Network, name: str, answers: Answers) -> ImportedScenario:
+    """Make a scenario of a network.
+
+    Raises
+    ------
+    InputError
+        When no node is known to be a host.
+    ScenarioError
+        When the core does not build the fabric.
+    """
+    assumed = list(network.assumed)
+    _settle_kinds(network, answers, assumed)
+    custom = _defaults(network, answers, assumed)
+    listed = f"{name}.json"
+    texts = {listed: _node_link(network)}
+    scenario = {"name": name, "topology": {"custom": {**custom, "json": texts[listed]}}}
+    fabric = _core.Fabric.parse(toml.document(scenario), network.path, [])
+    document = {"name": name, "topology": {"custom": {**custom, "file": listed}}}
+    texts = {f"{name}.toml": toml.document(document), **texts}
+    return ImportedScenario(texts, fabric, assumed, network.notes)
+
+
+def _settle_kinds(network: Network, answers: Answers, assumed: list[str]) -> None:
+    """Decide which nodes are hosts."""
+    if answers.hosts is not None:
+        for node in network.nodes.values():
+            node.kind = "host" if fnmatchcase(node.name, answers.hosts) else "switch"
+    if answers.attach:
+        _attach(network, answers.attach, assumed)
+    if not any(node.kind == "host" for node in network.nodes.values()):
+        ends = _single_ends(network)
+        for node in ends:
+            node.kind = "host"
+        if ends:
+            names = ", ".join(node.name for node in ends[:4]) + (", …" if len(ends) > 4 else "")
+            assumed.append(f"{len(ends)} nodes with a single cable are hosts: {names} (--hosts)")
+    if not any(node.kind == "host" for node in network.nodes.values()):
+        expected = "--hosts PATTERN of their names, or --attach N hosts to every switch"
+        raise network.mistake("", f"no node is known to be a host; expected {expected}")
+    for node in network.nodes.values():
+        node.kind = node.kind or "switch"
+
+
+def _single_ends(network: Network) -> list[Node]:
+    """List the nodes with a single cable, but for those that only join each other."""
+    degrees = network.degrees()
+    peers = {
+        end: link.ends[at]
+        for link in network.links
+        for at, end in ((1, link.ends[0]), (0, link.ends[1]))
+    }
+    return [
+        node
+        for node in network.nodes.values()
+        if not node.kind and degrees[node.name] == 1 and degrees[peers[node.name]] > 1
+    ]
+
+
+def _attach(network: Network, count: int, assumed: list[str]) -> None:
+    switches = [node.name for node in network.nodes.values() if node.kind != "host"]
+    for switch in switches:
+        network.nodes[switch].kind = "switch"
+        for number in range(count):
+            host = f"{switch}-host{number}"
+            network.new_node(host, "host")
+            network.join(host, switch)
+    assumed.append(f"every switch has {count} hosts (--attach)")
+
+
+def _defaults(network: Network, answers: Answers, assumed: list[str]) -> dict[str, object]:
+    """Fill in rates and lengths by keys of the scenario, and list them as assumed."""
+    custom: dict[str, object] = {}
+    questions = (
+        ("rate", answers.rate, "rate", "100Gb/s"),
+        ("length", answers.length, "cable", "3m"),
+    )
+    for field, answer, key, usual in questions:
+        missing = sum(not getattr(link, field) for link in network.links)
+        if not missing:
+            continue
+        custom[key] = answer or usual
+        of = "all" if missing == len(network.links) else f"{missing:,} of {len(network.links):,}"
+        assumed.append(f"{field} {custom[key]} of {of} cables (--{field})")
+    return custom
+
+
+def _node_link(network: Network) -> str:
+    """Write JSON that ``topology.custom`` reads, a node or a cable a line."""
+    nodes = [{"id": node.name, "kind": node.kind} for node in network.nodes.values()]
+    links = []
+    for number, link in enumerate(in_port_order(network.links)):
+        ports = [port or f"cable {number}" for port in link.ports]
+        entry = {"source": link.ends[0], "target": link.ends[1]}
+        entry |= {"sourceport": ports[0], "targetport": ports[1]}
+        of = {"rate": link.rate, "length": link.length, "medium": link.medium}
+        entry |= {key: value for key, value in of.items() if value}
+        entry |= {"class": link.link_class} if link.link_class in ("local", "global") else {}
+        links.append(entry)
+    lines = [
+        f'"{key}": [\n'
+        + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
+        + "\n]"
+        for key, entries in (("nodes", nodes), ("links", links))
+    ]
+    return "{" + ",\n".join(lines) + "}\n"

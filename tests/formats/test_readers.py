@@ -1,0 +1,248 @@
+"""Files of other programs, with the counts that their formats' documents give."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from etherweave.api.inputs import InputError
+from etherweave.formats import READERS, read
+from etherweave.formats.family import reader
+from etherweave.formats.hostlists import compact, expanded
+from etherweave.formats.regular import Description, describe
+from etherweave.formats.scenario import Answers, ImportedScenario, scenario_of
+from etherweave.formats.texts import source
+
+DATA = Path(__file__).parents[1] / "data/fabrics"
+NONE = Answers()
+
+
+def imported(*names: str, answers: Answers = NONE) -> ImportedScenario:
+    return scenario_of(read([DATA / name for name in names]), "fabric", answers)
+
+
+def rates(description: Description) -> Counter[tuple[str, float]]:
+    counts: Counter[tuple[str, float]] = Counter()
+    for cables in description.cables:
+        counts[cables.link_class, cables.rate_gbps] += cables.count
+    return counts
+
+
+CASES: list[tuple[tuple[str, ...], str, int, int, dict[tuple[str, float], int]]] = [
+    (("topology.conf",), "slurm", 8, 3, {("host", 200): 8, ("local", 200): 2}),
+    (("blocks.conf",), "slurm", 8, 3, {("host", 100): 8, ("local", 100): 2}),
+    (("topology.yaml",), "slurm_yaml", 8, 3, {("host", 100): 8, ("local", 100): 2}),
+    (("topograph.yaml",), "slurm_yaml", 7, 3, {("host", 100): 7, ("local", 100): 2}),
+    # NDR is 100 Gb/s a SerDes lane: 4x 400, 2x 200 Gb/s.
+    (
+        ("ibnetdiscover.txt",),
+        "ibnetdiscover",
+        2,
+        2,
+        {("host", 400): 2, ("host", 200): 1, ("local", 400): 1},
+    ),
+    (("iblinkinfo.txt",), "iblinkinfo", 2, 1, {("host", 100): 2}),
+    (
+        ("cables.csv", "devices.csv", "interfaces.csv"),
+        "netbox",
+        2,
+        2,
+        {("host", 100): 2, ("local", 400): 2},
+    ),
+    (("all-data.csv",), "netbox", 2, 1, {("host", 100): 2}),
+    (("fabric.clab.yml",), "containerlab", 2, 1, {("host", 25): 1, ("host", 100): 1}),
+    (("leaf1.json", "leaf2.json"), "lldp", 2, 2, {("host", 100): 2, ("local", 100): 1}),
+    (("tor1.txt",), "lldp", 1, 2, {("host", 100): 1, ("local", 100): 1}),
+    (("graph.dot",), "dot", 5, 3, {("host", 100): 5, ("local", 400): 3}),
+    (("ring.gml",), "gml", 2, 2, {("host", 100): 2, ("local", 2.5): 2}),
+    (("infragraph.yaml",), "infragraph", 2, 1, {("host", 100): 3}),
+    (("nccl.xml",), "nccl", 2, 1, {("host", 400): 2, ("host", 200): 2}),
+    (("lstopo.xml",), "lstopo", 2, 1, {("host", 100): 4}),
+    # 4 ToRs with 2 uplinks each.
+    (("two-tier.topo",), "htsim", 16, 6, {("host", 100): 16, ("local", 100): 8}),
+    # 4 pods of 2 ToRs and 2 switches above, whose 2 uplinks lead to 4 cores.
+    (
+        ("three-tier.topo",),
+        "htsim",
+        16,
+        20,
+        {("host", 100): 16, ("local", 200): 16, ("local", 400): 16},
+    ),
+    (("anynet.txt",), "booksim", 4, 2, {("host", 100): 4, ("local", 100): 1}),
+    (("ns3.txt",), "ns3", 3, 2, {("host", 100): 3, ("local", 400): 2}),
+    (("simai.txt",), "ns3", 4, 1, {("host", 400): 4}),
+    # 4 leaves with 4 hosts, each to 2 spines by 2 links, at 125 MB/s.
+    (("simgrid.xml",), "simgrid", 16, 6, {("host", 1): 16, ("local", 1): 16}),
+    # A group: 3 rows of 3 pairs with 1 link, 3 columns of 3 pairs with 2; 3 pairs of groups with 4.
+    (
+        ("simgrid-dragonfly.xml",),
+        "simgrid",
+        54,
+        27,
+        {("host", 10): 54, ("local", 10): 3 * (9 + 18), ("global", 10): 12},
+    ),
+    (("simgrid-zone.xml",), "simgrid", 2, 1, {("host", 80): 1, ("host", 8.589934592): 1}),
+    (("astra.yml",), "astra_sim", 8, 1, {("host", 400): 8}),
+    # 3 rings of 4 at 100 GB/s, 4 full meshes of 3 at 50 GB/s.
+    (
+        ("astra-two.yml",),
+        "astra_sim",
+        12,
+        12,
+        {("host", 800): 12, ("local", 800): 12, ("local", 400): 12},
+    ),
+    (("names.csv",), "edge_list", 3, 3, {("host", 100): 3, ("local", 400): 2}),
+    (
+        ("node-link.json",),
+        "node_link",
+        3,
+        2,
+        {("host", 25): 2, ("host", 100): 1, ("local", 100): 1},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("names", "form", "hosts", "switches", "cables"), CASES, ids=[case[0][0] for case in CASES]
+)
+def test_a_file_has_the_counts_of_its_format(
+    names: tuple[str, ...],
+    form: str,
+    hosts: int,
+    switches: int,
+    cables: dict[tuple[str, float], int],
+) -> None:
+    file = source(DATA / names[0])
+    assert next(name for name in READERS if reader(name).recognises(file)) == form
+    scenario = imported(*names)
+    description = describe(scenario.fabric)
+    assert description.hosts == hosts
+    assert description.host_ports == sum(
+        count for (kind, _), count in cables.items() if kind == "host"
+    )
+    assert sum(description.levels.values()) == switches
+    assert rates(description) == cables
+
+
+def test_every_reader_has_a_case_and_reads_its_own_files_alone() -> None:
+    forms = {case[1] for case in CASES} | {"graphml"}
+    assert forms == set(READERS)
+
+
+def test_graphs_without_hosts_ask_for_them() -> None:
+    with pytest.raises(InputError, match=r"no node is known to be a host; expected --hosts"):
+        imported("zoo.graphml")
+    description = describe(imported("zoo.graphml", answers=Answers(attach=2)).fabric)
+    assert (description.hosts, description.levels) == (4, {0: 2})
+    # Bern to Geneva is 129.5 km; LinkSpeedRaw is in bit/s.
+    (between,) = (cables for cables in description.cables if cables.link_class == "local")
+    assert (between.rate_gbps, round(between.length_m / 100)) == (10, 1295)
+
+
+def test_labels_of_yed_are_names_and_groups_are_passed_over() -> None:
+    scenario = imported("yed.graphml", answers=Answers(hosts="gpu*"))
+    names = sorted(set(scenario.fabric.tables["hosts"].values("host")))
+    assert names == ["gpu1", "gpu2"]
+    assert rates(describe(scenario.fabric)) == {("host", 200): 3}
+
+
+def test_what_a_file_does_not_say_is_assumed_by_its_key() -> None:
+    scenario = imported("anynet.txt")
+    assert scenario.assumed == [
+        "rate 100Gb/s of all cables (--rate)",
+        "length 3m of all cables (--length)",
+    ]
+    answers = Answers(rate="400Gb/s", length="2m")
+    (cables, *_) = describe(imported("anynet.txt", answers=answers).fabric).cables
+    assert (cables.rate_gbps, cables.length_m) == (400, 2)
+
+
+def test_the_inside_of_a_server_is_noted() -> None:
+    assert imported("nccl.xml").notes == [
+        "a server has 1 GPUs, 2 NICs, 18 NVLinks",
+        "GPU 0 is nearest to mlx5_0: PIX",
+    ]
+
+
+def test_a_cable_that_is_missing_against_the_regular_fabric_is_named(tmp_path: Path) -> None:
+    rows = [f"h{leaf}{host},leaf{leaf}" for leaf in range(4) for host in range(2)]
+    joined = [f"leaf{leaf},spine{spine}" for leaf in range(4) for spine in range(3)]
+    joined.remove("leaf2,spine1")
+    path = tmp_path / "links.csv"
+    path.write_text("\n".join(rows + joined))
+    description = describe(scenario_of(read([path]), "fabric", NONE).fabric)
+    assert description.missing == (("leaf2", "spine1"),)
+    expected = "fat_tree: leaves = 4, hosts_per_leaf = 2, cores = 3, links_per_core = 1"
+    assert description.resembles == expected
+    assert description.odd == (
+        "leaf2 has 2 cables of 100 Gb/s to level 1; most of level 0 have 3",
+        "spine1 has 3 cables of 100 Gb/s to level 0; most of level 1 have 4",
+    )
+    # 8 hosts below, 11 cables above.
+    assert [round(taper.ratio, 3) for taper in description.tapers] == [0.727]
+
+
+@pytest.mark.parametrize(
+    "text", ["a[0-2,7]", "b[01-10]", "rack[1-2]n[1-3]", "login", "x[008-011],y"]
+)
+def test_lists_of_names_come_back(text: str) -> None:
+    names = expanded(text)
+    assert expanded(compact(names)) == names
+
+
+CYCLE = "SwitchName=a Switches=b\nSwitchName=b Switches=a\n"
+BOMB = "".join(f"<!ENTITY e{at} '&e{at - 1};&e{at - 1};'>" for at in range(1, 30))
+MISTAKES = [
+    ("t.conf", "SwitchName=a Nodes=n[1-2]\nSwitchName=b Switches=c\n", "line 2: c is not known"),
+    ("t.conf", CYCLE, "is below itself; expected a tree"),
+    ("t.conf", "SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1\n", "line 2: n1 is below b and a"),
+    ("t.conf", "SwitchName=a Nodes=n[1-99999999]\n", "line 1: .*more than 1,048,576 names"),
+    ("t.conf", "SwitchName=a Nodes=n[3-1]\n", r"line 1: \[3-1\]; expected ranges"),
+    ("t.yaml", "- topology: t\n  tree: {switches: [{switch: a, nodes: [n, m]}]}\n", "in quotes"),
+    ("t.yaml", "- topology: &x t\n  tree: *x\n", "line 2: an alias; expected values written out"),
+    ("t.yaml", "- topology: t\n  tree: {switches: [\n", "line .*; expected YAML"),
+    (
+        "p.xml",
+        f"<!DOCTYPE x [<!ENTITY e0 'a'>{BOMB}]><platform version='4.1'/>",
+        "declares the entity 'e0'",
+    ),
+    ("p.xml", "<platform><host id='a'>", "line 1: no element found; expected XML"),
+    ("p.xml", "<platform>" + "<zone>" * 1000, "elements in each other; expected fewer"),
+    ("p.xml", "<platform><cluster id='a' radical='0-999999999' bw='1Bps'/></platform>", "hosts"),
+    ("p.xml", "<platform><cluster id='a' radical='0-3' bw='1'/></platform>", "with its unit"),
+    ("n.txt", "3 1 2\n2\n0 2 1Gbps 1ns 0\n7 2 1Gbps 1ns 0\n", "line 4: 7; expected 0 to 2"),
+    ("n.txt", "3 1 9\n2\n0 2 1Gbps 1ns 0\n", "line 1: 9 links; 1 lines follow"),
+    ("g.dot", "graph { a -- b [label=x", "line 1: 'the end'; expected"),
+    ("g.dot", "graph { a -- a }", "line 1: a is joined to itself"),
+    ("g.dot", "graph " + "{ subgraph " * 100 + "}", "subgraphs in each other"),
+    ("g.gml", "graph [ node [ id 0 ] edge [ source 0 target 5 ] ]", "line 1: '5' is no node"),
+    ("g.gml", "graph [ node [", r"line 1: the end; expected '\]'"),
+    ("l.csv", "a,b\nc\n", "line 2: 'c'; expected two names"),
+    ("l.csv", "from,to,links\na,b,9999\n", "line 2: 9999 parallel cables; expected 1 to 1,024"),
+    ("c.csv", "side_a_name,side_b_name\nx\n", "line 2: expected 2 cells"),
+    ("f.json", '{"nodes": [{"id": "a"}], "links": [{"source": "a", "target": "b"}]}', "b is not"),
+    ("f.clab.yml", "topology:\n  nodes:\n    a: {}\n  links:\n  - endpoints: [x]\n", "NODE:INTERF"),
+    ("t.topo", "Nodes 10\nTiers 2\nTier 0\nRadix_Down 4\nTier 1\nRadix_Down 2\n", "multiples"),
+    ("a.txt", "router 0 node 0 router x\n", "expected a whole number"),
+    ("x.bin", "nothing known\n", "of no known format; expected --form slurm, "),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), MISTAKES)
+def test_a_mistake_is_named_with_its_place(
+    name: str, text: str, expected: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError, match=expected) as caught:
+        scenario_of(read([path]), "fabric", NONE)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert len(str(caught.value)) < 600
+
+
+def test_a_file_of_gigabytes_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "large.csv"
+    with path.open("wb") as file:
+        file.truncate(3 * 2**30)
+    with pytest.raises(InputError, match="Larger than 67,108,864 bytes"):
+        read([path])
