@@ -117,8 +117,25 @@ def test_a_sample_holds_all_families_of_a_host(host: Path) -> None:
         "interface": 1,
         "priority": 1,
         "rdma": 1,
+        "energy": 0,
     }
     assert rows["interface"][0].values[:2] == (1000, 2000)
+
+
+def test_energy_goes_on_where_its_counter_returns_to_zero(host: Path) -> None:
+    zone = host / "sys/class/powercap/intel-rapl:0"
+    zone.mkdir(parents=True)
+    for name, text in {"name": "package-0", "max_energy_range_uj": "4000000"}.items():
+        (zone / name).write_text(f"{text}\n")
+    counter = zone / "energy_uj"
+    counter.write_text("1500000\n")
+    sampler = look(host)
+    rows = [sampler().rows["energy"]]
+    for text in ("3500000", "500000", "no number"):
+        counter.write_text(f"{text}\n")
+        rows.append(sampler().rows["energy"])
+    # From 3.5 J over the end at 4 J to 0.5 J: 1 J more.
+    assert rows == [[CounterRow(("0 package-0",), (joules,))] for joules in (1.5, 3.5, 4.5)] + [[]]
 
 
 def test_a_host_without_anything_gives_a_sample_without_counters(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from etherweave.bench.store import LaunchRecord, write_json
 from etherweave.bench.telemetry.counters import CounterRow, Value
 from etherweave.bench.telemetry.epochs import EPOCH, Epoch, Offset
 from etherweave.bench.telemetry.families import (
+    ENERGY,
     FAMILIES,
     INTERFACE,
     PRIORITY,
@@ -45,6 +46,7 @@ class Speeds:
                 for name, priority in (self.priorities or {}).items()
             ],
             RDMA.name: [_row(RDMA, ("mlx5_0", "1"), self.rdma, seconds)] if self.rdma else [],
+            ENERGY.name: [],
         }
 
 

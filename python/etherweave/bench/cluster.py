@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from etherweave.bench.campaign import Network
 from etherweave.bench.launchers import Launcher
 from etherweave.bench.launchers.registry import launcher
-from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
+from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric, SiteSwitch
 
 NATIVE = "native"
 """Names the only network of a site without fabrics."""
@@ -26,6 +26,7 @@ class Cluster:
     """Path on the hosts of the Python interpreter that has Etherweave."""
     switches: Mapping[str, str] = field(default_factory=dict)
     """The switch of each host, where the site names one."""
+    recorded_switches: tuple[SiteSwitch, ...] = ()
 
 
 def cluster_of(
@@ -50,7 +51,7 @@ def cluster_of(
     networks = tuple(_network(site, link) for link in links)
     python = site.text("python", Cluster.python)
     switches = {host.name: host.switch for host in site.hosts if host.switch and host.name in names}
-    return Cluster(site.name, names, networks, launchers, python, switches)
+    return Cluster(site.name, names, networks, launchers, python, switches, site.switches)
 
 
 def _name(link: SiteFabric | None) -> str:

@@ -32,7 +32,7 @@ from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import Store, keep_switches
 from etherweave.bench.summary import CampaignSummary, summary
 from etherweave.bench.tables import save
-from etherweave.bench.telemetry.epochs import Epoch, epochs, keep, recorder
+from etherweave.bench.telemetry.epochs import Epoch, epochs, keep, recorder, switch_recorder
 from etherweave.bench.telemetry.link_traffic import findings as traffic_findings
 
 INSPECTION = "inspection"
@@ -268,7 +268,8 @@ def _launched(
 
     run_observer = RunObserver(ended)
     if telemetry:
-        run_observer = RunObserver(ended, (recorder(cluster.python),), keep)
+        switches = map(switch_recorder, cluster.recorded_switches)
+        run_observer = RunObserver(ended, (recorder(cluster.python), *switches), keep)
     try:
         with session(store, lambda: _inspections(store, cluster)) as (number, findings):
             observer.inspected(findings)

@@ -18,6 +18,8 @@ class Monitor:
     """Names its files, with the host."""
     words: tuple[str, ...]
     """``{host}``, ``{server}`` and ``{interface}`` (which may be empty) are filled in."""
+    place: str = ""
+    """Where it runs once, on this machine, for something that is no host: a switch's name."""
 
 
 @dataclass(frozen=True)

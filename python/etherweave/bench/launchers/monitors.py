@@ -69,8 +69,14 @@ class MonitorOutput:
 
 def monitor_outputs(job: LaunchJob, name: str) -> list[MonitorOutput]:
     """Read the output of the monitors of one name, in the order of the job's hosts."""
-    found = [_monitor_output(job.directory, f"{name}-{host}") for host in dict.fromkeys(job.hosts)]
+    found = [_monitor_output(job.directory, f"{name}-{place}") for place in places(job, name)]
     return [one for one in found if one is not None]
+
+
+def places(job: LaunchJob, name: str) -> list[str]:
+    """Return where the monitors of one name run: hosts of the job, then switches."""
+    others = [one.place for one in job.monitors if one.name == name and one.place]
+    return [*dict.fromkeys([*job.hosts, *others])]
 
 
 def _monitor_output(directory: Path, stem: str) -> MonitorOutput | None:
@@ -95,7 +101,7 @@ def monitored(
     running = [
         _RunningMonitor(monitor, host, job, start_on_host, site, link)
         for monitor in job.monitors
-        for host in dict.fromkeys(job.hosts)
+        for host in ([monitor.place] if monitor.place else dict.fromkeys(job.hosts))
     ]
     _await(running)
     group.limit(left)
@@ -140,7 +146,7 @@ class _RunningMonitor:
         self._directory = job.directory
         values = {
             "host": host,
-            "interface": interface(site, link, host) or "",
+            "interface": "" if wanted.place else interface(site, link, host) or "",
             "server": address(site, link, job.hosts[0]),
         }
         self._values = values

@@ -204,9 +204,11 @@ class _RunningLaunch:
         return self.group.start(name, self._words(host, words), self.variables)
 
     def start_on_host(self, name: str, host: str, words: Sequence[str]) -> Popen[bytes]:
-        """Start a monitor."""
+        """Start a monitor; one of a switch on this machine."""
         task = Task(words, self.variables, self.group.left_s + SLACK_S, reads_input=True)
-        return self.group.start(name, self.context.access.words(host, task), self.variables)
+        is_here = host not in self.job.hosts
+        access = LocalAccess(self.context.site) if is_here else self.context.access
+        return self.group.start(name, access.words(host, task), self.variables)
 
     def _words(self, host: str | None, words: Sequence[str]) -> list[str]:
         command = self.job.command

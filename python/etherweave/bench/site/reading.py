@@ -14,13 +14,22 @@ from etherweave.api.inputs import read_bytes
 from etherweave.api.units import rate_of, size_of, time_of
 from etherweave.bench.launchers.launcher import COMMON, OptionKind
 from etherweave.bench.launchers.registry import LAUNCHERS
-from etherweave.bench.site.values import ClusterSite, Option, SiteError, SiteFabric, SiteHost
+from etherweave.bench.site.values import (
+    ClusterSite,
+    Option,
+    SiteError,
+    SiteFabric,
+    SiteHost,
+    SiteSwitch,
+)
+from etherweave.bench.telemetry.switches import READERS
 
 _SIZE_MAX = 1 << 20
 """Largest file of a site [bytes]."""
-_KEYS = ("name", "launcher", "modules", "environment", "hosts", "fabrics")
+_KEYS = ("name", "launcher", "modules", "environment", "hosts", "fabrics", "switches")
 _HOST_KEYS = ("address", "interface", "switch")
 _FABRIC_KEYS = ("kind", "stack", "rate", "interface", "device", "addresses", "environment")
+_SWITCH_KEYS = ("reader", "ask")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9_.-]+@)?[A-Za-z0-9](?:[A-Za-z0-9._:-]{0,252}[A-Za-z0-9])?")
 _INTERFACE = re.compile(r"[A-Za-z0-9_.-]{1,15}")
@@ -141,6 +150,7 @@ def _site(top: _Table, stem: str) -> ClusterSite:
         top.texts("modules"),
         top.pairs("environment", _VARIABLE),
         links,
+        tuple(_switch(name, table, hosts) for name, table in top.tables("switches").items()),
     )
 
 
@@ -198,6 +208,16 @@ def _link(name: str, table: _Table, hosts: tuple[SiteHost, ...]) -> SiteFabric:
         table.reject(None, str(error))
     merged = tuple((known | dict(table.pairs("environment", _VARIABLE))).items())
     return SiteFabric(name, kind, stack, rate, interface, device, addresses, merged)
+
+
+def _switch(name: str, table: _Table, hosts: tuple[SiteHost, ...]) -> SiteSwitch:
+    if not _NAME.fullmatch(name) or any(host.name == name for host in hosts):
+        table.reject(None, "expected a name of letters, digits, dots and hyphens that no host has")
+    table.only(_SWITCH_KEYS)
+    ask = table.texts("ask")
+    if not ask:
+        table.reject("ask", 'is missing; expected words such as ["ssh", "admin@leaf0"]')
+    return SiteSwitch(name, table.one_of("reader", READERS), ask)
 
 
 def _addresses(table: _Table, hosts: list[str]) -> tuple[tuple[str, str], ...]:

@@ -44,6 +44,17 @@ class SiteFabric:
 
 
 @dataclass(frozen=True)
+class SiteSwitch:
+    """A switch whose counters are recorded."""
+
+    name: str
+    reader: str
+    """Kind of its answers: ``sonic``, ``snmp``, …"""
+    ask: tuple[str, ...]
+    """First words of each command to it: ``ssh admin@leaf0``."""
+
+
+@dataclass(frozen=True)
 class ClusterSite:
     """A cluster."""
 
@@ -56,6 +67,7 @@ class ClusterSite:
     """Loaded before each program, in this order."""
     environment: tuple[tuple[str, str], ...] = ()
     links: tuple[SiteFabric, ...] = ()
+    switches: tuple[SiteSwitch, ...] = ()
 
     def host(self, name: str) -> SiteHost:
         """Return a host.

@@ -9,6 +9,7 @@ import os
 import sys
 
 from etherweave.bench.telemetry.process import RecordingOptions, record, until_ended
+from etherweave.bench.telemetry.switches import READERS
 
 
 def main() -> None:
@@ -19,9 +20,19 @@ def main() -> None:
     parser.add_argument("--interface", action="append", default=[])
     parser.add_argument("--period", type=float, default=RecordingOptions.period_s)
     parser.add_argument("--limit", type=float, default=RecordingOptions.limit_s)
+    parser.add_argument("--switch", default="", choices=sorted(READERS))
+    parser.add_argument("ask", nargs="*")
     args = parser.parse_args()
     interfaces = tuple(filter(None, args.interface))
-    options = RecordingOptions(args.run, args.host, interfaces, args.period, args.limit)
+    options = RecordingOptions(
+        args.run,
+        args.host,
+        interfaces,
+        args.period,
+        args.limit,
+        switch=args.switch,
+        ask=tuple(args.ask),
+    )
     try:
         with until_ended() as ended:
             record(options, sys.stdout, ended)

@@ -7,6 +7,7 @@
 """
 
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -15,7 +16,8 @@ from etherweave.api.inputs import decoded, read_json, reason
 from etherweave.api.outputs import below
 from etherweave.bench.environment.snapshot import Snapshot
 from etherweave.bench.launchers.launcher import LaunchJob, Monitor
-from etherweave.bench.launchers.monitors import MonitorOutput, MonitorTimes, monitor_outputs
+from etherweave.bench.launchers.monitors import MonitorOutput, MonitorTimes, monitor_outputs, places
+from etherweave.bench.site.values import SiteSwitch
 from etherweave.bench.store import Store, StoreError, write_json
 from etherweave.bench.telemetry.recorder import PERIOD_S, Recording
 from etherweave.bench.telemetry.stream import Stream, StreamError, stream
@@ -75,6 +77,13 @@ def recorder(python: str, period_s: float = PERIOD_S) -> Monitor:
     return Monitor(NAME, (*words, "--interface={interface}", f"--period={period_s!r}"))
 
 
+def switch_recorder(switch: SiteSwitch, period_s: float = PERIOD_S) -> Monitor:
+    """Return the monitor that records a switch, from this machine."""
+    module = (sys.executable, "-m", "etherweave.bench.telemetry", "--host={host}")
+    options = (f"--switch={switch.reader}", f"--period={period_s!r}", "--")
+    return Monitor(NAME, (*module, *options, *switch.ask), switch.name)
+
+
 def keep(store: Store, name: str, job: LaunchJob) -> None:
     """Store the recordings of a launch, in place of earlier ones of the same launch."""
     home = store.telemetry(name)
@@ -82,7 +91,7 @@ def keep(store: Store, name: str, job: LaunchJob) -> None:
     left = {
         monitor_output.times.host: monitor_output for monitor_output in monitor_outputs(job, NAME)
     }
-    for host in dict.fromkeys(job.hosts):
+    for host in places(job, NAME):
         own = below(home, host)
         own.mkdir(parents=True)
         epoch = _kept(own, name, left[host]) if host in left else Epoch(name, host, "", _NOTHING)

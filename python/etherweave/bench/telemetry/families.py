@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 PREFIX = "etherweave"
+_UNITS = {"s": "seconds", "j": "joules", "bytes": "bytes"}
+"""Units in OpenMetrics, by the ends of columns' names."""
 
 
 class Column(NamedTuple):
@@ -15,8 +17,13 @@ class Column(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """In OpenMetrics: ``seconds``, ``bytes``, or empty for a mere count."""
-        return {"s": "seconds", "bytes": "bytes"}.get(self.name.rpartition("_")[2], "")
+        """In OpenMetrics: ``seconds``, ``joules``, ``bytes``, or empty for a mere count."""
+        return _UNITS.get(self.name.rpartition("_")[2], "")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it counts things, rather than an amount with fractions."""
+        return self.unit not in ("seconds", "joules")
 
 
 @dataclass(frozen=True)
@@ -30,8 +37,9 @@ class Family:
 
     def metric(self, column: Column) -> str:
         """Name a counter in OpenMetrics, where ``_total`` is added to it."""
-        stem = column.name.removesuffix("_s") + ("_seconds" if column.unit == "seconds" else "")
-        return f"{PREFIX}_{self.name}_{stem}"
+        stem, _, _ = column.name.rpartition("_")
+        name = column.name if column.is_whole else f"{stem}_{column.unit}"
+        return f"{PREFIX}_{self.name}_{name}"
 
 
 _BOTH_DIRECTIONS = (
@@ -91,4 +99,9 @@ RDMA = Family(
         Column("out_of_buffer", "Packets dropped for lack of a receive request."),
     ),
 )
-FAMILIES = (PROCESSOR, INTERFACE, PRIORITY, RDMA)
+ENERGY = Family(
+    "energy",
+    ("domain",),
+    (Column("used_j", "Energy that the processor's own model or meter counted (RAPL)."),),
+)
+FAMILIES = (PROCESSOR, INTERFACE, PRIORITY, RDMA, ENERGY)

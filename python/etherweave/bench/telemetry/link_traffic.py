@@ -20,6 +20,7 @@ from etherweave.bench.environment.findings import (
 )
 from etherweave.bench.points import JudgedLaunch
 from etherweave.bench.telemetry.epochs import Epoch
+from etherweave.bench.telemetry.switches import NO_ANSWER
 from etherweave.measurements.benchmark_report import Measurement
 
 CHECK = "wrong interface"
@@ -50,6 +51,8 @@ def _launch(judged_launch: JudgedLaunch, epochs: Sequence[Epoch]) -> Iterator[En
     for epoch in epochs:
         if epoch.failure:
             do = "see Etherweave's Python on that host, `python` of the site's launcher"
+            if epoch.failure.startswith(NO_ANSWER):
+                do = "see `ask` of that switch in the site's file"
             yield EnvironmentFinding(
                 GAP, Severity.GAP, epoch.host, f"not recorded: {epoch.failure}", do
             )

@@ -17,6 +17,7 @@ from etherweave.bench.environment.snapshot import Snapshot
 from etherweave.bench.telemetry.recorder import PERIOD_S, Recorder, Recording
 from etherweave.bench.telemetry.sampling import Sample, Sampler, driver_counters
 from etherweave.bench.telemetry.stream import first_line, last_line, sample_line
+from etherweave.bench.telemetry.switches import READERS, SwitchSampler
 from etherweave.linux.processes import ending
 
 ROOT = Path("/")
@@ -36,6 +37,10 @@ class RecordingOptions:
     period_s: float = PERIOD_S
     limit_s: float = float("inf")
     """After which it ends [s]."""
+    switch: str = ""
+    """Reader of a switch, whose counters these are; those of this machine if empty."""
+    ask: tuple[str, ...] = ()
+    """First words of each command to the switch."""
     root: Path = ROOT
 
 
@@ -45,14 +50,17 @@ def record(options: RecordingOptions, out: IO[str], ended: Callable[[float], Non
     ``out`` takes the lines, each at once; ``ended`` returns when it is over, at the latest after so
     many seconds. Raises ``ValueError`` when the period is too short.
     """
+    is_host = not options.switch
     interfaces = options.interfaces or tuple(names(HostFiles(options.root, None)))
     host = options.host or platform.node()
     # With the first sample: who sees it knows that counting has begun.
-    waiting = [first_line(options.run, host, options.period_s, counted(options.root, interfaces))]
-    sampler = Sampler(interfaces, options.root)
+    before = counted(options.root, interfaces if is_host else ())
+    waiting = [first_line(options.run, host, options.period_s, before)]
+    switch = None if is_host else SwitchSampler(READERS[options.switch], options.ask)
+    take_sample = switch or Sampler(interfaces, options.root)
 
     def look() -> Sample:
-        sample = sampler()
+        sample = take_sample()
         out.write("".join([*waiting, sample_line(sample)]))
         out.flush()
         waiting.clear()
@@ -62,7 +70,10 @@ def record(options: RecordingOptions, out: IO[str], ended: Callable[[float], Non
     with recorder:
         ended(options.limit_s)
     recording = recorder.recording()
-    out.write(last_line(recording, counted(options.root, interfaces)))
+    if switch and switch.failure:
+        failure = "; ".join(filter(None, (recording.failure, switch.failure)))
+        recording = replace(recording, failure=failure)
+    out.write(last_line(recording, counted(options.root, interfaces if is_host else ())))
     out.flush()
     return recording
 

@@ -13,10 +13,11 @@ from typing import NamedTuple
 from etherweave.bench.environment.readers.files import HostFiles
 from etherweave.bench.telemetry import counters
 from etherweave.bench.telemetry.counters import CounterRow
-from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA
+from etherweave.bench.telemetry.families import ENERGY, INTERFACE, PRIORITY, PROCESSOR, RDMA
 
 TICKS = os.sysconf("SC_CLK_TCK")
 _DEVICES = "sys/class/infiniband"
+_POWERCAP = "sys/class/powercap"
 
 
 class Sample(NamedTuple):
@@ -75,6 +76,28 @@ def _ioctl(control: socket.socket, interface: bytes, command: bytes, room: int) 
     return buffer.raw
 
 
+class EnergyMeter:
+    """A domain of RAPL, whose counter returns to zero (Documentation/power/powercap)."""
+
+    def __init__(self, files: HostFiles, home: str) -> None:
+        self._home = home
+        domain = home.rpartition("/")[2].partition(":")[2]
+        # Domains of several sockets have the same names.
+        self._keys = (f"{domain} {(files.text('', f'{home}/name') or '').strip()}",)
+        self._range_uj = files.number("", f"{home}/max_energy_range_uj") or 0
+        self._last_uj, self._returned_uj = 0, 0
+
+    def row(self, files: HostFiles) -> CounterRow | None:
+        """Read it; ``None`` where this process may not."""
+        counted = files.number("", f"{self._home}/energy_uj")
+        if counted is None:
+            return None
+        if counted < self._last_uj:
+            self._returned_uj += self._range_uj
+        self._last_uj = counted
+        return CounterRow(self._keys, ((self._returned_uj + counted) / 1e6,))
+
+
 class Sampler:
     """Takes samples of a host.
 
@@ -97,6 +120,10 @@ class Sampler:
             for port in self._files.names(f"{_DEVICES}/{device}/ports")
         ]
 
+        zones = [name for name in self._files.names(_POWERCAP) if ":" in name]
+        meters = [EnergyMeter(self._files, f"{_POWERCAP}/{name}") for name in zones]
+        self._meters = [meter for meter in meters if meter.row(self._files)]
+
     def __call__(self) -> Sample:
         """Take a sample."""
         driver = {name: self._driver(name) for name in self._interfaces}
@@ -110,6 +137,7 @@ class Sampler:
                 row for name in self._interfaces for row in counters.priorities(name, driver[name])
             ],
             RDMA.name: [self._port(device, port) for device, port in self._ports],
+            ENERGY.name: [row for meter in self._meters if (row := meter.row(self._files))],
         }
         return Sample(time.time_ns(), rows)
 

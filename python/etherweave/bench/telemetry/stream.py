@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from etherweave.api.inputs import decoded
 from etherweave.bench.environment.snapshot import Snapshot
 from etherweave.bench.telemetry.counters import CounterRow, Value
-from etherweave.bench.telemetry.families import FAMILIES, Family
+from etherweave.bench.telemetry.families import ENERGY, FAMILIES, Family
 from etherweave.bench.telemetry.recorder import SAMPLES_MAX, Recording
 from etherweave.bench.telemetry.sampling import Sample
 
@@ -131,6 +131,7 @@ def _sample(facts: dict[str, Any], number: int) -> Sample:
     time_ns, rows = facts.get("time_ns"), facts.get("rows")
     if type(time_ns) is not int or not 0 <= time_ns < 2**63 or not isinstance(rows, dict):
         raise StreamError(f"line {number}: expected a time and rows")
+    rows = {ENERGY.name: []} | rows  # Added later than the others.
     try:
         return Sample(
             time_ns,
@@ -147,17 +148,18 @@ def _row(family: Family, keys: list[object], values: list[object]) -> CounterRow
     """
     if (len(keys), len(values)) != (len(family.keys), len(family.columns)):
         raise ValueError(f"a row of {family.name} has other columns")
-    units = (column.unit for column in family.columns)
-    counted = [_value(value, unit) for value, unit in zip(values, units, strict=True)]
+    counted = [
+        _value(value, column.is_whole) for value, column in zip(values, family.columns, strict=True)
+    ]
     return CounterRow(tuple(str(key)[:_NAME_MAX] for key in keys), tuple(counted))
 
 
-def _value(value: object, unit: str) -> Value:
+def _value(value: object, is_whole: bool) -> Value:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**64:
         raise ValueError(f"{str(value)[:40]!r} is no counter")
-    if unit == "seconds":
+    if not is_whole:
         return float(value) if math.isfinite(value) else None
     if isinstance(value, float):
         raise ValueError(f"{value!r} is no whole number")

@@ -73,11 +73,11 @@ def _repeated(text: str, count: int) -> pyarrow.Array:
 
 
 def _kind(column: Column) -> pyarrow.DataType:
-    return pyarrow.float64() if column.unit == "seconds" else pyarrow.uint64()
+    return pyarrow.uint64() if column.is_whole else pyarrow.float64()
 
 
 def _unit(name: str) -> dict[str, str] | None:
-    unit = {"s": "s", "ns": "ns", "bytes": "B"}.get(name.rpartition("_")[2])
+    unit = {"s": "s", "ns": "ns", "j": "J", "bytes": "B"}.get(name.rpartition("_")[2])
     return {"unit": unit} if unit else None
 
 
@@ -96,7 +96,7 @@ def recordings(path: Path) -> list[Recording]:
             return [stream(read_bytes(path).decode(errors="replace")).recording]
         except StreamError as error:
             raise ReadingError(f"{path}: {error}") from None
-    homes = sorted({one.parent for one in path.rglob(file_name(PROCESSOR.name))})
+    homes = sorted({one.parent for one in path.rglob(file_name("*"))})
     if not homes:
         raise ReadingError(
             f"{path}: holds no recording; expected what `bench run` or `bench telemetry record` "
@@ -143,17 +143,16 @@ def _check_schema(family: Family, table: pyarrow.Table) -> None:
 
 
 def _joined(tables: dict[str, pyarrow.Table | None]) -> Recording:
-    processors = tables[PROCESSOR.name]
-    if processors is None or not processors.num_rows:
+    # Hosts have processors, switches only ports.
+    first = next((table for table in tables.values() if table is not None and table.num_rows), None)
+    if first is None:
         raise ValueError(f"no rows in {file_name(PROCESSOR.name)}")
     rows: dict[int, dict[str, list[CounterRow]]] = {}
     for family in FAMILIES:
         for time_ns, row in _rows(family, tables[family.name]):
             rows.setdefault(time_ns, {one.name: [] for one in FAMILIES})[family.name].append(row)
-    metadata = {
-        key.decode(): text.decode() for key, text in (processors.schema.metadata or {}).items()
-    }
-    hosts = processors["host"].unique().to_pylist()
+    metadata = {key.decode(): text.decode() for key, text in (first.schema.metadata or {}).items()}
+    hosts = first["host"].unique().to_pylist()
     if len(hosts) != 1:
         raise ValueError(f"rows of {len(hosts)} hosts")
     return Recording(

@@ -1,6 +1,7 @@
 """The verb ``bench site``."""
 
 import json
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 
@@ -82,6 +83,10 @@ def _print(cluster_site: ClusterSite) -> None:
         for host in cluster_site.hosts
     ]
     print_table(("host", "address", "interface", "switch"), hosts)
+    if cluster_site.switches:
+        print()
+        switches = [(one.name, one.reader, shlex.join(one.ask)) for one in cluster_site.switches]
+        print_table(("switch", "reader", "asked by"), switches)
     for link in cluster_site.links:
         print()
         _print_link(link)

@@ -131,9 +131,9 @@ def _shown(found: Iterable[Rise]) -> list[Rise]:
 
 def _row(rise: Rise) -> tuple[str, ...]:
     stem, _, last = rise.column.rpartition("_")
-    unit = {"s": "s", "bytes": "B"}.get(last, "")
+    unit = {"s": "s", "j": "J", "bytes": "B"}.get(last, "")
     name = stem if unit else rise.column
-    speed = {"s": "cores", "B": "B/s"}.get(unit, "1/s")
+    speed = {"s": "cores", "J": "W", "B": "B/s"}.get(unit, "1/s")
     per_s = "" if rise.per_s is None else _amount(rise.per_s, speed)
     return f"{rise.family} {rise.thing}", name, _amount(rise.amount, unit), per_s
 
