@@ -72,6 +72,10 @@ pub struct RunConstants {
     pub lookahead: Duration,
     /// Sizes of headers of the run's transport.
     pub headers: Headers,
+    /// Bytes of the header that frames have more between switches; 0 without.
+    pub outer_header: u32,
+    /// Whether switches change the priority or the header of packets.
+    pub rewrites_packets: bool,
     /// Those of the others.
     other_headers: Vec<Headers>,
     /// The largest frame of hosts [B on the wire].
@@ -153,6 +157,11 @@ impl RunConstants {
         ports * self.group_count as u64 * self.params.switch.reserve.get() + headroom_total
     }
 
+    /// The largest frame on any link [B on the wire].
+    pub fn largest_on_wire(&self) -> u32 {
+        self.largest_frame + self.outer_header
+    }
+
     /// Constants without routes.
     pub fn new(params: &SimParams, lookahead: Duration) -> RunConstants {
         let groups = PriorityGroups::new(&params.flow_control);
@@ -197,6 +206,8 @@ impl RunConstants {
         Tables { routes: &self.routes, branches: self.branches.as_ref() }
     }
 }
+            outer_header: outer_header(params),
+            rewrites_packets: params.switch.outer_header.is_some(),
 
 /// A pause quantum: 512 bit times (IEEE 802.3 Annex 31B).
 const QUANTUM_BYTES: u32 = 64;
@@ -214,7 +225,7 @@ pub fn largest_packet(params: &SimParams) -> Bytes {
 /// Fewest quanta of a pause that cannot end before its refresh comes. A pause is refreshed after half of its time; the
 /// refresh waits at most for the largest frame, which is being sent.
 pub fn pause_quanta_min(params: &SimParams) -> u32 {
-    let frame = largest_frame(params) + size::pause_wire_bytes();
+    let frame = largest_frame(params) + outer_header(params) + size::pause_wire_bytes();
     (2 * frame).div_ceil(QUANTUM_BYTES)
 }
 
@@ -223,6 +234,11 @@ struct PriorityGroups {
     of_priority: [usize; Priority::COUNT],
     count: usize,
     pause_mask: [u8; Priority::COUNT + 1],
+/// Bytes of the header that frames have more between switches.
+pub fn outer_header(params: &SimParams) -> u32 {
+    params.switch.outer_header.map_or(0, |header| header.bytes.get() as u32)
+}
+
     is_coupled: bool,
     quanta: u16,
 }

@@ -27,7 +27,7 @@ impl Wires {
         let mut eligible = waiting & !self.credits.ports[port].blocked_classes;
         for class in priorities(eligible) {
             let first = self.ports[port].first(class);
-            let (priority, wire) = (self.next_priority(port, first), self.packets[first].wire);
+            let (priority, wire) = (self.next_priority(port, first), self.next_wire(port, first));
             if !self.credits.suffice(port, priority, wire) {
                 self.credits.block(port, class, priority, self.now);
                 eligible &= !(1 << class);
@@ -66,7 +66,7 @@ impl Wires {
         }
         let class = self.constants.scheduler.class(priority);
         let first = self.ports[port].first(class);
-        let suffices = self.credits.suffice(port, priority, self.packets[first].wire);
+        let suffices = self.credits.suffice(port, priority, self.next_wire(port, first));
         if suffices {
             self.credits.unblock(port, class, priority, self.now);
         }

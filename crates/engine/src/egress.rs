@@ -26,10 +26,26 @@ impl Wires {
     /// When the tail of a packet is in whose head has come in by `ingress` now.
     pub fn tail_time(&self, ingress: PortIndex, handle: Handle) -> Time {
         let behind_head = match self.constants.is_cut_through {
-            true => self.packets[handle].wire.saturating_sub(self.constants.header_bytes),
+            true => self.packets[handle].wire.saturating_sub(self.constants.header_bytes + self.outer_header(ingress)),
             false => 0,
         };
         self.now + self.ports[ingress].serialization_time(behind_head)
+    }
+
+    /// Bytes of the outer header of frames on the link of a port of a switch [B].
+    #[inline]
+    pub fn outer_header(&self, port: PortIndex) -> u32 {
+        if self.ports[port].peer.is_host { 0 } else { self.constants.outer_header }
+    }
+
+    /// Bytes that a packet has on the link behind `port`: switches add an outer header and take it away [B on the wire].
+    #[inline]
+    pub fn next_wire(&self, port: PortIndex, handle: Handle) -> u32 {
+        let Packet { wire, ingress, .. } = self.packets[handle];
+        if self.constants.outer_header == 0 || self.host_of_port(port).is_some() {
+            return wire;
+        }
+        wire - self.outer_header(ingress) + self.outer_header(port)
     }
 
     /// Drops a packet for which a buffer has no room, and counts it. Always false: it was not taken.

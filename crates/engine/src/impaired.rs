@@ -1,5 +1,5 @@
-//! Impaired links: they damage frames, fail for a time, add an outer header, their sending port is behind a shaper,
-//! sleeps between frames or changes its rate, or messages of flow-level mode cross them too.
+//! Impaired links: they damage frames, fail for a time, their sending port is behind a shaper, sleeps between frames or
+//! changes its rate, or messages of flow-level mode cross them too.
 //!
 //! Only few packets cross one. The check is where packets that leave their shard are handled, so that the others do not
 //! pay for it.
@@ -28,7 +28,6 @@ impl Wires {
                 shaper: None,
                 sleep: None,
                 rates: None,
-                header_bytes: 0,
                 outages: Vec::new(),
                 background: None,
             });
@@ -67,19 +66,15 @@ impl Wires {
         (time, key)
     }
 
-    /// Wakes an impaired link for the packet that is being sent, if it sleeps, and sends the packet with its outer
-    /// header at the rate that it has. Returns how much later the packet ends than without a header on a link that is
-    /// awake at its full rate.
-    pub(super) fn wake_link(&mut self, link: PeerLink, handle: Handle) -> Duration {
-        let Some(ImpairedLink { port, sleep, rates, header_bytes, .. }) = self.impaired_links.get_mut(link) else {
+    /// Wakes an impaired link for the packet that is being sent, if it sleeps, and sends the packet at the rate that it
+    /// has. Returns how much later the packet ends than on a link that is awake at its full rate.
+    pub(super) fn wake_link(&mut self, link: PeerLink) -> Duration {
+        let Some(ImpairedLink { port, sleep, rates, .. }) = self.impaired_links.get_mut(link) else {
             return Duration::ZERO;
         };
         let port = &mut self.ports[*port];
-        let header = port.serialization_time(*header_bytes);
-        let duration = port.busy_until.since(self.now) + header;
-        let late = header + late(sleep.as_mut(), rates.as_mut(), self.now, duration);
+        let late = late(sleep.as_mut(), rates.as_mut(), self.now, port.busy_until.since(self.now));
         port.busy_until += late;
-        port.counters_mut(usize::from(self.packets[handle].priority)).tx_bytes += u64::from(*header_bytes);
         late
     }
 

@@ -1,5 +1,5 @@
-//! Links with bit errors, a shaper, outages, outer headers, a transmitter that sleeps or changes its rate, or messages
-//! of flow-level mode beside packets.
+//! Links with bit errors, a shaper, outages, a transmitter that sleeps or changes its rate, or messages of flow-level
+//! mode beside packets.
 
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::Time;
@@ -65,8 +65,6 @@ pub struct ImpairedLink {
     pub sleep: Option<SleepingTransmitter>,
     /// Rates that follow the load.
     pub rates: Option<SteppedTransmitter>,
-    /// Bytes that every packet has more on it, 0 without an outer header.
-    pub header_bytes: u32,
     /// When the link is down, and what that cost.
     pub outages: Vec<LinkOutage>,
     /// Messages of flow-level mode that cross it too.

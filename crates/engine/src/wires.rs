@@ -203,7 +203,7 @@ impl Wires {
     #[inline(never)]
     fn post_over(&mut self, link: PeerLink, mut time: Time, key: EventKey, handle: Handle) {
         if key.kind() != Kind::Announce {
-            time += self.wake_link(link, handle);
+            time += self.wake_link(link);
             let until = self.tail_leaves(link).max(time);
             if self.impaired_links.is_cut(link, self.now, until) {
                 return self.lose(link, until, handle);
@@ -263,7 +263,9 @@ impl Wires {
     /// When one has.
     pub fn assert_ports_within_capacity(&self, end: Time) {
         match &self.fluid {
-            None => self.ports.iter().for_each(|port| port.assert_within_capacity(end, self.constants.largest_frame)),
+            None => {
+                self.ports.iter().for_each(|port| port.assert_within_capacity(end, self.constants.largest_on_wire()))
+            }
             Some(fluid) => assert!(fluid.are_links_within_capacity(end), "no link carries more than its capacity"),
         }
     }

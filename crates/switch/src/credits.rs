@@ -30,7 +30,9 @@ impl Switches {
         wires.credits.hold(ingress, &packet);
         let port = &wires.ports[egress];
         let is_idle = port.busy_until <= wires.now && port.waiting == 0 && !port.free_scheduled;
-        if is_idle && wires.credits.suffice(egress, wires.next_priority(egress, handle), packet.wire) {
+        if is_idle
+            && wires.credits.suffice(egress, wires.next_priority(egress, handle), wires.next_wire(egress, handle))
+        {
             wires.free_credits(ingress, packet.priority, wires.credits.units(packet.wire), wires.now);
             self.start_with_credits(wires, egress, handle, false);
             return false;
@@ -89,7 +91,7 @@ impl Switches {
 
     /// Puts a packet of a switch on the wire, with the credits that it needs.
     fn start_with_credits(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle, others_wait: bool) {
-        self.change_priority(wires, handle);
+        self.rewrite(wires, egress, handle);
         let packet = wires.packets[handle];
         wires.credits.take(egress, &packet);
         wires.start(egress, handle, others_wait);

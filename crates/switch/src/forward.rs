@@ -54,7 +54,7 @@ impl Switches {
         let port = &wires.ports[egress];
         let is_idle = port.busy_until <= wires.now && port.waiting == 0 && !port.free_scheduled;
         if is_idle && port.paused_classes & 1 << class == 0 {
-            self.change_priority(wires, handle);
+            self.rewrite(wires, egress, handle);
             wires.start(egress, handle, false);
         } else if self.admit(wires, ingress, egress, class, handle) {
             let port = &mut wires.ports[egress];
@@ -177,7 +177,7 @@ impl Switches {
         }
         let (handle, others_wait) = wires.take_next(egress, eligible);
         let held = Held::of(&wires.packets[handle]);
-        self.change_priority(wires, handle);
+        self.rewrite(wires, egress, handle);
         wires.start(egress, handle, others_wait);
         // Only then: a packet may leave by the port that it came in by, which an XON must not take from it.
         self.release(wires, egress, held);

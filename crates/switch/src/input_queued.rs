@@ -381,8 +381,8 @@ impl Switches {
         if !self.crossbars.queues[input].is_waiting() {
             let handle = self.crossbars.queues[input].packets.first();
             let egress = self.decide_first(wires, ingress, handle);
-            let demand =
-                Demand::new(wires.next_priority(egress, handle), wires.credits.units(wires.packets[handle].wire));
+            let units = wires.credits.units(wires.next_wire(egress, handle));
+            let demand = Demand::new(wires.next_priority(egress, handle), units);
             self.crossbars.enlist(input, egress, demand);
             if self.would_underrun(wires, ingress, egress, handle) {
                 let port = &mut self.crossbars.ports[ingress];
@@ -507,7 +507,7 @@ impl Switches {
     /// Puts a packet on the wire; its room is free.
     fn leave_output(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle, others_wait: bool) {
         let Packet { ingress, priority, wire, .. } = wires.packets[handle];
-        self.change_priority(wires, handle);
+        self.rewrite(wires, egress, handle);
         wires.start(egress, handle, others_wait);
         wires.free_credits(ingress, priority, wires.credits.units(wire), wires.now);
     }
@@ -572,7 +572,7 @@ impl Switches {
             let next = |&handle: &Handle| Some(wires.packets[handle].next).filter(|&next| next != NO_PACKET);
             for handle in std::iter::successors(Some(port.first(class)), next) {
                 let priority = usize::from(wires.next_priority(egress, handle));
-                units[priority] += wires.credits.units(wires.packets[handle].wire);
+                units[priority] += wires.credits.units(wires.next_wire(egress, handle));
             }
         }
         units

@@ -446,9 +446,15 @@ impl Switches {
         }
     }
 
-    /// The priority with which a packet travels on from a switch.
+    /// Gives a packet what it has on the link behind `egress`: its priority there, and an outer header or none.
     #[inline]
-    pub fn change_priority(&mut self, wires: &mut Wires, handle: Handle) {
+    pub fn rewrite(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle) {
+        if !wires.constants.rewrites_packets {
+            return;
+        }
+        if wires.constants.outer_header > 0 {
+            wires.packets[handle].wire = wires.next_wire(egress, handle);
+        }
         if wires.constants.packet_routing.is_some() {
             let route = *wires.packets.route(handle);
             wires.packets[handle].priority = route.next_priority();

@@ -7,7 +7,7 @@ use etherweave_engine::params::{Credits, FlowControl, SimParams, SwitchModel, Th
 use etherweave_host::NicTimes;
 use etherweave_primitives::{Bytes, ChannelId, Duration, HostId, InputError, InputErrors, Port, SwitchId};
 use etherweave_switch::buffer::BufferSizes;
-use etherweave_topology::{Channel, Node, Topology, reverse};
+use etherweave_topology::{Channel, LinkClass, Node, Topology, reverse};
 
 use super::delays::{delay, pause_delay};
 use super::params;
@@ -115,17 +115,23 @@ pub(super) fn credit_delay(channel: &Channel, constants: &RunConstants) -> Durat
     channel.length.propagation_time() + latency
 }
 
-/// Room for all largest frames that a channel carries in `span`, and two more.
-fn frames_in(span: Duration, channel: &Channel, constants: &RunConstants) -> Bytes {
-    let frame = u64::from(constants.largest_frame);
-    let frames = channel.rate.bytes_in(span).get().div_ceil(frame) + 2;
-    frame_room(constants) * frames
+/// Bytes of the outer header of frames on a channel.
+pub(super) fn outer_header(channel: &Channel, constants: &RunConstants) -> u32 {
+    if channel.class == LinkClass::Host { 0 } else { constants.outer_header }
 }
 
-/// What a largest frame takes of a buffer under credits.
-fn frame_room(constants: &RunConstants) -> Bytes {
+/// Room for all largest frames that a channel carries in `span`, and two more.
+fn frames_in(span: Duration, channel: &Channel, constants: &RunConstants) -> Bytes {
+    let frame = u64::from(constants.largest_frame + outer_header(channel, constants));
+    let frames = channel.rate.bytes_in(span).get().div_ceil(frame) + 2;
+    frame_room(channel, constants) * frames
+}
+
+/// What a largest frame on a channel takes of a buffer under credits.
+fn frame_room(channel: &Channel, constants: &RunConstants) -> Bytes {
     let unit = credits(constants).map_or(1, |credits| credits.unit.get());
-    let stored = u64::from(constants.largest_frame - size::PREAMBLE_AND_GAP);
+    let largest = constants.largest_frame + outer_header(channel, constants);
+    let stored = u64::from(largest - size::PREAMBLE_AND_GAP);
     Bytes::new(stored.next_multiple_of(unit))
 }
 
@@ -144,8 +150,9 @@ pub(super) fn check_nic(topology: &Topology, host: HostId, constants: &RunConsta
         let least = format!("at least {needed}, the buffers under credits of {name}");
         InputError::unless(needed <= memory, "nic.receive_buffer", memory, least)?;
         let room = credit_buffer(topology.channel(reverse(channel)), constants);
-        let least = format!("room for a frame under credits at {name}, {}; it gets {room}", frame_room(constants));
-        let is_enough = credits(constants).is_none() || room >= frame_room(constants);
+        let frame = frame_room(topology.channel(reverse(channel)), constants);
+        let least = format!("room for a frame under credits at {name}, {frame}; it gets {room}");
+        let is_enough = credits(constants).is_none() || room >= frame;
         InputError::unless(is_enough, "nic.receive_buffer", memory, least)
     })
 }
@@ -192,7 +199,7 @@ pub(super) fn buffer_sizes(
 /// Rejects a threshold that the pool of a switch can never reach, or below the size of a frame.
 fn check_thresholds(sizes: &BufferSizes, switch: &str, constants: &RunConstants) -> Result<(), InputError> {
     let params = &constants.params.switch;
-    let frame = u64::from(constants.largest_frame).next_multiple_of(sizes.cell.into());
+    let frame = u64::from(constants.largest_on_wire()).next_multiple_of(sizes.cell.into());
     let thresholds = [
         ("ingress_threshold", params.ingress_threshold, sizes.ingress),
         ("egress_threshold", params.egress_threshold, sizes.egress),
@@ -221,7 +228,7 @@ pub(super) fn headroom_of(topology: &Topology, channel: ChannelId, constants: &R
     let computed = || match &params.switch.cells {
         Some(cells) => cells.headroom(incoming.rate, incoming.length),
         None => {
-            let frame = Bytes::new(u64::from(constants.largest_frame));
+            let frame = Bytes::new(u64::from(constants.largest_frame + outer_header(incoming, constants)));
             // A pause frame may have to wake its link first, or wait for a frame at the lowest rate.
             let wake = params.switch.low_power_idle.map_or(Duration::ZERO, |idle| idle.wait_max());
             let frames = outgoing.rate.serialization_time(frame + Bytes::new(u64::from(size::pause_wire_bytes())));

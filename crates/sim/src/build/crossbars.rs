@@ -38,7 +38,7 @@ pub(super) fn crossbars(constants: &RunConstants) -> Crossbars {
     match switch.model {
         SwitchModel::SharedBuffer => Crossbars::default(),
         SwitchModel::InputQueued => {
-            Crossbars::new(switch.arbiter, switch.output_queue.get() as u32, constants.largest_frame)
+            Crossbars::new(switch.arbiter, switch.output_queue.get() as u32, constants.largest_on_wire())
         }
     }
 }

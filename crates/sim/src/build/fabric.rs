@@ -15,7 +15,7 @@ use etherweave_switch::Switch;
 use etherweave_switch::buffer::{Group, SharedBuffer};
 use etherweave_topology::{Channel, Node, Topology, reverse};
 
-use super::buffers::{buffer_sizes, check_nic, credit_delay, credits, headroom_of, port_credits};
+use super::buffers::{buffer_sizes, check_nic, credit_delay, credits, headroom_of, outer_header, port_credits};
 use super::crossbars;
 use super::delays::{delay, pause_delay};
 use super::layout::{Layout, nodes};
@@ -108,6 +108,7 @@ fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: Channel
     let (peer_shard, port) = layout.port(topology, reverse(id));
     let is_host = matches!(channel.to.node, Node::Host(_));
     let is_from_host = matches!(channel.from.node, Node::Host(_));
+    let outer_header = outer_header(channel, &shard.wires.constants);
     let peer = Peer { link: PeerLink::to_shard(peer_shard as u32), port, is_host };
     let params = &shard.wires.constants.params;
     let rate = match channel.from.node {
@@ -116,7 +117,7 @@ fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: Channel
     };
     let mut port = Port::new(rate, owner, peer, delay(channel, params), pause_delay(channel, params));
     if shard.wires.constants.is_cut_through && matches!(channel.to.node, Node::Switch(_)) {
-        port.header_time = port.serialization_time(shard.wires.constants.header_bytes);
+        port.header_time = port.serialization_time(shard.wires.constants.header_bytes + outer_header);
     }
     if let Some(credits) = port_credits(topology, id, &shard.wires.constants) {
         port.paused_classes = u8::MAX;
@@ -126,10 +127,9 @@ fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: Channel
         true => (params.nic.shaper, params.nic.low_power_idle, params.nic.rate_adaptation.clone()),
         false => (params.switch.shaper, params.switch.low_power_idle, params.switch.rate_adaptation.clone()),
     };
-    let outer_header = params.switch.outer_header;
     let index = shard.wires.ports.push(port);
     if let Some(bucket) = bucket {
-        let shaper = Shaper::new(&bucket, shard.wires.constants.largest_frame);
+        let shaper = Shaper::new(&bucket, shard.wires.constants.largest_frame + outer_header);
         shard.wires.impaired_link(index).shaper = Some(shaper);
     }
     if let Some(times) = idle {
@@ -137,9 +137,6 @@ fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: Channel
     }
     if let Some(rates) = rates {
         shard.wires.impaired_link(index).rates = Some(SteppedTransmitter::new(rates));
-    }
-    if let (Some(header), false, false) = (outer_header, is_from_host, is_host) {
-        shard.wires.impaired_link(index).header_bytes = header.bytes.get() as u32;
     }
     shard.wires.channels.push(id);
     // More than 32 bits hold is more than any buffer: `add_switch` rejects it.

@@ -260,5 +260,6 @@ impl Plan {
         }
         let port_paths = Arc::new(port_paths);
         Ok(Plan { layout, constants, connections, neighbours, starts, port_paths })
+            constants.rewrites_packets = true;
     }
 }

@@ -109,7 +109,7 @@ fn k_frames_of_buffer_carry_k_frames_a_round_trip_but_no_more_than_the_rate() {
 }
 
 /// When data packets arrived at the captured host.
-fn data_arrivals(report: &Report) -> Vec<Time> {
+pub fn data_arrivals(report: &Report) -> Vec<Time> {
     let is_data =
         |content: &Captured| matches!(content, Captured::Packet(packet, _) if packet.kind == PacketKind::Data);
     let frames = report.captured[0].frames.iter();

@@ -1,13 +1,14 @@
 //! Frames that have an outer header between switches.
 
-use etherweave_primitives::{Bytes, Duration, Priority, Rank};
-use etherweave_sim::params::{FlowControl, OuterHeader, Pfc, SimParams};
+use etherweave_primitives::{Bytes, Duration, HostId, Priority, Rank};
+use etherweave_sim::params::{Credits, FlowControl, OuterHeader, Pfc, SimParams};
 use etherweave_sim::{Experiment, Report};
 use etherweave_topology::{Family, FatTree, Topology};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 use proptest::prelude::*;
 
 use crate::common::{experiment, job, job_of, roce, run, tcp};
+use crate::credits::{BYTE, MODELS, MTU, data_arrivals, frames, ideal, line, stream, streams, with_credits};
 use crate::threads::assert_same_on_any_threads;
 
 fn with_header(mut params: SimParams, bytes: u64, latency: u64) -> SimParams {
@@ -66,6 +67,45 @@ fn ports_between_switches_count_the_bytes_of_headers() {
     let (packets, bytes) = sent(roce(), "leaf0", "core0");
     assert_eq!(sent(with_header(roce(), 50, 0), "leaf0", "core0"), (packets, bytes + 50 * packets));
     assert_eq!(sent(with_header(roce(), 50, 0), "host0", "leaf0"), sent(roce(), "host0", "leaf0"));
+}
+
+#[test]
+fn a_queue_holds_frames_as_they_came_in() {
+    // Two hosts send 32 frames each to one on another leaf. When the last two come in, 31 have left, and 33 wait.
+    let more = |leaves, hosts_per_leaf, node: &str, peer: &str| {
+        let tree = FatTree { leaves, hosts_per_leaf, cores: 1, links_per_core: 1, ..FatTree::default() };
+        let topology = tree.generate().unwrap();
+        let queued = |params| {
+            let sources = vec![stream(0, 2, 32 * MTU, Some(1)), stream(1, 2, 32 * MTU, Some(1))];
+            let report = run(&streams(sources, 3, topology.clone(), params), 1);
+            let mut rows = report.ports.iter().filter(|row| row.node == node && row.peer == peer);
+            rows.next().map(|row| row.occupancy_bytes_max).expect("it has sent")
+        };
+        queued(with_header(ideal(), 1, 0)) - queued(ideal())
+    };
+    // From two leaves they meet in the core, with headers; from one leaf, before its uplink, without.
+    assert_eq!((more(3, 1, "core0", "leaf2"), more(2, 2, "leaf0", "core0")), (33, 0));
+}
+
+#[test]
+fn credits_cover_frames_with_their_headers() {
+    // A header of 64 B takes one unit more: room for four frames without it is room for three with it.
+    let plain = frames(4).buffer.unwrap();
+    for (buffer, count) in [(plain, 3), (plain + Bytes::new(4 * 64), 4)] {
+        for model in MODELS {
+            let credits = Credits { buffer: Some(buffer), ..Credits::default() };
+            let (latency, mut params) = (credits.return_latency, with_header(with_credits(ideal(), credits), 64, 0));
+            params.switch.model = model;
+            let mut experiment = streams(vec![stream(0, 1, 40 * MTU, Some(1))], 2, line(1_000), params);
+            experiment.capture = vec![experiment.topology.host_channel(HostId::new(1))];
+            let arrivals = data_arrivals(&run(&experiment, 1));
+            let gaps: Vec<u64> =
+                arrivals.windows(count + 1).map(|times| times[count].since(times[0]).as_ps()).collect();
+            // 1,000 m are 5 us, there and back; 128 B of both headers come in and take 300 ns.
+            let cycle = 10_300_000 + 128 * BYTE + latency.as_ps();
+            assert_eq!(gaps[8..30], [cycle; 22], "{buffer} {model:?}");
+        }
+    }
 }
 
 #[test]

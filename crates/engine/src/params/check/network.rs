@@ -21,7 +21,7 @@ const HEADER_MAX: Bytes = Bytes::new(256);
 const CREDIT_MAX: Bytes = Bytes::new(64 << 10);
 
 pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
-    let frame = Bytes::new(constants::largest_frame(params).into());
+    let frame = Bytes::new((constants::largest_frame(params) + constants::outer_header(params)).into());
     errors.check(check_switch(&params.switch, frame));
     errors.check(check_shaper("switch.shaper", params.switch.shaper.as_ref(), frame));
     let idle = params.switch.low_power_idle.as_ref();
