@@ -181,6 +181,14 @@ def test_rates_that_follow_the_load_are_summed_up() -> None:
     assert figures()["rates"] == {}
 
 
+def test_learning_switches_are_summed_up() -> None:
+    names = ("entries_max", "unlearnt_packets", "flooded_packets", "copied_packets")
+    rows = [dict(zip(names, row, strict=True)) for row in [(3, 0, 1, 2), (2, 5, 7, 11)]]
+    found = figures(learning=rows)["learning"]
+    assert found == {"flooded": 8, "copies": 13, "entries_max": 3, "unlearnt": 5}
+    assert figures()["learning"] == {}
+
+
 def test_a_result_without_tables_has_no_figures() -> None:
     found = figures()
     assert found["jobs"] == {} and found["drops"]["packets"] == 0 and found["pauses"]["ports"] == []

@@ -10,6 +10,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Time};
 use etherweave_routing::{HashScope, PacketRouting, RoutedPacket};
 use etherweave_topology::LinkClass;
 
+use crate::captured_port::connection;
 use crate::frame::size;
 use crate::params::{EcnMarking, FlowControl, Forwarding, Headers, MpiParams, SimParams, Transport};
 use crate::schedule::Scheduler;
@@ -38,6 +39,10 @@ pub struct RunConstants {
     pub params: SimParams,
     /// Egress ports along all paths, one path after another; each numbered in its switch's shard.
     pub routes: Vec<PortIndex>,
+    /// Hosts of both ends of each connection; empty unless switches learn addresses.
+    pub connection_hosts: Vec<[u32; 2]>,
+    /// Where copies of flooded frames stand in the routes, which lead nowhere.
+    pub flood_route: u32,
     /// In flow-level mode, what connections use where switches decide for every packet.
     pub branches: Option<Branches>,
     /// The routing that decides for every packet, as far as hosts need it; none where paths are chosen per flow.
@@ -68,14 +73,14 @@ pub struct RunConstants {
     pub may_underrun: bool,
     /// Bytes that a cut-through switch needs.
     pub header_bytes: u32,
-    /// Shortest delay between two entities: announcements arrive that much earlier.
-    pub lookahead: Duration,
-    /// Sizes of headers of the run's transport.
-    pub headers: Headers,
     /// Bytes of the header that frames have more between switches; 0 without.
     pub outer_header: u32,
     /// Whether switches change the priority or the header of packets.
     pub rewrites_packets: bool,
+    /// Shortest delay between two entities: announcements arrive that much earlier.
+    pub lookahead: Duration,
+    /// Sizes of headers of the run's transport.
+    pub headers: Headers,
     /// Those of the others.
     other_headers: Vec<Headers>,
     /// The largest frame of hosts [B on the wire].
@@ -157,6 +162,12 @@ impl RunConstants {
         ports * self.group_count as u64 * self.params.switch.reserve.get() + headroom_total
     }
 
+    /// The hosts of source and destination of what a connection end sends, by its number.
+    pub fn hosts_of(&self, sender: u32) -> [u32; 2] {
+        let [first, second] = self.connection_hosts[connection(sender) as usize];
+        if sender & 1 == 0 { [first, second] } else { [second, first] }
+    }
+
     /// The largest frame on any link [B on the wire].
     pub fn largest_on_wire(&self) -> u32 {
         self.largest_frame + self.outer_header
@@ -169,6 +180,8 @@ impl RunConstants {
         RunConstants {
             params: params.clone(),
             routes: Vec::new(),
+            connection_hosts: Vec::new(),
+            flood_route: 0,
             branches: None,
             packet_routing: None,
             link_classes: Vec::new(),
@@ -189,6 +202,8 @@ impl RunConstants {
             is_cut_through: params.switch.forwarding == Forwarding::CutThrough,
             may_underrun: true,
             header_bytes: params.switch.header.get() as u32,
+            outer_header: outer_header(params),
+            rewrites_packets: params.switch.outer_header.is_some(),
             lookahead,
             headers: params.transport.headers(),
             other_headers: params.other_transports.iter().map(|transport| transport.headers()).collect(),
@@ -206,8 +221,6 @@ impl RunConstants {
         Tables { routes: &self.routes, branches: self.branches.as_ref() }
     }
 }
-            outer_header: outer_header(params),
-            rewrites_packets: params.switch.outer_header.is_some(),
 
 /// A pause quantum: 512 bit times (IEEE 802.3 Annex 31B).
 const QUANTUM_BYTES: u32 = 64;
@@ -215,6 +228,11 @@ const QUANTUM_BYTES: u32 = 64;
 /// The largest frame of hosts, on the wire [B].
 pub fn largest_frame(params: &SimParams) -> u32 {
     params.transports().map(|transport| transport.frame_max()).max().unwrap_or_default()
+}
+
+/// Bytes of the header that frames have more between switches.
+pub fn outer_header(params: &SimParams) -> u32 {
+    params.switch.outer_header.map_or(0, |header| header.bytes.get() as u32)
 }
 
 /// The largest packet of hosts above Ethernet: what an MTU must let through.
@@ -234,11 +252,6 @@ struct PriorityGroups {
     of_priority: [usize; Priority::COUNT],
     count: usize,
     pause_mask: [u8; Priority::COUNT + 1],
-/// Bytes of the header that frames have more between switches.
-pub fn outer_header(params: &SimParams) -> u32 {
-    params.switch.outer_header.map_or(0, |header| header.bytes.get() as u32)
-}
-
     is_coupled: bool,
     quanta: u16,
 }

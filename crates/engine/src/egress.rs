@@ -38,7 +38,7 @@ impl Wires {
         if self.ports[port].peer.is_host { 0 } else { self.constants.outer_header }
     }
 
-    /// Bytes that a packet has on the link behind `port`: switches add an outer header and take it away [B on the wire].
+    /// Bytes that a packet has on the link behind `port`, as switches add and remove outer headers [B on the wire].
     #[inline]
     pub fn next_wire(&self, port: PortIndex, handle: Handle) -> u32 {
         let Packet { wire, ingress, .. } = self.packets[handle];
@@ -59,6 +59,13 @@ impl Wires {
         counters.drop_bytes += u64::from(packet.wire);
         self.totals.dropped += 1;
         false
+    }
+
+    /// Takes a copy of a flooded frame away, where its address is not.
+    pub fn discard_copy(&mut self, handle: Handle) {
+        let packet = self.packets.remove(handle);
+        self.packets.remove_side(packet.side);
+        self.totals.delivered += 1;
     }
 
     /// ECN: marks by the queue that the packet joins, or by what it leaves behind.

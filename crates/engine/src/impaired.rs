@@ -113,6 +113,16 @@ impl Wires {
         start
     }
 
+    /// A NIC discards a packet with a wrong check sequence, or with the address of another.
+    #[cold]
+    #[inline(never)]
+    pub fn reject(&mut self, port: PortIndex, handle: Handle) {
+        match self.packets[handle].has(flags::DAMAGED) {
+            true => self.arrive_damaged(port, handle),
+            false => self.discard_copy(handle),
+        }
+    }
+
     /// A packet has arrived over a degraded channel with a wrong check sequence.
     pub fn arrive_damaged(&mut self, port: PortIndex, handle: Handle) {
         let priority = usize::from(self.packets[handle].priority);

@@ -5,9 +5,9 @@ use etherweave_primitives::Time;
 /// Counts of a shard. Sums over shards are totals of the run.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct EventTotals {
-    /// Packets made by hosts, acknowledgements included.
+    /// Packets made by hosts, acknowledgements included, and copies that switches flood.
     pub created: u64,
-    /// Packets that reached their host.
+    /// Packets that reached their host, and copies that were discarded elsewhere.
     pub delivered: u64,
     /// Packets dropped in switches or full NICs.
     pub dropped: u64,

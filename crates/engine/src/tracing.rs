@@ -3,7 +3,7 @@
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{Duration, Priority, Time};
 
-use crate::packet::{Handle, Packet, PacketKind};
+use crate::packet::{Handle, Packet, PacketKind, flags};
 use crate::trace::{Departure, HoldCause, SENT_MAX, Trace, TracedMessage, Wait, WaitReason};
 use crate::wires::Wires;
 
@@ -22,6 +22,7 @@ impl Trace {
         let is_behind = |message: &TracedMessage| (message.sender, message.end) <= (packet.sender, packet.offset);
         let mut place = self.messages.partition_point(is_behind);
         while packet.kind == PacketKind::Data
+            && !packet.has(flags::FLOODED)
             && self.messages.get(place).is_some_and(|next| next.sender == packet.sender && next.end <= until)
         {
             self.leave(wires, (place, port), packet, held);

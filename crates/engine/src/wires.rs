@@ -291,11 +291,14 @@ impl Wires {
         }
     }
 
-    /// Whether packets are forwarded as soon as they come to a switch, by the port that their route names, and enter no
-    /// fingerprint.
+    /// Whether packets are forwarded as soon as they come to a switch, by the port alone that their route names, and
+    /// enter no fingerprint.
     pub fn has_plain_arrivals(&self) -> bool {
         let constants = &self.constants;
-        self.fingerprint.is_none() && constants.packet_routing.is_none() && !constants.may_underrun
+        self.fingerprint.is_none()
+            && constants.packet_routing.is_none()
+            && !constants.may_underrun
+            && constants.connection_hosts.is_empty()
     }
 
     /// Adds an arrival to the fingerprint of the run, where there is one.

@@ -21,10 +21,10 @@ impl Hosts {
     /// A packet is in the NIC's receive buffer.
     #[inline]
     pub fn arrive_at_host(&mut self, wires: &mut Wires, host: HostIndex, handle: Handle) {
-        debug_assert!(self.nics.is_destination(wires, host, handle), "a packet arrives at the host that it is for");
-        if wires.packets[handle].has(flags::DAMAGED) {
-            return wires.arrive_damaged(self.nics.hosts[host].port, handle);
+        if wires.packets[handle].flags & (flags::DAMAGED | flags::FLOODED) != 0 {
+            return wires.reject(self.nics.hosts[host].port, handle);
         }
+        debug_assert!(self.nics.is_destination(wires, host, handle), "a packet arrives at the host that it is for");
         if !wires.captures.is_empty() {
             wires.capture_packet(self.nics.hosts[host].port, handle, false);
         }

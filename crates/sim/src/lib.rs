@@ -36,9 +36,9 @@ pub use etherweave_host::{ActivityKind, IterationRow};
 pub use etherweave_switch::per_packet::PreparedRouting;
 pub use etherweave_transport as transport;
 pub use report::{
-    ActivityRow, FailureRow, FlowRow, FlowSampleRow, LeftOut, LosslessDrop, Observed, PathMessage, PathPart, PathRow,
-    PortRow, PortSampleRow, RateRow, Report, SampledFlowName, SampledPortName, Samples, SleepRow, StreamRow, Totals,
-    TransferRow, WaitRow,
+    ActivityRow, FailureRow, FlowRow, FlowSampleRow, LearningRow, LeftOut, LosslessDrop, Observed, PathMessage,
+    PathPart, PathRow, PortRow, PortSampleRow, RateRow, Report, SampledFlowName, SampledPortName, Samples, SleepRow,
+    StreamRow, Totals, TransferRow, WaitRow,
 };
 pub use run::{Finish, Progress, Simulation};
 pub use sampling::{FlowSelection, Sampling};

@@ -41,6 +41,9 @@ impl Switches {
         if wires.must_wait_for_tail(ingress, egress) {
             return wires.wait_for_tail(ingress, handle);
         }
+        if self.learning.is_some() {
+            return self.forward_by_address(wires, ingress, egress, priority, handle);
+        }
         self.forward(wires, ingress, egress, priority, handle);
     }
 

@@ -11,6 +11,7 @@ pub mod credits;
 pub mod forward;
 pub mod group_traffic;
 pub mod input_queued;
+pub mod learning;
 pub mod neighbour_loads;
 pub mod per_packet;
 mod switches;

@@ -11,6 +11,7 @@ use super::buffer::{Group, SharedBuffer};
 use super::contention::Contention;
 use super::group_traffic::GroupTraffic;
 use super::input_queued::Crossbars;
+use super::learning::Learning;
 use super::neighbour_loads::NeighbourLoads;
 use super::per_packet::PreparedRouting;
 
@@ -61,6 +62,8 @@ pub struct Switches {
     pub contentions: IndexVec<PortIndex, Contention>,
     /// Queues of other switches, where a routing compares them.
     pub neighbour_loads: Option<Box<NeighbourLoads>>,
+    /// Addresses that switches have learnt, where they know them from frames alone.
+    pub learning: Option<Box<Learning>>,
     /// Traffic between groups, where a controller measures it.
     pub group_traffic: Option<Box<GroupTraffic>>,
 }

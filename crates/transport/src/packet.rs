@@ -52,6 +52,8 @@ pub mod flags {
     pub const DAMAGED: u8 = 16;
     /// It has room for telemetry of switches.
     pub const TELEMETRY: u8 = 32;
+    /// It is a copy that a switch has made of a frame whose address it does not know.
+    pub const FLOODED: u8 = 64;
 }
 
 /// Fields of a packet that a transport writes and reads.

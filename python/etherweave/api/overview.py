@@ -49,8 +49,10 @@ def overview(result: Result) -> dict[str, Any]:
         often they woke, the share of the time that they were asleep, and how long a frame that woke
         one waited. ``rates``: of ports whose rate follows their load, how many there are, how often
         they changed it, the mean of their rate as a share of the full one, and for how long frames
-        waited altogether. ``limits``: of jobs whose ranks are observed, the time of the path that
-        limits them, by part and by place, see :mod:`etherweave.api.limits`.
+        waited altogether. ``learning``: of switches that learn addresses, how many frames they
+        ``flooded``, the ``copies`` that they made of them, the most addresses that a table held,
+        and the frames whose source found no room. ``limits``: of jobs whose ranks are observed, the
+        time of the path that limits them, by part and by place, see :mod:`etherweave.api.limits`.
     """
     return {
         "jobs": _jobs(result),
@@ -62,6 +64,7 @@ def overview(result: Result) -> dict[str, Any]:
         "failures": failures(result),
         "sleeps": _sleeps(result),
         "rates": _rates(result),
+        "learning": _learning(result),
         "limits": {limit.job: limit.figures() for limit in limits(result)},
     }
 
@@ -93,6 +96,20 @@ def _sleeps(result: Result) -> dict[str, float]:
         "wakes": wakes,
         "asleep_share": asleep_ns / (len(ports) * result.summary["end_ns"]),
         "wait_us_mean": waited_ns / max(wakes, 1) / 1e3,
+    }
+
+
+def _learning(result: Result) -> dict[str, int]:
+    columns = ("entries_max", "unlearnt_packets", "flooded_packets", "copied_packets")
+    rows = list(_rows(result, "learning", *columns))
+    if not rows:
+        return {}
+    entries, unlearnt, flooded, copies = zip(*rows, strict=True)
+    return {
+        "flooded": sum(flooded),
+        "copies": sum(copies),
+        "entries_max": max(entries),
+        "unlearnt": sum(unlearnt),
     }
 
 

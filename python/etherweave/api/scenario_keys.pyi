@@ -159,6 +159,10 @@ class ActivitySpec(Table):
 class AdaptiveParams(Table):
     start: Key[int, int]
 
+class AddressLearning(Table):
+    ageing: Key[str, str]
+    entries: Key[int | None, int]
+
 class Adversarial(Table):
     hosts_per_switch: Key[int | None, int]
     offset: Key[int, int]
@@ -1271,6 +1275,7 @@ class SwitchParams(Table):
     headroom: Key[str | None, str]
     ingress_threshold: Key[Threshold, Threshold | Keys]
     latency: Key[str, str]
+    learning: Key[AddressLearning, AddressLearning | Keys]
     low_power_idle: Key[LowPowerIdleTimes, LowPowerIdleTimes | Keys]
     model: Key[SwitchModelName, SwitchModelName]
     outer_header: Key[OuterHeader, OuterHeader | Keys]

@@ -18,6 +18,7 @@ def run_lines(result: Result, figures: dict[str, Any]) -> list[str]:
         *_failure_lines(figures),
         *_sleep_lines(figures),
         *_rate_lines(figures),
+        *_learning_lines(figures),
     ]
 
 
@@ -111,6 +112,15 @@ def _rate_lines(figures: dict[str, Any]) -> list[str]:
     mean = f"at {rates['rate_share']:.1%} of the full rate on the mean"
     waits = f"frames ended {rates['wait_us']:,.2f} us later altogether"
     return [f"rates: {rates['ports']:,} ports, {mean}; {rates['changes']:,} changes; {waits}"]
+
+
+def _learning_lines(figures: dict[str, Any]) -> list[str]:
+    learning = figures["learning"]
+    if not learning:
+        return []
+    line = f"learning: {learning['flooded']:,} frames flooded, {learning['copies']:,} copies"
+    table = f"at most {learning['entries_max']:,} addresses in a table"
+    return [f"{line}; {table}, no room for the source of {learning['unlearnt']:,} frames"]
 
 
 def _sleep_lines(figures: dict[str, Any]) -> list[str]:

@@ -11,6 +11,7 @@ mod epoch_rates;
 mod fidelity;
 mod flow_control;
 mod host;
+mod learning;
 mod low_power_idle;
 mod noise;
 mod outer_header;
@@ -39,6 +40,7 @@ pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{
     CpuCosts, HostParams, MpiParams, NicParams, UCX_COPY_PER_KIB, ucx_rendezvous_threshold, ucx_single_copy_threshold,
 };
+pub use learning::AddressLearning;
 pub use low_power_idle::LowPowerIdleTimes;
 pub use noise::Noise;
 pub use outer_header::OuterHeader;

@@ -3,7 +3,7 @@
 use etherweave_kernel::Arbiter;
 use etherweave_primitives::{Bytes, Duration};
 
-use super::{Cells, EpochRates, LowPowerIdleTimes, OuterHeader, TokenBucket};
+use super::{AddressLearning, Cells, EpochRates, LowPowerIdleTimes, OuterHeader, TokenBucket};
 
 /// When a switch starts to send a packet on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -115,6 +115,9 @@ pub struct SwitchParams {
     /// full rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_adaptation: Option<EpochRates>,
+    /// Addresses that switches learn, in fabrics without loops and without flow control. Absent: they know all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learning: Option<AddressLearning>,
     /// Header that frames have more between switches. Absent: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outer_header: Option<OuterHeader>,
@@ -141,6 +144,7 @@ impl Default for SwitchParams {
             shaper: None,
             low_power_idle: None,
             rate_adaptation: None,
+            learning: None,
             outer_header: None,
         }
     }

@@ -70,6 +70,7 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
         ("switch.low_power_idle", "links that sleep", params.switch.low_power_idle.is_none()),
         ("nic.rate_adaptation", "a rate that changes", params.nic.rate_adaptation.is_none()),
         ("switch.rate_adaptation", "rates that change", params.switch.rate_adaptation.is_none()),
+        ("switch.learning", "frames that are flooded", params.switch.learning.is_none()),
         ("switch.outer_header", "headers between switches", params.switch.outer_header.is_none()),
         ("nic.pcie.store_and_forward", "true", !params.nic.pcie.as_ref().is_some_and(|pcie| pcie.store_and_forward)),
         ("nic.command_stall", "stops of reception", params.nic.command_stall.is_none()),

@@ -14,6 +14,7 @@ mod fluid;
 mod group_traffic;
 mod jobs;
 mod layout;
+mod learning;
 mod memory;
 mod neighbour_loads;
 mod outages;
@@ -153,6 +154,7 @@ impl Simulation {
         outages::add(experiment, &layout, &mut shards);
         neighbour_loads::add(experiment, &layout, &mut shards);
         group_traffic::add(experiment, &mut shards);
+        learning::add(experiment, &mut shards);
         shards.iter_mut().for_each(|shard| shard.hosts.nics.ports = SendingPorts::of(&port_paths));
         jobs::populate(experiment, &layout, &connections, &neighbours, &starts, &mut shards)?;
         if let Paths::PerPacket(prepared) = &experiment.paths {
@@ -241,6 +243,7 @@ impl Plan {
         // Input-queued switches wait for a tail when the packet leads its queue.
         let is_shared = experiment.params.switch.model == SwitchModel::SharedBuffer;
         constants.may_underrun &= is_shared && constants.is_cut_through && !fabric::has_one_rate(topology);
+        learning::check(experiment, constants.may_underrun)?;
         constants.warm_up = Time::ZERO + experiment.warm_up;
         constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
         constants.has_background = constants.is_background.contains(&true);
@@ -254,12 +257,13 @@ impl Plan {
         sampling::check(experiment, &connections)?;
         let mut port_paths = PortPaths::default();
         let starts = routes::plan(experiment, &layout, &connections, &mut constants, &mut port_paths)?;
+        learning::plan(experiment, &connections, &mut constants)?;
         if let Paths::PerPacket(prepared) = &experiment.paths {
             constants.packet_routing = Some(prepared.start());
+            constants.rewrites_packets = true;
             constants.link_classes = link_classes(topology);
         }
         let port_paths = Arc::new(port_paths);
         Ok(Plan { layout, constants, connections, neighbours, starts, port_paths })
-            constants.rewrites_packets = true;
     }
 }

@@ -9,6 +9,7 @@ mod far;
 mod flows;
 mod ideal;
 mod latency;
+mod learning;
 mod left_out;
 mod observed;
 mod part;
@@ -32,6 +33,7 @@ pub use activities::{ActivityRow, TransferRow};
 pub use drops::LosslessDrop;
 pub use failures::FailureRow;
 pub use flows::FlowRow;
+pub use learning::LearningRow;
 pub use left_out::LeftOut;
 pub use observed::Observed;
 pub use path::{PathMessage, PathPart, PathRow};
@@ -102,6 +104,8 @@ pub struct Report {
     pub failures: Vec<FailureRow>,
     /// Ports that sleep between frames, by node and port.
     pub sleeps: Vec<SleepRow>,
+    /// Addresses that switches have learnt, by switch.
+    pub learning: Vec<LearningRow>,
     /// Rates of ports that follow their load, by node and port.
     pub rates: Vec<RateRow>,
     /// Losses in lossless priorities.

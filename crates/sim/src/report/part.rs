@@ -9,7 +9,7 @@ use etherweave_primitives::{ChannelId, Time};
 use etherweave_topology::Topology;
 
 use super::rank_log::HostsLog;
-use super::{FailureRow, FlowRow, LosslessDrop, PortRow, RateRow, SleepRow, StreamRow};
+use super::{FailureRow, FlowRow, LearningRow, LosslessDrop, PortRow, RateRow, SleepRow, StreamRow};
 
 /// Rows of one process, each with what orders it among those of all.
 #[derive(Default)]
@@ -28,6 +28,8 @@ pub(super) struct ReportPart {
     pub flows: Vec<((u32, u32), FlowRow)>,
     /// Ports that sleep between frames.
     pub sleeps: Vec<(ChannelId, SleepRow)>,
+    /// Switches that learn addresses, by number.
+    pub learning: Vec<(u32, LearningRow)>,
     /// Rates of ports that follow their load.
     pub rates: Vec<(ChannelId, RateRow)>,
     /// Links that were down.
@@ -56,6 +58,7 @@ impl ReportPart {
         all.failures.sort_by_key(|(channel, row)| (end(*channel), row.from));
         all.recover();
         all.sleeps.sort_by_key(|&(channel, _)| end(channel));
+        all.learning.sort_by_key(|&(switch, _)| switch);
         all.rates.sort_by_key(|&(channel, _)| end(channel));
         all.switch_drops.sort_by_key(|&(channel, _)| end(channel));
         all.nic_drops.sort_by_key(|&(channel, _)| end(channel));
@@ -89,6 +92,7 @@ impl ReportPart {
         append(&mut self.flows, next.flows);
         append(&mut self.failures, next.failures);
         append(&mut self.sleeps, next.sleeps);
+        append(&mut self.learning, next.learning);
         append(&mut self.rates, next.rates);
         append(&mut self.losses, next.losses);
         append(&mut self.resent, next.resent);
@@ -106,7 +110,7 @@ fn append<T>(all: &mut Vec<T>, mut next: Vec<T>) {
 
 wire! {
     ReportPart {
-        totals, packets_max, fingerprint, iterations, logs, ports, streams, flows, failures, sleeps, rates, losses,
-        resent, received, switch_drops, nic_drops
+        totals, packets_max, fingerprint, iterations, logs, ports, streams, flows, failures, sleeps, learning, rates,
+        losses, resent, received, switch_drops, nic_drops
     }
 }

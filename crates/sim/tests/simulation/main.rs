@@ -16,6 +16,7 @@ mod graph;
 mod headroom;
 mod hpcc;
 mod input_queued;
+mod learning;
 mod limits;
 mod losslessness;
 mod moderation;

@@ -1,6 +1,6 @@
 //! Switches, flow control, traffic classes.
 
-use etherweave_primitives::{Bytes, InputErrors, Priority};
+use etherweave_primitives::{Bytes, Duration, InputErrors, Priority};
 
 use super::{
     BUFFER_MAX, Checked, RATES, check_delay, check_low_power_idle, check_rate_adaptation, check_shaper, has_pauses,
@@ -17,6 +17,8 @@ use crate::params::{
 const CELL_MAX: Bytes = Bytes::new(64 << 10);
 /// Longest outer header: VXLAN over IPv6 has 70 B.
 const HEADER_MAX: Bytes = Bytes::new(256);
+/// Most addresses in a table: four times those of the largest MAC tables of data sheets, 288K.
+const ENTRIES_MAX: u32 = 1 << 20;
 /// Largest unit of credits.
 const CREDIT_MAX: Bytes = Bytes::new(64 << 10);
 
@@ -27,6 +29,7 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     let idle = params.switch.low_power_idle.as_ref();
     errors.check(check_low_power_idle("switch.low_power_idle", idle, &params.flow_control));
     errors.check(check_rate_adaptation("switch.rate_adaptation", params.switch.rate_adaptation.as_ref(), params));
+    errors.check(check_learning(params));
     errors.check(params.switch.outer_header.map_or(Ok(()), check_outer_header));
     errors.check(check_use(params));
     errors.check(check_model(params, frame));
@@ -38,6 +41,23 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
 fn check_outer_header(header: OuterHeader) -> Checked {
     require_within(Bytes::new(1)..=HEADER_MAX, "switch.outer_header.bytes", header.bytes)?;
     check_delay("switch.outer_header.latency", header.latency)
+}
+
+/// Rejects tables without room or beyond all reason, and flow control: a frame is stored for each port that it is
+/// flooded to, for which neither headroom nor credits have room.
+fn check_learning(params: &SimParams) -> Checked {
+    let Some(learning) = params.switch.learning else { return Ok(()) };
+    require_within(1..=ENTRIES_MAX, "switch.learning.entries", learning.entries)?;
+    let (least, most) = (Duration::from_us(1), Duration::from_ms(1_000_000_000));
+    require_within(least..=most, "switch.learning.ageing", learning.ageing)?;
+    let flow_control = match &params.flow_control {
+        FlowControl::None {} => return Ok(()),
+        FlowControl::GlobalPause(_) => "global_pause",
+        FlowControl::Pfc(_) => "pfc",
+        FlowControl::Credits(_) => "credits",
+    };
+    let expected = "flow_control.none with it: a frame is stored for each port that it is flooded to";
+    require(false, "switch.learning", format!("beside flow_control.{flow_control}"), expected)
 }
 
 fn check_switch(switch: &SwitchParams, frame: Bytes) -> Checked {
