@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import etherweave
+from etherweave.api.energy import energy
 from etherweave.api.fidelity import (
     both_fidelities,
     compare_fidelity,
@@ -267,8 +268,17 @@ def _json(result: Result, alone: dict[str, Result]) -> str:
     beside = {"slowdowns": jobs} if alone else {}
     errors = result.summary.get("fidelity_errors")
     modes = {"fidelities": fidelities(result.resolved), "fidelity_errors": errors}
-    own = {"benchmarks": benchmark_rows(result)}
+    own = {"benchmarks": benchmark_rows(result), "energy": _energy(result)}
     return json.dumps({**result.summary, **overview(result), **own, **modes, **beside}, indent=2)
+
+
+def _energy(result: Result) -> dict[str, Any] | None:
+    """Compute the energy of a run; what a profile of power lacks is a line of the text alone."""
+    try:
+        used = energy(result)
+    except etherweave.ScenarioError:
+        return None
+    return used and {**used._asdict(), "total_j": used.total_j, "mean_w": used.mean_w}
 
 
 def _text(result: Result, alone: dict[str, Result]) -> str:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from etherweave._core import ScenarioError
+from etherweave.api.energy import energy
 from etherweave.api.fidelity import mode_labels
 from etherweave.api.flow_times import flow_lines, flow_times
 from etherweave.api.overview import PAUSE_CAUSES, WORST_MAX, rate_text
@@ -19,6 +21,7 @@ def run_lines(result: Result, figures: dict[str, Any]) -> list[str]:
         *_sleep_lines(figures),
         *_rate_lines(figures),
         *_learning_lines(figures),
+        *_energy_lines(result),
     ]
 
 
@@ -121,6 +124,19 @@ def _learning_lines(figures: dict[str, Any]) -> list[str]:
     line = f"learning: {learning['flooded']:,} frames flooded, {learning['copies']:,} copies"
     table = f"at most {learning['entries_max']:,} addresses in a table"
     return [f"{line}; {table}, no room for the source of {learning['unlearnt']:,} frames"]
+
+
+def _energy_lines(result: Result) -> list[str]:
+    try:
+        used = energy(result)
+    except ScenarioError as error:
+        return [f"energy: not known: {error}"]
+    if used is None:
+        return []
+    parts = f"switches {used.switches_j:.4g} J, NICs {used.nics_j:.4g} J"
+    saving = "" if used.saving == "always_on" else f" with {used.saving}"
+    line = f"energy: {used.total_j:.4g} J{saving} ({parts}), {used.mean_w:,.1f} W"
+    return [f"{line} on the mean by {used.profile}, {used.certainty}"]
 
 
 def _sleep_lines(figures: dict[str, Any]) -> list[str]:

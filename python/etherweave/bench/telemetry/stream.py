@@ -131,7 +131,7 @@ def _sample(facts: dict[str, Any], number: int) -> Sample:
     time_ns, rows = facts.get("time_ns"), facts.get("rows")
     if type(time_ns) is not int or not 0 <= time_ns < 2**63 or not isinstance(rows, dict):
         raise StreamError(f"line {number}: expected a time and rows")
-    rows = {ENERGY.name: []} | rows  # Added later than the others.
+    rows.setdefault(ENERGY.name, [])  # A family that earlier recordings have not.
     try:
         return Sample(
             time_ns,
