@@ -236,20 +236,20 @@ def plot_verb(home: Home, columns: list[str], *, output: Path | None = None) -> 
 
 @sweep.command("table", epilog="Examples:\netherweave sweep table results/incast -o incast.csv")
 def table_verb(home: Home, *, output: Path | None = None) -> None:
-    """Write all runs, a row each, as CSV for spreadsheets.
+    """Write all runs, a row each, as CSV or as an Excel workbook.
 
     Parameters
     ----------
-    output : -o FILE.csv
-        File for the table; default: DIRECTORY/runs.csv.
+    output : -o FILE
+        File for the table, .csv or .xlsx; default: DIRECTORY/runs.csv.
     """
-    path = output_file("--output", output or home / "runs.csv", ".csv")
-    from etherweave.api.outputs import quoted_table, written
+    path = output_file("--output", output or home / "runs.csv", ".csv", ".xlsx")
+    from etherweave.formats.spreadsheets import write_table
     from etherweave.sweeps import SweepError, SweepStore
 
     with mistakes(SweepError, ValueError):
         assert path is not None, "an output has a default"
-        written(path, quoted_table(SweepStore(home).table()).write_csv)
+        write_table(path, SweepStore(home).table())
         print(path)
 
 

@@ -1,0 +1,56 @@
+"""The verb ``unpack``."""
+
+from pathlib import Path
+
+import typer
+
+import etherweave
+from etherweave.api import packing
+from etherweave.api.result_schema import ResultError
+from etherweave.cli.exits import FAILED, mistakes, notice, print_error
+from etherweave.cli.parameters import ALL_PROCESSORS, MemoryLimit, Threads, directory
+from etherweave.cli.progress import run_progress
+
+EXAMPLES = """Examples:
+etherweave unpack halo3d.tar.gz -o halo3d
+etherweave unpack halo3d.tar.gz -o halo3d --check"""
+
+
+def unpack(
+    archive: Path,
+    *,
+    output: Path,
+    check: bool = False,
+    threads: Threads = ALL_PROCESSORS,
+    memory_limit: MemoryLimit = None,
+) -> None:
+    """Unpack an archive of a result, check its checksums, and with --check run it again.
+
+    The exit code is 1 where the repeated run differs, and 2 after a mistake.
+
+    Parameters
+    ----------
+    archive : FILE.tar.gz
+        Archive that `etherweave pack` wrote.
+    output : -o DIRECTORY
+        New or empty directory for the scenario, its inputs and the result.
+    check
+        Run the scenario again, and compare every table byte for byte.
+    """
+    directory(output)
+    with mistakes(etherweave.ScenarioError, ResultError, ValueError):
+        manifest = packing.unpack(archive, output)
+        print(f"{output}: {len(manifest.files)} files of {manifest.name}, checksums are right")
+        if not check:
+            return
+        try:
+            with run_progress(manifest.name) as report:
+                equal = packing.check(
+                    output, threads=threads, progress=report, memory_limit=memory_limit
+                )
+        except packing.MismatchError as mismatch:
+            made = manifest.versions
+            notice(f"Packed: Etherweave {made['etherweave']}, tables by {made['tables']}")
+            print_error(mismatch)
+            raise typer.Exit(FAILED) from None
+    print(f"Repeated: {', '.join(equal)}")

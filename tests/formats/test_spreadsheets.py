@@ -1,0 +1,76 @@
+"""Tables as CSV and as workbooks, read by others."""
+
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import polars
+import pytest
+
+import etherweave
+from etherweave.api.inputs import InputError
+from etherweave.formats import spreadsheets
+from support import command_line
+
+TABLE = polars.DataFrame({"name": ["=1+1", "a"], "time_ns": [1.5, None], "hops": [[1, 2], [3]]})
+SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+
+
+def cells(path: Path, sheet: int = 1) -> list[list[str]]:
+    """Values of a sheet; texts are in a part of their own."""
+    with zipfile.ZipFile(path) as parts:
+        strings = ElementTree.fromstring(parts.read("xl/sharedStrings.xml"))
+        texts = ["".join(entry.itertext()) for entry in strings.iter(f"{SHEET}si")]
+        root = ElementTree.fromstring(parts.read(f"xl/worksheets/sheet{sheet}.xml"))
+    assert not list(root.iter(f"{SHEET}f")), "a formula"
+    rows = []
+    for row in root.iter(f"{SHEET}row"):
+        values = [(cell.get("t"), cell.findtext(f"{SHEET}v") or "") for cell in row]
+        rows.append([texts[int(value)] if kind == "s" else value for kind, value in values])
+    return rows
+
+
+def test_formulas_stay_texts_in_both(tmp_path: Path) -> None:
+    spreadsheets.write_table(tmp_path / "a.csv", TABLE)
+    assert (tmp_path / "a.csv").read_text() == ('name,time_ns,hops\n\'=1+1,1.5,"[1, 2]"\na,,[3]\n')
+    spreadsheets.write_table(tmp_path / "a.xlsx", TABLE)
+    assert cells(tmp_path / "a.xlsx") == [
+        ["name", "time_ns", "hops"],
+        ["=1+1", "1.5", "[1, 2]"],
+        ["a", "[3]"],
+    ]
+
+
+def test_equal_tables_are_equal_workbooks(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        spreadsheets.write_workbook(tmp_path / f"{name}.xlsx", {"t": TABLE, "u": TABLE})
+    assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
+
+
+def test_a_table_with_too_many_rows_names_csv(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spreadsheets, "ROWS_MAX", 1)
+    with pytest.raises(InputError, match="t has 2 rows; expected 1, or CSV"):
+        spreadsheets.write_workbook(tmp_path / "a.xlsx", {"t": TABLE})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_table_of_a_result_is_a_file_and_a_sheet(tmp_path: Path) -> None:
+    job = {"name": "j", "workload": {"osu_latency": {"iterations": 5}}}
+    result = etherweave.run({"topology": {"single_switch": {"hosts": 2}}, "job": [job]})
+    home = result.save(tmp_path / "result")
+    done = command_line.invoke("tables", home, "-o", tmp_path / "csv")
+    names = {path.stem for path in home.glob("*.parquet")}
+    assert {path.stem for path in (tmp_path / "csv").iterdir()} == names, done.stderr
+    for name in names:
+        read = polars.read_csv(tmp_path / f"csv/{name}.csv", infer_schema_length=None)
+        assert (read.columns, read.height) == (
+            result.columns(name),
+            result.to_polars(name).height,
+        )
+    command_line.invoke("tables", home, "--form", "xlsx")
+    for number, name in enumerate(sorted(names), 1):
+        assert cells(home / "tables.xlsx", number)[0] == result.columns(name)
+    wrong = command_line.invoke("tables", home, "--only", "iteration")
+    assert (wrong.exit_code, "expected one of" in wrong.stderr) == (2, True)
