@@ -27,6 +27,7 @@ from etherweave.cli.parameters import (
     overrides,
 )
 from etherweave.cli.progress import print_start, step_progress
+from etherweave.formats import WRITERS, write
 
 if TYPE_CHECKING:
     from etherweave.sweeps import Executor
@@ -44,7 +45,7 @@ etherweave design --compare clos.toml butterfly.toml dragonfly.toml
 etherweave design --find hosts=300000 radix=72 rate=40Gb/s --rank price -o proposals
 etherweave design --find hosts=300000 radix=72 --executor dask=scheduler.json
 Formats of --export:
-""" + "\n".join(f"{name}: {about}" for name, about in etherweave.exports())
+""" + "\n".join(f"{name}: {about}" for name, about in (*etherweave.exports(), *WRITERS.items()))
 
 
 class Rank(StrEnum):
@@ -57,7 +58,9 @@ class Rank(StrEnum):
     HOSTS = "hosts"
 
 
-Format = Enum("Format", {name: name for name, _ in etherweave.exports()}, type=str)  # type: ignore[misc]
+Format = Enum(  # type: ignore[misc]
+    "Format", {name: name for name in (*dict(etherweave.exports()), *WRITERS)}, type=str
+)
 """Formats of other programs."""
 
 NUMBERS = {"hosts": (1, 2**32 - 1), "radix": (1, 2**16)}
@@ -105,7 +108,8 @@ def design(
     rank
         Metric by which --find ranks fabrics.
     load : RESULT
-        Directory of a run on the same fabric, whose power under that load is printed.
+        Directory of a run on the same fabric, whose power under that load is printed, or whose
+        flows --export writes.
     output : -o DIRECTORY
         Directory for exports, and with --find for the proposals.
     routings : --routing NAME
@@ -130,7 +134,7 @@ def design(
     destination = _Destination(output, draw, as_json)
     with mistakes(etherweave.ScenarioError, ValueError):
         if forms:
-            _export(what, [form.value for form in forms], changes, output or Path())
+            _export(what, [form.value for form in forms], changes, output or Path(), load)
         elif find:
             _find(_request(what), rank.value, _Effort(threads, memory_limit, where), destination)
         elif side_by_side or len(what) > 1:
@@ -236,10 +240,20 @@ def _draw_metrics(comparison: Figures, path: Path | None) -> None:
         draw_metrics(comparison["metrics"], path)
 
 
-def _export(files: list[str], forms: list[str], changes: dict[str, object], output: Path) -> None:
+def _export(
+    files: list[str],
+    forms: list[str],
+    changes: dict[str, object],
+    output: Path,
+    load: Path | None,
+) -> None:
     directory(output)
+    result = Result.load(load) if load else None
     for file, form in ((file, form) for file in files for form in forms):
-        texts = etherweave.export(file, form, changes)
+        if form in WRITERS:
+            texts = write(etherweave.fabric(file, changes), form, result)
+        else:
+            texts = etherweave.export(file, form, changes)
         with new_files(output) as made:
             for name, text in texts.items():
                 made.add(name, text)

@@ -15,6 +15,7 @@ from etherweave.formats.texts import Source, source
 
 if TYPE_CHECKING:
     from etherweave import _core
+    from etherweave.api.results import Result
 
 READERS = {
     "slurm": "Slurm's topology.conf, trees and blocks",
@@ -40,11 +41,11 @@ READERS = {
 }
 """Readers by name, in the order in which they are asked."""
 WRITERS = {
-    "slurm_block": "topology.yaml of Slurm's topology/block plugin",
-    "infragraph": "InfraGraph, YAML",
-    "containerlab": "a topology of containerlab with SONiC switches",
-    "ns3": "topology and flows of HPCC's ns-3, of the same experiment",
-    "htsim": "topology and connection matrix of htsim, of the same experiment",
+    "slurm_block": "The blocks of Slurm's topology/block plugin, YAML and topology.conf.",
+    "infragraph": "InfraGraph, YAML.",
+    "containerlab": "A topology of containerlab with SONiC switches.",
+    "ns3": "The topology of HPCC's ns-3, and the flows of the result that --load names.",
+    "htsim": "The tree of htsim, and the flows of the result that --load names.",
 }
 """Writers by name; the core has others (:func:`etherweave.exports`)."""
 
@@ -62,8 +63,8 @@ class Reader(Protocol):
 class Writer(Protocol):
     """A module that writes a format."""
 
-    def files(self, fabric: "_core.Fabric") -> Mapping[str, str]:
-        """Write a fabric: texts by file name."""
+    def files(self, fabric: "_core.Fabric", result: "Result | None") -> Mapping[str, str]:
+        """Write a fabric, and flows of a run where the format has any: texts by file name."""
 
 
 def reader(name: str) -> Reader:
@@ -107,7 +108,27 @@ def _recognised(file: Source) -> str:
     raise InputError(file.path, f"of no known format; expected --form {', '.join(READERS)}")
 
 
-def write(fabric: "_core.Fabric", form: str) -> Mapping[str, str]:
-    """Write a fabric in one of :data:`WRITERS`: texts by file name."""
+def write(fabric: "_core.Fabric", form: str, result: "Result | None" = None) -> Mapping[str, str]:
+    """Write a fabric in one of :data:`WRITERS`.
+
+    Parameters
+    ----------
+    fabric
+        The fabric, as of :func:`etherweave.fabric`.
+    form
+        Name of the format.
+    result
+        Run on the fabric, whose flows are written where the format has any.
+
+    Returns
+    -------
+    Mapping
+        Texts by file name.
+
+    Raises
+    ------
+    InputError
+        When the format cannot express the fabric.
+    """
     module = cast(Writer, import_module(f"etherweave.formats.writers.{form}"))
-    return module.files(fabric)
+    return module.files(fabric, result)

@@ -58,7 +58,7 @@ def _choices(inside: str, plain: str) -> list[str]:
 
 
 def compact(names: Sequence[str]) -> str:
-    """Write names as a list, runs of numbers with equal widths as ranges.
+    """Write names as a list, runs of numbers as ranges.
 
     Examples
     --------
@@ -68,11 +68,11 @@ def compact(names: Sequence[str]) -> str:
     runs: list[tuple[str, str, str]] = []
     for name in names:
         stem, digits = re.fullmatch(r"(.*?)(\d{0,9})", name, re.DOTALL).groups()  # type: ignore[union-attr]
-        if runs and digits and runs[-1][0] == stem and len(runs[-1][2]) == len(digits):
-            before = runs[-1]
-            if int(digits) == int(before[2]) + 1:
-                runs[-1] = (stem, before[1], digits)
-                continue
+        before = runs[-1] if runs else ("", "", "")
+        after = f"{int(before[2]) + 1:0{len(before[1])}}" if before[2] else ""
+        if digits and (stem, digits) == (before[0], after):
+            runs[-1] = (stem, before[1], digits)
+            continue
         runs.append((stem, digits, digits))
     return ",".join(
         f"{stem}{first}" if first == last else f"{stem}[{first}-{last}]"

@@ -9,11 +9,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from etherweave.formats.listing import NS_PER_M
 from etherweave.formats.network import Network
 from etherweave.formats.texts import Source, number
 
-NS_PER_M = 5
-"""Propagation in fibre, 2/3 of the speed of light [ns/m]."""
 NODES_MAX = 2**18
 
 

@@ -8,11 +8,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from etherweave.formats.listing import NS_PER_M
 from etherweave.formats.network import Kind, Network
 from etherweave.formats.texts import Source, items, json_value, mapping, number, yaml
 
 UNITS = {"gigabits_per_second": "Gb/s", "gigabytes_per_second": "GB/s"}
 """Choices of a bandwidth, and the unit of a rate."""
+LATENCIES = {"ns": 1, "us": 1_000, "ms": 1_000_000}
+"""Choices of a latency [ns]."""
 ENDS_MAX = 2**20
 """Most ends of an edge."""
 SWITCH_KINDS = {"port", "switch", "cpu", "memory"}
@@ -46,15 +49,15 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         components[name] = _components(file, device)
         for index in range(counts[name]):
             network.node(_instance(name, index, counts), _kind(file, device), where)
-    rates = {name: _rate(file, link) for name, link in _by_name(file, document, "links").items()}
+    kinds = {name: _cable(file, link) for name, link in _by_name(file, document, "links").items()}
     for at, entry in enumerate(items(file, document.get("edges"), "edges")):
         where = f"edges[{at}]"
         edge = mapping(file, entry, where)
         ends = [_ends(file, edge.get(end), where, counts, components) for end in ("ep1", "ep2")]
-        rate = rates.get(str(edge.get("link")), "")
+        of = kinds.get(str(edge.get("link")), {})
         for first, second in _pairs(file, str(edge.get("scheme", "one2one")), ends, where):
             ports = {"first_port": first[1], "second_port": second[1]}
-            network.join(first[0], second[0], ports, rate=rate, where=where)
+            network.join(first[0], second[0], of | ports, where=where)
     return network
 
 
@@ -87,12 +90,18 @@ def _instance(name: str, index: int, counts: dict[str, int]) -> str:
     return f"{name}{index}" if counts[name] > 1 else name
 
 
-def _rate(file: Source, link: dict[str, Any]) -> str:
+def _cable(file: Source, link: dict[str, Any]) -> dict[str, str]:
+    """Read the rate of a link, and the length that its latency has at 5 ns a metre."""
     where = f"links.{link['name']}"
     physical = mapping(file, link.get("physical") or {}, where)
     bandwidth = mapping(file, physical.get("bandwidth") or {}, where)
     unit = next((choice for choice in UNITS if bandwidth.get(choice)), None)
-    return f"{bandwidth[unit]} {UNITS[unit]}" if unit else ""
+    latency = mapping(file, physical.get("latency") or {}, where)
+    scale = next((choice for choice in LATENCIES if latency.get(choice)), None)
+    length = ""
+    if scale and isinstance(latency[scale], int | float):
+        length = f"{max(round(latency[scale] * LATENCIES[scale] / NS_PER_M * 1000), 1)}mm"
+    return {"rate": f"{bandwidth[unit]} {UNITS[unit]}" if unit else "", "length": length}
 
 
 def _ends(

@@ -8,11 +8,10 @@ are hosts. Delays become lengths at 5 ns a metre. NVSwitches are left out: a hos
 import re
 from collections.abc import Sequence
 
+from etherweave.formats.listing import NS_PER_M
 from etherweave.formats.network import Network
 from etherweave.formats.texts import Source, number
 
-PS_PER_M = 5_000
-"""Propagation in fibre, 2/3 of the speed of light [ps/m]."""
 NODES_MAX = 2**20
 UNITS_PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 _DELAY = re.compile(r"(\d+(?:\.\d+)?(?:[eE]-?\d{1,2})?)(ps|ns|us|ms|s)")
@@ -79,5 +78,5 @@ def _length(file: Source, where: str, text: str) -> str:
     match = _DELAY.fullmatch(text)
     if not match:
         raise file.mistake(where, f"{text[:20]!r}; expected a delay such as 1000ns")
-    millimetres = round(float(match[1]) * UNITS_PS[match[2]] * 1000 / PS_PER_M)
+    millimetres = round(float(match[1]) * UNITS_PS[match[2]] / NS_PER_M)
     return f"{millimetres}mm" if millimetres else "1mm"
