@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from etherweave.api.interconnects import Interconnect, names
-from etherweave.report.interconnects import Published, published_latency
+from etherweave.report.interconnects import PRODUCT, Published, product, published_latency
 from support import command_line
 
 PROFILES = Path(__file__).parents[2] / "profiles/interconnect"
@@ -21,7 +21,8 @@ def test_a_row_has_simulated_and_published_figures_with_their_ratio() -> None:
     aries, hdr = json.loads(done.stdout)
     assert aries["support"] != "declared"
     assert aries["latency_ratio"] == pytest.approx(aries["latency_us"] / 1.0)
-    assert hdr["support"] == "declared"
+    assert hdr["support"].endswith("predicted")
+    assert aries["product"]["year"] == 2012 and hdr["product"]["rdma"]
     assert (hdr["rate_gbps"], hdr["latency_ratio"]) == (200, None)
     assert 0.9 * 200 < hdr["bandwidth_gbps"] < 200
     assert {"key", "value", "basis", "source", "profile"} == set(hdr["figures"][0])
@@ -30,6 +31,21 @@ def test_a_row_has_simulated_and_published_figures_with_their_ratio() -> None:
 def test_congestors_delay_a_ring_where_queues_are_shared_and_less_where_packets_spread() -> None:
     edr, slingshot = (Interconnect(name) for name in ("infiniband-edr", "slingshot-11"))
     assert edr.congestion_impact > 2 * slingshot.congestion_impact > 2
+
+
+def test_a_ring_beside_congestors_on_one_switch_takes_as_long_as_alone() -> None:
+    """Published for 28 hosts of one switch of EDR: netbench/GPCNET, issue 5."""
+    switch = {"topology": {"single_switch": {"hosts": 64, "rate": "100Gb/s"}}}
+    assert Interconnect("infiniband-edr", switch).congestion_impact == pytest.approx(1, abs=0.01)
+
+
+def test_congestors_pause_roce_for_longer_than_a_few_turns() -> None:
+    assert Interconnect("ethernet-100-roce").congestion_impact > 2
+
+
+def test_every_profile_says_what_a_buyer_asks() -> None:
+    assert all(len(product(Interconnect(name))) == 1 + len(PRODUCT) for name in names())
+    assert all("" not in product(Interconnect(name)) for name in names())
 
 
 def test_a_ratio_is_that_to_the_nearer_end_of_a_range() -> None:
@@ -49,7 +65,7 @@ def test_profiles_are_compared_side_by_side_by_the_figures_that_differ() -> None
 def test_an_unknown_profile_is_named_beside_the_known() -> None:
     done = command_line.run_here("interconnects", "arise")
     assert done.returncode == 2
-    assert "no interconnect 'arise'; known: ethernet-10-tcp" in done.stderr
+    assert "no interconnect 'arise'; known: ethernet-1-tcp" in done.stderr
 
 
 def test_the_page_has_every_source(tmp_path: Path) -> None:

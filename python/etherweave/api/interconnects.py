@@ -11,9 +11,22 @@ from etherweave.api.units import rate_of
 
 PAIRS, WINDOW, HOSTS = 16, 64, 64
 RANKS = 4
-"""Of GPCNeT's tests, and of each congestor, on a host."""
+"""Ranks of each of GPCNeT's congestors on a host; its tests have one there."""
+START_US = 500
+"""Start of GPCNeT's tests, when congestors run."""
+TURNS = 512
+"""Messages of a rank to the root of an incast between two synchronisations."""
+PASSES = 2
+"""Passes of such an incast, at the rate of its link, for which tests run: pauses come and go with
+them, some for a pass."""
 CONGESTORS = ("alltoall", "incast", "put_incast", "get_broadcast")
 """Kinds of GPCNeT's congestors."""
+ALONE_US = 2_000
+"""Time for which they run without congestors."""
+BLOCK = 4_096
+"""Message of a congestor [B]."""
+PRODUCT = "product."
+"""Beginning of keys of a profile that no scenario has."""
 MIB = 1 << 20
 
 
@@ -70,15 +83,33 @@ class Interconnect:
     @cached_property
     def congestion_impact(self) -> float:
         """Factor of latency in a random ring beside the four congestors of GPCNeT, a fifth each."""
-        tests = {"tests": ["latency"], "rings": 2, "latency_turns": 40}
-        jobs = [_on_a_fifth("tests", "gpcnet", tests) | {"start": "500us"}]
+        tests = {"tests": ["latency"], "rings": 300, "latency_turns": 40}
+        jobs = [_on_a_fifth("tests", "gpcnet", tests, 1) | {"start": f"{START_US}us"}]
         for kind in CONGESTORS:
-            job = _on_a_fifth(kind, "gpcnet_congestor", {"kind": kind})
+            job = _on_a_fifth(kind, "gpcnet_congestor", {"kind": kind, "bytes": f"{BLOCK}B"}, RANKS)
             jobs.append(job | {"background": True})
         scenario = {"interconnect": {"profile": self.name}, "job": jobs}
-        alone = run(scenario, {**self.keys, "run.jobs": ["tests"]})
-        (found,) = slowdowns(run(scenario, self.keys), {"tests": alone})
+        alone, together = ({"run.end": f"{START_US + us}us"} for us in (ALONE_US, self._passes_us))
+        by_itself = run(scenario, {**self.keys, **alone, "run.jobs": ["tests"]})
+        (found,) = slowdowns(run(scenario, {**self.keys, **together}), {"tests": by_itself})
         return found.factor
+
+    @property
+    def _passes_us(self) -> int:
+        """Time of passes of an incast at the rate of a host [us]."""
+        rates = [
+            rate_of(str(one["value"]))
+            for one in self.sources
+            if one["key"] in ("link.rate", "link.host_rate")
+        ]
+        received = PASSES * RANKS * TURNS * (HOSTS // 5 - 1) * BLOCK
+        return round(1e6 * received / min(rates))
+
+    @cached_property
+    def product(self) -> dict[str, object]:
+        """Facts for a buyer: manufacturer, whether proprietary, congestion control, RDMA, year."""
+        keys = (source for source in self.sources if source["key"].startswith(PRODUCT))
+        return {one["key"].removeprefix(PRODUCT): one["value"] for one in keys}
 
     def _mean_ns(self, workload: object, hosts: int | None = None, ranks: int = 1) -> float:
         job = {"name": "job", "workload": workload, "ranks_per_host": ranks}
@@ -88,20 +119,15 @@ class Interconnect:
         rows = run(scenario, self.keys).to_polars("iterations")
         return float(rows["duration_ns"].to_numpy().mean())
 
-    @property
-    def support(self) -> str:
-        """Say what it rests on: measurements of this interconnect, or declarations only."""
-        return f"{self.fitted} measured" if self.fitted else "declared"
 
-
-def _on_a_fifth(name: str, kind: str, keys: Mapping[str, object]) -> dict[str, object]:
+def _on_a_fifth(name: str, kind: str, keys: Mapping[str, object], ranks: int) -> dict[str, object]:
     """Make a job of GPCNeT at random places of a fifth of the hosts."""
-    workload = {kind: {"ranks": RANKS * (HOSTS // 5), "groups": RANKS, **keys}}
+    workload = {kind: {"ranks": ranks * (HOSTS // 5), "groups": ranks, **keys}}
     return {
         "name": name,
         "workload": workload,
         "placement": {"random": {}},
-        "ranks_per_host": RANKS,
+        "ranks_per_host": ranks,
     }
 
 

@@ -721,6 +721,7 @@ class InterconnectSpec(Table):
     file: Key[str | None, str]
     profile: Key[
         Literal[
+            "ethernet-1-tcp",
             "ethernet-10-tcp",
             "ethernet-10-roce",
             "ethernet-25-tcp",
@@ -738,6 +739,10 @@ class InterconnectSpec(Table):
             "ethernet-800-tcp",
             "ethernet-800-roce",
             "ultra-ethernet-800",
+            "iwarp-40",
+            "efa-100",
+            "infiniband-qdr",
+            "infiniband-fdr",
             "infiniband-edr",
             "infiniband-hdr",
             "infiniband-hdr100",
@@ -752,6 +757,7 @@ class InterconnectSpec(Table):
         ]
         | None,
         Literal[
+            "ethernet-1-tcp",
             "ethernet-10-tcp",
             "ethernet-10-roce",
             "ethernet-25-tcp",
@@ -769,6 +775,10 @@ class InterconnectSpec(Table):
             "ethernet-800-tcp",
             "ethernet-800-roce",
             "ultra-ethernet-800",
+            "iwarp-40",
+            "efa-100",
+            "infiniband-qdr",
+            "infiniband-fdr",
             "infiniband-edr",
             "infiniband-hdr",
             "infiniband-hdr100",

@@ -40,7 +40,8 @@ def interconnects(
     Latency, bandwidth and message rate are those of OSU's benchmarks between two hosts at one
     switch, the all-to-all is one of 1 KiB on the profile's fabric of 64 hosts; GPCNeT is the
     factor of latency in GPCNeT's random ring there beside its four congestors. Published are the
-    rate of a link and the latency of Table 1 of Li et al., TBench 2022. A profile without any
+    rate of a link and the latency of Table 1 of Li et al., TBench 2022, whose other columns follow,
+    and GPCNeT's factor on a system of the interconnect. A profile without any
     figure that is fitted to a measurement of the interconnect is declared. Exits with 2 after a
     mistake.
 
@@ -61,7 +62,15 @@ def interconnects(
     if unknown:
         reject(f"no interconnect {unknown[0]!r}; known: {', '.join(known)}")
     require("bench", "report")
-    from etherweave.report.interconnects import HEAD, SIMULATED, facts, row, write_interconnects
+    from etherweave.report.interconnects import (
+        HEAD,
+        SIMULATED,
+        facts,
+        product,
+        product_titles,
+        row,
+        write_interconnects,
+    )
 
     if samples is not None:
         if compare:
@@ -77,8 +86,10 @@ def interconnects(
     elif compare:
         _print_side_by_side(found)
     else:
-        titles = (*HEAD[:2], *(f">{title}" for title in (*HEAD[2:], *SIMULATED)))
-        print_table(titles, map(row, found))
+        heads = (*HEAD[:2], *(f">{title}" for title in (*HEAD[2:], *SIMULATED)))
+        print_table(heads, map(row, found))
+        print()
+        print_table(("profile", *product_titles()), map(product, found))
     if html:
         print(write_interconnects(found, html))
     return None
@@ -121,7 +132,6 @@ def _print_samples(found: "dict[str, dict[str, Distribution]]", as_json: bool) -
 
 
 _FIGURES: dict[str, Callable[[Interconnect], str]] = {
-    "support": lambda one: one.support,
     "link [Gb/s]": lambda one: f"{one.rate_gbps:g}",
     "latency of 8 B [us]": lambda one: f"{one.latency_us:.2f}",
     "bandwidth at 1 MiB [Gb/s]": lambda one: f"{one.bandwidth_gbps:.1f}",
@@ -132,8 +142,11 @@ _FIGURES: dict[str, Callable[[Interconnect], str]] = {
 
 
 def _print_side_by_side(found: list[Interconnect]) -> None:
+    from etherweave.report.interconnects import support
+
     heads = ("", *(f">{one.name}" for one in found))
-    print_table(heads, [(name, *map(of, found)) for name, of in _FIGURES.items()])
+    figures = {"support": support, **_FIGURES}
+    print_table(heads, [(name, *map(of, found)) for name, of in figures.items()])
     print()
     rows = differing(found)
     print_table(("figure", *(one.name for one in found)), [(key, *of) for key, of in rows])

@@ -14,6 +14,7 @@ from etherweave.measurements.references import Reference, references
 from etherweave.report.page import Front, Page
 from etherweave.report.section import Section, Table
 from etherweave.report.style import SERIES
+from etherweave.study import load_study
 from etherweave.uncertainty.intervals import Distribution
 
 SURVEY = {
@@ -30,6 +31,14 @@ SURVEY = {
     "bxi-2": "BXI",
 }
 """Rows of Table 1 of Li et al., TBench 2022, by profile."""
+
+
+PRODUCT = ("manufacturer", "proprietary", "congestion_control", "rdma", "year")
+"""Columns of Table 1 that are no figures of a simulation."""
+IMPACT = {"slingshot-11": "Slingshot-11"}
+"""Names of fabrics in published figures of GPCNeT, by profile."""
+PREDICTIONS = "interconnect-references"
+"""Study of figures that profiles predict."""
 
 
 Sampled: TypeAlias = Mapping[str, Mapping[str, Distribution]]
@@ -61,6 +70,40 @@ def published_rate(interconnect: Interconnect) -> Published | None:
     return _published(interconnect.name, "bandwidth", 8e-9)
 
 
+def published_impact(interconnect: Interconnect) -> Published | None:
+    """Return GPCNeT's impact on the latency of random rings, of the mean."""
+    rows = [
+        reference.value
+        for reference in references()
+        if reference.metric == "congestion_impact"
+        and (reference.test, reference.statistic) == ("RR Two-sided Lat", "mean")
+        and reference.fabric == IMPACT.get(interconnect.name)
+    ]
+    return Published(min(rows), max(rows), "eq") if rows else None
+
+
+def support(interconnect: Interconnect) -> str:
+    """Say what a profile rests on: figures that it is fitted to or predicts, or declarations."""
+    if interconnect.fitted:
+        return f"{interconnect.fitted} measured"
+    rows = load_study(PREDICTIONS).expected()
+    predicted = [row["id"].split(".")[0] for row in rows if row["source"].endswith("prediction")]
+    count = predicted.count(interconnect.name)
+    return f"{count} predicted" if count else "declared"
+
+
+def product(interconnect: Interconnect) -> tuple[str, ...]:
+    """Write what a buyer asks of an interconnect, of which some is unknown."""
+    facts = interconnect.product
+    return interconnect.name, *(_word(facts.get(key)) for key in PRODUCT)
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
 def _published(name: str, metric: str, scale: float) -> Published | None:
     def wanted(reference: Reference) -> bool:
         is_row = reference.program == "survey" and reference.fabric == SURVEY.get(name)
@@ -84,7 +127,7 @@ def text_of(published: Published | None) -> str:
 
 HEAD = ("profile", "support", "Gb/s", "published", "8 B us", "published", "ratio")
 """Columns of :func:`row`, before those of what is only simulated."""
-SIMULATED = ("1 MiB Gb/s", "messages/us", "all-to-all", "GPCNeT")
+SIMULATED = ("1 MiB Gb/s", "messages/us", "all-to-all", "GPCNeT", "published")
 
 
 def row(interconnect: Interconnect) -> tuple[str, ...]:
@@ -100,7 +143,9 @@ def row(interconnect: Interconnect) -> tuple[str, ...]:
     )
     rates = (interconnect.bandwidth_gbps, interconnect.messages_per_us)
     simulated = (*rates, interconnect.all_to_all_us, interconnect.congestion_impact)
-    return interconnect.name, interconnect.support, *table, *(f"{value:.1f}" for value in simulated)
+    texts = (f"{value:.1f}" for value in simulated)
+    impact = text_of(published_impact(interconnect))
+    return interconnect.name, support(interconnect), *table, *texts, impact
 
 
 def facts(interconnect: Interconnect) -> dict[str, object]:
@@ -108,7 +153,7 @@ def facts(interconnect: Interconnect) -> dict[str, object]:
     latency, rate = published_latency(interconnect), published_rate(interconnect)
     return {
         "profile": interconnect.name,
-        "support": interconnect.support,
+        "support": support(interconnect),
         "rate_gbps": interconnect.rate_gbps,
         "rate_ratio": rate and rate.ratio(interconnect.rate_gbps),
         "latency_us": interconnect.latency_us,
@@ -117,6 +162,7 @@ def facts(interconnect: Interconnect) -> dict[str, object]:
         "messages_per_us": interconnect.messages_per_us,
         "all_to_all_us": interconnect.all_to_all_us,
         "congestion_impact": interconnect.congestion_impact,
+        "product": interconnect.product,
         "figures": interconnect.sources,
     }
 
@@ -140,7 +186,7 @@ def write_interconnects(
         [partial(overview, sampled), *(_sources(interconnect) for interconnect in interconnects)],
         interconnects,
     )
-    declared = sum(interconnect.support == "declared" for interconnect in interconnects)
+    declared = sum(support(interconnect) == "declared" for interconnect in interconnects)
     lead = f"{len(interconnects)} profiles, of which {declared} rest on declarations only."
     return page.write(Front("Interconnects", lead), [])
 
@@ -177,7 +223,15 @@ def overview(sampled: Sampled, interconnects: Sequence[Interconnect]) -> Section
         + (" Bands: intervals of 90 % of samples." if sampled else "")
     )
     table = Table((*HEAD, *SIMULATED), [row(interconnect) for interconnect in interconnects])
-    return Section("overview", "What each profile yields", caption, figure, [table])
+    asked = Table(
+        ("profile", *product_titles()), [product(interconnect) for interconnect in interconnects]
+    )
+    return Section("overview", "What each profile yields", caption, figure, [table, asked])
+
+
+def product_titles() -> tuple[str, ...]:
+    """List the titles of the columns of :data:`PRODUCT`."""
+    return tuple(key.replace("_", " ").replace("rdma", "RDMA") for key in PRODUCT)
 
 
 def _sources(interconnect: Interconnect) -> Callable[[Sequence[Interconnect]], Section]:

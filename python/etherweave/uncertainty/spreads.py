@@ -26,6 +26,9 @@ LATENCY, RATE, BANDWIDTH = "latency", "message rate", "bandwidth"
 SMALL_MAX, LARGE_MIN = 64, 4096
 """Sizes of messages whose time is that of a message, and of those whose time is that of bytes
 [bytes]."""
+APART = frozenset({"ethernet-1-tcp", "iwarp-40", "efa-100", "infiniband-qdr", "infiniband-fdr"})
+"""Profiles without a share in spreads: a part of theirs stands for more than it does elsewhere, as
+TCP in a NIC, virtual machines of a cloud, or systems of another decade."""
 _PROGRAMS = {"osu_latency": "latency", "osu_bw": "bandwidth"}
 _CONDITION = re.compile(r"\s*(\(.*\)|\+PFC)")
 """What a name of a fabric has beyond the fabric: library, flow control."""
@@ -98,7 +101,7 @@ def spread_named(name: str) -> Spread:
 def _profiles() -> dict[str, set[str]]:
     """List the different times of each key among the profiles that come with Etherweave."""
     found: dict[str, set[str]] = defaultdict(set)
-    for name in names():
+    for name in set(names()) - APART:
         for figure in figures({"interconnect": {"profile": name}}):
             if not figure["key"].startswith("link.") and magnitude(figure["value"]):
                 found[figure["key"]].add(str(figure["value"]))

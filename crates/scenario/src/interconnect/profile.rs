@@ -13,6 +13,8 @@ use crate::{files, reader};
 
 /// Table of figures that a scenario has elsewhere: rates of links, addresses of a subnet.
 const LINK: &str = "link";
+/// Table of facts for a buyer, which no scenario has.
+const PRODUCT: &str = "product";
 /// Tables that hold one member of a family, of which each has keys of its own.
 const CHOICES: [&str; 3] = ["topology", "flow_control", "transport"];
 const FIGURE: [&str; 3] = ["value", "basis", "source"];
@@ -43,7 +45,7 @@ impl Figure {
         let last = parts.next_back().unwrap_or_default();
         let around = parts.try_fold(values, |table, part| table.get(part)?.as_table());
         // Rates of links are those of the fabric, and a profile has become what it stands for.
-        self.key.starts_with(LINK)
+        [LINK, PRODUCT].contains(&self.key.split('.').next().unwrap_or_default())
             || around.is_some_and(|table| last == "profile" || table.get(last).is_some_and(|it| has(it, &self.value)))
     }
 }
@@ -121,6 +123,7 @@ impl Interconnect {
                 reader::read::<Settings>(&with_end)?;
             }
         }
+        scenario.remove(PRODUCT);
         let link = scenario.remove(LINK).and_then(|table| table.as_table().cloned()).unwrap_or_default();
         Ok(Interconnect { figures, scenario, link })
     }
@@ -132,6 +135,7 @@ impl Interconnect {
 #[expect(dead_code, reason = "read only to be checked")]
 struct Settings {
     link: Link,
+    product: Option<Product>,
     routing: Option<RoutingKind>,
     topology: Option<TopologyKind>,
     switch: Option<SwitchParams>,
@@ -150,6 +154,18 @@ struct Link {
     rate: BitRate,
     host_rate: Option<BitRate>,
     addresses: Option<u32>,
+}
+
+/// Maker of an interconnect, and its offers.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "read only to be checked")]
+struct Product {
+    manufacturer: Option<String>,
+    proprietary: Option<bool>,
+    congestion_control: Option<String>,
+    rdma: Option<bool>,
+    year: Option<u16>,
 }
 
 /// Whether one of two figures is, or is a part of, the other; and members of one choice exclude each other.
@@ -231,6 +247,17 @@ mod tests {
         let figure = "{ value = \"3ns\", basis = \"estimate\", source = \"a test\" }";
         assert!(errors(&format!("[switch]\nlatncy = {figure}\n"))[0].starts_with("switch.latncy: unknown key"));
         assert_eq!(errors(&format!("[swich]\nlatency = {figure}\n")), ["swich: unknown key"]);
+    }
+
+    #[test]
+    fn what_a_buyer_asks_is_a_figure_and_no_key_of_a_scenario() {
+        let fact = |value: &str| format!("{{ value = {value}, basis = \"published\", source = \"a test\" }}");
+        let with = |value: &str| format!("{FILE}[product]\nyear = {}\n", fact(value));
+        let profile = Interconnect::parse("x", &with("1999")).unwrap();
+        assert!(profile.figures.iter().any(|figure| figure.key == "product.year"));
+        assert!(!profile.scenario.contains_key("product"));
+        assert!(errors(&with("\"soon\"")[FILE.len()..])[0].starts_with("product.year"));
+        assert!(errors(&format!("[product]\nmaker = {}\n", fact("\"many\"")))[0].starts_with("product.maker"));
     }
 
     #[test]

@@ -11,6 +11,7 @@ macro_rules! shipped {
 }
 
 shipped! {
+    "ethernet-1-tcp",
     "ethernet-10-tcp",
     "ethernet-10-roce",
     "ethernet-25-tcp",
@@ -28,6 +29,10 @@ shipped! {
     "ethernet-800-tcp",
     "ethernet-800-roce",
     "ultra-ethernet-800",
+    "iwarp-40",
+    "efa-100",
+    "infiniband-qdr",
+    "infiniband-fdr",
     "infiniband-edr",
     "infiniband-hdr",
     "infiniband-hdr100",
