@@ -29,6 +29,8 @@ class Start(StrEnum):
     """An OpenSHMEM launcher does."""
     CLIENT_SERVER = "client_server"
     """A server on one host, then a client on another."""
+    FAN_IN = "fan_in"
+    """A server for each client on the first host, then all clients on the others at once."""
     EACH_RANK = "each_rank"
     """The runner starts each rank with its number."""
     ALONE = "alone"

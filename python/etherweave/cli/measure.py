@@ -8,9 +8,10 @@ import typer
 
 import etherweave
 from etherweave.bench.measure.errors import MeasureError, MeasureLaunchError
-from etherweave.bench.measure.launch import LaunchOptions, LaunchProgram
+from etherweave.bench.measure.launch import IncastProgram, LaunchOptions, LaunchProgram
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 from etherweave.cli.bench.amounts import TrafficLimit, octets, seconds
+from etherweave.cli.bench.plan import Duration, duration_of
 from etherweave.cli.exits import INTERRUPTED, mistakes, print_error, reject
 from etherweave.cli.parameters import (
     AsJson,
@@ -33,6 +34,7 @@ etherweave measure halo3d.toml -o measured --set job.0.workload.halo3d.iteration
 etherweave measure halo3d.toml -o measured --launcher mpirun --hostfile hosts --launches 5
 etherweave measure halo3d.toml -o measured --launcher srun --launch-option=--nodes=48
 etherweave measure halo3d.toml -o measured --site cluster.toml --fabric roce --hosts n1,n2,n3,n4
+etherweave measure incast.toml -o measured --program iperf3 --site cluster.toml --fabric tcp
 etherweave run halo3d.toml -o simulated && etherweave report simulated --beside measured"""
 
 TIME_LIMIT = "10min"
@@ -103,6 +105,8 @@ def measure_verb(
     launcher: LaunchProgram | None = None,
     hostfile: Annotated[Path | None, typer.Option(exists=True, dir_okay=False)] = None,
     dscps: CodePoints = None,
+    program: IncastProgram | None = None,
+    duration: Duration = None,
     ranks: Positive | None = None,
     launch_option: list[str] | None = None,
     launches: Positive = 1,
@@ -139,6 +143,8 @@ def measure_verb(
         Compare the length of every message; costs time.
     compiler
         Compiler of MPI programs in C.
+    program
+        Send the scenario's incast by this program, a process for each stream, in place of MPI.
     """
     from etherweave.bench.measure import MeasureInterrupted, measure
     from etherweave.cli.progress import measure_progress
@@ -158,6 +164,11 @@ def measure_verb(
             mistakes(*LAUNCH_MISTAKES, failures=(MeasureLaunchError,)),
             measure_progress(file.stem) as report,
         ):
+            if program:
+                result = _by_program(
+                    file, changes, selected, program, duration_of(duration), launches, dscps, limits
+                )
+                return _print(result, output, as_json)
             result = measure(
                 file,
                 changes,
@@ -181,6 +192,34 @@ def measure_verb(
     if is_partial:
         print_error("Interrupted: all launched processes have ended; complete launches are kept.")
         raise typer.Exit(INTERRUPTED)
+
+
+def _by_program(
+    file: Path,
+    changes: dict[str, object],
+    selected: SelectedSite | None,
+    program: IncastProgram,
+    duration_s: int | None,
+    launches: int,
+    dscps: list[str] | None,
+    limits: "MeasureLimits",
+) -> "Result":
+    from etherweave.bench.measure.incast import DURATION_S, measure_incast
+
+    if selected is None:
+        reject(f"--program {program}: the first of a site's hosts receives; expected --site FILE")
+    return measure_incast(
+        file,
+        changes,
+        program=program,
+        site=selected.site,
+        link=selected.link,
+        hosts=selected.hosts,
+        limits=limits,
+        dscps=code_points(dscps),
+        duration_s=duration_s or DURATION_S,
+        launches=launches,
+    )
 
 
 def _check_options(selected: SelectedSite | None, of_site: object, of_launcher: object) -> None:
@@ -218,8 +257,9 @@ def _text(result: "Result") -> str:
     head = (
         f"{summary['name']}: {summary['finished']} after {summary['end_ns'] / 1e6:.3f} ms; "
         f"ranks: {facts['ranks']}, hosts: {facts['hosts']}, launches: {facts['launches']}, "
-        f"messages: {facts['messages']:,} with {facts['payload_bytes']:,} B; "
-        f"clocks within {facts['clock_error_ns_max'] / 1e3:.1f} us"
+        f"messages: {facts['messages']:,} with {facts['payload_bytes']:,} B"
     )
+    if "ranks" in result.tables:
+        head += f"; clocks within {facts['clock_error_ns_max'] / 1e3:.1f} us"
     lines = [*job_lines(result, overview(result)), *facts.get("priorities", ())]
     return "\n".join([head, *(f"  {line}" for line in lines)])

@@ -112,8 +112,8 @@ class _Launch:
     def __init__(self, launcher: SiteLauncher, job: LaunchJob) -> None:
         self.launcher, self.job = launcher, job
         self.words: tuple[str, ...] = job.command.arguments
-        self.main = "client"
-        """Name of the files of the program whose output counts."""
+        self.mains: tuple[str, ...] = ("client",)
+        """Names of the files of the programs whose outputs count, one after the other."""
         self.others: tuple[str, ...] = ()
 
     def carry_out(self, group: ProcessGroup) -> LaunchOutcome:
@@ -139,11 +139,12 @@ class _Launch:
     def end(self, ending: Ending, message: str) -> LaunchOutcome:
         """Collect what was written."""
         group = ProcessGroup(self.job.directory, 0)
-        errors = [message, group.errors(self.main, *self.others)]
+        errors = [message, group.errors(*self.mains, *self.others)]
         text = ""
         try:
             output = self.job.command.output
-            text = read(self.job.directory / output) if output else group.text(self.main)
+            texts = map(group.text, self.mains)
+            text = read(self.job.directory / output) if output else "\n".join(texts)
         except FileNotFoundError as error:
             if ending is Ending.DONE:
                 return self.outcome(Ending.FAILED, "", f"{error.filename}: was not written")
@@ -165,7 +166,10 @@ class _RunningLaunch:
             case Start.MPI | Start.SHMEM:
                 return self._by_starter()
             case Start.CLIENT_SERVER:
-                return self._serve()
+                return self._serve(self.job.hosts[-1:])
+            case Start.FAN_IN:
+                per_node = self.job.ranks_per_node
+                return self._serve([host for host in self.job.hosts[1:] for _ in range(per_node)])
             case Start.EACH_RANK:
                 return self._each()
             case Start.ALONE:
@@ -196,7 +200,7 @@ class _RunningLaunch:
                 "expected mpirun, srun, sbatch, netns or local"
             )
         ranks = starter.ranks(self.job, self._filled(), self.variables)
-        self.launch.main = "ranks"
+        self.launch.mains = ("ranks",)
         return self.group.wait(self._start("ranks", ranks.host, ranks.words)) == 0
 
     def _start(self, name: str, host: str | None, words: Sequence[str]) -> Popen[bytes]:
@@ -218,14 +222,26 @@ class _RunningLaunch:
             return LocalAccess(self.context.site).words("", task)
         return self.context.access.words(host, task)
 
-    def _serve(self) -> bool:
-        host = self.job.hosts[0]
+    def _serve(self, hosts: Sequence[str]) -> bool:
+        """Start a server for each client, then all clients, on these hosts."""
+        sink, count = self.job.hosts[0], len(hosts)
+        ends = [str(at) if count > 1 else "" for at in range(count)]
+        self.launch.mains = tuple(f"client{end}" for end in ends)
+        self.launch.others = tuple(f"server{end}" for end in ends)
+        commands = [self._served(sink, f"server{end}") for end in ends]
+        clients = [
+            self._start(name, host, command.arguments)
+            for name, host, command in zip(self.launch.mains, hosts, commands, strict=True)
+        ]
+        return all(self.group.wait(client) == 0 for client in clients)
+
+    def _served(self, host: str, name: str) -> BenchmarkCommand:
+        """Start a server and wait until it listens; return the command with its port."""
         before = self._ports(host)
         port = free_port(before)
         command = self._filled(port)
         names_port = any("{port}" in word for word in self.job.command.server)
-        self.launch.others = ("server",)
-        server = self._start("server", host, command.server)
+        server = self._start(name, host, command.server)
         if not await_listener(
             self.group,
             server,
@@ -234,10 +250,9 @@ class _RunningLaunch:
         ):
             raise LauncherError(
                 f"server {command.server[0]}: ended with {server.returncode} before it listened; "
-                f"{self.group.errors('server')}"
+                f"{self.group.errors(name)}"
             )
-        client = self._start("client", self.job.hosts[-1], command.arguments)
-        return self.group.wait(client) == 0
+        return command
 
     def _ports(self, host: str) -> frozenset[int]:
         return listening_ports(self.group.ask(self._words(host, SOCKET_TABLES)))
@@ -246,7 +261,7 @@ class _RunningLaunch:
         job = self.job
         ranks = range(job.ranks)
         port = free_port(frozenset())
-        self.launch.main = "rank0"
+        self.launch.mains = ("rank0",)
         self.launch.others = tuple(f"rank{rank}" for rank in ranks[1:])
         started = [
             self._start(

@@ -33,6 +33,15 @@ class LaunchProgram(StrEnum):
         return "srun" if self is LaunchProgram.SRUN else "mpirun"
 
 
+class IncastProgram(StrEnum):
+    """Program that sends."""
+
+    IPERF3 = "iperf3"
+    """TCP, a process for each stream."""
+    IB_WRITE_BW = "ib_write_bw"
+    """RDMA writes, a process for each stream."""
+
+
 class LaunchOptions(NamedTuple):
     """Options of a launch without a site."""
 

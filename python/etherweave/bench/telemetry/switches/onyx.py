@@ -29,16 +29,16 @@ _COLUMNS = {
 
 def parse(answers: Sequence[str]) -> dict[str, PortCounters]:
     """Read the counters of ports, then those of each priority."""
-    found: dict[str, PortCounters] = {}
+    ports: dict[str, PortCounters] = {}
     for at, answer in enumerate(answers):
         for name, column, value in _counters(answer):
-            port = found.setdefault(name, PortCounters())
+            port = ports.setdefault(name, PortCounters())
             if at == 0 and column != "paused_s":
                 port.port[column] = value
             elif at > 0:
                 own = port.priorities.setdefault(at - 1, {})
                 own[column] = value / 1e6 if column == "paused_s" else value
-    return found
+    return ports
 
 
 def _counters(answer: str) -> Iterator[tuple[str, str, int]]:

@@ -24,19 +24,19 @@ _COLUMNS = {
 
 def parse(answers: Sequence[str]) -> dict[str, PortCounters]:
     """Read notifications of ``/interfaces/interface/state/counters``."""
-    found: dict[str, PortCounters] = {}
+    ports: dict[str, PortCounters] = {}
     for path, tables in _updates(json.loads(answers[0])):
         name = _NAME.search(path)
         for table in tables.values() if name else ():
             if isinstance(table, dict):
                 plain = {str(key).rpartition(":")[2]: value for key, value in table.items()}
-                port = found.setdefault(name[1] if name else "", PortCounters())
+                port = ports.setdefault(name[1] if name else "", PortCounters())
                 port.port |= {
                     column: whole(str(plain[word]))
                     for column, word in _COLUMNS.items()
                     if word in plain
                 }
-    return found
+    return ports
 
 
 def _updates(notifications: Any) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -31,7 +31,7 @@ _DEPTH_MAX = 12
 
 def counters(texts: Mapping[str, Any]) -> PortCounters:
     """Read the counters of a port; those of other names are left out."""
-    found = PortCounters()
+    counted = PortCounters()
     stats = {
         name.removeprefix(_PREFIX): whole(str(text))
         for name, text in texts.items()
@@ -39,13 +39,13 @@ def counters(texts: Mapping[str, Any]) -> PortCounters:
     }
     for column, parts in _PORT.items():
         if all(part in stats for part in parts):
-            found.port[column] = sum(stats[part] for part in parts)
+            counted.port[column] = sum(stats[part] for part in parts)
     for name, value in stats.items():
         if match := _PFC.fullmatch(name):
             column = _COLUMNS[match[2]]
-            own = found.priorities.setdefault(int(match[1]), {})
+            own = counted.priorities.setdefault(int(match[1]), {})
             own[column] = value / 1e6 if column == "paused_s" else value
-    return found
+    return counted
 
 
 def ports(tree: object, name: str = "", depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -37,12 +37,12 @@ def parse(answers: Sequence[str]) -> dict[str, PortCounters]:
     text = "\n".join(answers)
     lines = [line for line in map(_LINE.fullmatch, map(str.strip, text.splitlines())) if line]
     names = {index: text for object_id, index, text in _fields(lines) if object_id == _NAMES}
-    found = {name: PortCounters() for name in names.values()}
+    ports = {name: PortCounters() for name in names.values()}
     for object_id, index, text in _fields(lines):
         if index in names and (column := _COLUMNS.get(object_id)):
-            own = found[names[index]].port
+            own = ports[names[index]].port
             own[column] = (own.get(column) or 0) + whole(text)
-    return {name: counters for name, counters in found.items() if counters.port}
+    return {name: counters for name, counters in ports.items() if counters.port}
 
 
 def _fields(lines: list[re.Match[str]]) -> list[tuple[str, str, str]]:

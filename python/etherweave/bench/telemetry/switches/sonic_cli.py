@@ -11,7 +11,7 @@ _COLUMNS = {"Rx": "received_pauses", "Tx": "sent_pauses"}
 
 def parse(answers: Sequence[str]) -> dict[str, PortCounters]:
     """Read both tables."""
-    found: dict[str, PortCounters] = {}
+    ports: dict[str, PortCounters] = {}
     column, priorities = "", []
     for line in answers[0].splitlines():
         words = line.split()
@@ -19,11 +19,11 @@ def parse(answers: Sequence[str]) -> dict[str, PortCounters]:
             column = _COLUMNS[head[1]]
             priorities = [int(word[-1]) for word in head[2].split()]
         elif column and len(words) == len(priorities) + 1 and not line.lstrip().startswith("-"):
-            port = found.setdefault(words[0], PortCounters())
+            port = ports.setdefault(words[0], PortCounters())
             for priority, word in zip(priorities, words[1:], strict=True):
                 if word != "N/A":
                     port.priorities.setdefault(priority, {})[column] = whole(word)
-    return found
+    return ports
 
 
 READER = SwitchReader(

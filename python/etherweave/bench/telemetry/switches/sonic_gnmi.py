@@ -9,8 +9,8 @@ from etherweave.bench.telemetry.switches.reader import PortCounters, SwitchReade
 
 def parse(answers: Sequence[str]) -> dict[str, PortCounters]:
     """Read notifications of ``COUNTERS/Ethernet*``; a path of one port names it last."""
-    found = sai.ports(json.loads(answers[0]))
-    return {name.rpartition("/")[2]: sai.counters(texts) for name, texts in found}
+    tables = sai.ports(json.loads(answers[0]))
+    return {name.rpartition("/")[2]: sai.counters(texts) for name, texts in tables}
 
 
 READER = SwitchReader(

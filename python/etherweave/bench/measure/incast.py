@@ -1,0 +1,250 @@
+"""An incast on a real cluster by ``iperf3`` or ``ib_write_bw``, as a scenario describes it.
+
+::
+
+    source 1, stream 0 ── client ──►┐
+    source 1, stream 1 ── client ──►┤ a server for each, all on the first host
+    source 2, stream 0 ── client ──►┘
+
+All clients run at once for the same time; what each reports is its stream's goodput.
+"""
+
+import math
+import time
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from etherweave import _core
+from etherweave.api.code_points import code_point, octet
+from etherweave.api.machine import machine
+from etherweave.api.results import Measured, Result
+from etherweave.api.scenario import Overrides, ScenarioSource
+from etherweave.api.units import rate_of, size_of
+from etherweave.bench.adapters import ADAPTERS
+from etherweave.bench.document import UnrecognisedError, parse
+from etherweave.bench.launchers.launcher import LaunchJob, LaunchOutcome
+from etherweave.bench.launchers.registry import launcher
+from etherweave.bench.measure import executor
+from etherweave.bench.measure.errors import MeasureError, MeasureLaunchError
+from etherweave.bench.measure.estimate import START_S, Estimate, MeasureLimits, within
+from etherweave.bench.measure.executor import launch_directory
+from etherweave.bench.measure.jobs import ScenarioJobs, jobs_of
+from etherweave.bench.measure.launch import LATE_S, IncastProgram, launch
+from etherweave.bench.plans import BenchmarkRequest, FabricEstimate, GivenOptions, Start
+from etherweave.bench.site.values import ClusterSite, SiteFabric
+from etherweave.measurements.benchmark_report import BenchmarkReport
+from etherweave.measurements.metrics import BANDWIDTH
+
+DURATION_S = 10
+"""Usual time of all streams [s]."""
+_BLOCK_MAX = 1 << 20
+"""Largest block of iperf3 [B]."""
+_NO_ITERATIONS = {
+    "job": pl.String,
+    "rank": pl.UInt64,
+    "host": pl.String,
+    "iteration": pl.UInt64,
+    "start_ns": pl.Float64,
+    "duration_ns": pl.Float64,
+    "launch": pl.UInt64,
+}
+
+
+def measure_incast(
+    scenario: ScenarioSource,
+    overrides: Overrides | None = None,
+    *,
+    program: IncastProgram,
+    site: ClusterSite,
+    link: SiteFabric | None = None,
+    hosts: Sequence[str] | None = None,
+    limits: MeasureLimits | None = None,
+    dscps: Mapping[int, int] | None = None,
+    duration_s: int = DURATION_S,
+    launches: int = 1,
+    progress: Callable[[float], None] = lambda elapsed_s: None,
+) -> Result:
+    """Measure the incast of a scenario with the programs that people use for it.
+
+    The first host receives, each of the others is a source; sources share hosts in turn where there
+    are fewer. ``duration_s`` is that of all streams, whole seconds; other parameters are those of
+    :func:`etherweave.bench.measure.measure`. The table ``streams`` has a row for each stream, with
+    the goodput that its program reports.
+
+    Raises ``ScenarioError`` when the scenario is wrong, ``SiteError`` when a host is none of the
+    site's, ``MeasureError`` when it is no incast that the program can send, exceeds a limit, or
+    fails.
+    """
+    started = time.monotonic()
+    jobs = jobs_of(scenario, overrides, 0)
+    job = _incast(jobs, program)
+    incast = job["workload"]["incast"]
+    names = tuple(hosts or (host.name for host in site.hosts))
+    if len(names) < 2:
+        raise MeasureError("an incast needs a second host; expected --hosts with two or more")
+    sources = [names[1 + at % (len(names) - 1)] for at in range(incast["sources"])]
+    starting = launcher(site, link)
+    if missing := starting.missing():
+        raise MeasureError(f"launcher {starting.name}: {missing}")
+    rate = link.rate if link else rate_of("10Gb/s")
+    expected = Estimate(START_S + duration_s, rate * duration_s / 1e9)
+    within(limits or MeasureLimits(), expected, launches)
+    command = _command(program, job, link, rate, dscps or {}, duration_s)
+    tables, outcomes = [], []
+    for number in range(launches):
+        with launch_directory(executor.cache()) as place:
+            limit_s = expected.seconds + LATE_S
+            work = LaunchJob(
+                command, (names[0], *sources), incast["streams_per_source"], place, limit_s
+            )
+            outcomes.append(launch(starting, work, progress))
+        rates = _rates(outcomes[-1].text, program, len(sources) * incast["streams_per_source"])
+        tables.append(_streams(job, names[0], sources, rates, duration_s, number))
+    return _result(jobs, program, tables, outcomes, time.monotonic() - started)
+
+
+def _incast(jobs: ScenarioJobs, program: IncastProgram) -> dict[str, Any]:
+    """Return the scenario's only job; raises ``MeasureError`` when the program cannot send it."""
+    all_jobs: list[dict[str, Any]] = tomllib.loads(jobs.resolved)["job"]
+    for at, job in enumerate(all_jobs):
+        (workload,) = job["workload"]
+        if workload != "incast" or len(all_jobs) > 1:
+            raise MeasureError(
+                f"job.{at}.workload: {workload} among {len(all_jobs)} jobs; "
+                f"{program} sends one job of incast"
+            )
+    (job,) = all_jobs
+    incast = job["workload"]["incast"]
+    if "messages" in incast:
+        raise MeasureError(
+            f"job.0.workload.incast.messages: {incast['messages']}; {program} sends for a time, "
+            "expected none"
+        )
+    if program is IncastProgram.IPERF3 and size_of(incast["message"]) > _BLOCK_MAX:
+        raise MeasureError(
+            f"job.0.workload.incast.message: {incast['message']}; iperf3 sends at most 1MiB at once"
+        )
+    return job
+
+
+def _command(
+    program: IncastProgram,
+    job: Mapping[str, Any],
+    link: SiteFabric | None,
+    rate: float,
+    dscps: Mapping[int, int],
+    duration_s: int,
+) -> Any:
+    incast, priority = job["workload"]["incast"], job["priority"]
+    tos = str(octet(dscps.get(priority, code_point(priority))))
+    words: list[str] = []
+    if program is IncastProgram.IPERF3:
+        words += ["-S", tos] if priority else []
+    else:
+        words += ["-t", str(incast["outstanding"])]
+        words += ["-S", str(priority), "--tclass", tos] if priority else []
+    adapter = ADAPTERS["iperf3" if program is IncastProgram.IPERF3 else "perftest"]
+    request = BenchmarkRequest(
+        str(program),
+        size_max=size_of(incast["message"]),
+        seconds=duration_s,
+        device=link.device.partition(":")[0] if link and link.device else None,
+        options=GivenOptions(tuple(words)),
+    )
+    return replace(adapter.plan(request, FabricEstimate(rate)).command, start=Start.FAN_IN)
+
+
+def _rates(text: str, program: IncastProgram, count: int) -> list[float]:
+    """Return the goodput of each stream [B/s]."""
+    try:
+        reports = parse(text).reports
+    except UnrecognisedError as error:
+        raise MeasureLaunchError(f"{program}: {error}") from None
+    rates = [rate for report in reports if not math.isnan(rate := _rate(report))]
+    if len(rates) != count:
+        raise MeasureLaunchError(f"{program}: {len(rates)} results of {count} streams")
+    return rates
+
+
+def _rate(report: BenchmarkReport) -> float:
+    rates = [entry for entry in report.measurements if entry.metric is BANDWIDTH]
+    received = [entry for entry in rates if ("side", "receiver") in entry.labels]
+    means = [entry.value for entry in received or rates if entry.statistic == "mean"]
+    return means[0] if means else math.nan
+
+
+def _streams(
+    job: Mapping[str, Any],
+    sink: str,
+    sources: Sequence[str],
+    rates: Sequence[float],
+    duration_s: int,
+    launch_number: int,
+) -> pl.DataFrame:
+    message = size_of(job["workload"]["incast"]["message"])
+    each = job["workload"]["incast"]["streams_per_source"]
+    octets = [round(rate * duration_s) for rate in rates]
+    return pl.DataFrame(
+        {
+            "job": job["name"],
+            "source_host": [host for host in sources for _ in range(each)],
+            "destination_host": sink,
+            "stream": pl.Series([at % each for at in range(len(rates))], dtype=pl.UInt64),
+            "messages": pl.Series([count // message for count in octets], dtype=pl.UInt64),
+            "bytes": pl.Series(octets, dtype=pl.UInt64),
+            "start_ns": 0.0,
+            "end_ns": duration_s * 1e9,
+            "goodput_gbps": [rate * 8 / 1e9 for rate in rates],
+        }
+    ).with_columns(launch=pl.lit(launch_number, dtype=pl.UInt64))
+
+
+def _result(
+    jobs: ScenarioJobs,
+    program: IncastProgram,
+    tables: Sequence[pl.DataFrame],
+    outcomes: Sequence[LaunchOutcome],
+    taken_s: float,
+) -> Result:
+    streams = pl.concat(tables)
+    wall_s = sum(outcome.end_ns - outcome.start_ns for outcome in outcomes) / 1e9
+    hosts = {*streams["source_host"], *streams["destination_host"]}
+    facts: Measured = {
+        "launcher": str(program),
+        "command": list(outcomes[0].words),
+        "compiler": "",
+        "launches": len(outcomes),
+        "ranks": jobs.ranks,
+        "hosts": len(hosts),
+        "messages": int(streams["messages"].sum()),
+        "payload_bytes": int(streams["bytes"].sum()),
+        "clock_error_ns_max": 0.0,
+        "start_missed_ns_max": 0.0,
+    }
+    shared = len(hosts) < jobs.ranks
+    warnings = [f"{jobs.ranks - 1} sources share {len(hosts) - 1} hosts"] if shared else []
+    return Result(
+        tables={
+            "iterations": pl.DataFrame(schema=_NO_ITERATIONS).to_arrow(),
+            "streams": streams.to_arrow(),
+        },
+        summary={
+            "name": jobs.name,
+            "seed": jobs.seed,
+            "version": _core.version(),
+            "finished": "complete",
+            "end_ns": float(streams["end_ns"].max() or 0.0),  # type: ignore[arg-type]
+            "wall_s": wall_s,
+            "setup_s": taken_s - wall_s,
+            "fingerprint": None,
+            "threads": 1,
+            "warnings": warnings,
+            "measured": facts,
+        },
+        resolved=jobs.resolved,
+        machine=machine(),
+    )

@@ -1,0 +1,138 @@
+"""The incast of a scenario by iperf3 and ib_write_bw, and simulated from the same file."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import etherweave
+from etherweave.api import toml
+from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
+from etherweave.bench.launchers.site_launcher import SiteLauncher
+from etherweave.bench.measure import MeasureError, MeasureLaunchError
+from etherweave.bench.measure.incast import measure_incast
+from etherweave.bench.measure.launch import IncastProgram
+from etherweave.bench.site import reading
+from etherweave.bench.site.values import ClusterSite
+from support import command_line
+
+RATE = 1e8
+"""Of each link [b/s]."""
+SITE = """
+launcher = { kind = "netns", rate = "100Mb/s", burst = "128KiB" }
+hosts = { n1 = {}, n2 = {}, n3 = {} }
+fabrics.tcp = { kind = "tcp", stack = "ucx", rate = "100Mb/s", interface = "h0" }
+fabrics.roce = { kind = "roce", stack = "ucx", rate = "100Mb/s", device = "mlx5_0:1" }
+"""
+
+
+def site() -> ClusterSite:
+    return reading.site(SITE, "site.toml")
+
+
+def scenario(priority: int = 0, **incast: Any) -> dict[str, Any]:
+    workload = {"sources": 2, "streams_per_source": 2, "message": "64KiB", "outstanding": 1}
+    return {
+        "topology": {"single_switch": {"hosts": 4, "rate": "100Mb/s"}},
+        "flow_control": {"none": {}},
+        "transport": {"tcp": {}},
+        "run": {"end": "400ms", "warm_up": "200ms"},
+        "job": [
+            {"name": "incast", "priority": priority, "workload": {"incast": workload | incast}}
+        ],
+    }
+
+
+@pytest.mark.needs("namespaces", "iperf3")
+def test_streams_of_iperf3_share_the_link_as_simulated_streams_do(tmp_path: Path) -> None:
+    file, place = tmp_path / "incast.toml", tmp_path / "site.toml"
+    file.write_text(toml.document(scenario()))
+    place.write_text(SITE)
+    words = ("--site", place, "--fabric", "tcp", "--program", "iperf3", "--duration", "3s")
+    done = command_line.run("measure", file, "-o", tmp_path / "measured", *words)
+    assert done.returncode == 0, done.stderr
+    assert "clocks" not in done.stdout
+    measured = etherweave.Result.load(tmp_path / "measured")
+    streams = measured.to_polars("streams")
+    assert streams["source_host"].to_list() == ["n2", "n2", "n3", "n3"]
+    assert set(streams["destination_host"]) == {"n1"}
+    simulated = etherweave.run(scenario())
+    # A frame of 1500 B and Ethernet's header of 14 B, which tbf counts, carries 1448 B.
+    assert streams["goodput_gbps"].sum() == pytest.approx(RATE / 1e9 * 1448 / 1514, rel=0.1)
+    assert sum(simulated.values("streams", "goodput_gbps")) == pytest.approx(
+        streams["goodput_gbps"].sum(), rel=0.15
+    )
+
+
+def commands(monkeypatch: pytest.MonkeyPatch, outcome: str, **more: Any) -> LaunchJob:
+    """Measure with a launcher that prints a text; return what it would have started."""
+    jobs: list[LaunchJob] = []
+
+    def launch(self: SiteLauncher, job: LaunchJob) -> LaunchOutcome:
+        jobs.append(job)
+        return LaunchOutcome(Ending.DONE, outcome, "", ("x",), 0, 1)
+
+    monkeypatch.setattr(SiteLauncher, "launch", launch)
+    monkeypatch.setattr(SiteLauncher, "missing", lambda self: "")
+    fabric = more.pop("fabric", "tcp")
+    program = IncastProgram(more.pop("program", "iperf3"))
+    place = site()
+    with pytest.raises(MeasureLaunchError, match=r"iperf3|ib_write_bw"):
+        measure_incast(
+            scenario(**more), program=program, site=place, link=place.link(fabric), duration_s=3
+        )
+    return jobs[0]
+
+
+def test_each_stream_has_a_client_with_the_scenario_s_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job = commands(monkeypatch, "nothing", priority=3)
+    assert job.hosts == ("n1", "n2", "n3") and job.ranks_per_node == 2
+    words = " ".join(job.command.arguments)
+    assert "-t 3" in words and "-l 65536" in words
+    assert words.endswith("-S 106"), "code point 26 with ECT(0)"
+
+
+def test_sources_share_hosts_where_there_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert commands(monkeypatch, "nothing", sources=3).hosts == ("n1", "n2", "n3", "n2")
+
+
+def test_rdma_has_the_window_and_the_service_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = commands(
+        monkeypatch, "x", fabric="roce", program="ib_write_bw", outstanding=128, priority=3
+    )
+    words = " ".join(job.command.arguments)
+    assert "-d mlx5_0 -s 65536" in words and "-D 3" in words
+    assert words.endswith("-t 128 -S 3 --tclass 106")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"messages": 4}, r"job\.0\.workload\.incast\.messages: 4; iperf3 sends for a time"),
+        ({"message": "2MiB"}, r"incast\.message: 2MiB; iperf3 sends at most 1MiB"),
+    ],
+)
+def test_an_incast_that_the_program_cannot_send_is_refused(
+    change: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(MeasureError, match=message):
+        measure_incast(scenario(**change), program=IncastProgram.IPERF3, site=site())
+
+
+def test_other_workloads_and_a_single_host_are_refused() -> None:
+    other = scenario() | {"run": {}}
+    other["job"][0]["workload"] = {"osu_latency": {"bytes": "8B"}}
+    with pytest.raises(MeasureError, match=r"job\.0\.workload: osu_latency among 1 jobs"):
+        measure_incast(other, program=IncastProgram.IPERF3, site=site())
+    with pytest.raises(MeasureError, match="an incast needs a second host"):
+        measure_incast(scenario(), program=IncastProgram.IPERF3, site=site(), hosts=("n1",))
+
+
+def test_a_program_needs_a_site(tmp_path: Path) -> None:
+    file = tmp_path / "incast.toml"
+    file.write_text(toml.document(scenario()))
+    done = command_line.invoke("measure", file, "--program", "iperf3")
+    assert done.exit_code == 2
+    assert "expected --site FILE" in done.output
