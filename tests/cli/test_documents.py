@@ -1,4 +1,4 @@
-"""Blocks of README, guides and tutorials run, and print what the pages show."""
+"""Blocks of README, guides, tutorials and models run, and print what the pages show."""
 
 import os
 from pathlib import Path
@@ -14,6 +14,9 @@ PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs/guide").glob("*.md")),
     *sorted((ROOT / "docs/tutorials").iterdir()),
+    *sorted(
+        page for page in (ROOT / "docs/models").rglob("*.md") if "```console" in page.read_text()
+    ),
 ]
 
 

@@ -1,5 +1,6 @@
 """Exported commands of Onyx, Cumulus and EOS against their vendors' documents."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def test_onyx_is_configured_as_in_the_testbed() -> None:
     There, hosts are on 1/2, 1/4, 1/6 and 1/8 to 1/16 and PFC is on for all priorities.
     """
     every = {"flow_control.pfc.priorities": list(range(8))}
-    options = ExportOptions(mtu_bytes=4500, watchdog=None, device="sn3700")
+    options = ExportOptions(mtu_bytes=4500, is_watched=False, device="sn3700")
     result = policy(TESTBED, every, options)
     sections_by_title = sections(SYSTEMS["onyx"](result, result.switches[0])["onyx.cfg"])
     assert sections_by_title["Interface Ethernet configuration"] == [
@@ -54,6 +55,22 @@ def test_onyx_is_configured_as_in_the_testbed() -> None:
         "interface ethernet 1/1-1/12 dcb priority-flow-control mode on force",
         "interface port-channel 1 dcb priority-flow-control mode on force",
     ]
+
+
+def test_the_watchdog_is_that_of_the_scenario_where_it_has_times_that_switches_take() -> None:
+    settings = {"flow_control.pfc.watchdog.detection": "400ms"}
+    result = policy(TESTBED, settings | {"flow_control.pfc.watchdog.action": "forward"})
+    ports = json.loads(SYSTEMS["sonic"](result, result.switches[0])["config_db.json"])["PFC_WD"]
+    assert ports["GLOBAL"] == {"POLL_INTERVAL": "200"}
+    entry = {"action": "forward", "detection_time": "400", "restoration_time": "200"}
+    assert ports["Ethernet0"] == entry
+    with pytest.raises(PolicyError, match=r"action: forward; expected drop: the files for eos"):
+        action = {"flow_control.pfc.watchdog.action": "forward"}
+        policy(TESTBED, action, ExportOptions(system="eos"))
+    with pytest.raises(PolicyError, match=r"watchdog\.detection: 400us; expected 100 to 5000 ms"):
+        policy(
+            TESTBED, {f"flow_control.pfc.watchdog.{key}": "400us" for key in ("detection", "poll")}
+        )
 
 
 def test_onyx_pauses_globally_where_the_scenario_does() -> None:

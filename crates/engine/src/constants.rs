@@ -12,7 +12,7 @@ use etherweave_topology::LinkClass;
 
 use crate::captured_port::connection;
 use crate::frame::size;
-use crate::params::{EcnMarking, FlowControl, Forwarding, Headers, MpiParams, SimParams, Transport};
+use crate::params::{EcnMarking, FlowControl, Forwarding, Headers, MpiParams, PfcWatchdog, SimParams, Transport};
 use crate::schedule::Scheduler;
 
 /// Part of a routing that decides for every packet which hosts need.
@@ -63,6 +63,8 @@ pub struct RunConstants {
     pub nic_pause_mask: u8,
     /// Pause time in each frame [512 bit times].
     pub pause_quanta: u16,
+    /// At the ports of switches.
+    pub watchdog: Option<PfcWatchdog>,
     /// Shared by all switches.
     pub ecn: Option<EcnMarking>,
     /// Switches for whose telemetry packets have room: 0 where they have none.
@@ -193,6 +195,7 @@ impl RunConstants {
             is_coupled: groups.is_coupled,
             nic_pause_mask: groups.pause_mask.iter().fold(0, |all, mask| all | mask),
             pause_quanta: groups.quanta,
+            watchdog: params.flow_control.watchdog().cloned(),
             ecn: params.switch.ecn,
             telemetry_switches: params
                 .transports()

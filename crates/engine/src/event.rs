@@ -63,6 +63,10 @@ pub enum Kind {
     Stored,
     /// A wait of a driver ends. Index: the thread of its rank.
     Wake,
+    /// A watchdog looks at a port.
+    WatchdogPoll,
+    /// A host begins to pause its switch without end, or ceases to. Index: priorities. Handle: whether it begins.
+    PauseStorm,
 }
 
 impl Kind {
@@ -81,7 +85,7 @@ impl Kind {
     }
 
     /// All, by number.
-    const ALL: [Kind; 24] = [
+    const ALL: [Kind; 26] = [
         Kind::Arrive,
         Kind::Deliver,
         Kind::PauseArrive,
@@ -106,6 +110,8 @@ impl Kind {
         Kind::FluidAcknowledged,
         Kind::Stored,
         Kind::Wake,
+        Kind::WatchdogPoll,
+        Kind::PauseStorm,
     ];
 }
 

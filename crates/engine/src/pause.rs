@@ -59,7 +59,7 @@ impl Wires {
         let port = &mut self.ports[port_index];
         let until = self.now + port.quantum() * u64::from(quanta);
         let must_expire = port.paused_mut().stop(priority, self.now, until);
-        port.paused_classes = self.constants.classes(port.paused().priorities);
+        port.paused_classes = self.constants.classes(port.paused().stopped());
         if must_expire {
             self.schedule_at(until, port_index, Kind::PauseExpire, priority as u32);
         }
@@ -68,7 +68,16 @@ impl Wires {
     fn resume_priority(&mut self, port_index: PortIndex, priority: usize) {
         let port = &mut self.ports[port_index];
         port.paused_mut().resume(priority, self.now);
-        port.paused_classes = self.constants.classes(port.paused().priorities);
+        port.paused_classes = self.constants.classes(port.paused().stopped());
+    }
+
+    /// A watchdog begins or ceases to ignore pauses of a priority, and may keep it from being sent meanwhile.
+    pub fn override_pauses(&mut self, port_index: PortIndex, priority: usize, is_ignored: bool, is_discarded: bool) {
+        let port = &mut self.ports[port_index];
+        let paused = port.paused_mut();
+        let with = |mask: u8, is_set: bool| mask & !(1 << priority) | u8::from(is_set) << priority;
+        (paused.ignored, paused.discarded) = (with(paused.ignored, is_ignored), with(paused.discarded, is_discarded));
+        port.paused_classes = self.constants.classes(port.paused().stopped());
     }
 
     /// A refresh is due, and the priorities in `held` are held: sends it if this pause still holds.

@@ -25,8 +25,12 @@ impl PauseCounters {
 /// What the peer has paused: per priority.
 #[derive(Clone, Copy, Debug)]
 pub struct Paused {
-    /// Priorities that must not be sent now.
+    /// Priorities that the peer has paused.
     pub priorities: u8,
+    /// Priorities whose pauses have no effect: a watchdog acts.
+    pub ignored: u8,
+    /// Priorities that are not sent because a watchdog discards them.
+    pub discarded: u8,
     /// Priorities with a scheduled expiry event.
     pub expiring: u8,
     /// When each pause runs out by itself.
@@ -52,6 +56,8 @@ impl Paused {
     /// No pause, now or before.
     pub const NOTHING: Paused = Paused {
         priorities: 0,
+        ignored: 0,
+        discarded: 0,
         expiring: 0,
         until: [Time::ZERO; Priority::COUNT],
         since: [Time::ZERO; Priority::COUNT],
@@ -65,6 +71,11 @@ impl Paused {
 }
 
 impl Paused {
+    /// Priorities that must not be sent now.
+    pub fn stopped(&self) -> u8 {
+        self.priorities & !self.ignored | self.discarded
+    }
+
     /// A frame stops a priority until a time. Returns whether an event must end it: it has none yet.
     pub fn stop(&mut self, priority: usize, now: Time, until: Time) -> bool {
         let bit = 1u8 << priority;

@@ -299,6 +299,7 @@ impl Wires {
             && constants.packet_routing.is_none()
             && !constants.may_underrun
             && constants.connection_hosts.is_empty()
+            && constants.watchdog.is_none()
     }
 
     /// Adds an arrival to the fingerprint of the run, where there is one.

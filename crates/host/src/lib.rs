@@ -122,6 +122,8 @@ pub struct Nic {
     pub writes: u32,
     /// Whether the switch is paused.
     pub is_pausing: bool,
+    /// Priorities that the NIC pauses without end: it is broken.
+    pub storming: u8,
     /// The longest that it ever took to empty the buffer.
     pub backlog_max: Duration,
     /// Frames dropped because their ring had no buffer, by priority.
@@ -136,10 +138,16 @@ impl Host {
             last_endpoint: EndpointIndex::NONE,
             writes: 0,
             is_pausing: false,
+            storming: 0,
             backlog_max: Duration::ZERO,
             out_of_buffer: [0; 8],
         };
         Host { id, port, ready: 0, ring: [(EndpointIndex::new(0), EndpointIndex::new(0)); 8], nic }
+    }
+
+    /// Priorities that the NIC, of which the run's NICs pause `mask`, has paused at its switch.
+    pub fn held_pauses(&self, mask: u8) -> u8 {
+        self.nic.storming | if self.nic.is_pausing { mask } else { 0 }
     }
 
     /// The first endpoint in the ring of the lowest class that has one; if none has, any.

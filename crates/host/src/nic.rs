@@ -127,8 +127,10 @@ impl Nics {
             return;
         }
         host.nic.is_pausing = true;
-        let port = host.port;
-        wires.pause_peer(port, mask);
+        let (port, mask) = (host.port, mask & !host.nic.storming);
+        if mask != 0 {
+            wires.pause_peer(port, mask);
+        }
         self.expect_nic_resume(wires, host_index);
     }
 
@@ -158,8 +160,26 @@ impl Nics {
         if self.time_to_xon(wires, host_index).is_some() {
             return self.expect_nic_resume(wires, host_index);
         }
-        self.hosts[host_index].nic.is_pausing = false;
-        let mask = wires.constants.nic_pause_mask;
-        wires.resume_peer(port, mask);
+        let nic = &mut self.hosts[host_index].nic;
+        nic.is_pausing = false;
+        let mask = wires.constants.nic_pause_mask & !nic.storming;
+        if mask != 0 {
+            wires.resume_peer(port, mask);
+        }
+    }
+
+    /// A host begins to pause priorities at its switch without end, or ceases to.
+    pub fn pause_storm(&mut self, wires: &mut Wires, port: PortIndex, mask: u8, begins: bool) {
+        let host_index = wires.host_of_port(port).expect("only hosts have NICs");
+        let nic_mask = wires.constants.nic_pause_mask;
+        let host = &mut self.hosts[host_index];
+        let before = host.held_pauses(nic_mask);
+        host.nic.storming = if begins { host.nic.storming | mask } else { host.nic.storming & !mask };
+        let changed = before ^ host.held_pauses(nic_mask);
+        match (changed, begins) {
+            (0, _) => {}
+            (_, true) => wires.pause_peer(port, changed),
+            (_, false) => wires.resume_peer(port, changed),
+        }
     }
 }

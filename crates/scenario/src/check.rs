@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputError, InputErrors, Priority, check_file_name};
 use etherweave_sim::Job;
-use etherweave_sim::params::{self, Binding, CoreParams, FlowControl, NicParams};
+use etherweave_sim::params::{self, Binding, CoreParams, FlowControl, NicParams, PfcWatchdog};
 use etherweave_topology::Topology;
 use etherweave_workload::{Op, Program, StreamSpec, Traffic, Workload};
 
@@ -77,7 +77,8 @@ fn check_stall_limit(scenario: &Scenario) -> Result<(), InputError> {
 pub(crate) fn stall_limit(scenario: &Scenario, jobs: &[Job]) -> Duration {
     let starts = scenario.job.iter().map(|job| job.start);
     let rests = jobs.iter().map(|job| longest_rest(&job.traffic) + scenario.host.timer_slack);
-    let longest = starts.chain(rests).fold(scenario.first_timeout(), Duration::max);
+    let watchdog = scenario.flow_control.watchdog().map(PfcWatchdog::patience);
+    let longest = starts.chain(rests).chain(watchdog).fold(scenario.first_timeout(), Duration::max);
     let raised = if longest < STALL_LIMIT { STALL_LIMIT } else { longest + STALL_LIMIT };
     scenario.run.stall_limit.unwrap_or(raised)
 }

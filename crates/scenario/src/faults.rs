@@ -1,9 +1,10 @@
-//! Faults during a run: `[[faults.degraded]]`, `[[faults.down]]`. Links that never worked are `as_built.failed` of the
+//! Faults during a run: `[[faults.degraded]]`, `[[faults.down]]`, `[[faults.pause_storm]]`. Links that never worked are `as_built.failed` of the
 //! topology.
 
-use etherweave_primitives::{ChannelId, Duration, InputError, InputErrors, SwitchId};
+use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, Priority, SwitchId};
 use etherweave_routing::Outage;
-use etherweave_sim::DegradedLink;
+use etherweave_sim::params::FlowControl;
+use etherweave_sim::{DegradedLink, PauseStorm};
 use etherweave_topology::Topology;
 
 use crate::Scenario;
@@ -16,6 +17,9 @@ pub struct FaultsSpec {
     pub degraded: Vec<DegradedSpec>,
     /// Links and switches that fail and return. Default none.
     pub down: Vec<DownSpec>,
+    /// Hosts that pause their switches without end, for `etherweave run`. Default none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pause_storm: Vec<PauseStormSpec>,
     /// Delay after a link fails or returns until the routing "shortest_path" computes its tables again, in a run
     /// [whole ns]. Absent: never.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,6 +112,62 @@ fn cable(topology: &Topology, name: &str, parallel: u32) -> Result<ChannelId, In
     found.ok_or_else(|| InputError::new("parallel", parallel, format!("0 to {}", cables.len() - 1)))
 }
 
+/// A host that keeps priorities paused at its switches, as a broken NIC or a stopped driver does.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PauseStormSpec {
+    /// The host, by its name: "host3".
+    pub host: String,
+    /// Priorities, lossless ones. Absent: all lossless priorities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priorities: Option<Vec<Priority>>,
+    /// Start of the storm. Default "0s".
+    #[serde(default)]
+    pub from: Duration,
+    /// End of the storm. Absent: the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Duration>,
+}
+
+/// Hosts that pause their switches without end; the simulator checks the times.
+///
+/// # Errors
+/// Every one that is wrong.
+pub(crate) fn storms(scenario: &Scenario, topology: &Topology) -> Result<Vec<PauseStorm>, InputErrors> {
+    let mut errors = InputErrors::default();
+    let mut storms = Vec::with_capacity(scenario.faults.pause_storm.len());
+    for (number, spec) in scenario.faults.pause_storm.iter().enumerate() {
+        let storm = spec.storm(scenario, topology);
+        storms.extend(errors.check(storm.map_err(|error| error.within(&format!("faults.pause_storm.{number}")))));
+    }
+    errors.into_result().map(|()| storms)
+}
+
+impl PauseStormSpec {
+    fn storm(&self, scenario: &Scenario, topology: &Topology) -> Result<PauseStorm, InputError> {
+        let mut hosts = (0..topology.hosts()).map(HostId::from_index);
+        let host = hosts.find(|&host| topology.host_name(host) == self.host.as_str()).ok_or_else(|| {
+            let example = topology.host_name(HostId::new(0));
+            InputError::new("host", format!("no host \"{}\"", self.host), format!("one such as \"{example}\""))
+        })?;
+        let lossless: Vec<Priority> = match &scenario.flow_control {
+            FlowControl::Pfc(pfc) => pfc.priorities.clone(),
+            FlowControl::GlobalPause(_) => Priority::all().collect(),
+            FlowControl::None {} | FlowControl::Credits(_) => {
+                let expected = "flow_control.pfc or flow_control.global_pause: nothing here obeys pause frames";
+                return Err(InputError::new("host", "a host that pauses its switch", expected));
+            }
+        };
+        let priorities = self.priorities.clone().unwrap_or_else(|| lossless.clone());
+        if let Some(other) = priorities.iter().find(|priority| !lossless.contains(priority)) {
+            let known: Vec<_> = lossless.iter().map(|priority| priority.get().to_string()).collect();
+            let expected = format!("lossless priorities: {}", known.join(", "));
+            return Err(InputError::new("priorities", other.get(), expected));
+        }
+        Ok(PauseStorm { host, priorities, from: self.from, until: self.until })
+    }
+}
+
 /// A cable, or every link of a switch, that fails and may return.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -137,6 +197,8 @@ pub(crate) fn open_loop_outages(faults: &FaultsSpec, topology: &Topology) -> Res
     let mut errors = InputErrors::default();
     let found = "links that damage frames are simulated by `etherweave run`";
     errors.check(InputError::unless(faults.degraded.is_empty(), "faults.degraded", found, "none"));
+    let found = "hosts that pause their switches are simulated by `etherweave run`";
+    errors.check(InputError::unless(faults.pause_storm.is_empty(), "faults.pause_storm", found, "none"));
     let outages = errors.check(outages(faults, topology));
     errors.into_result().map(|()| outages.unwrap_or_default())
 }

@@ -201,7 +201,9 @@ fn reordering_warning(scenario: &Scenario) -> Option<String> {
 /// Fills in how transports find losses, where the scenario leaves it open, by whether nothing can be lost and packets
 /// overtake each other: then what is late has not been lost.
 pub(crate) fn choose_loss_detection(scenario: &mut Scenario) {
-    let is_lossless = !matches!(scenario.flow_control, FlowControl::None {}) && scenario.faults.is_default();
+    let may_discard = scenario.flow_control.watchdog().is_some();
+    let is_lossless =
+        !matches!(scenario.flow_control, FlowControl::None {}) && scenario.faults.is_default() && !may_discard;
     let is_overtaken = !scenario.routing.keeps_order() || host_ports::is_per_packet(scenario);
     let of_jobs = scenario.job.iter_mut().filter_map(|job| job.transport.as_mut());
     for transport in std::iter::once(&mut scenario.transport).chain(of_jobs) {

@@ -325,13 +325,14 @@ pub(crate) fn experiment(
     let ports = errors.check(host_ports::check(scenario, &topology));
     let outages = errors.check(faults::outages(&scenario.faults, &topology));
     let degraded = errors.check(faults::degraded(scenario, &topology));
+    let storms = errors.check(faults::storms(scenario, &topology));
     let jobs = errors.check(jobs(scenario, &topology));
     let sampling = errors.check(sampling::sampling(scenario, &topology));
     // Tables of a large fabric take seconds: none are made for jobs that have a mistake.
     let ready = jobs.as_ref().and(outages.as_ref());
     let paths = ready.and_then(|outages| errors.check(routing::paths(scenario, &topology, outages)));
-    let (Some(paths), Some(outages), Some(degraded), Some(mut jobs), Some(sampling), Some(())) =
-        (paths, outages, degraded, jobs, sampling, ports)
+    let (Some(paths), Some(outages), Some(degraded), Some(storms), Some(mut jobs), Some(sampling), Some(())) =
+        (paths, outages, degraded, storms, jobs, sampling, ports)
     else {
         return Err(locate(errors));
     };
@@ -344,6 +345,7 @@ pub(crate) fn experiment(
         jobs,
         degraded,
         outages,
+        storms,
         warm_up: scenario.run.warm_up,
         stall_limit,
         capture,

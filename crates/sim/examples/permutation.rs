@@ -66,6 +66,7 @@ fn main() {
         jobs: vec![job],
         degraded: Vec::new(),
         outages: Vec::new(),
+        storms: Vec::new(),
         warm_up,
         stall_limit,
         capture: Vec::new(),

@@ -22,7 +22,7 @@ mod shard;
 #[cfg(test)]
 mod tests;
 
-pub use build::{CONNECTIONS_MAX, Experiment, Job, Paths, PortBuffer, nic_headroom, port_buffers};
+pub use build::{CONNECTIONS_MAX, Experiment, Job, Paths, PauseStorm, PortBuffer, nic_headroom, port_buffers};
 pub use estimate::RunMemory;
 pub use etherweave_engine::capture::{Capture, Captured, CapturedFrame};
 pub use etherweave_engine::constants::{headroom, largest_packet, pause_quanta_min};
@@ -38,7 +38,7 @@ pub use etherweave_transport as transport;
 pub use report::{
     ActivityRow, FailureRow, FlowRow, FlowSampleRow, LearningRow, LeftOut, LosslessDrop, Observed, PathMessage,
     PathPart, PathRow, PortRow, PortSampleRow, RateRow, Report, SampledFlowName, SampledPortName, Samples, SleepRow,
-    StreamRow, Totals, TransferRow, WaitRow,
+    StormRow, StreamRow, Totals, TransferRow, WaitRow,
 };
 pub use run::{Finish, Progress, Simulation};
 pub use sampling::{FlowSelection, Sampling};

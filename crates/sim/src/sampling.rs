@@ -185,8 +185,7 @@ impl Owners<'_> {
     /// Priorities that a port holds paused at its peer.
     pub fn held_pauses(&self, port: PortIndex) -> u8 {
         match self.wires.host_of_port(port) {
-            Some(host) if self.hosts.nics.hosts[host].nic.is_pausing => self.wires.constants.nic_pause_mask,
-            Some(_) => 0,
+            Some(host) => self.hosts.nics.hosts[host].held_pauses(self.wires.constants.nic_pause_mask),
             None => self.switches.held_pauses(&self.wires.constants, port),
         }
     }

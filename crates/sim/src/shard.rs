@@ -109,6 +109,7 @@ impl Shard {
             Kind::Deliver => self.deliver_packet(place, event.packet()),
             Kind::PauseArrive => {
                 self.wires.pause_arrive(place, PauseFrame::unpack(event.bits));
+                self.switches.expect_poll(&mut self.wires, place);
                 self.kick(place);
             }
             Kind::PauseExpire => {
@@ -139,7 +140,10 @@ impl Shard {
             Kind::Stored => {
                 self.wires.note_arrival(place, event.packet());
                 self.switches.stored(&mut self.wires, place, event.packet());
+                self.switches.discard_blocked(&mut self.wires);
             }
+            Kind::WatchdogPoll => self.switches.poll(&mut self.wires, place),
+            Kind::PauseStorm => self.hosts.nics.pause_storm(&mut self.wires, place, index as u8, event.bits != 0),
             Kind::PauseArriveDamaged => self.wires.pause_arrive_damaged(place, PauseFrame::unpack(event.bits)),
         }
     }
@@ -154,6 +158,9 @@ impl Shard {
             self.switches.forward(&mut self.wires, port, egress, priority, event.packet());
         } else {
             self.wires.note_arrival(port, event.packet());
+            if self.switches.discards() {
+                return self.switches.arrive_in_storm(&mut self.wires, port, egress, priority, event.packet());
+            }
             self.switches.arrive_at_switch(&mut self.wires, port, egress, priority, event.packet());
         }
     }

@@ -49,6 +49,7 @@ fn experiment() -> Experiment {
         jobs: vec![job],
         degraded: Vec::new(),
         outages: Vec::new(),
+        storms: Vec::new(),
         warm_up: Duration::ZERO,
         stall_limit: Duration::from_ms(100_000_000),
         sampling: None,

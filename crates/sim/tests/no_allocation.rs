@@ -70,6 +70,7 @@ fn a_warm_run_allocates_less_than_once_in_ten_thousand_packet_hops() {
         jobs: vec![job],
         degraded: Vec::new(),
         outages: Vec::new(),
+        storms: Vec::new(),
         warm_up: Duration::ZERO,
         stall_limit: Duration::from_ms(1_000),
         capture: Vec::new(),

@@ -15,5 +15,6 @@ pub mod learning;
 pub mod neighbour_loads;
 pub mod per_packet;
 mod switches;
+pub mod watchdog;
 
 pub use switches::{Switch, Switches};

@@ -14,6 +14,7 @@ use super::input_queued::Crossbars;
 use super::learning::Learning;
 use super::neighbour_loads::NeighbourLoads;
 use super::per_packet::PreparedRouting;
+use super::watchdog::Watchdog;
 
 /// A switch: its buffer. Ports and counters lie in the shard's flat vectors.
 #[repr(align(64))]
@@ -66,6 +67,8 @@ pub struct Switches {
     pub learning: Option<Box<Learning>>,
     /// Traffic between groups, where a controller measures it.
     pub group_traffic: Option<Box<GroupTraffic>>,
+    /// Ends pauses without end, where switches have it.
+    pub watchdog: Option<Box<Watchdog>>,
 }
 
 impl Switches {

@@ -47,12 +47,15 @@ def overview(result: Result) -> dict[str, Any]:
         for which it held its peer paused. ``failures``: what links lost while they were down, see
         :func:`failures`. ``sleeps``: of ports that sleep between frames, how many there are, how
         often they woke, the share of the time that they were asleep, and how long a frame that woke
-        one waited. ``rates``: of ports whose rate follows their load, how many there are, how often
-        they changed it, the mean of their rate as a share of the full one, and for how long frames
-        waited altogether. ``learning``: of switches that learn addresses, how many frames they
-        ``flooded``, the ``copies`` that they made of them, the most addresses that a table held,
-        and the frames whose source found no room. ``limits``: of jobs whose ranks are observed, the
-        time of the path that limits them, by part and by place, see :mod:`etherweave.api.limits`.
+        one waited. ``storms``: storms of pauses that watchdogs detected, each with ``port``,
+        ``priority``, ``detected_us``, ``restored_us`` (none if not in the run) and the packets that
+        were discarded, ``tx_drops`` for the port and ``rx_drops`` from it. ``rates``: of ports
+        whose rate follows their load, how many there are, how often they changed it, the mean of
+        their rate as a share of the full one, and for how long frames waited altogether.
+        ``learning``: of switches that learn addresses, how many frames they ``flooded``, the
+        ``copies`` that they made of them, the most addresses that a table held, and the frames
+        whose source found no room. ``limits``: of jobs whose ranks are observed, the time of the
+        path that limits them, by part and by place, see :mod:`etherweave.api.limits`.
     """
     return {
         "jobs": _jobs(result),
@@ -63,6 +66,7 @@ def overview(result: Result) -> dict[str, Any]:
         "pauses": _pauses(result),
         "failures": failures(result),
         "sleeps": _sleeps(result),
+        "storms": _storms(result),
         "rates": _rates(result),
         "learning": _learning(result),
         "limits": {limit.job: limit.figures() for limit in limits(result)},
@@ -111,6 +115,24 @@ def _learning(result: Result) -> dict[str, int]:
         "entries_max": max(entries),
         "unlearnt": sum(unlearnt),
     }
+
+
+def _storms(result: Result) -> list[dict[str, Any]]:
+    columns = ("node", "peer", "priority", "detected_ns", "restored_ns")
+    drops = ("tx_drops_packets", "rx_drops_packets")
+    return [
+        {
+            "port": f"{node} to {peer}",
+            "priority": priority,
+            "detected_us": detected_ns / 1e3,
+            "restored_us": None if math.isnan(restored_ns) else restored_ns / 1e3,
+            "tx_drops": tx_drops,
+            "rx_drops": rx_drops,
+        }
+        for node, peer, priority, detected_ns, restored_ns, tx_drops, rx_drops in _rows(
+            result, "storms", *columns, *drops
+        )
+    ]
 
 
 def _rates(result: Result) -> dict[str, float]:

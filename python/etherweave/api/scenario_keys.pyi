@@ -499,6 +499,7 @@ class FatTree(Table):
 class FaultsSpec(Table):
     degraded: Key[List[DegradedSpec], Sequence[Keys]]
     down: Key[List[DownSpec], Sequence[Keys]]
+    pause_storm: Key[List[PauseStormSpec], Sequence[Keys]]
     reroute_after: Key[str | None, str]
 
 class Fft(Table):
@@ -1050,6 +1051,11 @@ class Pattern(Table):
     switching: Key[Switching, Switching | Keys]
     alternating: Key[Alternating, Alternating | Keys]
 
+class PauseStormSpec(Table):
+    host: Key[str | None, str]
+    priorities: Key[Sequence[int] | None, Sequence[int]]
+    until: Key[str | None, str]
+
 class Pcie(Table):
     generation: Key[int, int]
     inline_max: Key[str | None, str]
@@ -1082,6 +1088,13 @@ class Pfc(Table):
     priorities: Key[Sequence[int], Sequence[int]]
     quanta: Key[int, int]
     reaction: Key[str, str]
+    watchdog: Key[PfcWatchdog, PfcWatchdog | Keys]
+
+class PfcWatchdog(Table):
+    action: Key[Literal["drop", "forward", "alert"], Literal["drop", "forward", "alert"]]
+    detection: Key[str, str]
+    poll: Key[str, str]
+    restoration: Key[str, str]
 
 class PiggybackParams(Table):
     saturation_packets: Key[int, int]

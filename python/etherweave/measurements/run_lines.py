@@ -18,6 +18,7 @@ def run_lines(result: Result, figures: dict[str, Any]) -> list[str]:
         *_drop_lines(figures),
         *_pause_lines(figures),
         *_failure_lines(figures),
+        *_storm_lines(figures),
         *_sleep_lines(figures),
         *_rate_lines(figures),
         *_learning_lines(figures),
@@ -106,6 +107,23 @@ def _failure_lines(figures: dict[str, Any]) -> list[str]:
             f"arrived {recovered - first:,.2f} us after the first failure"
         )
     return lines
+
+
+def _storm_lines(figures: dict[str, Any]) -> list[str]:
+    storms = figures["storms"]
+    lines = [_storm_line(storm) for storm in storms[:WORST_MAX]]
+    if others := storms[WORST_MAX:]:
+        lost = sum(storm["tx_drops"] + storm["rx_drops"] for storm in others)
+        lines.append(f"storms: {len(others)} others, {lost:,} packets discarded")
+    return lines
+
+
+def _storm_line(storm: dict[str, Any]) -> str:
+    restored = storm["restored_us"]
+    end = "not restored" if restored is None else f"restored at {restored:,.2f} us"
+    port = f"{storm['port']}, priority {storm['priority']}"
+    drops = f"{storm['tx_drops']:,} packets for it and {storm['rx_drops']:,} from it discarded"
+    return f"storms: {port}, detected at {storm['detected_us']:,.2f} us, {end}; {drops}"
 
 
 def _rate_lines(figures: dict[str, Any]) -> list[str]:

@@ -3,6 +3,8 @@
 use etherweave_primitives::{Bytes, Duration, Priority};
 use etherweave_topology::LinkClass;
 
+use super::pfc_watchdog::PfcWatchdog;
+
 /// What stops a sender before the receiver's buffer overflows.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
@@ -16,6 +18,13 @@ pub enum FlowControl {
     /// Credits per virtual channel, as InfiniBand, Omni-Path and Slingshot have them: a sender knows how much room is
     /// left at the far end.
     Credits(Credits),
+}
+
+impl FlowControl {
+    /// The watchdog of PFC.
+    pub fn watchdog(&self) -> Option<&PfcWatchdog> {
+        if let FlowControl::Pfc(pfc) = self { pfc.watchdog.as_ref() } else { None }
+    }
 }
 
 impl Default for FlowControl {
@@ -48,6 +57,9 @@ pub struct Pfc {
     /// Whether a port that runs short pauses all lossless priorities at once, as the testbed's switches
     /// do: their priorities lean on one shared pool.
     pub coupled: bool,
+    /// Ends pauses without end at the ports of switches, in runs. Absent: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<PfcWatchdog>,
     /// Buffer of each port and listed priority of input-queued switches, which open loops alone have with pauses.
     /// Absent: 32 packets, and 64 at global links.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,6 +104,7 @@ impl Default for Pfc {
             quanta: u16::MAX,
             reaction: Duration::from_ns(500),
             coupled: false,
+            watchdog: None,
             buffer: None,
             global_buffer: None,
         }

@@ -16,6 +16,7 @@ mod low_power_idle;
 mod noise;
 mod outer_header;
 mod pcie;
+mod pfc_watchdog;
 mod ports;
 mod receive;
 mod shaper;
@@ -45,6 +46,7 @@ pub use low_power_idle::LowPowerIdleTimes;
 pub use noise::Noise;
 pub use outer_header::OuterHeader;
 pub use pcie::Pcie;
+pub use pfc_watchdog::{PfcWatchdog, WatchdogAction};
 pub use ports::{PortChoice, PortKey, PortParams};
 pub use receive::{
     AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams, TransmitParams,

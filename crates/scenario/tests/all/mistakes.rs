@@ -105,6 +105,33 @@ fn mistakes_about_jobs_name_the_job() {
 }
 
 #[test]
+fn mistakes_about_storms_and_watchdogs_name_the_key() {
+    let storm = |lines: &str| error(&with(&format!("[[faults.pause_storm]]\n{lines}")));
+    for (lines, expected) in [
+        ("host = \"leaf9\"", "faults.pause_storm.0.host: no host \"leaf9\"; expected one such as \"host0\""),
+        ("host = \"host0\"\npriorities = [5]", "faults.pause_storm.0.priorities: 5; expected lossless priorities: 0"),
+        (
+            "host = \"host0\"\nfrom = \"2us\"\nuntil = \"1us\"",
+            "faults.pause_storm.0.until: 1us; expected more than 2us, when it begins",
+        ),
+    ] {
+        assert!(storm(lines).contains(expected), "{}", storm(lines));
+    }
+    let twice = "host = \"host0\"\n[[faults.pause_storm]]\nhost = \"host0\"";
+    assert!(storm(twice).contains("faults.pause_storm.1.from: 0ps; expected a time apart from"), "{}", storm(twice));
+    let without = error(&with("[flow_control.none]\n[[faults.pause_storm]]\nhost = \"host0\""));
+    assert!(without.contains("expected flow_control.pfc or flow_control.global_pause"), "{without}");
+    let watchdog = |keys: &str| error(&with(&format!("[flow_control.pfc]\nwatchdog = {{ {keys} }}\n")));
+    for (keys, expected) in [
+        ("poll = \"100ns\"", "flow_control.pfc.watchdog.poll: 100ns; expected 1us to 60s"),
+        ("detection = \"1ms\"", "flow_control.pfc.watchdog.detection: 1ms; expected 200ms to 60s"),
+        ("action = \"reset\"", "flow_control.pfc.watchdog.action: \"reset\"; expected one of"),
+    ] {
+        assert!(watchdog(keys).contains(expected), "{}", watchdog(keys));
+    }
+}
+
+#[test]
 fn mistakes_about_faults_name_the_fault() {
     let degraded = |lines: &str| error(&with(&format!("[[faults.degraded]]\n{lines}")));
     let cases = [

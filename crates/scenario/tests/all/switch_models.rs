@@ -108,6 +108,7 @@ fn hosts(topology: &Topology, routing: RoutingKind, pattern: &Pattern, span: Dur
         jobs: vec![job],
         degraded: Vec::new(),
         outages: Vec::new(),
+        storms: Vec::new(),
         warm_up: Duration::ZERO,
         stall_limit: Duration::from_ms(1_000),
         capture: Vec::new(),

@@ -65,6 +65,7 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
         ("routing", "one that goes by pauses, by gaps between packets or by what was measured", !needs_packets),
         ("switch.model", "input_queued", params.switch.model == SwitchModel::SharedBuffer),
         ("faults", "links that damage frames or fail", experiment.degraded.is_empty() && experiment.outages.is_empty()),
+        ("faults.pause_storm", "a host that pauses its switch", experiment.storms.is_empty()),
         ("nic.shaper", "a shaper", !has_shaper),
         ("nic.low_power_idle", "a link that sleeps", params.nic.low_power_idle.is_none()),
         ("switch.low_power_idle", "links that sleep", params.switch.low_power_idle.is_none()),

@@ -22,6 +22,7 @@ mod per_packet;
 mod port_paths;
 mod routes;
 mod sampling;
+mod storms;
 
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ use etherweave_workload::Traffic;
 
 pub(crate) use buffers::credit_memory;
 pub use buffers::{PortBuffer, nic_headroom, port_buffers};
+pub use storms::PauseStorm;
 
 use crate::report::ReportNames;
 use crate::run::Simulation;
@@ -104,6 +106,8 @@ pub struct Experiment {
     pub degraded: Vec<DegradedLink>,
     /// Links that fail.
     pub outages: Vec<Outage>,
+    /// Hosts that pause their switches without end.
+    pub storms: Vec<PauseStorm>,
     /// Streams are measured from here on.
     pub warm_up: Duration,
     /// A run without progress for this long (simulated) is stuck.
@@ -152,6 +156,7 @@ impl Simulation {
         fluid::add(experiment, connections.len(), &mut shards);
         degraded::add(experiment, &layout, &mut shards);
         outages::add(experiment, &layout, &mut shards);
+        storms::add(experiment, &layout, &mut shards);
         neighbour_loads::add(experiment, &layout, &mut shards);
         group_traffic::add(experiment, &mut shards);
         learning::add(experiment, &mut shards);
@@ -226,6 +231,7 @@ impl Plan {
         errors.check(jobs::check(experiment));
         errors.check(degraded::check(experiment));
         errors.check(outages::check(experiment));
+        errors.check(storms::check(experiment));
         errors.check(per_packet::check(experiment));
         errors.check(port_paths::check(experiment));
         errors.check(crossbars::check(experiment));

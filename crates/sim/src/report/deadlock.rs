@@ -63,7 +63,7 @@ fn held_ports(shard: &Shard) -> Vec<Held> {
     let mut held = Vec::new();
     for index in shard.wires.ports.indices() {
         let channel = shard.wires.channels[index];
-        let paused = priorities(shard.wires.ports[index].paused().priorities);
+        let paused = priorities(shard.wires.ports[index].paused().stopped());
         held.extend(paused.map(|priority| ((channel, priority as u32), 0)));
         for priority in shard.wires.credits.waiting(index) {
             let taken = shard.wires.credits.ports[index].channels[priority].taken();
@@ -137,7 +137,7 @@ fn credited_buffers(shard: &Shard, input: PortIndex, queues: &QueuesByInput) -> 
 fn holders(shard: &Shard, (output, class): (u32, u8)) -> Vec<Sender> {
     let output = PortIndex::new(output);
     let (port, channel) = (&shard.wires.ports[output], shard.wires.channels[output]);
-    let paused = priorities(port.paused().priorities);
+    let paused = priorities(port.paused().stopped());
     let paused = paused.filter(|&priority| shard.wires.constants.scheduler.class(priority as u8) == usize::from(class));
     let next = usize::from(shard.wires.next_priority(output, port.first(usize::from(class))));
     let lacking = shard.wires.credits.waiting(output).filter(|&priority| priority == next);

@@ -20,6 +20,7 @@ mod rank_log;
 mod rates;
 mod samples;
 mod sleeps;
+mod storms;
 mod streams;
 mod waits;
 
@@ -42,6 +43,7 @@ pub use ports::PortRow;
 pub use rates::RateRow;
 pub use samples::{FlowSampleRow, PortSampleRow, SampledFlowName, SampledPortName, Samples};
 pub use sleeps::SleepRow;
+pub use storms::StormRow;
 pub use streams::StreamRow;
 
 /// Names for rows.
@@ -106,6 +108,8 @@ pub struct Report {
     pub sleeps: Vec<SleepRow>,
     /// Addresses that switches have learnt, by switch.
     pub learning: Vec<LearningRow>,
+    /// Storms of pauses that watchdogs found, by node, port and time.
+    pub storms: Vec<StormRow>,
     /// Rates of ports that follow their load, by node and port.
     pub rates: Vec<RateRow>,
     /// Losses in lossless priorities.

@@ -9,7 +9,7 @@ use etherweave_primitives::{ChannelId, Time};
 use etherweave_topology::Topology;
 
 use super::rank_log::HostsLog;
-use super::{FailureRow, FlowRow, LearningRow, LosslessDrop, PortRow, RateRow, SleepRow, StreamRow};
+use super::{FailureRow, FlowRow, LearningRow, LosslessDrop, PortRow, RateRow, SleepRow, StormRow, StreamRow};
 
 /// Rows of one process, each with what orders it among those of all.
 #[derive(Default)]
@@ -30,6 +30,8 @@ pub(super) struct ReportPart {
     pub sleeps: Vec<(ChannelId, SleepRow)>,
     /// Switches that learn addresses, by number.
     pub learning: Vec<(u32, LearningRow)>,
+    /// Storms of pauses.
+    pub storms: Vec<(ChannelId, StormRow)>,
     /// Rates of ports that follow their load.
     pub rates: Vec<(ChannelId, RateRow)>,
     /// Links that were down.
@@ -59,6 +61,7 @@ impl ReportPart {
         all.recover();
         all.sleeps.sort_by_key(|&(channel, _)| end(channel));
         all.learning.sort_by_key(|&(switch, _)| switch);
+        all.storms.sort_by_key(|(channel, row)| (end(*channel), row.detected, row.priority));
         all.rates.sort_by_key(|&(channel, _)| end(channel));
         all.switch_drops.sort_by_key(|&(channel, _)| end(channel));
         all.nic_drops.sort_by_key(|&(channel, _)| end(channel));
@@ -93,6 +96,7 @@ impl ReportPart {
         append(&mut self.failures, next.failures);
         append(&mut self.sleeps, next.sleeps);
         append(&mut self.learning, next.learning);
+        append(&mut self.storms, next.storms);
         append(&mut self.rates, next.rates);
         append(&mut self.losses, next.losses);
         append(&mut self.resent, next.resent);
@@ -110,7 +114,7 @@ fn append<T>(all: &mut Vec<T>, mut next: Vec<T>) {
 
 wire! {
     ReportPart {
-        totals, packets_max, fingerprint, iterations, logs, ports, streams, flows, failures, sleeps, learning, rates,
-        losses, resent, received, switch_drops, nic_drops
+        totals, packets_max, fingerprint, iterations, logs, ports, streams, flows, failures, sleeps, storms, learning,
+        rates, losses, resent, received, switch_drops, nic_drops
     }
 }

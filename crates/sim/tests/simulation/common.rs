@@ -64,6 +64,7 @@ pub fn experiment(topology: Topology, params: SimParams, jobs: Vec<Job>) -> Expe
         jobs,
         degraded: Vec::new(),
         outages: Vec::new(),
+        storms: Vec::new(),
         warm_up: Duration::ZERO,
         stall_limit: Duration::from_ms(1_000),
         capture: Vec::new(),

@@ -34,3 +34,4 @@ mod stuck;
 mod swift;
 mod threads;
 mod two_transports;
+mod watchdog;

@@ -75,7 +75,7 @@ fn ring() -> Custom {
 }
 
 /// Every host of the ring sends `bytes` with these parameters.
-fn around_the_ring(params: SimParams, bytes: u64) -> Experiment {
+pub fn around_the_ring(params: SimParams, bytes: u64) -> Experiment {
     let stream = |i: u32| StreamSpec {
         src_rank: Rank::new(i),
         dst_rank: Rank::new((i + 2) % 5),
@@ -91,7 +91,7 @@ fn around_the_ring(params: SimParams, bytes: u64) -> Experiment {
 }
 
 /// Small buffers, so that the ring fills.
-fn small_buffers() -> SimParams {
+pub fn small_buffers() -> SimParams {
     let mut params = roce();
     params.switch.buffer = Bytes::new(150_000);
     params.switch.reserve = Bytes::new(0);

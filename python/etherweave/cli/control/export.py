@@ -44,7 +44,7 @@ def export(
     mtu: int = derive.MTU_BYTES,
     dscps: CodePoints = None,
     cnp: int = derive.CNP_DSCP,
-    watchdog: str = "200:200",
+    watchdog: str | None = None,
     ecn: bool = True,
     routing: str | None = None,
     device: str | None = None,
@@ -74,7 +74,8 @@ def export(
     cnp : DSCP
         Code point of congestion notifications, with DCQCN.
     watchdog : DETECT:RESTORE
-        Times after which the PFC watchdog drops and restores a queue [ms]; off: none.
+        Times after which the PFC watchdog drops and restores a queue [ms]; off: none; default: the
+        scenario's, or 200:200.
     ecn : --ecn/--no-ecn
         Configure ECN and DCQCN for RoCE with PFC where the scenario has neither ets nor switch.ecn.
     routing
@@ -106,6 +107,7 @@ def export(
             dscps=code_points(dscps),
             cnp_dscp=cnp,
             watchdog=_watchdog(watchdog),
+            is_watched=watchdog != "off",
             marks=ecn,
             routing=routing,
             system=system,
@@ -149,8 +151,8 @@ def _running(policy: Policy, folder: Path | None) -> Running:
         reject(f"--running: {error}")
 
 
-def _watchdog(text: str) -> Watchdog | None:
-    if text == "off":
+def _watchdog(text: str | None) -> Watchdog | None:
+    if text is None or text == "off":
         return None
     detect, colon, restore = text.partition(":")
     if colon and detect.isdecimal() and restore.isdecimal():

@@ -4,7 +4,7 @@ Sources of what a scenario does not define:
 
 - Code points: :mod:`etherweave.api.code_points`; congestion notifications have 48, priority 6
   (the vendors' RoCEv2 guides).
-- The watchdog: 200 ms each, as SONiC's ``pfcwd start_default``.
+- The watchdog: the scenario's; absent, 200 ms each, as SONiC's ``pfcwd start_default``.
 - The MTU: 9000, as most hosts of clusters with jumbo frames.
 - The lossless priority: 3, as in the same guides, with the jobs that have none of their own.
 - Shares: half of a port for lossless classes, half for class 0 with all other traffic, and
@@ -29,7 +29,7 @@ from etherweave import _core
 from etherweave.api import code_points
 from etherweave.api.fabrics import fabric
 from etherweave.api.scenario import Literal, Overrides, ScenarioSource, read
-from etherweave.api.units import size_of
+from etherweave.api.units import size_of, time_of
 from etherweave.control.qos.devices import GENERIC, Cables, LookupTable, device_for
 from etherweave.control.qos.policy import (
     DSCPS,
@@ -77,7 +77,9 @@ class ExportOptions:
     dscps: Mapping[int, int] = field(default_factory=dict)
     """Code points that hosts write, by priority."""
     cnp_dscp: int = CNP_DSCP
-    watchdog: Watchdog | None = WATCHDOG
+    watchdog: Watchdog | None = None
+    """Absent: the scenario's, or else 200 ms each."""
+    is_watched: bool = True
     marks: bool = True
     """Whether RoCE with PFC has ECN and DCQCN where the scenario has neither."""
     routing: str | None = None
@@ -89,6 +91,35 @@ class ExportOptions:
     lookup: LookupTable | None = None
     """The device's own table of headroom."""
     sonic: SonicForm = field(default_factory=SonicForm)
+
+
+WATCHDOG_MS = {"detection": (100, 5000), "restoration": (100, 60_000), "poll": (100, 1000)}
+"""Times of a watchdog that SONiC takes [ms]."""
+
+
+def _watchdog(options: ExportOptions, settings: dict[str, Any]) -> Watchdog | None:
+    pfc = settings["flow_control"].get("pfc")
+    if pfc is None or not options.is_watched:
+        return None
+    if options.watchdog or "watchdog" not in pfc:
+        return options.watchdog or WATCHDOG
+    times = {}
+    for name, (shortest, longest) in WATCHDOG_MS.items():
+        text = pfc["watchdog"][name]
+        times[name] = round(time_of(text) * 1e3, 6)
+        if not shortest <= times[name] <= longest or times[name] % 1:
+            raise PolicyError(
+                f"flow_control.pfc.watchdog.{name}: {text}; expected {shortest} to {longest} ms, "
+                "whole, as switches take; --watchdog DETECT:RESTORE replaces it"
+            )
+    action = pfc["watchdog"]["action"]
+    if action != "drop" and options.system != "sonic":
+        raise PolicyError(
+            f"flow_control.pfc.watchdog.action: {action}; expected drop: the files for "
+            f"{options.system} have no other"
+        )
+    detect_ms, restore_ms, poll_ms = map(int, times.values())
+    return Watchdog(detect_ms, restore_ms, poll_ms, action)
 
 
 def policy(
@@ -167,7 +198,7 @@ def policy(
         classes=classes,
         marking=MARKING if is_marked else _marking(ecn),
         memory=memory,
-        watchdog=options.watchdog if control is FlowControl.PFC else None,
+        watchdog=_watchdog(options, settings),
         sonic=options.sonic,
         mtu_bytes=options.mtu_bytes,
         is_roce=roce is not None,

@@ -120,6 +120,8 @@ class Watchdog:
     detect_ms: int
     restore_ms: int
     poll_ms: int
+    action: str = "drop"
+    """``drop``, ``forward`` or ``alert``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -370,7 +370,7 @@ def _watchdog(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
     if policy.watchdog is None:
         return {}
     entry: ConfigEntry = {
-        "action": "drop",
+        "action": policy.watchdog.action,
         "detection_time": str(policy.watchdog.detect_ms),
         "restoration_time": str(policy.watchdog.restore_ms),
     }

@@ -9,8 +9,8 @@ use super::{
 use crate::constants;
 use crate::frame::size;
 use crate::params::{
-    Cells, Credits, EcnMarking, Ets, FlowControl, Forwarding, OuterHeader, PeerResponse, Pfc, SimParams, SwitchModel,
-    SwitchParams, Threshold,
+    Cells, Credits, EcnMarking, Ets, FlowControl, Forwarding, OuterHeader, PeerResponse, Pfc, PfcWatchdog, SimParams,
+    SwitchModel, SwitchParams, Threshold,
 };
 
 /// Largest cell of a packet memory.
@@ -21,6 +21,10 @@ const HEADER_MAX: Bytes = Bytes::new(256);
 const ENTRIES_MAX: u32 = 1 << 20;
 /// Largest unit of credits.
 const CREDIT_MAX: Bytes = Bytes::new(64 << 10);
+/// Shortest time between two looks of a watchdog.
+const WATCHDOG_POLL_MIN: Duration = Duration::from_us(1);
+/// Longest time of a watchdog: SONiC's longest restoration.
+const WATCHDOG_TIME_MAX: Duration = Duration::from_ms(60_000);
 
 pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     let frame = Bytes::new((constants::largest_frame(params) + constants::outer_header(params)).into());
@@ -206,10 +210,20 @@ fn check_pfc(pfc: &Pfc) -> Checked {
     let found = format!("true with {} priority", pfc.priorities.len());
     let coupled = !pfc.coupled || pfc.priorities.len() > 1;
     require(coupled, "flow_control.pfc.coupled", found, "two or more priorities to couple")?;
+    pfc.watchdog.as_ref().map_or(Ok(()), check_watchdog)?;
     let expected =
         "none: pauses of a run are those of a shared buffer, only open loops have buffers of inputs with them";
     for (key, buffer) in [("buffer", pfc.buffer), ("global_buffer", pfc.global_buffer)] {
         require(buffer.is_none(), &format!("flow_control.pfc.{key}"), buffer.unwrap_or_default(), expected)?;
+    }
+    Ok(())
+}
+
+fn check_watchdog(watchdog: &PfcWatchdog) -> Checked {
+    let PfcWatchdog { detection, restoration, poll, .. } = *watchdog;
+    require_within(WATCHDOG_POLL_MIN..=WATCHDOG_TIME_MAX, "flow_control.pfc.watchdog.poll", poll)?;
+    for (key, time) in [("detection", detection), ("restoration", restoration)] {
+        require_within(poll..=WATCHDOG_TIME_MAX, &format!("flow_control.pfc.watchdog.{key}"), time)?;
     }
     Ok(())
 }

@@ -1,0 +1,130 @@
+//! Watchdogs of switches against storms of pauses.
+
+use etherweave_primitives::{Duration, HostId, Priority, Rank, Time};
+use etherweave_sim::params::{FlowControl, Pfc, PfcWatchdog, SimParams, WatchdogAction};
+use etherweave_sim::{Experiment, Finish, PauseStorm, Report, Simulation, StormRow};
+use etherweave_workload::{StreamSpec, Traffic};
+
+use crate::common::{experiment, job_of, one_switch, roce, run, run_for};
+use crate::stuck::{around_the_ring, small_buffers};
+use crate::threads::assert_same_on_any_threads;
+
+fn us(time: u64) -> Duration {
+    Duration::from_us(time)
+}
+
+/// Looks every 50 us, detects after 100 and restores after 100.
+fn watchdog(action: WatchdogAction) -> PfcWatchdog {
+    PfcWatchdog { detection: us(100), restoration: us(100), poll: us(50), action }
+}
+
+fn watched(params: SimParams, watchdog: Option<PfcWatchdog>) -> SimParams {
+    SimParams { flow_control: FlowControl::Pfc(Pfc { watchdog, ..Pfc::default() }), ..params }
+}
+
+fn stream(from: u32, to: u32, messages: Option<u64>) -> StreamSpec {
+    StreamSpec {
+        src_rank: Rank::new(from),
+        dst_rank: Rank::new(to),
+        stream: 0,
+        bytes_per_message: 65_536,
+        outstanding: 2,
+        messages,
+        flow_start: None,
+    }
+}
+
+/// Host 0 sends to host 1, which pauses the switch, and host 2 to host 3; from 300 us on host 1 sends to host 3 too.
+fn beside_a_storm(from: u64, until: u64, watchdog: Option<PfcWatchdog>) -> Experiment {
+    let job = job_of(Traffic::Streams(vec![stream(0, 1, None), stream(2, 3, None)]), Priority::new(0));
+    let mut later = job_of(Traffic::Streams(vec![stream(0, 1, None)]), Priority::new(0));
+    (later.hosts, later.start) = ([1, 3].map(HostId::new).to_vec(), us(300));
+    let mut experiment = experiment(one_switch(4), watched(roce(), watchdog), vec![job, later]);
+    let (host, priorities) = (HostId::new(1), vec![Priority::new(0)]);
+    experiment.storms = vec![PauseStorm { host, priorities, from: us(from), until: Some(us(until)) }];
+    experiment
+}
+
+fn storm(report: &Report) -> &StormRow {
+    let [storm] = &report.storms[..] else { panic!("there is one storm: {:?}", report.storms) };
+    assert_eq!((storm.node.as_str(), storm.port, storm.peer.as_str()), ("switch0", 1, "host1"));
+    storm
+}
+
+/// What a stream has brought to its receiver [B].
+fn received(report: &Report, number: usize) -> u64 {
+    report.streams[number].bytes
+}
+
+/// The storm begins behind the look at 0 us and before that at 50: that at 100 finds 50 us of it, that at 150 a hundred.
+/// It ends before the look at 1,050, which still finds 5 us of it, so that the one at 1,150 restores the queue.
+#[test]
+fn a_storm_is_detected_and_ended_by_the_polls_after_its_times() {
+    for (begin, detected) in [(10, 150), (49, 150), (51, 200), (99, 200)] {
+        let report = run_for(&beside_a_storm(begin, 1_005, Some(watchdog(WatchdogAction::Drop))), us(2_000));
+        let storm = storm(&report);
+        assert_eq!(storm.detected, Time::ZERO + us(detected), "from {begin} us on");
+        assert_eq!(storm.restored, Some(Time::ZERO + us(1_150)), "from {begin} us on");
+        let latency = detected - begin;
+        assert!((100..=150).contains(&latency), "between the detection time and a period more: {latency} us");
+    }
+}
+
+#[test]
+fn a_storm_shorter_than_the_detection_time_triggers_nothing_and_loses_nothing() {
+    for until in [60, 105] {
+        let report = run_for(&beside_a_storm(10, until, Some(watchdog(WatchdogAction::Drop))), us(1_000));
+        assert!(report.storms.is_empty(), "{:?}", report.storms);
+        assert_eq!(report.totals.dropped, 0);
+    }
+}
+
+#[test]
+fn a_watchdog_that_drops_loses_what_the_stormed_port_sends_and_receives_and_nothing_else() {
+    let report = run_for(&beside_a_storm(10, 1_005, Some(watchdog(WatchdogAction::Drop))), us(2_000));
+    let storm = storm(&report);
+    assert!(storm.tx_drops > 0 && storm.rx_drops > 0, "{storm:?}");
+    assert_eq!(report.totals.dropped, storm.tx_drops + storm.rx_drops);
+    assert!(report.lossless_drops.is_empty(), "none of them is an overflow: {:?}", report.lossless_drops);
+    let pauses = |node: &str, peer: &str| {
+        let row = report.ports.iter().find(|row| row.node == node && row.peer == peer).expect("the port is active");
+        row.tx_pause_duration
+    };
+    // The queue is emptied at 150 us: host 0 is not paused for longer.
+    assert!(pauses("switch0", "host0") < us(150), "{:?}", pauses("switch0", "host0"));
+    assert_eq!(pauses("host1", "switch0").as_ps() / 1_000_000, 995);
+}
+
+#[test]
+fn a_watchdog_that_forwards_sends_through_the_storm_and_loses_nothing() {
+    let of = |action: Option<WatchdogAction>| run_for(&beside_a_storm(10, 1_005, action.map(watchdog)), us(1_000));
+    let (forward, alert, without) = (of(Some(WatchdogAction::Forward)), of(Some(WatchdogAction::Alert)), of(None));
+    assert_eq!((forward.totals.dropped, storm(&forward).tx_drops), (0, 0));
+    // From 150 to 1,000 us at most of 100 Gb/s: more than 9 of 10.6 MB.
+    assert!(received(&forward, 0) > 9_000_000, "{}", received(&forward, 0));
+    assert!(received(&alert, 0) < 200_000, "{}", received(&alert, 0));
+    assert_eq!((storm(&alert).detected, storm(&alert).tx_drops), (storm(&forward).detected, 0));
+    assert_eq!(alert.fingerprint, without.fingerprint, "an alert changes no packet");
+}
+
+#[test]
+fn a_deadlock_of_five_switches_is_broken() {
+    let watched = watched(small_buffers(), Some(watchdog(WatchdogAction::Drop)));
+    let stuck =
+        Simulation::build(&around_the_ring(small_buffers(), 1_000_000), 1).unwrap().run(Time::MAX, &mut |_| true);
+    assert!(matches!(stuck, Finish::Stuck(_)), "{stuck:?}");
+    let report = assert_same_on_any_threads(&around_the_ring(watched, 1_000_000));
+    assert!(!report.storms.is_empty());
+    assert!(report.streams.iter().all(|stream| stream.bytes == 1_000_000), "{:?}", report.streams);
+}
+
+#[test]
+fn a_watchdog_that_finds_nothing_changes_nothing() {
+    let of = |watchdog| {
+        let streams = (1..4).map(|from| stream(from, 0, Some(20))).collect();
+        let job = job_of(Traffic::Streams(streams), Priority::new(0));
+        run(&experiment(one_switch(4), watched(roce(), watchdog), vec![job]), 1)
+    };
+    let (watched, without) = (of(Some(PfcWatchdog::default())), of(None));
+    assert_eq!((watched.fingerprint, &watched.ports), (without.fingerprint, &without.ports));
+}

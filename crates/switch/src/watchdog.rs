@@ -1,0 +1,239 @@
+//! The PFC watchdog: finds queues that pauses stop without end, and discards or sends what they hold.
+//!
+//! A port is polled at multiples of the period, while one of its priorities is paused or storms. A poll compares
+//! counters with those of the poll before:
+//!
+//! ```text
+//!   holds packets, sent none, paused all the time ─► stopped for `detection` ─► storm: the action begins
+//!   not paused at any time                        ─► quiet for `restoration` ─► the action ends
+//! ```
+//!
+//! So a storm is detected, and its end noticed, later than `detection` and `restoration` by up to a period.
+
+use std::collections::BTreeMap;
+
+use etherweave_engine::Wires;
+use etherweave_engine::event::Kind;
+use etherweave_engine::frame::pause::priorities;
+use etherweave_engine::packet::Handle;
+use etherweave_engine::params::{PfcWatchdog, WatchdogAction};
+use etherweave_kernel::indices::PortIndex;
+use etherweave_primitives::{Duration, Priority, Time};
+
+use crate::Switches;
+use crate::forward::Held;
+
+/// Share of a period [%] throughout which a queue must be paused, and of a time that must have passed, as periods are
+/// measured: `pfc_detect_mellanox.lua` of sonic-swss.
+const NEARLY_ALL: u64 = 99;
+
+/// Whether a time has passed but for what is lost in measuring it.
+fn has_passed(elapsed: Duration, time: Duration) -> bool {
+    elapsed.as_ps() * 100 > time.as_ps() * NEARLY_ALL
+}
+
+/// A storm of one port and priority.
+#[derive(Clone, Copy, Debug)]
+pub struct Storm {
+    /// The port whose peer pauses.
+    pub port: PortIndex,
+    /// The paused priority.
+    pub priority: u8,
+    /// When it was detected.
+    pub detected: Time,
+    /// When the queue was restored; absent, not in this run.
+    pub restored: Option<Time>,
+    /// Packets for the port that were discarded.
+    pub tx_drops: u64,
+    /// Packets from the port that were discarded.
+    pub rx_drops: u64,
+}
+
+/// What a poll has seen of a port and priority.
+#[derive(Clone, Copy, Debug)]
+struct Sight {
+    tx_packets: u64,
+    paused: Duration,
+}
+
+/// A poll of a port and priority.
+struct Look {
+    port: PortIndex,
+    priority: usize,
+    now: Sight,
+    last: Option<Sight>,
+}
+
+/// A port and priority under watch.
+#[derive(Clone, Copy, Default, Debug)]
+struct WatchedQueue {
+    last: Option<Sight>,
+    /// For how long it has been stopped, or of a storm, quiet.
+    elapsed: Duration,
+    /// The number of its storm.
+    storm: Option<usize>,
+}
+
+/// The watchdogs of a shard's switches.
+pub struct Watchdog {
+    params: PfcWatchdog,
+    /// Ports that are polled.
+    ports: BTreeMap<u32, [WatchedQueue; Priority::COUNT]>,
+    /// Storms whose packets are discarded.
+    discarding: Vec<usize>,
+    /// Storms so far.
+    pub storms: Vec<Storm>,
+}
+
+impl Watchdog {
+    /// A watchdog that has seen nothing.
+    pub fn new(params: PfcWatchdog) -> Watchdog {
+        Watchdog { params, ports: BTreeMap::new(), discarding: Vec::new(), storms: Vec::new() }
+    }
+
+    fn storm_of(&self, port: PortIndex, priority: u8) -> Option<usize> {
+        self.discarding.iter().copied().find(|&storm| {
+            let Storm { port: own, priority: of, .. } = self.storms[storm];
+            own == port && of == priority
+        })
+    }
+}
+
+impl Switches {
+    /// A pause frame has come to a port: a watchdog polls it from the next multiple of the period on.
+    pub fn expect_poll(&mut self, wires: &mut Wires, port: PortIndex) {
+        let Some(watchdog) = &mut self.watchdog else { return };
+        if wires.host_of_port(port).is_none() && !watchdog.ports.contains_key(&port.get()) {
+            watchdog.ports.insert(port.get(), Default::default());
+            watchdog.schedule(wires, port);
+        }
+    }
+
+    /// Looks at a port, and acts on what it finds.
+    pub fn poll(&mut self, wires: &mut Wires, port: PortIndex) {
+        let watchdog = self.watchdog.as_mut().expect("a watchdog polls");
+        let mut queues = watchdog.ports.remove(&port.get()).expect("a port that is polled is watched");
+        for priority in priorities(wires.constants.nic_pause_mask) {
+            let queue = &mut queues[priority];
+            let now = sight(wires, port, priority);
+            let look = Look { port, priority, now, last: queue.last.replace(now) };
+            match queue.storm {
+                None => self.look_for_storm(wires, look, queue),
+                Some(storm) => self.look_for_end(wires, look, queue, storm),
+            }
+        }
+        let is_watched = |queue: &WatchedQueue| queue.storm.is_some() || !queue.elapsed.is_zero();
+        if wires.ports[port].paused().priorities != 0 || queues.iter().any(is_watched) {
+            let watchdog = self.watchdog.as_mut().expect("a watchdog polls");
+            watchdog.ports.insert(port.get(), queues);
+            watchdog.schedule(wires, port);
+        }
+        self.kick(wires, port);
+    }
+}
+
+impl Watchdog {
+    fn schedule(&self, wires: &mut Wires, port: PortIndex) {
+        let period = self.params.poll.as_ps();
+        let next = Time::from_ps((wires.now.as_ps() / period + 1) * period);
+        wires.schedule_at(next, port, Kind::WatchdogPoll, 0);
+    }
+}
+
+fn sight(wires: &Wires, port: PortIndex, priority: usize) -> Sight {
+    let port = &wires.ports[port];
+    Sight { tx_packets: port.counters(priority).tx_packets, paused: port.paused().durations(wires.now, 0, priority).0 }
+}
+
+impl Switches {
+    fn look_for_storm(&mut self, wires: &mut Wires, look: Look, queue: &mut WatchedQueue) {
+        let Look { port, priority, now, last } = look;
+        let watchdog = self.watchdog.as_mut().expect("a watchdog polls");
+        let PfcWatchdog { detection, poll, action, .. } = watchdog.params;
+        let class = wires.constants.scheduler.class(priority as u8);
+        let is_stopped =
+            last.is_some_and(|last| now.tx_packets == last.tx_packets && has_passed(now.paused - last.paused, poll));
+        if !is_stopped || wires.ports[port].queue(class).is_empty() {
+            queue.elapsed = Duration::ZERO;
+            return;
+        }
+        queue.elapsed += poll;
+        if !has_passed(queue.elapsed, detection) {
+            return;
+        }
+        let storm = watchdog.storms.len();
+        let (detected, restored) = (wires.now, None);
+        watchdog.storms.push(Storm { port, priority: priority as u8, detected, restored, tx_drops: 0, rx_drops: 0 });
+        (queue.storm, queue.elapsed) = (Some(storm), Duration::ZERO);
+        let (is_ignored, is_discarded) = (action != WatchdogAction::Alert, action == WatchdogAction::Drop);
+        wires.override_pauses(port, priority, is_ignored, is_discarded);
+        if is_discarded {
+            watchdog.discarding.push(storm);
+            self.discard(wires, storm);
+        }
+    }
+
+    fn look_for_end(&mut self, wires: &mut Wires, look: Look, queue: &mut WatchedQueue, storm: usize) {
+        let Look { port, priority, now, last } = look;
+        let watchdog = self.watchdog.as_mut().expect("a watchdog polls");
+        let PfcWatchdog { restoration, poll, .. } = watchdog.params;
+        let is_paused = wires.ports[port].paused().priorities & 1 << priority != 0;
+        let is_quiet = !is_paused && last.is_some_and(|last| now.paused == last.paused);
+        queue.elapsed = if is_quiet { queue.elapsed + poll } else { Duration::ZERO };
+        if is_quiet && has_passed(queue.elapsed, restoration) {
+            watchdog.storms[storm].restored = Some(wires.now);
+            watchdog.discarding.retain(|&other| other != storm);
+            *queue = WatchedQueue { last: queue.last, ..WatchedQueue::default() };
+            wires.override_pauses(port, priority, false, false);
+        }
+    }
+
+    /// Whether packets of a storm are discarded.
+    #[inline]
+    pub fn discards(&self) -> bool {
+        self.watchdog.as_ref().is_some_and(|watchdog| !watchdog.discarding.is_empty())
+    }
+
+    /// A packet has come in while packets of a storm are discarded.
+    #[cold]
+    pub fn arrive_in_storm(
+        &mut self,
+        wires: &mut Wires,
+        ingress: PortIndex,
+        egress: PortIndex,
+        priority: u8,
+        handle: Handle,
+    ) {
+        let watchdog = self.watchdog.as_mut().expect("a watchdog discards");
+        if let Some(storm) = watchdog.storm_of(ingress, wires.packets[handle].priority) {
+            watchdog.storms[storm].rx_drops += 1;
+            wires.drop_packet(ingress, handle);
+            return;
+        }
+        self.arrive_at_switch(wires, ingress, egress, priority, handle);
+        self.discard_blocked(wires);
+    }
+
+    /// Discards what has joined the queues of storms.
+    pub fn discard_blocked(&mut self, wires: &mut Wires) {
+        let count = self.watchdog.as_ref().map_or(0, |watchdog| watchdog.discarding.len());
+        for place in 0..count {
+            let storm = self.watchdog.as_ref().expect("a watchdog discards").discarding[place];
+            self.discard(wires, storm);
+        }
+    }
+
+    /// Discards the queue of a storm.
+    fn discard(&mut self, wires: &mut Wires, storm: usize) {
+        let watchdog = self.watchdog.as_mut().expect("a watchdog discards");
+        let Storm { port, priority, .. } = watchdog.storms[storm];
+        let class = wires.constants.scheduler.class(priority);
+        while wires.ports[port].waiting & 1 << class != 0 {
+            let handle = wires.ports[port].dequeue(class, &wires.packets);
+            let held = Held::of(&wires.packets[handle]);
+            self.watchdog.as_mut().expect("a watchdog discards").storms[storm].tx_drops += 1;
+            wires.drop_packet(port, handle);
+            self.release(wires, port, held);
+        }
+    }
+}

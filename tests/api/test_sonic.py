@@ -1,0 +1,234 @@
+"""Scenarios after the test plans of sonic-mgmt: what passes."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import etherweave
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from etherweave import Result
+
+SONIC = Path(__file__).parents[2] / "scenarios" / "sonic"
+# Times of the watchdog in all of them [ns].
+DETECTION, RESTORATION, POLL = 200_000, 200_000, 100_000
+
+
+def storms(result: Result) -> list[dict]:
+    return result.to_polars("storms").to_dicts() if "storms" in result.tables else []
+
+
+def streams(result: Result, job: str) -> list[dict]:
+    return [row for row in result.to_polars("streams").to_dicts() if row["job"] == job]
+
+
+def ports(result: Result, node: str, priority: int = 3) -> list[dict]:
+    rows = result.to_polars("ports").to_dicts()
+    return [row for row in rows if row["node"] == node and row["priority"] == priority]
+
+
+def dropped(result: Result) -> int:
+    return result.summary["packets_dropped"]
+
+
+def discarded(result: Result) -> int:
+    return sum(row["tx_drops_packets"] + row["rx_drops_packets"] for row in storms(result))
+
+
+def is_complete(result: Result) -> bool:
+    return result.summary["finished"] == "complete"
+
+
+def rate(result: Result, job: str) -> float:
+    return sum(row["goodput_gbps"] for row in streams(result, job))
+
+
+def drop(result: Result) -> None:
+    """The flow of the storm arrives after the storm alone, that behind it at once."""
+    (storm,) = storms(result)
+    (during,), (after,) = streams(result, "during"), streams(result, "after")
+    assert storm["tx_drops_packets"] > 0
+    assert during["end_ns"] > storm["restored_ns"] and is_complete(result)
+    # Two flows of 1.6 MB at 100 Gb/s end within 300 us, as on an idle port.
+    assert after["end_ns"] < 1_500_000 + 300_000
+
+
+def short_storm(result: Result) -> None:
+    assert storms(result) == [] and dropped(result) == 0 and is_complete(result)
+
+
+def two_pairs(result: Result) -> None:
+    (storm,) = storms(result)
+    assert dropped(result) == discarded(result) > 0
+    assert storm["peer"] == "host1" and storm["rx_drops_packets"] > 0
+    for job in ("beside", "beside_back", "lossy"):
+        (row,) = streams(result, job)
+        assert row["bytes"] == 40 * 81_920, job
+
+
+def two_pairs_short(result: Result) -> None:
+    assert storms(result) == [] and dropped(result) == 0
+    (stormed,) = streams(result, "to_stormed")
+    assert is_complete(result) and stormed["end_ns"] > 300_000
+
+
+def bursts(result: Result) -> None:
+    found = storms(result)
+    assert len(found) == 5 and not any(math.isnan(row["restored_ns"]) for row in found)
+    assert dropped(result) == discarded(result)
+
+
+def all_to_all(result: Result) -> None:
+    (storm,) = storms(result)
+    assert storm["peer"] == "host1" and dropped(result) == discarded(result) > 0
+    for job in ("to_host0", "to_host2", "to_host3"):
+        others = [row for row in streams(result, job) if row["source_host"] != "host1"]
+        assert len(others) == 2 and all(row["end_ns"] < 900_000 for row in others), job
+
+
+def many_to_one(result: Result) -> None:
+    (storm,) = storms(result)
+    assert storm["peer"] == "host0" and dropped(result) == discarded(result) > 0
+    assert is_complete(result)
+
+
+def timers(result: Result) -> None:
+    found = storms(result)
+    assert len(found) == 7
+    for row in found:
+        number = int(row["peer"].removeprefix("host"))
+        begin, end = (float(f"{first}{13 * number}.5") * 1e3 for first in (1, 9))
+        # A pause takes effect and ends up to 2 us after its frame was sent.
+        assert DETECTION < row["detected_ns"] - begin < DETECTION + POLL, row
+        assert RESTORATION - 2_000 < row["restored_ns"] - end < RESTORATION + POLL, row
+
+
+def drop_lossy(result: Result) -> None:
+    (storm,) = storms(result)
+    (lossy,) = streams(result, "lossy")
+    assert dropped(result) == discarded(result) and storm["priority"] == 3
+    assert lossy["end_ns"] < storm["restored_ns"]
+
+
+def forward(result: Result) -> None:
+    (storm,) = storms(result)
+    assert dropped(result) == 0 and is_complete(result)
+    assert all(row["end_ns"] > storm["detected_ns"] for row in streams(result, "lossless"))
+
+
+def throttling(result: Result) -> None:
+    assert storms(result) == [] and dropped(result) == 0 and is_complete(result)
+
+
+def false_alarm(result: Result) -> None:
+    assert storms(result) and discarded(result) > 0
+
+
+def pause(result: Result) -> None:
+    (paused,), (background,) = streams(result, "paused"), streams(result, "background")
+    assert dropped(result) == 0
+    assert paused["end_ns"] > 600_000
+    assert background["end_ns"] < 600_000
+
+
+def rate_step(result: Result) -> None:
+    assert not result.summary["warnings"]
+    (lossless,) = streams(result, "lossless")
+    assert is_complete(result) and lossless["bytes"] > 0
+    to_host = ports(result, "s0")
+    assert sum(row["drops_packets"] for row in to_host) == 0
+    assert sum(row["tx_pause_packets"] for row in to_host) > 0
+
+
+def two_to_one(result: Result) -> None:
+    assert dropped(result) == 0 and is_complete(result)
+
+
+def congestion(result: Result) -> None:
+    lost = {row["priority"] for row in result.to_polars("ports").to_dicts() if row["drops_packets"]}
+    assert lost == {0}
+    for job in ("three", "four"):
+        first, second = (row["goodput_gbps"] for row in streams(result, job))
+        assert first == pytest.approx(second, rel=0.05)
+
+
+def equal(result: Result) -> None:
+    assert sum(row["drops_packets"] for row in ports(result, "switch0")) == 0
+    sent = {
+        priority: sum(row["tx_bytes"] for row in ports(result, "switch0", priority))
+        for priority in (0, 3)
+    }
+    assert sent[3] == pytest.approx(sent[0], rel=0.05)
+
+
+def lossy(result: Result) -> None:
+    assert sum(row["drops_packets"] for row in ports(result, "switch0")) == 0
+    assert sum(row["drops_packets"] for row in ports(result, "switch0", 0)) > 0
+    assert rate(result, "lossless") > 10
+
+
+def without_watchdog(result: Result) -> None:
+    (paused,), (background,) = streams(result, "paused"), streams(result, "background")
+    assert dropped(result) == 0 and paused["end_ns"] > 700_000
+    assert background["end_ns"] < 700_000
+
+
+def ecn_dequeue(result: Result) -> None:
+    """Three messages of 20 packets: the queue behind a packet is above 100 kB for the first 36."""
+    (row,) = [row for row in ports(result, "switch0") if row["peer"] == "host1"]
+    assert row["ecn_marked_packets"] == 36
+
+
+def ecn_ramp(result: Result) -> None:
+    """Twelve messages of 20 packets: all above the ramp are marked, on it 5 % to none."""
+    (row,) = [row for row in ports(result, "switch0") if row["peer"] == "host1"]
+    packet = row["occupancy_bytes_max"] / 240
+    above, on_ramp = (240 - 800_000 / packet), 600_000 / packet
+    mean = 0.025 * on_ramp
+    assert abs(row["ecn_marked_packets"] - above - mean) < 3 * math.sqrt(mean) + 1
+
+
+def ecn_after_storm(result: Result) -> None:
+    (row,) = [row for row in ports(result, "switch0") if row["peer"] == "host0"]
+    assert row["ecn_marked_packets"] > 0 and is_complete(result)
+
+
+PASSES: dict[str, Callable[[Result], None]] = {
+    "watchdog_drop": drop,
+    "watchdog_short_storm": short_storm,
+    "watchdog_two_pairs": two_pairs,
+    "watchdog_two_pairs_short": two_pairs_short,
+    "watchdog_bursts": bursts,
+    "watchdog_all_to_all": all_to_all,
+    "watchdog_many_to_one": many_to_one,
+    "watchdog_timers": timers,
+    "watchdog_drop_lossy": drop_lossy,
+    "watchdog_forward": forward,
+    "watchdog_throttling": throttling,
+    "watchdog_false_alarm": false_alarm,
+    "pfc_pause": pause,
+    "pfc_rate_step": rate_step,
+    "pfc_two_to_one": two_to_one,
+    "pfc_congestion": congestion,
+    "oversubscription_equal": equal,
+    "oversubscription_lossy": lossy,
+    "storm_without_watchdog": without_watchdog,
+    "ecn_dequeue": ecn_dequeue,
+    "ecn_ramp": ecn_ramp,
+    "ecn_after_storm": ecn_after_storm,
+}
+
+
+def test_every_scenario_has_a_criterion() -> None:
+    assert {path.stem for path in SONIC.glob("*.toml")} == set(PASSES)
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_a_scenario_passes(name: str) -> None:
+    PASSES[name](etherweave.run(SONIC / f"{name}.toml"))
