@@ -145,6 +145,7 @@ SharingName: TypeAlias = Literal["hash", "source", "destination"]
 SpoofingKindName: TypeAlias = Literal["none", "mac", "arp"]
 SwitchModelName: TypeAlias = Literal["shared_buffer", "input_queued"]
 TriggerName: TypeAlias = Literal["full", "pause"]
+WatchdogActionName: TypeAlias = Literal["drop", "forward", "alert"]
 
 class AcceleratorNode(Table):
     accelerators: Key[int, int]
@@ -1091,7 +1092,7 @@ class Pfc(Table):
     watchdog: Key[PfcWatchdog, PfcWatchdog | Keys]
 
 class PfcWatchdog(Table):
-    action: Key[Literal["drop", "forward", "alert"], Literal["drop", "forward", "alert"]]
+    action: Key[WatchdogActionName, WatchdogActionName]
     detection: Key[str, str]
     poll: Key[str, str]
     restoration: Key[str, str]
