@@ -30,7 +30,7 @@ impl BufferDrain {
         self.empty_at.since(self.starts(now))
     }
 
-    /// How long until the buffer is empty.
+    /// Time until the buffer is empty.
     #[inline]
     pub fn wait(&self, now: Time) -> Duration {
         self.empty_at.since(now)

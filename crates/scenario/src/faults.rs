@@ -1,5 +1,5 @@
-//! Faults during a run: `[[faults.degraded]]`, `[[faults.down]]`, `[[faults.pause_storm]]`. Links that never worked are `as_built.failed` of the
-//! topology.
+//! Faults during a run: `[[faults.degraded]]`, `[[faults.down]]`, `[[faults.pause_storm]]`. Links that never worked
+//! are `as_built.failed` of the topology.
 
 use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, Priority, SwitchId};
 use etherweave_routing::Outage;

@@ -39,9 +39,9 @@ pub struct Storm {
     pub port: PortIndex,
     /// The paused priority.
     pub priority: u8,
-    /// When it was detected.
+    /// Time of its detection.
     pub detected: Time,
-    /// When the queue was restored; absent, not in this run.
+    /// Time at which the queue was restored; absent, not in this run.
     pub restored: Option<Time>,
     /// Packets for the port that were discarded.
     pub tx_drops: u64,
@@ -49,7 +49,7 @@ pub struct Storm {
     pub rx_drops: u64,
 }
 
-/// What a poll has seen of a port and priority.
+/// Counters of a port and priority at a poll.
 #[derive(Clone, Copy, Debug)]
 struct Sight {
     tx_packets: u64,
@@ -68,7 +68,7 @@ struct Look {
 #[derive(Clone, Copy, Default, Debug)]
 struct WatchedQueue {
     last: Option<Sight>,
-    /// For how long it has been stopped, or of a storm, quiet.
+    /// Time for which it has been stopped, or of a storm, quiet.
     elapsed: Duration,
     /// The number of its storm.
     storm: Option<usize>,

@@ -13,16 +13,16 @@ pub struct PfcWatchdog {
     /// Time after which a paused queue that sends nothing storms, at least `poll`. SONiC takes 100 ms to 5 s. Default
     /// "200ms".
     pub detection: Duration,
-    /// Time without pause frames after which the queue is restored, at least `poll`. SONiC takes 100 ms to 60 s. Default
+    /// Time without a pause after which the queue is restored, at least `poll`. SONiC takes 100 ms to 60 s. Default
     /// "200ms".
     pub restoration: Duration,
     /// Time between two looks at a port, 1 us or more. Default "200ms".
     pub poll: Duration,
-    /// What happens to a queue that storms. Default "drop".
+    /// Treatment of a queue that storms. Default "drop".
     pub action: WatchdogAction,
 }
 
-/// What a watchdog does to a queue that storms, until it is restored.
+/// Treatment of a queue that storms, until it is restored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WatchdogAction {

@@ -15,9 +15,9 @@ pub struct PauseStorm {
     pub host: HostId,
     /// The priorities, lossless ones.
     pub priorities: Vec<Priority>,
-    /// When it begins.
+    /// Begin of the storm.
     pub from: Duration,
-    /// When it ends; absent, not in this run.
+    /// End of the storm; absent, not in this run.
     pub until: Option<Duration>,
 }
 

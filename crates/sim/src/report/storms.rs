@@ -19,9 +19,9 @@ rows! {
         peer: String ["peer"];
         /// 802.1Q priority.
         priority: Priority ["priority"];
-        /// When it was detected.
+        /// Time of its detection.
         detected: Time ["detected_ns"];
-        /// When the queue was restored; absent, not until the end of the run.
+        /// Time at which the queue was restored; absent, not until the end of the run.
         restored: Option<Time> ["restored_ns"];
         /// Packets for the port that were discarded.
         tx_drops: u64 ["tx_drops_packets"];

@@ -56,7 +56,8 @@ fn received(report: &Report, number: usize) -> u64 {
     report.streams[number].bytes
 }
 
-/// The storm begins behind the look at 0 us and before that at 50: that at 100 finds 50 us of it, that at 150 a hundred.
+/// The storm begins behind the look at 0 us and before that at 50: that at 100 finds 50 us of it, that at 150 has
+/// found a hundred.
 /// It ends before the look at 1,050, which still finds 5 us of it, so that the one at 1,150 restores the queue.
 #[test]
 fn a_storm_is_detected_and_ended_by_the_polls_after_its_times() {
