@@ -1,4 +1,4 @@
-"""What the command line costs before it does anything: processor time of versions, helps, a run."""
+"""Cost of the command line before it does anything: processor time of versions, helps, a run."""
 
 import os
 import resource

@@ -14,11 +14,11 @@ from etherweave.bench.plans import BenchmarkCommand, Start
 
 BYTES, WARM_UP, ROUNDS = 8, 2_000, 50_000
 LAUNCHES = 7
-"""Of each kind, in turns: others on the machine disturb both alike."""
+"""Runs of each kind, in turns: others on the machine disturb both alike."""
 LIMIT_S = 120.0
-"""Of a launch [s]."""
+"""Limit of a launch [s]."""
 OPERATIONS = 4
-"""Of a round trip on a rank: send, wait, receive, wait."""
+"""Operations of a round trip on a rank: send, wait, receive, wait."""
 
 
 def rows() -> list[Row]:

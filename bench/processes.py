@@ -24,7 +24,7 @@ TRIES = 5
 FURTHER = (8, 16, 64, 256)
 """Numbers of processes that are predicted only."""
 LATENCIES_US = (1.5, 20.0)
-"""Of a message between processes: RDMA of a cluster, and TCP."""
+"""Latencies of a message between processes: RDMA of a cluster, and TCP."""
 BYTES_PER_S = 10e9
 """That a process sends or receives."""
 
@@ -49,7 +49,7 @@ class Measured:
 
     @property
     def imbalance(self) -> float:
-        """By how much the slowest of each window takes longer than the mean."""
+        """Excess of the slowest of each window over the mean."""
         return self.slowest_s * self.processes / self.served_s
 
 

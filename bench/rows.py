@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Row(NamedTuple):
-    """What to measure."""
+    """A measurement of a simulation or a design."""
 
     name: str
     measure: Callable[[], dict[str, Any]]

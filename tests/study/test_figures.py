@@ -1,4 +1,4 @@
-"""What the checks of a study measure, on small tables whose answer can be seen."""
+"""Measures of the checks of a study, on small tables whose answer can be seen."""
 
 import pyarrow as pa
 import pytest

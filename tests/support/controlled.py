@@ -1,4 +1,4 @@
-"""What tests of the controller share: a controller in this process, and patience."""
+"""Parts that tests of the controller share: a controller in this process, and patience."""
 
 import contextlib
 import io

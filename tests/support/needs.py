@@ -1,4 +1,4 @@
-"""What tests need of a machine beyond the package and its development dependencies.
+"""Needs of tests of a machine beyond the package and its development dependencies.
 
 A test marked ``@pytest.mark.needs("ovs", "root")`` is skipped where one of these is missing; the
 reason names the Debian packages. Run as a program, it prints the packages that this machine lacks,
@@ -16,7 +16,7 @@ from pathlib import Path
 SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/local/sbin"
 """Daemons are on the path of root only."""
 _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
-"""Of capabilities(7)."""
+"""Number in capabilities(7)."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What tests need: missing things are named with their package, unknown ones are errors."""
+"""Needs of tests: missing things are named with their package, unknown ones are errors."""
 
 import shutil
 from pathlib import Path

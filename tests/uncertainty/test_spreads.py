@@ -1,4 +1,4 @@
-"""What documents differ by, and what profiles make of it."""
+"""Spreads among documents, and of profiles."""
 
 import math
 import statistics
