@@ -6,6 +6,7 @@ that JSON: equal campaigns are the same one, on any machine.
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -20,6 +21,10 @@ from etherweave.bench.catalogue import catalogue
 from etherweave.bench.statistics.launches import StoppingRule
 
 FORMAT = 1
+LIMIT_FACTOR = 10.0
+"""Times the forecast, after which a launch is ended."""
+LIMIT_MIN = 60.0
+"""No launch is ended before [s]."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,23 @@ class Network:
     interface: str = ""
     device: str = ""
     """RDMA device of the NIC."""
+
+
+@dataclass(frozen=True)
+class BackgroundProgram:
+    """A program that loads the network while an experiment is launched."""
+
+    start: str
+    """As in :class:`etherweave.bench.plans.Start`."""
+    arguments: tuple[str, ...]
+    server: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+
+    @property
+    def command(self) -> plans.BenchmarkCommand:
+        """The command that a launcher starts."""
+        start = plans.Start(self.start)
+        return plans.BenchmarkCommand(start, self.arguments, self.server, self.environment)
 
 
 @dataclass(frozen=True)
@@ -63,6 +85,8 @@ class CampaignExperiment:
     """Predicted time of one launch [s]."""
     options: tuple[str, ...] = ()
     """Options of the program that the user passed on."""
+    background: tuple[BackgroundProgram, ...] = ()
+    """Programs that run beside each launch."""
 
     @property
     def command(self) -> plans.BenchmarkCommand:
@@ -122,6 +146,10 @@ class CampaignOptions:
     """Whether benchmarks of a pair go to every pair, rather than to the first two hosts."""
     options: tuple[str, ...] = ()
     """Options of the programs themselves, as they are written."""
+    background: tuple[str, ...] = ()
+    """Programs that load the network during each launch."""
+    launch_s: float | None = None
+    """Time after which a launch is ended, for which the background lasts [s]."""
 
 
 def experiments(
@@ -181,9 +209,10 @@ def digest(facts: Any) -> str:
 
 
 def _facts(experiment: CampaignExperiment) -> dict[str, Any]:
-    """Return what identifies an experiment; one without options as before there were any."""
+    """Return what identifies an experiment; without options or background as before those."""
     facts = asdict(experiment)
-    return facts if experiment.options else {k: v for k, v in facts.items() if k != "options"}
+    later = ("options", "background")
+    return {name: value for name, value in facts.items() if value or name not in later}
 
 
 def _experiments(
@@ -265,7 +294,44 @@ def _experiment(
         environment=command.environment,
         files=command.files,
         output=command.output,
-        bytes=float(plan.forecast.bytes),
+        bytes=plan.forecast.bytes
+        + len(options.background) * plan.forecast.seconds * float(network.rate),
         seconds=float(plan.forecast.seconds),
         options=options.options,
+        background=tuple(
+            _background(program, network, plan.forecast.seconds, options)
+            for program in options.background
+        ),
     )
+
+
+def _background(
+    program: str, network: Network, seconds: float, options: CampaignOptions
+) -> BackgroundProgram:
+    """Plan a program that lasts as long as a launch may.
+
+    Raises ``BenchmarkPlanError`` when it does not run for a time that can be chosen.
+    """
+    adapter, name = adapter_of(program)
+    lasting_s = math.ceil(limit_s(seconds, options.launch_s)) + 1
+    request = plans.BenchmarkRequest(
+        name,
+        nodes=max(len(options.hosts), 2),
+        seconds=lasting_s,
+        device=network.device or None,
+    )
+    plan = adapter.plan(request, plans.FabricEstimate(network.rate, network.latency))
+    if plan.forecast.seconds < lasting_s:
+        raise plans.BenchmarkPlanError(
+            f"background {name}: ends after {plan.forecast.seconds:.3g} s; "
+            "expected a program that runs for a time, such as iperf3"
+        )
+    command = plan.command
+    return BackgroundProgram(
+        command.start.value, command.arguments, command.server, command.environment
+    )
+
+
+def limit_s(seconds: float, chosen: float | None = None) -> float:
+    """Return the time after which a launch that is predicted to take so long is ended [s]."""
+    return chosen or max(LIMIT_MIN, LIMIT_FACTOR * seconds)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import etherweave
 from etherweave.api.units import Unit
-from etherweave.bench.campaign import Campaign, CampaignExperiment
+from etherweave.bench.campaign import Campaign, CampaignExperiment, limit_s
 from etherweave.bench.launchers.launcher import (
     ArrayLauncher,
     Ending,
@@ -29,10 +29,6 @@ from etherweave.bench.store import LaunchRecord, Store, launch_name
 
 FAILURES_MAX = 3
 """Launches of an experiment that may fail before one has succeeded; then it is given up."""
-LIMIT_FACTOR = 10.0
-"""Times the forecast, after which a launch is ended."""
-LIMIT_MIN = 60.0
-"""No launch is ended before [s]."""
 
 
 class ExperimentState(StrEnum):
@@ -110,8 +106,9 @@ class _Executor:
             one.hosts,
             one.ranks_per_node,
             place,
-            limit_s(one, self.limit),
+            limit_s(one.seconds, self.limit),
             monitors=self.observer.monitors,
+            background=tuple(program.command for program in one.background),
         )
 
     def _keep(self, turn: _PlannedLaunch, launcher: str, outcome: LaunchOutcome) -> LaunchRecord:
@@ -140,11 +137,6 @@ def _outcomes(
         yield from launcher.outcomes(jobs)
     else:
         yield from map(launcher.launch, jobs)
-
-
-def limit_s(experiment: CampaignExperiment, wanted: float | None = None) -> float:
-    """Return the time after which a launch is ended [s]."""
-    return wanted or max(LIMIT_MIN, LIMIT_FACTOR * experiment.seconds)
 
 
 def launch_until_decided(

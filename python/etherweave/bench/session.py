@@ -126,6 +126,7 @@ def run(
     streams: int = 1,
     all_pairs: bool = False,
     options: Sequence[str] = (),
+    background: Sequence[str] = (),
     rule: StoppingRule | None = None,
     seed: int = 0,
     limits: CampaignLimits | None = None,
@@ -160,6 +161,8 @@ def run(
         Whether to run benchmarks of a pair on every pair of hosts rather than on the first two.
     options
         Options of the programs themselves, as in ``["-t", "TCP_RR"]`` of netperf.
+    background
+        Programs such as ``iperf3`` that load the network during each launch, on its hosts.
     rule
         Required precision and number of launches; 5 % with 10 to 30 launches unless given.
     seed
@@ -210,6 +213,8 @@ def run(
         streams,
         all_pairs,
         tuple(options),
+        tuple(background),
+        limits.launch_s,
     )
     planned = experiments(programs, cluster.networks, campaign_options)
     campaign = Campaign(cluster.name, cluster.networks, planned, rule or StoppingRule(), seed)

@@ -39,6 +39,8 @@ class LaunchJob:
     """Largest number of ranks; the last host may have fewer."""
     monitors: tuple[Monitor, ...] = ()
     """Started before the command, and ended after it."""
+    background: tuple[BenchmarkCommand, ...] = ()
+    """Commands on the same hosts that load the network meanwhile."""
 
     @property
     def ranks(self) -> int:

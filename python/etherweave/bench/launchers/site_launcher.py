@@ -3,8 +3,8 @@
 import random
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from subprocess import Popen
 from typing import NamedTuple, Protocol
@@ -24,6 +24,8 @@ from etherweave.bench.site.values import (
     variables,
 )
 
+SETTLING_S = 1.0
+"""Time from the start of the background to that of the benchmark [s]."""
 _SLACK_S = 2.0
 """Time by which a process may outlive the limit of its launch [s]."""
 
@@ -124,8 +126,11 @@ class _Launch:
         with self.launcher.context(self.job, group) as context:
             running = _RunningLaunch(self, group, context)
             try:
-                with monitored(
-                    self.job, group, running.start_on_host, context.site, self.launcher.link
+                with (
+                    monitored(
+                        self.job, group, running.start_on_host, context.site, self.launcher.link
+                    ),
+                    running.loaded(),
                 ):
                     is_well = running.carry_out()
             finally:
@@ -154,15 +159,22 @@ class _Launch:
 class _RunningLaunch:
     """One launch in its context."""
 
-    def __init__(self, launch: _Launch, group: ProcessGroup, context: LaunchContext) -> None:
+    def __init__(
+        self,
+        launch: _Launch,
+        group: ProcessGroup,
+        context: LaunchContext,
+        command: BenchmarkCommand | None = None,
+    ) -> None:
         self.launch, self.group, self.context = launch, group, context
         self.job = launch.job
+        self.command = command or self.job.command
         self.link = launch.launcher.link
-        self.variables = variables(context.site, self.link) | dict(self.job.command.environment)
+        self.variables = variables(context.site, self.link) | dict(self.command.environment)
 
     def carry_out(self) -> bool:
         """Return whether it ended well."""
-        match self.job.command.start:
+        match self.command.start:
             case Start.MPI | Start.SHMEM:
                 return self._by_starter()
             case Start.CLIENT_SERVER:
@@ -174,8 +186,42 @@ class _RunningLaunch:
                 return self._each()
             case Start.ALONE:
                 command = self._filled()
-                client = self._start("client", self.job.hosts[0], command.arguments)
+                client = self.start("client", self.job.hosts[0], command.arguments)
                 return self.group.wait(client) == 0
+
+    @contextmanager
+    def loaded(self) -> Iterator[None]:
+        """Run the background while the block lasts.
+
+        Raises ``LauncherError`` when a program of it ended before the block did.
+        """
+        programs = [
+            (command.arguments[0], self._start_beside(f"background{at}", command))
+            for at, command in enumerate(self.job.background)
+        ]
+        if programs:
+            time.sleep(SETTLING_S)
+        yield
+        for name, process in programs:
+            if process.poll() is not None:
+                raise LauncherError(
+                    f"background {name}: ended with {process.returncode} before the benchmark did; "
+                    f"{self.group.errors(*self.launch.mains)}"
+                )
+
+    def _start_beside(self, name: str, command: BenchmarkCommand) -> Popen[bytes]:
+        """Start a program on the hosts of the job without waiting for its end."""
+        hosts = self.job.hosts
+        beside = _RunningLaunch(self.launch, self.group, self.context, command)
+        if command.start in (Start.MPI, Start.SHMEM):
+            return beside.start_ranks(name)
+        if command.start is not Start.CLIENT_SERVER:
+            raise LauncherError(
+                f"background {command.arguments[0]}: started as {command.start}; "
+                "expected a client with a server, or ranks of MPI"
+            )
+        served = beside.served(hosts[0], f"{name}-server")
+        return beside.start(name, hosts[-1], served.arguments)
 
     def _filled(self, port: int | None = None, rank: int | None = None) -> BenchmarkCommand:
         job, site = self.job, self.context.site
@@ -190,9 +236,14 @@ class _RunningLaunch:
             values["port"] = str(port)
         if rank is not None:
             values["rank"] = str(rank)
-        return job.command.filled(values)
+        return self.command.filled(values)
 
     def _by_starter(self) -> bool:
+        self.launch.mains = ("ranks",)
+        return self.group.wait(self.start_ranks("ranks")) == 0
+
+    def start_ranks(self, name: str) -> Popen[bytes]:
+        """Start all ranks by the starter."""
         starter = self.context.starter
         if starter is None:
             raise LauncherError(
@@ -200,10 +251,10 @@ class _RunningLaunch:
                 "expected mpirun, srun, sbatch, netns or local"
             )
         ranks = starter.ranks(self.job, self._filled(), self.variables)
-        self.launch.mains = ("ranks",)
-        return self.group.wait(self._start("ranks", ranks.host, ranks.words)) == 0
+        return self.start(name, ranks.host, ranks.words)
 
-    def _start(self, name: str, host: str | None, words: Sequence[str]) -> Popen[bytes]:
+    def start(self, name: str, host: str | None, words: Sequence[str]) -> Popen[bytes]:
+        """Start a program on a host, or on this machine."""
         self.launch.words = tuple(words)
         return self.group.start(name, self._words(host, words), self.variables)
 
@@ -215,7 +266,7 @@ class _RunningLaunch:
         return self.group.start(name, access.words(host, task), self.variables)
 
     def _words(self, host: str | None, words: Sequence[str]) -> list[str]:
-        command = self.job.command
+        command = self.command
         shared = self.job.directory if command.files or command.output else None
         task = Task(words, self.variables, self.group.left_s + _SLACK_S, shared)
         if host is None:
@@ -228,20 +279,20 @@ class _RunningLaunch:
         ends = [str(at) if count > 1 else "" for at in range(count)]
         self.launch.mains = tuple(f"client{end}" for end in ends)
         self.launch.others = tuple(f"server{end}" for end in ends)
-        commands = [self._served(sink, f"server{end}") for end in ends]
+        commands = [self.served(sink, f"server{end}") for end in ends]
         clients = [
-            self._start(name, host, command.arguments)
+            self.start(name, host, command.arguments)
             for name, host, command in zip(self.launch.mains, hosts, commands, strict=True)
         ]
         return all(self.group.wait(client) == 0 for client in clients)
 
-    def _served(self, host: str, name: str) -> BenchmarkCommand:
+    def served(self, host: str, name: str) -> BenchmarkCommand:
         """Start a server and wait until it listens; return the command with its port."""
         before = self._ports(host)
         port = free_port(before)
         command = self._filled(port)
-        names_port = any("{port}" in word for word in self.job.command.server)
-        server = self._start(name, host, command.server)
+        names_port = any("{port}" in word for word in self.command.server)
+        server = self.start(name, host, command.server)
         if not await_listener(
             self.group,
             server,
@@ -264,7 +315,7 @@ class _RunningLaunch:
         self.launch.mains = ("rank0",)
         self.launch.others = tuple(f"rank{rank}" for rank in ranks[1:])
         started = [
-            self._start(
+            self.start(
                 f"rank{rank}",
                 job.hosts[rank // job.ranks_per_node],
                 self._filled(port, rank).arguments,

@@ -16,9 +16,9 @@ class JobPriority(NamedTuple):
 
     job: str
     priority: int
-    """Of 802.1Q; PFC pauses it."""
+    """Priority of 802.1Q, which PFC pauses."""
     code_point: int
-    """Of IP, from which switches and NICs read the priority."""
+    """Code point of IP, from which switches and NICs read the priority."""
     settings: Mapping[str, str]
     """Variables of the MPI library, and settings of sockets that the executor carries out."""
     first: int

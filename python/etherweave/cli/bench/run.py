@@ -39,7 +39,8 @@ EXAMPLES = """Examples:
 etherweave bench run osu_latency osu_bw --site site.toml -o results/monday
 etherweave bench run osu_latency --site site.toml --fabric roce --fabric tcp --all-pairs -o pairs
 etherweave bench run iperf3 --site site.toml --hosts node1,node2 --duration 10s -o tcp --json
-etherweave bench run netperf --site site.toml -o round_trips -- -t TCP_RR"""
+etherweave bench run netperf --site site.toml -o round_trips -- -t TCP_RR
+etherweave bench run osu_latency --site site.toml --background iperf3 -o loaded"""
 
 _GAPS = ("host", "telemetry")
 """Checks whose gaps are printed: nothing, or less, is known of a host."""
@@ -72,6 +73,7 @@ def run_verb(
     total_time_limit: str = "1h",
     traffic_limit: TrafficLimit = "1TB",
     telemetry: bool = True,
+    background: list[str] | None = None,
     program_options: ProgramOptions = None,
     as_json: AsJson = False,
 ) -> None:
@@ -106,6 +108,8 @@ def run_verb(
         Refuse to start if all launches together are predicted to take longer.
     telemetry
         Record the counters of all hosts.
+    background : PROGRAM
+        Load the network by this program during each launch, on the same hosts; repeatable.
     """
     from etherweave import bench
     from etherweave.bench.plans import BenchmarkPlanError
@@ -132,6 +136,7 @@ def run_verb(
                 streams=streams,
                 all_pairs=all_pairs,
                 options=program_options or (),
+                background=background or (),
                 rule=_rule(half_width, launches),
                 seed=seed,
                 limits=limits,

@@ -32,7 +32,7 @@ READERS: dict[str, SwitchReader] = {
         sonic_gnmi.READER,
     )
 }
-"""By the name in a site's file."""
+"""Readers by the name in a site's file."""
 
 
 class SwitchSampler:

@@ -1,4 +1,4 @@
-"""What readers of switches give: counters by port and priority."""
+"""Readers of switches, and their counters by port and priority."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from etherweave.bench.telemetry.counters import CounterRow, Value
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, Family
 
 Answers = Sequence[str]
-"""What a switch printed at each command."""
+"""Output of a switch at each command."""
 
 
 @dataclass
@@ -34,9 +34,9 @@ class SwitchReader:
     """Asks switches of one kind."""
 
     name: str
-    """In a site's file."""
+    """Name in a site's file."""
     of: str
-    """What it reads, for messages."""
+    """Name of its input, for messages."""
     commands: tuple[tuple[str, ...], ...]
     """Words of each command behind those that reach the switch."""
     parse: Callable[[Answers], Mapping[str, PortCounters]]
