@@ -390,3 +390,19 @@ def test_an_output_under_a_dangling_link_is_reported_in_one_sentence(tmp_path: P
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for place in (tmp_path / "link", tmp_path / "link" / "out"):
         assert offence("run", SCENARIOS / "first.toml", "-o", place) == ""
+
+
+def test_a_damaged_fabric_of_another_program_is_reported_in_one_sentence(tmp_path: Path) -> None:
+    fabrics = Path(__file__).parents[1] / "data/fabrics"
+    found = []
+    for number, chance in enumerate(hostile.rounds(7)):
+        cases = [
+            (path.name, damage)
+            for path in sorted(fabrics.iterdir())
+            for damage in damages(path, 100 + number * hostile.SEEDS)
+        ]
+        for name, damage in chance.sample(cases, 3 * CASES_MAX):
+            copy = damaged(fabrics, name, damage, tmp_path / "copy")
+            if wrong := offence("import", copy / name, "--attach", 1):
+                found.append(f"{name}, {damage.name}: {wrong}")
+    assert found == []

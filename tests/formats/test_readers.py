@@ -81,6 +81,8 @@ CASES: list[tuple[tuple[str, ...], str, int, int, dict[tuple[str, float], int]]]
         27,
         {("host", 10): 54, ("local", 10): 3 * (9 + 18), ("global", 10): 12},
     ),
+    # A backbone that three pairs of clusters share is a switch.
+    (("simgrid-clusters.xml",), "simgrid", 12, 4, {("host", 10): 12, ("local", 40): 3}),
     (("simgrid-zone.xml",), "simgrid", 2, 1, {("host", 80): 1, ("host", 8.589934592): 1}),
     (("astra.yml",), "astra_sim", 8, 1, {("host", 400): 8}),
     # 3 rings of 4 at 100 GB/s, 4 full meshes of 3 at 50 GB/s.
@@ -157,6 +159,26 @@ def test_what_a_file_does_not_say_is_assumed_by_its_key() -> None:
     assert (cables.rate_gbps, cables.length_m) == (400, 2)
 
 
+def test_what_is_left_out_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "t.yaml"
+    path.write_text(
+        "switches:\n  S1:\n    switches: [S2, S3]\nblocks:\n- switch: S2\n  nodes: [a, b]\n"
+    )
+    assert read([path]).notes == ["the switch S3 has no nodes and is left out"]
+    path = tmp_path / "t.txt"
+    path.write_text("3 1 2\n2\n0 2 1Gbps 1ns 0\n1 2 1Gbps 1ns 0\n0 1 1Gbps 1ns 0\n")
+    assert read([path]).notes == ["1 lines after the links are left out"]
+    path = tmp_path / "t.gml"
+    path.write_text(
+        "graph [ node [ id 0 Longitude 0 Latitude 0 ] node [ id 1 Longitude 90 Latitude 0 ]\n"
+        "edge [ source 0 target 1 ] ]"
+    )
+    network = read([path])
+    # A quarter of the equator.
+    assert network.links[0].length == "1000000m"
+    assert "longer than 1,000 km" in network.notes[0]
+
+
 def test_the_inside_of_a_server_is_noted() -> None:
     assert imported("nccl.xml").notes == [
         "a server has 1 GPUs, 2 NICs, 18 NVLinks",
@@ -211,6 +233,12 @@ MISTAKES = [
     ("p.xml", "<platform><cluster id='a' radical='0-999999999' bw='1Bps'/></platform>", "hosts"),
     ("p.xml", "<platform><cluster id='a' radical='0-3' bw='1'/></platform>", "with its unit"),
     ("n.txt", "3 1 2\n2\n0 2 1Gbps 1ns 0\n7 2 1Gbps 1ns 0\n", "line 4: 7; expected 0 to 2"),
+    (
+        "p.xml",
+        "<platform><host id='a'/><host id='b'/><link id='l' bandwidth='1Bps'/></platform>",
+        "hosts and paths between them alone",
+    ),
+    ("i.yaml", "infrastructure:\n  instances: []\n  connections: []\n", "an older grammar"),
     ("n.txt", "3 1 9\n2\n0 2 1Gbps 1ns 0\n", "line 1: 9 links; 1 lines follow"),
     ("g.dot", "graph { a -- b [label=x", "line 1: 'the end'; expected"),
     ("g.dot", "graph { a -- a }", "line 1: a is joined to itself"),

@@ -94,7 +94,7 @@ def test_htsim_builds_a_tree_with_the_same_degrees(
             (first, _), (second, _) = cable.ends
             counts[first][level[second], cable.rate_gbps, cable.length_m] += 1
             counts[second][level[first], cable.rate_gbps, cable.length_m] += 1
-        return Counter((level[name], *sorted(of.items())) for name, of in counts.items())  # type: ignore[type-var]
+        return Counter((level[name], *sorted(of.items())) for name, of in counts.items())
 
     assert shape(again) == shape(expected)
 

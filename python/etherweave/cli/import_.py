@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -128,11 +129,18 @@ def _page(name: str, imported: ImportedScenario, description: Description) -> li
         kind = f"{cables.rate_gbps:g} Gb/s, {cables.medium}, {cables.length_m:g} m"
         lines.append(f"  Cables: {cables.count:,} {cables.link_class}, {kind}")
     for taper in description.tapers:
-        capacity = f"{taper.down_gbps:,g} Gb/s down, {taper.up_gbps:,g} Gb/s up"
+        down, up = (
+            f"{rate:,.3f}".rstrip("0").rstrip(".") for rate in (taper.down_gbps, taper.up_gbps)
+        )
+        capacity = f"{down} Gb/s down, {up} Gb/s up"
         lines.append(f"  Level {taper.level}: {capacity}, taper {taper.ratio:.3g} : 1")
     if description.resembles:
         lines.append(f"  Resembles {description.resembles}")
-    missing = [f"{first} - {second}" for first, second in description.missing]
+    pairs = Counter(description.missing)
+    missing = [
+        f"{_counted(number, 'cable')} {first} - {second}"
+        for (first, second), number in pairs.items()
+    ]
     for title, sentences in (
         ("Missing", missing),
         ("Odd", description.odd),

@@ -95,6 +95,7 @@ def describe(fabric: _core.Fabric) -> Description:
         _count(joined, capacity, first, second, rate)
     cables = Counter((row[2], row[3], row[4], row[5]) for row in rows)
     ports = fabric.tables["hosts"].values("host")
+    word = "hosts" if len(set(ports)) == len(ports) else "ports of hosts"
     missing = _missing(joined)
     return Description(
         hosts=len(set(ports)),
@@ -102,8 +103,8 @@ def describe(fabric: _core.Fabric) -> Description:
         levels=dict(sorted(Counter(level.values()).items())),
         cables=tuple(Cables(*kind, count) for kind, count in sorted(cables.items())),
         tapers=tuple(Taper(at, *both) for at, both in sorted(capacity.items()) if both[1]),
-        resembles=_resembles(joined, missing),
-        odd=tuple(_odd(joined)),
+        resembles=_resembles(joined, missing, word),
+        odd=tuple(_odd(joined, word)),
         missing=tuple(missing),
     )
 
@@ -135,8 +136,8 @@ def _usual(values: Iterable[int]) -> int:
     return max(counts, key=lambda value: (counts[value], value))
 
 
-def _odd(joined: _Joined) -> Iterable[str]:
-    """Name switches that differ from most of their level."""
+def _odd(joined: _Joined, word: str) -> Iterable[str]:
+    """Name switches that differ from most of their level; the word is what they have of hosts."""
     for level, members in sorted(_by_level(joined).items()):
         if len(members) < 3:
             continue
@@ -145,7 +146,7 @@ def _odd(joined: _Joined) -> Iterable[str]:
             counts = {member: joined.neighbours[member][other, rate] for member in members}
             what = f"cables of {rate:g} Gb/s to level {other}"
             yield from _departures(counts, what, level)
-        yield from _departures({name: joined.hosts[name] for name in members}, "hosts", level)
+        yield from _departures({name: joined.hosts[name] for name in members}, word, level)
 
 
 def _departures(counts: dict[str, int], what: str, level: int) -> Iterable[str]:
@@ -206,8 +207,13 @@ def _deficits(
     return list(zip(lower, upper, strict=True)) if len(lower) == len(upper) <= 1 else []
 
 
-def _resembles(joined: _Joined, missing: list[tuple[str, str]]) -> str:
+def _resembles(joined: _Joined, missing: list[tuple[str, str]], word: str) -> str:
     """Name the family of the regular fabric, with its keys."""
+    family = _family(joined, missing)
+    return f"{family}, where hosts are {word}" if family and word != "hosts" else family
+
+
+def _family(joined: _Joined, missing: list[tuple[str, str]]) -> str:
     members = _by_level(joined)
     hosts = _usual(joined.hosts[switch] for switch in members.get(0, [])) if members else 0
     if len(joined.level) == 1:

@@ -31,7 +31,9 @@ _TOKEN = re.compile(
 def recognises(file: Source) -> bool:
     """Return whether it begins with a graph."""
     plain = re.sub(r"//[^\n]*|/\*.*?\*/|^#[^\n]*", "", file.head, flags=re.DOTALL | re.MULTILINE)
-    return bool(re.match(r"\s*(strict\s+)?(di)?graph\b[^{]*\{", plain, re.IGNORECASE))
+    name = r"(\"(?:[^\"\\]|\\.)*\"|[\w.-]+)?"
+    start = rf"\s*(strict\s+)?(di)?graph\b\s*{name}\s*\{{"
+    return bool(re.match(start, plain, re.IGNORECASE))
 
 
 def read(files: Sequence[Source], _servers: int) -> Network:

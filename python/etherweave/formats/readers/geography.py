@@ -24,11 +24,14 @@ def distance_m(first: tuple[float, float], second: tuple[float, float]) -> float
     return 2 * RADIUS_M * asin(sqrt(min(lift, 1)))
 
 
-def length_text(places: tuple[object, object, object, object]) -> str:
-    """Write a length of two places (latitude, longitude, twice); empty where they are not known."""
+LENGTH_MAX_M = 1_000_000
+"""Longest cable of a scenario [m]."""
+
+
+def length_between(places: tuple[object, object, object, object]) -> float | None:
+    """Compute the distance of two places (latitude, longitude, twice) [m]; None if not known."""
     try:
         north, east, other_north, other_east = (float(str(place)) for place in places)
     except ValueError:
-        return ""
-    metres = distance_m((north, east), (other_north, other_east))
-    return f"{max(round(metres), 1)}m"
+        return None
+    return distance_m((north, east), (other_north, other_east))

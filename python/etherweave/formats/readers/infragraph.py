@@ -25,9 +25,10 @@ SWITCH_KINDS = {"port", "switch", "cpu", "memory"}
 def recognises(file: Source) -> bool:
     """Return whether it has devices and instances."""
     head = file.text if len(file.text) < 2**20 else file.head
-    return bool(re.search(r'^"?devices"?:|"devices"\s*:', head, re.MULTILINE)) and (
-        "instances" in head and "edges" in head
-    )
+    return (
+        bool(re.search(r'^"?devices"?:|"devices"\s*:', head, re.MULTILINE))
+        and ("instances" in head and "edges" in head)
+    ) or bool(re.search(r"^infrastructure:", head, re.MULTILINE))
 
 
 def read(files: Sequence[Source], _servers: int) -> Network:
@@ -35,6 +36,9 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     (file,) = files[:1]
     is_json = file.text.lstrip().startswith("{")
     document = mapping(file, json_value(file) if is_json else yaml(file), "")
+    if "infrastructure" in document:
+        reason = "connections of an older grammar; expected devices, instances and edges"
+        raise file.mistake("infrastructure", reason)
     network = Network(str(file.path))
     devices = _by_name(file, document, "devices")
     counts: dict[str, int] = {}

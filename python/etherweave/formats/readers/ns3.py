@@ -45,8 +45,11 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     inside = {int(word) for word in numbers[: int(counts[2])]} if is_simai else set()
     for node in (node for node in range(nodes) if node not in inside):
         network.node(name_of(node, ids), "switch" if node in ids else "host")
-    if len(body) != links:
+    if len(body) < links:
         raise file.mistake(where, f"{links} links; {len(body)} lines follow")
+    if len(body) > links:  # HPCC reads no further.
+        network.notes.append(f"{len(body) - links} lines after the links are left out")
+        body = body[:links]
     inner = 0
     for where, line in body:
         words = line.split()

@@ -1,8 +1,8 @@
 """Platforms of SimGrid (simgrid.org, XML reference): clusters, and zones with routes of a hop.
 
 A cluster becomes its switches: FLAT a switch, FAT_TREE, TORUS and DRAGONFLY by ``topo_parameters``.
-Routes of a single link in zones with Floyd or Dijkstra are cables. A zone with full routing lists
-paths, of which a cable between two nodes is one link that no other pair shares.
+Routes of a single link are cables: between routers and hosts, and between clusters, where a link
+that several pairs share is a switch. Longer routes are paths, and are left out.
 """
 
 import re
@@ -29,15 +29,51 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     root = xml(file)
     network = Network(str(file.path))
     links = {link.of.get("id", ""): link for link in root.walk() if link.tag == "link"}
+    clusters: dict[str, str] = {}
     for element in root.walk():
         if element.tag == "cluster":
-            _Cluster(file, network, element).build()
+            clusters[element.of.get("id", "")] = _Cluster(file, network, element).build()
         elif element.tag in ("host", "router"):
             name = element.of.get("id", "")
             network.new_node(name, "host" if element.tag == "host" else "switch", element.where)
     for zone in (element for element in root.walk() if element.tag in ("zone", "AS")):
         _routes(file, network, zone, links)
+        _zone_routes(file, network, zone, links, clusters)
+    if all(node.kind == "host" for node in network.nodes.values()):
+        expected = "clusters, or routers in zones with Floyd or Dijkstra routing"
+        raise network.mistake("", f"hosts and paths between them alone; expected {expected}")
     return network
+
+
+def _zone_routes(
+    file: Source,
+    network: Network,
+    zone: Element,
+    links: dict[str, Element],
+    clusters: dict[str, str],
+) -> None:
+    """Join clusters by the links between them; a link of several pairs is a switch."""
+    pairs: dict[str, dict[frozenset[str], None]] = {}
+    for route in (child for child in zone.children if child.tag in ("zoneRoute", "ASroute")):
+        ends = [route.of.get(end, "") for end in ("src", "dst")]
+        path = [step.of.get("id", "") for step in route.named("link_ctn")]
+        if len(path) != 1 or ends[0] == ends[1] or not set(ends) <= set(clusters):
+            network.notes.append(f"{route.where}: a route between zones is left out")
+            continue
+        if path[0] not in links:
+            reason = f"the link {path[0][:40]} is not listed; expected the id of a link"
+            raise file.mistake(route.where, reason)
+        pairs.setdefault(path[0], {})[frozenset(ends)] = None
+    for name, joined in pairs.items():
+        rate = _rate(file, links[name].where, links[name].of.get("bandwidth", ""))
+        zones = dict.fromkeys(end for pair in joined for end in sorted(pair))
+        if len(joined) == 1:
+            first, second = zones
+            network.join(clusters[first], clusters[second], rate=rate)
+            continue
+        network.new_node(name, "switch", links[name].where)
+        for end in zones:
+            network.join(clusters[end], name, rate=rate)
 
 
 def _routes(file: Source, network: Network, zone: Element, links: dict[str, Element]) -> None:
@@ -49,7 +85,7 @@ def _routes(file: Source, network: Network, zone: Element, links: dict[str, Elem
         if len(path) != 1:
             longer += 1
             continue
-        if frozenset(ends) in taken:
+        if frozenset(ends) in taken or ends[0] == ends[1]:
             continue
         taken.add(frozenset(ends))
         if path[0] not in links:
@@ -96,7 +132,8 @@ class _Cluster:
             numbers += range(low, high + 1)
         return numbers
 
-    def build(self) -> None:
+    def build(self) -> str:
+        """Join hosts and switches; returns the first switch, which stands for its router."""
         kind = self._of.get("topology", "FLAT").upper()
         builders = {"FLAT": self._flat, "FAT_TREE": self._tree, "TORUS": self._torus}
         builders["DRAGONFLY"] = self._dragonfly
@@ -104,6 +141,7 @@ class _Cluster:
             reason = f"the topology {kind[:20]}; expected {', '.join(builders)}"
             raise self._file.mistake(self._where, reason)
         builders[kind]()
+        return next(link.ends[1] for link in self._network.links if link.ends[0] == self._hosts[0])
 
     def _groups(self) -> list[list[int]]:
         return [

@@ -71,14 +71,21 @@ class Tree:
         self._below.append((name, expanded(nodes or switches), rate, "host" if nodes else ""))
         self._places = {**getattr(self, "_places", {}), name: where}
 
-    def finish(self, is_block: bool) -> None:
-        """Join what is listed; roots of a file without one are joined by another switch."""
+    def finish(self, is_block: bool, is_complete: bool = True) -> None:
+        """Join what is listed; roots of a file without one are joined by another switch.
+
+        Where the file need not be complete, switches without nodes are left out.
+        """
         network = self._network
         for name, children, _, kind in self._below:
             for child in children if kind else ():
                 network.node(child, "host", self._places[name])
         for name, children, _, kind in self._below:
-            for child in () if kind else children:
+            for child in () if kind else list(children):
+                if not is_complete and child not in network.nodes:
+                    children.remove(child)
+                    network.notes.append(f"the switch {child} has no nodes and is left out")
+                    continue
                 network.known(child, self._places[name])
         self._refuse_cycles()
         rates = {name: rate for name, _, rate, _ in self._below}

@@ -31,7 +31,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         if isinstance(error, OSError):
             raise
         raise file.mistake("", str(error)) from None
-    tree.finish(is_block)
+    tree.finish(is_block, is_complete=isinstance(document, list))
     return network
 
 

@@ -7,7 +7,7 @@ great circles. Nodes outside the network (``Internal`` 0) and all edges to them 
 from collections.abc import Sequence
 
 from etherweave.formats.network import Network
-from etherweave.formats.readers.geography import length_text
+from etherweave.formats.readers.geography import LENGTH_MAX_M, length_between
 from etherweave.formats.readers.node_link import RATES, kind_of
 from etherweave.formats.texts import Source, number
 
@@ -35,7 +35,7 @@ def zoo_network(
         network.new_node(names[own], kind_of(of.get("kind")), where)
         places[own] = (of.get("Latitude"), of.get("Longitude"))
         outside += of.get("Internal") == "0"
-    is_placed = False
+    is_placed, too_long = False, 0
     for where, of in edges:
         ends = [of.get(end, "") for end in ("source", "target")]
         for own in ends:
@@ -44,9 +44,13 @@ def zoo_network(
         if ends[0] == ends[1]:
             network.notes.append(f"{names[ends[0]]} is joined to itself, which is left out")
             continue
-        circle = "" if of.get("length") else length_text((*places[ends[0]], *places[ends[1]]))
-        is_placed |= bool(circle)
-        attributes = {"rate": _rate(of), "length": of.get("length") or circle}
+        between = length_between((*places[ends[0]], *places[ends[1]]))
+        length = of.get("length", "")
+        if not length and between is not None:
+            is_placed = True
+            too_long += between > LENGTH_MAX_M
+            length = f"{max(round(min(between, LENGTH_MAX_M)), 1)}m"
+        attributes = {"rate": _rate(of), "length": length}
         attributes |= {"first_port": of.get("sourceport", "")}
         attributes |= {"second_port": of.get("targetport", ""), "medium": of.get("medium", "")}
         attributes |= {"link_class": of.get("class", "")}
@@ -54,6 +58,9 @@ def zoo_network(
         network.join(names[ends[0]], names[ends[1]], attributes, links=links, where=where)
     if is_placed:
         network.assumed.append(GREAT_CIRCLE)
+    if too_long:
+        note = f"{too_long} cables are longer than 1,000 km, the most of a scenario, and get that"
+        network.notes.append(note)
     if outside:
         network.notes.append(f"{outside} nodes are outside the network (Internal is 0)")
     return network
