@@ -1,6 +1,7 @@
 """The verb ``control export``."""
 
 import json
+import os
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +33,8 @@ EXAMPLES = """Examples:
 etherweave control export scenarios/qos_ets.toml --nos onyx --mtu 4500 -o testbed
 etherweave control export scenarios/qos_ets.toml --nos sonic -o fabric --yang sonic-yang-models
 etherweave control export dragonfly.toml --nos sonic --routing minimal \
---set flow_control.pfc.priorities=[3,4] --dscp 3=26 --dscp 4=34 -o fabric"""
+--set flow_control.pfc.priorities=[3,4] --dscp 3=26 --dscp 4=34 -o fabric
+etherweave control export scenarios/qos_ets.toml --nos onyx -o testbed --ansible playbook"""
 
 
 def export(
@@ -40,6 +42,7 @@ def export(
     *,
     nos: NetworkSystem,
     output: Path | None = None,
+    ansible: Path | None = None,
     models: Path | None = None,
     mtu: int = derive.MTU_BYTES,
     dscps: CodePoints = None,
@@ -66,6 +69,8 @@ def export(
         Operating system of the switches.
     output : -o DIR
         Directory for the files; default: only list them.
+    ansible : DIR
+        Write an inventory, a playbook and roles of Ansible here that apply the files of --output.
     models : --yang DIR
         Check SONiC's files with yanglint against the YANG models in this directory
         (sonic-buildimage, src/sonic-yang-models/yang-models).
@@ -96,6 +101,8 @@ def export(
         Share a pool of 1/RATIO of all headroom of a SONiC switch; 0: none is shared.
     """
     system = nos.value
+    if ansible and not output:
+        reject("--ansible: roles apply exported files; expected --output DIR beside it")
     if models and system != "sonic":
         reject(f"--yang: expected --nos sonic, for {system} has no models")
     if system != "sonic" and (running or whole or dynamic or shared):
@@ -118,6 +125,8 @@ def export(
         policy = derive.policy(file, overrides(settings), options)
         rejected = _rejected(policy, models) if models else {}
         names = [] if rejected else _write(policy, system, output, _running(policy, running))
+        if ansible and output and not rejected:
+            _write_roles(policy, system, output, ansible)
     for note in policy.notes:
         print_error(f"note: {note}")
     if as_json:
@@ -149,6 +158,16 @@ def _running(policy: Policy, folder: Path | None) -> Running:
         return {name: config_db.tables(str(path), read_text(path)) for name, path in known.items()}
     except config_db.ConfigError as error:
         reject(f"--running: {error}")
+
+
+def _write_roles(policy: Policy, system: str, output: Path, ansible: Path) -> None:
+    """Write roles of Ansible that apply what was exported."""
+    from etherweave.control.qos import ansible as roles
+
+    exported = os.path.relpath(output, ansible)
+    with new_files(directory(ansible)) as files:
+        for name, text in roles.files(policy, system, exported):
+            files.add(name, text)
 
 
 def _watchdog(text: str | None) -> Watchdog | None:
