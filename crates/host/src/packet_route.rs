@@ -22,14 +22,15 @@ impl Nics {
             return;
         };
         let end = &self.endpoints[endpoint];
+        let packet = &wires.packets[handle];
         let ((src, dst), base, number) = match self.ports.are_several() {
-            false => (end.hosts, end.priority, end.number),
-            true => (self.ports.ends_of(&wires.packets[handle]), end.priority, end.number),
+            false => (end.hosts, packet.priority, end.number),
+            true => (self.ports.ends_of(packet), packet.priority, end.number),
         };
         let seed = wires.constants.params.seed;
         let hash = match scope {
             HashScope::PerPacket => mix(seed ^ u64::from(number) << 32 ^ mix(wires.now.as_ps())),
-            HashScope::PerFlow => mix(seed ^ !u64::from(number)),
+            HashScope::PerFlow => mix(seed ^ !u64::from(number) ^ u64::from(end.entropy(packet)) << 32),
             HashScope::PerFlowlet { gap_ns } => {
                 mix(seed ^ !u64::from(number) ^ u64::from(self.flowlet(wires, endpoint, gap_ns)) << 32)
             }

@@ -64,6 +64,12 @@ pub trait TransportState: ProtocolState {
     /// The next packet, and whether more can follow at once.
     fn next_packet(end: &mut Endpoint, now: Time, constants: &RunConstants) -> (Option<Packet>, bool);
 
+    /// Entropy value of a packet.
+    #[inline]
+    fn entropy(_packet: &Packet) -> u16 {
+        0
+    }
+
     /// Schedules timers that a sent packet needs.
     fn after_sending(_nics: &mut Nics, _wires: &mut Wires, _endpoint: EndpointIndex) {}
 
@@ -234,6 +240,14 @@ macro_rules! protocols {
             pub(super) fn next_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
                 match self.protocol {
                     $(Protocol::$protocol { .. } => <$state>::next_packet(self, now, constants),)*
+                }
+            }
+
+            /// Entropy value of one of its packets.
+            #[inline]
+            pub(super) fn entropy(&self, packet: &Packet) -> u16 {
+                match self.protocol {
+                    $(Protocol::$protocol { .. } => <$state>::entropy(packet),)*
                 }
             }
         }

@@ -26,6 +26,8 @@ pub struct SentCounts {
     pub retransmissions: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
+    /// When an acknowledgement of new data last arrived, or data began to wait for one; 0 of TCP.
+    pub acknowledged_at: Time,
 }
 
 /// How much the sending side of a connection may send, and how fast.
@@ -182,6 +184,12 @@ pub trait ConnectionEnd: ConnectionState + Sized {
 
     /// Takes a congestion notification.
     fn on_congestion(&mut self, _now: Time) {}
+
+    /// Entropy value of a packet, by which switches hash it in addition to its connection.
+    #[inline]
+    fn entropy(_packet: &TransportPacket) -> u16 {
+        0
+    }
 
     /// Takes what switches wrote into the packet that an acknowledgement of all below `acknowledged` answers.
     fn on_telemetry(&mut self, _path: &PathTelemetry, _acknowledged: u64) {}

@@ -12,8 +12,9 @@ use super::tcp::{
     Ack, AckAction, CongestionControl, Receiver, Segment, SegmentArrival, SegmentLoss, Sender, TcpParams,
 };
 use crate::connection::{Alarm, Alarms, AnswerPacket};
-use crate::packet::TransportPacket;
+use crate::packet::{TransportPacket, flags};
 use crate::params::{CONGESTION_CONTROLS, Dcqcn, LossDetection, Reliability, RoceParams};
+use crate::uet::{Delivery, LoadBalancing, Nscc, UetEnd, UetParams};
 use crate::{ConnectionEnd, Headers, TransportParams};
 
 /// One packet on the link, and from one end to the other: a round trip of 26 packets.
@@ -31,6 +32,10 @@ trait Ends {
     fn post(&mut self, now: Time, bytes: u64);
     /// The next packet, and the bytes in it.
     fn next_packet(&mut self, now: Time) -> Option<(Self::Data, ByteRange)>;
+    /// A packet as switches trim it, where the receiver reports that; otherwise they drop it.
+    fn trimmed(&self, _data: Self::Data) -> Option<Self::Data> {
+        None
+    }
     /// A packet arrives; returns what is answered.
     fn on_data(&mut self, now: Time, data: Self::Data, sent: Time, is_marked: bool) -> Option<Self::Answer>;
     fn on_answer(&mut self, now: Time, answer: Self::Answer);
@@ -79,9 +84,16 @@ impl<E: ConnectionEnd> Ends for ByNics<E> {
         Some((packet, ByteRange::new(packet.offset, packet.offset + u64::from(packet.payload))))
     }
 
+    fn trimmed(&self, data: TransportPacket) -> Option<TransportPacket> {
+        let flags = data.flags | flags::TRIMMED;
+        self.params.answers_trimmed().then_some(TransportPacket { flags, payload: 0, ..data })
+    }
+
     fn on_data(&mut self, now: Time, data: TransportPacket, sent: Time, is_marked: bool) -> Option<Self::Answer> {
         let notifies = is_marked && self.receiver.notifies_congestion(now, &self.params);
         assert_eq!(data.sent, sent);
+        let marked = if is_marked { flags::CONGESTION } else { 0 };
+        let data = TransportPacket { flags: data.flags | marked, ..data };
         let before = self.receiver.arrived();
         let reception = self.receiver.on_data(&data, false, &self.params);
         assert_eq!(self.receiver.arrived(), before + reception.bytes);
@@ -198,6 +210,8 @@ struct Faults {
     late: u64,
     repeated: u64,
     marked: u64,
+    /// Of data, where trimming can be reported.
+    trimmed: u64,
     /// For how long a late packet falls behind, at most.
     lateness: Duration,
     /// Packets after which the channel stops for a while; never if 0.
@@ -275,7 +289,9 @@ impl<E: Ends> Channel<E> {
             self.paused_until = self.now + Duration::from_us(1 + self.random.below(200));
         }
         let is_marked = self.happens(self.faults.marked);
-        self.carry(Item::Data { data, range, sent: self.now, is_marked });
+        let trimmed = self.ends.trimmed(data).filter(|_| self.faults.trimmed > 0 && self.happens(self.faults.trimmed));
+        let range = if trimmed.is_some() { ByteRange::default() } else { range };
+        self.carry(Item::Data { data: trimmed.unwrap_or(data), range, sent: self.now, is_marked });
     }
 
     fn carry(&mut self, item: Item<E>) {
@@ -357,6 +373,17 @@ macro_rules! define_transfer {
 
 transports!(define_transfer);
 
+/// Ultra Ethernet's transport with each delivery, load balancing and congestion control.
+fn each_uet() -> Vec<UetParams> {
+    let defaults = UetParams { payload_mtu: Bytes::new(MTU), ..UetParams::default() };
+    let schemes = [LoadBalancing::Oblivious, LoadBalancing::Bitmap, LoadBalancing::Reps, LoadBalancing::Mixed];
+    let spread = schemes.map(|load_balancing| UetParams { load_balancing, ..defaults.clone() });
+    let ordered = UetParams { delivery: Delivery::Rod, ..defaults.clone() };
+    let short = UetParams { psn_range: 2, ..defaults.clone() };
+    let windows = [&ordered, &defaults].map(|params| UetParams { nscc: Some(Nscc::default()), ..params.clone() });
+    [spread.to_vec(), vec![ordered, short], windows.to_vec()].concat()
+}
+
 /// Transfers `messages` over every transport.
 fn transfer_by_every_transport(seed: u64, messages: &[u64], faults: Faults) {
     transfer_by_defaults(seed, messages, faults);
@@ -375,6 +402,9 @@ fn transfer_by_every_transport(seed: u64, messages: &[u64], faults: Faults) {
             let marked = if params.heeds_marks() { faults.marked } else { 0 };
             Channel::new(ByNics::<RoceEnd>::new(params), Faults { marked, ..faults }, seed).transfer(messages);
         }
+    }
+    for params in each_uet() {
+        Channel::new(ByNics::<UetEnd>::new(params), faults, seed).transfer(messages);
     }
     for &congestion_control in CongestionControl::ALL {
         for loss_detection in [None, Some(SegmentLoss::Duplicates), Some(SegmentLoss::Time)] {
@@ -395,10 +425,11 @@ proptest! {
     fn every_transport_delivers_all_bytes_once_and_in_order(
         seed: u64, messages in prop::collection::vec(1u64..60_000, 1..8),
         lost in 0u64..200, late in 0u64..400, repeated in 0u64..100, marked in 0u64..100,
-        lateness in 1u64..100, pause_every in 0u64..50,
+        trimmed in 0u64..200, lateness in 1u64..100, pause_every in 0u64..50,
     ) {
         let lateness = Duration::from_us(lateness);
-        transfer_by_every_transport(seed, &messages, Faults { lost, late, repeated, marked, lateness, pause_every });
+        let faults = Faults { lost, late, repeated, marked, trimmed, lateness, pause_every };
+        transfer_by_every_transport(seed, &messages, faults);
     }
 }
 

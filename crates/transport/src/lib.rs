@@ -1,4 +1,4 @@
-//! Transports as pure state machines: RoCE with its congestion control, and TCP.
+//! Transports as pure state machines: RoCE with its congestion control, Ultra Ethernet, and TCP.
 //!
 //! They own no clock and send nothing: hosts ask them what to do and do it.
 
@@ -32,6 +32,8 @@ macro_rules! transports {
             nics {
                 /// RDMA over Converged Ethernet, reliable connections, kernel bypass.
                 roce: Roce($crate::params::RoceParams) = "roce", $crate::roce::RoceEnd as $crate::roce::RoceEnd;
+                /// Ultra Ethernet's transport, kernel bypass.
+                uet: Uet($crate::uet::UetParams) = "uet", $crate::uet::UetEnd as Box<$crate::uet::UetEnd>;
             }
             kernels {
                 /// Kernel TCP.
@@ -48,6 +50,7 @@ mod every_transport;
 pub mod frame;
 mod hpcc;
 mod mark_window;
+mod outgoing;
 pub mod packet;
 pub mod params;
 mod rack;
@@ -60,6 +63,7 @@ mod swift;
 pub mod tcp;
 pub mod telemetry;
 mod transport;
+pub mod uet;
 
 pub use connection::{ConnectionEnd, ConnectionState};
 pub use hpcc::Hpcc;

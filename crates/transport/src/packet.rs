@@ -54,6 +54,10 @@ pub mod flags {
     pub const TELEMETRY: u8 = 32;
     /// It is a copy that a switch has made of a frame whose address it does not know.
     pub const FLOODED: u8 = 64;
+    /// A switch has cut its payload off.
+    pub const TRIMMED: u8 = 128;
+    /// That switch is the last before the receiver. What is trimmed has no telemetry.
+    pub const LAST_HOP: u8 = TRIMMED | TELEMETRY;
 }
 
 /// Fields of a packet that a transport writes and reads.

@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use etherweave_primitives::{BitRate, Bytes, Duration};
+use etherweave_primitives::{BitRate, Bytes, Duration, Priority};
 
 use crate::frame::size;
 use crate::packet::{FrameEnds, SideContent, TransportPacket};
@@ -82,6 +82,17 @@ pub trait TransportParams {
     /// Whether the receiver places packets in any order, so that those of a connection may take several paths.
     fn places_any_order(&self) -> bool {
         false
+    }
+
+    /// Whether its receivers report packets that switches have trimmed.
+    fn answers_trimmed(&self) -> bool {
+        false
+    }
+
+    /// Priority of its acknowledgements, where that is not the job's.
+    #[inline]
+    fn control_priority(&self) -> Option<Priority> {
+        None
     }
 
     /// Its reaction to packets that others overtake, with the key that changes it, where it suffers from them.

@@ -5,6 +5,7 @@ use etherweave_primitives::{BitRate, HostId, Time};
 use etherweave_transport::roce::header::bits;
 use etherweave_transport::tcp::TcpParams;
 use etherweave_transport::telemetry::{PathTelemetry, PortTelemetry, header_bytes};
+use etherweave_transport::uet::UetParams;
 use etherweave_transport::{ByteRange, SackBlocks};
 
 use super::size::{PREAMBLE_AND_GAP, RoceSizes, tcp_wire_bytes};
@@ -97,6 +98,37 @@ fn every_roce_frame_is_as_long_as_the_simulation_reckons() {
         check(PacketKind::Nak, 0, 0, sizes.acknowledgement());
         check(PacketKind::Cnp, 0, 0, sizes.congestion_notification());
     }
+}
+
+#[test]
+fn every_frame_of_ultra_ethernet_is_as_long_as_the_simulation_reckons() {
+    let transport = Transport::Uet(UetParams::default());
+    let headers = transport.headers();
+    let params = SimParams { transport, ..SimParams::default() };
+    // Ethernet 18, tag 4, preamble and gap 20, IPv4 20, UDP 8, then packet delivery and a standard request, 12 + 44, or
+    // an acknowledgement with the state of congestion control, 32.
+    assert_eq!((headers.other, headers.ack), (42 + 28 + 12 + 44, 42 + 28 + 32));
+    for payload in [1, 1000, 4096] {
+        let octets = packet_octets(packet(PacketKind::Data, 0, payload), None, &params);
+        assert_eq!(on_the_wire(&octets), headers.other + payload);
+    }
+    for kind in [PacketKind::Ack, PacketKind::Nak] {
+        assert_eq!(on_the_wire(&packet_octets(packet(kind, 0, 0), None, &params)), headers.ack);
+    }
+    let trimmed = Packet { wire: 128 + PREAMBLE_AND_GAP, flags: flags::TRIMMED, ..packet(PacketKind::Data, 0, 0) };
+    assert_eq!(on_the_wire(&packet_octets(trimmed, None, &params)), 148);
+}
+
+/// A request with number 7 and entropy value 0x1234 that asks for an acknowledgement of a new context.
+#[test]
+fn a_request_has_its_fields_where_the_reference_provider_has_them() {
+    let params = SimParams { transport: Transport::Uet(UetParams::default()), ..SimParams::default() };
+    let request = Packet { word: 7, acknowledged: 0x1234, ..packet(PacketKind::Data, 1 | 2, 64) };
+    let octets = packet_octets(request, None, &params);
+    let udp = 14 + 4 + 20;
+    assert_eq!(octets[udp..][..4], [0x12, 0x34, 0x12, 0xb9], "the entropy value, and port 4793");
+    // Type 2 in five bits, next header 3 in four, flags 0x08 and 0x04 in seven; number; contexts 1, and 0 with offset 7.
+    assert_eq!(octets[udp + 8..][..12], [0x11, 0x8c, 0, 0, 0, 0, 0, 7, 0, 1, 0, 7]);
 }
 
 /// Two switches wrote: rate 100 Gb/s (2^6 and more), at 5 us, 1,280 B sent, 800 B waiting.

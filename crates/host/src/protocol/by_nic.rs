@@ -49,6 +49,11 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
     }
 
     #[inline]
+    fn entropy(packet: &Packet) -> u16 {
+        <E as ConnectionEnd>::entropy(&packet.content())
+    }
+
+    #[inline]
     fn after_sending(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
         let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
         let Alarms { timeout, pacing, tail } = ConnectionEnd::after_sending(state, wires.now, params);
@@ -166,9 +171,11 @@ fn send_answer<E: ConnectionEnd + ProtocolState>(
 ) {
     let end = &mut nics.endpoints[endpoint];
     let headers = wires.constants.headers_of(end.protocol.transport());
+    let priority = parts::<E>(end, &wires.constants).1.control_priority();
     let answer = E::of(&mut end.protocol).answer(kind, headers);
     let mut packet = end.packet_of(&answer.packet);
     packet.side = side;
+    packet.priority = priority.map_or(packet.priority, |priority| priority.get());
     if let Some(blocks) = answer.blocks.filter(|blocks| blocks.iter().any(|block| !block.is_empty())) {
         attach(&mut wires.packets, blocks, &mut packet);
     }

@@ -15,7 +15,7 @@ use crate::{Endpoint, Hosts};
 
 impl ConnectionState for FluidState {
     fn sent(&self) -> SentCounts {
-        SentCounts { bytes: self.acknowledged(), packets: self.packets(), retransmissions: 0, timeouts: 0 }
+        SentCounts { bytes: self.acknowledged(), packets: self.packets(), retransmissions: 0, ..SentCounts::default() }
     }
 
     fn send_state(&self, _now: Time, transport: &Transport) -> SendState {

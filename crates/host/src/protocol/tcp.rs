@@ -33,6 +33,7 @@ impl ConnectionState for TcpState {
             packets: self.packets,
             retransmissions: self.sender.counters().retransmissions,
             timeouts: self.sender.counters().timeouts,
+            ..SentCounts::default()
         }
     }
 

@@ -16,7 +16,7 @@ rows! {
         source_host: String ["source_host"];
         /// Receiver.
         destination_host: String ["destination_host"];
-        /// "roce" or "tcp".
+        /// "roce", "uet" or "tcp".
         transport: &'static str ["transport"] wire transport_name => transport_of;
         /// Bytes acknowledged.
         bytes: u64 ["bytes"];
@@ -32,6 +32,8 @@ rows! {
         naks: u64 ["naks"];
         /// When the receiver last took a packet that was sent again: losses are made good by then. 0 if none was.
         recovered: Time ["recovered_ns"];
+        /// When the sender got the last acknowledgement of new data, or data began to wait for one. 0 of TCP.
+        acknowledged: Time ["acknowledged_ns"];
     }
 }
 
@@ -59,6 +61,7 @@ impl Simulation {
             out_of_order: received.out_of_order,
             naks: received.naks,
             recovered: received.resent_last,
+            acknowledged: sent.acknowledged_at,
         }
     }
 }

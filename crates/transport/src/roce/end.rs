@@ -48,6 +48,7 @@ impl ConnectionState for RoceEnd {
             packets: self.requester.packets(),
             retransmissions: self.requester.retransmitted_packets(),
             timeouts: self.requester.timeouts(),
+            acknowledged_at: self.requester.last_progress(),
         }
     }
 

@@ -4,17 +4,10 @@ use etherweave_primitives::{BitRate, Time};
 
 use super::selective::{Progress, SelectiveRepeat};
 use super::{Acknowledgement, Congestion, Feedback, Operation, SEQUENCES, SelectiveReport, following};
+use crate::outgoing::{EqualMessages, Outgoing};
 use crate::params::{Reliability, RoceParams};
 use crate::telemetry::PathTelemetry;
 use crate::{ByteRange, Ranges, ShortQueue};
-
-/// An outgoing message.
-#[derive(Clone, Copy, Default, Debug)]
-struct Outgoing {
-    start: u64,
-    end: u64,
-    operation: Operation,
-}
 
 impl Outgoing {
     /// The packet of it that begins at `offset`.
@@ -30,39 +23,6 @@ impl Outgoing {
             is_retransmission,
             restarts: 0,
         }
-    }
-}
-
-/// Outgoing messages of one size and one operation, each behind the other: a stream has no others.
-#[derive(Clone, Copy, Debug)]
-struct EqualMessages {
-    start: u64,
-    end: u64,
-    count: u32,
-    operation: Operation,
-}
-
-impl EqualMessages {
-    /// Adds a message behind them if it is like them. Whether it is.
-    #[inline]
-    fn extend(&mut self, bytes: u64, operation: Operation) -> bool {
-        let is_alike = operation == self.operation && bytes * u64::from(self.count) == self.end - self.start;
-        if is_alike {
-            self.end += bytes;
-            self.count += 1;
-        }
-        is_alike
-    }
-
-    /// The message with the byte at `offset`.
-    #[inline]
-    fn message_at(&self, offset: u64) -> Outgoing {
-        if self.count == 1 {
-            return Outgoing { start: self.start, end: self.end, operation: self.operation };
-        }
-        let bytes = (self.end - self.start) / u64::from(self.count);
-        let start = offset - (offset - self.start) % bytes;
-        Outgoing { start, end: start + bytes, operation: self.operation }
     }
 }
 
@@ -441,6 +401,11 @@ impl Requester {
     /// The rate that congestion control allows at `now`, if there is one.
     pub fn rate(&self, now: Time) -> Option<BitRate> {
         self.congestion.as_ref().and_then(|congestion| congestion.rate_at(now))
+    }
+
+    /// When anything was last acknowledged, or data began to wait for that.
+    pub fn last_progress(&self) -> Time {
+        self.last_progress
     }
 
     /// Data packets sent, again included.

@@ -1,0 +1,120 @@
+//! Ultra Ethernet's transport, as others see it.
+
+use etherweave_primitives::{Bytes, Duration, Priority};
+
+use super::entropy::LoadBalancing;
+use super::frame;
+use super::params::{Delivery, FixedFrames, PDS_ACK, UetFrames, UetParams};
+use crate::frame::size::{IPV4, UDP, wire_bytes, wire_overhead};
+use crate::packet::{FrameEnds, SideContent, TransportPacket};
+use crate::params::{Checked, check_timer, require, require_effect, require_within};
+use crate::transport::{ConnectionWindow, Headers, ResentCounts, TransportParams};
+
+/// Most packets that an acknowledgement can reach beyond the first missing one: 2^15.
+const RANGE_MAX: u32 = 1 << 15;
+/// Shortest fixed frame on the wire [B].
+const FIXED_MIN: Bytes = Bytes::new(44);
+
+impl TransportParams for UetParams {
+    fn heeds_marks(&self) -> bool {
+        self.nscc.is_some()
+    }
+
+    fn slows_before_loss(&self, _do_switches_mark: bool) -> bool {
+        self.nscc.is_some()
+    }
+
+    fn places_any_order(&self) -> bool {
+        self.delivery == Delivery::Rud
+    }
+
+    fn answers_trimmed(&self) -> bool {
+        true
+    }
+
+    fn control_priority(&self) -> Option<Priority> {
+        self.control_priority
+    }
+
+    /// What was trimmed is sent again, and is no loss of a switch.
+    fn needless(&self, _counts: &ResentCounts) -> (u64, &'static str) {
+        (0, "")
+    }
+
+    fn payload(&self) -> Bytes {
+        self.payload_mtu
+    }
+
+    fn headers(&self) -> Headers {
+        let (data, ack) = match self.frames {
+            UetFrames::Udp => {
+                (wire_overhead(true) + UetParams::request_headers(), wire_bytes(true, IPV4 + UDP + PDS_ACK))
+            }
+            UetFrames::Fixed(FixedFrames { header, control }) => (header.get() as u32, control.get() as u32),
+        };
+        Headers { first: data, later: data, edge: data, other: data, ack, notification: ack, telemetry: 0 }
+    }
+
+    fn packets_per_ack(&self) -> u32 {
+        let packet = self.payload_mtu.get() + u64::from(self.counted_header());
+        self.ack_trigger.get().div_ceil(packet) as u32
+    }
+
+    fn window(&self) -> ConnectionWindow {
+        let bytes = self.payload_mtu * u64::from(self.psn_range);
+        ConnectionWindow { key: "transport.uet.psn_range", bytes }
+    }
+
+    fn first_timeout(&self) -> Duration {
+        self.retransmission_timeout
+    }
+
+    fn check(&self, do_switches_mark: bool) -> Checked {
+        check_frames(self)?;
+        let range = "transport.uet.psn_range";
+        require_within(2..=RANGE_MAX, range, self.psn_range)?;
+        require_within(Bytes::new(1)..=Bytes::new(32 << 10), "transport.uet.ack_trigger", self.ack_trigger)?;
+        require_within(Bytes::new(0)..=Bytes::new(2 << 10), "transport.uet.ack_packet_min", self.ack_packet_min)?;
+        check_timer("transport.uet.retransmission_timeout", self.retransmission_timeout)?;
+        require_within(0..=15, "transport.uet.timeout_doublings_max", self.timeout_doublings_max)?;
+        let (key, count) = ("transport.uet.entropies", self.entropies);
+        let is_power = count.is_power_of_two() && count <= 1 << 16;
+        require(is_power, key, count, "a power of two, 1 to 65,536")?;
+        let (is_spread, default) = (self.delivery == Delivery::Rud, UetParams::default());
+        require_effect(is_spread, key, count, default.entropies, "spreads packets of ordered delivery")?;
+        let (key, scheme) = ("transport.uet.load_balancing", self.load_balancing);
+        let expected = "mixed, the default: packets of ordered delivery take one path";
+        require(is_spread || scheme == LoadBalancing::Mixed, key, "a scheme beside \"rod\"", expected)?;
+        check_congestion(self, do_switches_mark)
+    }
+
+    fn octets(&self, ends: &FrameEnds, packet: &TransportPacket, _side: Option<&SideContent>) -> (u16, Vec<u8>) {
+        frame::octets(ends, packet)
+    }
+}
+
+fn check_frames(uet: &UetParams) -> Checked {
+    let (mtu, key) = (uet.payload_mtu, "transport.uet.payload_mtu");
+    match uet.frames {
+        UetFrames::Udp => {
+            let is_legal = [1024, 2048, 4096, 8192].contains(&mtu.get());
+            require(is_legal, key, mtu, "\"1KiB\", \"2KiB\", \"4KiB\" or \"8KiB\"")
+        }
+        UetFrames::Fixed(FixedFrames { header, control }) => {
+            require_within(Bytes::new(256)..=Bytes::new(64 << 10), key, mtu)?;
+            require_within(FIXED_MIN..=Bytes::new(1 << 10), "transport.uet.frames.fixed.header", header)?;
+            require_within(FIXED_MIN..=Bytes::new(1 << 10), "transport.uet.frames.fixed.control", control)
+        }
+    }
+}
+
+fn check_congestion(uet: &UetParams, do_switches_mark: bool) -> Checked {
+    let Some(nscc) = &uet.nscc else {
+        let expected = "none, or transport.uet.nscc: nothing heeds a mark";
+        return require(!do_switches_mark, "switch.ecn", "marking switches", expected);
+    };
+    let expected = "marking switches: nothing would tell a queue from an empty path";
+    require(do_switches_mark, "transport.uet.nscc", "no switch.ecn", expected)?;
+    let packet = uet.payload_mtu.get() + u64::from(uet.counted_header());
+    nscc.check(packet).map_err(|error| error.within("transport.uet.nscc"))
+}

@@ -1,0 +1,138 @@
+//! Both directions of a context at one end.
+
+use etherweave_primitives::{BitRate, Time};
+
+use super::header::{self, AckHeader};
+use super::params::UetParams;
+use super::receiver::UetReceiver;
+use super::sender::UetSender;
+use crate::connection::{
+    Alarm, Alarms, AnswerPacket, ConnectionEnd, ConnectionState, ReceivedCounts, SendState, SentCounts,
+};
+use crate::packet::{PacketKind, TransportPacket};
+use crate::roce::{Operation, Reception};
+use crate::{ALLOCATION, Headers, Ranges, SackBlocks, Transport};
+
+/// One end of a context (PDC).
+pub struct UetEnd {
+    sender: UetSender,
+    receiver: UetReceiver,
+}
+
+impl ConnectionState for UetEnd {
+    fn sent(&self) -> SentCounts {
+        let sender = &self.sender;
+        SentCounts {
+            bytes: sender.acknowledged(),
+            packets: sender.sent_packets,
+            retransmissions: sender.retransmitted_packets,
+            timeouts: sender.timeouts,
+            acknowledged_at: sender.acknowledged_at,
+        }
+    }
+
+    fn received(&self) -> ReceivedCounts {
+        let (out_of_order, naks) = (self.receiver.out_of_order, self.receiver.naks);
+        ReceivedCounts { out_of_order, naks, resent_last: Time::ZERO }
+    }
+
+    fn send_state(&self, _now: Time, transport: &Transport) -> SendState {
+        let window = Self::params(transport).map_or(0, |params| self.sender.window(params));
+        SendState { window, in_flight: self.sender.in_flight(), rate: None }
+    }
+
+    fn received_ahead(&self) -> Option<&Ranges> {
+        Some(self.receiver.ahead())
+    }
+
+    fn acknowledged_ahead(&self) -> Option<&Ranges> {
+        Some(self.sender.acknowledged_ahead())
+    }
+}
+
+impl ConnectionEnd for UetEnd {
+    type Params = UetParams;
+
+    #[inline]
+    fn params(transport: &Transport) -> Option<&UetParams> {
+        transport.uet()
+    }
+
+    fn begin(params: &UetParams, rate: BitRate) -> UetEnd {
+        UetEnd { sender: UetSender::new(params, rate), receiver: UetReceiver::default() }
+    }
+
+    fn memory(_params: &UetParams) -> u64 {
+        size_of::<UetEnd>() as u64 + ALLOCATION
+    }
+
+    fn hold(&mut self) -> bool {
+        self.sender.hold()
+    }
+
+    fn post(&mut self, _now: Time, bytes: u64, operation: Operation) -> u64 {
+        self.sender.post(bytes, operation)
+    }
+
+    #[inline]
+    fn may_send(&self, params: &UetParams) -> bool {
+        self.sender.may_send(params)
+    }
+
+    fn next_packet(&mut self, now: Time, params: &UetParams, headers: &Headers) -> Option<TransportPacket> {
+        self.sender.next_packet(now, params, headers)
+    }
+
+    #[inline]
+    fn after_sending(&mut self, now: Time, params: &UetParams) -> Alarms {
+        Alarms { timeout: self.sender.start_timer(now, params), ..Alarms::default() }
+    }
+
+    fn on_alarm(&mut self, now: Time, alarm: Alarm, params: &UetParams) -> Option<Time> {
+        match alarm {
+            Alarm::Timeout => self.sender.on_timer(now, params),
+            Alarm::Pacing | Alarm::Tail(_) => {
+                self.sender.resume();
+                None
+            }
+        }
+    }
+
+    fn on_data(&mut self, packet: &TransportPacket, _keeps_order: bool, params: &UetParams) -> Reception {
+        self.receiver.on_data(packet, params)
+    }
+
+    fn arrived(&self) -> u64 {
+        self.receiver.arrived()
+    }
+
+    fn answer(&mut self, kind: PacketKind, headers: &Headers) -> AnswerPacket {
+        let mut packet = TransportPacket::new(kind, headers.ack, 0);
+        self.receiver.acknowledge(kind == PacketKind::Nak).write(&mut packet);
+        AnswerPacket { packet, blocks: None }
+    }
+
+    fn on_answer(
+        &mut self,
+        now: Time,
+        packet: &TransportPacket,
+        _blocks: Option<SackBlocks>,
+        params: &UetParams,
+    ) -> Option<Time> {
+        self.sender.on_answer(now, &AckHeader::read(packet), packet.kind == PacketKind::Nak, params);
+        None
+    }
+
+    fn acknowledged(&self) -> u64 {
+        self.sender.acknowledged()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.sender.is_idle()
+    }
+
+    #[inline]
+    fn entropy(packet: &TransportPacket) -> u16 {
+        header::entropy(packet)
+    }
+}

@@ -1,0 +1,116 @@
+//! Parameters of Ultra Ethernet's transport.
+
+use etherweave_primitives::{Bytes, Duration, Priority};
+
+use super::entropy::LoadBalancing;
+use super::nscc::Nscc;
+use crate::frame::size::{IPV4, UDP};
+
+/// How packets of a context are delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// RUD, reliable and unordered: packets take many paths, and only what is missing is sent again. The default.
+    #[default]
+    Rud,
+    /// ROD, reliable and ordered: packets take one path, the receiver discards what follows a gap, and the sender goes
+    /// back to it.
+    Rod,
+}
+
+/// Sizes of frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UetFrames {
+    /// Ethernet with a tag, IPv4, UDP and the headers of the specification, the default.
+    #[default]
+    Udp,
+    /// Sizes that are stated, as simulators of others have.
+    Fixed(FixedFrames),
+}
+
+/// Sizes of frames on the wire, with all that a link carries for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FixedFrames {
+    /// Headers of a data packet: what it takes of a link beside its payload, 44 B to 1 KiB.
+    pub header: Bytes,
+    /// Acknowledgement, 44 B to 1 KiB.
+    pub control: Bytes,
+}
+
+/// Header of packet delivery on a request of RUD or ROD [B].
+pub(super) const PDS_REQUEST: u32 = 12;
+/// Header of packet delivery on an acknowledgement with the state of congestion control, or a negative one [B].
+pub(super) const PDS_ACK: u32 = 32;
+/// Semantic header of a standard request [B].
+pub(super) const SES_REQUEST: u32 = 44;
+
+/// Ultra Ethernet's transport (Ultra Ethernet Specification 1.0, section 3).
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct UetParams {
+    /// How packets are delivered. Default "rud".
+    pub delivery: Delivery,
+    /// Largest payload of a packet: "1KiB", "2KiB", "4KiB" or "8KiB"; with fixed frames 256 B to 64 KiB. Default
+    /// "4KiB".
+    pub payload_mtu: Bytes,
+    /// Sizes of frames. Default "udp".
+    pub frames: UetFrames,
+    /// Packets that may be outstanding, counted from the oldest that is not acknowledged: 2 to 32,768. Default 1024,
+    /// eight units of 128.
+    pub psn_range: u32,
+    /// Bytes of packets after which the receiver acknowledges, 1 B to 32 KiB. Default "16KiB".
+    pub ack_trigger: Bytes,
+    /// Least that a packet counts towards `ack_trigger`, 0 to 2 KiB. Default "1KiB".
+    pub ack_packet_min: Bytes,
+    /// Time after which a packet without an acknowledgement is sent again. Default "1ms".
+    pub retransmission_timeout: Duration,
+    /// Most doublings of that time for a packet that is sent again and again, 0 to 15. Default 5.
+    pub timeout_doublings_max: u32,
+    /// Priority of acknowledgements. Default: that of the job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_priority: Option<Priority>,
+    /// How a sender chooses entropy values, by which switches hash packets to paths. Default "mixed".
+    pub load_balancing: LoadBalancing,
+    /// Entropy values among which a sender chooses, a power of two up to 65,536. Default 64.
+    pub entropies: u32,
+    /// Window of the sender by marks and delay. Absent: `psn_range` alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nscc: Option<Nscc>,
+}
+
+impl Default for UetParams {
+    fn default() -> Self {
+        UetParams {
+            delivery: Delivery::Rud,
+            payload_mtu: Bytes::new(4096),
+            frames: UetFrames::Udp,
+            psn_range: 8 * 128,
+            ack_trigger: Bytes::new(16 << 10),
+            ack_packet_min: Bytes::new(1 << 10),
+            retransmission_timeout: Duration::from_ms(1),
+            timeout_doublings_max: 5,
+            control_priority: None,
+            load_balancing: LoadBalancing::Mixed,
+            entropies: 64,
+            nscc: None,
+        }
+    }
+}
+
+impl UetParams {
+    /// What a packet counts beside its payload for windows and acknowledgements [B]: the length of UDP and 40 (section
+    /// 3.6.12), or all of a fixed frame.
+    pub(super) fn counted_header(&self) -> u32 {
+        match self.frames {
+            UetFrames::Udp => UDP + PDS_REQUEST + SES_REQUEST + 40,
+            UetFrames::Fixed(frames) => frames.header.get() as u32,
+        }
+    }
+
+    /// Above Ethernet, beside the payload of a data packet [B].
+    pub(super) fn request_headers() -> u32 {
+        IPV4 + UDP + PDS_REQUEST + SES_REQUEST
+    }
+}

@@ -1,0 +1,157 @@
+//! The receiving half of a context: what has arrived, and when to answer.
+
+use etherweave_primitives::Time;
+
+use super::header::{AckHeader, answer, entropy, request};
+use super::params::{Delivery, UetParams};
+use crate::ByteRange;
+use crate::packet::{TransportPacket, flags};
+use crate::reassembly::Reassembly;
+use crate::roce::{Answer, Reception};
+
+/// Packets of the bitmap of an acknowledgement.
+const BITMAP: u64 = 64;
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct UetReceiver {
+    /// What has arrived, by numbers of packets.
+    packets: Reassembly,
+    /// The same, by bytes of the stream.
+    bytes: Reassembly,
+    /// Received, as windows count [B].
+    received: u64,
+    /// Received since the last acknowledgement (ACK_GEN_COUNT) [B].
+    unacknowledged: u64,
+    /// Packets below that asked for an acknowledgement.
+    requested: u64,
+    /// Whether a gap of ordered delivery has been reported.
+    is_gap_reported: bool,
+    /// Facts of the packet that is answered.
+    reply: Reply,
+    pub(super) out_of_order: u64,
+    pub(super) naks: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Reply {
+    number: u64,
+    entropy: u16,
+    bits: u8,
+    sent: Time,
+}
+
+const NOTHING_NEW: Reception = Reception { answer: Answer::Positive, bytes: 0, is_new: false };
+
+impl UetReceiver {
+    pub(super) fn on_data(&mut self, packet: &TransportPacket, params: &UetParams) -> Reception {
+        let (number, bits) = packet.header;
+        let expected = self.packets.next();
+        // Numbers are nearer than 2^31 to the one that is expected.
+        let number = expected.wrapping_add_signed(i64::from(number.wrapping_sub(expected as u32) as i32));
+        let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+        let is_marked = packet.has(flags::CONGESTION);
+        self.reply = Reply {
+            number,
+            entropy: entropy(packet),
+            bits: bit(is_marked, answer::ECN_ECHO)
+                | bit(packet.has(flags::RETRANSMISSION), answer::RETRANSMITTED)
+                | bit(packet.has(flags::LAST_HOP), answer::LAST_HOP),
+            sent: packet.sent,
+        };
+        let range = ByteRange::new(number, number.wrapping_add(1));
+        if number < expected || self.packets.ahead().contain(range) {
+            return NOTHING_NEW;
+        }
+        if packet.has(flags::TRIMMED) {
+            self.naks += 1;
+            return Reception { answer: Answer::Negative, ..NOTHING_NEW };
+        }
+        self.out_of_order += u64::from(number > expected);
+        if number > expected && params.delivery == Delivery::Rod {
+            return Reception { answer: self.report_gap(), ..NOTHING_NEW };
+        }
+        self.place(packet, range, is_marked || bits & request::ACK != 0, params)
+    }
+
+    /// Ordered delivery discards what follows a gap, and reports the first of it.
+    fn report_gap(&mut self) -> Answer {
+        if std::mem::replace(&mut self.is_gap_reported, true) {
+            return Answer::None;
+        }
+        self.reply.bits |= answer::OUT_OF_ORDER;
+        self.naks += 1;
+        Answer::Negative
+    }
+
+    fn place(
+        &mut self,
+        packet: &TransportPacket,
+        range: ByteRange,
+        is_requested: bool,
+        params: &UetParams,
+    ) -> Reception {
+        let counted = u64::from(packet.payload + params.counted_header());
+        let (expected, before) = (self.packets.next(), self.bytes.next());
+        let bytes = ByteRange::new(packet.offset, packet.offset + u64::from(packet.payload));
+        self.received += counted;
+        self.unacknowledged += counted.max(params.ack_packet_min.get());
+        self.is_gap_reported = false;
+        if range.start == expected {
+            self.packets.advance(range.end);
+            self.bytes.advance(bytes.end);
+        } else {
+            self.packets.keep(range);
+            self.bytes.keep(bytes);
+        }
+        // Who asked for an acknowledgement beyond a gap asks for that of what fills it.
+        let fills = self.packets.next() > expected && self.requested > expected;
+        if is_requested {
+            self.requested = self.requested.max(range.end);
+        }
+        let is_first = self.received == counted;
+        let is_due = is_requested || fills || is_first || self.unacknowledged >= params.ack_trigger.get();
+        let answer = if is_due { Answer::Positive } else { Answer::None };
+        Reception { answer, bytes: self.bytes.next() - before, is_new: true }
+    }
+
+    /// The acknowledgement of the packet that arrived last.
+    pub(super) fn acknowledge(&mut self, is_negative: bool) -> AckHeader {
+        let Reply { number, entropy, bits, sent } = self.reply;
+        let cumulative = self.packets.next();
+        if !is_negative {
+            self.unacknowledged = 0;
+        }
+        let base = (cumulative + 1).max(number.saturating_sub(BITMAP - 1)).min(cumulative + u64::from(u16::MAX));
+        AckHeader {
+            cumulative: cumulative as u32,
+            bitmap_offset: (base - cumulative) as u16,
+            bitmap: if is_negative { number } else { self.bitmap(base) },
+            entropy,
+            received: AckHeader::units(self.received),
+            bits,
+            sent,
+        }
+    }
+
+    fn bitmap(&self, base: u64) -> u64 {
+        let (mut bits, mut from) = (0, base);
+        let end = base + BITMAP;
+        while let Some(range) = self.packets.ahead().at_or_after(from).filter(|range| range.start < end) {
+            let (start, stop) = (range.start.max(base) - base, range.end.min(end) - base);
+            bits |= (u64::MAX >> (BITMAP - (stop - start))) << start;
+            from = range.end;
+        }
+        bits
+    }
+
+    /// All below has arrived [offset].
+    pub(super) fn arrived(&self) -> u64 {
+        self.bytes.next()
+    }
+
+    /// Ranges that have arrived beyond.
+    pub(super) fn ahead(&self) -> &crate::Ranges {
+        self.bytes.ahead()
+    }
+}

@@ -1,0 +1,392 @@
+//! The sending half of a context: outgoing messages, packets on their way, and when to send again.
+
+use std::collections::VecDeque;
+
+use etherweave_primitives::{BitRate, Time};
+
+use super::entropy::{Entropies, PathFeedback};
+use super::header::{AckHeader, answer, request};
+use super::nscc::{NsccFeedback, NsccWindow, PacketSizes};
+use super::params::{Delivery, UetParams};
+use crate::outgoing::{EqualMessages, Outgoing};
+use crate::packet::{PacketKind, TransportPacket, flags};
+use crate::roce::Operation;
+use crate::{ByteRange, Headers, Ranges, ShortQueue};
+
+/// What the sender knows of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum PacketState {
+    InFlight,
+    /// It waits to be sent again.
+    Lost,
+    Arrived,
+}
+
+/// A packet that is not acknowledged by the cumulative number.
+#[derive(Clone, Copy, Debug)]
+struct SentPacket {
+    sent: Time,
+    offset: u64,
+    payload: u32,
+    entropy: u16,
+    /// Times that it was sent again.
+    repeats: u8,
+    state: PacketState,
+    /// First and last of its message, as bits of a request.
+    place: u8,
+}
+
+/// See the module. Packet sequence numbers wrap at 2^32, and their distances are below 2^15.
+pub(super) struct UetSender {
+    /// Bytes handed over by the owner.
+    posted: u64,
+    /// Next byte never sent.
+    next: u64,
+    /// All below has arrived.
+    acknowledged: u64,
+    /// Number of the first of `packets`.
+    first: u32,
+    packets: VecDeque<SentPacket>,
+    /// Numbers of lost packets, oldest loss first; those that have arrived since are left out.
+    lost: VecDeque<u32>,
+    lost_count: u32,
+    /// Sent and not known to have left the network [B]. Negative where received bytes were rounded up.
+    in_flight: i64,
+    /// Received, as the receiver counts.
+    received: u32,
+    /// Ranges that have arrived beyond the first missing byte.
+    arrived: Ranges,
+    outgoing: ShortQueue<EqualMessages>,
+    /// The message of the byte before `next`.
+    message: Outgoing,
+    is_established: bool,
+    is_held: bool,
+    timer_at: Option<Time>,
+    pub(super) acknowledged_at: Time,
+    congestion: Option<NsccWindow>,
+    entropies: Entropies,
+    pub(super) sent_packets: u64,
+    pub(super) retransmitted_packets: u64,
+    pub(super) timeouts: u64,
+}
+
+impl UetSender {
+    pub(super) fn new(params: &UetParams, rate: BitRate) -> UetSender {
+        let payload = params.payload_mtu.get();
+        let sizes = PacketSizes { payload, counted: payload + u64::from(params.counted_header()) };
+        UetSender {
+            posted: 0,
+            next: 0,
+            acknowledged: 0,
+            first: 0,
+            packets: VecDeque::new(),
+            lost: VecDeque::new(),
+            lost_count: 0,
+            in_flight: 0,
+            received: 0,
+            arrived: Ranges::default(),
+            outgoing: ShortQueue::default(),
+            message: Outgoing::default(),
+            is_established: false,
+            is_held: false,
+            timer_at: None,
+            acknowledged_at: Time::ZERO,
+            congestion: params.nscc.as_ref().map(|nscc| NsccWindow::new(nscc, rate, sizes)),
+            entropies: Entropies::new(params.load_balancing, params.entropies),
+            sent_packets: 0,
+            retransmitted_packets: 0,
+            timeouts: 0,
+        }
+    }
+
+    pub(super) fn post(&mut self, bytes: u64, operation: Operation) -> u64 {
+        let start = self.posted;
+        self.posted += bytes;
+        if !self.outgoing.last_mut().is_some_and(|last| last.extend(bytes, operation)) {
+            self.outgoing.push_back(EqualMessages { start, end: self.posted, count: 1, operation });
+        }
+        self.posted
+    }
+
+    /// Lets nothing out until [`UetSender::resume`] if it has nothing to send.
+    pub(super) fn hold(&mut self) -> bool {
+        let is_idle = !self.is_held && self.next == self.posted && self.lost_count == 0;
+        self.is_held |= is_idle;
+        is_idle
+    }
+
+    pub(super) fn resume(&mut self) {
+        self.is_held = false;
+    }
+
+    /// Whether window and range let a packet out.
+    #[inline]
+    pub(super) fn may_send(&self, params: &UetParams) -> bool {
+        !self.is_held && (self.lost_count > 0 || self.has_new(params)) && self.has_window(params)
+    }
+
+    fn has_new(&self, params: &UetParams) -> bool {
+        self.next < self.posted && self.packets.len() < params.psn_range as usize
+    }
+
+    /// A full packet must fit (3.6.13).
+    fn has_window(&self, params: &UetParams) -> bool {
+        let packet = params.payload_mtu.get() as i64 + i64::from(params.counted_header());
+        self.congestion.as_ref().is_none_or(|window| self.in_flight.max(0) + packet <= window.bytes() as i64)
+    }
+
+    /// Most that may be in flight now [B].
+    pub(super) fn window(&self, params: &UetParams) -> u64 {
+        let range = u64::from(params.psn_range) * params.payload_mtu.get();
+        self.congestion.as_ref().map_or(range, NsccWindow::bytes)
+    }
+
+    pub(super) fn next_packet(&mut self, now: Time, params: &UetParams, headers: &Headers) -> Option<TransportPacket> {
+        if !self.may_send(params) {
+            return None;
+        }
+        let number = match self.next_lost() {
+            Some(number) => number,
+            None => self.append(params),
+        };
+        let entropy = if params.delivery == Delivery::Rod { 0 } else { self.entropies.next() };
+        let place = self.place_of(number).expect("a packet that is sent is not acknowledged");
+        let packet = &mut self.packets[place];
+        (packet.sent, packet.entropy, packet.state) = (now, entropy, PacketState::InFlight);
+        let packet = *packet;
+        self.in_flight += i64::from(packet.payload + params.counted_header());
+        self.sent_packets += 1;
+        let is_repeated = packet.repeats > 0;
+        let wants_ack = is_repeated || self.is_ack_needed(params);
+        let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+        let bits = packet.place | bit(wants_ack, request::ACK) | bit(!self.is_established, request::SYN);
+        let marks = bit(self.congestion.is_some(), flags::ECN_CAPABLE);
+        Some(TransportPacket {
+            flags: marks | bit(is_repeated, flags::RETRANSMISSION),
+            header: (number, bits),
+            offset: packet.offset,
+            acknowledged: entropy.into(),
+            sent: now,
+            ..TransportPacket::new(PacketKind::Data, headers.packet(packet.payload), packet.payload)
+        })
+    }
+
+    /// Whether the receiver must answer at once: nothing follows, or the window holds less than it waits for (3.6.13).
+    fn is_ack_needed(&self, params: &UetParams) -> bool {
+        let is_small = |window: &NsccWindow| window.bytes() < params.ack_trigger.get();
+        let has_more = self.lost_count > 0 || self.has_new(params);
+        !has_more || !self.has_window(params) || self.congestion.as_ref().is_some_and(is_small)
+    }
+
+    fn place_of(&self, number: u32) -> Option<usize> {
+        let place = number.wrapping_sub(self.first) as usize;
+        (place < self.packets.len()).then_some(place)
+    }
+
+    /// Takes the oldest loss that has not arrived since.
+    fn next_lost(&mut self) -> Option<u32> {
+        while let Some(number) = self.lost.pop_front() {
+            let Some(place) = self.place_of(number) else { continue };
+            let packet = &mut self.packets[place];
+            if packet.state == PacketState::Lost {
+                packet.repeats = packet.repeats.saturating_add(1);
+                self.lost_count -= 1;
+                self.retransmitted_packets += 1;
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// Makes the next packet of the stream.
+    fn append(&mut self, params: &UetParams) -> u32 {
+        if self.next >= self.message.end {
+            let mut messages = self.outgoing.iter();
+            let held = messages.find(|messages| messages.end > self.next).expect("what is sent was posted");
+            self.message = held.message_at(self.next);
+        }
+        let Outgoing { start, end, .. } = self.message;
+        let payload = params.payload_mtu.get().min(end - self.next);
+        let first = if self.next == start { request::FIRST } else { 0 };
+        let last = if self.next + payload == end { request::LAST } else { 0 };
+        self.packets.push_back(SentPacket {
+            sent: Time::ZERO,
+            offset: self.next,
+            payload: payload as u32,
+            entropy: 0,
+            repeats: 0,
+            state: PacketState::InFlight,
+            place: first | last,
+        });
+        self.next += payload;
+        self.first.wrapping_add(self.packets.len() as u32 - 1)
+    }
+
+    /// When a timer must run for the packet that was just sent, unless it runs.
+    #[inline]
+    pub(super) fn start_timer(&mut self, now: Time, params: &UetParams) -> Option<Time> {
+        let due = now + params.retransmission_timeout;
+        self.timer_at.is_none_or(|at| due < at).then(|| *self.timer_at.insert(due))
+    }
+
+    /// Declares packets lost whose time is over. Returns when the next may be due.
+    pub(super) fn on_timer(&mut self, now: Time, params: &UetParams) -> Option<Time> {
+        if self.timer_at != Some(now) {
+            return None;
+        }
+        let timeout = |packet: &SentPacket| {
+            packet.sent
+                + params.retransmission_timeout * (1 << u32::from(packet.repeats).min(params.timeout_doublings_max))
+        };
+        let mut next = None;
+        for place in 0..self.packets.len() {
+            let packet = self.packets[place];
+            match packet.state {
+                PacketState::Arrived => {}
+                PacketState::InFlight if timeout(&packet) <= now => {
+                    self.timeouts += 1;
+                    self.lose(place, params);
+                    if let Some(window) = &mut self.congestion {
+                        window.lost(u64::from(packet.payload + params.counted_header()));
+                    }
+                    self.heed(now, packet.entropy, PathFeedback::Lost, params);
+                }
+                PacketState::InFlight => next = Some(next.map_or(timeout(&packet), |at| timeout(&packet).min(at))),
+                PacketState::Lost => {}
+            }
+        }
+        // What is lost starts the timer when it is sent again.
+        self.timer_at = next;
+        next
+    }
+
+    fn lose(&mut self, place: usize, params: &UetParams) {
+        let packet = &mut self.packets[place];
+        packet.state = PacketState::Lost;
+        self.in_flight -= i64::from(packet.payload + params.counted_header());
+        self.lost.push_back(self.first.wrapping_add(place as u32));
+        self.lost_count += 1;
+    }
+
+    fn heed(&mut self, now: Time, entropy: u16, feedback: PathFeedback, params: &UetParams) {
+        if params.delivery == Delivery::Rud {
+            self.entropies.heed(now, entropy, feedback);
+        }
+    }
+
+    /// Takes an acknowledgement, or a negative one where `is_negative`.
+    pub(super) fn on_answer(&mut self, now: Time, ack: &AckHeader, is_negative: bool, params: &UetParams) {
+        self.is_established = true;
+        self.arrive_below(now, ack.cumulative, params);
+        // An acknowledgement that another overtook counts fewer bytes, or many more modulo 2^24.
+        let acked = Some(ack.received_since(self.received)).filter(|&acked| acked < 1 << 31).unwrap_or_default();
+        if acked > 0 {
+            self.received = ack.received;
+            self.in_flight -= acked as i64;
+        }
+        if is_negative {
+            self.take_loss(now, ack, params);
+        } else {
+            self.arrive_by_bitmap(ack, params);
+            self.take_signal(now, ack, acked, params);
+        }
+    }
+
+    fn take_signal(&mut self, now: Time, ack: &AckHeader, acked: u64, params: &UetParams) {
+        let is_marked = ack.has(answer::ECN_ECHO);
+        let in_flight = self.in_flight.max(0) as u64;
+        if let Some(window) = &mut self.congestion {
+            let round_trip = now.since(ack.sent);
+            window.acknowledged(now, &NsccFeedback { acked, round_trip, is_marked, in_flight });
+        }
+        let feedback = if is_marked { PathFeedback::Marked } else { PathFeedback::Unmarked };
+        self.heed(now, ack.entropy, feedback, params);
+    }
+
+    /// A packet was trimmed, or came behind a gap of ordered delivery: then all that is out is sent again.
+    fn take_loss(&mut self, now: Time, ack: &AckHeader, params: &UetParams) {
+        if ack.has(answer::OUT_OF_ORDER) {
+            for place in 0..self.packets.len() {
+                if self.packets[place].state == PacketState::InFlight {
+                    self.lose(place, params);
+                }
+            }
+            return;
+        }
+        let number = ack.bitmap as u32;
+        let place = self.place_of(number).filter(|&place| self.packets[place].state == PacketState::InFlight);
+        let Some(place) = place else { return };
+        let bytes = u64::from(self.packets[place].payload + params.counted_header());
+        self.lose(place, params);
+        let in_flight = self.in_flight.max(0) as u64;
+        if let Some(window) = &mut self.congestion {
+            window.trimmed(now, bytes, in_flight);
+        }
+        let feedback = match (ack.has(answer::LAST_HOP), ack.has(answer::ECN_ECHO)) {
+            (false, _) => PathFeedback::Trimmed,
+            (true, true) => PathFeedback::Marked,
+            (true, false) => PathFeedback::Unmarked,
+        };
+        self.heed(now, ack.entropy, feedback, params);
+    }
+
+    /// All packets below a number have arrived.
+    fn arrive_below(&mut self, now: Time, cumulative: u32, params: &UetParams) {
+        let count = cumulative.wrapping_sub(self.first) as usize;
+        if count == 0 || count > self.packets.len() {
+            return;
+        }
+        for place in 0..count {
+            self.note_arrival(place, params);
+        }
+        for packet in self.packets.drain(..count) {
+            self.acknowledged = packet.offset + u64::from(packet.payload);
+        }
+        (self.first, self.acknowledged_at) = (cumulative, now);
+        self.arrived.remove(ByteRange::new(0, self.acknowledged));
+        while self.outgoing.first().is_some_and(|messages| messages.end <= self.acknowledged) {
+            self.outgoing.pop_front();
+        }
+    }
+
+    /// A packet has arrived. If it was taken for lost, it left the network once, and counts twice: as lost and received.
+    fn note_arrival(&mut self, place: usize, params: &UetParams) {
+        let packet = &mut self.packets[place];
+        if packet.state == PacketState::Lost {
+            self.lost_count -= 1;
+            self.in_flight += i64::from(packet.payload + params.counted_header());
+        }
+        packet.state = PacketState::Arrived;
+    }
+
+    fn arrive_by_bitmap(&mut self, ack: &AckHeader, params: &UetParams) {
+        let base = ack.cumulative.wrapping_add(ack.bitmap_offset.into());
+        let mut bits = ack.bitmap;
+        while bits != 0 {
+            let number = base.wrapping_add(bits.trailing_zeros());
+            bits &= bits - 1;
+            let Some(place) = self.place_of(number) else { continue };
+            let packet = self.packets[place];
+            if packet.state != PacketState::Arrived {
+                self.note_arrival(place, params);
+                self.arrived.insert(ByteRange::new(packet.offset, packet.offset + u64::from(packet.payload)));
+            }
+        }
+    }
+
+    pub(super) fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    pub(super) fn acknowledged_ahead(&self) -> &Ranges {
+        &self.arrived
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.acknowledged == self.posted
+    }
+
+    pub(super) fn in_flight(&self) -> u64 {
+        self.in_flight.max(0) as u64
+    }
+}
