@@ -169,6 +169,7 @@ struct Rest {
     paused: Option<Box<Paused>>,
     pause_delay: Duration,
     fcs_errors: [u32; Priority::COUNT],
+    trims: [u32; Priority::COUNT],
 }
 
 /// One port, in two cache lines: what every packet touches, and the class that it uses; the rest behind a pointer.
@@ -219,6 +220,7 @@ impl Port {
                     paused: None,
                     pause_delay,
                     fcs_errors: [0; Priority::COUNT],
+                    trims: [0; Priority::COUNT],
                 }),
                 first: ClassState::EMPTY,
             },
@@ -277,6 +279,16 @@ impl Port {
     /// Counts a packet received with a wrong frame check sequence.
     pub fn count_fcs_error(&mut self, priority: usize) {
         self.class_states.rest.fcs_errors[priority] += 1;
+    }
+
+    /// Packets trimmed on their path to this port, by the priority that they had.
+    pub fn trims(&self) -> &[u32; Priority::COUNT] {
+        &self.class_states.rest.trims
+    }
+
+    /// Counts a packet trimmed on its path to this port.
+    pub fn count_trim(&mut self, priority: usize) {
+        self.class_states.rest.trims[priority] += 1;
     }
 
     /// How long `bytes` occupy the wire.

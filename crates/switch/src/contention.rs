@@ -85,7 +85,7 @@ impl Contention {
 }
 
 impl Switches {
-    /// A lossy packet found no room in the queue of an output: it is dropped, or the last packet of the queue is. What
+    /// A lossy packet found no room in the queue of an output: it is trimmed or dropped, or the last packet is. What
     /// comes by `ingress` need not be queued any more in either case: the answer is false.
     #[cold]
     #[inline(never)]
@@ -100,6 +100,9 @@ impl Switches {
         let last = wires.ports[egress].queue(class).last();
         if last.is_some_and(|last| self.goes_before(wires, ingress, egress, [handle, last])) {
             self.replace_last(wires, egress, class, handle);
+        }
+        if self.trim(wires, egress, handle) {
+            return false;
         }
         wires.drop_packet(egress, handle)
     }

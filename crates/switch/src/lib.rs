@@ -2,7 +2,7 @@
 //!
 //! A packet that arrives is admitted to the shared buffer ([`buffer`]), joins the queue of its egress port and
 //! traffic class, and leaves when the scheduler picks it. Buffer is freed when the first bit
-//! leaves. A packet whose output is idle passes without touching the buffer. Priorities under credits have buffers of
+//! leaves. A packet whose output is idle passes without touching the buffer; one without room is dropped or trimmed. Priorities under credits have buffers of
 //! their own ([`credits`]). Switches without a shared buffer queue at their inputs ([`input_queued`]).
 
 pub mod buffer;
@@ -15,6 +15,7 @@ pub mod learning;
 pub mod neighbour_loads;
 pub mod per_packet;
 mod switches;
+mod trim;
 pub mod watchdog;
 
 pub use switches::{Switch, Switches};

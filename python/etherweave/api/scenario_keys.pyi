@@ -514,6 +514,10 @@ class Fft(Table):
     y_bytes: Key[str, str]
     z_bytes: Key[str, str]
 
+class FixedFrames(Table):
+    control: Key[str | None, str]
+    header: Key[str | None, str]
+
 class FlattenedButterfly(Table):
     as_built: Key[AsBuilt, AsBuilt | Keys]
     global_cable: Key[str, str]
@@ -921,6 +925,12 @@ class NpbCg(Table):
     inner: Key[int, int]
     iterations: Key[int, int]
     ranks: Key[int, int]
+
+class Nscc(Table):
+    base_round_trip: Key[str, str]
+    initial_window: Key[str | None, str]
+    target_delay: Key[str | None, str]
+    variant: Key[Literal["specification", "htsim"], Literal["specification", "htsim"]]
 
 class ObserveSpec(Table):
     busiest: Key[int | None, int]
@@ -1341,6 +1351,7 @@ class SwitchParams(Table):
     reserve: Key[str, str]
     shaper: Key[TokenBucket, TokenBucket | Keys]
     speed_up: Key[int, int]
+    trimming: Key[Trimming, Trimming | Keys]
     xon_offset: Key[str, str]
 
 class Switching(Table):
@@ -1464,6 +1475,7 @@ class TransmitParams(Table):
 
 class Transport(Table):
     roce: Key[RoceParams, RoceParams | Keys]
+    uet: Key[UetParams, UetParams | Keys]
     tcp: Key[TcpParams, TcpParams | Keys]
 
 class Transpose(Table):
@@ -1475,6 +1487,30 @@ class Trigger(Table):
 
 class TriggerCongestion(Table):
     packets: Key[int | None, int]
+
+class Trimming(Table):
+    priority: Key[int, int]
+    size: Key[str, str]
+
+class UetFrames(Table):
+    fixed: Key[FixedFrames, FixedFrames | Keys]
+
+class UetParams(Table):
+    ack_packet_min: Key[str, str]
+    ack_trigger: Key[str, str]
+    control_priority: Key[int | None, int]
+    delivery: Key[Literal["rud", "rod"], Literal["rud", "rod"]]
+    entropies: Key[int, int]
+    frames: Key[UetFrames, UetFrames | Keys | Literal["udp"]]
+    load_balancing: Key[
+        Literal["oblivious", "bitmap", "reps", "mixed"],
+        Literal["oblivious", "bitmap", "reps", "mixed"],
+    ]
+    nscc: Key[Nscc, Nscc | Keys]
+    payload_mtu: Key[str, str]
+    psn_range: Key[int, int]
+    retransmission_timeout: Key[str, str]
+    timeout_doublings_max: Key[int, int]
 
 class UgalParams(Table):
     threshold: Key[int, int]

@@ -22,6 +22,7 @@ mod receive;
 mod shaper;
 mod shared_memory;
 mod switch;
+mod trimming;
 
 pub use cells::{Cells, PeerResponse, TableRate};
 pub use check::check;
@@ -54,6 +55,7 @@ pub use receive::{
 pub use shaper::TokenBucket;
 pub use shared_memory::SharedMemoryParams;
 pub use switch::{EcnMarking, Forwarding, MarkAt, SwitchModel, SwitchParams, Threshold};
+pub use trimming::Trimming;
 
 use etherweave_routing::MeasurementParams;
 

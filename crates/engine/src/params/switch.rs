@@ -3,7 +3,7 @@
 use etherweave_kernel::Arbiter;
 use etherweave_primitives::{Bytes, Duration};
 
-use super::{AddressLearning, Cells, EpochRates, LowPowerIdleTimes, OuterHeader, TokenBucket};
+use super::{AddressLearning, Cells, EpochRates, LowPowerIdleTimes, OuterHeader, TokenBucket, Trimming};
 
 /// When a switch starts to send a packet on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -105,6 +105,9 @@ pub struct SwitchParams {
     /// ECN marking. Absent: off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<EcnMarking>,
+    /// Trimming of lossy data packets that find no room. Absent: they are dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trimming: Option<Trimming>,
     /// What slows every port below the rate of its link. Absent: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<TokenBucket>,
@@ -141,6 +144,7 @@ impl Default for SwitchParams {
             cells: None,
             headroom: None,
             ecn: None,
+            trimming: None,
             shaper: None,
             low_power_idle: None,
             rate_adaptation: None,

@@ -9,6 +9,11 @@ use super::{Experiment, Paths};
 /// itself. Every priority must exist, and what keeps one from losing packets must keep all.
 pub(super) fn check(experiment: &Experiment) -> Result<(), InputError> {
     let Paths::PerPacket(prepared) = &experiment.paths else { return Ok(()) };
+    if let Some(trimming) = experiment.params.switch.trimming {
+        let (first, count) = (trimming.priority.get(), prepared.priorities());
+        let expected = format!("at most {}: {} takes {count} priorities", 8 - count, prepared.name());
+        InputError::unless(first <= 8 - count, "switch.trimming.priority", first, expected)?;
+    }
     let mut in_packets = experiment.jobs.iter().enumerate().filter(|(_, job)| experiment.fidelity(job).is_packet());
     in_packets.try_for_each(|(number, job)| {
         let (first, count) = (job.priority.get(), prepared.priorities());

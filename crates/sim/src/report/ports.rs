@@ -68,6 +68,8 @@ rows! {
         fcs_errors_pause: u64 ["fcs_errors_pause"];
         /// Packets marked by ECN on their way out by this port.
         ecn_marked_packets: u64 ["ecn_marked_packets"];
+        /// Packets trimmed on their way out by this port, by the priority that they had.
+        trimmed_packets: u64 ["trimmed_packets"];
         /// Most that ever waited in the queue of the priority's traffic class; of a NIC: in its receive buffer
         /// [B].
         occupancy_bytes_max: u64 ["occupancy_bytes_max"];
@@ -113,6 +115,7 @@ impl Simulation {
             fcs_errors: port.fcs_errors()[bit].into(),
             fcs_errors_pause: port.paused().fcs_errors[bit],
             ecn_marked_packets: own.marks,
+            trimmed_packets: port.trims()[bit].into(),
             occupancy_bytes_max: occupancy(shard, index, priority),
         }
     }
@@ -121,7 +124,9 @@ impl Simulation {
 impl PortRow {
     fn is_active(&self) -> bool {
         let pauses = self.tx_pauses.total() + self.rx_pauses.total();
-        [self.tx_packets, self.rx_packets, pauses, self.drops_packets].iter().any(|&count| count > 0)
+        [self.tx_packets, self.rx_packets, pauses, self.drops_packets, self.trimmed_packets]
+            .iter()
+            .any(|&count| count > 0)
     }
 }
 

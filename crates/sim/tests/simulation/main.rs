@@ -33,5 +33,6 @@ mod sleeping;
 mod stuck;
 mod swift;
 mod threads;
+mod trimming;
 mod two_transports;
 mod watchdog;

@@ -93,9 +93,11 @@ fn has_pauses(params: &SimParams) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Dcqcn, EcnMarking, MarkAt, OuterHeader, RoceParams, Transport};
+    use super::super::{Dcqcn, EcnMarking, MarkAt, OuterHeader, Pfc, RoceParams, Transport, Trimming};
     use super::*;
+    use etherweave_primitives::Priority;
     use etherweave_transport::tcp::TcpParams;
+    use etherweave_transport::uet::{Delivery, Nscc, UetParams};
 
     fn rejected(change: impl FnOnce(&mut SimParams)) -> String {
         let mut params = SimParams::default();
@@ -137,6 +139,46 @@ mod tests {
             params.nic.low_power_idle = idle(Duration::from_us(5));
         });
         assert_eq!(both, "switch.low_power_idle, nic.low_power_idle");
+    }
+
+    #[test]
+    fn switches_trim_where_packets_may_be_lost_and_receivers_report_them() {
+        let trims = |change: &dyn Fn(&mut SimParams)| {
+            rejected(|params| {
+                params.switch.trimming = Some(Trimming::default());
+                params.transport = Transport::Uet(UetParams::default());
+                change(params);
+            })
+        };
+        let pfc = |priority| FlowControl::Pfc(Pfc { priorities: vec![Priority::new(priority)], ..Pfc::default() });
+        assert_eq!(trims(&|params| params.transport = Transport::default()), "switch.trimming");
+        assert_eq!(trims(&|params| params.other_transports = vec![Transport::default()]), "switch.trimming");
+        assert_eq!(trims(&|params| params.flow_control = pfc(6)), "switch.trimming.priority");
+        let size = Some(Trimming { size: Bytes::new(43), ..Trimming::default() });
+        assert_eq!(trims(&|params| params.switch.trimming = size), "switch.trimming.size");
+        let mut params = SimParams { transport: Transport::Uet(UetParams::default()), ..SimParams::default() };
+        (params.switch.trimming, params.flow_control) = (Some(Trimming::default()), pfc(0));
+        assert_eq!(check(&params), Ok(()));
+    }
+
+    #[test]
+    fn ultra_ethernet_needs_marks_for_its_window_and_paths_for_its_entropy_values() {
+        let uet = |change: &dyn Fn(&mut UetParams)| {
+            let mut uet = UetParams::default();
+            change(&mut uet);
+            rejected(|params| params.transport = Transport::Uet(uet))
+        };
+        assert_eq!(uet(&|uet| uet.nscc = Some(Nscc::default())), "transport.uet.nscc");
+        assert_eq!(uet(&|uet| uet.entropies = 48), "transport.uet.entropies");
+        assert_eq!(uet(&|uet| (uet.delivery, uet.entropies) = (Delivery::Rod, 8)), "transport.uet.entropies");
+        assert_eq!(uet(&|uet| uet.payload_mtu = Bytes::new(4000)), "transport.uet.payload_mtu");
+        assert_eq!(uet(&|uet| uet.psn_range = 1 << 16), "transport.uet.psn_range");
+        let marked = rejected(|params| {
+            let (queue_min, queue_max) = (Bytes::new(1), Bytes::new(2));
+            params.switch.ecn = Some(EcnMarking { queue_min, queue_max, share_max: 1.0, mark_at: MarkAt::Dequeue });
+            params.transport = Transport::Uet(UetParams::default());
+        });
+        assert_eq!(marked, "switch.ecn");
     }
 
     #[test]

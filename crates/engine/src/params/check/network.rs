@@ -10,7 +10,7 @@ use crate::constants;
 use crate::frame::size;
 use crate::params::{
     Cells, Credits, EcnMarking, Ets, FlowControl, Forwarding, OuterHeader, PeerResponse, Pfc, PfcWatchdog, SimParams,
-    SwitchModel, SwitchParams, Threshold,
+    SwitchModel, SwitchParams, Threshold, Trimming,
 };
 
 /// Largest cell of a packet memory.
@@ -19,6 +19,10 @@ const CELL_MAX: Bytes = Bytes::new(64 << 10);
 const HEADER_MAX: Bytes = Bytes::new(256);
 /// Most addresses in a table: four times those of the largest MAC tables of data sheets, 288K.
 const ENTRIES_MAX: u32 = 1 << 20;
+/// Shortest frame that trimming leaves: 64 B on the wire with preamble and gap, as the reference simulator has.
+const TRIMMED_MIN: Bytes = Bytes::new(44);
+/// Longest frame that trimming leaves, as switches offer.
+const TRIMMED_MAX: Bytes = Bytes::new(1 << 10);
 /// Largest unit of credits.
 const CREDIT_MAX: Bytes = Bytes::new(64 << 10);
 /// Shortest time between two looks of a watchdog.
@@ -37,6 +41,7 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     errors.check(params.switch.outer_header.map_or(Ok(()), check_outer_header));
     errors.check(check_use(params));
     errors.check(check_model(params, frame));
+    errors.check(check_trimming(params));
     errors.check(check_flow_control(params, frame));
     errors.check(check_ets(&params.ets));
 }
@@ -144,6 +149,26 @@ fn check_use(params: &SimParams) -> Checked {
     let is_default = switch.egress_threshold == default.egress_threshold;
     let expected = format!("none with flow_control.{lossless}: all priorities are lossless, it cannot take effect");
     require(loses || is_default, "switch.egress_threshold", "a threshold of lossy queues", expected)
+}
+
+/// Trimming where packets may be lost, their priority among them, and receivers report what was trimmed.
+fn check_trimming(params: &SimParams) -> Checked {
+    let Some(Trimming { size, priority }) = params.switch.trimming else { return Ok(()) };
+    require_within(TRIMMED_MIN..=TRIMMED_MAX, "switch.trimming.size", size)?;
+    let is_shared = params.switch.model == SwitchModel::SharedBuffer;
+    let expected = "none with input_queued, whose packets wait for credits";
+    require(is_shared, "switch.trimming", "trimming", expected)?;
+    let is_lossy = match &params.flow_control {
+        FlowControl::None {} => true,
+        FlowControl::Pfc(pfc) => !pfc.priorities.contains(&priority),
+        FlowControl::GlobalPause(_) | FlowControl::Credits(_) => false,
+    };
+    let expected = "a priority that flow control leaves lossy";
+    require(is_lossy, "switch.trimming.priority", priority.get(), expected)?;
+    let silent = params.transports().find(|transport| !transport.answers_trimmed());
+    let found = silent.map_or("", |transport| transport.name());
+    let expected = "transport.uet: receivers of no other transport report a trimmed packet";
+    require(silent.is_none(), "switch.trimming", format!("trimming beside transport.{found}"), expected)
 }
 
 /// Options of one model of the switch beside the other.

@@ -1,0 +1,121 @@
+//! Switches that trim, under Ultra Ethernet's transport.
+
+use etherweave_primitives::{Bytes, Duration, Priority, Rank};
+use etherweave_routing::RoutingKind;
+use etherweave_sim::params::{
+    EcnMarking, FlowControl, Forwarding, MarkAt, SimParams, SwitchParams, Threshold, Transport, Trimming,
+};
+use etherweave_sim::{Experiment, Paths, PreparedRouting, Report};
+use etherweave_topology::{Family, FatTree, Topology};
+use etherweave_transport::uet::{Delivery, LoadBalancing, Nscc, UetParams};
+use etherweave_workload::{StreamSpec, Traffic};
+
+use crate::common::{experiment, job_of, one_switch, run};
+
+/// Switches with queues of 100 kB that trim, and acknowledgements in the priority of trimmed packets.
+fn params(uet: UetParams) -> SimParams {
+    let (queue_min, queue_max) = (Bytes::new(20_000), Bytes::new(80_000));
+    let ecn = EcnMarking { queue_min, queue_max, share_max: 1.0, mark_at: MarkAt::Dequeue };
+    let switch = SwitchParams {
+        reserve: Bytes::new(0),
+        egress_threshold: Threshold::Static(Bytes::new(100_000)),
+        ecn: uet.nscc.is_some().then_some(ecn),
+        trimming: Some(Trimming::default()),
+        ..SwitchParams::default()
+    };
+    let transport = Transport::Uet(UetParams { control_priority: Some(Priority::new(6)), ..uet });
+    let mut params = SimParams { switch, transport, flow_control: FlowControl::None {}, ..SimParams::default() };
+    params.ets.weights = [100, 0, 0, 0, 0, 0, 0, 0];
+    // Trimmed packets of all connections come in turn, faster than NICs change between these.
+    params.nic.context_switch = Duration::ZERO;
+    params
+}
+
+/// So many hosts send a message each to the first.
+fn incast(senders: u32, bytes: u64) -> Traffic {
+    let stream = |src: u32| StreamSpec {
+        src_rank: Rank::new(src),
+        dst_rank: Rank::new(0),
+        stream: src,
+        bytes_per_message: bytes,
+        outstanding: 4,
+        messages: Some(4),
+        flow_start: None,
+    };
+    Traffic::Streams((1..=senders).map(stream).collect())
+}
+
+fn trimmed(report: &Report) -> u64 {
+    report.ports.iter().map(|row| row.trimmed_packets).sum()
+}
+
+fn naks(report: &Report) -> u64 {
+    report.flows.iter().map(|row| row.naks).sum()
+}
+
+fn checked(experiment: &Experiment) -> Report {
+    let report = run(experiment, 1);
+    assert_eq!(report.ports, run(experiment, 3).ports);
+    let timeouts: u64 = report.flows.iter().map(|row| row.timeouts).sum();
+    let resent: u64 = report.flows.iter().map(|row| row.retransmissions).sum();
+    assert!(trimmed(&report) > 0);
+    assert_eq!((report.totals.dropped, timeouts), (0, 0));
+    assert_eq!((naks(&report), resent), (trimmed(&report), trimmed(&report)), "each is reported and sent again once");
+    assert_eq!(report.flows.iter().map(|row| row.bytes).sum::<u64>(), 4 * 8 * 200_000);
+    report
+}
+
+#[test]
+fn each_trimmed_packet_is_reported_and_sent_again_and_nothing_is_dropped() {
+    for forwarding in [Forwarding::CutThrough, Forwarding::StoreAndForward] {
+        for nscc in [None, Some(Nscc::default())] {
+            let mut params = params(UetParams { nscc, psn_range: 64, ..UetParams::default() });
+            params.switch.forwarding = forwarding;
+            let job = job_of(incast(8, 200_000), Priority::new(0));
+            checked(&experiment(one_switch(9), params, vec![job]));
+        }
+    }
+}
+
+fn tree() -> Topology {
+    FatTree { leaves: 4, hosts_per_leaf: 4, cores: 4, links_per_core: 1, ..FatTree::default() }.generate().unwrap()
+}
+
+fn by_packet(uet: UetParams, traffic: Traffic) -> Experiment {
+    let prepared = PreparedRouting::new(RoutingKind::Ecmp, &tree()).unwrap();
+    let experiment = experiment(tree(), params(uet), vec![job_of(traffic, Priority::new(0))]);
+    Experiment { paths: Paths::PerPacket(prepared), ..experiment }
+}
+
+#[test]
+fn trimmed_packets_keep_their_priority_where_switches_decide_for_every_packet() {
+    checked(&by_packet(UetParams { psn_range: 64, ..UetParams::default() }, incast(8, 200_000)));
+}
+
+/// Hosts 4 to 7 send to hosts 8 to 11: packets of each take all four links up, or a single one.
+#[test]
+fn entropy_values_spread_the_packets_of_a_connection() {
+    let stream = StreamSpec {
+        src_rank: Rank::new(4),
+        dst_rank: Rank::new(8),
+        stream: 0,
+        bytes_per_message: 4096 * 400,
+        outstanding: 1,
+        messages: Some(1),
+        flow_start: None,
+    };
+    let links_up = |uet| {
+        let report = run(&by_packet(uet, Traffic::Streams(vec![stream.clone()])), 1);
+        let data = report.ports.iter().filter(|row| row.node == "leaf1" && row.priority == Priority::new(0));
+        let mut sent: Vec<u64> = data.map(|row| row.tx_packets).filter(|&count| count > 0).collect();
+        sent.sort_unstable();
+        sent
+    };
+    for load_balancing in [LoadBalancing::Oblivious, LoadBalancing::Bitmap, LoadBalancing::Reps, LoadBalancing::Mixed] {
+        let sent = links_up(UetParams { load_balancing, entropies: 256, ..UetParams::default() });
+        assert_eq!((sent.len(), sent.iter().sum::<u64>()), (4, 400), "{load_balancing:?}");
+        assert!(sent[0] > 50, "{load_balancing:?}: {sent:?}");
+    }
+    assert_eq!(links_up(UetParams { delivery: Delivery::Rod, ..UetParams::default() }), [400]);
+    assert_eq!(links_up(UetParams { entropies: 1, ..UetParams::default() }), [400]);
+}
