@@ -1,0 +1,103 @@
+"""Cases of the validation set of uet-htsim, the reference simulator of Ultra Ethernet.
+
+Times are those of the sender: when the last acknowledgement of a flow has come.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TypeAlias
+
+import polars as pl
+
+from etherweave.api.results import Result
+from etherweave.study.experiments import RunExperiment
+
+Results: TypeAlias = Mapping[str, Result]
+Metric: TypeAlias = Callable[[Results], float]
+Pair: TypeAlias = tuple[int, int]
+
+LOAD = 2_000_000
+"""Bytes of a flow."""
+PERMUTATION = (8, 4, 13, 10, 12, 15, 0, 9, 14, 7, 5, 3, 11, 6, 2, 1)
+"""Receiver of each of 16 hosts."""
+OUTCAST = ((1, 0), (2, 0), *((2, host) for host in range(4, 13)), (3, 0))
+FAR = tuple((3, host) for host in range(13, 22))
+
+
+def flows(pairs: Iterable[Pair]) -> dict[str, object]:
+    """Write flows that start together as a list."""
+    lines = (f"{source},{destination},{LOAD},0" for source, destination in pairs)
+    return {"flows": {"text": "\n".join(["source,destination,bytes,start_us", *lines])}}
+
+
+SIXTEEN = flows(enumerate(PERMUTATION))
+THOUSAND = {"permutation_streams": {"ranks": 1024, "message": f"{LOAD}B"}}
+CASES: dict[str, tuple[str, dict[str, object]]] = {
+    "S1": ("three_tier", {"job.0.workload": flows([(0, 13)])}),
+    "S3": ("three_tier", {"job.0.workload": flows((source, 15) for source in range(15))}),
+    "S7": (
+        "three_tier",
+        {"topology.k_ary_fat_tree.k": 8, "job.0.workload": flows([*OUTCAST, *FAR])},
+    ),
+    "S8": ("three_tier", {"transport.uet.entropies": 128, "job.0.workload": SIXTEEN}),
+    "S10": ("three_tier", {"transport.uet.entropies": 1, "job.0.workload": SIXTEEN}),
+    "S14": ("leaf_spine", {"job.0.workload": THOUSAND}),
+    "LS1": (
+        "three_tier",
+        {
+            "topology.k_ary_fat_tree.k": 16,
+            "transport.uet.entropies": 128,
+            "transport.uet.load_balancing": "oblivious",
+            "job.0.workload": THOUSAND,
+        },
+    ),
+    "LS3": (
+        "three_tier",
+        {
+            "topology.k_ary_fat_tree.k": 16,
+            "transport.uet.entropies": 128,
+            "transport.uet.load_balancing": "bitmap",
+            "job.0.workload": THOUSAND,
+        },
+    ),
+    "C3": (
+        "three_tier",
+        {
+            "topology.k_ary_fat_tree.k": 2,
+            "job.0.workload": {
+                "incast": {"sources": 1, "message": "4086B", "messages": 10, "outstanding": 10}
+            },
+        },
+    ),
+}
+"""Scenario and keys of each case."""
+
+
+def experiments(full: bool) -> list[RunExperiment]:
+    """List a run for every case; a complete study has no more."""
+    del full
+    return [RunExperiment(name, *case) for name, case in CASES.items()]
+
+
+def metrics() -> dict[str, Metric]:
+    """Every figure by its id."""
+    tails = {f"{name}.tail": partial(tail, name) for name in CASES}
+    return {**tails, "S7.flow": first_flow}
+
+
+def tail(name: str, results: Results) -> float:
+    """Return the time of the last flow [us]."""
+    return float(_times(results[name])["time"].max())
+
+
+def first_flow(results: Results) -> float:
+    """Return the time of the flow from host 1 to host 0 [us]."""
+    times = _times(results["S7"]).filter(
+        (pl.col("source_host") == "host1") & (pl.col("destination_host") == "host0")
+    )
+    return float(times["time"].item())
+
+
+def _times(result: Result) -> pl.DataFrame:
+    columns = ("source_host", "destination_host", pl.col("acknowledged_ns") / 1e3)
+    return result.to_polars("flows").select(*columns).rename({"acknowledged_ns": "time"})
