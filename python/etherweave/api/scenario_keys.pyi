@@ -63,6 +63,7 @@ CompactionKindName: TypeAlias = Literal[
 ]
 CompletionOrderName: TypeAlias = Literal["posted", "any"]
 CongestionControlName: TypeAlias = Literal["cubic", "new_reno", "dctcp", "bbr"]
+DeliveryName: TypeAlias = Literal["rud", "rod"]
 FftScopeName: TypeAlias = Literal["star", "single"]
 FidelityName: TypeAlias = Literal["packet", "flow"]
 FirstArrivalName: TypeAlias = Literal["random", "aligned"]
@@ -85,11 +86,13 @@ GridOrderName: TypeAlias = Literal["row_major", "column_major"]
 LibraryName: TypeAlias = Literal[
     "open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"
 ]
+LoadBalancingName: TypeAlias = Literal["oblivious", "bitmap", "reps", "mixed"]
 LoadOfName: TypeAlias = Literal["host_links", "uplinks"]
 LossDetectionName: TypeAlias = Literal["time", "timeout"]
 MarkAtName: TypeAlias = Literal["dequeue", "enqueue"]
 ModerationTimerName: TypeAlias = Literal["completion", "event"]
 NpbBenchmarkName: TypeAlias = Literal["bt", "ft", "is", "lu", "mg", "sp"]
+NsccVariantName: TypeAlias = Literal["specification", "htsim"]
 OutermostName: TypeAlias = Literal["pipeline", "data"]
 PanelBroadcastName: TypeAlias = Literal[
     "ring", "ring_modified", "two_rings", "two_rings_modified", "long", "long_modified"
@@ -145,6 +148,7 @@ SharingName: TypeAlias = Literal["hash", "source", "destination"]
 SpoofingKindName: TypeAlias = Literal["none", "mac", "arp"]
 SwitchModelName: TypeAlias = Literal["shared_buffer", "input_queued"]
 TriggerName: TypeAlias = Literal["full", "pause"]
+UetFramesName: TypeAlias = Literal["udp"]
 WatchdogActionName: TypeAlias = Literal["drop", "forward", "alert"]
 
 class AcceleratorNode(Table):
@@ -930,7 +934,7 @@ class Nscc(Table):
     base_round_trip: Key[str, str]
     initial_window: Key[str | None, str]
     target_delay: Key[str | None, str]
-    variant: Key[Literal["specification", "htsim"], Literal["specification", "htsim"]]
+    variant: Key[NsccVariantName, NsccVariantName]
 
 class ObserveSpec(Table):
     busiest: Key[int | None, int]
@@ -1499,13 +1503,10 @@ class UetParams(Table):
     ack_packet_min: Key[str, str]
     ack_trigger: Key[str, str]
     control_priority: Key[int | None, int]
-    delivery: Key[Literal["rud", "rod"], Literal["rud", "rod"]]
+    delivery: Key[DeliveryName, DeliveryName]
     entropies: Key[int, int]
-    frames: Key[UetFrames, UetFrames | Keys | Literal["udp"]]
-    load_balancing: Key[
-        Literal["oblivious", "bitmap", "reps", "mixed"],
-        Literal["oblivious", "bitmap", "reps", "mixed"],
-    ]
+    frames: Key[UetFrames, UetFrames | Keys | UetFramesName]
+    load_balancing: Key[LoadBalancingName, LoadBalancingName]
     nscc: Key[Nscc, Nscc | Keys]
     payload_mtu: Key[str, str]
     psn_range: Key[int, int]
