@@ -2,7 +2,7 @@
 //!
 //! A packet that arrives is admitted to the shared buffer ([`buffer`]), joins the queue of its egress port and
 //! traffic class, and leaves when the scheduler picks it. Buffer is freed when the first bit
-//! leaves. A packet whose output is idle passes without touching the buffer; one without room is dropped or trimmed. Priorities under credits have buffers of
+//! leaves. A packet whose output is idle passes without touching the buffer. Priorities under credits have buffers of
 //! their own ([`credits`]). Switches without a shared buffer queue at their inputs ([`input_queued`]).
 
 pub mod buffer;

@@ -127,7 +127,7 @@ fn a_request_has_its_fields_where_the_reference_provider_has_them() {
     let octets = packet_octets(request, None, &params);
     let udp = 14 + 4 + 20;
     assert_eq!(octets[udp..][..4], [0x12, 0x34, 0x12, 0xb9], "the entropy value, and port 4793");
-    // Type 2 in five bits, next header 3 in four, flags 0x08 and 0x04 in seven; number; contexts 1, and 0 with offset 7.
+    // Type 2 in five bits, next header 3 in four, flags 0x08 and 0x04 in seven; number; context 1, and offset 7.
     assert_eq!(octets[udp + 8..][..12], [0x11, 0x8c, 0, 0, 0, 0, 0, 7, 0, 1, 0, 7]);
 }
 

@@ -113,7 +113,7 @@ fn check_congestion(uet: &UetParams, do_switches_mark: bool) -> Checked {
         let expected = "none, or transport.uet.nscc: nothing heeds a mark";
         return require(!do_switches_mark, "switch.ecn", "marking switches", expected);
     };
-    let expected = "marking switches: nothing would tell a queue from an empty path";
+    let expected = "marking switches: nothing would distinguish a queue from an empty path";
     require(do_switches_mark, "transport.uet.nscc", "no switch.ecn", expected)?;
     let packet = uet.payload_mtu.get() + u64::from(uet.counted_header());
     nscc.check(packet).map_err(|error| error.within("transport.uet.nscc"))

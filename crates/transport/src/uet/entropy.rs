@@ -1,8 +1,7 @@
 //! Load balancing: the entropy value of each packet, by which switches hash it to a path.
 //!
 //! Acknowledgements echo the value of the packet that they answer. Schemes are choices of implementations
-//! (specification, 3.6.16); these are those of the reference simulator uet-htsim (`uec_mp.cpp`), where every value leads
-//! to a path of its own by the hash of the flow.
+//! (specification, 3.6.16); these are those of the reference simulator uet-htsim (`uec_mp.cpp`).
 
 use std::collections::VecDeque;
 

@@ -349,7 +349,7 @@ impl UetSender {
         }
     }
 
-    /// A packet has arrived. If it was taken for lost, it left the network once, and counts twice: as lost and received.
+    /// A packet has arrived. If it was taken for lost, it counts twice: as lost and as received.
     fn note_arrival(&mut self, place: usize, params: &UetParams) {
         let packet = &mut self.packets[place];
         if packet.state == PacketState::Lost {
