@@ -51,7 +51,7 @@ mod task_cost;
 mod tasks;
 mod thread;
 
-use etherweave_primitives::{Duration, Time};
+use etherweave_primitives::{BitRate, Duration, Time};
 
 use etherweave_engine::params::CommandStall;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
@@ -103,6 +103,8 @@ pub struct Host {
     pub id: u32,
     /// Its port, numbered in the shard.
     pub port: PortIndex,
+    /// Rate at which a connection of the host can send; 0 before it has any.
+    pub rate: BitRate,
     /// Classes with endpoints that have something to send, a bit each.
     pub ready: u8,
     /// Such endpoints of each class stand in a ring and are served in turn: the first and the last of them.
@@ -142,7 +144,8 @@ impl Host {
             backlog_max: Duration::ZERO,
             out_of_buffer: [0; 8],
         };
-        Host { id, port, ready: 0, ring: [(EndpointIndex::new(0), EndpointIndex::new(0)); 8], nic }
+        let rate = BitRate::from_bps(0);
+        Host { id, port, rate, ready: 0, ring: [(EndpointIndex::new(0), EndpointIndex::new(0)); 8], nic }
     }
 
     /// Priorities that the NIC, of which the run's NICs pause `mask`, has paused at its switch.

@@ -46,6 +46,9 @@ pub trait TransportState: ProtocolState {
         0
     }
 
+    /// Releases what only further messages would need.
+    fn finish(&mut self) {}
+
     /// Its messages in flow-level mode.
     fn fluid(&self) -> Option<&FluidState> {
         None
@@ -193,6 +196,13 @@ macro_rules! protocols {
             pub(super) fn unwritten(&self) -> u64 {
                 match self {
                     $(Protocol::$protocol { state, .. } => state.unwritten(),)*
+                }
+            }
+
+            /// Releases what only further messages would need: all are acknowledged, and none follows.
+            pub(super) fn finish(&mut self) {
+                match self {
+                    $(Protocol::$protocol { state, .. } => <$state as TransportState>::finish(state),)*
                 }
             }
 

@@ -66,6 +66,10 @@ impl Hosts {
         if source.end(now) {
             let job = self.processors.threads[thread].job as usize;
             wires.totals.unfinished -= u64::from(!wires.constants.is_background[job]);
+            let Role::Source(SourceState { endpoint, is_flow: true, .. }) = self.processors.threads[thread].role else {
+                return;
+            };
+            self.nics.endpoints[endpoint].protocol.finish();
         } else if self.processors.threads[thread].current.is_none() {
             self.source_next(wires, thread);
         }

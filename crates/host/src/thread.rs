@@ -131,6 +131,8 @@ pub struct SourceState {
     pub done_at: Option<Time>,
     /// When it starts.
     pub start: Time,
+    /// Whether it is a flow, whose connection is used for nothing else.
+    pub is_flow: bool,
 }
 
 impl SourceState {

@@ -207,8 +207,17 @@ fn a_stream_goes_on_behind_a_message_that_lacks_a_packet_where_any_order_will_do
     let of = |order| {
         let (bytes, endpoint) = (4_106, EndpointIndex::new);
         let (outstanding, left, done_at, start) = (2, Some(6), None, Time::ZERO);
-        let source =
-            SourceState { endpoint: endpoint(0), bytes, outstanding, left, posted: 0, completed: 0, done_at, start };
+        let source = SourceState {
+            endpoint: endpoint(0),
+            bytes,
+            outstanding,
+            left,
+            posted: 0,
+            completed: 0,
+            done_at,
+            start,
+            is_flow: false,
+        };
         let total = Some(6 * bytes);
         let sink = SinkState { endpoint: endpoint(1), bytes, stream: 0, start, total, is_flow: false };
         Pair::new(order, 10, [Role::Source(source), Role::Sink(sink)]).run()

@@ -216,8 +216,8 @@ pub(crate) fn of_sound_jobs(
     let tables = [
         table_of::<IterationRow>(rows, &names),
         table_of::<PortRow>(topology.channels().len() as u64, &()),
-        table_of::<StreamRow>(streams, &()),
-        table_of::<FlowRow>(connections.saturating_mul(2), &()),
+        table_of::<StreamRow>(streams, &names),
+        table_of::<FlowRow>(connections.saturating_mul(2).saturating_sub(streams), &names),
     ];
     let tables = tables.into_iter().fold(0, u64::saturating_add);
     let (samples, sample_tables) = samples(scenario, topology, connections);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use etherweave_kernel::{Column, Texts};
-use etherweave_kernel::{RowNames, TableRow};
+use etherweave_kernel::{RowNames, TableRow, column};
 use etherweave_primitives::HostId;
 use etherweave_sim::{ActivityRow, Observed, Report, Samples, StreamRow, TransferRow, WaitRow};
 use etherweave_topology::Topology;
@@ -76,8 +76,8 @@ pub(crate) fn tables(report: &Report, waits: Option<&[WaitRow]>, topology: &Topo
     let mut tables = vec![
         Table::of(&report.iterations, &names),
         Table::of(&report.ports, &()),
-        Table::of(&report.streams, &()),
-        Table::of(&report.flows, &()),
+        Table::of(&report.streams, &names),
+        Table::of(&report.flows, &names),
     ];
     tables.extend(report.observed.iter().map(|observed| Table::of(&observed.path, &names)));
     tables.extend(waits.map(|waits| Table::of(waits, &names)));
@@ -87,16 +87,16 @@ pub(crate) fn tables(report: &Report, waits: Option<&[WaitRow]>, topology: &Topo
     tables.extend((!report.storms.is_empty()).then(|| Table::of(&report.storms, &())));
     tables.extend((!report.rates.is_empty()).then(|| Table::of(&report.rates, &())));
     let flows: Vec<&StreamRow> = report.streams.iter().filter(|row| row.is_flow).collect();
-    tables.extend((!flows.is_empty()).then(|| flow_times(&flows)));
+    tables.extend((!flows.is_empty()).then(|| flow_times(&flows, &names)));
     let series = |samples: &Samples| [Table::of(&samples.ports, samples), Table::of(&samples.flows, samples)];
     tables.extend(report.samples.iter().flat_map(series));
     tables
 }
 
 /// Completion times of flows, beside those on an idle fabric.
-fn flow_times(flows: &[&StreamRow]) -> Table {
+fn flow_times(flows: &[&StreamRow], names: &RowNames<'_>) -> Table {
     let columns = vec![
-        ("job", texts(flows, |row| row.job.clone())),
+        ("job", column(flows, names, |row, names| names.job(row.job))),
         ("stream", integers(flows, |row| row.stream.into())),
         ("bytes", integers(flows, |row| row.total)),
         ("start_ns", numbers(flows, |row| row.start.as_ns_f64())),
@@ -127,7 +127,11 @@ mod tests {
 
     #[test]
     fn cells_of_a_table_are_those_of_its_columns() {
-        assert_eq!(Table::of::<StreamRow>(&[], &()).cells(), (3, 6), "job and two hosts");
+        assert_eq!(
+            Table::of::<StreamRow>(&[], &RowNames { jobs: &[], host: &|_| "" }).cells(),
+            (3, 6),
+            "job and two hosts"
+        );
         // Node, peer and class; eight counters of pauses, which are two fields of the row.
         assert_eq!(Table::of::<PortRow>(&[], &()).cells(), (3, 25));
         let series = Samples::default();

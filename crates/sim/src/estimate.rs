@@ -55,13 +55,16 @@ impl RunMemory {
         let ranks = sum(|size| size.ranks);
         let streams = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum::<u64>();
         let (programs, rows) = (sum(|size| size.program_bytes), sum(|size| size.rows));
-        let thread = (size_of::<Thread>() + size_of::<RankState>()) as u64 + 2 * ALLOCATION;
+        let thread = size_of::<Thread>() as u64 + ALLOCATION;
+        let rank = thread + size_of::<RankState>() as u64 + ALLOCATION;
         RunMemory {
             fabric: fabric(topology, params),
             programs: programs
-                .saturating_add((ranks + 2 * streams) * thread)
+                .saturating_add(ranks * rank + 2 * streams * thread)
                 .saturating_add(times(rows, size_of::<IterationRow>())),
-            connections: connections.saturating_mul(connection(params, hops)),
+            connections: connections
+                .saturating_mul(connection(hops))
+                .saturating_add(connections.saturating_mul(2).saturating_sub(streams).saturating_mul(sending(params))),
             packets: packets(topology, params, traffic).saturating_mul(packet()),
             building: connections.saturating_mul(PLAN),
             report: report(topology, connections, rows, streams),
@@ -109,13 +112,17 @@ fn services(topology: &Topology, params: &SimParams) -> u64 {
     times((0..topology.switches()).map(pairs).sum(), size_of::<Time>())
 }
 
+/// What an end has beside itself that sends; one end of a stream does not.
+fn sending(params: &SimParams) -> u64 {
+    params.transports().map(Protocol::memory).max().unwrap_or_default()
+}
+
 /// Both ends, both paths, timers.
-fn connection(params: &SimParams, hops: f64) -> u64 {
-    let state = params.transports().map(Protocol::memory).max().unwrap_or_default();
+fn connection(hops: f64) -> u64 {
     let peers = 2 * size_of::<u32>() as u64;
     let timers = TIMERS * size_of::<Event>() as u64;
     let path = (hops.ceil() as u64) * size_of::<u32>() as u64;
-    2 * (size_of::<Endpoint>() as u64 + state + peers + timers + path)
+    2 * (size_of::<Endpoint>() as u64 + peers + timers + path)
 }
 
 /// A packet, its place in the list of free ones, its event.
@@ -153,7 +160,7 @@ fn switch_buffers(topology: &Topology, params: &SimParams) -> u64 {
 /// Ports of nodes in use, a priority each; two directions of connections; streams; iterations.
 fn report(topology: &Topology, connections: u64, rows: u64, streams: u64) -> u64 {
     times(topology.channels().len() as u64, size_of::<PortRow>() + 2 * NAME as usize)
-        .saturating_add(times(2 * connections, size_of::<FlowRow>() + 2 * NAME as usize))
-        .saturating_add(times(streams, size_of::<StreamRow>() + 3 * NAME as usize))
+        .saturating_add(times((2 * connections).saturating_sub(streams), size_of::<FlowRow>()))
+        .saturating_add(times(streams, size_of::<StreamRow>()))
         .saturating_add(times(rows, size_of::<IterationRow>()))
 }

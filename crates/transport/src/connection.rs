@@ -132,6 +132,12 @@ pub trait ConnectionEnd: ConnectionState + Sized {
         0
     }
 
+    /// Prepares to send, before the first message, at a NIC of `rate`. An end that only receives never does.
+    fn open(&mut self, _params: &Self::Params, _rate: BitRate) {}
+
+    /// Releases what only further messages would need: all are acknowledged, and none follows.
+    fn finish(&mut self) {}
+
     /// Lets nothing out until [`Alarm::Pacing`] if it has nothing to send, as while the NIC reads memory. Whether it
     /// does.
     fn hold(&mut self) -> bool {

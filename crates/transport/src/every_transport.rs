@@ -17,6 +17,8 @@ use crate::params::{CONGESTION_CONTROLS, Dcqcn, LossDetection, Reliability, Roce
 use crate::uet::{Delivery, LoadBalancing, Nscc, UetEnd, UetParams};
 use crate::{ConnectionEnd, Headers, TransportParams};
 
+/// Rate of both NICs.
+const RATE: BitRate = BitRate::from_gbps(100);
 /// One packet on the link, and from one end to the other: a round trip of 26 packets.
 const PACKET_TIME: Duration = Duration::from_ns(400);
 const DELAY: Duration = Duration::from_us(5);
@@ -61,7 +63,7 @@ struct ByNics<E: ConnectionEnd> {
 
 impl<E: ConnectionEnd> ByNics<E> {
     fn new(params: E::Params) -> ByNics<E> {
-        let [sender, receiver] = [(); 2].map(|()| E::begin(&params, BitRate::from_gbps(100)));
+        let [sender, receiver] = [(); 2].map(|()| E::begin(&params, RATE));
         let (headers, timers) = (params.headers(), BTreeSet::new());
         ByNics { params, headers, sender, receiver, timers, pacing: None }
     }
@@ -73,6 +75,7 @@ impl<E: ConnectionEnd> Ends for ByNics<E> {
     type Answer = (Option<AnswerPacket>, bool);
 
     fn post(&mut self, now: Time, bytes: u64) {
+        self.sender.open(&self.params, RATE);
         self.sender.post(now, bytes, Operation::Write);
     }
 

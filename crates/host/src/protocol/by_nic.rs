@@ -39,6 +39,10 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
         E::params(transport).map(<E as ConnectionEnd>::memory)
     }
 
+    fn finish(&mut self) {
+        ConnectionEnd::finish(self);
+    }
+
     #[inline]
     fn next_packet(end: &mut Endpoint, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
         let headers = constants.headers_of(end.protocol.transport());
@@ -79,7 +83,10 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
     /// A processor writes short messages with the doorbell; the NIC reads others from memory first.
     fn post(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, kind: MessageKind, bytes: u64) -> u64 {
         let (nics, operation) = (&mut hosts.nics, operation(kind));
-        let payload = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants).1.payload();
+        let rate = nics.hosts[nics.endpoints[endpoint].host].rate;
+        let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
+        state.open(params, rate);
+        let payload = params.payload();
         let fetch = nics.fetch(bytes, operation, payload);
         let state = E::of(&mut nics.endpoints[endpoint].protocol);
         let is_held = fetch.is_some() && state.hold();

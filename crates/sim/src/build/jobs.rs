@@ -125,7 +125,8 @@ fn add_endpoints(
         let numbers = numbers.map(EndpointIndex::new);
         for side in 0..2 {
             let ((shard, port), (remote_shard, remote_port)) = (places[side], places[1 - side]);
-            let nic = host_at(&shards[shard], port);
+            let (nic, rate) = (host_at(&shards[shard], port), sending_rate(experiment, hosts[side]));
+            shards[shard].hosts.nics.hosts[nic].rate = rate;
             shards[shard].hosts.nics.ports.add(2 * number + side, nic);
             let endpoint = Endpoint {
                 host: nic,
@@ -149,7 +150,7 @@ fn add_endpoints(
                     &experiment.params,
                     experiment.jobs[connection.job].transport,
                     experiment.fidelity(&experiment.jobs[connection.job]),
-                    sending_rate(experiment, hosts[side]),
+                    rate,
                 ),
                 incoming: ShortQueue::default(),
                 remote_link: PeerLink::to_shard(remote_shard as u32),
@@ -337,6 +338,7 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
         completed: 0,
         done_at: None,
         start: Time::ZERO + job.start + spec.flow_start.unwrap_or(Duration::ZERO),
+        is_flow: spec.flow_start.is_some(),
     };
     let sink = SinkState {
         endpoint: end[1].1,

@@ -1,7 +1,7 @@
 //! Directions of connections.
 
 use etherweave_host::{Endpoint, Protocol, ReceivedCounts};
-use etherweave_kernel::rows;
+use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::Time;
 
 use super::far::FarEnds;
@@ -11,11 +11,11 @@ use crate::shard::Shard;
 rows! {
     /// One direction of a connection.
     #[derive(Clone, PartialEq, Eq, Debug)]
-    pub struct FlowRow in (), "flows" {
-        /// Sender.
-        source_host: String ["source_host"];
-        /// Receiver.
-        destination_host: String ["destination_host"];
+    pub struct FlowRow in RowNames<'n>, "flows" {
+        /// Number of the sender.
+        source: u32 ["source_host" = |row, names| names.host(row.source)];
+        /// Number of the receiver.
+        destination: u32 ["destination_host" = |row, names| names.host(row.destination)];
         /// "roce", "uet" or "tcp".
         transport: &'static str ["transport"] wire transport_name => transport_of;
         /// Bytes acknowledged.
@@ -48,11 +48,11 @@ impl Simulation {
     }
 
     fn flow_row(&self, end: &Endpoint, received: ReceivedCounts) -> FlowRow {
-        let (source_host, destination_host) = (self.host_name(end.hosts.0), self.host_name(end.hosts.1));
+        let (source, destination) = end.hosts;
         let sent = end.protocol.sent();
         FlowRow {
-            source_host,
-            destination_host,
+            source,
+            destination,
             transport: end.protocol.name(),
             bytes: sent.bytes,
             packets: sent.packets,

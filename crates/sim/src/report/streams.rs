@@ -1,7 +1,7 @@
 //! Streams.
 
 use etherweave_host::{Endpoint, Role, SinkState};
-use etherweave_kernel::rows;
+use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::{Duration, HostId, Time};
 
 use super::ideal::{Flow, IdealTimes};
@@ -11,13 +11,13 @@ use crate::shard::Shard;
 rows! {
     /// A stream, measured at its receiver.
     #[derive(Clone, PartialEq, Debug)]
-    pub struct StreamRow in (), "streams" {
-        /// Job.
-        job: String ["job"];
-        /// Sender.
-        source_host: String ["source_host"];
-        /// Receiver.
-        destination_host: String ["destination_host"];
+    pub struct StreamRow in RowNames<'n>, "streams" {
+        /// Number of the job.
+        job: u32 ["job" = |row, names| names.job(row.job)];
+        /// Number of the sender.
+        source: u32 ["source_host" = |row, names| names.host(row.source)];
+        /// Number of the receiver.
+        destination: u32 ["destination_host" = |row, names| names.host(row.destination)];
         /// Number in its job.
         stream: u32 ["stream"];
         /// Whole messages received.
@@ -96,9 +96,9 @@ impl Simulation {
             shard.hosts.nics.endpoints[sink.endpoint];
         let is_whole = sink.total == Some(intake.bytes);
         StreamRow {
-            job: self.names.jobs[job as usize].clone(),
-            source_host: self.host_name(source),
-            destination_host: self.host_name(destination),
+            job,
+            source,
+            destination,
             stream: sink.stream,
             messages: intake.bytes / sink.bytes,
             bytes: intake.bytes - warm_up_intake

@@ -138,7 +138,7 @@ fn a_priority_passes_another_that_waits_for_credits() {
         fast.jobs[0].priority = priorities[priorities.len() - 1];
         let jobs = vec![slow.jobs[0].clone(), fast.jobs[0].clone()];
         let report = run_for(&experiment(one_switch(7), slow.params, jobs), Duration::from_us(500));
-        let row = report.streams.iter().find(|row| row.destination_host == "host6").unwrap();
+        let row = report.streams.iter().find(|row| row.destination == 6).unwrap();
         row.bytes as f64 * 8.0 / 500e-6 / 1e9
     };
     let (behind, beside) = (free(1), free(2));

@@ -37,7 +37,7 @@ fn endless() -> Traffic {
 }
 
 fn goodput(report: &Report, job: &str) -> f64 {
-    report.streams.iter().find(|row| row.job == job).map_or(0.0, |row| row.goodput_gbps())
+    report.streams.iter().find(|row| report.jobs[row.job as usize] == job).map_or(0.0, |row| row.goodput_gbps())
 }
 
 /// Half of 10 Gb/s each. A packet of RoCE has 4,096 B of payload and 86 B around it on the wire, a segment of TCP 4,448

@@ -3,9 +3,7 @@
 use etherweave_primitives::{BitRate, Time};
 
 use super::header::{RoceHeader, bits};
-use super::{
-    Acknowledgement, Congestion, DataArrival, DataPacket, Operation, Reception, Requester, Responder, SelectiveReport,
-};
+use super::{Acknowledgement, DataArrival, DataPacket, Operation, Reception, Requester, Responder, SelectiveReport};
 use crate::connection::{
     Alarm, Alarms, AnswerPacket, ConnectionEnd, ConnectionState, ReceivedCounts, SendState, SentCounts,
 };
@@ -13,7 +11,7 @@ use crate::frame::size::SELECTIVE_BLOCK;
 use crate::packet::{PacketKind, TransportPacket, flags};
 use crate::params::RoceParams;
 use crate::telemetry::PathTelemetry;
-use crate::{ALLOCATION, Headers, Ranges, SackBlocks, Transport};
+use crate::{Headers, Ranges, SackBlocks, Transport};
 
 /// See the module.
 #[repr(C)]
@@ -86,13 +84,20 @@ impl ConnectionEnd for RoceEnd {
         transport.roce()
     }
 
-    fn begin(params: &RoceParams, rate: BitRate) -> RoceEnd {
-        RoceEnd { requester: Requester::new(params, rate), responder: Responder::new(params) }
+    fn begin(_params: &RoceParams, _rate: BitRate) -> RoceEnd {
+        RoceEnd { requester: Requester::default(), responder: Responder::default() }
     }
 
     fn memory(params: &RoceParams) -> u64 {
-        let has_control = !params.congestion_controls().is_empty();
-        if has_control { size_of::<Congestion>() as u64 + ALLOCATION } else { 0 }
+        Requester::memory(params)
+    }
+
+    fn open(&mut self, params: &RoceParams, rate: BitRate) {
+        self.requester.open(params, rate);
+    }
+
+    fn finish(&mut self) {
+        self.requester.finish();
     }
 
     fn hold(&mut self) -> bool {

@@ -7,7 +7,7 @@ use super::{Acknowledgement, Congestion, Feedback, Operation, SEQUENCES, Selecti
 use crate::outgoing::{EqualMessages, Outgoing};
 use crate::params::{Reliability, RoceParams};
 use crate::telemetry::PathTelemetry;
-use crate::{ByteRange, Ranges, ShortQueue};
+use crate::{ALLOCATION, ByteRange, Ranges, ShortQueue};
 
 impl Outgoing {
     /// The packet of it that begins at `offset`.
@@ -85,13 +85,33 @@ pub struct Requester {
 }
 
 impl Requester {
-    /// A connection of a NIC of `rate`.
-    pub fn new(params: &RoceParams, rate: BitRate) -> Requester {
-        let selective = match params.reliability {
+    /// Prepares to send at a NIC of `rate`, before the first message.
+    pub fn open(&mut self, params: &RoceParams, rate: BitRate) {
+        if self.posted > 0 {
+            return;
+        }
+        self.congestion = Congestion::new(params, rate);
+        self.selective = match params.reliability {
             Reliability::GoBackN => None,
             Reliability::SelectiveRepeat => Some(Box::new(SelectiveRepeat::new(params))),
         };
-        Requester { congestion: Congestion::new(params, rate), selective, ..Requester::default() }
+    }
+
+    /// Releases its congestion control and its notes of packets. Answers that are still to come say nothing new.
+    ///
+    /// # Panics
+    /// When something is not acknowledged.
+    pub fn finish(&mut self) {
+        assert!(self.is_idle(), "all messages of a connection that ends are acknowledged");
+        (self.congestion, self.selective) = (None, None);
+    }
+
+    /// Memory that it has beside itself while it sends [B].
+    pub fn memory(params: &RoceParams) -> u64 {
+        let has_control = !params.congestion_controls().is_empty();
+        let control = if has_control { size_of::<Congestion>() as u64 + ALLOCATION } else { 0 };
+        let selective = size_of::<SelectiveRepeat>() as u64 + ALLOCATION;
+        control + if params.reliability == Reliability::SelectiveRepeat { selective } else { 0 }
     }
 
     /// Adds a message to the stream; returns where it ends.
@@ -486,7 +506,8 @@ mod tests {
     /// Where the packets of messages of these sizes begin, and which of them are the first and the last of theirs.
     fn marks(sizes: &[u64]) -> Vec<(u64, bool, bool)> {
         let params = RoceParams::default();
-        let mut requester = Requester::new(&params, BitRate::from_gbps(100));
+        let mut requester = Requester::default();
+        requester.open(&params, BitRate::from_gbps(100));
         for &bytes in sizes {
             requester.post(Time::ZERO, bytes, Operation::Write);
         }

@@ -82,21 +82,10 @@ struct Placement {
 }
 
 impl Responder {
-    /// A responder that expects the first byte.
-    pub fn new(params: &RoceParams) -> Responder {
-        let placement = match params.reliability {
-            Reliability::GoBackN => None,
-            Reliability::SelectiveRepeat => {
-                Some(Box::new(Placement { completion_order: params.completion_order, ..Placement::default() }))
-            }
-        };
-        Responder { placement, ..Responder::default() }
-    }
-
     /// Takes a data packet.
     #[inline]
     pub fn on_data(&mut self, arrival: &DataArrival, params: &RoceParams) -> Reception {
-        if self.placement.is_some() {
+        if params.reliability == Reliability::SelectiveRepeat {
             return self.place(arrival, params);
         }
         if arrival.offset > self.expected {
@@ -134,8 +123,8 @@ impl Responder {
 
     /// Places a packet wherever it belongs. Around gaps each is acknowledged at once (RFC 5681, section 4.2).
     fn place(&mut self, arrival: &DataArrival, params: &RoceParams) -> Reception {
-        let Some(placement) = &mut self.placement else { unreachable!("only selective repeat places packets") };
         let range = ByteRange::new(arrival.offset, arrival.offset + u64::from(arrival.payload));
+        let placement = Placement::of(&mut self.placement, params);
         placement.sent = arrival.sent;
         if range.start < self.expected {
             placement.bytes.note_duplicate(range);
@@ -172,7 +161,9 @@ impl Responder {
     /// acknowledgement echoes the mark.
     pub fn notifies_congestion(&mut self, now: Time, params: &RoceParams) -> bool {
         let Some(gap) = params.notification_gap() else {
-            self.placement.iter_mut().for_each(|placement| placement.is_marked = true);
+            if params.reliability == Reliability::SelectiveRepeat {
+                Placement::of(&mut self.placement, params).is_marked = true;
+            }
             return false;
         };
         let is_due = now >= self.notifies_from;
@@ -205,6 +196,12 @@ impl Responder {
 }
 
 impl Placement {
+    /// That of a connection, from its first packet on.
+    fn of<'p>(own: &'p mut Option<Box<Placement>>, params: &RoceParams) -> &'p mut Placement {
+        let fresh = || Box::new(Placement { completion_order: params.completion_order, ..Placement::default() });
+        own.get_or_insert_with(fresh)
+    }
+
     fn report(&mut self) -> SelectiveReport {
         SelectiveReport { blocks: self.bytes.blocks(), sent: self.sent, is_marked: take(&mut self.is_marked) }
     }
@@ -217,7 +214,7 @@ mod tests {
     /// Answers of go-back-N to packets of 100 B with these numbers, after so many restarts each.
     fn answers(packets: &[(u32, u8)]) -> Vec<Answer> {
         let params = RoceParams::default();
-        let mut responder = Responder::new(&params);
+        let mut responder = Responder::default();
         let arrival = |&(sequence, restarts): &(u32, u8)| {
             let (offset, sent) = (100 * u64::from(sequence), Time::ZERO);
             DataArrival { offset, payload: 100, sequence, is_last: false, sent, restarts }
