@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from etherweave.report import plot as plot
     from etherweave.sweeps import executor as executor
     from etherweave.sweeps import sweep as sweep
+    from etherweave.uncertainty import run_replications as run_replications
     from etherweave.uncertainty import run_samples as run_samples
 
 __all__ = [
@@ -82,6 +83,7 @@ __all__ = [
     "plot",
     "resolve",
     "run",
+    "run_replications",
     "run_samples",
     "schema",
     "sweep",
@@ -101,7 +103,7 @@ _HOME = {
     "plot": "report",
     "write_report": "pages",
     **dict.fromkeys(("executor", "sweep"), "sweeps"),
-    "run_samples": "uncertainty",
+    **dict.fromkeys(("run_replications", "run_samples"), "uncertainty"),
 }
 
 

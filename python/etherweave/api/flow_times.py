@@ -16,9 +16,12 @@ from typing import Any
 
 from etherweave.api.results import Result
 from etherweave.api.units import Unit, amount, rate_of, time_of
+from etherweave.api.warm_up import warm_up_end
 
 CLASSES = (10_000, 100_000, 1_000_000, 10_000_000)
 """Sizes that part the classes of flows [B]."""
+SIZES = "sizes"
+"""Key of the figures of classes."""
 BUCKETS = 20
 """Buckets of equally many flows, as figures of papers have them."""
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
@@ -83,6 +86,8 @@ class FlowTimes:
         Size [B], slowdown and completion time [us] of each complete flow, the smallest first.
     below
         Flows that were faster than the ideal time, which then is wrong: expected to be 0.
+    by_start
+        Start [ns] and slowdown of each complete flow, the first to start first.
     """
 
     job: str
@@ -93,6 +98,15 @@ class FlowTimes:
     all: Slowdowns | None
     rows: Sequence[tuple[int, float, float]]
     below: int
+    by_start: Sequence[tuple[float, float]] = ()
+
+    def warm_up_ns(self) -> float | None:
+        """Return when the warm-up ends that MSER-5 finds in the slowdowns by start [ns].
+
+        ``None`` where it finds no steady state.
+        """
+        end = warm_up_end([slowdown for _, slowdown in self.by_start])
+        return None if end is None else self.by_start[end][0] if end else 0.0
 
     def classes(self) -> list[Slowdowns]:
         """Give slowdowns by classes of sizes, below 10 kB, 100 kB, 1 MB, 10 MB, and above."""
@@ -118,10 +132,7 @@ class FlowTimes:
             "load": self.load,
             "load_asked": self.load_asked,
             **(self.all.figures() | {"flows": self.flows} if self.all else {}),
-            "sizes": [
-                {"size_min": part.size_min, "size_max": part.size_max, **part.figures()}
-                for part in self.classes()
-            ],
+            SIZES: {_class(part.size_min): part.figures() for part in self.classes()},
         }
 
 
@@ -176,6 +187,7 @@ def _job(
         all=_slowdowns(complete) if complete else None,
         rows=complete,
         below=sum(slowdown < 1 for _, slowdown, _ in complete),
+        by_start=sorted((start, slowdown) for start, _, slowdown, _ in rows if slowdown),
     )
 
 
@@ -215,8 +227,15 @@ def flow_lines(times: FlowTimes) -> list[str]:
     return lines
 
 
-def _size(size: int) -> str:
-    return amount(size, Unit.BYTES)
+def _class(size: int) -> str:
+    """Name the class of a size.
+
+    >>> _class(9_999), _class(10_000), _class(20_000_000)
+    ('below_10kB', 'below_100kB', 'from_10MB')
+    """
+    above = [bound for bound in CLASSES if size < bound]
+    bound = amount((above or CLASSES[-1:])[0], Unit.BYTES).replace(" ", "")
+    return f"below_{bound}" if above else f"from_{bound}"
 
 
 def _quantile_text(part: Slowdowns) -> str:

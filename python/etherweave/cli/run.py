@@ -48,6 +48,7 @@ etherweave run halo3d.toml --seed 7 --json > summary.json
 etherweave run jobs.toml --slowdown
 etherweave run halo3d.toml --compare-fidelity --set job.0.workload.halo3d.pex=4
 etherweave run halo3d.toml --trace halo3d.json.gz
+etherweave run flows.toml --replications 10 --half-width 0.05
 etherweave run latency.toml --samples 128 --uncertain switch.latency=200ns..400ns
 etherweave run halo3d.toml --pcap host3 --pcap host4=/tmp/four.pcapng --snap-length 128B"""
 
@@ -67,6 +68,9 @@ def run(
     with_both: bool = False,
     samples: int | None = None,
     uncertain: Uncertain = None,
+    replications: int | None = None,
+    half_width: float | None = None,
+    find_warm_up: bool = False,
     where: ExecutorName = "local",
     as_json: AsJson = False,
 ) -> None:
@@ -98,6 +102,15 @@ def run(
         Draw at most N samples of all that is not known, with a seed each, until the ends of
         intervals are known to 5 %, keep runs in --output (default: results/NAME-samples), and print
         figures as medians with intervals of 50 and 90 %.
+    replications : N
+        Repeat the run with N independent seeds, keep runs in --output (default:
+        results/NAME-replications), and print means with their intervals of 95 %.
+    half_width : SHARE
+        End --replications before N runs when the intervals of all times, rates and slowdowns have
+        half widths of at most this share of their mean, such as 0.05.
+    find_warm_up
+        Leave out of --replications the flows that start before the end of the warm-up which MSER-5
+        finds in three pilots.
     """
     changes = overrides(settings)
     if seed is not None:
@@ -107,9 +120,27 @@ def run(
             file,
             changes,
             samples,
-            {"pcap": pcap, "trace": trace, "slowdown": slowdown, "compare-fidelity": with_both},
+            {
+                "pcap": pcap,
+                "trace": trace,
+                "slowdown": slowdown,
+                "compare-fidelity": with_both,
+                "replications": replications,
+            },
             (uncertain or (), where, threads, memory_limit, output, as_json),
         )
+    if replications is not None:
+        others = {"uncertain": uncertain, "memory-limit": memory_limit}
+        shown = {"pcap": pcap, "trace": trace, "slowdown": slowdown, "compare-fidelity": with_both}
+        return _replicated(
+            file,
+            changes,
+            {**others, **shown},
+            (replications, half_width, find_warm_up, where, threads, output, as_json),
+        )
+    if half_width is not None or find_warm_up:
+        option = "--find-warm-up" if find_warm_up else "--half-width"
+        reject(f"{option}: nothing is repeated; expected --replications beside it")
     if uncertain:
         reject("--uncertain: nothing is drawn; expected --samples beside it")
     if output:
@@ -142,14 +173,30 @@ def _sampled(
     others: dict[str, object],
     settings: tuple[Any, ...],
 ) -> None:
-    for name, value in others.items():
-        if value:
-            reject(f"--samples: expected no --{name} beside it")
-    if launched() > 1:
-        reject("--samples: has processes of its own; expected no MPI launcher")
+    _reject_beside("--samples", others)
     from etherweave.cli.sampled import run_sampled
 
     run_sampled(file, changes, samples, *settings)
+
+
+def _replicated(
+    file: Path, changes: dict[str, object], others: dict[str, object], settings: tuple[Any, ...]
+) -> None:
+    _reject_beside("--replications", others)
+    half_width = settings[1]
+    if half_width is not None and not 0 < half_width < 1:
+        reject(f"--half-width: {half_width:g}; expected a share between 0 and 1, such as 0.05")
+    from etherweave.cli.replicated import run_replicated
+
+    run_replicated(file, changes, *settings)
+
+
+def _reject_beside(option: str, others: dict[str, object]) -> None:
+    for name, value in others.items():
+        if value:
+            reject(f"{option}: expected no --{name} beside it")
+    if launched() > 1:
+        reject(f"{option}: has processes of its own; expected no MPI launcher")
 
 
 def _simulate(

@@ -10,6 +10,12 @@ from etherweave.uncertainty.coverage import CheckInterval, check_intervals, cove
 from etherweave.uncertainty.declared import UncertaintyError, declared
 from etherweave.uncertainty.figures import Unknowns, unknowns
 from etherweave.uncertainty.model_errors import ModelError, model_errors
+from etherweave.uncertainty.replications import (
+    MeanInterval,
+    ReplicatedResult,
+    mean_interval,
+    run_replications,
+)
 from etherweave.uncertainty.sampled_interconnects import sample_interconnects
 from etherweave.uncertainty.sampled_sweeps import SampledSweep, sampled_sweep
 from etherweave.uncertainty.sampling import SampledResult, run_samples
@@ -18,7 +24,9 @@ from etherweave.uncertainty.studies import SampledStudy, load_sampled, sample_st
 
 __all__ = [
     "CheckInterval",
+    "MeanInterval",
     "ModelError",
+    "ReplicatedResult",
     "SampledResult",
     "SampledStudy",
     "SampledSweep",
@@ -29,7 +37,9 @@ __all__ = [
     "coverage",
     "declared",
     "load_sampled",
+    "mean_interval",
     "model_errors",
+    "run_replications",
     "run_samples",
     "sample_interconnects",
     "sample_study",

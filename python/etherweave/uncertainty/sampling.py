@@ -32,8 +32,11 @@ PRECISION = 0.05
 """Standard error of the ends of intervals of 90 %, over the median, at which samples suffice."""
 HASHES = "selection.ecmp_hash.seed"
 """Seed of the hash by which switches choose paths, of which no document says what sites have."""
-_AWAITED = re.compile(r"^(jobs|streams)\..*_(us|gbps)$|^goodput_gbps$|^end_ns$")
-"""Times and rates, whose intervals are to be known; counts of packets are printed as they are."""
+AWAITED = re.compile(
+    r"^(jobs|streams)\..*_(us|gbps)$|^flows\..*(slowdown_\w+|_us)$|^goodput_gbps$|^end_ns$"
+)
+"""Times, rates and slowdowns, whose intervals are to be known; counts of packets are printed as they
+are."""
 _NO_FIGURES = re.compile(
     r"^(packet_hops|packets_created|packets_delivered|fingerprint)$|\.(iterations|streams|complete)$"
 )
@@ -77,7 +80,7 @@ class SampledResult:
 
 def awaited(figures: Sequence[Distribution]) -> list[Distribution]:
     """List the figures that samples go on for: times and rates."""
-    return [figure for figure in figures if _AWAITED.search(figure.name) and figure.median]
+    return [figure for figure in figures if AWAITED.search(figure.name) and figure.median]
 
 
 @dataclass(frozen=True)
@@ -373,7 +376,7 @@ def _result(
     names = [entry.name for entry in whole.drawn.entries]
     shares = [whole.shares[row["sample"]] for row in good]
     figures, left_out = [], {}
-    for key in _figures(good[0], whole.axes):
+    for key in figures_of(good[0], whole.axes):
         values = [row[key] for row in good if row[key] is not None]
         if len(values) == len(good):
             figures.append(distribution(key, point.get(key), values, shares, names))
@@ -406,7 +409,8 @@ def _model_errors(whole: SampledScenario) -> dict[str, ModelError]:
     return {job["name"]: error for job, error in zip(jobs, errors, strict=True)}
 
 
-def _figures(row: Mapping[str, Any], axes: Sequence[str]) -> list[str]:
+def figures_of(row: Mapping[str, Any], axes: Sequence[str]) -> list[str]:
+    """List the columns of a sweep's dataset that are figures of what was simulated."""
     others = {*axes, "run", "ended", "message", "fidelity", "fidelity_error_max"}
     return [key for key in row if key not in others and not _NO_FIGURES.search(key)]
 
