@@ -18,7 +18,6 @@ from etherweave import _core
 from etherweave.api.flow_times import SIZES, flow_times
 from etherweave.api.scenario import ScenarioSource, literals, read
 from etherweave.api.simulation import run
-from etherweave.api.warm_up import warm_up_end
 from etherweave.sweeps import Executor, Sweep, executor, sweep
 from etherweave.uncertainty.declared import UncertaintyError
 from etherweave.uncertainty.sampling import AWAITED, figures_of
@@ -41,7 +40,7 @@ class MeanInterval(NamedTuple):
     """Half of the width of the interval; infinite for a single observation."""
     deviation: float
     """Standard deviation of one observation."""
-    count: int
+    observations: int
 
     @property
     def share(self) -> float:
@@ -188,9 +187,7 @@ def run_replications(
         count = min(2 * count, replications)
 
 
-def _result(
-    origin: str, rows: Sequence[Mapping[str, Any]], confidence: float
-) -> ReplicatedResult:
+def _result(origin: str, rows: Sequence[Mapping[str, Any]], confidence: float) -> ReplicatedResult:
     good = [row for row in rows if row["ended"] == "complete"]
     if not good:
         reasons = dict.fromkeys(str(row["message"] or row["ended"]) for row in rows)

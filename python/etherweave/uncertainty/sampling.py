@@ -35,8 +35,7 @@ HASHES = "selection.ecmp_hash.seed"
 AWAITED = re.compile(
     r"^(jobs|streams)\..*_(us|gbps)$|^flows\..*(slowdown_\w+|_us)$|^goodput_gbps$|^end_ns$"
 )
-"""Times, rates and slowdowns, whose intervals are to be known; counts of packets are printed as they
-are."""
+"""Times, rates and slowdowns, whose intervals are to be known; counts are printed as they are."""
 _NO_FIGURES = re.compile(
     r"^(packet_hops|packets_created|packets_delivered|fingerprint)$|\.(iterations|streams|complete)$"
 )
