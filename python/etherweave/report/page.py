@@ -117,6 +117,12 @@ class Page:
         if section.figure is None:
             return DrawnSection(section, None, 0)
         svg = self._save(section.name, section.figure)
+        if section.data is not None:
+            pdf = io.BytesIO()
+            section.figure.savefig(pdf, format="pdf", metadata={"CreationDate": None})
+            write_bytes(below(self.directory, f"{section.name}.pdf"), pdf.getvalue())
+            text = section.data.write_csv(float_precision=6)
+            write_text(below(self.directory, f"{section.name}.csv"), text)
         url = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
         values = figure_values(section.figure)
         if values is not None:

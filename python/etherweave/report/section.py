@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+import polars as pl
 from matplotlib.figure import Figure
 
 Source = TypeVar("Source")
@@ -45,6 +46,8 @@ class Section:
     """Ids of the checks of a study that it illustrates; a ``*`` stands for anything."""
     has_time: bool = False
     """Whether all panels of the figure share an axis of time, along which a slider moves."""
+    data: pl.DataFrame | None = None
+    """Table that the figure is drawn from; such a figure is written as PDF too, its data as CSV."""
 
 
 Builder: TypeAlias = Callable[[Source], Section | None]

@@ -9,14 +9,16 @@ import io
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from etherweave.api.results import Result
 from etherweave.api.units import rate_of, size_of, time_of
+from etherweave.report.flow_page import FlowPlots
 from etherweave.report.style import ASIDE, SERIES, house, literal, write_svg
 
 _UNITS: list[tuple[Callable[[str], float], str]] = [
@@ -103,15 +105,28 @@ class Plot(Figure):
         return text.getvalue()
 
 
-def plot(table: Any, x: str, y: str, by: str | None = None, panels: Sequence[str] = ()) -> Plot:
+@overload
+def plot(table: Result | Mapping[str, Result]) -> FlowPlots: ...
+@overload
+def plot(table: Any, x: str, y: str, by: str | None = None, panels: Sequence[str] = ()) -> Plot: ...
+def plot(
+    table: Any,
+    x: str | None = None,
+    y: str | None = None,
+    by: str | None = None,
+    panels: Sequence[str] = (),
+) -> Plot | FlowPlots:
     """Draw one column of a table over another: means of equal ``x``, with intervals or ranges.
 
-    The interval is that of the mean of several seeds; rows without seeds have their range.
+    The interval is that of the mean of several seeds; rows without seeds have their range. Results
+    take the place of a table: then it draws slowdowns by size, completion times, queues, loads,
+    pauses, goodput and fairness of their flows, side by side.
 
     Parameters
     ----------
     table
-        Of polars, Arrow or pandas: of a result, a curve or the dataset of a sweep.
+        Of polars, Arrow or pandas: of a result, a curve or the dataset of a sweep. Or a result, or
+        results by label, without ``x`` and ``y``.
     x, y
         Names of columns; ``y`` has numbers. Texts with units, such as ``"1MiB"``, are amounts.
     by
@@ -124,6 +139,12 @@ def plot(table: Any, x: str, y: str, by: str | None = None, panels: Sequence[str
     ValueError
         When there is no such column, or nothing to draw.
     """
+    if isinstance(table, Result):
+        table = {table.summary["name"]: table}
+    if isinstance(table, Mapping) and all(isinstance(one, Result) for one in table.values()):
+        return FlowPlots(table)
+    if x is None or y is None:
+        raise ValueError("x and y: not stated; expected names of columns")
     table = pl.DataFrame(table)
     roles = {"x": x, "y": y, **({"by": by} if by else {})}
     _check({f"{role}={name}": name for role, name in roles.items()}, table)

@@ -16,6 +16,7 @@ from etherweave.report.run.comparison import (
     iteration_times,
     published_figures,
 )
+from etherweave.report.run.flow_figures import FIGURES
 from etherweave.report.run.flow_slowdowns import flow_slowdowns
 from etherweave.report.run.hosts import iterations, nodes, streams
 from etherweave.report.run.limits import compared_limits, explained, has_ranks, job_limits
@@ -88,6 +89,8 @@ def write_run(
     with_limits = explained(result)
     page.show([job_limits], with_limits)
     page.show(REFERENCES, beside)
+    if any("flow_times" in one.tables for one in beside.results):
+        page.show(FIGURES, dict(zip(beside.labels, beside.results, strict=True)))
     page.show(MEASURED if "measured" in result.summary else SIMULATED, result)
     page.show([published_figures], beside)
     page.show(of_ranks, result)

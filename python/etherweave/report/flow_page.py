@@ -1,0 +1,80 @@
+"""Figures of experiments with flows as one value: shown by a notebook, or written as files."""
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from etherweave.api.results import Result
+from etherweave.report.page import Front, Page
+from etherweave.report.run.comparison import ComparedResults
+from etherweave.report.run.flow_figures import FIGURES
+from etherweave.report.section import Section
+from etherweave.report.style import house
+
+
+class FlowPlots:
+    """Figures of results with flows, which a notebook shows one below the other.
+
+    Parameters
+    ----------
+    results
+        By the labels that they have in figures.
+
+    Raises
+    ------
+    ValueError
+        When there is nothing to draw.
+    """
+
+    def __init__(self, results: Mapping[str, Result]) -> None:
+        self._results = dict(results)
+        self._sections: dict[str, Section] = {}
+        with house():
+            for make in FIGURES:
+                if section := make(self._results):
+                    self._sections[section.name] = section
+        if not self._sections:
+            raise ValueError("no flows, samples or ports; expected results of simulated runs")
+
+    def __repr__(self) -> str:
+        return f"<Figures {', '.join(self._sections)}>"
+
+    @property
+    def figures(self) -> Mapping[str, Figure]:
+        """Figures by name."""
+        return {name: one.figure for name, one in self._sections.items() if one.figure}
+
+    @property
+    def data(self) -> Mapping[str, pl.DataFrame]:
+        """Tables that figures are drawn from, by name."""
+        return {name: one.data for name, one in self._sections.items() if one.data is not None}
+
+    def _repr_html_(self) -> str:
+        parts = []
+        for section in self._sections.values():
+            text = io.StringIO()
+            with house():
+                assert section.figure, "all of these sections have a figure"
+                section.figure.savefig(text, format="svg", metadata={"Date": None})
+            svg = text.getvalue()
+            parts.append(f"<h3>{section.title}</h3>{svg[svg.index('<svg') :]}")
+        return "\n".join(parts)
+
+    def save(self, directory: str | Path) -> Path:
+        """Write one page, and each figure as SVG, PNG, PDF and its data as CSV; returns the page.
+
+        Parameters
+        ----------
+        directory
+            Made when missing.
+        """
+        page = Page(Path(directory))
+        page.show(FIGURES, self._results)
+        runs = [(label, result.resolved) for label, result in self._results.items()]
+        warnings = ComparedResults(list(self._results.values())).warnings
+        names = ", ".join(self._results)
+        title = "Experiments with flows"
+        return page.write(Front(title, f"Results: {names}.", warnings=warnings), runs)

@@ -1,0 +1,294 @@
+"""Figures of experiments with flows, of one result or of several side by side.
+
+Each is made by a function of results by label, and carries the table that it is drawn from: a page
+writes it as CSV beside SVG, PNG and PDF.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from etherweave.api.flow_times import QUANTILES, FlowTimes, flow_times
+from etherweave.api.results import Result
+from etherweave.api.units import Unit, amount
+from etherweave.report.run.ports import ports
+from etherweave.report.section import Section
+from etherweave.report.style import ASIDE, SERIES, literal
+
+Labelled: TypeAlias = Mapping[str, Result]
+"""Results by the label that they have in figures."""
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+SHARES = 400
+"""Points of a curve of shares."""
+BINS = 60
+"""Periods of a figure over time."""
+PERCENTILES = {"p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9"}
+
+SIZES_CAPTION = (
+    "Completion time of flows over their time on an idle fabric, in buckets of equally many flows, "
+    "each at its largest size. Buckets with no flow beyond a quantile have none."
+)
+CDF_CAPTION = "Share of the complete flows of a job that take at most so long, or so many times."
+QUEUES_CAPTION = (
+    "Share of samples in which a sampled queue was at most so long, over all sampled ports and the "
+    "samples in which they had been used at all."
+)
+LOADS_CAPTION = (
+    "Share of the switch ports that were used which sent at most this part of their rate, bytes on "
+    "the wire against time since the warm-up."
+)
+PAUSED_CAPTION = (
+    "Share of the time since the warm-up for which ports of switches were paused by their peer: "
+    "the mean over all that were used, and the longest."
+)
+TIME_CAPTION = (
+    "Payload of complete flows, each at an even rate from start to last byte, over equal periods. "
+    "Below: Jain's index of the rates of hosts that send in a period, 1 where all are equal."
+)
+
+
+def slowdowns_by_size(results: Labelled) -> Section | None:
+    """Draw quantiles of slowdowns by size, a row for each job and a column for each quantile."""
+    times = [(label, job) for label, job in _jobs(results) if job.all and _sizes(job) > 1]
+    if not times:
+        return None
+    rows = [
+        {"result": label, "job": job.job, "size_max": part.size_max, "flows": part.flows}
+        | {"mean": part.mean}
+        | {name: part.quantiles.get(name) for name in QUANTILES}
+        for label, job in times
+        for part in job.buckets()
+    ]
+    data = pl.DataFrame(rows, infer_schema_length=None)
+    drawn = [name for name in QUANTILES if data[name].is_not_null().any()]
+    jobs = data["job"].unique(maintain_order=True).to_list()
+    figure = Figure(figsize=(max(2.5 * len(drawn) + 1.5, 5), 2.6 * len(jobs) + 0.3))
+    grid = figure.subplots(len(jobs), len(drawn), squeeze=False, sharey="row")
+    for row, job in zip(grid, jobs, strict=True):
+        for axes, name in zip(row, drawn, strict=True):
+            part = data.filter(pl.col("job") == job, pl.col(name).is_not_null())
+            for label, line, colour in _lines(part, results):
+                axes.plot(line["size_max"], line[name], "o-", ms=3, color=colour, label=label)
+            _size_axis(axes)
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axes.set_title(literal(f"{job}, {PERCENTILES[name]}"))
+        row[0].set_ylabel("slowdown")
+        row[0].set_ylim(bottom=1)
+    _legend(grid[0][-1], results)
+    title = "Slowdown by size of flow"
+    return Section("slowdown_by_size", title, SIZES_CAPTION, figure, data=data)
+
+
+def completion_shares(results: Labelled) -> Section | None:
+    """Draw distributions of completion times and of slowdowns."""
+    times = [(label, job) for label, job in _jobs(results) if job.rows]
+    if not times:
+        return None
+    parts = [
+        pl.DataFrame({"result": label, "job": job.job, "share": _SHARES})
+        .with_columns(pl.Series("completion_us", _quantiles([row[2] for row in job.rows])))
+        .with_columns(pl.Series("slowdown", _quantiles([row[1] for row in job.rows])))
+        for label, job in times
+    ]
+    data = pl.concat(parts)
+    columns = {"completion_us": "completion time [us]", "slowdown": "slowdown"}
+    section = _cdf("completion_shares", "Completion times", CDF_CAPTION, data, columns, results)
+    for axes in section.figure.axes if section.figure else ():
+        axes.set_xscale("log")
+    return section
+
+
+def queue_shares(results: Labelled) -> Section | None:
+    """Draw the distribution of sampled queues."""
+    parts = [
+        pl.DataFrame({"result": label, "job": "", "share": _SHARES}).with_columns(
+            pl.Series("queue_kb", _quantiles(result.values("port_samples", "occupancy_bytes"), 1e3))
+        )
+        for label, result in results.items()
+        if "port_samples" in result.tables and result.values("port_samples", "occupancy_bytes")
+    ]
+    if not parts:
+        return None
+    data = pl.concat(parts)
+    columns = {"queue_kb": "queue [kB]"}
+    section = _cdf("queue_shares", "Queue lengths", QUEUES_CAPTION, data, columns, results)
+    if section.figure:
+        section.figure.axes[0].set_xscale("symlog", linthresh=1)
+        section.figure.axes[0].set_xlim(left=0)
+    return section
+
+
+def load_shares(results: Labelled) -> Section | None:
+    """Draw the distribution of the loads of switch ports."""
+    parts = []
+    for label, result in results.items():
+        if "ports" in result.tables and not (table := ports(result)).is_empty():
+            loads = _quantiles(table["sent"].to_list())
+            part = pl.DataFrame({"result": label, "job": "", "share": _SHARES})
+            parts.append(part.with_columns(pl.Series("load_percent", loads)))
+    if not parts:
+        return None
+    columns = {"load_percent": "load of a link [% of its rate]"}
+    return _cdf("load_shares", "Loads of links", LOADS_CAPTION, pl.concat(parts), columns, results)
+
+
+def paused_shares(results: Labelled) -> Section | None:
+    """Draw for which share of time ports of switches were paused."""
+    rows = []
+    for label, result in results.items():
+        if "ports" in result.tables and not (table := ports(result)).is_empty():
+            paused = [float(share or 0.0) for share in table["is_paused"].to_list()]
+            mean = sum(paused) / len(paused)
+            rows.append({"result": label, "mean_percent": mean, "max_percent": max(paused)})
+    if not any(row["max_percent"] for row in rows):
+        return None
+    data = pl.DataFrame(rows)
+    figure = Figure(figsize=(9, 1.2 + 0.35 * len(rows)))
+    for axes, column, name in zip(
+        figure.subplots(1, 2), ("mean_percent", "max_percent"), ("mean", "longest"), strict=True
+    ):
+        colours = [_colour(results, label) for label in data["result"]]
+        axes.barh([literal(label) for label in data["result"]], data[column], color=colours)
+        axes.invert_yaxis()
+        axes.set_xlabel(f"paused, {name} [% of the time]")
+    return Section("paused_shares", "Pauses", PAUSED_CAPTION, figure, data=data)
+
+
+def rates_over_time(results: Labelled) -> Section | None:
+    """Draw goodput over time, and how equally hosts share it."""
+    parts = [
+        part for label, result in results.items() for part in _rates_of(label, result) if len(part)
+    ]
+    if not parts:
+        return None
+    data = pl.concat(parts)
+    figure = Figure(figsize=(9, 4))
+    upper, lower = figure.subplots(2, 1, sharex=True)
+    for label, line, colour in _lines(data, results):
+        upper.plot(line["time_us"], line["goodput_gbps"], color=colour, label=label)
+        lower.plot(line["time_us"], line["jain"], color=colour)
+    upper.set_ylabel("goodput [Gb/s]")
+    upper.set_ylim(bottom=0)
+    lower.set_ylabel("Jain's index")
+    lower.set_ylim(0, 1.02)
+    lower.set_xlabel("simulated time [us]")
+    _legend(upper, results)
+    title = "Goodput and fairness over time"
+    return Section("rates_over_time", title, TIME_CAPTION, figure, has_time=True, data=data)
+
+
+FIGURES: Sequence[Callable[[Labelled], Section | None]] = (
+    slowdowns_by_size,
+    completion_shares,
+    queue_shares,
+    load_shares,
+    paused_shares,
+    rates_over_time,
+)
+"""All of them, in the order of the page; those without anything to show return nothing."""
+
+_SHARES = np.linspace(0, 1, SHARES)
+
+
+def _quantiles(values: Sequence[float], divisor: float = 1) -> Floats:
+    return np.asarray(np.quantile(np.asarray(values, dtype=float), _SHARES) / divisor)
+
+
+def _jobs(results: Labelled) -> Iterator[tuple[str, FlowTimes]]:
+    for label, result in results.items():
+        for job in flow_times(result):
+            yield label, job
+
+
+def _sizes(job: FlowTimes) -> int:
+    return len({size for size, _, _ in job.rows})
+
+
+def _colour(results: Labelled, label: str) -> str:
+    return SERIES[list(results).index(label) % len(SERIES)]
+
+
+def _lines(data: pl.DataFrame, results: Labelled) -> Iterator[tuple[str, pl.DataFrame, str]]:
+    """Part rows by result, each with its name in the legend and its colour."""
+    for label in results:
+        line = data.filter(pl.col("result") == label)
+        if not line.is_empty():
+            yield literal(label), line, _colour(results, label)
+
+
+def _legend(axes: Axes, results: Labelled) -> None:
+    if len(results) > 1:
+        axes.legend(**ASIDE)
+
+
+def _size_axis(axes: Axes) -> None:
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: amount(size, Unit.BYTES)))
+    axes.tick_params(axis="x", labelsize=7)
+    axes.set_xlabel("size of flow")
+
+
+def _cdf(
+    name: str,
+    title: str,
+    caption: str,
+    data: pl.DataFrame,
+    columns: Mapping[str, str],
+    results: Labelled,
+) -> Section:
+    """Draw shares of values up to each value: a row for each job, a column for each measure."""
+    jobs = data["job"].unique(maintain_order=True).to_list()
+    figure = Figure(figsize=(9, 2.6 * len(jobs) + 0.2))
+    grid = figure.subplots(len(jobs), len(columns), squeeze=False, sharey=True)
+    for row, job in zip(grid, jobs, strict=True):
+        for axes, (column, label) in zip(row, columns.items(), strict=True):
+            part = data.filter(pl.col("job") == job)
+            for words, line, colour in _lines(part, results):
+                axes.plot(line[column], line["share"], color=colour, label=words)
+            axes.set_xlabel(label)
+            axes.set_ylim(0, 1)
+            axes.set_title(literal(job))
+        row[0].set_ylabel("share")
+    _legend(grid[0][-1], results)
+    return Section(name, title, caption, figure, data=data)
+
+
+def _rates_of(label: str, result: Result) -> Iterator[pl.DataFrame]:
+    """List goodput and Jain's index of all flows of a result, period by period."""
+    if "flow_times" not in result.tables:
+        return
+    flows = result.to_polars("flow_times").filter(pl.col("slowdown") > 0)
+    hosts = result.to_polars("streams").select("job", "stream", "source_host")
+    flows = flows.join(hosts, on=["job", "stream"], how="left")
+    if flows.is_empty():
+        return
+    start, end = flows["start_ns"].to_numpy(), flows["end_ns"].to_numpy()
+    rates = flows["bytes"].to_numpy() * 8 / (end - start)
+    sender = flows["source_host"].rank("dense").to_numpy().astype(int) - 1
+    edges = np.linspace(start.min(), end.max(), BINS + 1)
+    shape = int(sender.max()) + 1
+    sent = np.array(
+        [
+            np.bincount(sender, rates * np.clip(edge - start, 0, end - start), minlength=shape)
+            for edge in edges
+        ]
+    )
+    each = np.diff(sent, axis=0) / np.diff(edges)[:, None]  # Gb/s of each sender.
+    active = np.maximum((each > 0).sum(axis=1), 1)
+    squares = np.maximum((each**2).sum(axis=1) * active, 1e-300)
+    yield pl.DataFrame(
+        {
+            "result": [label] * BINS,
+            "time_us": (edges[1:] + edges[:-1]) / 2e3,
+            "goodput_gbps": each.sum(axis=1),
+            "jain": each.sum(axis=1) ** 2 / squares,
+        }
+    )

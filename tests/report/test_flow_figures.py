@@ -1,0 +1,88 @@
+"""Figures of experiments with flows, and the tables that they are drawn from."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import etherweave
+from etherweave import Result
+from etherweave.api.flow_times import flow_times
+
+SCENARIO = {
+    "topology": {"single_switch": {"hosts": 8}},
+    "transport": {"roce": {}},
+    "observe": {"period": "5us", "until": "200us", "ports": ["switch0 - *"]},
+    "job": [
+        {
+            "name": "web",
+            "workload": {
+                "flows": {"ranks": 8, "load": 0.5, "sizes": "storage", "duration": "200us"}
+            },
+        }
+    ],
+}
+NAMES = [
+    "slowdown_by_size",
+    "completion_shares",
+    "queue_shares",
+    "load_shares",
+    "rates_over_time",
+]
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, Result]:
+    return {f"seed {seed}": etherweave.run(SCENARIO, {"seed": seed}) for seed in (1, 2)}
+
+
+def test_the_tables_of_figures_are_those_of_the_results(results: dict[str, Result]) -> None:
+    plots = etherweave.plot(results)
+    assert list(plots.figures) == list(plots.data) == NAMES, "nothing was paused"
+    for label, result in results.items():
+        (job,) = flow_times(result)
+        own = {name: table.filter(pl.col("result") == label) for name, table in plots.data.items()}
+        buckets = job.buckets()
+        assert own["slowdown_by_size"]["flows"].to_list() == [part.flows for part in buckets]
+        medians = [part.quantiles["p50"] for part in buckets]
+        assert own["slowdown_by_size"]["p50"].to_list() == pytest.approx(medians)
+        longest = max(time for _, _, time in job.rows)
+        assert own["completion_shares"]["completion_us"].max() == pytest.approx(longest)
+        queues = result.values("port_samples", "occupancy_bytes")
+        assert own["queue_shares"]["queue_kb"].max() == pytest.approx(max(queues) / 1e3)
+        rates = own["rates_over_time"]
+        span_ns = (rates["time_us"][1] - rates["time_us"][0]) * 1e3
+        payload = sum(size for size, _, _ in job.rows)
+        assert rates["goodput_gbps"].sum() * span_ns / 8 == pytest.approx(payload)
+
+
+def test_jains_index_of_equal_senders_is_one() -> None:
+    """Two equal flows to hosts of their own."""
+    rows = "source,destination,bytes\n0,2,1000000\n1,3,1000000\n"
+    job = {"name": "two", "workload": {"flows": {"text": rows}}}
+    result = etherweave.run({**SCENARIO, "job": [job]})
+    jain = etherweave.plot(result).data["rates_over_time"]["jain"]
+    assert jain.to_list() == pytest.approx([1.0] * len(jain), abs=1e-6)
+
+
+def test_each_figure_is_written_as_svg_png_pdf_and_its_data(
+    results: dict[str, Result], tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        etherweave.plot(results).save(tmp_path / name)
+    for name in NAMES:
+        files = [tmp_path / "one" / f"{name}.{kind}" for kind in ("svg", "png", "pdf", "csv")]
+        for file in files:
+            assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes(), file
+    text = etherweave.plot(results)._repr_html_()
+    assert text.count("<svg") == len(NAMES)
+    assert "Slowdown by size of flow" in (tmp_path / "one" / "report.html").read_text()
+
+
+def test_a_table_needs_columns_and_results_need_something_to_draw(
+    results: dict[str, Result],
+) -> None:
+    with pytest.raises(ValueError, match="x and y: not stated; expected names of columns"):
+        etherweave.plot(next(iter(results.values())).to_polars("flow_times"))  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="no flows, samples or ports"):
+        etherweave.plot({})
