@@ -1,6 +1,8 @@
 """HPCC against DCQCN on 320 hosts, the queue of DCTCP, and short flows of Swift."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import polars as pl
 
@@ -15,6 +17,7 @@ SHORT, LONG, RPC = 200_000, 1_000_000, 10_000
 PACKET = 1_106
 """Packet of the queue of DCTCP in a buffer [B]."""
 SENDERS = (2, 10)
+FABRIC = ("hpcc", "dcqcn")
 CONTROLS: dict[str, dict[str, object]] = {
     "hpcc": {"transport.roce.hpcc": {"base_round_trip": "13us"}},
     "dcqcn": {
@@ -30,7 +33,7 @@ def experiments(full: bool) -> Iterator[RunExperiment]:
     length, until = ("100ms", "20ms") if full else ("2ms", "2ms")
     duration = {f"job.{job}.workload.flows.duration": length for job in (0, 1)}
     duration["observe.until"] = until
-    for control in ("hpcc", "dcqcn"):
+    for control in FABRIC:
         for load in LOADS:
             changes = {"job.0.workload.flows.load": load / 100, **CONTROLS[control]}
             yield RunExperiment(f"{control}.{load}", "fabric", {**duration, **changes})
@@ -66,17 +69,15 @@ def slowdown(result: Result, share: float, below: float = SHORT, least: int = 0)
 
 def reduction(results: Results) -> float:
     """Return by which share HPCC shortens a tail of DCQCN's, at most, over buckets and loads."""
-    pairs = [
-        zip(*(background(results[f"{name}.{load}"]).buckets() for name in ("hpcc", "dcqcn")))
-        for load in LOADS
-    ]
-    return max(
-        1 - hpcc.quantiles[name] / dcqcn.quantiles[name]
-        for pair in pairs
-        for hpcc, dcqcn in pair
-        for name in ("p95", "p99")
-        if name in hpcc.quantiles
-    )
+    return max(_reductions(results))
+
+
+def _reductions(results: Results) -> Iterator[float]:
+    for load in LOADS:
+        hpcc, dcqcn = (background(results[f"{name}.{load}"]).buckets() for name in FABRIC)
+        for ours, theirs in zip(hpcc, dcqcn, strict=True):
+            for name in ours.quantiles.keys() & {"p95", "p99"}:
+                yield 1 - ours.quantiles[name] / theirs.quantiles[name]
 
 
 def queue(result: Result, share: float) -> float:
@@ -92,45 +93,77 @@ def paused(result: Result) -> float:
 
 def mean_queue(result: Result) -> float:
     """Return the mean of the sampled queue [B]."""
-    return float(result.to_polars("port_samples")["occupancy_bytes"].cast(pl.Float64).mean())
+    queues = result.values("port_samples", "occupancy_bytes")
+    return math.fsum(queues) / len(queues)
 
 
 def goodput(result: Result) -> float:
     """Return what all streams received [Gb/s]."""
-    return float(result.to_polars("streams")["goodput_gbps"].sum())
+    return math.fsum(result.values("streams", "goodput_gbps"))
+
+
+def gain(results: Results, share: float) -> float:
+    """Return a quantile of slowdowns of short flows with DCQCN over that with HPCC, at 30 %."""
+    return slowdown(results["dcqcn.30"], share) / slowdown(results["hpcc.30"], share)
+
+
+def long_flows(results: Results) -> float:
+    """Return the median slowdown of long flows with HPCC over that with DCQCN, at 30 %."""
+    hpcc, dcqcn = (slowdown(results[f"{name}.30"], 0.5, math.inf, LONG) for name in FABRIC)
+    return hpcc / dcqcn
+
+
+def rpc_time(result: Result) -> float:
+    """Return the 99th percentile of completion times of the shortest flows [us]."""
+    return quantile([time for size, _, time in background(result).rows if size < RPC], 0.99)
+
+
+def ratio(figure: Callable[[Result], float], over: str, under: str, results: Results) -> float:
+    """Return a figure of one experiment over that of another."""
+    return figure(results[over]) / figure(results[under])
+
+
+def of(figure: Callable[[Result], float], name: str, results: Results) -> float:
+    """Return a figure of an experiment."""
+    return figure(results[name])
 
 
 def metrics() -> dict[str, Metric]:
     """Every check by its id."""
-    both: Callable[[Results], tuple[Result, Result]] = lambda r: (r["hpcc.30"], r["dcqcn.30"])
-    gain = lambda r, share: slowdown(both(r)[1], share) / slowdown(both(r)[0], share)  # noqa: E731
-    found: dict[str, Metric] = {
+    tail, short = partial(queue, share=0.999), partial(slowdown, share=0.99)
+    figures: dict[str, Metric] = {
         "hpcc.reduction": reduction,
-        "hpcc.gain.tail": lambda r: gain(r, 0.99) / gain(r, 0.5),
-        "hpcc.long.median": lambda r: (
-            slowdown(both(r)[0], 0.5, float("inf"), LONG)
-            / slowdown(both(r)[1], 0.5, float("inf"), LONG)
-        ),
-        "hpcc.queue.ratio": lambda r: queue(r["hpcc.50"], 0.999) / queue(r["dcqcn.50"], 0.999),
-        "dcqcn.paused.50": lambda r: paused(r["dcqcn.50"]),
-        "dcqcn.load.p99": lambda r: slowdown(r["dcqcn.50"], 0.99) / slowdown(r["dcqcn.30"], 0.99),
-        "dctcp.goodput": lambda r: goodput(r["kernel.dctcp"]) / goodput(r["kernel.new_reno"]),
-        "dctcp.queue.ratio": lambda r: (
-            mean_queue(r["kernel.dctcp"]) / mean_queue(r["kernel.new_reno"])
-        ),
-        "swift.short.p99": lambda r: quantile(
-            [time for size, _, time in background(r["swift.80"]).rows if size < RPC], 0.99
-        ),
+        "hpcc.gain.tail": lambda results: gain(results, 0.99) / gain(results, 0.5),
+        "hpcc.long.median": long_flows,
+        "hpcc.queue.ratio": partial(ratio, tail, "hpcc.50", "dcqcn.50"),
+        "dcqcn.paused.50": partial(of, paused, "dcqcn.50"),
+        "dcqcn.load.p99": partial(ratio, short, "dcqcn.50", "dcqcn.30"),
+        "dctcp.goodput": partial(ratio, goodput, "kernel.dctcp", "kernel.new_reno"),
+        "dctcp.queue.ratio": partial(ratio, mean_queue, "kernel.dctcp", "kernel.new_reno"),
+        "swift.short.p99": partial(of, rpc_time, "swift.80"),
     }
     for load in LOADS:
         name = f"hpcc.{load}"
-        found[f"hpcc.short.p95.{load}"] = lambda r, name=name: slowdown(r[name], 0.95)
-        found[f"hpcc.queue.p99.{load}"] = lambda r, name=name: queue(r[name], 0.99) / 1e3
-        found[f"hpcc.paused.{load}"] = lambda r, name=name: paused(r[name])
+        figures[f"hpcc.short.p95.{load}"] = partial(of, partial(slowdown, share=0.95), name)
+        figures[f"hpcc.queue.p99.{load}"] = partial(of, queue_kb, name)
+        figures[f"hpcc.paused.{load}"] = partial(of, paused, name)
     for senders in SENDERS:
         name = f"dctcp.{senders}"
-        found[f"dctcp.queue.max.{senders}"] = lambda r, name=name: queue(r[name], 1) / PACKET
-        found[f"dctcp.queue.depth.{senders}"] = lambda r, name=name: (
-            (queue(r[name], 1) - queue(r[name], 0)) / PACKET
-        )
-    return found
+        figures[f"dctcp.queue.max.{senders}"] = partial(of, packets_max, name)
+        figures[f"dctcp.queue.depth.{senders}"] = partial(of, depth, name)
+    return figures
+
+
+def queue_kb(result: Result) -> float:
+    """Return the 99th percentile of the sampled queues [kB]."""
+    return queue(result, 0.99) / 1e3
+
+
+def packets_max(result: Result) -> float:
+    """Return the longest sampled queue [packets]."""
+    return queue(result, 1) / PACKET
+
+
+def depth(result: Result) -> float:
+    """Return how far the sampled queue falls below its longest [packets]."""
+    return (queue(result, 1) - queue(result, 0)) / PACKET
