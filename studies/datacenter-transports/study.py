@@ -75,9 +75,9 @@ def reduction(results: Results) -> float:
 def _reductions(results: Results) -> Iterator[float]:
     for load in LOADS:
         hpcc, dcqcn = (background(results[f"{name}.{load}"]).buckets() for name in FABRIC)
-        for ours, theirs in zip(hpcc, dcqcn, strict=True):
-            for name in ours.quantiles.keys() & {"p95", "p99"}:
-                yield 1 - ours.quantiles[name] / theirs.quantiles[name]
+        for quick, slow in zip(hpcc, dcqcn, strict=True):
+            for name in quick.quantiles.keys() & {"p95", "p99"}:
+                yield 1 - quick.quantiles[name] / slow.quantiles[name]
 
 
 def queue(result: Result, share: float) -> float:
