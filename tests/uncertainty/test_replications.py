@@ -48,7 +48,9 @@ def test_intervals_cover_the_mean_wait_of_a_queue_as_often_as_they_say() -> None
     rows = waits(np.random.default_rng(1), repetitions * replications, 1_200, load)
     means = rows[warm_up:].mean(axis=0).reshape(repetitions, replications)
     intervals = [mean_interval([float(mean) for mean in row]) for row in means]
-    covers = [low <= load / (1 - load) <= high for low, high in (one.ends for one in intervals)]
+    covers = [
+        low <= load / (1 - load) <= high for low, high in (interval.ends for interval in intervals)
+    ]
     assert sum(covers) / repetitions == pytest.approx(0.95, abs=0.02)
 
 
@@ -101,9 +103,9 @@ def test_the_verb_prints_means_with_intervals_and_gives_them_as_json(
     words = ("run", file, "--replications", "3", "-o", tmp_path / "out", "--threads", "1")
     text = run_here(*words).stdout
     assert text.startswith("web: 3 replications, seeds 1 to 3, warm-up 0ps; intervals of 95%")
-    found = json.loads(run_here(*words, "--json").stdout)
-    low, high = found["figures"][MEAN]["interval"]
-    assert low < found["figures"][MEAN]["mean"] < high
+    facts = json.loads(run_here(*words, "--json").stdout)
+    low, high = facts["figures"][MEAN]["interval"]
+    assert low < facts["figures"][MEAN]["mean"] < high
     equal = ("-s", "job.0.workload.flows.sizes={fixed='10kB'}", "-o", tmp_path / "equal")
     warm = json.loads(run_here(*words, *equal, "--find-warm-up", "--json").stdout)
     assert warm["warm_up"].endswith(("us", "ps"))

@@ -93,13 +93,18 @@ def _print(result: "ReplicatedResult") -> None:
     )
     if result.half_width is not None:
         share = f"{result.half_width:.3g} of the mean"
-        widest = max((one.share for one in result.awaited.values()), default=0.0)
+        widest = max((interval.share for interval in result.awaited.values()), default=0.0)
         end = "" if result.is_known else f": {result.asked} replications are too few"
         print(f"  half widths up to {widest:.3f}, expected at most {share}{end}")
-    varying = {name: one for name, one in result.figures.items() if one.half_width}
+    varying = {name: interval for name, interval in result.figures.items() if interval.half_width}
     rows = [
-        (name, _number(one.mean), f"{_number(one.ends[0])} to {_number(one.ends[1])}", _share(one))
-        for name, one in varying.items()
+        (
+            name,
+            _number(interval.mean),
+            f"{_number(interval.ends[0])} to {_number(interval.ends[1])}",
+            _share(interval),
+        )
+        for name, interval in varying.items()
     ]
     print_table(("figure", ">mean", ">interval", ">half width"), rows)
     _print_rest(result, varying)
@@ -107,7 +112,9 @@ def _print(result: "ReplicatedResult") -> None:
 
 def _print_rest(result: "ReplicatedResult", varying: Mapping[str, "MeanInterval"]) -> None:
     fixed = [
-        f"{name} {_number(one.mean)}" for name, one in result.figures.items() if name not in varying
+        f"{name} {_number(interval.mean)}"
+        for name, interval in result.figures.items()
+        if name not in varying
     ]
     if fixed:
         print(f"  the same in all replications: {', '.join(fixed)}")

@@ -45,12 +45,16 @@ class FlowPlots:
     @property
     def figures(self) -> Mapping[str, Figure]:
         """Figures by name."""
-        return {name: one.figure for name, one in self._sections.items() if one.figure}
+        return {name: section.figure for name, section in self._sections.items() if section.figure}
 
     @property
     def data(self) -> Mapping[str, pl.DataFrame]:
         """Tables that figures are drawn from, by name."""
-        return {name: one.data for name, one in self._sections.items() if one.data is not None}
+        return {
+            name: section.data
+            for name, section in self._sections.items()
+            if section.data is not None
+        }
 
     def _repr_html_(self) -> str:
         parts = []
@@ -64,7 +68,7 @@ class FlowPlots:
         return "\n".join(parts)
 
     def save(self, directory: str | Path) -> Path:
-        """Write one page, and each figure as SVG, PNG, PDF and its data as CSV; returns the page.
+        """Write one page, and section figure as SVG, PNG, PDF and its data as CSV; returns the page.
 
         Parameters
         ----------

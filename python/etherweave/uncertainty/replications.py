@@ -105,7 +105,7 @@ class ReplicatedResult:
     @cached_property
     def awaited(self) -> Mapping[str, MeanInterval]:
         """Figures that replications go on for: times, rates and slowdowns, without maxima."""
-        return {name: one for name, one in self.figures.items() if _is_awaited(name)}
+        return {name: interval for name, interval in self.figures.items() if _is_awaited(name)}
 
     @property
     def is_known(self) -> bool:
