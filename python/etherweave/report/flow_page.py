@@ -68,7 +68,7 @@ class FlowPlots:
         return "\n".join(parts)
 
     def save(self, directory: str | Path) -> Path:
-        """Write one page, and section figure as SVG, PNG, PDF and its data as CSV; returns the page.
+        """Write one page, and each figure as SVG, PNG, PDF and its data as CSV; returns the page.
 
         Parameters
         ----------
