@@ -74,7 +74,7 @@ class SampledResult:
     @property
     def error(self) -> float:
         """The largest standard error of an end of an interval of a time or a rate."""
-        return max((one.error for one in awaited(self.figures)), default=0.0)
+        return max((figure.error for figure in awaited(self.figures)), default=0.0)
 
 
 def awaited(figures: Sequence[Distribution]) -> list[Distribution]:
@@ -359,8 +359,8 @@ def available_bytes() -> float:
     """Return the memory that the machine has left [B]; infinite where it is not known."""
     path = Path("/proc/meminfo")
     lines = path.read_text().splitlines() if path.exists() else []
-    found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
-    return int(found[0]) * 1024 if found else math.inf
+    sizes = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+    return int(sizes[0]) * 1024 if sizes else math.inf
 
 
 def _result(
@@ -381,7 +381,7 @@ def _result(
             figures.append(distribution(key, point.get(key), values, shares, names))
         elif values:
             left_out[key] = len(values)
-    is_known = all(one.error <= precision for one in awaited(figures))
+    is_known = all(figure.error <= precision for figure in awaited(figures))
     return SampledResult(
         whole.name,
         asked,
