@@ -8,6 +8,10 @@
 //! through has sent its first bit on by then: the frame goes on with a wrong check sequence, and the host that
 //! discards it counts it again. Left out: errors in preamble and gap, and a switch on the path that has stored the
 //! frame and could check it (unless its output is faster: then it does).
+//!
+//! A link with link-level retry sends a damaged frame again, and those behind it: its receiver takes nothing until the
+//! frame has come intact. So the transmitter loses the time of the frame, of the way to the far end and back, and of
+//! both ends' decisions for each time that the frame is damaged, and the order of frames stays.
 
 use etherweave_primitives::{ChannelId, Duration, Geometric, Purpose, Stream, Time};
 
@@ -27,6 +31,40 @@ pub struct DegradedLink {
     pub from: Duration,
     /// Frames that begin at this time or later are not. Absent: all are.
     pub until: Option<Duration>,
+    /// Link-level retry. Absent: damaged frames are lost.
+    pub retry: Option<LinkRetry>,
+}
+
+/// Link-level retry: Ultra Ethernet Specification 1.0, section 5.1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinkRetry {
+    /// Most times that a frame is sent again, 1..=15; damaged once more it is lost. Default 3.
+    pub replays_max: u32,
+    /// Time of both ends, from the last bit of a damaged frame to the first of its replay, without the cable. Default
+    /// "100ns", assumed.
+    pub latency: Duration,
+}
+
+impl Default for LinkRetry {
+    fn default() -> Self {
+        LinkRetry { replays_max: 3, latency: Duration::from_ns(100) }
+    }
+}
+
+/// Frames that a link has sent again.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Replays {
+    /// Frames that were sent again.
+    pub frames: u64,
+    /// Times that they were.
+    pub replays: u64,
+    /// Frames that were damaged as often as they may be sent, and lost.
+    pub given_up: u64,
+    /// Bytes sent again, with preamble and gap.
+    pub bytes: u64,
+    /// Time that the transmitter has lost.
+    pub lost: Duration,
 }
 
 /// One direction of a degraded link, at its sender.
@@ -35,6 +73,10 @@ pub struct DegradedChannel {
     random: Stream,
     /// Those without any errors left out, in order of time.
     periods: Vec<ErrorPeriod>,
+    /// Propagation to the far end and back.
+    round_trip: Duration,
+    /// Frames sent again.
+    pub replays: Replays,
 }
 
 /// A time with bit errors.
@@ -45,21 +87,46 @@ struct ErrorPeriod {
     correct_bits: Geometric,
     /// Bits that still pass before the next wrong one.
     until_error: u64,
+    retry: Option<LinkRetry>,
+}
+
+/// The passage of a frame over a degraded link.
+#[derive(Clone, Copy, Debug)]
+pub struct Passage {
+    /// Whether its check sequence is wrong at the far end.
+    pub is_damaged: bool,
+    /// Time by which it is later than on an intact link.
+    pub late: Duration,
 }
 
 impl DegradedChannel {
     /// The direction `channel` of links that are all the same one, in order of time; `None` when they have no errors.
-    pub fn new(channel: ChannelId, seed: u64, links: &[DegradedLink]) -> Option<DegradedChannel> {
+    pub fn new(channel: ChannelId, seed: u64, links: &[DegradedLink], round_trip: Duration) -> Option<DegradedChannel> {
         let mut random = Stream::new(seed, Purpose::BitErrors, channel.get().into());
         let periods: Vec<ErrorPeriod> = links.iter().filter_map(|link| ErrorPeriod::new(link, &mut random)).collect();
-        (!periods.is_empty()).then_some(DegradedChannel { random, periods })
+        (!periods.is_empty()).then_some(DegradedChannel { random, periods, round_trip, replays: Replays::default() })
     }
 
-    /// Whether a frame of `wire` bytes, with preamble and gap, that begins at `time` is damaged.
-    pub fn is_hit(&mut self, time: Time, wire: u32) -> bool {
+    /// The passage of a frame of `wire` bytes, with preamble and gap, that begins at `time` and takes `duration`.
+    pub fn pass(&mut self, time: Time, wire: u32, duration: Duration) -> Passage {
+        let mut passage = Passage { is_damaged: false, late: Duration::ZERO };
         let period = self.periods.iter_mut().find(|period| period.begin <= time && time < period.end);
+        let Some(period) = period else { return passage };
         let bits = u64::from(wire - PREAMBLE_AND_GAP) * 8;
-        period.is_some_and(|period| period.is_hit(bits, &mut self.random))
+        passage.is_damaged = period.is_hit(bits, &mut self.random);
+        let Some(retry) = period.retry.filter(|_| passage.is_damaged) else { return passage };
+        let mut replays = 0;
+        while passage.is_damaged && replays < retry.replays_max {
+            replays += 1;
+            passage.is_damaged = period.is_hit(bits, &mut self.random);
+        }
+        passage.late = (duration + self.round_trip + retry.latency) * u64::from(replays);
+        self.replays.frames += 1;
+        self.replays.replays += u64::from(replays);
+        self.replays.given_up += u64::from(passage.is_damaged);
+        self.replays.bytes += u64::from(wire) * u64::from(replays);
+        self.replays.lost += passage.late;
+        passage
     }
 }
 
@@ -70,7 +137,7 @@ impl ErrorPeriod {
             let correct_bits = Geometric::new(steps, RATE_STEPS);
             let until_error = correct_bits.draw(random);
             let end = link.until.map_or(Time::MAX, |until| Time::ZERO + until);
-            ErrorPeriod { begin: Time::ZERO + link.from, end, correct_bits, until_error }
+            ErrorPeriod { begin: Time::ZERO + link.from, end, correct_bits, until_error, retry: link.retry }
         })
     }
 
@@ -90,17 +157,21 @@ mod tests {
     use super::*;
 
     fn link(bit_error_rate: f64) -> DegradedLink {
-        DegradedLink { channel: ChannelId::new(6), bit_error_rate, from: Duration::ZERO, until: None }
+        DegradedLink { channel: ChannelId::new(6), bit_error_rate, from: Duration::ZERO, until: None, retry: None }
     }
 
     fn channel(links: &[DegradedLink]) -> DegradedChannel {
-        DegradedChannel::new(ChannelId::new(6), 1, links).expect("links with errors")
+        DegradedChannel::new(ChannelId::new(6), 1, links, Duration::from_ns(100)).expect("links with errors")
+    }
+
+    fn is_hit(channel: &mut DegradedChannel, time: Time, wire: u32) -> bool {
+        channel.pass(time, wire, Duration::from_ns(100)).is_damaged
     }
 
     /// How many of `frames` frames of `bytes` are damaged.
     fn damaged(rate: f64, bytes: u32, frames: u32) -> f64 {
         let mut channel = channel(&[link(rate)]);
-        (0..frames).filter(|_| channel.is_hit(Time::ZERO, bytes + PREAMBLE_AND_GAP)).count() as f64
+        (0..frames).filter(|_| is_hit(&mut channel, Time::ZERO, bytes + PREAMBLE_AND_GAP)).count() as f64
     }
 
     #[test]
@@ -120,7 +191,7 @@ mod tests {
         let lengths = [64u32, 1_518, 4_178];
         let mut hits = [0u32; 3];
         for frame in 0..3 * frames {
-            hits[frame % 3] += u32::from(channel.is_hit(Time::ZERO, lengths[frame % 3] + PREAMBLE_AND_GAP));
+            hits[frame % 3] += u32::from(is_hit(&mut channel, Time::ZERO, lengths[frame % 3] + PREAMBLE_AND_GAP));
         }
         for (hits, bytes) in hits.into_iter().zip(lengths) {
             let share = 1.0 - (1.0 - rate).powf(8.0 * f64::from(bytes));
@@ -138,21 +209,45 @@ mod tests {
         let mut channel = channel(&[period(10, 20), period(30, 40)]);
         // 12,500 B survive a rate of 10^-3 with probability e^-100.
         let times = [0u64, 9, 10, 19, 20, 29, 30, 39, 40, 1_000];
-        let hits = times.map(|us| channel.is_hit(Time::ZERO + Duration::from_us(us), 12_520));
+        let hits = times.map(|us| is_hit(&mut channel, Time::ZERO + Duration::from_us(us), 12_520));
         assert_eq!(hits, [false, false, true, true, false, false, true, true, false, false]);
     }
 
     #[test]
     fn a_rate_of_zero_is_no_degraded_link() {
-        assert!(DegradedChannel::new(ChannelId::new(0), 1, &[link(0.0)]).is_none());
+        assert!(DegradedChannel::new(ChannelId::new(0), 1, &[link(0.0)], Duration::ZERO).is_none());
     }
 
     #[test]
     fn the_two_directions_have_errors_at_different_bytes() {
         let first_error = |channel| {
-            let mut wire = DegradedChannel::new(ChannelId::new(channel), 1, &[link(1e-6)]).expect("it has errors");
-            (0u32..).find(|_| wire.is_hit(Time::ZERO, 1 + PREAMBLE_AND_GAP))
+            let mut wire =
+                DegradedChannel::new(ChannelId::new(channel), 1, &[link(1e-6)], Duration::ZERO).expect("it has errors");
+            (0u32..).find(|_| is_hit(&mut wire, Time::ZERO, 1 + PREAMBLE_AND_GAP))
         };
         assert_ne!(first_error(6), first_error(7));
+    }
+
+    /// With a chance of one half that a frame is damaged, it is sent twice on the mean, and one in sixteen is lost.
+    #[test]
+    fn a_frame_is_sent_again_until_it_is_intact_or_has_been_sent_too_often() {
+        let bytes = 1_500;
+        let rate = 1.0 - 0.5f64.powf(1.0 / f64::from(8 * bytes));
+        let retry = Some(LinkRetry { replays_max: 3, latency: Duration::from_ns(50) });
+        let mut channel = channel(&[DegradedLink { retry, ..link(rate) }]);
+        let (frames, wire) = (100_000u64, bytes + PREAMBLE_AND_GAP);
+        for _ in 0..frames {
+            let Passage { late, .. } = channel.pass(Time::ZERO, wire, Duration::from_ns(120));
+            // A frame, 100 ns of cable and 50 of both ends each time.
+            assert_eq!(late.as_ps() % 270_000, 0);
+        }
+        let Replays { frames: again, replays, given_up, bytes, lost } = channel.replays;
+        let near = |count: u64, share: f64| (count as f64 / frames as f64 - share).abs() < 0.01;
+        assert!(
+            near(again, 0.5) && near(replays, 0.5 + 0.25 + 0.125) && near(given_up, 0.0625),
+            "{:?}",
+            channel.replays
+        );
+        assert_eq!((bytes, lost), (replays * u64::from(wire), Duration::from_ns(270) * replays));
     }
 }

@@ -10,6 +10,7 @@ use etherweave_primitives::{Duration, Time};
 
 use super::event::{EventKey, Kind};
 use crate::Wires;
+use crate::degraded::Passage;
 use crate::impaired_link::ImpairedLink;
 use crate::packet::{Handle, Packet, flags};
 use crate::port::PeerLink;
@@ -59,8 +60,11 @@ impl Wires {
             background.next_arrival = time + port.serialization_time(wire);
         }
         let packet = &mut self.packets[handle];
-        if link.damage.as_mut().is_some_and(|damage| damage.is_hit(self.now, wire)) {
-            packet.flags |= flags::DAMAGED;
+        if let Some(damage) = &mut link.damage {
+            let port = &mut self.ports[link.port];
+            let Passage { is_damaged, late } = damage.pass(self.now, wire, port.serialization_time(wire));
+            (time, port.busy_until) = (time + late, port.busy_until + late);
+            packet.flags |= if is_damaged { flags::DAMAGED } else { 0 };
         }
         let key = if packet.has(flags::DAMAGED) { self.key(key.place(), Kind::ArriveDamaged, 0) } else { key };
         (time, key)

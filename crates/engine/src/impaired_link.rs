@@ -2,13 +2,13 @@
 //! mode beside packets.
 
 use etherweave_kernel::indices::PortIndex;
-use etherweave_primitives::Time;
+use etherweave_primitives::{Duration, Time};
 
 use super::port::PeerLink;
 use super::shaper::Shaper;
 use super::sleep::SleepingTransmitter;
 use super::stepped::SteppedTransmitter;
-use crate::degraded::DegradedChannel;
+use crate::degraded::{DegradedChannel, Passage};
 use crate::losses::LostData;
 use crate::packet::Packet;
 
@@ -43,10 +43,11 @@ impl ImpairedLinks {
         link.resolve().is_err_and(|number| self.0[number].is_down(begin, end))
     }
 
-    /// Whether a frame of `wire` bytes whose transmission starts at `time` is damaged on a link.
-    pub fn is_hit(&mut self, link: PeerLink, time: Time, wire: u32) -> bool {
+    /// The passage over a link of a frame of `wire` bytes that begins at `time` and takes `duration`.
+    pub fn pass(&mut self, link: PeerLink, time: Time, wire: u32, duration: Duration) -> Passage {
         let damage = self.get_mut(link).and_then(|link| link.damage.as_mut());
-        damage.is_some_and(|damage| damage.is_hit(time, wire))
+        let intact = Passage { is_damaged: false, late: Duration::ZERO };
+        damage.map_or(intact, |damage| damage.pass(time, wire, duration))
     }
 }
 

@@ -8,6 +8,7 @@ use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::Time;
 
 use crate::Wires;
+use crate::degraded::Passage;
 use crate::event::Kind;
 use crate::frame::pause::{PauseFrame, priorities};
 use crate::frame::size::pause_wire_bytes;
@@ -38,12 +39,14 @@ impl Wires {
     fn send_pause_frame(&mut self, port_index: PortIndex, frame: PauseFrame) {
         let start = self.start_of_pause(port_index, pause_wire_bytes());
         let port = &self.ports[port_index];
-        let end = start + port.serialization_time(pause_wire_bytes());
-        let (peer, arrival) = (port.peer, end + port.pause_delay());
+        let (peer, duration) = (port.peer, port.serialization_time(pause_wire_bytes()));
+        let mut arrival = start + duration + port.pause_delay();
         if self.impaired_links.is_cut(peer.link, start, arrival) {
             return;
         }
-        let is_damaged = self.impaired_links.is_hit(peer.link, start, pause_wire_bytes());
+        let Passage { is_damaged, late } = self.impaired_links.pass(peer.link, start, pause_wire_bytes(), duration);
+        arrival += late;
+        self.ports[port_index].busy_until += late;
         let kind = if is_damaged { Kind::PauseArriveDamaged } else { Kind::PauseArrive };
         self.post_bits(peer, kind, 0, arrival, frame.pack());
         self.capture_pause(port_index, start, frame, true);

@@ -4,7 +4,7 @@
 use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, Priority, SwitchId};
 use etherweave_routing::Outage;
 use etherweave_sim::params::FlowControl;
-use etherweave_sim::{DegradedLink, PauseStorm};
+use etherweave_sim::{DegradedLink, LinkRetry, PauseStorm};
 use etherweave_topology::Topology;
 
 use crate::Scenario;
@@ -43,6 +43,9 @@ pub struct DegradedSpec {
     /// End of the fault: frames that begin at this time or later are not damaged. Absent: the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Duration>,
+    /// Link-level retry: the link sends damaged frames again. Absent: they are lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry: Option<LinkRetry>,
 }
 
 impl FaultsSpec {
@@ -72,7 +75,8 @@ impl DegradedSpec {
         if let Some(end) = scenario.run.end.filter(|&end| self.from >= end) {
             return Err(InputError::new("from", self.from, format!("less than the end of the run, {end}")));
         }
-        Ok(DegradedLink { channel, bit_error_rate: self.bit_error_rate, from: self.from, until: self.until })
+        let DegradedSpec { bit_error_rate, from, until, retry, .. } = *self;
+        Ok(DegradedLink { channel, bit_error_rate, from, until, retry })
     }
 }
 

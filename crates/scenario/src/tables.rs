@@ -85,6 +85,7 @@ pub(crate) fn tables(report: &Report, waits: Option<&[WaitRow]>, topology: &Topo
     tables.extend((!report.sleeps.is_empty()).then(|| Table::of(&report.sleeps, &())));
     tables.extend((!report.learning.is_empty()).then(|| Table::of(&report.learning, &())));
     tables.extend((!report.storms.is_empty()).then(|| Table::of(&report.storms, &())));
+    tables.extend((!report.replays.is_empty()).then(|| Table::of(&report.replays, &())));
     tables.extend((!report.rates.is_empty()).then(|| Table::of(&report.rates, &())));
     let flows: Vec<&StreamRow> = report.streams.iter().filter(|row| row.is_flow).collect();
     tables.extend((!flows.is_empty()).then(|| flow_times(&flows, &names)));

@@ -26,7 +26,7 @@ pub use build::{CONNECTIONS_MAX, Experiment, Job, Paths, PauseStorm, PortBuffer,
 pub use estimate::RunMemory;
 pub use etherweave_engine::capture::{Capture, Captured, CapturedFrame};
 pub use etherweave_engine::constants::{headroom, largest_packet, pause_quanta_min};
-pub use etherweave_engine::degraded::DegradedLink;
+pub use etherweave_engine::degraded::{DegradedLink, LinkRetry};
 pub use etherweave_engine::fingerprint::Fingerprint;
 pub use etherweave_engine::frame::pause::PauseFrame;
 pub use etherweave_engine::packet::{Packet, PacketKind, flags};
@@ -37,8 +37,8 @@ pub use etherweave_switch::per_packet::PreparedRouting;
 pub use etherweave_transport as transport;
 pub use report::{
     ActivityRow, FailureRow, FlowRow, FlowSampleRow, LearningRow, LeftOut, LosslessDrop, Observed, PathMessage,
-    PathPart, PathRow, PortRow, PortSampleRow, RateRow, Report, SampledFlowName, SampledPortName, Samples, SleepRow,
-    StormRow, StreamRow, Totals, TransferRow, WaitRow,
+    PathPart, PathRow, PortRow, PortSampleRow, RateRow, ReplayRow, Report, SampledFlowName, SampledPortName, Samples,
+    SleepRow, StormRow, StreamRow, Totals, TransferRow, WaitRow,
 };
 pub use run::{Finish, Progress, Simulation};
 pub use sampling::{FlowSelection, Sampling};

@@ -49,13 +49,15 @@ def overview(result: Result) -> dict[str, Any]:
         often they woke, the share of the time that they were asleep, and how long a frame that woke
         one waited. ``storms``: storms of pauses that watchdogs detected, each with ``port``,
         ``priority``, ``detected_us``, ``restored_us`` (none if not in the run) and the packets that
-        were discarded, ``tx_drops`` for the port and ``rx_drops`` from it. ``rates``: of ports
-        whose rate follows their load, how many there are, how often they changed it, the mean of
-        their rate as a share of the full one, and for how long frames waited altogether.
-        ``learning``: of switches that learn addresses, how many frames they ``flooded``, the
-        ``copies`` that they made of them, the most addresses that a table held, and the frames
-        whose source found no room. ``limits``: of jobs whose ranks are observed, the time of the
-        path that limits them, by part and by place, see :mod:`etherweave.api.limits`.
+        were discarded, ``tx_drops`` for the port and ``rx_drops`` from it. ``replays``: of links
+        that send damaged frames again, ``frames``, ``replays``, ``lost_frames`` and the time that
+        transmitters lost. ``rates``: of ports whose rate follows their load, how many there are,
+        how often they changed it, the mean of their rate as a share of the full one, and for how
+        long frames waited altogether. ``learning``: of switches that learn addresses, how many
+        frames they ``flooded``, the ``copies`` that they made of them, the most addresses that a
+        table held, and the frames whose source found no room. ``limits``: of jobs whose ranks are
+        observed, the time of the path that limits them, by part and by place, see
+        :mod:`etherweave.api.limits`.
     """
     return {
         "jobs": _jobs(result),
@@ -67,6 +69,7 @@ def overview(result: Result) -> dict[str, Any]:
         "failures": failures(result),
         "sleeps": _sleeps(result),
         "storms": _storms(result),
+        "replays": _replays(result),
         "rates": _rates(result),
         "learning": _learning(result),
         "limits": {limit.job: limit.figures() for limit in limits(result)},
@@ -133,6 +136,14 @@ def _storms(result: Result) -> list[dict[str, Any]]:
             result, "storms", *columns, *drops
         )
     ]
+
+
+def _replays(result: Result) -> dict[str, float]:
+    links = list(_rows(result, "replays", "frames", "replays", "lost_frames", "lost_ns"))
+    if not links:
+        return {}
+    frames, replays, lost, lost_ns = map(sum, zip(*links, strict=True))
+    return {"frames": frames, "replays": replays, "lost_frames": lost, "lost_us": lost_ns / 1e3}
 
 
 def _rates(result: Result) -> dict[str, float]:

@@ -19,6 +19,7 @@ def run_lines(result: Result, figures: dict[str, Any]) -> list[str]:
         *_pause_lines(figures),
         *_failure_lines(figures),
         *_storm_lines(figures),
+        *_replay_lines(figures),
         *_sleep_lines(figures),
         *_rate_lines(figures),
         *_learning_lines(figures),
@@ -124,6 +125,16 @@ def _storm_line(storm: dict[str, Any]) -> str:
     port = f"{storm['port']}, priority {storm['priority']}"
     drops = f"{storm['tx_drops']:,} packets for it and {storm['rx_drops']:,} from it discarded"
     return f"storms: {port}, detected at {storm['detected_us']:,.2f} us, {end}; {drops}"
+
+
+def _replay_lines(figures: dict[str, Any]) -> list[str]:
+    replays = figures["replays"]
+    if not replays:
+        return []
+    frames = (
+        f"{replays['frames']:,} damaged frames sent again, {replays['lost_frames']:,} of them lost"
+    )
+    return [f"retry: {frames}; transmitters lost {replays['lost_us']:,.2f} us"]
 
 
 def _rate_lines(figures: dict[str, Any]) -> list[str]:

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_engine::degraded::{DegradedChannel, DegradedLink};
+use etherweave_engine::degraded::{DegradedChannel, DegradedLink, LinkRetry};
 use etherweave_primitives::{ChannelId, Duration, InputError, InputErrors};
 use etherweave_topology::reverse;
 
@@ -14,6 +14,8 @@ use crate::shard::Shard;
 const KEY: &str = "faults.degraded";
 /// Highest bit error rate: two of three frames of 1,000 bits are lost.
 const RATE_MAX: f64 = 1e-3;
+/// Longest time of the ends of a link for a replay.
+const LATENCY_MAX: Duration = Duration::from_ms(1);
 
 /// Rejects rates out of range, empty times, and links with two rates at a time.
 pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {
@@ -31,6 +33,10 @@ fn check_link(link: &DegradedLink, others: &[DegradedLink]) -> Result<(), InputE
     InputError::unless((0.0..=RATE_MAX).contains(&rate), "bit_error_rate", rate, expected)?;
     if let Some(until) = link.until.filter(|&until| until <= link.from) {
         return Err(InputError::new("until", until, format!("more than {}, when it begins", link.from)));
+    }
+    if let Some(LinkRetry { replays_max, latency }) = link.retry {
+        InputError::unless((1..=15).contains(&replays_max), "retry.replays_max", replays_max, "1 to 15")?;
+        InputError::unless(latency <= LATENCY_MAX, "retry.latency", latency, format!("at most {LATENCY_MAX}"))?;
     }
     match others.iter().position(|other| overlap(other, link)) {
         Some(other) => {
@@ -51,7 +57,8 @@ pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]
     for (channel, links) in by_channel(&experiment.degraded) {
         let (shard, port) = layout.port(&experiment.topology, channel);
         let shard = &mut shards[shard];
-        if let Some(degraded) = DegradedChannel::new(channel, experiment.params.seed, &links) {
+        let round_trip = experiment.topology.channel(channel).length.propagation_time() * 2;
+        if let Some(degraded) = DegradedChannel::new(channel, experiment.params.seed, &links, round_trip) {
             shard.wires.impaired_link(port).damage = Some(degraded);
         }
     }

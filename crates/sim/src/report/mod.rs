@@ -18,6 +18,7 @@ mod port_waits;
 mod ports;
 mod rank_log;
 mod rates;
+mod replays;
 mod samples;
 mod sleeps;
 mod storms;
@@ -41,6 +42,7 @@ pub use path::{PathMessage, PathPart, PathRow};
 pub use port_waits::WaitRow;
 pub use ports::PortRow;
 pub use rates::RateRow;
+pub use replays::ReplayRow;
 pub use samples::{FlowSampleRow, PortSampleRow, SampledFlowName, SampledPortName, Samples};
 pub use sleeps::SleepRow;
 pub use storms::StormRow;
@@ -110,6 +112,8 @@ pub struct Report {
     pub learning: Vec<LearningRow>,
     /// Storms of pauses that watchdogs found, by node, port and time.
     pub storms: Vec<StormRow>,
+    /// Frames that links have sent again, by node and port.
+    pub replays: Vec<ReplayRow>,
     /// Rates of ports that follow their load, by node and port.
     pub rates: Vec<RateRow>,
     /// Losses in lossless priorities.

@@ -9,7 +9,9 @@ use etherweave_primitives::{ChannelId, Time};
 use etherweave_topology::Topology;
 
 use super::rank_log::HostsLog;
-use super::{FailureRow, FlowRow, LearningRow, LosslessDrop, PortRow, RateRow, SleepRow, StormRow, StreamRow};
+use super::{
+    FailureRow, FlowRow, LearningRow, LosslessDrop, PortRow, RateRow, ReplayRow, SleepRow, StormRow, StreamRow,
+};
 
 /// Rows of one process, each with what orders it among those of all.
 #[derive(Default)]
@@ -32,6 +34,8 @@ pub(super) struct ReportPart {
     pub learning: Vec<(u32, LearningRow)>,
     /// Storms of pauses.
     pub storms: Vec<(ChannelId, StormRow)>,
+    /// Frames that links have sent again.
+    pub replays: Vec<(ChannelId, ReplayRow)>,
     /// Rates of ports that follow their load.
     pub rates: Vec<(ChannelId, RateRow)>,
     /// Links that were down.
@@ -62,6 +66,7 @@ impl ReportPart {
         all.sleeps.sort_by_key(|&(channel, _)| end(channel));
         all.learning.sort_by_key(|&(switch, _)| switch);
         all.storms.sort_by_key(|(channel, row)| (end(*channel), row.detected, row.priority));
+        all.replays.sort_by_key(|&(channel, _)| end(channel));
         all.rates.sort_by_key(|&(channel, _)| end(channel));
         all.switch_drops.sort_by_key(|&(channel, _)| end(channel));
         all.nic_drops.sort_by_key(|&(channel, _)| end(channel));
@@ -97,6 +102,7 @@ impl ReportPart {
         append(&mut self.sleeps, next.sleeps);
         append(&mut self.learning, next.learning);
         append(&mut self.storms, next.storms);
+        append(&mut self.replays, next.replays);
         append(&mut self.rates, next.rates);
         append(&mut self.losses, next.losses);
         append(&mut self.resent, next.resent);
@@ -115,6 +121,6 @@ fn append<T>(all: &mut Vec<T>, mut next: Vec<T>) {
 wire! {
     ReportPart {
         totals, packets_max, fingerprint, iterations, logs, ports, streams, flows, failures, sleeps, storms, learning,
-        rates, losses, resent, received, switch_drops, nic_drops
+        replays, rates, losses, resent, received, switch_drops, nic_drops
     }
 }

@@ -266,6 +266,7 @@ fn damaged_packets_and_shaped_ports_keep_no_credits() {
             bit_error_rate: 1e-6,
             from: Duration::ZERO,
             until: None,
+            retry: None,
         };
         damaged.degraded = (0..3).map(every).collect();
         // The end of a run asserts that all credits are accounted for.

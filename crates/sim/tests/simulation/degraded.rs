@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Priority, Rank};
 use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{Forwarding, RoceParams, RoceVersion, SimParams, Transport};
-use etherweave_sim::{DegradedLink, Experiment, PortRow, Report, Simulation};
+use etherweave_sim::{DegradedLink, Experiment, LinkRetry, PortRow, Report, Simulation};
 use etherweave_topology::{Family, FatTree};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 
@@ -15,7 +15,7 @@ const MTU: u64 = 4_096;
 const WIRE_ONLY: u64 = 20;
 
 fn degraded(channel: ChannelId, bit_error_rate: f64) -> DegradedLink {
-    DegradedLink { channel, bit_error_rate, from: Duration::ZERO, until: None }
+    DegradedLink { channel, bit_error_rate, from: Duration::ZERO, until: None, retry: None }
 }
 
 fn sizes() -> RoceSizes {
@@ -281,4 +281,28 @@ fn impossible_degraded_links_are_rejected() {
         message,
         "faults.degraded.1.from: 0ps; expected a time apart from faults.degraded.0, which is the same link"
     );
+}
+
+/// A link that is always busy loses the time of each replay, and a frame is sent p / (1 - p) times more: the closed form
+/// of go-back-N with the frame, 10 m of cable both ways and both ends as round trip (Bertsekas and Gallager, 2.4.2).
+#[test]
+fn link_level_retry_loses_nothing_and_costs_what_going_back_does() {
+    let (packets, rate) = (20_000, 1e-6);
+    let retry = Some(LinkRetry { replays_max: 15, latency: Duration::from_ns(250) });
+    let mut experiment = one_way(patient(Duration::from_ms(1)), packets, 0.0);
+    let ideal = run(&experiment, 1);
+    experiment.degraded[0] = DegradedLink { retry, ..degraded(experiment.degraded[0].channel, rate) };
+    let report = assert_same_on_any_threads(&experiment);
+    assert_eq!((report.totals.damaged, report.flows[0].retransmissions), (0, 0));
+    let row = report.replays.iter().find(|row| row.node == "host0").expect("frames were damaged");
+    let last = |report: &Report| report.streams[0].end;
+    assert_eq!(last(&report).since(last(&ideal)), row.lost);
+    let share = share(rate, data_wire());
+    assert_binomial(row.frames, packets, share);
+    let frame = BitRate::from_gbps(100).serialization_time(Bytes::new(data_wire()));
+    let each = frame + Duration::from_ns(2 * 50 + 250);
+    assert_eq!((row.lost, row.bytes), (each * row.replays, data_wire() * row.replays));
+    let expected = packets as f64 * share / (1.0 - share) * each.as_ps() as f64;
+    let deviation = (packets as f64 * share).sqrt() * each.as_ps() as f64;
+    assert!((row.lost.as_ps() as f64 - expected).abs() < 5.0 * deviation, "{:?} of {expected}", row.lost);
 }

@@ -32,6 +32,7 @@ pub fn assert_same(report: &Report, expected: &Report, what: &str) {
     assert_eq!(report.sleeps, expected.sleeps, "{what}");
     assert_eq!(report.learning, expected.learning, "{what}");
     assert_eq!(report.storms, expected.storms, "{what}");
+    assert_eq!(report.replays, expected.replays, "{what}");
     assert_eq!(report.rates, expected.rates, "{what}");
     assert_eq!(report.lossless_drops, expected.lossless_drops, "{what}");
     assert_eq!(report.samples, expected.samples, "{what}");
