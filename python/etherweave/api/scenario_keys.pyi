@@ -406,6 +406,7 @@ class DegradedSpec(Table):
     bit_error_rate: Key[float | None, float]
     link: Key[str | None, str]
     parallel: Key[int, int]
+    retry: Key[LinkRetry, LinkRetry | Keys]
     until: Key[str | None, str]
 
 class DesignSpec(Table):
@@ -824,6 +825,10 @@ class KAryFatTree(Table):
     k: Key[int, int]
     rate: Key[str, str]
     uplink_cable: Key[str, str]
+
+class LinkRetry(Table):
+    latency: Key[str, str]
+    replays_max: Key[int, int]
 
 class Listed(Table):
     pairs: Key[Sequence[Sequence[int]], Sequence[Sequence[int]]]
