@@ -284,7 +284,7 @@ fn impossible_degraded_links_are_rejected() {
 }
 
 /// A link that is always busy loses the time of each replay, and a frame is sent p / (1 - p) times more: the closed
-/// form of go-back-N with the frame, 10 m of cable both ways and both ends as round trip (Bertsekas and Gallager, 2.4.2).
+/// form of go-back-N with the frame, 10 m of cable both ways and both ends as round trip.
 #[test]
 fn link_level_retry_loses_nothing_and_costs_what_going_back_does() {
     let (packets, rate) = (20_000, 1e-6);
