@@ -254,7 +254,20 @@ def _pauses() -> dict[str, Metric]:
         from_nics = ports.filter(~pl.col("node").str.starts_with("host"))
         return float(from_nics["rx_pause_duration_ns"].sum()) / 1e3 / iterations
 
+    def sum_us(results: Results, transport: str, side: str) -> float:
+        """Return durations of pauses of switches in Linpack's samples of panels [us]."""
+        return switch_pauses(results[f"hpl.{transport}"], f"{side}_pause_duration_ns") / 1e3
+
     return {
+        "pauses.hpl.ratio": lambda results: ratio(
+            sum_us(results, "roce_v2", "rx"), sum_us(results, "tcp_pfc", "rx")
+        ),
+        "pauses.hpl.tx_ratio": lambda results: ratio(
+            sum_us(results, "roce_v2", "tx"), sum_us(results, "tcp_pfc", "tx")
+        ),
+        "pauses.hpl.roce.tx_rx": lambda results: ratio(
+            sum_us(results, "roce_v2", "tx"), sum_us(results, "roce_v2", "rx")
+        ),
         "pauses.fft": lambda results: sum(
             both(results[f"fft.{transport}"]) for transport in ("roce_v2", "tcp", "tcp_pfc")
         ),
@@ -286,9 +299,16 @@ def _quality_of_service() -> dict[str, Metric]:
             shares.append(int((times < 250_000).sum()) / len(times))
         return 100 * mean(shares)
 
-    def pauses(results: Results, transport: str, priority: int | None = None) -> int:
-        names = [f"qos.{transport}.loaded.{seed}" for seed in PLACEMENT_SEEDS]
-        return sum(switch_pauses(results[name], "rx_pause_packets", priority) for name in names)
+    def pauses(
+        results: Results, case: str, priority: int | None = None, of: str = "packets"
+    ) -> int:
+        names = [f"qos.{case}.{seed}" for seed in PLACEMENT_SEEDS]
+        return sum(switch_pauses(results[name], f"rx_pause_{of}", priority) for name in names)
+
+    def rate(results: Results, case: str, of: str) -> float:
+        """Return pauses by the time of FFT, with which a run ends; the testbed's goes on."""
+        times = (total_s(results[f"qos.{case}.{seed}"], "fft") for seed in PLACEMENT_SEEDS)
+        return pauses(results, case, of=of) / sum(times)
 
     return {
         "qos.tcp.alone": tcp,
@@ -300,10 +320,20 @@ def _quality_of_service() -> dict[str, Metric]:
         "qos.roce.ets": lambda results: ets(results) / roce(results),
         "qos.roce.ets_most_iterations": quick,
         "qos.pauses.ratio": lambda results: ratio(
-            pauses(results, "tcp_pfc"), pauses(results, "roce_v2")
+            pauses(results, "tcp_pfc.loaded"), pauses(results, "roce_v2.loaded")
         ),
         "qos.pauses.priorities": lambda results: ratio(
-            pauses(results, "tcp_pfc", 1), pauses(results, "tcp_pfc", 0)
+            pauses(results, "tcp_pfc.loaded", 1), pauses(results, "tcp_pfc.loaded", 0)
+        ),
+        "qos.pauses.roce_priorities": lambda results: ratio(
+            pauses(results, "roce_v2.loaded", 1), pauses(results, "roce_v2.loaded", 0)
+        ),
+        "qos.pauses.ets": lambda results: ratio(
+            rate(results, "roce_v2.ets", "packets"), rate(results, "roce_v2.loaded", "packets")
+        ),
+        "qos.pauses.ets_duration": lambda results: ratio(
+            rate(results, "roce_v2.ets", "duration_ns"),
+            rate(results, "roce_v2.loaded", "duration_ns"),
         ),
     }
 
