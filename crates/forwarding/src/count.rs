@@ -1,5 +1,7 @@
 //! Numbers of table entries, and whether a switch has room for them.
 
+use etherweave_primitives::params;
+
 /// Entries of the tables of many switches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Count {
@@ -33,21 +35,15 @@ impl Count {
     }
 }
 
-/// The tables that a switch has room for.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct TableProfile {
-    /// Entries of the exact-match (CAM) table, one MAC address each. Default 65,536: Benito et al. 2015, section II,
-    /// give 4 K to 64 K.
-    pub exact_entries: u32,
-    /// Entries of the ternary (TCAM) table, one rule each. Default 4,096: Benito et al. 2015, section III-A, give 4 K
-    /// to 32 K.
-    pub ternary_entries: u32,
-}
-
-impl Default for TableProfile {
-    fn default() -> Self {
-        TableProfile { exact_entries: 65_536, ternary_entries: 4_096 }
+params! {
+    /// The tables that a switch has room for.
+    pub struct TableProfile {
+        /// Entries of the exact-match (CAM) table, one MAC address each. Default 65,536: Benito et al. 2015, section
+        /// II, give 4 K to 64 K.
+        pub exact_entries: u32 = 65_536,
+        /// Entries of the ternary (TCAM) table, one rule each. Default 4,096: Benito et al. 2015, section III-A, give 4
+        /// K to 32 K.
+        pub ternary_entries: u32 = 4_096,
     }
 }
 

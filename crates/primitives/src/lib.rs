@@ -24,6 +24,7 @@ mod fixed;
 mod id;
 mod input_error;
 mod money;
+mod params;
 mod power;
 mod random;
 mod time;

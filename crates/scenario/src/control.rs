@@ -4,63 +4,44 @@
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-use etherweave_primitives::{InputError, InputErrors};
+use etherweave_primitives::{InputError, InputErrors, params};
 use etherweave_sim::params::{Ets, FlowControl};
 
-/// How a fabric is deployed, by `etherweave control` and `etherweave lab`; neither a run nor a design uses it.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ControlSpec {
-    /// What flow tables do. Default "minimal".
-    pub rules: RuleKind,
-    /// Under conditional rules, alternatives of every default rule, at least 1: other uplinks of a tree, global ports
-    /// of a dragonfly's switch, other places of a dimension of a flattened butterfly. Absent: of a tree all, of the
-    /// others 1. With 0, only the other dimensions of a flattened butterfly stand in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub alternatives: Option<u32>,
-    /// What a pause makes inactive. Default "port".
-    pub pauses: PauseKind,
-    /// 802.1Q priorities of lossless traffic, 0-7, that frames use one after the other so that pauses cannot form a
-    /// cycle: as many as the routing needs, the first for hosts to send in. A dragonfly needs 2, a flattened butterfly
-    /// with conditional rules one per dimension and one for non-minimal paths, a tree 1. Empty: frames keep their
-    /// priority. Default none.
-    pub priorities: Vec<u8>,
-    /// How hosts get their hierarchical addresses. Default "dmp".
-    pub addresses: AddressKind,
-    /// How the MAC address to an IPv4 address is found. Default "broadcast".
-    pub resolution: ResolutionKind,
-    /// Which senders a host's port admits. Default "mac".
-    pub anti_spoofing: SpoofingKind,
-    /// IPv4 addresses of hosts: the address bits of their MAC below this prefix. Hosts use a prefix one bit shorter, so
-    /// that no host has the network's own address. Empty: hosts get none. Default "10.128.0.0/9".
-    pub ipv4: String,
-    /// DMP requests that a host's port answers [per second], 1..=1,000,000. Default 10.
-    pub dmp_rate: u32,
-    /// LLDP frames that a switch hands to its controller [per second], 1..=1,000,000. Default 1,000.
-    pub lldp_rate: u32,
-    /// ARP requests that a switch hands to its controller under resolution = "manager" [per second], 1..=1,000,000.
-    /// Default 1,000.
-    pub arp_rate: u32,
-    /// Version of OpenFlow that the rules are written for. Default "openflow13".
-    pub protocol: ProtocolKind,
-}
-
-impl Default for ControlSpec {
-    fn default() -> Self {
-        ControlSpec {
-            rules: RuleKind::default(),
-            alternatives: None,
-            pauses: PauseKind::default(),
-            priorities: Vec::new(),
-            addresses: AddressKind::default(),
-            resolution: ResolutionKind::default(),
-            anti_spoofing: SpoofingKind::default(),
-            ipv4: "10.128.0.0/9".to_owned(),
-            dmp_rate: 10,
-            lldp_rate: 1000,
-            arp_rate: 1000,
-            protocol: ProtocolKind::default(),
-        }
+params! {
+    /// How a fabric is deployed, by `etherweave control` and `etherweave lab`; neither a run nor a design uses it.
+    pub struct ControlSpec {
+        /// What flow tables do. Default "minimal".
+        pub rules: RuleKind = RuleKind::default(),
+        /// Under conditional rules, alternatives of every default rule, at least 1: other uplinks of a tree, global
+        /// ports of a dragonfly's switch, other places of a dimension of a flattened butterfly. Absent: of a tree all,
+        /// of the others 1. With 0, only the other dimensions of a flattened butterfly stand in.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub alternatives: Option<u32> = None,
+        /// What a pause makes inactive. Default "port".
+        pub pauses: PauseKind = PauseKind::default(),
+        /// 802.1Q priorities of lossless traffic, 0-7, that frames use one after the other so that pauses cannot form a
+        /// cycle: as many as the routing needs, the first for hosts to send in. A dragonfly needs 2, a flattened
+        /// butterfly with conditional rules one per dimension and one for non-minimal paths, a tree 1. Empty: frames
+        /// keep their priority. Default none.
+        pub priorities: Vec<u8> = Vec::new(),
+        /// How hosts get their hierarchical addresses. Default "dmp".
+        pub addresses: AddressKind = AddressKind::default(),
+        /// How the MAC address to an IPv4 address is found. Default "broadcast".
+        pub resolution: ResolutionKind = ResolutionKind::default(),
+        /// Which senders a host's port admits. Default "mac".
+        pub anti_spoofing: SpoofingKind = SpoofingKind::default(),
+        /// IPv4 addresses of hosts: the address bits of their MAC below this prefix. Hosts use a prefix one bit
+        /// shorter, so that no host has the network's own address. Empty: hosts get none. Default "10.128.0.0/9".
+        pub ipv4: String = "10.128.0.0/9".to_owned(),
+        /// DMP requests that a host's port answers [per second], 1..=1,000,000. Default 10.
+        pub dmp_rate: u32 = 10,
+        /// LLDP frames that a switch hands to its controller [per second], 1..=1,000,000. Default 1,000.
+        pub lldp_rate: u32 = 1000,
+        /// ARP requests that a switch hands to its controller under resolution = "manager" [per second], 1..=1,000,000.
+        /// Default 1,000.
+        pub arp_rate: u32 = 1000,
+        /// Version of OpenFlow that the rules are written for. Default "openflow13".
+        pub protocol: ProtocolKind = ProtocolKind::default(),
     }
 }
 

@@ -1,34 +1,28 @@
 //! Hosts with several ports: how they get them, and what chooses one.
 
-use etherweave_primitives::{Duration, InputError, InputErrors};
+use etherweave_primitives::{Duration, InputError, InputErrors, params};
 use etherweave_sim::params::{PortChoice, PortParams};
 use etherweave_topology::Topology;
 
 use crate::Scenario;
 
-/// Ports of hosts, beyond one each. Hosts of `topology.custom` have as many as links are listed for them.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HostPortsSpec {
-    /// Equal fabrics side by side, 1..=8: the topology so many times, each with a port of every host. Default 1.
-    pub planes: u32,
-    /// Neighbouring switches on each of which a host has a port, 1..=8: hosts at the same place on them become one. On
-    /// trees, hosts on several leaves; on "rail_optimised" with as many as rails, servers with all their NICs. Default
-    /// 1.
-    pub leaves: u32,
-    /// Choice of the port for a flow, a message, a packet. Default: "per_packet" over several planes with
-    /// `transport.roce.reliability = "selective_repeat"`, else "round_robin".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub choice: Option<PortChoice>,
-    /// Delay after a link on the path by a port fails or returns until its host knows it, and sends by another or by
-    /// this one again. Default "100ms", as bonds of Linux often have it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub detection: Option<Duration>,
-}
-
-impl Default for HostPortsSpec {
-    fn default() -> Self {
-        HostPortsSpec { planes: 1, leaves: 1, choice: None, detection: None }
+params! {
+    /// Ports of hosts, beyond one each. Hosts of `topology.custom` have as many as links are listed for them.
+    pub struct HostPortsSpec {
+        /// Equal fabrics side by side, 1..=8: the topology so many times, each with a port of every host. Default 1.
+        pub planes: u32 = 1,
+        /// Neighbouring switches on each of which a host has a port, 1..=8: hosts at the same place on them become one.
+        /// On trees, hosts on several leaves; on "rail_optimised" with as many as rails, servers with all their NICs.
+        /// Default 1.
+        pub leaves: u32 = 1,
+        /// Choice of the port for a flow, a message, a packet. Default: "per_packet" over several planes with
+        /// `transport.roce.reliability = "selective_repeat"`, else "round_robin".
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub choice: Option<PortChoice> = None,
+        /// Delay after a link on the path by a port fails or returns until its host knows it, and sends by another or
+        /// by this one again. Default "100ms", as bonds of Linux often have it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub detection: Option<Duration> = None,
     }
 }
 

@@ -1,27 +1,22 @@
 //! Many runs of one scenario: `[sweep]`. The command line makes the points; a run does not use it.
 
+use etherweave_primitives::params;
 use serde_json::Value;
 
-/// Runs of a scenario at many values of its keys, for `etherweave sweep`; a run does not use it.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct SweepSpec {
-    /// Scenario that is run: a file beside this one, which has nothing but `sweep` then. Absent: this file.
-    pub scenario: Option<String>,
-    /// Axes; every combination of their values is a run, the last axis varying fastest.
-    pub axis: Vec<AxisSpec>,
-    /// Number of seeds of every combination, 1 or more: the scenario's and those that follow. Default 1.
-    pub seeds: u32,
-    /// How axes are sampled that have `from` and `to`, but no `count`. Absent: there are none.
-    pub sample: Option<SampleSpec>,
-    /// Keys of axes whose values are directories of the dataset. Default: the first axis of at least 2 and at most 64
-    /// `values`, if any.
-    pub partition: Option<Vec<String>>,
-}
-
-impl Default for SweepSpec {
-    fn default() -> Self {
-        SweepSpec { scenario: None, axis: Vec::new(), seeds: 1, sample: None, partition: None }
+params! {
+    /// Runs of a scenario at many values of its keys, for `etherweave sweep`; a run does not use it.
+    pub struct SweepSpec {
+        /// Scenario that is run: a file beside this one, which has nothing but `sweep` then. Absent: this file.
+        pub scenario: Option<String> = None,
+        /// Axes; every combination of their values is a run, the last axis varying fastest.
+        pub axis: Vec<AxisSpec> = Vec::new(),
+        /// Number of seeds of every combination, 1 or more: the scenario's and those that follow. Default 1.
+        pub seeds: u32 = 1,
+        /// How axes are sampled that have `from` and `to`, but no `count`. Absent: there are none.
+        pub sample: Option<SampleSpec> = None,
+        /// Keys of axes whose values are directories of the dataset. Default: the first axis of at least 2 and at most
+        /// 64 `values`, if any.
+        pub partition: Option<Vec<String>> = None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use etherweave_primitives::{BitRate, HostId, InputError, SwitchId};
+use etherweave_primitives::{BitRate, HostId, InputError, SwitchId, params};
 
 use crate::builder::{Builder, PlannedLink};
 use crate::check::{at_least_one, in_range};
@@ -12,24 +12,24 @@ use crate::{Cable, LinkClass, Node, Topology, cable_name};
 /// Hosts on one breakout cable at most: eight lanes of a port.
 pub(crate) const BREAKOUT_MAX: u32 = 8;
 
-/// Departures from the regular plan: what every real installation has some of. The default departs in nothing.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct AsBuilt {
-    /// Ports of every switch: no switch may need more, what it does not use is free. Absent: as many as it uses.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub radix: Option<u32>,
-    /// Hosts that are there, 1 to what the plan has room for; they fill the switches in order. Absent: all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hosts: Option<u32>,
-    /// Hosts that share one port of their switch by a breakout cable, 1..=8. A host link's rate is that of its share.
-    /// Default 1.
-    pub breakout: u32,
-    /// Links beyond the plan, in spare ports. Default none.
-    pub extra: Vec<ExtraLink>,
-    /// What does not work: nodes by name (`"leaf3"`), or cables by their ends (`"leaf0 - core0"`; listed twice, two of
-    /// several parallel ones). Hosts without another link are gone too. Default none.
-    pub failed: Vec<String>,
+params! {
+    /// Departures from the regular plan: what every real installation has some of. The default departs in nothing.
+    pub struct AsBuilt {
+        /// Ports of every switch: no switch may need more, what it does not use is free. Absent: as many as it uses.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub radix: Option<u32> = None,
+        /// Hosts that are there, 1 to what the plan has room for; they fill the switches in order. Absent: all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hosts: Option<u32> = None,
+        /// Hosts that share one port of their switch by a breakout cable, 1..=8. A host link's rate is that of its
+        /// share. Default 1.
+        pub breakout: u32 = 1,
+        /// Links beyond the plan, in spare ports. Default none.
+        pub extra: Vec<ExtraLink> = Vec::new(),
+        /// What does not work: nodes by name (`"leaf3"`), or cables by their ends (`"leaf0 - core0"`; listed twice, two
+        /// of several parallel ones). Hosts without another link are gone too. Default none.
+        pub failed: Vec<String> = Vec::new(),
+    }
 }
 
 /// Links between two switches beyond the plan.
@@ -61,12 +61,6 @@ fn extra_rate() -> BitRate {
 
 fn extra_cable() -> Cable {
     Cable::from_m(20)
-}
-
-impl Default for AsBuilt {
-    fn default() -> Self {
-        AsBuilt { radix: None, hosts: None, breakout: 1, extra: Vec::new(), failed: Vec::new() }
-    }
 }
 
 impl AsBuilt {

@@ -1,6 +1,6 @@
 //! Switches on a grid: what flattened butterflies, HyperX, tori and meshes have in common.
 
-use etherweave_primitives::{BitRate, InputErrors, SwitchId};
+use etherweave_primitives::{BitRate, InputErrors, SwitchId, params};
 
 use crate::check::{at_least_one, each_at_least_one, links, list_len, product};
 use crate::{AsBuilt, Builder, Cable, Distances, LinkClass, Topology};
@@ -10,23 +10,17 @@ const LETTERS: [&str; 6] = ["x", "y", "z", "w", "v", "u"];
 /// Most dimensions of a grid.
 const DIMENSIONS_MAX: usize = LETTERS.len();
 
-/// One dimension of a grid.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Dimension {
-    /// Switches in a row along this dimension, at least 1: `S` of Ahn et al. Default 4.
-    pub size: u32,
-    /// Parallel links between two joined switches, at least 1: `K` of Ahn et al. Default 1.
-    pub lag: u32,
-    /// Rate of each of these links [bit/s]. Default "100Gb/s".
-    pub rate: BitRate,
-    /// Each of these cables. Default "20m".
-    pub cable: Cable,
-}
-
-impl Default for Dimension {
-    fn default() -> Self {
-        Dimension { size: 4, lag: 1, rate: BitRate::from_gbps(100), cable: Cable::from_m(20) }
+params! {
+    /// One dimension of a grid.
+    pub struct Dimension {
+        /// Switches in a row along this dimension, at least 1: `S` of Ahn et al. Default 4.
+        pub size: u32 = 4,
+        /// Parallel links between two joined switches, at least 1: `K` of Ahn et al. Default 1.
+        pub lag: u32 = 1,
+        /// Rate of each of these links [bit/s]. Default "100Gb/s".
+        pub rate: BitRate = BitRate::from_gbps(100),
+        /// Each of these cables. Default "20m".
+        pub cable: Cable = Cable::from_m(20),
     }
 }
 

@@ -1,7 +1,7 @@
 //! HPCC, the window of a connection (Y. Li et al., SIGCOMM 2019, algorithm 1). All in integers: shares of a link's
 //! capacity in units of 2^-20.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Time};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Time, params};
 
 use super::roce::{CongestionControl, FreshConnection};
 use super::telemetry::{PathTelemetry, PortTelemetry, SWITCHES_MAX};
@@ -10,32 +10,20 @@ use crate::params::{check_timer, require_within};
 /// A share of 1.
 const ONE: u64 = 1 << 20;
 
-/// A window for each connection, and a rate by it, from what switches report of their links in every packet. Defaults
-/// are those of the paper, sections 3.3 and 5.1.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Hpcc {
-    /// Round trip of an empty network, or a little more (`T`), the same for all connections.
-    pub base_round_trip: Duration,
-    /// Share of a link's capacity that connections aim at [%] (`eta`).
-    pub utilisation: u32,
-    /// Round trips of additive increase before the window follows the links again (`maxStage`).
-    pub stages_max: u32,
-    /// What each update adds to the window (`W_AI`).
-    pub additive_increase: Bytes,
-    /// Switches for which packets have room, 8 B each and 2 B: 1 to 8. Switches beyond them report nothing.
-    pub switches: u8,
-}
-
-impl Default for Hpcc {
-    fn default() -> Self {
-        Hpcc {
-            base_round_trip: Duration::from_us(13),
-            utilisation: 95,
-            stages_max: 5,
-            additive_increase: Bytes::new(80),
-            switches: 5,
-        }
+params! {
+    /// A window for each connection, and a rate by it, from what switches report of their links in every packet.
+    /// Defaults are those of the paper, sections 3.3 and 5.1.
+    pub struct Hpcc {
+        /// Round trip of an empty network, or a little more (`T`), the same for all connections.
+        pub base_round_trip: Duration = Duration::from_us(13),
+        /// Share of a link's capacity that connections aim at [%] (`eta`).
+        pub utilisation: u32 = 95,
+        /// Round trips of additive increase before the window follows the links again (`maxStage`).
+        pub stages_max: u32 = 5,
+        /// What each update adds to the window (`W_AI`).
+        pub additive_increase: Bytes = Bytes::new(80),
+        /// Switches for which packets have room, 8 B each and 2 B: 1 to 8. Switches beyond them report nothing.
+        pub switches: u8 = 5,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Swift, the window of a connection (G. Kumar et al., SIGCOMM 2020, algorithm 1). All in integers: windows in units of
 //! 2^-20 packets.
 
-use etherweave_primitives::{BitRate, Duration, InputError, Time};
+use etherweave_primitives::{BitRate, Duration, InputError, Time, params};
 
 use super::roce::{CongestionControl, Feedback, FreshConnection, Progress};
 use crate::params::{TIMER_MAX, check_timer, require, require_within};
@@ -11,43 +11,27 @@ const ONE: u64 = 1 << 20;
 /// The root of [`ONE`].
 const ROOT: u64 = 1 << 10;
 
-/// A window for each connection that holds the round trip near a target.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Swift {
-    /// Round trip that a connection with a large window aims at (base target delay, section 3.2).
-    pub base_target: Duration,
-    /// What the least window adds to the target (flow scaling). 0s: nothing.
-    pub flow_scaling: Duration,
-    /// Window up to which all of it is added [thousandths of a packet] (`fs_min_cwnd`).
-    pub flow_scaling_window_min: u32,
-    /// Window from which on none of it is added [thousandths of a packet] (`fs_max_cwnd`).
-    pub flow_scaling_window_max: u32,
-    /// What a round trip below the target adds to the window [thousandths of a packet] (`ai`).
-    pub additive_increase: u32,
-    /// Share of the excess over the target by which the window shrinks [%] (`beta`).
-    pub decrease: u32,
-    /// Most by which the window shrinks in a round trip [%] (`max_mdf`).
-    pub decrease_max: u32,
-    /// Least window [thousandths of a packet]; below one packet, packets are paced.
-    pub window_min: u32,
-    /// Timeouts in a row after which the window is the least (`RETX_RESET_THRESHOLD`).
-    pub timeouts_max: u32,
-}
-
-impl Default for Swift {
-    fn default() -> Self {
-        Swift {
-            base_target: Duration::from_us(25),
-            flow_scaling: Duration::from_us(100),
-            flow_scaling_window_min: 100,
-            flow_scaling_window_max: 100_000,
-            additive_increase: 1_000,
-            decrease: 80,
-            decrease_max: 50,
-            window_min: 10,
-            timeouts_max: 5,
-        }
+params! {
+    /// A window for each connection that holds the round trip near a target.
+    pub struct Swift {
+        /// Round trip that a connection with a large window aims at (base target delay, section 3.2).
+        pub base_target: Duration = Duration::from_us(25),
+        /// What the least window adds to the target (flow scaling). 0s: nothing.
+        pub flow_scaling: Duration = Duration::from_us(100),
+        /// Window up to which all of it is added [thousandths of a packet] (`fs_min_cwnd`).
+        pub flow_scaling_window_min: u32 = 100,
+        /// Window from which on none of it is added [thousandths of a packet] (`fs_max_cwnd`).
+        pub flow_scaling_window_max: u32 = 100_000,
+        /// What a round trip below the target adds to the window [thousandths of a packet] (`ai`).
+        pub additive_increase: u32 = 1_000,
+        /// Share of the excess over the target by which the window shrinks [%] (`beta`).
+        pub decrease: u32 = 80,
+        /// Most by which the window shrinks in a round trip [%] (`max_mdf`).
+        pub decrease_max: u32 = 50,
+        /// Least window [thousandths of a packet]; below one packet, packets are paced.
+        pub window_min: u32 = 10,
+        /// Timeouts in a row after which the window is the least (`RETX_RESET_THRESHOLD`).
+        pub timeouts_max: u32 = 5,
     }
 }
 

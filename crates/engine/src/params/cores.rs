@@ -1,19 +1,16 @@
 //! Processor cores of a host.
 
-/// Cores of a host, which its ranks and the interrupt side of its receive queues share: queue i interrupts core i,
-/// counted from 0 again behind the last.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct CoreParams {
-    /// Sockets, 1 or more; cores are numbered socket by socket.
-    pub sockets: u32,
-    /// Cores of a socket, 1 or more.
-    pub per_socket: u32,
-}
+use etherweave_primitives::params;
 
-impl Default for CoreParams {
-    fn default() -> Self {
-        CoreParams { sockets: 2, per_socket: 16 }
+params! {
+    /// Cores of a host, which its ranks and the interrupt side of its receive queues share: queue i interrupts core i,
+    /// counted from 0 again behind the last.
+    #[derive(Eq)]
+    pub struct CoreParams {
+        /// Sockets, 1 or more; cores are numbered socket by socket.
+        pub sockets: u32 = 2,
+        /// Cores of a socket, 1 or more.
+        pub per_socket: u32 = 16,
     }
 }
 

@@ -2,70 +2,50 @@
 //!
 //! Times of the two paths come from `etherweave calibrate`, which fits them to point-to-point figures only.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, Purpose, Stream};
+use etherweave_primitives::{BitRate, Bytes, Duration, Purpose, Stream, params};
 
 use super::{
     CommandStall, CoreParams, EpochRates, LowPowerIdleTimes, Noise, Pcie, ReceiveParams, SharedMemoryParams,
     TokenBucket, TransmitParams, Transport,
 };
 
-/// A NIC.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct NicParams {
-    /// Receive buffer between wire and host memory.
-    pub receive_buffer: Bytes,
-    /// Occupancy at which the NIC pauses its switch, if flow control is on. Default 128 KiB, or less where a cable of a
-    /// host needs more than the rest of `receive_buffer` for what is sent until a pause takes effect.
-    pub xoff: Bytes,
-    /// Occupancy at which it lets the switch go on. Default: three quarters of `xoff`.
-    pub xon: Bytes,
-    /// Rate at which received packets reach host memory, where `pcie` does not give it.
-    pub drain_rate: BitRate,
-    /// The bus to host memory. Absent: `drain_rate`, whatever is sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pcie: Option<Pcie>,
-    /// Extra drain time of a packet whose connection is not that of the packet before.
-    pub context_switch: Duration,
-    /// From doorbell to first bit.
-    pub transmit_latency: Duration,
-    /// From last bit to host memory.
-    pub receive_latency: Duration,
-    /// Stops of reception for commands to the firmware, an assumption for experiments. Absent: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command_stall: Option<CommandStall>,
-    /// What slows the host below the rate of its link. Absent: nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shaper: Option<TokenBucket>,
-    /// How long its transmitter takes to sleep and to wake. Absent: it never sleeps.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub low_power_idle: Option<LowPowerIdleTimes>,
-    /// Rates between which its transmitter chooses by its load, with switches that store and forward. Absent: the full
-    /// rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate_adaptation: Option<EpochRates>,
-    /// How far clocks of NICs may lie from their nominal rate [ppm], 0..=1000: each sends slower than its link by a
-    /// part that is drawn, up to twice this one. Ethernet allows 100. Default 0.
-    pub clock_ppm: u32,
-}
-
-impl Default for NicParams {
-    fn default() -> Self {
-        NicParams {
-            receive_buffer: Bytes::new(262_016),
-            xoff: Bytes::new(131_072),
-            xon: Bytes::new(98_304),
-            drain_rate: BitRate::from_bps(107_000_000_000),
-            pcie: None,
-            context_switch: Duration::from_ns(25),
-            transmit_latency: Duration::from_ns(216),
-            receive_latency: Duration::from_ns(200),
-            command_stall: None,
-            shaper: None,
-            low_power_idle: None,
-            rate_adaptation: None,
-            clock_ppm: 0,
-        }
+params! {
+    /// A NIC.
+    pub struct NicParams {
+        /// Receive buffer between wire and host memory.
+        pub receive_buffer: Bytes = Bytes::new(262_016),
+        /// Occupancy at which the NIC pauses its switch, if flow control is on. Default 128 KiB, or less where a cable
+        /// of a host needs more than the rest of `receive_buffer` for what is sent until a pause takes effect.
+        pub xoff: Bytes = Bytes::new(131_072),
+        /// Occupancy at which it lets the switch go on. Default: three quarters of `xoff`.
+        pub xon: Bytes = Bytes::new(98_304),
+        /// Rate at which received packets reach host memory, where `pcie` does not give it.
+        pub drain_rate: BitRate = BitRate::from_bps(107_000_000_000),
+        /// The bus to host memory. Absent: `drain_rate`, whatever is sent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub pcie: Option<Pcie> = None,
+        /// Extra drain time of a packet whose connection is not that of the packet before.
+        pub context_switch: Duration = Duration::from_ns(25),
+        /// From doorbell to first bit.
+        pub transmit_latency: Duration = Duration::from_ns(216),
+        /// From last bit to host memory.
+        pub receive_latency: Duration = Duration::from_ns(200),
+        /// Stops of reception for commands to the firmware, an assumption for experiments. Absent: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub command_stall: Option<CommandStall> = None,
+        /// What slows the host below the rate of its link. Absent: nothing.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub shaper: Option<TokenBucket> = None,
+        /// How long its transmitter takes to sleep and to wake. Absent: it never sleeps.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub low_power_idle: Option<LowPowerIdleTimes> = None,
+        /// Rates between which its transmitter chooses by its load, with switches that store and forward. Absent: the
+        /// full rate.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rate_adaptation: Option<EpochRates> = None,
+        /// How far clocks of NICs may lie from their nominal rate [ppm], 0..=1000: each sends slower than its link by a
+        /// part that is drawn, up to twice this one. Ethernet allows 100. Default 0.
+        pub clock_ppm: u32 = 0,
     }
 }
 
@@ -85,48 +65,31 @@ impl NicParams {
     }
 }
 
-/// Processor time of the kernel TCP path.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct CpuCosts {
-    /// A send call, without its bytes.
-    pub send_call: Duration,
-    /// A receive call, without its bytes.
-    pub receive_call: Duration,
-    /// Copying 1 KiB from user to kernel, and all that grows with bytes sent.
-    pub send_per_kib: Duration,
-    /// Copying 1 KiB from kernel to user, and all that grows with bytes received by the thread.
-    pub receive_per_kib: Duration,
-    /// Interrupt side: one received frame.
-    pub receive_frame: Duration,
-    /// Interrupt side: one batch of frames (poll, merge, TCP, wake-up).
-    pub receive_batch: Duration,
-    /// Interrupt side: one acknowledgement.
-    pub acknowledgement: Duration,
-    /// From the interrupt, which `host.receive.moderation` delays, to its handler: wake from idle.
-    pub interrupt: Duration,
-    /// Largest segment that is handed to the NIC to cut (TSO), and largest batch that is merged (GRO).
-    pub offload: Bytes,
-    /// Most frames that are merged. Absent: as many as a batch has (Linux from 3.13 on). Before, a merged segment had
-    /// 17 fragments of a page at most: 8 frames of two pages.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub merge_frames: Option<u32>,
-}
-
-impl Default for CpuCosts {
-    fn default() -> Self {
-        CpuCosts {
-            send_call: Duration::from_ns(2_000),
-            receive_call: Duration::from_ns(1_500),
-            send_per_kib: Duration::from_ns(230),
-            receive_per_kib: Duration::from_ns(260),
-            receive_frame: Duration::from_ns(200),
-            receive_batch: Duration::from_ns(1_200),
-            acknowledgement: Duration::from_ns(500),
-            interrupt: Duration::from_ns(7_767),
-            offload: Bytes::new(65_536),
-            merge_frames: None,
-        }
+params! {
+    /// Processor time of the kernel TCP path.
+    pub struct CpuCosts {
+        /// A send call, without its bytes.
+        pub send_call: Duration = Duration::from_ns(2_000),
+        /// A receive call, without its bytes.
+        pub receive_call: Duration = Duration::from_ns(1_500),
+        /// Copying 1 KiB from user to kernel, and all that grows with bytes sent.
+        pub send_per_kib: Duration = Duration::from_ns(230),
+        /// Copying 1 KiB from kernel to user, and all that grows with bytes received by the thread.
+        pub receive_per_kib: Duration = Duration::from_ns(260),
+        /// Interrupt side: one received frame.
+        pub receive_frame: Duration = Duration::from_ns(200),
+        /// Interrupt side: one batch of frames (poll, merge, TCP, wake-up).
+        pub receive_batch: Duration = Duration::from_ns(1_200),
+        /// Interrupt side: one acknowledgement.
+        pub acknowledgement: Duration = Duration::from_ns(500),
+        /// From the interrupt, which `host.receive.moderation` delays, to its handler: wake from idle.
+        pub interrupt: Duration = Duration::from_ns(7_767),
+        /// Largest segment that is handed to the NIC to cut (TSO), and largest batch that is merged (GRO).
+        pub offload: Bytes = Bytes::new(65_536),
+        /// Most frames that are merged. Absent: as many as a batch has (Linux from 3.13 on). Before, a merged segment
+        /// had 17 fragments of a page at most: 8 frames of two pages.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub merge_frames: Option<u32> = None,
     }
 }
 
@@ -299,69 +262,49 @@ fn mpi_over_tcp<'de, D: serde::Deserializer<'de>>(source: D) -> Result<MpiParams
     })
 }
 
-/// A computer.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HostParams {
-    /// Kernel TCP path.
-    pub cpu: CpuCosts,
-    /// Cores that ranks and receive queues share. Absent: each has one of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cores: Option<CoreParams>,
-    /// What programs may take of it. Absent: enough.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<Bytes>,
-    /// What all cores together copy in memory. Absent: each copies as fast as alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory_rate: Option<BitRate>,
-    /// Longest copy at once that caches serve, so that it takes nothing of `memory_rate`. Default 0: none.
-    #[serde(skip_serializing_if = "super::is_zero")]
-    pub cached_max: Bytes,
-    /// Receive queues of the kernel.
-    pub receive: ReceiveParams,
-    /// Interrupts for what the kernel sends. Absent: what has been sent interrupts nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub transmit: Option<TransmitParams>,
-    /// MPI over RoCE.
-    pub mpi_roce: MpiParams,
-    /// MPI over TCP.
-    #[serde(deserialize_with = "mpi_over_tcp")]
-    pub mpi_tcp: MpiParams,
-    /// MPI between ranks of a host.
-    pub shared_memory: SharedMemoryParams,
-    /// How much later than asked a sleeping process wakes (Linux: 50 us for normal threads).
-    pub timer_slack: Duration,
-    /// How much later than its job each rank and each stream starts at most; drawn for each. Default "0s".
-    pub start_jitter: Duration,
-    /// Interruptions of computation by the operating system. Absent: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub noise: Option<Noise>,
+params! {
+    /// A computer.
+    pub struct HostParams {
+        /// Kernel TCP path.
+        pub cpu: CpuCosts = CpuCosts::default(),
+        /// Cores that ranks and receive queues share. Absent: each has one of its own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub cores: Option<CoreParams> = None,
+        /// What programs may take of it. Absent: enough.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub memory: Option<Bytes> = None,
+        /// What all cores together copy in memory. Absent: each copies as fast as alone.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub memory_rate: Option<BitRate> = None,
+        /// Longest copy at once that caches serve, so that it takes nothing of `memory_rate`. Default 0: none.
+        #[serde(skip_serializing_if = "super::is_zero")]
+        pub cached_max: Bytes = Bytes::ZERO,
+        /// Receive queues of the kernel.
+        pub receive: ReceiveParams = ReceiveParams::default(),
+        /// Interrupts for what the kernel sends. Absent: what has been sent interrupts nothing.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub transmit: Option<TransmitParams> = None,
+        /// MPI over RoCE.
+        pub mpi_roce: MpiParams = MpiParams::roce(),
+        /// MPI over TCP.
+        #[serde(deserialize_with = "mpi_over_tcp")]
+        pub mpi_tcp: MpiParams = MpiParams::tcp(),
+        /// MPI between ranks of a host.
+        pub shared_memory: SharedMemoryParams = SharedMemoryParams::default(),
+        /// How much later than asked a sleeping process wakes (Linux: 50 us for normal threads).
+        pub timer_slack: Duration = Duration::from_us(50),
+        /// How much later than its job each rank and each stream starts at most; drawn for each. Default "0s".
+        pub start_jitter: Duration = Duration::ZERO,
+        /// Interruptions of computation by the operating system. Absent: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub noise: Option<Noise> = None,
+    }
 }
 
 impl HostParams {
     /// The MPI library over a transport, and the table of its parameters.
     pub fn mpi(&self, transport: &Transport) -> (&MpiParams, &'static str) {
         if transport.is_in_kernel() { (&self.mpi_tcp, "mpi_tcp") } else { (&self.mpi_roce, "mpi_roce") }
-    }
-}
-
-impl Default for HostParams {
-    fn default() -> Self {
-        HostParams {
-            cpu: CpuCosts::default(),
-            cores: None,
-            memory: None,
-            memory_rate: None,
-            cached_max: Bytes::ZERO,
-            receive: ReceiveParams::default(),
-            transmit: None,
-            mpi_roce: MpiParams::roce(),
-            mpi_tcp: MpiParams::tcp(),
-            shared_memory: SharedMemoryParams::default(),
-            timer_slack: Duration::from_us(50),
-            start_jitter: Duration::ZERO,
-            noise: None,
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The bus between a NIC and the memory of its host (R. Neugebauer et al., "Understanding PCIe performance for end host
 //! networking", SIGCOMM 2018).
 
-use etherweave_primitives::{BitRate, Bytes, Duration};
+use etherweave_primitives::{BitRate, Bytes, Duration, params};
 
 /// Headers of a transaction: framing, sequence number, link check, and a header of 12 or 16 B [B].
 const HEADER: u64 = 24;
@@ -13,42 +13,29 @@ const TRANSACTIONS: u64 = 902;
 /// (PCI Express 6.0, flit mode).
 const FLIT: (u64, u64) = (236, 256);
 
-/// PCI Express, in the direction to memory.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Pcie {
-    /// Generation, 3 to 6: 8, 16, 32 or 64 GT/s for each of its width.
-    pub generation: u8,
-    /// Width, 1 to 16 (x16).
-    pub width: u8,
-    /// Largest payload of a transaction, 128 B to 4 KiB.
-    pub payload: Bytes,
-    /// Largest read request, 128 B to 4 KiB: what the host sends is read by requests, which go in this direction too.
-    pub read_request: Bytes,
-    /// Whether a NIC that works by itself has the whole of a packet before it sends it on, in either direction. Default
-    /// false: a packet passes while it comes.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub store_and_forward: bool,
-    /// Longest message, with its envelope, that a NIC that works by itself gets together with the doorbell [B]; it
-    /// reads longer ones from memory. Default 0: it reads all.
-    #[serde(skip_serializing_if = "super::is_zero")]
-    pub inline_max: Bytes,
-    /// Time of a read from memory: from the NIC's request for a message to its first byte. Default "0s".
-    #[serde(skip_serializing_if = "super::is_zero")]
-    pub read_latency: Duration,
-}
-
-impl Default for Pcie {
-    fn default() -> Self {
-        Pcie {
-            generation: 3,
-            width: 16,
-            payload: Bytes::new(256),
-            read_request: Bytes::new(512),
-            store_and_forward: false,
-            inline_max: Bytes::ZERO,
-            read_latency: Duration::ZERO,
-        }
+params! {
+    /// PCI Express, in the direction to memory.
+    pub struct Pcie {
+        /// Generation, 3 to 6: 8, 16, 32 or 64 GT/s for each of its width.
+        pub generation: u8 = 3,
+        /// Width, 1 to 16 (x16).
+        pub width: u8 = 16,
+        /// Largest payload of a transaction, 128 B to 4 KiB.
+        pub payload: Bytes = Bytes::new(256),
+        /// Largest read request, 128 B to 4 KiB: what the host sends is read by requests, which go in this direction
+        /// too.
+        pub read_request: Bytes = Bytes::new(512),
+        /// Whether a NIC that works by itself has the whole of a packet before it sends it on, in either direction.
+        /// Default false: a packet passes while it comes.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        pub store_and_forward: bool = false,
+        /// Longest message, with its envelope, that a NIC that works by itself gets together with the doorbell [B]; it
+        /// reads longer ones from memory. Default 0: it reads all.
+        #[serde(skip_serializing_if = "super::is_zero")]
+        pub inline_max: Bytes = Bytes::ZERO,
+        /// Time of a read from memory: from the NIC's request for a message to its first byte. Default "0s".
+        #[serde(skip_serializing_if = "super::is_zero")]
+        pub read_latency: Duration = Duration::ZERO,
     }
 }
 

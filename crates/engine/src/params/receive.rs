@@ -1,6 +1,6 @@
 //! Queues of the kernel's NIC driver, and their interrupt moderation.
 
-use etherweave_primitives::Duration;
+use etherweave_primitives::{Duration, params};
 
 /// When the timer of a queue's interrupt starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -59,33 +59,27 @@ pub enum Moderation {
     Adaptive(AdaptiveParams),
 }
 
-/// Adaptive moderation.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct AdaptiveParams {
-    /// The profile of a fresh queue until the first change, 0 to 4. Of what is received: 3 in MLNX_OFED 4.6, 1 in
-    /// Linux; of what is sent: 1 in both.
-    pub start: u8,
-}
-
-impl Default for AdaptiveParams {
-    fn default() -> Self {
-        AdaptiveParams { start: 3 }
+params! {
+    /// Adaptive moderation.
+    pub struct AdaptiveParams {
+        /// The profile of a fresh queue until the first change, 0 to 4. Of what is received: 3 in MLNX_OFED 4.6, 1 in
+        /// Linux; of what is sent: 1 in both.
+        pub start: u8 = 3,
     }
 }
 
-/// Receive queues of a host's kernel, each with an interrupt and a core of its own.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ReceiveParams {
-    /// Queues that connections are hashed to, 1 to 128.
-    pub queues: u32,
-    /// Frames that a queue has buffers for; a frame that finds none is dropped (`rx_out_of_buffer`).
-    pub ring: u32,
-    /// When interrupts come.
-    pub moderation: Moderation,
-    /// What starts the timer of the moderation.
-    pub timer: ModerationTimer,
+params! {
+    /// Receive queues of a host's kernel, each with an interrupt and a core of its own.
+    pub struct ReceiveParams {
+        /// Queues that connections are hashed to, 1 to 128.
+        pub queues: u32 = 32,
+        /// Frames that a queue has buffers for; a frame that finds none is dropped (`rx_out_of_buffer`).
+        pub ring: u32 = 1024,
+        /// When interrupts come.
+        pub moderation: Moderation = Moderation::Off {},
+        /// What starts the timer of the moderation.
+        pub timer: ModerationTimer = ModerationTimer::Completion,
+    }
 }
 
 impl ReceiveParams {
@@ -96,12 +90,6 @@ impl ReceiveParams {
             Moderation::Fixed(profile) => profile.period,
             Moderation::Adaptive(_) => self.timer.receive_profiles()[PROFILES - 1].period,
         }
-    }
-}
-
-impl Default for ReceiveParams {
-    fn default() -> Self {
-        ReceiveParams { queues: 32, ring: 1024, moderation: Moderation::Off {}, timer: ModerationTimer::Completion }
     }
 }
 

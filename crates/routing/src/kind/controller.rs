@@ -1,6 +1,6 @@
 //! Traffic engineering by a central controller that knows everything, late.
 
-use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Time};
+use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Time, params};
 use etherweave_topology::LinkClass;
 use etherweave_workload::Destinations;
 
@@ -32,18 +32,12 @@ pub struct Controller {
     known: Option<LearntTraffic>,
 }
 
-/// Parameters of a controller.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ControllerParams {
-    /// From a change of the traffic until the rules for it are active at all switches. Default "70ms".
-    pub reaction: Duration,
-}
-
-/// Benito, Vallejo and Beivide, HiPC 2015, section V-A: above 70 ms in the best case.
-impl Default for ControllerParams {
-    fn default() -> ControllerParams {
-        ControllerParams { reaction: Duration::from_ms(70) }
+params! {
+    /// Parameters of a controller.
+    pub struct ControllerParams {
+        /// From a change of the traffic until the rules for it are active at all switches. Default "70ms".
+        // Benito, Vallejo and Beivide, HiPC 2015, section V-A: above 70 ms in the best case.
+        pub reaction: Duration = Duration::from_ms(70),
     }
 }
 

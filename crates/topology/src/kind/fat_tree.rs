@@ -1,50 +1,34 @@
 //! Leaves and cores: the two-level fat tree of most clusters.
 
-use etherweave_primitives::{BitRate, InputError, InputErrors};
+use etherweave_primitives::{BitRate, InputError, InputErrors, params};
 
 use super::rail_optimised::parallel_links;
 use crate::check::{each_at_least_one, product};
 use crate::{AsBuilt, Bisection, Cable, Family, FamilyFit, Shape, SizeRequest, Stage, StagedFatTree, Topology};
 
-/// Leaves and cores; every leaf joins every core by the same number of parallel links. The default is the 96-node
-/// testbed of Sandia's Ethernet evaluation: tapered 3:1, the four uplinks of a leaf form one port channel.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FatTree {
-    /// Leaves, at least 1. Default 8.
-    pub leaves: u32,
-    /// Hosts on every leaf, at least 1. Default 12.
-    pub hosts_per_leaf: u32,
-    /// Cores, at least 1. Default 1.
-    pub cores: u32,
-    /// Parallel links between a leaf and a core, at least 1. Default 4.
-    pub links_per_core: u32,
-    /// Rate of the links between hosts and leaves [bit/s]. Default "100Gb/s".
-    pub host_rate: BitRate,
-    /// Rate of each link between a leaf and a core [bit/s]. Default "100Gb/s".
-    pub uplink_rate: BitRate,
-    /// Cable between host and leaf. Default "3m".
-    pub host_cable: Cable,
-    /// Cable between leaf and core. Default "20m".
-    pub uplink_cable: Cable,
-    /// Departures from the regular plan.
-    #[serde(skip_serializing_if = "AsBuilt::is_default")]
-    pub as_built: AsBuilt,
-}
-
-impl Default for FatTree {
-    fn default() -> Self {
-        FatTree {
-            leaves: 8,
-            hosts_per_leaf: 12,
-            cores: 1,
-            links_per_core: 4,
-            host_rate: BitRate::from_gbps(100),
-            uplink_rate: BitRate::from_gbps(100),
-            host_cable: Cable::from_m(3),
-            uplink_cable: Cable::from_m(20),
-            as_built: AsBuilt::default(),
-        }
+params! {
+    /// Leaves and cores; every leaf joins every core by the same number of parallel links. The default is the 96-node
+    /// testbed of Sandia's Ethernet evaluation: tapered 3:1, the four uplinks of a leaf form one port channel.
+    pub struct FatTree {
+        /// Leaves, at least 1. Default 8.
+        pub leaves: u32 = 8,
+        /// Hosts on every leaf, at least 1. Default 12.
+        pub hosts_per_leaf: u32 = 12,
+        /// Cores, at least 1. Default 1.
+        pub cores: u32 = 1,
+        /// Parallel links between a leaf and a core, at least 1. Default 4.
+        pub links_per_core: u32 = 4,
+        /// Rate of the links between hosts and leaves [bit/s]. Default "100Gb/s".
+        pub host_rate: BitRate = BitRate::from_gbps(100),
+        /// Rate of each link between a leaf and a core [bit/s]. Default "100Gb/s".
+        pub uplink_rate: BitRate = BitRate::from_gbps(100),
+        /// Cable between host and leaf. Default "3m".
+        pub host_cable: Cable = Cable::from_m(3),
+        /// Cable between leaf and core. Default "20m".
+        pub uplink_cable: Cable = Cable::from_m(20),
+        /// Departures from the regular plan.
+        #[serde(skip_serializing_if = "AsBuilt::is_default")]
+        pub as_built: AsBuilt = AsBuilt::default(),
     }
 }
 

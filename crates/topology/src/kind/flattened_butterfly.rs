@@ -1,45 +1,31 @@
 //! The flattened butterfly: Kim, Dally and Abts, "Flattened butterfly: a cost-efficient topology for high-radix
 //! networks", ISCA 2007, section 2.
 
-use etherweave_primitives::{BitRate, InputError, InputErrors};
+use etherweave_primitives::{BitRate, InputError, InputErrors, params};
 
 use super::hyperx::Balanced;
 use crate::check::{each_at_least_one, list_len};
 use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, HyperX, Shape, SizeRequest, Topology};
 
-/// A grid whose rows are fully connected by single links; the balanced one has as many hosts per switch as switches in
-/// a row (`k` of Kim et al.). [`HyperX`] gives every dimension its own rate, cable and parallel links.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FlattenedButterfly {
-    /// Hosts on every switch, at least 1. Default 4.
-    pub hosts_per_switch: u32,
-    /// Switches in a row of each dimension, 1 to 5 of them, at least 1 each. Default `[4, 4]`.
-    pub sizes: Vec<u32>,
-    /// Rate of every link [bit/s]. Default "100Gb/s".
-    pub rate: BitRate,
-    /// Cable between host and switch. Default "3m".
-    pub host_cable: Cable,
-    /// Cable between switches of one row of the first dimension. Default "5m".
-    pub local_cable: Cable,
-    /// Cable between switches in the other dimensions. Default "20m".
-    pub global_cable: Cable,
-    /// Departures from the regular plan.
-    #[serde(skip_serializing_if = "AsBuilt::is_default")]
-    pub as_built: AsBuilt,
-}
-
-impl Default for FlattenedButterfly {
-    fn default() -> Self {
-        FlattenedButterfly {
-            hosts_per_switch: 4,
-            sizes: vec![4, 4],
-            rate: BitRate::from_gbps(100),
-            host_cable: Cable::from_m(3),
-            local_cable: Cable::from_m(5),
-            global_cable: Cable::from_m(20),
-            as_built: AsBuilt::default(),
-        }
+params! {
+    /// A grid whose rows are fully connected by single links; the balanced one has as many hosts per switch as switches
+    /// in a row (`k` of Kim et al.). [`HyperX`] gives every dimension its own rate, cable and parallel links.
+    pub struct FlattenedButterfly {
+        /// Hosts on every switch, at least 1. Default 4.
+        pub hosts_per_switch: u32 = 4,
+        /// Switches in a row of each dimension, 1 to 5 of them, at least 1 each. Default `[4, 4]`.
+        pub sizes: Vec<u32> = vec![4, 4],
+        /// Rate of every link [bit/s]. Default "100Gb/s".
+        pub rate: BitRate = BitRate::from_gbps(100),
+        /// Cable between host and switch. Default "3m".
+        pub host_cable: Cable = Cable::from_m(3),
+        /// Cable between switches of one row of the first dimension. Default "5m".
+        pub local_cable: Cable = Cable::from_m(5),
+        /// Cable between switches in the other dimensions. Default "20m".
+        pub global_cable: Cable = Cable::from_m(20),
+        /// Departures from the regular plan.
+        #[serde(skip_serializing_if = "AsBuilt::is_default")]
+        pub as_built: AsBuilt = AsBuilt::default(),
     }
 }
 

@@ -7,63 +7,44 @@
 //! lead to the parents in turn, and each subtree goes on where the one before it stopped: so every parent has its
 //! share.
 
-use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
+use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId, params};
 
 use crate::branching::Branching;
 use crate::check::{at_least_one, in_range, links, list_len};
 use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, Shape, SizeRequest, Topology};
 
-/// A folded Clos network. Unlike in [`StagedFatTree`](crate::StagedFatTree), numbers need not divide: hosts fill
-/// leaves, leaves fill pods, and so on. Links between leaves and their pod are local, those above global.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FoldedClos {
-    /// Ports of every switch, 2..=65,536. Default 8.
-    pub radix: u32,
-    /// Hosts, at least 1; they need not fill the last leaf. Default 32.
-    pub hosts: u32,
-    /// Rate of the links between hosts and leaves [bit/s]. Default "100Gb/s".
-    pub host_rate: BitRate,
-    /// Cable between host and leaf. Default "3m".
-    pub host_cable: Cable,
-    /// What leads up from each level but the top one, leaves first, at most 7. Default one: leaves and cores.
-    pub uplinks: Vec<Uplinks>,
-    /// Departures from the regular plan.
-    #[serde(skip_serializing_if = "AsBuilt::is_default")]
-    pub as_built: AsBuilt,
-}
-
-/// The links from one level to the next.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Uplinks {
-    /// Ports of a switch that lead up, 1 to one less than its radix; the others lead down. Absent: half of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ports: Option<u32>,
-    /// Parallel links between two joined switches, at least 1; divides `ports`. Default 1.
-    pub lag: u32,
-    /// Rate of each link [bit/s]. Default "100Gb/s".
-    pub rate: BitRate,
-    /// Each cable. Default "20m".
-    pub cable: Cable,
-}
-
-impl Default for FoldedClos {
-    fn default() -> Self {
-        FoldedClos {
-            radix: 8,
-            hosts: 32,
-            host_rate: BitRate::from_gbps(100),
-            host_cable: Cable::from_m(3),
-            uplinks: vec![Uplinks::default()],
-            as_built: AsBuilt::default(),
-        }
+params! {
+    /// A folded Clos network. Unlike in [`StagedFatTree`](crate::StagedFatTree), numbers need not divide: hosts fill
+    /// leaves, leaves fill pods, and so on. Links between leaves and their pod are local, those above global.
+    pub struct FoldedClos {
+        /// Ports of every switch, 2..=65,536. Default 8.
+        pub radix: u32 = 8,
+        /// Hosts, at least 1; they need not fill the last leaf. Default 32.
+        pub hosts: u32 = 32,
+        /// Rate of the links between hosts and leaves [bit/s]. Default "100Gb/s".
+        pub host_rate: BitRate = BitRate::from_gbps(100),
+        /// Cable between host and leaf. Default "3m".
+        pub host_cable: Cable = Cable::from_m(3),
+        /// What leads up from each level but the top one, leaves first, at most 7. Default one: leaves and cores.
+        pub uplinks: Vec<Uplinks> = vec![Uplinks::default()],
+        /// Departures from the regular plan.
+        #[serde(skip_serializing_if = "AsBuilt::is_default")]
+        pub as_built: AsBuilt = AsBuilt::default(),
     }
 }
 
-impl Default for Uplinks {
-    fn default() -> Self {
-        Uplinks { ports: None, lag: 1, rate: BitRate::from_gbps(100), cable: Cable::from_m(20) }
+params! {
+    /// The links from one level to the next.
+    pub struct Uplinks {
+        /// Ports of a switch that lead up, 1 to one less than its radix; the others lead down. Absent: half of them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub ports: Option<u32> = None,
+        /// Parallel links between two joined switches, at least 1; divides `ports`. Default 1.
+        pub lag: u32 = 1,
+        /// Rate of each link [bit/s]. Default "100Gb/s".
+        pub rate: BitRate = BitRate::from_gbps(100),
+        /// Each cable. Default "20m".
+        pub cable: Cable = Cable::from_m(20),
     }
 }
 

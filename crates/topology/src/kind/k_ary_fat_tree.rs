@@ -1,37 +1,25 @@
 //! The three-level fat tree of identical switches: Al-Fares, Loukissas and Vahdat, "A scalable, commodity data center
 //! network architecture", SIGCOMM 2008, section 3.
 
-use etherweave_primitives::{BitRate, InputError, InputErrors};
+use etherweave_primitives::{BitRate, InputError, InputErrors, params};
 
 use crate::check::product;
 use crate::{AsBuilt, Bisection, Cable, Family, FamilyFit, Shape, SizeRequest, Stage, StagedFatTree, Topology};
 
-/// `k` pods of `k/2` leaves and `k/2` spines under `(k/2)²` cores, `k³/4` hosts at full bisection.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct KAryFatTree {
-    /// Ports of every switch, even, 2..=128: `k` of Al-Fares et al. Default 8.
-    pub k: u32,
-    /// Rate of every link [bit/s]. Default "100Gb/s".
-    pub rate: BitRate,
-    /// Cable between host and leaf. Default "3m".
-    pub host_cable: Cable,
-    /// Cable between switches. Default "20m".
-    pub uplink_cable: Cable,
-    /// Departures from the regular plan.
-    #[serde(skip_serializing_if = "AsBuilt::is_default")]
-    pub as_built: AsBuilt,
-}
-
-impl Default for KAryFatTree {
-    fn default() -> Self {
-        KAryFatTree {
-            k: 8,
-            rate: BitRate::from_gbps(100),
-            host_cable: Cable::from_m(3),
-            uplink_cable: Cable::from_m(20),
-            as_built: AsBuilt::default(),
-        }
+params! {
+    /// `k` pods of `k/2` leaves and `k/2` spines under `(k/2)²` cores, `k³/4` hosts at full bisection.
+    pub struct KAryFatTree {
+        /// Ports of every switch, even, 2..=128: `k` of Al-Fares et al. Default 8.
+        pub k: u32 = 8,
+        /// Rate of every link [bit/s]. Default "100Gb/s".
+        pub rate: BitRate = BitRate::from_gbps(100),
+        /// Cable between host and leaf. Default "3m".
+        pub host_cable: Cable = Cable::from_m(3),
+        /// Cable between switches. Default "20m".
+        pub uplink_cable: Cable = Cable::from_m(20),
+        /// Departures from the regular plan.
+        #[serde(skip_serializing_if = "AsBuilt::is_default")]
+        pub as_built: AsBuilt = AsBuilt::default(),
     }
 }
 

@@ -10,53 +10,36 @@
 //!           nic0   nic1                               one server: as many hosts as it has NICs
 //! ```
 
-use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
+use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId, params};
 
 use crate::check::{each_at_least_one, links, product};
 use crate::{AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, Shape, SizeRequest, Topology};
 
-/// Leaves by the NIC's number in its server: ranks of the same number communicate through one leaf. A host here is one
-/// NIC with its accelerator; host `i` is NIC `i mod rails` of server `i / rails`.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct RailOptimised {
-    /// Cards of every server, and leaves of every pod, at least 1. Default 8.
-    pub rails: u32,
-    /// Servers, at least 1; they need not fill the last pod. Default 32.
-    pub servers: u32,
-    /// Servers in a full pod, at least 1. Default 32.
-    pub servers_per_pod: u32,
-    /// Spines, at least 1. Default 8.
-    pub spines: u32,
-    /// Parallel links between a leaf and a spine, at least 1. Default 4.
-    pub links_per_spine: u32,
-    /// Rate of the links between NICs and leaves [bit/s]. Default "400Gb/s".
-    pub host_rate: BitRate,
-    /// Rate of the links between leaves and spines [bit/s]. Default "400Gb/s".
-    pub uplink_rate: BitRate,
-    /// Cable between NIC and leaf. Default "20m".
-    pub host_cable: Cable,
-    /// Cable between leaf and spine. Default "30m".
-    pub uplink_cable: Cable,
-    /// Departures from the regular plan.
-    #[serde(skip_serializing_if = "AsBuilt::is_default")]
-    pub as_built: AsBuilt,
-}
-
-impl Default for RailOptimised {
-    fn default() -> Self {
-        RailOptimised {
-            rails: 8,
-            servers: 32,
-            servers_per_pod: 32,
-            spines: 8,
-            links_per_spine: 4,
-            host_rate: BitRate::from_gbps(400),
-            uplink_rate: BitRate::from_gbps(400),
-            host_cable: Cable::from_m(20),
-            uplink_cable: Cable::from_m(30),
-            as_built: AsBuilt::default(),
-        }
+params! {
+    /// Leaves by the NIC's number in its server: ranks of the same number communicate through one leaf. A host here is
+    /// one NIC with its accelerator; host `i` is NIC `i mod rails` of server `i / rails`.
+    pub struct RailOptimised {
+        /// Cards of every server, and leaves of every pod, at least 1. Default 8.
+        pub rails: u32 = 8,
+        /// Servers, at least 1; they need not fill the last pod. Default 32.
+        pub servers: u32 = 32,
+        /// Servers in a full pod, at least 1. Default 32.
+        pub servers_per_pod: u32 = 32,
+        /// Spines, at least 1. Default 8.
+        pub spines: u32 = 8,
+        /// Parallel links between a leaf and a spine, at least 1. Default 4.
+        pub links_per_spine: u32 = 4,
+        /// Rate of the links between NICs and leaves [bit/s]. Default "400Gb/s".
+        pub host_rate: BitRate = BitRate::from_gbps(400),
+        /// Rate of the links between leaves and spines [bit/s]. Default "400Gb/s".
+        pub uplink_rate: BitRate = BitRate::from_gbps(400),
+        /// Cable between NIC and leaf. Default "20m".
+        pub host_cable: Cable = Cable::from_m(20),
+        /// Cable between leaf and spine. Default "30m".
+        pub uplink_cable: Cable = Cable::from_m(30),
+        /// Departures from the regular plan.
+        #[serde(skip_serializing_if = "AsBuilt::is_default")]
+        pub as_built: AsBuilt = AsBuilt::default(),
     }
 }
 

@@ -1,30 +1,23 @@
 //! Hosts on one switch.
 
-use etherweave_primitives::{BitRate, InputError, InputErrors};
+use etherweave_primitives::{BitRate, InputError, InputErrors, params};
 
 use crate::check::in_range;
 use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, Shape, SizeRequest, Topology};
 
-/// A star: every host on the one switch, host `i` on port `i`. With breakout cables (`as_built.breakout = 4`) a
-/// switch of 32 ports of 400 Gb/s takes 128 hosts of 100 Gb/s.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct SingleSwitch {
-    /// Hosts, 1..=65,536 (a port number has 16 bits). Default 2.
-    pub hosts: u32,
-    /// Rate of every link [bit/s]. Default "100Gb/s".
-    pub rate: BitRate,
-    /// Cable between host and switch. Default "3m".
-    pub cable: Cable,
-    /// Departures from the regular plan.
-    #[serde(skip_serializing_if = "AsBuilt::is_default")]
-    pub as_built: AsBuilt,
-}
-
-impl Default for SingleSwitch {
-    fn default() -> Self {
-        let (rate, cable) = (BitRate::from_gbps(100), Cable::from_m(3));
-        SingleSwitch { hosts: 2, rate, cable, as_built: AsBuilt::default() }
+params! {
+    /// A star: every host on the one switch, host `i` on port `i`. With breakout cables (`as_built.breakout = 4`) a
+    /// switch of 32 ports of 400 Gb/s takes 128 hosts of 100 Gb/s.
+    pub struct SingleSwitch {
+        /// Hosts, 1..=65,536 (a port number has 16 bits). Default 2.
+        pub hosts: u32 = 2,
+        /// Rate of every link [bit/s]. Default "100Gb/s".
+        pub rate: BitRate = BitRate::from_gbps(100),
+        /// Cable between host and switch. Default "3m".
+        pub cable: Cable = Cable::from_m(3),
+        /// Departures from the regular plan.
+        #[serde(skip_serializing_if = "AsBuilt::is_default")]
+        pub as_built: AsBuilt = AsBuilt::default(),
     }
 }
 

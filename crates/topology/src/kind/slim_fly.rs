@@ -9,7 +9,7 @@
 //! - `(1, m, c)` joins `(1, m, c')` when `c - c'` is in `X'`;
 //! - `(0, x, y)` joins `(1, m, c)` when `y = m·x + c`.
 
-use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
+use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId, params};
 
 use crate::check::{at_least_one, links, product};
 use crate::galois::{GaloisField, prime_power};
@@ -18,41 +18,27 @@ use crate::{AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, Shape, SizeRe
 /// Larger ones exceed the links of a topology.
 const Q_MAX: u32 = 128;
 
-/// A network of diameter 2 near the Moore bound: `2q²` switches of `(3q - δ)/2` links. Rows are the groups; links
-/// within them are local.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct SlimFly {
-    /// Order of the field, a power of a prime, 3..=128, not 2 modulo 4. Default 5.
-    pub q: u32,
-    /// Hosts on every switch, at least 1. Absent: half as many as links between switches, rounded up (Besta and
-    /// Hoefler, section II-B2).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hosts_per_switch: Option<u32>,
-    /// Rate of every link [bit/s]. Default "100Gb/s".
-    pub rate: BitRate,
-    /// Cable between host and switch. Default "3m".
-    pub host_cable: Cable,
-    /// Cable within a row. Default "5m".
-    pub local_cable: Cable,
-    /// Cable between rows. Default "20m".
-    pub global_cable: Cable,
-    /// Departures from the regular plan.
-    #[serde(skip_serializing_if = "AsBuilt::is_default")]
-    pub as_built: AsBuilt,
-}
-
-impl Default for SlimFly {
-    fn default() -> Self {
-        SlimFly {
-            q: 5,
-            hosts_per_switch: None,
-            rate: BitRate::from_gbps(100),
-            host_cable: Cable::from_m(3),
-            local_cable: Cable::from_m(5),
-            global_cable: Cable::from_m(20),
-            as_built: AsBuilt::default(),
-        }
+params! {
+    /// A network of diameter 2 near the Moore bound: `2q²` switches of `(3q - δ)/2` links. Rows are the groups; links
+    /// within them are local.
+    pub struct SlimFly {
+        /// Order of the field, a power of a prime, 3..=128, not 2 modulo 4. Default 5.
+        pub q: u32 = 5,
+        /// Hosts on every switch, at least 1. Absent: half as many as links between switches, rounded up (Besta and
+        /// Hoefler, section II-B2).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hosts_per_switch: Option<u32> = None,
+        /// Rate of every link [bit/s]. Default "100Gb/s".
+        pub rate: BitRate = BitRate::from_gbps(100),
+        /// Cable between host and switch. Default "3m".
+        pub host_cable: Cable = Cable::from_m(3),
+        /// Cable within a row. Default "5m".
+        pub local_cable: Cable = Cable::from_m(5),
+        /// Cable between rows. Default "20m".
+        pub global_cable: Cable = Cable::from_m(20),
+        /// Departures from the regular plan.
+        #[serde(skip_serializing_if = "AsBuilt::is_default")]
+        pub as_built: AsBuilt = AsBuilt::default(),
     }
 }
 

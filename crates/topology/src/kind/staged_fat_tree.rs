@@ -15,62 +15,44 @@
 //! (digits `a`, one per stage above) and its place among the equals that span this subtree (digits `b`); two nodes of
 //! neighbouring stages are joined when they agree in all digits that they share.
 
-use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId};
+use etherweave_primitives::{BitRate, InputError, InputErrors, SwitchId, params};
 
 use super::rail_optimised::parallel_links;
 use crate::branching::Branching;
 use crate::check::{at_least_one, each_at_least_one, links, list_len, product};
 use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, Shape, SizeRequest, Topology};
 
-/// A fat tree of any number of stages, each with its own width and taper. Links of the first stage are local, those
-/// above join what the first stage has made and are global; with one stage all is one neighbourhood.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct StagedFatTree {
-    /// Hosts on every leaf, at least 1: `m_1` of Zahavi. Default 12.
-    pub hosts_per_leaf: u32,
-    /// Rate of the links between hosts and leaves [bit/s]. Default "100Gb/s".
-    pub host_rate: BitRate,
-    /// Cable between host and leaf. Default "3m".
-    pub host_cable: Cable,
-    /// The stages above the leaves, lowest first, at most 8. Default none: a single leaf.
-    pub stages: Vec<Stage>,
-    /// Departures from the regular plan.
-    #[serde(skip_serializing_if = "AsBuilt::is_default")]
-    pub as_built: AsBuilt,
-}
-
-/// The switches of one stage above the leaves and the links to the stage below.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Stage {
-    /// Switches of the stage below that one switch of this stage joins, at least 1: `m_l`. Default 2.
-    pub down: u32,
-    /// Switches of this stage that one switch of the stage below joins, at least 1: `w_l`. Default 1.
-    pub up: u32,
-    /// Parallel links between two joined switches, at least 1: `p_l`. Default 1.
-    pub links: u32,
-    /// Rate of each of these links [bit/s]. Default "100Gb/s".
-    pub rate: BitRate,
-    /// Each of these cables. Default "20m".
-    pub cable: Cable,
-}
-
-impl Default for StagedFatTree {
-    fn default() -> Self {
-        StagedFatTree {
-            hosts_per_leaf: 12,
-            host_rate: BitRate::from_gbps(100),
-            host_cable: Cable::from_m(3),
-            stages: Vec::new(),
-            as_built: AsBuilt::default(),
-        }
+params! {
+    /// A fat tree of any number of stages, each with its own width and taper. Links of the first stage are local, those
+    /// above join what the first stage has made and are global; with one stage all is one neighbourhood.
+    pub struct StagedFatTree {
+        /// Hosts on every leaf, at least 1: `m_1` of Zahavi. Default 12.
+        pub hosts_per_leaf: u32 = 12,
+        /// Rate of the links between hosts and leaves [bit/s]. Default "100Gb/s".
+        pub host_rate: BitRate = BitRate::from_gbps(100),
+        /// Cable between host and leaf. Default "3m".
+        pub host_cable: Cable = Cable::from_m(3),
+        /// The stages above the leaves, lowest first, at most 8. Default none: a single leaf.
+        pub stages: Vec<Stage> = Vec::new(),
+        /// Departures from the regular plan.
+        #[serde(skip_serializing_if = "AsBuilt::is_default")]
+        pub as_built: AsBuilt = AsBuilt::default(),
     }
 }
 
-impl Default for Stage {
-    fn default() -> Self {
-        Stage { down: 2, up: 1, links: 1, rate: BitRate::from_gbps(100), cable: Cable::from_m(20) }
+params! {
+    /// The switches of one stage above the leaves and the links to the stage below.
+    pub struct Stage {
+        /// Switches of the stage below that one switch of this stage joins, at least 1: `m_l`. Default 2.
+        pub down: u32 = 2,
+        /// Switches of this stage that one switch of the stage below joins, at least 1: `w_l`. Default 1.
+        pub up: u32 = 1,
+        /// Parallel links between two joined switches, at least 1: `p_l`. Default 1.
+        pub links: u32 = 1,
+        /// Rate of each of these links [bit/s]. Default "100Gb/s".
+        pub rate: BitRate = BitRate::from_gbps(100),
+        /// Each of these cables. Default "20m".
+        pub cable: Cable = Cable::from_m(20),
     }
 }
 

@@ -1,6 +1,6 @@
 //! RoCE reliable connection parameters.
 
-use etherweave_primitives::{BitRate, Bytes, Duration};
+use etherweave_primitives::{BitRate, Bytes, Duration, params};
 
 /// Which encapsulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -134,45 +134,45 @@ pub enum AlphaUpdate {
     Notification,
 }
 
-/// DCQCN at the NIC, by the names and with the defaults of NVIDIA, *DCQCN CC Parameters* (ConnectX-4 and later).
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Dcqcn {
-    /// At most one congestion notification packet per connection in so long (`N` in the paper).
-    pub min_time_between_cnps: Duration,
-    /// When a notification moves the congestion estimate.
-    pub alpha_update: AlphaUpdate,
-    /// Share of the congestion estimate that an update keeps, in 1024ths: 1 - `g` of the paper.
-    pub dce_tcp_g: u32,
-    /// Period of the congestion estimate (`K`).
-    pub dce_tcp_rtt: Duration,
-    /// Congestion estimate at the first notification, in 1024ths; 1023 stands for 1.
-    pub initial_alpha_value: u32,
-    /// Present and target rate when a connection becomes limited, before the cut. Absent: those that it has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate_to_set_on_first_cnp: Option<BitRate>,
-    /// Most that one cut takes from the rate [%].
-    pub rpg_min_dec_fac: u32,
-    /// Lowest rate.
-    pub rpg_min_rate: BitRate,
-    /// A cut takes `alpha` / 2^`rpg_gd` of the rate, with `alpha` in 1024ths: 11 halves it at most.
-    pub rpg_gd: u32,
-    /// At most one cut in so long; a notification in between waits.
-    pub rate_reduce_monitor_period: Duration,
-    /// Every cut lowers the target to the rate before it. Otherwise only the first cut after an increase does.
-    pub clamp_tgt_rate: bool,
-    /// Increases by the timer count as such, not only those by the byte counter.
-    pub clamp_tgt_rate_after_time_inc: bool,
-    /// Timer of the rate increase (`T`).
-    pub rpg_time_reset: Duration,
-    /// Byte counter of the rate increase (`B`).
-    pub rpg_byte_reset: Bytes,
-    /// Expiries of timer or byte counter that are fast recovery (`F`).
-    pub rpg_threshold: u32,
-    /// Step of the additive increase (`R_AI`).
-    pub rpg_ai_rate: BitRate,
-    /// Step of the hyper increase (`R_HAI`).
-    pub rpg_hai_rate: BitRate,
+params! {
+    /// DCQCN at the NIC, by the names and with the defaults of NVIDIA, *DCQCN CC Parameters* (ConnectX-4 and later).
+    pub struct Dcqcn {
+        /// At most one congestion notification packet per connection in so long (`N` in the paper).
+        pub min_time_between_cnps: Duration = Duration::from_us(4),
+        /// When a notification moves the congestion estimate.
+        pub alpha_update: AlphaUpdate = AlphaUpdate::Period,
+        /// Share of the congestion estimate that an update keeps, in 1024ths: 1 - `g` of the paper.
+        pub dce_tcp_g: u32 = 1019,
+        /// Period of the congestion estimate (`K`).
+        pub dce_tcp_rtt: Duration = Duration::from_us(1),
+        /// Congestion estimate at the first notification, in 1024ths; 1023 stands for 1.
+        pub initial_alpha_value: u32 = 1023,
+        /// Present and target rate when a connection becomes limited, before the cut. Absent: those that it has.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rate_to_set_on_first_cnp: Option<BitRate> = None,
+        /// Most that one cut takes from the rate [%].
+        pub rpg_min_dec_fac: u32 = 50,
+        /// Lowest rate.
+        pub rpg_min_rate: BitRate = BitRate::from_bps(1_000_000),
+        /// A cut takes `alpha` / 2^`rpg_gd` of the rate, with `alpha` in 1024ths: 11 halves it at most.
+        pub rpg_gd: u32 = 11,
+        /// At most one cut in so long; a notification in between waits.
+        pub rate_reduce_monitor_period: Duration = Duration::from_us(4),
+        /// Every cut lowers the target to the rate before it. Otherwise only the first cut after an increase does.
+        pub clamp_tgt_rate: bool = false,
+        /// Increases by the timer count as such, not only those by the byte counter.
+        pub clamp_tgt_rate_after_time_inc: bool = true,
+        /// Timer of the rate increase (`T`).
+        pub rpg_time_reset: Duration = Duration::from_us(300),
+        /// Byte counter of the rate increase (`B`).
+        pub rpg_byte_reset: Bytes = Bytes::new(32_767),
+        /// Expiries of timer or byte counter that are fast recovery (`F`).
+        pub rpg_threshold: u32 = 1,
+        /// Step of the additive increase (`R_AI`).
+        pub rpg_ai_rate: BitRate = BitRate::from_bps(5_000_000),
+        /// Step of the hyper increase (`R_HAI`).
+        pub rpg_hai_rate: BitRate = BitRate::from_bps(50_000_000),
+    }
 }
 
 impl Dcqcn {
@@ -185,29 +185,5 @@ impl Dcqcn {
             ("rpg_hai_rate", self.rpg_hai_rate),
         ];
         others.into_iter().chain(first)
-    }
-}
-
-impl Default for Dcqcn {
-    fn default() -> Self {
-        Dcqcn {
-            min_time_between_cnps: Duration::from_us(4),
-            alpha_update: AlphaUpdate::Period,
-            dce_tcp_g: 1019,
-            dce_tcp_rtt: Duration::from_us(1),
-            initial_alpha_value: 1023,
-            rate_to_set_on_first_cnp: None,
-            rpg_min_dec_fac: 50,
-            rpg_min_rate: BitRate::from_bps(1_000_000),
-            rpg_gd: 11,
-            rate_reduce_monitor_period: Duration::from_us(4),
-            clamp_tgt_rate: false,
-            clamp_tgt_rate_after_time_inc: true,
-            rpg_time_reset: Duration::from_us(300),
-            rpg_byte_reset: Bytes::new(32_767),
-            rpg_threshold: 1,
-            rpg_ai_rate: BitRate::from_bps(5_000_000),
-            rpg_hai_rate: BitRate::from_bps(50_000_000),
-        }
     }
 }

@@ -1,25 +1,19 @@
 //! Time in slots, and in each slot the same coin.
 
-use etherweave_primitives::{Geometric, InputError};
+use etherweave_primitives::{Geometric, InputError, params};
 
 use super::{FRACTION, HostArrivals, Offered};
 use crate::Share;
 use crate::limits::within;
 
-/// A packet in each slot with the same chance (`bernoulli`; Dally and Towles, *Principles and Practices of
-/// Interconnection Networks*, 2004, section 24.2.2). Gaps are whole slots, geometrically distributed.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Bernoulli {
-    /// Slots in the time of a packet, 1 to 1,000. With 1, a host offers load 1 by a packet in every slot and never has
-    /// two at once. A simulator that draws in every cycle has as many as a packet takes cycles: then the chance is the
-    /// load divided by that number, and packets may come faster than the link takes them.
-    pub slots_per_packet: u32,
-}
-
-impl Default for Bernoulli {
-    fn default() -> Bernoulli {
-        Bernoulli { slots_per_packet: 1 }
+params! {
+    /// A packet in each slot with the same chance (`bernoulli`; Dally and Towles, *Principles and Practices of
+    /// Interconnection Networks*, 2004, section 24.2.2). Gaps are whole slots, geometrically distributed.
+    pub struct Bernoulli {
+        /// Slots in the time of a packet, 1 to 1,000. With 1, a host offers load 1 by a packet in every slot and never
+        /// has two at once. A simulator that draws in every cycle has as many as a packet takes cycles: then the chance
+        /// is the load divided by that number, and packets may come faster than the link takes them.
+        pub slots_per_packet: u32 = 1,
     }
 }
 

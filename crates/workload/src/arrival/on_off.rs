@@ -1,24 +1,25 @@
 //! Bursts with silence between them.
 
-use etherweave_primitives::{Geometric, InputError, Pareto};
+use etherweave_primitives::{Geometric, InputError, Pareto, params};
 
 use super::{HostArrivals, Offered, exponential};
 use crate::Share;
 use crate::limits::within;
 
-/// Bursts of packets at a peak load, with exponential silences between them that make up the offered load (`on_off`).
-///
-/// With geometric bursts it is the two-state process of Dally and Towles, 2004, section 24.2.2; with Pareto bursts
-/// many hosts together are self-similar (Willinger et al., *Self-Similarity Through High-Variability*, 1997).
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct OnOff {
-    /// Mean packets of a burst, 1 to 1,000,000; with Pareto lengths at least shape / (shape − 1).
-    pub burst: u32,
-    /// How lengths spread about that mean.
-    pub length: BurstLength,
-    /// Load during a burst, from 0.01 and the offered load to 1, at which packets are back to back.
-    pub peak: Share,
+params! {
+    /// Bursts of packets at a peak load, with exponential silences between them that make up the offered load
+    /// (`on_off`).
+    ///
+    /// With geometric bursts it is the two-state process of Dally and Towles, 2004, section 24.2.2; with Pareto bursts
+    /// many hosts together are self-similar (Willinger et al., *Self-Similarity Through High-Variability*, 1997).
+    pub struct OnOff {
+        /// Mean packets of a burst, 1 to 1,000,000; with Pareto lengths at least shape / (shape − 1).
+        pub burst: u32 = 8,
+        /// How lengths spread about that mean.
+        pub length: BurstLength = BurstLength::default(),
+        /// Load during a burst, from 0.01 and the offered load to 1, at which packets are back to back.
+        pub peak: Share = Share::ALL,
+    }
 }
 
 /// How the lengths of bursts are distributed.
@@ -33,12 +34,6 @@ pub enum BurstLength {
         /// From 1.2 to 10; up to 2 the variance is infinite.
         shape: f64,
     },
-}
-
-impl Default for OnOff {
-    fn default() -> OnOff {
-        OnOff { burst: 8, length: BurstLength::default(), peak: Share::ALL }
-    }
 }
 
 #[derive(Clone, Debug)]

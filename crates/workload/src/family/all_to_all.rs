@@ -1,32 +1,26 @@
 //! A job that performs one `MPI_Alltoall` after another.
 
-use etherweave_primitives::{Bytes, InputErrors};
+use etherweave_primitives::{Bytes, InputErrors, params};
 
 use crate::collective::{Algorithm, Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
 use crate::program::iteration;
 use crate::{Block, Program, RankWorkload};
 
-/// Global all-to-all (`all_to_all`): every rank sends a block to every other.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct AllToAll {
-    /// How many ranks, 2 or more.
-    pub ranks: u32,
-    /// Block per pair [B]; its size decides the algorithm.
-    pub bytes: Bytes,
-    /// Whose decisions pick the algorithms of collectives.
-    pub library: Library,
-    /// This algorithm of the all-to-all instead.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub algorithm: Option<Algorithm>,
-    /// How many iterations, 1 or more.
-    pub iterations: u32,
-}
-
-impl Default for AllToAll {
-    fn default() -> AllToAll {
-        AllToAll { ranks: 16, bytes: Bytes::new(10_000), library: Library::default(), algorithm: None, iterations: 10 }
+params! {
+    /// Global all-to-all (`all_to_all`): every rank sends a block to every other.
+    pub struct AllToAll {
+        /// How many ranks, 2 or more.
+        pub ranks: u32 = 16,
+        /// Block per pair [B]; its size decides the algorithm.
+        pub bytes: Bytes = Bytes::new(10_000),
+        /// Whose decisions pick the algorithms of collectives.
+        pub library: Library = Library::default(),
+        /// This algorithm of the all-to-all instead.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub algorithm: Option<Algorithm> = None,
+        /// How many iterations, 1 or more.
+        pub iterations: u32 = 10,
     }
 }
 

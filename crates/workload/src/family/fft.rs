@@ -3,7 +3,7 @@
 //! Each iteration performs a blocking all-to-all among the ranks of equal (y, z), then of equal
 //! (x, z), then of equal (x, y). There is no computation and no barrier in the loop.
 
-use etherweave_primitives::{Bytes, InputError, InputErrors};
+use etherweave_primitives::{Bytes, InputError, InputErrors, params};
 
 use crate::collective::{Algorithm, Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
@@ -11,45 +11,28 @@ use crate::program::iteration;
 use crate::rank_grid::RankGrid;
 use crate::{Block, Op, Program, RankWorkload};
 
-/// The FFT proxy (`fft`). Defaults are the 48-rank run of the Sandia evaluation.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Fft {
-    /// Ranks along x, 1 or more.
-    pub pex: u32,
-    /// Ranks along y, 1 or more.
-    pub pey: u32,
-    /// Ranks along z, 1 or more.
-    pub pez: u32,
-    /// Message to each rank of the x sub-communicator [B]; 0 skips the direction.
-    pub x_bytes: Bytes,
-    /// Message to each rank of the y sub-communicator [B]; 0 skips the direction.
-    pub y_bytes: Bytes,
-    /// Message to each rank of the z sub-communicator [B]; 0 skips the direction.
-    pub z_bytes: Bytes,
-    /// Whose decisions pick the algorithms of collectives.
-    pub library: Library,
-    /// This algorithm of the all-to-alls instead.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub algorithm: Option<Algorithm>,
-    /// How many iterations, 1 or more.
-    pub iterations: u32,
-}
-
-impl Default for Fft {
-    fn default() -> Fft {
-        let block = Bytes::new(10_000);
-        Fft {
-            pex: 4,
-            pey: 4,
-            pez: 3,
-            x_bytes: block,
-            y_bytes: block,
-            z_bytes: block,
-            library: Library::default(),
-            algorithm: None,
-            iterations: 100,
-        }
+params! {
+    /// The FFT proxy (`fft`). Defaults are the 48-rank run of the Sandia evaluation.
+    pub struct Fft {
+        /// Ranks along x, 1 or more.
+        pub pex: u32 = 4,
+        /// Ranks along y, 1 or more.
+        pub pey: u32 = 4,
+        /// Ranks along z, 1 or more.
+        pub pez: u32 = 3,
+        /// Message to each rank of the x sub-communicator [B]; 0 skips the direction.
+        pub x_bytes: Bytes = Bytes::new(10_000),
+        /// Message to each rank of the y sub-communicator [B]; 0 skips the direction.
+        pub y_bytes: Bytes = Bytes::new(10_000),
+        /// Message to each rank of the z sub-communicator [B]; 0 skips the direction.
+        pub z_bytes: Bytes = Bytes::new(10_000),
+        /// Whose decisions pick the algorithms of collectives.
+        pub library: Library = Library::default(),
+        /// This algorithm of the all-to-alls instead.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub algorithm: Option<Algorithm> = None,
+        /// How many iterations, 1 or more.
+        pub iterations: u32 = 100,
     }
 }
 

@@ -13,7 +13,7 @@ mod draw;
 mod list;
 mod sizes;
 
-use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, params};
 
 pub use sizes::{FlowSizes, SizePoints};
 
@@ -27,53 +27,53 @@ const HOSTS: u32 = 16;
 /// Longest list that is read: as many lines as there may be flows [B].
 const LIST_BYTES_MAX: u64 = STREAMS_MAX * 256;
 
-/// Flows, each a message over a connection of its own (`flows`): drawn by load, sizes and pairs, or listed.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Flows {
-    /// Hosts, 2 or more. Default 16; of a list, as many as it names.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ranks: Option<u32>,
-    /// Offered load: payload of each host, as a share of `rate`.
-    pub load: Share,
-    /// Links from which an absent `rate` is taken.
-    pub load_of: LoadOf,
-    /// Rate of which `load` is a share. Default: by `load_of`, from the fabric.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<BitRate>,
-    /// Distribution of flow sizes.
-    pub sizes: FlowSizes,
-    /// Arrival process of the flows of a host.
-    pub arrivals: Arrival,
-    /// Traffic pattern: the destination of each flow.
-    pub pairs: Pattern,
-    /// Hosts of a group, for pairs that know groups. Default: all hosts are one group.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<u32>,
-    /// Time in which flows arrive, from the start of the job.
-    pub duration: Duration,
-    /// First flows that are kept. Default: all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flows_max: Option<u32>,
-    /// Incasts, in addition to these flows.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub incast: Option<FlowIncast>,
-    /// Seed of the draws. Default: that of the run, so that two jobs of equal parameters draw equal flows.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
-    /// List of flows as text, in place of all that is drawn; `file = "NAME"` reads it from beside the scenario.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub text: String,
-    /// File beside the scenario with the list: CSV, or a list of ns-3's HPCC or of htsim. The resolved scenario has a
-    /// text of up to 1 MiB in its place; of other files it keeps the path.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// SHA-256 that the file must have, in hexadecimal. Default: any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sha256: Option<String>,
-    /// The file, once it is open; in place of the text.
-    #[serde(skip)]
-    pub content: Option<TraceFile>,
+params! {
+    /// Flows, each a message over a connection of its own (`flows`): drawn by load, sizes and pairs, or listed.
+    pub struct Flows {
+        /// Hosts, 2 or more. Default 16; of a list, as many as it names.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub ranks: Option<u32> = None,
+        /// Offered load: payload of each host, as a share of `rate`.
+        pub load: Share = Share::percent(50),
+        /// Links from which an absent `rate` is taken.
+        pub load_of: LoadOf = LoadOf::HostLinks,
+        /// Rate of which `load` is a share. Default: by `load_of`, from the fabric.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rate: Option<BitRate> = None,
+        /// Distribution of flow sizes.
+        pub sizes: FlowSizes = FlowSizes::default(),
+        /// Arrival process of the flows of a host.
+        pub arrivals: Arrival = Arrival::Poisson(Poisson {}),
+        /// Traffic pattern: the destination of each flow.
+        pub pairs: Pattern = Pattern::default(),
+        /// Hosts of a group, for pairs that know groups. Default: all hosts are one group.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub group: Option<u32> = None,
+        /// Time in which flows arrive, from the start of the job.
+        pub duration: Duration = Duration::from_ms(1),
+        /// First flows that are kept. Default: all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub flows_max: Option<u32> = None,
+        /// Incasts, in addition to these flows.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub incast: Option<FlowIncast> = None,
+        /// Seed of the draws. Default: that of the run, so that two jobs of equal parameters draw equal flows.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub seed: Option<u64> = None,
+        /// List of flows as text, in place of all that is drawn; `file = "NAME"` reads it from beside the scenario.
+        #[serde(skip_serializing_if = "String::is_empty")]
+        pub text: String = String::new(),
+        /// File beside the scenario with the list: CSV, or a list of ns-3's HPCC or of htsim. The resolved scenario has
+        /// a text of up to 1 MiB in its place; of other files it keeps the path.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub file: Option<String> = None,
+        /// SHA-256 that the file must have, in hexadecimal. Default: any.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub sha256: Option<String> = None,
+        /// The file, once it is open; in place of the text.
+        #[serde(skip)]
+        pub content: Option<TraceFile> = None,
+    }
 }
 
 /// Links whose rate a load is a share of.
@@ -87,44 +87,15 @@ pub enum LoadOf {
     Uplinks,
 }
 
-/// Incasts: all senders of one start at the same time.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FlowIncast {
-    /// Senders of an incast, 1 or more, other hosts than the receiver.
-    pub senders: u32,
-    /// Payload of each sender.
-    pub bytes: Bytes,
-    /// Offered load of all incasts: payload as a share of `rate` times the number of hosts.
-    pub load: Share,
-}
-
-impl Default for FlowIncast {
-    fn default() -> FlowIncast {
-        FlowIncast { senders: 8, bytes: Bytes::new(500_000), load: Share::percent(2) }
-    }
-}
-
-impl Default for Flows {
-    fn default() -> Flows {
-        Flows {
-            ranks: None,
-            load: Share::percent(50),
-            load_of: LoadOf::HostLinks,
-            rate: None,
-            sizes: FlowSizes::default(),
-            arrivals: Arrival::Poisson(Poisson {}),
-            pairs: Pattern::default(),
-            group: None,
-            duration: Duration::from_ms(1),
-            flows_max: None,
-            incast: None,
-            seed: None,
-            text: String::new(),
-            file: None,
-            sha256: None,
-            content: None,
-        }
+params! {
+    /// Incasts: all senders of one start at the same time.
+    pub struct FlowIncast {
+        /// Senders of an incast, 1 or more, other hosts than the receiver.
+        pub senders: u32 = 8,
+        /// Payload of each sender.
+        pub bytes: Bytes = Bytes::new(500_000),
+        /// Offered load of all incasts: payload as a share of `rate` times the number of hosts.
+        pub load: Share = Share::percent(2),
     }
 }
 

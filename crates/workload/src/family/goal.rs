@@ -19,7 +19,7 @@ mod writer;
 use std::io::{BufRead, Seek, Write};
 use std::sync::Arc;
 
-use etherweave_primitives::{InputError, InputErrors};
+use etherweave_primitives::{InputError, InputErrors, params};
 
 use self::binary::{BinaryWriter, RankCounts};
 use crate::generator::Generator;
@@ -46,25 +46,25 @@ const WINDOW_BLOCKS: u64 = 4;
 /// What an operation under way takes besides its block: it is ready, then a request and a message [B].
 const REQUEST_BYTES: u64 = 32;
 
-/// A schedule in a GOAL file (`goal`).
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Goal {
-    /// The schedule as text; `file = "NAME"` reads it from beside the scenario.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub text: String,
-    /// File beside the scenario with the schedule: GOAL text or binary. The resolved scenario has a text of up to 1 MiB
-    /// in its place; of other files it keeps the path.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// SHA-256 that the file must have, in hexadecimal. Absent: any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sha256: Option<String>,
-    /// How often all of it is performed, each time an iteration, 1 or more.
-    pub iterations: u32,
-    /// The file, once it is open; in place of the text.
-    #[serde(skip)]
-    pub content: Option<TraceFile>,
+params! {
+    /// A schedule in a GOAL file (`goal`).
+    pub struct Goal {
+        /// The schedule as text; `file = "NAME"` reads it from beside the scenario.
+        #[serde(skip_serializing_if = "String::is_empty")]
+        pub text: String = PAIR.to_owned(),
+        /// File beside the scenario with the schedule: GOAL text or binary. The resolved scenario has a text of up to 1
+        /// MiB in its place; of other files it keeps the path.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub file: Option<String> = None,
+        /// SHA-256 that the file must have, in hexadecimal. Absent: any.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub sha256: Option<String> = None,
+        /// How often all of it is performed, each time an iteration, 1 or more.
+        pub iterations: u32 = 1,
+        /// The file, once it is open; in place of the text.
+        #[serde(skip)]
+        pub content: Option<TraceFile> = None,
+    }
 }
 
 /// Two ranks that exchange a message.
@@ -80,12 +80,6 @@ r: recv 8b from 0 tag 0
 s: send 8b to 0 tag 0
 }
 ";
-
-impl Default for Goal {
-    fn default() -> Goal {
-        Goal { text: PAIR.to_owned(), file: None, sha256: None, iterations: 1, content: None }
-    }
-}
 
 impl Generator for Goal {
     /// 0 when the file does not begin by saying so.

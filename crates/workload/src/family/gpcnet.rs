@@ -6,7 +6,7 @@
 //! Source: GPCNeT 1.3: `network_load_test.c`, `network_test.c`, `random_ring.c`, `collectives.c`, `congestors.c`,
 //! `subcomms.c`.
 
-use etherweave_primitives::{Bytes, InputError, InputErrors, Purpose, Rank, Stream};
+use etherweave_primitives::{Bytes, InputError, InputErrors, Purpose, Rank, Stream, params};
 
 use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
@@ -56,43 +56,27 @@ pub enum GpcnetTest {
     Alltoall,
 }
 
-/// Network tests of GPCNeT (`gpcnet`), one after the other.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Gpcnet {
-    /// How many ranks, 2 or more of each group.
-    pub ranks: u32,
-    /// Ranks of a host, in the order of hosts; `ranks_per_host` of the job.
-    pub groups: u32,
-    /// Which tests: by default those of `network_load_test`.
-    pub tests: Vec<GpcnetTest>,
-    /// Rings of each test, 1 to 1,000: 30 in the benchmark.
-    pub rings: u32,
-    /// Turns of each ring for latency, after as many that are not timed: 200 in the benchmark.
-    pub latency_turns: u32,
-    /// Turns of each ring for bandwidth, after one that is not timed: 8 in the benchmark.
-    pub bandwidth_turns: u32,
-    /// All-reduces, after one that is not timed: 200 in the benchmark.
-    pub allreduces: u32,
-    /// All-to-alls, after one that is not timed: 64 in the benchmark on up to 64 ranks.
-    pub alltoalls: u32,
-    /// Whose decisions pick the algorithms of collectives.
-    pub library: Library,
-}
-
-impl Default for Gpcnet {
-    fn default() -> Gpcnet {
-        Gpcnet {
-            ranks: 16,
-            groups: 1,
-            tests: vec![GpcnetTest::Latency, GpcnetTest::BandwidthSync, GpcnetTest::Allreduce],
-            rings: 30,
-            latency_turns: 200,
-            bandwidth_turns: 8,
-            allreduces: 200,
-            alltoalls: 64,
-            library: Library::default(),
-        }
+params! {
+    /// Network tests of GPCNeT (`gpcnet`), one after the other.
+    pub struct Gpcnet {
+        /// How many ranks, 2 or more of each group.
+        pub ranks: u32 = 16,
+        /// Ranks of a host, in the order of hosts; `ranks_per_host` of the job.
+        pub groups: u32 = 1,
+        /// Which tests: by default those of `network_load_test`.
+        pub tests: Vec<GpcnetTest> = vec![GpcnetTest::Latency, GpcnetTest::BandwidthSync, GpcnetTest::Allreduce],
+        /// Rings of each test, 1 to 1,000: 30 in the benchmark.
+        pub rings: u32 = 30,
+        /// Turns of each ring for latency, after as many that are not timed: 200 in the benchmark.
+        pub latency_turns: u32 = 200,
+        /// Turns of each ring for bandwidth, after one that is not timed: 8 in the benchmark.
+        pub bandwidth_turns: u32 = 8,
+        /// All-reduces, after one that is not timed: 200 in the benchmark.
+        pub allreduces: u32 = 200,
+        /// All-to-alls, after one that is not timed: 64 in the benchmark on up to 64 ranks.
+        pub alltoalls: u32 = 64,
+        /// Whose decisions pick the algorithms of collectives.
+        pub library: Library = Library::default(),
     }
 }
 
@@ -190,34 +174,21 @@ pub enum GpcnetCongestion {
     GetBroadcast,
 }
 
-/// A congestor of GPCNeT (`gpcnet_congestor`), for a job in the background.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct GpcnetCongestor {
-    /// Which one.
-    pub kind: GpcnetCongestion,
-    /// How many ranks, 2 or more of each group.
-    pub ranks: u32,
-    /// Ranks of a host, in the order of hosts; `ranks_per_host` of the job.
-    pub groups: u32,
-    /// Message to each rank [B].
-    pub bytes: Bytes,
-    /// How often, 2 or more; by default longer than most tests take.
-    pub passes: u32,
-    /// Whose decisions pick the algorithms of collectives.
-    pub library: Library,
-}
-
-impl Default for GpcnetCongestor {
-    fn default() -> GpcnetCongestor {
-        GpcnetCongestor {
-            kind: GpcnetCongestion::default(),
-            ranks: 16,
-            groups: 1,
-            bytes: Bytes::new(BLOCK),
-            passes: 1_000_000,
-            library: Library::default(),
-        }
+params! {
+    /// A congestor of GPCNeT (`gpcnet_congestor`), for a job in the background.
+    pub struct GpcnetCongestor {
+        /// Which one.
+        pub kind: GpcnetCongestion = GpcnetCongestion::default(),
+        /// How many ranks, 2 or more of each group.
+        pub ranks: u32 = 16,
+        /// Ranks of a host, in the order of hosts; `ranks_per_host` of the job.
+        pub groups: u32 = 1,
+        /// Message to each rank [B].
+        pub bytes: Bytes = Bytes::new(BLOCK),
+        /// How often, 2 or more; by default longer than most tests take.
+        pub passes: u32 = 1_000_000,
+        /// Whose decisions pick the algorithms of collectives.
+        pub library: Library = Library::default(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! once for all. The iteration's time includes the sleep. Equations and sources:
 //! `docs/models/workload.md`.
 
-use etherweave_primitives::{Bytes, Duration, InputError, InputErrors, Rank};
+use etherweave_primitives::{Bytes, Duration, InputError, InputErrors, Rank, params};
 
 use crate::collective::{Collective, Communicator, Rule};
 use crate::limits::{MESSAGE_MAX, at_least};
@@ -23,49 +23,31 @@ pub enum Boundary {
     Open,
 }
 
-/// Halo3D-26 (`halo3d`). Defaults are the 48-rank run of the Sandia evaluation.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Halo3d {
-    /// Ranks along x, 1 or more.
-    pub pex: u32,
-    /// Ranks along y, 1 or more.
-    pub pey: u32,
-    /// Ranks along z, 1 or more.
-    pub pez: u32,
-    /// Cells of one rank along x.
-    pub nx: u32,
-    /// Cells of one rank along y.
-    pub ny: u32,
-    /// Cells of one rank along z.
-    pub nz: u32,
-    /// Variables per cell, each an 8-byte double.
-    pub vars: u32,
-    /// Sleep at the start of each iteration [ps]; stands for the computation.
-    pub sleep: Duration,
-    /// How many iterations, 1 or more.
-    pub iterations: u32,
-    /// What lies beyond the grid's edge.
-    pub boundary: Boundary,
-    /// Whether the eight vertices of 8·vars bytes are exchanged too.
-    pub corners: bool,
-}
-
-impl Default for Halo3d {
-    fn default() -> Halo3d {
-        Halo3d {
-            pex: 4,
-            pey: 4,
-            pez: 3,
-            nx: 100,
-            ny: 100,
-            nz: 100,
-            vars: 8,
-            sleep: Duration::from_us(216),
-            iterations: 100,
-            boundary: Boundary::Periodic,
-            corners: false,
-        }
+params! {
+    /// Halo3D-26 (`halo3d`). Defaults are the 48-rank run of the Sandia evaluation.
+    pub struct Halo3d {
+        /// Ranks along x, 1 or more.
+        pub pex: u32 = 4,
+        /// Ranks along y, 1 or more.
+        pub pey: u32 = 4,
+        /// Ranks along z, 1 or more.
+        pub pez: u32 = 3,
+        /// Cells of one rank along x.
+        pub nx: u32 = 100,
+        /// Cells of one rank along y.
+        pub ny: u32 = 100,
+        /// Cells of one rank along z.
+        pub nz: u32 = 100,
+        /// Variables per cell, each an 8-byte double.
+        pub vars: u32 = 8,
+        /// Sleep at the start of each iteration [ps]; stands for the computation.
+        pub sleep: Duration = Duration::from_us(216),
+        /// How many iterations, 1 or more.
+        pub iterations: u32 = 100,
+        /// What lies beyond the grid's edge.
+        pub boundary: Boundary = Boundary::Periodic,
+        /// Whether the eight vertices of 8·vars bytes are exchanged too.
+        pub corners: bool = false,
     }
 }
 

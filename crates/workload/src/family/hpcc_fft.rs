@@ -1,6 +1,6 @@
 //! StarFFT and SingleFFT of the HPC Challenge: ranks transform numbers of their own, all at once or one alone.
 
-use etherweave_primitives::{Bytes, Duration, InputError, InputErrors, Purpose, Stream};
+use etherweave_primitives::{Bytes, Duration, InputError, InputErrors, Purpose, Stream, params};
 
 use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, at_least, within};
@@ -18,41 +18,27 @@ pub enum FftScope {
     Single,
 }
 
-/// Fourier transforms without messages (`hpcc_fft`), behind a barrier; then all ranks learn the result. What one rank
-/// does faster alone than beside others shows what they share: memory (`host.memory_rate`), cores, interruptions. The
-/// benchmark reports 5 n log2 n operations by the time, for `star` as the mean over ranks.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HpccFft {
-    /// How many ranks, 2 to 4,096.
-    pub ranks: u32,
-    /// Which of them transform.
-    pub scope: FftScope,
-    /// Complex numbers of a transform as a power of two, 1 to 26: the benchmark takes a 48th of a rank's part of
-    /// HPL, or less.
-    pub log2_size: u32,
-    /// Time of a rank for 10^9 operations.
-    pub per_gflop: Duration,
-    /// How often a transform copies all its numbers in memory, as fast as a rank copies what it sends to itself
-    /// (`self_per_kib` of MPI).
-    pub passes: u32,
-    /// Whose decisions pick the algorithms of collectives.
-    pub library: Library,
-    /// How many transforms, 1 or more: 1 in the benchmark.
-    pub iterations: u32,
-}
-
-impl Default for HpccFft {
-    fn default() -> HpccFft {
-        HpccFft {
-            ranks: 16,
-            scope: FftScope::default(),
-            log2_size: 20,
-            per_gflop: Duration::from_ms(1_000),
-            passes: 3,
-            library: Library::default(),
-            iterations: 1,
-        }
+params! {
+    /// Fourier transforms without messages (`hpcc_fft`), behind a barrier; then all ranks learn the result. What one
+    /// rank does faster alone than beside others shows what they share: memory (`host.memory_rate`), cores,
+    /// interruptions. The benchmark reports 5 n log2 n operations by the time, for `star` as the mean over ranks.
+    pub struct HpccFft {
+        /// How many ranks, 2 to 4,096.
+        pub ranks: u32 = 16,
+        /// Which of them transform.
+        pub scope: FftScope = FftScope::default(),
+        /// Complex numbers of a transform as a power of two, 1 to 26: the benchmark takes a 48th of a rank's part of
+        /// HPL, or less.
+        pub log2_size: u32 = 20,
+        /// Time of a rank for 10^9 operations.
+        pub per_gflop: Duration = Duration::from_ms(1_000),
+        /// How often a transform copies all its numbers in memory, as fast as a rank copies what it sends to itself
+        /// (`self_per_kib` of MPI).
+        pub passes: u32 = 3,
+        /// Whose decisions pick the algorithms of collectives.
+        pub library: Library = Library::default(),
+        /// How many transforms, 1 or more: 1 in the benchmark.
+        pub iterations: u32 = 1,
     }
 }
 

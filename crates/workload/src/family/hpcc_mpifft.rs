@@ -1,51 +1,37 @@
 //! MPIFFT of the HPC Challenge: a one-dimensional transform over all ranks, with three all-to-alls.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, params};
 
 use crate::collective::{Algorithm, Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, positive};
 use crate::program::iteration;
 use crate::{Block, Op, Program, RankWorkload};
 
-/// Fourier transform of complex numbers over all ranks (`hpcc_mpifft`). An iteration is a forward transform, behind a
-/// barrier: an all-to-all, half of the computing, an all-to-all, the other half, an all-to-all; each rank transposes
-/// its part in memory before and after each of them. The benchmark reports 5 n log2 n operations by the time of the
-/// slowest.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HpccMpifft {
-    /// Number of ranks, a product of 2, 3 and 5 from 2 to 4,096.
-    pub ranks: u32,
-    /// Complex numbers of each rank, a multiple of `ranks` and a product of 2, 3 and 5: the benchmark takes a sixteenth
-    /// of what HPL has, or less. Default: for each rank the largest product of 2, 3 and 5 with which they are at most
-    /// 16,384.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub local: Option<u64>,
-    /// Computing of each rank in a transform of the whole.
-    pub compute: Duration,
-    /// How fast a rank transposes its part in memory. Absent: at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub copy_rate: Option<BitRate>,
-    /// Whose decisions pick the algorithms of collectives.
-    pub library: Library,
-    /// This algorithm of the all-to-alls instead.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub algorithm: Option<Algorithm>,
-    /// How many transforms, 1 or more: 1 in the benchmark.
-    pub iterations: u32,
-}
-
-impl Default for HpccMpifft {
-    fn default() -> HpccMpifft {
-        HpccMpifft {
-            ranks: 16,
-            local: None,
-            compute: Duration::ZERO,
-            copy_rate: None,
-            library: Library::default(),
-            algorithm: None,
-            iterations: 1,
-        }
+params! {
+    /// Fourier transform of complex numbers over all ranks (`hpcc_mpifft`). An iteration is a forward transform, behind
+    /// a barrier: an all-to-all, half of the computing, an all-to-all, the other half, an all-to-all; each rank
+    /// transposes its part in memory before and after each of them. The benchmark reports 5 n log2 n operations by the
+    /// time of the slowest.
+    pub struct HpccMpifft {
+        /// Number of ranks, a product of 2, 3 and 5 from 2 to 4,096.
+        pub ranks: u32 = 16,
+        /// Complex numbers of each rank, a multiple of `ranks` and a product of 2, 3 and 5: the benchmark takes a
+        /// sixteenth of what HPL has, or less. Default: for each rank the largest product of 2, 3 and 5 with which they
+        /// are at most 16,384.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub local: Option<u64> = None,
+        /// Computing of each rank in a transform of the whole.
+        pub compute: Duration = Duration::ZERO,
+        /// How fast a rank transposes its part in memory. Absent: at once.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub copy_rate: Option<BitRate> = None,
+        /// Whose decisions pick the algorithms of collectives.
+        pub library: Library = Library::default(),
+        /// This algorithm of the all-to-alls instead.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub algorithm: Option<Algorithm> = None,
+        /// How many transforms, 1 or more: 1 in the benchmark.
+        pub iterations: u32 = 1,
     }
 }
 

@@ -1,6 +1,6 @@
 //! PTRANS of the HPC Challenge: a matrix in blocks over a grid of ranks is transposed.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, InputErrors, Purpose, Rank, Stream};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputErrors, Purpose, Rank, Stream, params};
 
 use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{at_least, positive, within};
@@ -8,44 +8,30 @@ use crate::program::iteration;
 use crate::size::sampled;
 use crate::{Block, Op, Program, RankWorkload, TrafficSize};
 
-/// Parallel matrix transpose (`hpcc_ptrans`). An iteration is one transpose, behind a barrier. The benchmark reports
-/// the bytes of the matrix by the time of the slowest rank, of the slowest repetition.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HpccPtrans {
-    /// Rows of the grid of ranks, 1 to 1,024.
-    pub rows: u32,
-    /// Columns of the grid of ranks, 1 to 1,024; 2 ranks or more in all. Their places in the grid are random.
-    pub columns: u32,
-    /// Rows and columns of the matrix, 1 to 2^30; the benchmark takes half of what HPL has.
-    pub size: u32,
-    /// Rows and columns of a block, 1 to `size`. Messages have whole blocks.
-    pub block: u32,
-    /// How fast a rank packs its part, and adds what it receives to its part. Absent: at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub copy_rate: Option<BitRate>,
-    /// Whose decisions pick the algorithms of collectives.
-    pub library: Library,
-    /// How many transposes, 1 or more: 5 in the benchmark.
-    pub iterations: u32,
+params! {
+    /// Parallel matrix transpose (`hpcc_ptrans`). An iteration is one transpose, behind a barrier. The benchmark
+    /// reports the bytes of the matrix by the time of the slowest rank, of the slowest repetition.
+    pub struct HpccPtrans {
+        /// Rows of the grid of ranks, 1 to 1,024.
+        pub rows: u32 = 4,
+        /// Columns of the grid of ranks, 1 to 1,024; 2 ranks or more in all. Their places in the grid are random.
+        pub columns: u32 = 4,
+        /// Rows and columns of the matrix, 1 to 2^30; the benchmark takes half of what HPL has.
+        pub size: u32 = 4_096,
+        /// Rows and columns of a block, 1 to `size`. Messages have whole blocks.
+        pub block: u32 = 64,
+        /// How fast a rank packs its part, and adds what it receives to its part. Absent: at once.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub copy_rate: Option<BitRate> = None,
+        /// Whose decisions pick the algorithms of collectives.
+        pub library: Library = Library::default(),
+        /// How many transposes, 1 or more: 5 in the benchmark.
+        pub iterations: u32 = 5,
+    }
 }
 
 /// Messages of a part of a matrix that are written out to know the size of all.
 const PIECES_SAMPLED: u64 = 1_024;
-
-impl Default for HpccPtrans {
-    fn default() -> HpccPtrans {
-        HpccPtrans {
-            rows: 4,
-            columns: 4,
-            size: 4_096,
-            block: 64,
-            copy_rate: None,
-            library: Library::default(),
-            iterations: 5,
-        }
-    }
-}
 
 /// Side of the grid at most.
 const SIDE_MAX: u32 = 1_024;

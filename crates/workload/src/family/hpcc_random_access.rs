@@ -5,43 +5,31 @@
 //!              └──another──► bucket of the owner ──1,024 wait──► the fullest bucket goes as one message
 //! ```
 
-use etherweave_primitives::{Duration, InputError, InputErrors, Rank};
+use etherweave_primitives::{Duration, InputError, InputErrors, Rank, params};
 
 use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, at_least, within};
 use crate::{Block, Op, Program, RankWorkload};
 
-/// Random updates of a table (`hpcc_random_access`). A round is what a rank sends while it draws 1,024 updates, its
-/// look-ahead; an iteration is `rounds` of them, taken from where the benchmark has settled. The benchmark reports the
-/// updates of all ranks by the time.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HpccRandomAccess {
-    /// How many ranks, 2 to 4,096; if they are a power of two, the bits of a word say whose it is.
-    pub ranks: u32,
-    /// Words of the table of all ranks as a power of two, up to 60: the benchmark takes half of what HPL has, or less.
-    pub log2_table: u32,
-    /// Time of a rank for an update: to draw it, and to apply one. Time for looking for messages before each is the
-    /// library's.
-    pub per_update: Duration,
-    /// Rounds that differ, 1 to 1,000.
-    pub rounds: u32,
-    /// Whose decisions pick the algorithm of the barrier.
-    pub library: Library,
-    /// How often the rounds are repeated, 1 or more.
-    pub iterations: u32,
-}
-
-impl Default for HpccRandomAccess {
-    fn default() -> HpccRandomAccess {
-        HpccRandomAccess {
-            ranks: 16,
-            log2_table: 30,
-            per_update: Duration::ZERO,
-            rounds: 4,
-            library: Library::default(),
-            iterations: 10,
-        }
+params! {
+    /// Random updates of a table (`hpcc_random_access`). A round is what a rank sends while it draws 1,024 updates, its
+    /// look-ahead; an iteration is `rounds` of them, taken from where the benchmark has settled. The benchmark reports
+    /// the updates of all ranks by the time.
+    pub struct HpccRandomAccess {
+        /// How many ranks, 2 to 4,096; if they are a power of two, the bits of a word say whose it is.
+        pub ranks: u32 = 16,
+        /// Words of the table of all ranks as a power of two, up to 60: the benchmark takes half of what HPL has, or
+        /// less.
+        pub log2_table: u32 = 30,
+        /// Time of a rank for an update: to draw it, and to apply one. Time for looking for messages before each is the
+        /// library's.
+        pub per_update: Duration = Duration::ZERO,
+        /// Rounds that differ, 1 to 1,000.
+        pub rounds: u32 = 4,
+        /// Whose decisions pick the algorithm of the barrier.
+        pub library: Library = Library::default(),
+        /// How often the rounds are repeated, 1 or more.
+        pub iterations: u32 = 10,
     }
 }
 

@@ -4,42 +4,30 @@
 //! the other, an all-reduce, and a loop of both at once by non-blocking calls; each loop has one turn more that is not
 //! timed.
 
-use etherweave_primitives::{Bytes, InputErrors, Purpose, Rank, Stream};
+use etherweave_primitives::{Bytes, InputErrors, Purpose, Rank, Stream, params};
 
 use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{MESSAGE_MAX, at_least, at_most, within};
 use crate::program::iterations;
 use crate::{Block, Op, Part, Program, RankWorkload};
 
-/// Latency and bandwidth of rings (`hpcc_ring`). The first ring is in the order of ranks, the others are random. Of
-/// each ring and measurement two iterations are recorded, of blocking and of non-blocking calls; each is `loops` turns.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HpccRing {
-    /// How many ranks, 2 or more.
-    pub ranks: u32,
-    /// Message to each neighbour [B]: 8 for latency, 2,000,000 for bandwidth.
-    pub bytes: Bytes,
-    /// Turns of a loop, 1 or more: 8 for latency, 3 for bandwidth.
-    pub loops: u32,
-    /// Measurements of each ring, 1 or more: 5 for latency, 2 for bandwidth.
-    pub measurements: u32,
-    /// Random rings beside the natural one: 30 for latency, 10 for bandwidth.
-    pub random_rings: u32,
-    /// Whose decisions pick the algorithms of collectives.
-    pub library: Library,
-}
-
-impl Default for HpccRing {
-    fn default() -> HpccRing {
-        HpccRing {
-            ranks: 16,
-            bytes: Bytes::new(8),
-            loops: 8,
-            measurements: 5,
-            random_rings: 30,
-            library: Library::default(),
-        }
+params! {
+    /// Latency and bandwidth of rings (`hpcc_ring`). The first ring is in the order of ranks, the others are random. Of
+    /// each ring and measurement two iterations are recorded, of blocking and of non-blocking calls; each is `loops`
+    /// turns.
+    pub struct HpccRing {
+        /// How many ranks, 2 or more.
+        pub ranks: u32 = 16,
+        /// Message to each neighbour [B]: 8 for latency, 2,000,000 for bandwidth.
+        pub bytes: Bytes = Bytes::new(8),
+        /// Turns of a loop, 1 or more: 8 for latency, 3 for bandwidth.
+        pub loops: u32 = 8,
+        /// Measurements of each ring, 1 or more: 5 for latency, 2 for bandwidth.
+        pub measurements: u32 = 5,
+        /// Random rings beside the natural one: 30 for latency, 10 for bandwidth.
+        pub random_rings: u32 = 30,
+        /// Whose decisions pick the algorithms of collectives.
+        pub library: Library = Library::default(),
     }
 }
 

@@ -1,31 +1,25 @@
 //! Many sources, one sink: what `ib_write_bw` or `iperf3` from several hosts to one does.
 
-use etherweave_primitives::{Bytes, InputError, InputErrors, Rank};
+use etherweave_primitives::{Bytes, InputError, InputErrors, Rank, params};
 
 use crate::generator::Generator;
 use crate::limits::{MESSAGE_MAX, STREAMS_MAX, at_least, at_most, counted_stream};
 use crate::{StreamSpec, Traffic, TrafficSize};
 
-/// Incast (`incast`): rank 0 is the sink, ranks 1 to `sources` send.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Incast {
-    /// Hosts that send, 1 or more.
-    pub sources: u32,
-    /// Streams of each source, 1 or more, each over its own connection.
-    pub streams_per_source: u32,
-    /// One message [B], 1 or more.
-    pub message: Bytes,
-    /// Messages of a stream that may be incomplete at once: 128 for `ib_write_bw`, 1 for `iperf3`.
-    pub outstanding: u32,
-    /// Messages of each stream, 1 or more. Absent: until the run ends.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub messages: Option<u64>,
-}
-
-impl Default for Incast {
-    fn default() -> Incast {
-        Incast { sources: 4, streams_per_source: 1, message: Bytes::new(81_920), outstanding: 128, messages: None }
+params! {
+    /// Incast (`incast`): rank 0 is the sink, ranks 1 to `sources` send.
+    pub struct Incast {
+        /// Hosts that send, 1 or more.
+        pub sources: u32 = 4,
+        /// Streams of each source, 1 or more, each over its own connection.
+        pub streams_per_source: u32 = 1,
+        /// One message [B], 1 or more.
+        pub message: Bytes = Bytes::new(81_920),
+        /// Messages of a stream that may be incomplete at once: 128 for `ib_write_bw`, 1 for `iperf3`.
+        pub outstanding: u32 = 128,
+        /// Messages of each stream, 1 or more. Absent: until the run ends.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub messages: Option<u64> = None,
     }
 }
 

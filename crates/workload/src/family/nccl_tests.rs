@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use etherweave_primitives::{BitRate, Bytes, InputError, InputErrors};
+use etherweave_primitives::{BitRate, Bytes, InputError, InputErrors, params};
 
 use crate::accelerators::{AcceleratorNode, Accelerators, Group, Members, Operation};
 use crate::collective::{Collective, Library};
@@ -14,37 +14,24 @@ use crate::{ExecutionStream, Graph, GraphBuilder, Traffic, TrafficSize};
 /// Most accelerators.
 const RANKS_MAX: u32 = 1 << 16;
 
-/// A collective of NCCL on accelerators in nodes (`nccl_tests`), each a rank with a network interface. An iteration is
-/// one call; the tool reports the bus bandwidth.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct NcclTests {
-    /// Accelerators, 2 to 65,536.
-    pub ranks: u32,
-    /// What they do: allreduce, reduce_scatter, allgather or alltoall.
-    pub operation: Collective,
-    /// What joins those of a node; their ranks are in a row.
-    pub node: AcceleratorNode,
-    /// Rate of an accelerator's network, by which NCCL chooses.
-    pub network_rate: BitRate,
-    /// Rings of more rounds take so many, 2 or more, each of as many times longer messages: all bytes, but fewer
-    /// latencies. For thousands of accelerators; absent: every round.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rounds: Option<u32>,
-    /// Calls, 1 or more; each is measured.
-    pub iterations: u32,
-}
-
-impl Default for NcclTests {
-    fn default() -> NcclTests {
-        NcclTests {
-            ranks: 16,
-            operation: Collective::Allreduce { bytes: Bytes::new(32 << 20) },
-            node: AcceleratorNode::default(),
-            network_rate: BitRate::from_gbps(400),
-            rounds: None,
-            iterations: 20,
-        }
+params! {
+    /// A collective of NCCL on accelerators in nodes (`nccl_tests`), each a rank with a network interface. An iteration
+    /// is one call; the tool reports the bus bandwidth.
+    pub struct NcclTests {
+        /// Accelerators, 2 to 65,536.
+        pub ranks: u32 = 16,
+        /// What they do: allreduce, reduce_scatter, allgather or alltoall.
+        pub operation: Collective = Collective::Allreduce { bytes: Bytes::new(32 << 20) },
+        /// What joins those of a node; their ranks are in a row.
+        pub node: AcceleratorNode = AcceleratorNode::default(),
+        /// Rate of an accelerator's network, by which NCCL chooses.
+        pub network_rate: BitRate = BitRate::from_gbps(400),
+        /// Rings of more rounds take so many, 2 or more, each of as many times longer messages: all bytes, but fewer
+        /// latencies. For thousands of accelerators; absent: every round.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rounds: Option<u32> = None,
+        /// Calls, 1 or more; each is measured.
+        pub iterations: u32 = 20,
     }
 }
 

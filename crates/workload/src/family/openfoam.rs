@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_primitives::{Bytes, Duration, InputError, InputErrors, Rank};
+use etherweave_primitives::{Bytes, Duration, InputError, InputErrors, Rank, params};
 
 use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{at_least, within};
@@ -55,44 +55,28 @@ pub enum PressureSolver {
     },
 }
 
-/// Steps of a flow solver (`openfoam`).
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Openfoam {
-    /// How many ranks, 2 to 262,144.
-    pub ranks: u32,
-    /// Cells of the whole mesh, 10 or more of each rank.
-    pub cells: u64,
-    /// How the pressure is solved.
-    pub pressure: PressureSolver,
-    /// Sweeps of each of the three components of the momentum.
-    pub momentum_sweeps: u32,
-    /// Sweeps of each of the two equations of turbulence.
-    pub turbulence_sweeps: u32,
-    /// Computation of a step for each cell of a rank.
-    pub per_cell: Duration,
-    /// Whose decisions pick the algorithms of collectives.
-    pub library: Library,
-    /// How many steps, 1 or more; each is measured.
-    pub iterations: u32,
-    /// Only so many of them, 3 or more, which stand for all. All of them unless given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub samples: Option<u32>,
-}
-
-impl Default for Openfoam {
-    fn default() -> Openfoam {
-        Openfoam {
-            ranks: 8,
-            cells: 350_000,
-            pressure: PressureSolver::Gamg { cycles: 4, coarsest_iterations: 6 },
-            momentum_sweeps: 10,
-            turbulence_sweeps: 3,
-            per_cell: Duration::from_us(15),
-            library: Library::default(),
-            iterations: 500,
-            samples: None,
-        }
+params! {
+    /// Steps of a flow solver (`openfoam`).
+    pub struct Openfoam {
+        /// How many ranks, 2 to 262,144.
+        pub ranks: u32 = 8,
+        /// Cells of the whole mesh, 10 or more of each rank.
+        pub cells: u64 = 350_000,
+        /// How the pressure is solved.
+        pub pressure: PressureSolver = PressureSolver::Gamg { cycles: 4, coarsest_iterations: 6 },
+        /// Sweeps of each of the three components of the momentum.
+        pub momentum_sweeps: u32 = 10,
+        /// Sweeps of each of the two equations of turbulence.
+        pub turbulence_sweeps: u32 = 3,
+        /// Computation of a step for each cell of a rank.
+        pub per_cell: Duration = Duration::from_us(15),
+        /// Whose decisions pick the algorithms of collectives.
+        pub library: Library = Library::default(),
+        /// How many steps, 1 or more; each is measured.
+        pub iterations: u32 = 500,
+        /// Only so many of them, 3 or more, which stand for all. All of them unless given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub samples: Option<u32> = None,
     }
 }
 

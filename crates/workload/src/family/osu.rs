@@ -1,74 +1,56 @@
 //! The point-to-point tests of the OSU Micro-Benchmarks: pairs of ranks, of which the first half holds the clocks.
 
-use etherweave_primitives::{Bytes, InputError, InputErrors, Rank};
+use etherweave_primitives::{Bytes, InputError, InputErrors, Rank, params};
 
 use crate::collective::{BLOCKING, Collective, Communicator, Rule};
 use crate::limits::{MESSAGE_MAX, WINDOW_MAX, at_least, at_most, within};
 use crate::program::iteration;
 use crate::{Block, Op, Program, RankWorkload};
 
-/// Ping-pong (`osu_latency`; `osu_multi_lat` with several pairs). An iteration is one *round trip*; the tool reports
-/// half of its mean.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct OsuLatency {
-    /// Message each way [B], 0 or more.
-    pub bytes: Bytes,
-    /// Pairs of ranks, 1 or more: each rank of the first half of all with one of the second. Default 1.
-    pub pairs: u32,
-    /// Round trips that are not measured.
-    pub warm_up: u32,
-    /// Round trips that are measured, 1 or more.
-    pub iterations: u32,
-}
-
-/// One-way bandwidth (`osu_bw`; `osu_mbw_mr` with several pairs). An iteration is one window and its 4-byte
-/// acknowledgement; the tool reports `window · bytes · iterations / time`.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct OsuBw {
-    /// One message [B], 1 or more.
-    pub bytes: Bytes,
-    /// Pairs of ranks, 1 or more: each rank of the first half of all with one of the second. Default 1.
-    pub pairs: u32,
-    /// Messages that are posted at once, 1 or more.
-    pub window: u32,
-    /// Windows that are not measured.
-    pub warm_up: u32,
-    /// Windows that are measured, 1 or more.
-    pub iterations: u32,
-}
-
-/// Two-way bandwidth (`osu_bibw`). An iteration is one window each way;
-/// the tool reports `2 · window · bytes · iterations / time`.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct OsuBibw {
-    /// One message [B], 1 or more.
-    pub bytes: Bytes,
-    /// Messages that are posted at once each way, 1 or more.
-    pub window: u32,
-    /// Windows that are not measured.
-    pub warm_up: u32,
-    /// Windows that are measured, 1 or more.
-    pub iterations: u32,
-}
-
-impl Default for OsuLatency {
-    fn default() -> OsuLatency {
-        OsuLatency { bytes: Bytes::new(8), pairs: 1, warm_up: 10, iterations: 1_000 }
+params! {
+    /// Ping-pong (`osu_latency`; `osu_multi_lat` with several pairs). An iteration is one *round trip*; the tool
+    /// reports half of its mean.
+    pub struct OsuLatency {
+        /// Message each way [B], 0 or more.
+        pub bytes: Bytes = Bytes::new(8),
+        /// Pairs of ranks, 1 or more: each rank of the first half of all with one of the second. Default 1.
+        pub pairs: u32 = 1,
+        /// Round trips that are not measured.
+        pub warm_up: u32 = 10,
+        /// Round trips that are measured, 1 or more.
+        pub iterations: u32 = 1_000,
     }
 }
 
-impl Default for OsuBw {
-    fn default() -> OsuBw {
-        OsuBw { bytes: Bytes::new(4 << 20), pairs: 1, window: 64, warm_up: 2, iterations: 20 }
+params! {
+    /// One-way bandwidth (`osu_bw`; `osu_mbw_mr` with several pairs). An iteration is one window and its 4-byte
+    /// acknowledgement; the tool reports `window · bytes · iterations / time`.
+    pub struct OsuBw {
+        /// One message [B], 1 or more.
+        pub bytes: Bytes = Bytes::new(4 << 20),
+        /// Pairs of ranks, 1 or more: each rank of the first half of all with one of the second. Default 1.
+        pub pairs: u32 = 1,
+        /// Messages that are posted at once, 1 or more.
+        pub window: u32 = 64,
+        /// Windows that are not measured.
+        pub warm_up: u32 = 2,
+        /// Windows that are measured, 1 or more.
+        pub iterations: u32 = 20,
     }
 }
 
-impl Default for OsuBibw {
-    fn default() -> OsuBibw {
-        OsuBibw { bytes: Bytes::new(4 << 20), window: 64, warm_up: 2, iterations: 20 }
+params! {
+    /// Two-way bandwidth (`osu_bibw`). An iteration is one window each way;
+    /// the tool reports `2 · window · bytes · iterations / time`.
+    pub struct OsuBibw {
+        /// One message [B], 1 or more.
+        pub bytes: Bytes = Bytes::new(4 << 20),
+        /// Messages that are posted at once each way, 1 or more.
+        pub window: u32 = 64,
+        /// Windows that are not measured.
+        pub warm_up: u32 = 2,
+        /// Windows that are measured, 1 or more.
+        pub iterations: u32 = 20,
     }
 }
 

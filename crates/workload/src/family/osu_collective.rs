@@ -1,82 +1,60 @@
 //! One collective after another, as the collective tests of the OSU Micro-Benchmarks do.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, params};
 
 use crate::collective::{Algorithm, Collective, Communicator, Kind, Library, Protocol, Rule};
 use crate::limits::{ALL_PAIRS_MAX, at_least, within};
 use crate::program::iteration;
 use crate::{Block, Op, Program, RankWorkload};
 
-/// A collective on all ranks (`osu_collective`). An iteration is one call, followed by a barrier
-/// outside the iteration; the tool reports the mean over iterations and ranks.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct OsuCollective {
-    /// How many ranks, 2 or more.
-    pub ranks: u32,
-    /// What they do.
-    pub operation: Collective,
-    /// Whose decisions pick the algorithms.
-    pub library: Library,
-    /// This algorithm of the operation instead.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub algorithm: Option<Algorithm>,
-    /// Messages of `algorithm` are at most so long [B]; without it they are not divided.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub segment: Option<Bytes>,
-    /// Radix of `algorithm`, 2 to 64; without it the algorithm's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub radix: Option<u32>,
-    /// How messages of `algorithm` carry their data, as NCCL has it; absent: as they are.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<Protocol>,
-    /// Rate of a rank's network, by which `library = "nccl"` chooses; absent: 100 Gb/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub network_rate: Option<BitRate>,
-    /// Ranks in a row that share a node, for libraries and algorithms that work by node; absent: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ranks_per_node: Option<u32>,
-    /// Ranks in a row beneath a leaf switch, a multiple of `ranks_per_node`, for `algorithm = "hierarchical"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ranks_per_leaf: Option<u32>,
-    /// How long each rank computes between the call of the non-blocking form and the wait for it (`osu_iallreduce` and
-    /// its likes); the library progresses only while ranks wait. Absent: the blocking form.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub compute: Option<Duration>,
-    /// Only so many rounds of each pass around of a ring or a pairwise exchange, evenly spread, 3 or more, which
-    /// stand for all of a single call; each is an iteration.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub samples: Option<u32>,
-    /// Calls that are not measured.
-    pub warm_up: u32,
-    /// Calls that are measured, 1 or more.
-    pub iterations: u32,
+params! {
+    /// A collective on all ranks (`osu_collective`). An iteration is one call, followed by a barrier
+    /// outside the iteration; the tool reports the mean over iterations and ranks.
+    pub struct OsuCollective {
+        /// How many ranks, 2 or more.
+        pub ranks: u32 = 16,
+        /// What they do.
+        pub operation: Collective = Collective::Allreduce { bytes: Bytes::new(8) },
+        /// Whose decisions pick the algorithms.
+        pub library: Library = Library::default(),
+        /// This algorithm of the operation instead.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub algorithm: Option<Algorithm> = None,
+        /// Messages of `algorithm` are at most so long [B]; without it they are not divided.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub segment: Option<Bytes> = None,
+        /// Radix of `algorithm`, 2 to 64; without it the algorithm's own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub radix: Option<u32> = None,
+        /// How messages of `algorithm` carry their data, as NCCL has it; absent: as they are.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub protocol: Option<Protocol> = None,
+        /// Rate of a rank's network, by which `library = "nccl"` chooses; absent: 100 Gb/s.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub network_rate: Option<BitRate> = None,
+        /// Ranks in a row that share a node, for libraries and algorithms that work by node; absent: 1.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub ranks_per_node: Option<u32> = None,
+        /// Ranks in a row beneath a leaf switch, a multiple of `ranks_per_node`, for `algorithm = "hierarchical"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub ranks_per_leaf: Option<u32> = None,
+        /// How long each rank computes between the call of the non-blocking form and the wait for it (`osu_iallreduce`
+        /// and its likes); the library progresses only while ranks wait. Absent: the blocking form.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub compute: Option<Duration> = None,
+        /// Only so many rounds of each pass around of a ring or a pairwise exchange, evenly spread, 3 or more, which
+        /// stand for all of a single call; each is an iteration.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub samples: Option<u32> = None,
+        /// Calls that are not measured.
+        pub warm_up: u32 = 10,
+        /// Calls that are measured, 1 or more.
+        pub iterations: u32 = 100,
+    }
 }
 
 /// Fewest samples, as of the NAS Parallel Benchmarks.
 const SAMPLES_MIN: u32 = 3;
-
-impl Default for OsuCollective {
-    fn default() -> OsuCollective {
-        let operation = Collective::Allreduce { bytes: Bytes::new(8) };
-        OsuCollective {
-            ranks: 16,
-            operation,
-            library: Library::default(),
-            algorithm: None,
-            segment: None,
-            radix: None,
-            protocol: None,
-            network_rate: None,
-            ranks_per_node: None,
-            ranks_per_leaf: None,
-            compute: None,
-            samples: None,
-            warm_up: 10,
-            iterations: 100,
-        }
-    }
-}
 
 impl RankWorkload for OsuCollective {
     fn ranks(&self) -> u64 {

@@ -3,7 +3,7 @@
 //! Windows are locked once by `MPI_Win_lock` and every operation or window ends with `MPI_Win_flush`, the tools'
 //! default. Source: OSU Micro-Benchmarks 7.4, `c/mpi/one-sided`.
 
-use etherweave_primitives::{Bytes, InputError, InputErrors, Rank};
+use etherweave_primitives::{Bytes, InputError, InputErrors, Rank, params};
 
 use crate::collective::{Collective, Communicator, Rule};
 use crate::limits::{MESSAGE_MAX, WINDOW_MAX, at_least, at_most, within};
@@ -13,47 +13,35 @@ use crate::{Block, Op, Program, RankWorkload};
 /// A word of `osu_fop_latency` [B].
 const WORD: Bytes = Bytes::new(8);
 
-/// Latency (`osu_put_latency`, `osu_get_latency`, `osu_acc_latency`, `osu_fop_latency`). An iteration is one operation
-/// and its flush, whose mean the tools report.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct OsuOneSidedLatency {
-    /// Which operation.
-    pub access: Access,
-    /// Payload [B], 1 or more; 8 of a fetch-and-op.
-    pub bytes: Bytes,
-    /// Operations that are not measured.
-    pub warm_up: u32,
-    /// Operations that are measured, 1 or more.
-    pub iterations: u32,
-}
-
-/// Bandwidth (`osu_put_bw`, `osu_get_bw`). An iteration is a window of operations and its flush; the tools report
-/// `window · bytes · iterations / time`.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct OsuOneSidedBw {
-    /// Which operation: `put` or `get`.
-    pub access: Access,
-    /// Payload of one [B], 1 or more.
-    pub bytes: Bytes,
-    /// Operations that are posted at once, 1 or more.
-    pub window: u32,
-    /// Windows that are not measured.
-    pub warm_up: u32,
-    /// Windows that are measured, 1 or more.
-    pub iterations: u32,
-}
-
-impl Default for OsuOneSidedLatency {
-    fn default() -> OsuOneSidedLatency {
-        OsuOneSidedLatency { access: Access::Put, bytes: WORD, warm_up: 10, iterations: 1_000 }
+params! {
+    /// Latency (`osu_put_latency`, `osu_get_latency`, `osu_acc_latency`, `osu_fop_latency`). An iteration is one
+    /// operation and its flush, whose mean the tools report.
+    pub struct OsuOneSidedLatency {
+        /// Which operation.
+        pub access: Access = Access::Put,
+        /// Payload [B], 1 or more; 8 of a fetch-and-op.
+        pub bytes: Bytes = WORD,
+        /// Operations that are not measured.
+        pub warm_up: u32 = 10,
+        /// Operations that are measured, 1 or more.
+        pub iterations: u32 = 1_000,
     }
 }
 
-impl Default for OsuOneSidedBw {
-    fn default() -> OsuOneSidedBw {
-        OsuOneSidedBw { access: Access::Put, bytes: Bytes::new(4 << 20), window: 64, warm_up: 2, iterations: 20 }
+params! {
+    /// Bandwidth (`osu_put_bw`, `osu_get_bw`). An iteration is a window of operations and its flush; the tools report
+    /// `window · bytes · iterations / time`.
+    pub struct OsuOneSidedBw {
+        /// Which operation: `put` or `get`.
+        pub access: Access = Access::Put,
+        /// Payload of one [B], 1 or more.
+        pub bytes: Bytes = Bytes::new(4 << 20),
+        /// Operations that are posted at once, 1 or more.
+        pub window: u32 = 64,
+        /// Windows that are not measured.
+        pub warm_up: u32 = 2,
+        /// Windows that are measured, 1 or more.
+        pub iterations: u32 = 20,
     }
 }
 

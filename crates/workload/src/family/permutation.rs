@@ -1,6 +1,6 @@
 //! Every rank sends to one partner and receives from one.
 
-use etherweave_primitives::{Bytes, InputError, InputErrors, Purpose, Rank, Stream};
+use etherweave_primitives::{Bytes, InputError, InputErrors, Purpose, Rank, Stream, params};
 
 use crate::limits::{MESSAGE_MAX, at_least, at_most};
 use crate::program::iteration;
@@ -17,28 +17,22 @@ pub enum Partner {
     Random,
 }
 
-/// One message per rank and iteration along a permutation (`permutation`).
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Permutation {
-    /// How many ranks, 2 or more.
-    pub ranks: u32,
-    /// Message to the partner [B].
-    pub bytes: Bytes,
-    /// Who sends to whom.
-    pub partner: Partner,
-    /// How many iterations, 1 or more.
-    pub iterations: u32,
+params! {
+    /// One message per rank and iteration along a permutation (`permutation`).
+    pub struct Permutation {
+        /// How many ranks, 2 or more.
+        pub ranks: u32 = 16,
+        /// Message to the partner [B].
+        pub bytes: Bytes = Bytes::new(2_000_000),
+        /// Who sends to whom.
+        pub partner: Partner = Partner::Random,
+        /// How many iterations, 1 or more.
+        pub iterations: u32 = 1,
+    }
 }
 
 /// Operations of a program: two marks and three operations.
 const PROGRAM_OPS: u64 = 5;
-
-impl Default for Permutation {
-    fn default() -> Permutation {
-        Permutation { ranks: 16, bytes: Bytes::new(2_000_000), partner: Partner::Random, iterations: 1 }
-    }
-}
 
 impl RankWorkload for Permutation {
     fn ranks(&self) -> u64 {

@@ -1,32 +1,25 @@
 //! Every host sends one counted stream to its partner: the fabric benchmark of many simulators.
 
-use etherweave_primitives::{Bytes, InputErrors, Rank};
+use etherweave_primitives::{Bytes, InputErrors, Rank, params};
 
 use crate::generator::Generator;
 use crate::limits::{at_least, counted_stream};
 use crate::size::of_partners;
 use crate::{Partner, StreamSpec, Traffic, TrafficSize};
 
-/// A stream per host along a permutation (`permutation_streams`).
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct PermutationStreams {
-    /// How many hosts, 2 or more.
-    pub ranks: u32,
-    /// One message [B], 1 or more.
-    pub message: Bytes,
-    /// Messages of each host, 1 or more.
-    pub messages: u64,
-    /// Messages that may be incomplete at once, 1 or more.
-    pub outstanding: u32,
-    /// Who sends to whom.
-    pub partner: Partner,
-}
-
-impl Default for PermutationStreams {
-    fn default() -> PermutationStreams {
-        let message = Bytes::new(2_000_000);
-        PermutationStreams { ranks: 128, message, messages: 1, outstanding: 1, partner: Partner::Random }
+params! {
+    /// A stream per host along a permutation (`permutation_streams`).
+    pub struct PermutationStreams {
+        /// How many hosts, 2 or more.
+        pub ranks: u32 = 128,
+        /// One message [B], 1 or more.
+        pub message: Bytes = Bytes::new(2_000_000),
+        /// Messages of each host, 1 or more.
+        pub messages: u64 = 1,
+        /// Messages that may be incomplete at once, 1 or more.
+        pub outstanding: u32 = 1,
+        /// Who sends to whom.
+        pub partner: Partner = Partner::Random,
     }
 }
 

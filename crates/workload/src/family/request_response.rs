@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use etherweave_primitives::{Bytes, Duration, InputError, InputErrors, Purpose, Rank, Stream, Time};
+use etherweave_primitives::{Bytes, Duration, InputError, InputErrors, Purpose, Rank, Stream, Time, params};
 
 use crate::generator::Generator;
 use crate::limits::{MESSAGE_MAX, STREAMS_MAX, at_least, at_most, within};
@@ -50,49 +50,31 @@ pub enum RequestLoad {
     },
 }
 
-/// Requests and their answers (`request_response`). The clients are the first ranks, the servers the last.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct RequestResponse {
-    /// Clients, 1 or more.
-    pub clients: u32,
-    /// Servers, 1 or more.
-    pub servers: u32,
-    /// Servers that a request goes to, at most all: the first of them at random, and those that follow it.
-    pub fan_out: u32,
-    /// A request to one server [B].
-    pub request: Bytes,
-    /// The answer of one server [B].
-    pub response: Bytes,
-    /// Work of a server on a request.
-    pub service: Duration,
-    /// How the work varies.
-    pub service_times: ServiceTimes,
-    /// Threads of a server that work, 1 to 64, each on one request at a time.
-    pub threads: u32,
-    /// When a client asks.
-    pub load: RequestLoad,
-    /// Measured requests of each client, 1 or more.
-    pub requests: u32,
-    /// Requests of each client before these, which are not measured.
-    pub warm_up: u32,
-}
-
-impl Default for RequestResponse {
-    fn default() -> RequestResponse {
-        RequestResponse {
-            clients: 1,
-            servers: 1,
-            fan_out: 1,
-            request: Bytes::new(1),
-            response: Bytes::new(1),
-            service: Duration::ZERO,
-            service_times: ServiceTimes::Constant,
-            threads: 1,
-            load: RequestLoad::Closed { outstanding: 1, think: Duration::ZERO },
-            requests: 1_000,
-            warm_up: 10,
-        }
+params! {
+    /// Requests and their answers (`request_response`). The clients are the first ranks, the servers the last.
+    pub struct RequestResponse {
+        /// Clients, 1 or more.
+        pub clients: u32 = 1,
+        /// Servers, 1 or more.
+        pub servers: u32 = 1,
+        /// Servers that a request goes to, at most all: the first of them at random, and those that follow it.
+        pub fan_out: u32 = 1,
+        /// A request to one server [B].
+        pub request: Bytes = Bytes::new(1),
+        /// The answer of one server [B].
+        pub response: Bytes = Bytes::new(1),
+        /// Work of a server on a request.
+        pub service: Duration = Duration::ZERO,
+        /// How the work varies.
+        pub service_times: ServiceTimes = ServiceTimes::Constant,
+        /// Threads of a server that work, 1 to 64, each on one request at a time.
+        pub threads: u32 = 1,
+        /// When a client asks.
+        pub load: RequestLoad = RequestLoad::Closed { outstanding: 1, think: Duration::ZERO },
+        /// Measured requests of each client, 1 or more.
+        pub requests: u32 = 1_000,
+        /// Requests of each client before these, which are not measured.
+        pub warm_up: u32 = 10,
     }
 }
 

@@ -1,28 +1,22 @@
 //! All of a group to one other group: the worst for minimal routing on a dragonfly.
 
-use etherweave_primitives::{HostId, InputError, Stream, Time};
+use etherweave_primitives::{HostId, InputError, Stream, Time, params};
 
 use crate::{HostGroups, HostRange};
 
-/// Every packet of group g to any host of group g + `offset`, all alike (`adversarial`; ADV+k).
-///
-/// On a dragonfly all of it shares one global channel of minimal routes (Kim et al., *Technology-Driven,
-/// Highly-Scalable Dragonfly Topology*, ISCA 2008; Jiang et al., *Indirect Adaptive Routing on Large Scale
-/// Interconnection Networks*, ISCA 2009).
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Adversarial {
-    /// How many groups further, modulo their number: no multiple of it.
-    pub offset: u32,
-    /// Hosts of a switch, where a packet goes only to those of the one switch that has the place of its own switch in
-    /// that group: groups of one size that this divides. Without it to all hosts of the group.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hosts_per_switch: Option<u32>,
-}
-
-impl Default for Adversarial {
-    fn default() -> Adversarial {
-        Adversarial { offset: 1, hosts_per_switch: None }
+params! {
+    /// Every packet of group g to any host of group g + `offset`, all alike (`adversarial`; ADV+k).
+    ///
+    /// On a dragonfly all of it shares one global channel of minimal routes (Kim et al., *Technology-Driven,
+    /// Highly-Scalable Dragonfly Topology*, ISCA 2008; Jiang et al., *Indirect Adaptive Routing on Large Scale
+    /// Interconnection Networks*, ISCA 2009).
+    pub struct Adversarial {
+        /// How many groups further, modulo their number: no multiple of it.
+        pub offset: u32 = 1,
+        /// Hosts of a switch, where a packet goes only to those of the one switch that has the place of its own switch
+        /// in that group: groups of one size that this divides. Without it to all hosts of the group.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hosts_per_switch: Option<u32> = None,
     }
 }
 

@@ -2,22 +2,16 @@
 
 use std::hint::select_unpredictable;
 
-use etherweave_primitives::{HostId, InputError, Stream, Time};
+use etherweave_primitives::{HostId, InputError, Stream, Time, params};
 
 use super::is_in;
 use crate::{HostGroups, HostRange, Share};
 
-/// A share of the packets to any other host of the own group, the rest to any host of the others (`group_local`).
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct GroupLocal {
-    /// Share that stays in the group: 0 where a group has one host, 1 where there is one group.
-    pub share: Share,
-}
-
-impl Default for GroupLocal {
-    fn default() -> GroupLocal {
-        GroupLocal { share: Share::percent(50) }
+params! {
+    /// A share of the packets to any other host of the own group, the rest to any host of the others (`group_local`).
+    pub struct GroupLocal {
+        /// Share that stays in the group: 0 where a group has one host, 1 where there is one group.
+        pub share: Share = Share::percent(50),
     }
 }
 

@@ -1,25 +1,20 @@
 //! A share to few hosts, the rest to any.
 
-use etherweave_primitives::{HostId, InputError, Stream, Time};
+use etherweave_primitives::{HostId, InputError, Stream, Time, params};
 
 use super::is_in;
 use crate::{HostGroups, HostRange, Share};
 
-/// A share of the packets to few hosts, all alike, and the rest to any other host (`hot_spot`; Pfister and Norton,
-/// *"Hot Spot" Contention and Combining in Multistage Interconnection Networks*, IEEE Transactions on Computers
-/// 34(10), 1985).
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HotSpot {
-    /// The hosts that are sought, 1 or more, each once. What one of them would send to itself goes to any other host.
-    pub hosts: Vec<u32>,
-    /// Share of each host's packets that goes to them, beyond what they get of the rest.
-    pub share: Share,
-}
-
-impl Default for HotSpot {
-    fn default() -> HotSpot {
-        HotSpot { hosts: vec![0], share: Share::percent(10) }
+params! {
+    /// A share of the packets to few hosts, all alike, and the rest to any other host (`hot_spot`; Pfister and Norton,
+    /// *"Hot Spot" Contention and Combining in Multistage Interconnection Networks*, IEEE Transactions on Computers
+    /// 34(10), 1985).
+    pub struct HotSpot {
+        /// The hosts that are sought, 1 or more, each once. What one of them would send to itself goes to any other
+        /// host.
+        pub hosts: Vec<u32> = vec![0],
+        /// Share of each host's packets that goes to them, beyond what they get of the rest.
+        pub share: Share = Share::percent(10),
     }
 }
 

@@ -2,19 +2,13 @@
 
 use super::permuted::Permuted;
 use crate::HostGroups;
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, params};
 
-/// Host s to host s + `offset`, modulo their number (`shift`; shift+k).
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Shift {
-    /// How many hosts further: no multiple of their number.
-    pub offset: u32,
-}
-
-impl Default for Shift {
-    fn default() -> Shift {
-        Shift { offset: 1 }
+params! {
+    /// Host s to host s + `offset`, modulo their number (`shift`; shift+k).
+    pub struct Shift {
+        /// How many hosts further: no multiple of their number.
+        pub offset: u32 = 1,
     }
 }
 

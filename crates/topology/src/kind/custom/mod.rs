@@ -9,71 +9,58 @@ mod json;
 mod link_text;
 mod switch_places;
 
-use etherweave_primitives::{BitRate, InputError, InputErrors};
+use etherweave_primitives::{BitRate, InputError, InputErrors, params};
 
 use crate::{AsBuilt, Cable, Family, FamilyFit, Shape, SizeRequest, Topology};
 use graph::ListedGraph;
 use link_text::LinkDefaults;
 
-/// Any fabric, as one of three texts.
-///
-/// An edge list is CSV with one link per line and hosts `h0`, `h1`, … and switches `s0`, `s1`, … without gaps:
-///
-/// ```text
-/// from,to,rate,length
-/// h0,s0,100Gb/s,3m
-/// h1,s1,100Gb/s,3m
-/// s0,s1,400Gb/s,20m    # repeated lines are parallel links
-/// ```
-///
-/// Without a header line, columns are `from`, `to`, `rate`, `length` and `medium` (copper or optical), of which the
-/// first two are required. A header line names columns in any order, also `class` (local or global) and `to_rate` (the
-/// port speed at the other end, which must be the same). What is absent or empty has its default: `rate` and `cable` of
-/// this table. Empty lines and comments after `#` are skipped.
-///
-/// GraphML and JSON (the node-link form of NetworkX: `{"nodes": [{"id": …}], "links": [{"source": …, "target": …}]}`)
-/// name nodes freely and give the `kind` (host or switch, the default) of each. An edge has `rate`, `length`,
-/// `medium`, `class`, `to_rate` as above and `links`, the number of parallel links; listing a pair twice is a mistake
-/// unless different ports are named (`sourceport` and `targetport`). In JSON a switch may have `datapath`, its datapath
-/// id in OpenFlow in hexadecimal digits; rules are then written for the numbers that `sourceport` and `targetport` are.
-///
-/// The level of a switch is its distance from the nearest switch with a host, unless GraphML gives a `level` for every
-/// switch. There, keys called `axis:NAME` are coordinates, most significant first, which every switch has and no two
-/// share; the graph may have data called `radix` and `breakout`, as in `as_built`, which overrides them.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Custom {
-    /// Hosts; all of `h0..` must occur. Default 0: as many as occur.
-    pub hosts: u32,
-    /// The fabric as an edge list. Default empty.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub links: String,
-    /// The fabric as GraphML. Default empty.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub graphml: String,
-    /// The fabric as JSON. Default empty.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub json: String,
-    /// Rate of links without one [bit/s]. Default "100Gb/s".
-    pub rate: BitRate,
-    /// Cable of links without one. Default "3m".
-    pub cable: Cable,
-    /// Departures from what is listed.
-    #[serde(skip_serializing_if = "AsBuilt::is_default")]
-    pub as_built: AsBuilt,
-}
-
-impl Default for Custom {
-    fn default() -> Self {
-        Custom {
-            hosts: 0,
-            links: String::new(),
-            graphml: String::new(),
-            json: String::new(),
-            rate: BitRate::from_gbps(100),
-            cable: Cable::from_m(3),
-            as_built: AsBuilt::default(),
-        }
+params! {
+    /// Any fabric, as one of three texts.
+    ///
+    /// An edge list is CSV with one link per line and hosts `h0`, `h1`, … and switches `s0`, `s1`, … without gaps:
+    ///
+    /// ```text
+    /// from,to,rate,length
+    /// h0,s0,100Gb/s,3m
+    /// h1,s1,100Gb/s,3m
+    /// s0,s1,400Gb/s,20m    # repeated lines are parallel links
+    /// ```
+    ///
+    /// Without a header line, columns are `from`, `to`, `rate`, `length` and `medium` (copper or optical), of which the
+    /// first two are required. A header line names columns in any order, also `class` (local or global) and `to_rate`
+    /// (the port speed at the other end, which must be the same). What is absent or empty has its default: `rate` and
+    /// `cable` of this table. Empty lines and comments after `#` are skipped.
+    ///
+    /// GraphML and JSON (the node-link form of NetworkX: `{"nodes": [{"id": …}], "links": [{"source": …, "target":
+    /// …}]}`) name nodes freely and give the `kind` (host or switch, the default) of each. An edge has `rate`,
+    /// `length`, `medium`, `class`, `to_rate` as above and `links`, the number of parallel links; listing a pair twice
+    /// is a mistake unless different ports are named (`sourceport` and `targetport`). In JSON a switch may have
+    /// `datapath`, its datapath id in OpenFlow in hexadecimal digits; rules are then written for the numbers that
+    /// `sourceport` and `targetport` are.
+    ///
+    /// The level of a switch is its distance from the nearest switch with a host, unless GraphML gives a `level` for
+    /// every switch. There, keys called `axis:NAME` are coordinates, most significant first, which every switch has and
+    /// no two share; the graph may have data called `radix` and `breakout`, as in `as_built`, which overrides them.
+    pub struct Custom {
+        /// Hosts; all of `h0..` must occur. Default 0: as many as occur.
+        pub hosts: u32 = 0,
+        /// The fabric as an edge list. Default empty.
+        #[serde(skip_serializing_if = "String::is_empty")]
+        pub links: String = String::new(),
+        /// The fabric as GraphML. Default empty.
+        #[serde(skip_serializing_if = "String::is_empty")]
+        pub graphml: String = String::new(),
+        /// The fabric as JSON. Default empty.
+        #[serde(skip_serializing_if = "String::is_empty")]
+        pub json: String = String::new(),
+        /// Rate of links without one [bit/s]. Default "100Gb/s".
+        pub rate: BitRate = BitRate::from_gbps(100),
+        /// Cable of links without one. Default "3m".
+        pub cable: Cable = Cable::from_m(3),
+        /// Departures from what is listed.
+        #[serde(skip_serializing_if = "AsBuilt::is_default")]
+        pub as_built: AsBuilt = AsBuilt::default(),
     }
 }
 

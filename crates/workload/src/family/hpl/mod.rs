@@ -13,7 +13,7 @@ mod broadcast;
 mod input;
 mod panel;
 
-use etherweave_primitives::{Duration, InputError, InputErrors, Rank};
+use etherweave_primitives::{Duration, InputError, InputErrors, Rank, params};
 
 use crate::collective::{Collective, Communicator, Rule};
 use crate::limits::{at_least, within};
@@ -47,54 +47,35 @@ pub enum RowSwap {
     Mix,
 }
 
-/// Linpack (`hpl`). An iteration is a panel, of those that are sampled, each behind a barrier and the panel before it;
-/// the time of a panel is the mean over ranks.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Hpl {
-    /// Rows of the grid of ranks, P of `HPL.dat`, 1 to 1,024.
-    pub rows: u32,
-    /// Columns of the grid of ranks, Q of `HPL.dat`, 1 to 1,024; 2 ranks or more in all.
-    pub columns: u32,
-    /// Which way ranks fill the grid.
-    pub order: GridOrder,
-    /// Rows and columns of the matrix, N of `HPL.dat`; 3 blocks or more.
-    pub size: u32,
-    /// Rows and columns of a block, NB of `HPL.dat`, 1 to 4,096.
-    pub block: u32,
-    /// How many panels are factorised before all columns have the last update: 0 or 1 (`DEPTH` of `HPL.dat`).
-    pub depth: u32,
-    /// How a panel is broadcast.
-    pub broadcast: PanelBroadcast,
-    /// How rows are swapped.
-    pub swap: RowSwap,
-    /// Columns of a rank up to which `swap = "mix"` is an exchange.
-    pub swap_threshold: u32,
-    /// Time of a rank for 10^9 operations of the update.
-    pub update_per_gflop: Duration,
-    /// Time of a rank for 10^9 operations of a panel's factorisation.
-    pub panel_per_gflop: Duration,
-    /// Panels that are simulated, evenly spread: 5, 9, 13, ... Absent: all, one after the other.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub samples: Option<u32>,
-}
-
-impl Default for Hpl {
-    fn default() -> Hpl {
-        Hpl {
-            rows: 4,
-            columns: 4,
-            order: GridOrder::default(),
-            size: 4_096,
-            block: 64,
-            depth: 0,
-            broadcast: PanelBroadcast::default(),
-            swap: RowSwap::default(),
-            swap_threshold: 64,
-            update_per_gflop: Duration::from_ms(30),
-            panel_per_gflop: Duration::from_ms(100),
-            samples: None,
-        }
+params! {
+    /// Linpack (`hpl`). An iteration is a panel, of those that are sampled, each behind a barrier and the panel before
+    /// it; the time of a panel is the mean over ranks.
+    pub struct Hpl {
+        /// Rows of the grid of ranks, P of `HPL.dat`, 1 to 1,024.
+        pub rows: u32 = 4,
+        /// Columns of the grid of ranks, Q of `HPL.dat`, 1 to 1,024; 2 ranks or more in all.
+        pub columns: u32 = 4,
+        /// Which way ranks fill the grid.
+        pub order: GridOrder = GridOrder::default(),
+        /// Rows and columns of the matrix, N of `HPL.dat`; 3 blocks or more.
+        pub size: u32 = 4_096,
+        /// Rows and columns of a block, NB of `HPL.dat`, 1 to 4,096.
+        pub block: u32 = 64,
+        /// How many panels are factorised before all columns have the last update: 0 or 1 (`DEPTH` of `HPL.dat`).
+        pub depth: u32 = 0,
+        /// How a panel is broadcast.
+        pub broadcast: PanelBroadcast = PanelBroadcast::default(),
+        /// How rows are swapped.
+        pub swap: RowSwap = RowSwap::default(),
+        /// Columns of a rank up to which `swap = "mix"` is an exchange.
+        pub swap_threshold: u32 = 64,
+        /// Time of a rank for 10^9 operations of the update.
+        pub update_per_gflop: Duration = Duration::from_ms(30),
+        /// Time of a rank for 10^9 operations of a panel's factorisation.
+        pub panel_per_gflop: Duration = Duration::from_ms(100),
+        /// Panels that are simulated, evenly spread: 5, 9, 13, ... Absent: all, one after the other.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub samples: Option<u32> = None,
     }
 }
 

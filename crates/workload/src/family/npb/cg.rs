@@ -4,7 +4,7 @@
 //! matrix by a vector (sums along rows, then an exchange with the transposed rank) and adds two scalars along rows.
 //! Equations and sources: `docs/models/workload.md`.
 
-use etherweave_primitives::{Duration, InputError, InputErrors, Rank};
+use etherweave_primitives::{Duration, InputError, InputErrors, Rank, params};
 
 use crate::collective::{Collective, Communicator, Rule};
 use crate::limits::at_least;
@@ -17,25 +17,19 @@ const DOUBLE: u64 = 8;
 /// Most ranks: each has at least two rows of the smallest class.
 const RANKS_MAX: u32 = 1 << 18;
 
-/// Conjugate gradient of the NAS Parallel Benchmarks (`npb_cg`).
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct NpbCg {
-    /// How many ranks, a power of two from 2 to 262,144.
-    pub ranks: u32,
-    /// Size of the problem.
-    pub class: NpbClass,
-    /// Computation of each product with the matrix [ps].
-    pub compute: Duration,
-    /// Iterations of conjugate gradient in each outer iteration, 1 or more; each is measured.
-    pub inner: u32,
-    /// How many outer iterations, 1 or more; the benchmark's are 15 (S, W, A), 75 (B, C) and 100 (D, E, F).
-    pub iterations: u32,
-}
-
-impl Default for NpbCg {
-    fn default() -> NpbCg {
-        NpbCg { ranks: 64, class: NpbClass::B, compute: Duration::ZERO, inner: 25, iterations: 1 }
+params! {
+    /// Conjugate gradient of the NAS Parallel Benchmarks (`npb_cg`).
+    pub struct NpbCg {
+        /// How many ranks, a power of two from 2 to 262,144.
+        pub ranks: u32 = 64,
+        /// Size of the problem.
+        pub class: NpbClass = NpbClass::B,
+        /// Computation of each product with the matrix [ps].
+        pub compute: Duration = Duration::ZERO,
+        /// Iterations of conjugate gradient in each outer iteration, 1 or more; each is measured.
+        pub inner: u32 = 25,
+        /// How many outer iterations, 1 or more; the benchmark's are 15 (S, W, A), 75 (B, C) and 100 (D, E, F).
+        pub iterations: u32 = 1,
     }
 }
 

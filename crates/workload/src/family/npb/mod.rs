@@ -12,7 +12,7 @@ mod lu;
 mod mg;
 mod multi_partition;
 
-use etherweave_primitives::{Duration, InputError, InputErrors, Rank};
+use etherweave_primitives::{Duration, InputError, InputErrors, Rank, params};
 
 use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, at_least};
@@ -46,38 +46,24 @@ pub enum NpbBenchmark {
     Sp,
 }
 
-/// A benchmark of the NAS Parallel Benchmarks (`npb`); conjugate gradient is `npb_cg`.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Npb {
-    /// Which benchmark.
-    pub benchmark: NpbBenchmark,
-    /// Size of the problem, S to E.
-    pub class: NpbClass,
-    /// How many ranks: a square (`bt`, `sp`), a power of two (`ft`, `is`, `mg`) or any number (`lu`), 2 or more.
-    pub ranks: u32,
-    /// Time of a rank for 10^9 of the operations that the benchmark counts; of `is` for 10^9 keys.
-    pub per_gflop: Duration,
-    /// Whose decisions pick the algorithms of collectives.
-    pub library: Library,
-    /// How many iterations, 1 or more. The benchmark's: `docs/models/workload.md`.
-    pub iterations: u32,
-    /// Only so many of them, 3 or more, which stand for all. All of them unless given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub samples: Option<u32>,
-}
-
-impl Default for Npb {
-    fn default() -> Npb {
-        Npb {
-            benchmark: NpbBenchmark::default(),
-            class: NpbClass::default(),
-            ranks: 64,
-            per_gflop: Duration::from_ms(1_000),
-            library: Library::default(),
-            iterations: 20,
-            samples: None,
-        }
+params! {
+    /// A benchmark of the NAS Parallel Benchmarks (`npb`); conjugate gradient is `npb_cg`.
+    pub struct Npb {
+        /// Which benchmark.
+        pub benchmark: NpbBenchmark = NpbBenchmark::default(),
+        /// Size of the problem, S to E.
+        pub class: NpbClass = NpbClass::default(),
+        /// How many ranks: a square (`bt`, `sp`), a power of two (`ft`, `is`, `mg`) or any number (`lu`), 2 or more.
+        pub ranks: u32 = 64,
+        /// Time of a rank for 10^9 of the operations that the benchmark counts; of `is` for 10^9 keys.
+        pub per_gflop: Duration = Duration::from_ms(1_000),
+        /// Whose decisions pick the algorithms of collectives.
+        pub library: Library = Library::default(),
+        /// How many iterations, 1 or more. The benchmark's: `docs/models/workload.md`.
+        pub iterations: u32 = 20,
+        /// Only so many of them, 3 or more, which stand for all. All of them unless given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub samples: Option<u32> = None,
     }
 }
 

@@ -28,7 +28,7 @@ mod step_times;
 
 use std::sync::Arc;
 
-use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, params};
 
 use crate::accelerators::{AcceleratorNode, Accelerators};
 use crate::collective::Library;
@@ -63,109 +63,72 @@ pub enum Outermost {
     Data,
 }
 
-/// How the model is divided among accelerators (`parallel`). What is left is data-parallel.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Parallelism {
-    /// Accelerators that share every matrix.
-    pub tensor: u32,
-    /// Whether they also share the tokens between matrices, so that stages of a pipeline exchange less.
-    pub sequence: bool,
-    /// Accelerators that share a sequence.
-    pub context: u32,
-    /// Stages of layers.
-    pub pipeline: u32,
-    /// Parts of the model in each stage; 2 or more are interleaved. The first and the last part may have a layer less
-    /// than the others: `layers` two less than a multiple.
-    pub interleave: u32,
-    /// What accelerators of the same server or pod are neighbours of: "pipeline" or "data".
-    pub outermost: Outermost,
-    /// Data-parallel accelerators that share the experts of a layer.
-    pub expert: u32,
-    /// What data-parallel accelerators divide among them: 0 nothing, 1 the state of the optimizer, 2 gradients as
-    /// well, 3 parameters as well (ZeRO, or FSDP).
-    pub zero: u32,
-    /// Whether, with `zero` of 1 or 2, the parameters of a layer are gathered while the layer before computes, on the
-    /// first way forward of a step, as FSDP does, instead of all at its end.
-    pub prefetch: bool,
-    /// Gradients are exchanged in parts of at most so many bytes. Absent: those of a layer at once, of small layers
-    /// together once they have 25 MiB, as PyTorch's DistributedDataParallel.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bucket: Option<Bytes>,
-}
-
-/// Training steps (`training`).
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Training {
-    /// Accelerators, 2 to 65,536.
-    pub ranks: u32,
-    /// What is trained.
-    pub model: Transformer,
-    /// How it is divided.
-    pub parallel: Parallelism,
-    /// What joins accelerators besides the network.
-    pub node: AcceleratorNode,
-    /// Sequences of a step, over all accelerators.
-    pub batch: u32,
-    /// Sequences that go through a stage at once.
-    pub micro_batch: u32,
-    /// Size of a parameter, and of an element of an activation [B].
-    pub element_bytes: u32,
-    /// Size of an element of a gradient [B].
-    pub gradient_bytes: u32,
-    /// Whether activations are computed again on the way back.
-    pub recompute: bool,
-    /// Time of an accelerator for 10^12 operations.
-    pub per_teraflop: Duration,
-    /// Whose decisions pick the algorithms of collectives between nodes.
-    pub library: Library,
-    /// Rate of an accelerator's network, by which `library = "nccl"` chooses. Default "400Gb/s".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub network_rate: Option<BitRate>,
-    /// Rings of more rounds take so many, 2 or more, each of as many times longer messages: all bytes, but fewer
-    /// latencies. For thousands of accelerators; absent: every round.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rounds: Option<u32>,
-    /// How many steps, 1 or more; each is measured.
-    pub iterations: u32,
-}
-
-impl Default for Parallelism {
-    fn default() -> Parallelism {
-        Parallelism {
-            tensor: 8,
-            sequence: true,
-            context: 1,
-            pipeline: 4,
-            interleave: 1,
-            outermost: Outermost::Pipeline,
-            expert: 1,
-            zero: 0,
-            prefetch: false,
-            bucket: None,
-        }
+params! {
+    /// How the model is divided among accelerators (`parallel`). What is left is data-parallel.
+    #[derive(Eq)]
+    pub struct Parallelism {
+        /// Accelerators that share every matrix.
+        pub tensor: u32 = 8,
+        /// Whether they also share the tokens between matrices, so that stages of a pipeline exchange less.
+        pub sequence: bool = true,
+        /// Accelerators that share a sequence.
+        pub context: u32 = 1,
+        /// Stages of layers.
+        pub pipeline: u32 = 4,
+        /// Parts of the model in each stage; 2 or more are interleaved. The first and the last part may have a layer
+        /// less than the others: `layers` two less than a multiple.
+        pub interleave: u32 = 1,
+        /// What accelerators of the same server or pod are neighbours of: "pipeline" or "data".
+        pub outermost: Outermost = Outermost::Pipeline,
+        /// Data-parallel accelerators that share the experts of a layer.
+        pub expert: u32 = 1,
+        /// What data-parallel accelerators divide among them: 0 nothing, 1 the state of the optimizer, 2 gradients as
+        /// well, 3 parameters as well (ZeRO, or FSDP).
+        pub zero: u32 = 0,
+        /// Whether, with `zero` of 1 or 2, the parameters of a layer are gathered while the layer before computes, on
+        /// the first way forward of a step, as FSDP does, instead of all at its end.
+        pub prefetch: bool = false,
+        /// Gradients are exchanged in parts of at most so many bytes. Absent: those of a layer at once, of small layers
+        /// together once they have 25 MiB, as PyTorch's DistributedDataParallel.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub bucket: Option<Bytes> = None,
     }
 }
 
-impl Default for Training {
-    fn default() -> Training {
-        Training {
-            ranks: 64,
-            model: Transformer::default(),
-            parallel: Parallelism::default(),
-            node: AcceleratorNode::default(),
-            batch: 16,
-            micro_batch: 1,
-            element_bytes: 2,
-            gradient_bytes: 4,
-            recompute: false,
-            per_teraflop: Duration::from_us(2_000),
-            library: Library::Nccl,
-            network_rate: Some(BitRate::from_gbps(400)),
-            rounds: None,
-            iterations: 1,
-        }
+params! {
+    /// Training steps (`training`).
+    pub struct Training {
+        /// Accelerators, 2 to 65,536.
+        pub ranks: u32 = 64,
+        /// What is trained.
+        pub model: Transformer = Transformer::default(),
+        /// How it is divided.
+        pub parallel: Parallelism = Parallelism::default(),
+        /// What joins accelerators besides the network.
+        pub node: AcceleratorNode = AcceleratorNode::default(),
+        /// Sequences of a step, over all accelerators.
+        pub batch: u32 = 16,
+        /// Sequences that go through a stage at once.
+        pub micro_batch: u32 = 1,
+        /// Size of a parameter, and of an element of an activation [B].
+        pub element_bytes: u32 = 2,
+        /// Size of an element of a gradient [B].
+        pub gradient_bytes: u32 = 4,
+        /// Whether activations are computed again on the way back.
+        pub recompute: bool = false,
+        /// Time of an accelerator for 10^12 operations.
+        pub per_teraflop: Duration = Duration::from_us(2_000),
+        /// Whose decisions pick the algorithms of collectives between nodes.
+        pub library: Library = Library::Nccl,
+        /// Rate of an accelerator's network, by which `library = "nccl"` chooses. Default "400Gb/s".
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub network_rate: Option<BitRate> = Some(BitRate::from_gbps(400)),
+        /// Rings of more rounds take so many, 2 or more, each of as many times longer messages: all bytes, but fewer
+        /// latencies. For thousands of accelerators; absent: every round.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rounds: Option<u32> = None,
+        /// How many steps, 1 or more; each is measured.
+        pub iterations: u32 = 1,
     }
 }
 

@@ -8,7 +8,7 @@
 //! attention, and what is computed again. Source of the default: Grattafiori et al., "The Llama 3 Herd of Models",
 //! 2024, table 3.
 
-use etherweave_primitives::InputErrors;
+use etherweave_primitives::{InputErrors, params};
 
 use crate::limits::within;
 
@@ -19,46 +19,30 @@ const EXTENT_MAX: u32 = 1 << 20;
 /// Layers and experts at most.
 const LAYERS_MAX: u32 = 4_096;
 
-/// A transformer that reads a sequence (`model`). The default is Llama 3 of 70 G parameters.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Transformer {
-    /// Layers, 1 to 4,096.
-    pub layers: u32,
-    /// Width of a token between layers.
-    pub hidden: u32,
-    /// Width inside a perceptron.
-    pub feed_forward: u32,
-    /// Whether a perceptron has three matrices (a gated one, as SwiGLU) instead of two.
-    pub is_gated: bool,
-    /// Width of all keys of a token, and of all values: less than `hidden` where queries share them.
-    pub key_value: u32,
-    /// Tokens that it knows: rows of the embedding and of the output layer.
-    pub vocabulary: u32,
-    /// Whether the output layer has the parameters of the embedding, as in GPT-2.
-    pub is_tied: bool,
-    /// Tokens of a sequence.
-    pub sequence: u32,
-    /// Perceptrons of a layer, 1 for a dense model.
-    pub experts: u32,
-    /// How many of them each token takes.
-    pub experts_per_token: u32,
-}
-
-impl Default for Transformer {
-    fn default() -> Transformer {
-        Transformer {
-            layers: 80,
-            hidden: 8_192,
-            feed_forward: 28_672,
-            is_gated: true,
-            key_value: 1_024,
-            vocabulary: 128_256,
-            is_tied: false,
-            sequence: 8_192,
-            experts: 1,
-            experts_per_token: 1,
-        }
+params! {
+    /// A transformer that reads a sequence (`model`). The default is Llama 3 of 70 G parameters.
+    #[derive(Eq)]
+    pub struct Transformer {
+        /// Layers, 1 to 4,096.
+        pub layers: u32 = 80,
+        /// Width of a token between layers.
+        pub hidden: u32 = 8_192,
+        /// Width inside a perceptron.
+        pub feed_forward: u32 = 28_672,
+        /// Whether a perceptron has three matrices (a gated one, as SwiGLU) instead of two.
+        pub is_gated: bool = true,
+        /// Width of all keys of a token, and of all values: less than `hidden` where queries share them.
+        pub key_value: u32 = 1_024,
+        /// Tokens that it knows: rows of the embedding and of the output layer.
+        pub vocabulary: u32 = 128_256,
+        /// Whether the output layer has the parameters of the embedding, as in GPT-2.
+        pub is_tied: bool = false,
+        /// Tokens of a sequence.
+        pub sequence: u32 = 8_192,
+        /// Perceptrons of a layer, 1 for a dense model.
+        pub experts: u32 = 1,
+        /// How many of them each token takes.
+        pub experts_per_token: u32 = 1,
     }
 }
 
