@@ -274,7 +274,8 @@ def _table_2_curves() -> Iterator[CurveExperiment]:
 
 
 def _figure_12_curves(full: bool) -> Iterator[CurveExperiment]:
-    for name, flow_control in FLOW_CONTROLS.items():
+    # Pauses take longer than credits.
+    for name, flow_control in reversed(FLOW_CONTROLS.items()):
         for pattern in PATTERNS:
             for routing in ROUTINGS:
                 loads = () if full else FEW_LOADS[pattern]

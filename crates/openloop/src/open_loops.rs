@@ -30,6 +30,7 @@ impl OpenLoops {
     /// Serves all events before `until`.
     pub fn run<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, until: u32) {
         self.touch(until);
+        self.switches.wires.receive_all();
         while let Some(at) = self.switches.wires.wheel.next(self.switches.wires.now, until) {
             self.switches.wires.now = at;
             while let Some(event) = self.switches.wires.wheel.take(at) {
@@ -46,13 +47,13 @@ impl OpenLoops {
     /// fetches them side by side, where the events would wait for one after the other: at 300,000 hosts that is a fifth
     /// of the time.
     fn touch(&self, until: u32) {
-        let Switches { ports, inputs, outputs, wires, .. } = &self.switches;
+        let Switches { ports, inputs, outputs, pauses, wires, .. } = &self.switches;
         let ports = ports.iter().fold(0, |sum, port| sum ^ port.link_free);
         let inputs = every_line(inputs).fold(0, |sum, input| sum ^ input.first);
         let outputs = every_line(outputs).fold(0, |sum, output| sum ^ u32::from(output.credits));
         let hosts = self.sources.hosts.iter().fold(0, |sum, host| sum ^ host.port);
         let wheel = wires.wheel.touch(wires.now, until);
-        std::hint::black_box(ports ^ inputs ^ outputs ^ hosts ^ wheel ^ wires.slab.touch());
+        std::hint::black_box(ports ^ inputs ^ outputs ^ pauses.touch() ^ hosts ^ wheel ^ wires.slab.touch());
     }
 
     fn serve<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, event: u32) {

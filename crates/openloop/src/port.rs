@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use etherweave_topology::LinkClass;
 
+use crate::cache::every_line;
 use crate::packet::NONE;
 
 /// No member of a list within a switch.
@@ -189,6 +190,13 @@ impl Pauses {
             buffers: vec![Buffer::default(); channels],
             senders: vec![PortSender::default(); ports],
         }
+    }
+
+    /// Reads a word of every cache line.
+    pub fn touch(&self) -> u32 {
+        let queues = every_line(&self.queues).fold(0, |sum, queue| sum ^ queue.first);
+        let buffers = every_line(&self.buffers).fold(queues, |sum, buffer| sum ^ u32::from(buffer.held));
+        every_line(&self.senders).fold(buffers, |sum, sender| sum ^ sender.wakes)
     }
 }
 

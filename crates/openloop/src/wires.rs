@@ -31,6 +31,8 @@ pub(crate) struct Wires {
     /// Congestion notifications, each with the packet that it is about.
     pub notices: Slab,
     pub outbox: Vec<RemoteEvent>,
+    /// Events from other shards, until the shard is served.
+    pub inbox: Vec<RemoteEvent>,
     /// The measured time [ticks].
     pub span: Range<u32>,
     pub tally: Tally,
@@ -58,7 +60,17 @@ impl Wires {
     /// Nothing yet, for events less than `horizon` ticks ahead.
     pub fn new(number: u16, horizon: u32) -> Wires {
         let (wheel, slab, notices) = (Wheel::new(horizon), Slab::new(), Slab::new());
-        Wires { number, now: 0, wheel, slab, notices, outbox: Vec::new(), span: 0..0, tally: Tally::default() }
+        Wires {
+            number,
+            now: 0,
+            wheel,
+            slab,
+            notices,
+            outbox: Vec::new(),
+            inbox: Vec::new(),
+            span: 0..0,
+            tally: Tally::default(),
+        }
     }
 
     /// Counts a packet that a host has now.
@@ -67,8 +79,16 @@ impl Wires {
         self.tally.offer(self.now, &self.span);
     }
 
+    /// Schedules what other shards have sent: when the shard is served, as its memory is in the cache then.
+    pub fn receive_all(&mut self) {
+        let mut inbox = std::mem::take(&mut self.inbox);
+        inbox.drain(..).for_each(|remote| self.receive(remote));
+        self.inbox = inbox;
+    }
+
     /// Schedules an event from another shard.
-    pub fn receive(&mut self, remote: RemoteEvent) {
+    #[inline]
+    fn receive(&mut self, remote: RemoteEvent) {
         let event = match remote.content {
             RemoteAction::Packet(packet) => ARRIVAL << KIND_SHIFT | self.slab.insert(packet),
             RemoteAction::Credit(output) => CREDIT << KIND_SHIFT | output,

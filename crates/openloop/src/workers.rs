@@ -62,7 +62,7 @@ pub(crate) fn serve<R: PacketRouting>(
         let all = exchange.meet(counted, |outbox| {
             outbox
                 .drain(..)
-                .for_each(|remote| shards[usize::from(remote.shard) - first].switches.wires.receive(remote));
+                .for_each(|remote| shards[usize::from(remote.shard) - first].switches.wires.inbox.push(remote));
         });
         if now.is_multiple_of(control.batch) {
             shards.iter_mut().for_each(|shard| shard.end_batch(constants));
@@ -72,5 +72,6 @@ pub(crate) fn serve<R: PacketRouting>(
             shards.iter_mut().for_each(|shard| shard.switches.wires.span = control.span.clone());
         }
     }
+    shards.iter_mut().for_each(|shard| shard.switches.wires.receive_all());
     control
 }
