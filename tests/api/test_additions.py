@@ -131,16 +131,30 @@ PYTHON = {
         "python/etherweave/archives/__init__.py",
         {"otf2": "otf3"},
     ),
+    "reader of a format": Addition(
+        "python/etherweave/formats/readers/booksim.py",
+        "python/etherweave/formats/family.py",
+        {"booksim": "netsim"},
+    ),
+    "writer of a format": Addition(
+        "python/etherweave/formats/writers/slurm_block.py",
+        "python/etherweave/formats/family.py",
+        {"slurm_block": "block_plugin"},
+    ),
 }
 """Families of the package."""
 KNOWN = """
 from etherweave.archives import is_archive
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.control.lint.inputs import DIALECTS
+from etherweave.formats import READERS, WRITERS
+from etherweave.formats.family import reader
 from pathlib import Path
 assert ADAPTERS["rperf"].name == "rperf" and ADAPTERS["qperf"] is not ADAPTERS["rperf"]
 assert DIALECTS["agate"].system is not DIALECTS["onyx"].system
 assert is_archive(Path("traces.otf3"))
+assert "netsim" in READERS and reader("netsim") is not reader("booksim")
+assert "block_plugin" in WRITERS
 """
 
 
@@ -187,7 +201,7 @@ def _add(root: Path, additions: Mapping[str, Addition]) -> None:
             (root / name).write_text(text, encoding="utf-8")
 
 
-def test_a_benchmark_a_dialect_and_an_archive_are_a_file_and_an_entry(tmp_path: Path) -> None:
+def test_members_of_families_of_the_package_are_a_file_and_an_entry(tmp_path: Path) -> None:
     package, copy = ROOT / "python" / "etherweave", tmp_path / "python" / "etherweave"
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     for core in package.glob("*.so"):
