@@ -55,6 +55,8 @@ def test_traces_travel_with_the_archive(tmp_path: Path) -> None:
     folder.rename(tmp_path / "moved")
     unpack(tmp_path / "a.tar.gz", tmp_path / "c")
     assert check(tmp_path / "c")
+    pack(tmp_path / "c", tmp_path / "again.tar.gz")
+    assert (tmp_path / "again.tar.gz").read_bytes() == (tmp_path / "a.tar.gz").read_bytes()
 
 
 def test_a_changed_figure_and_a_changed_table_are_named(result: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ The archive is a tar file compressed by gzip, equal for equal results. Its first
 traces that its scenario names, which a run finds beside it.
 """
 
+import glob
 import gzip
 import hashlib
 import io
@@ -106,8 +107,10 @@ def _traces(scenario: Path, resolved: str) -> dict[str, Path]:
     """Find the files that a resolved scenario names, by their names beside it."""
     traces: dict[str, Path] = {}
     for text in _named(tomllib.loads(resolved)):
-        pattern = Path(text)
-        named = sorted(pattern.parent.glob(pattern.name.replace("{rank}", "*")))
+        pattern = glob.escape(Path(text).name).replace("{rank}", "*")
+        # As a run finds it: where the scenario says, or else beside the scenario.
+        folders = (Path(text).parent, scenario.parent)
+        named = next(filter(None, (sorted(folder.glob(pattern)) for folder in folders)), [])
         if not named:
             raise FileNotFoundError(f"{text}: no such file; {scenario} names it")
         for path in named:
