@@ -33,7 +33,7 @@ PERMISSIVE = {
 }
 """Licences, by SPDX, that ask of whoever passes the wheel on for no more than a notice."""
 
-USERS = ("control", "bench", "report", "dask", "advise", "explore")
+USERS = ("control", "bench", "report", "dask", "advise", "explore", "formats")
 """Extras of users."""
 PERMITTED = re.compile(
     r"\b(MIT|BSD|Apache|ISC|PSF|Python Software Foundation|MPL|Mozilla|HPND|LGPL|Unlicense)\b"
@@ -72,7 +72,7 @@ def packages(file: Path) -> frozenset[str]:
     return frozenset(module.partition(".")[0] for module in modules)
 
 
-@pytest.mark.parametrize("room", ["bench", "control", "explore", "report"])
+@pytest.mark.parametrize("room", ["bench", "control", "explore", "formats", "report"])
 def test_a_room_has_an_extra_that_brings_what_it_imports(room: str) -> None:
     brought = names(PROJECT["dependencies"]) | names(EXTRAS[room]) | OF_USERS
     assert not {(file, one) for file, one in imports(PACKAGE / room) if one not in brought}

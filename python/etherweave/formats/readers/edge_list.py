@@ -47,6 +47,8 @@ def read(files: Sequence[Source], _servers: int) -> Network:
             network.form = "a list of links"
             in_metres = "length_m" in [heading.strip().lower() for heading in first]
             columns |= {"in_metres": -1} if in_metres else {}
+            # The cable plan quotes names that end with blanks.
+            columns |= {"as_it_is": -1} if first[0] == "cable" else {}
         for where, row in table:
             _link(network, columns, where, row)
     return network
@@ -63,9 +65,8 @@ def rows(file: Source) -> Iterator[tuple[str, list[str]]]:
     reader = csv.reader(file.text.split("\n"), delimiter=delimiter)
     try:
         for row in reader:
-            cells = [cell.strip() for cell in row]
-            if any(cells) and not cells[0].startswith("#"):
-                yield f"line {reader.line_num}", [cell.split("  #")[0] for cell in cells]
+            if any(cell.strip() for cell in row) and not row[0].lstrip().startswith("#"):
+                yield f"line {reader.line_num}", [cell.split("  #")[0] for cell in row]
     except csv.Error as error:
         raise file.mistake(f"line {reader.line_num}", f"{error}; expected CSV") from None
 
@@ -85,6 +86,7 @@ def _link(network: Network, columns: dict[str, int], where: str, row: Sequence[s
     def cell(name: str) -> str:
         at = columns.get(name, -1)
         text = row[at] if 0 <= at < len(row) else ""
+        text = text if "as_it_is" in columns else text.strip()
         # Exports put an apostrophe before what spreadsheets would execute.
         return text[1:] if text.startswith("'") and text[1:2] in tuple("=+-@") else text
 
