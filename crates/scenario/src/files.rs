@@ -237,7 +237,8 @@ fn insert_custom(document: &mut Document) -> Result<(), InputError> {
         let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         let format = FORMATS.iter().find(|(known, _)| extension.eq_ignore_ascii_case(known)).map(|(_, format)| *format);
         let known: Vec<String> = FORMATS.iter().map(|(extension, _)| format!(".{extension}")).collect();
-        format.ok_or_else(|| (format!("\"{name}\" is of no known format"), format!("one of {}", known.join(", "))))
+        let expected = format!("one of {}; `etherweave import` reads other formats", known.join(", "));
+        format.ok_or_else(|| (format!("\"{name}\" is of no known format"), expected))
     })
 }
 
