@@ -26,15 +26,25 @@ FAR = tuple((3, host) for host in range(13, 22))
 
 def flows(pairs: Iterable[Pair]) -> dict[str, object]:
     """Write flows that start together as a list."""
-    lines = (f"{source},{destination},{LOAD},0" for source, destination in pairs)
+    return listed(f"{source},{destination},{LOAD},0" for source, destination in pairs)
+
+
+def listed(lines: Iterable[str]) -> dict[str, object]:
+    """Write flows as a list."""
     return {"flows": {"text": "\n".join(["source,destination,bytes,start_us", *lines])}}
 
 
 SIXTEEN = flows(enumerate(PERMUTATION))
+INCAST = flows((source, 15) for source in range(15))
+BOTH = {
+    "transport.uet.rccc": {"base_round_trip": "14.02272us"},
+    "switch.ecn.last_hop": False,
+}
+"""Credits of the receiver beside the window of the sender."""
 THOUSAND = {"permutation_streams": {"ranks": 1024, "message": f"{LOAD}B"}}
 CASES: dict[str, tuple[str, dict[str, object]]] = {
     "S1": ("three_tier", {"job.0.workload": flows([(0, 13)])}),
-    "S3": ("three_tier", {"job.0.workload": flows((source, 15) for source in range(15))}),
+    "S3": ("three_tier", {"job.0.workload": INCAST}),
     "S7": (
         "three_tier",
         {"topology.k_ary_fat_tree.k": 8, "job.0.workload": flows([*OUTCAST, *FAR])},
@@ -60,6 +70,25 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
             "job.0.workload": THOUSAND,
         },
     ),
+    "R1": ("credits", {"job.0.workload": flows([(0, 13)])}),
+    "R3": ("credits", {"job.0.workload": INCAST}),
+    "R4": (
+        "credits",
+        {
+            "topology.k_ary_fat_tree.k": 8,
+            "job.0.workload": flows((source, 33) for source in range(128) if source != 33),
+        },
+    ),
+    "B6": (
+        "three_tier",
+        {
+            **BOTH,
+            "topology.k_ary_fat_tree.k": 8,
+            "transport.uet.nscc.initial_window": "207500B",
+            "job.0.workload": listed(["127,0,2000000,0", "95,0,250000,40", "61,0,250000,40"]),
+        },
+    ),
+    "B8": ("three_tier", {**BOTH, "transport.uet.entropies": 128, "job.0.workload": SIXTEEN}),
     "C3": (
         "three_tier",
         {

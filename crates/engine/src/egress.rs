@@ -72,6 +72,9 @@ impl Wires {
     #[inline(always)]
     pub fn mark(&mut self, at: MarkAt, egress: PortIndex, class: usize, handle: Handle) {
         let Some(ecn) = self.constants.ecn.filter(|ecn| ecn.mark_at == at) else { return };
+        if !ecn.last_hop && self.ports[egress].peer.is_host {
+            return;
+        }
         let queued = self.ports[egress].queue(class).bytes;
         let packet = &mut self.packets[handle];
         if packet.has(flags::ECN_CAPABLE)

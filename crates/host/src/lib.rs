@@ -126,6 +126,8 @@ pub struct Nic {
     pub is_pausing: bool,
     /// Priorities that the NIC pauses without end: it is broken.
     pub storming: u8,
+    /// From then on its receivers may grant credits to further sources.
+    pub grants_from: Time,
     /// The longest that it ever took to empty the buffer.
     pub backlog_max: Duration,
     /// Frames dropped because their ring had no buffer, by priority.
@@ -141,6 +143,7 @@ impl Host {
             writes: 0,
             is_pausing: false,
             storming: 0,
+            grants_from: Time::ZERO,
             backlog_max: Duration::ZERO,
             out_of_buffer: [0; 8],
         };

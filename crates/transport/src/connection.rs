@@ -8,7 +8,7 @@
 //!
 //! It owns no clock and sends nothing. A host passes the time, transmits what it is given, and schedules what is due.
 
-use etherweave_primitives::{BitRate, Time};
+use etherweave_primitives::{BitRate, Duration, Time};
 
 use crate::packet::{PacketKind, TransportPacket};
 use crate::roce::{Answer, Operation, Reception};
@@ -91,7 +91,7 @@ pub enum Alarm {
     Timeout,
     /// Its rate may let the next packet out, or it is no longer held.
     Pacing,
-    /// All was sent a while ago by a connection that had gone back so often, at least once.
+    /// All was sent a while ago by a connection that had gone back so often, at least once; or a grant is due.
     Tail(u8),
 }
 
@@ -120,6 +120,8 @@ pub struct AnswerPacket {
 pub trait ConnectionEnd: ConnectionState + Sized {
     /// Its parameters.
     type Params: TransportParams;
+    /// Whether its receivers may grant credits to sources.
+    const GRANTS_CREDITS: bool = false;
 
     /// The parameters of a transport, if this is its state.
     fn params(transport: &Transport) -> Option<&Self::Params>;
@@ -188,8 +190,19 @@ pub trait ConnectionEnd: ConnectionState + Sized {
         false
     }
 
-    /// Takes a congestion notification.
-    fn on_congestion(&mut self, _now: Time) {}
+    /// Takes a congestion notification, or a packet about credits.
+    fn on_congestion(&mut self, _now: Time, _packet: &TransportPacket) {}
+
+    /// Time that the next grant takes of the receiver's link, where one must be scheduled: [`Alarm::Tail`] at that end,
+    /// once grants to others leave the link free.
+    fn schedule_grant(&mut self) -> Option<Duration> {
+        None
+    }
+
+    /// Whether to send a grant now, which is an answer of kind [`PacketKind::Cnp`].
+    fn takes_grant(&mut self) -> bool {
+        false
+    }
 
     /// Entropy value of a packet, by which switches hash it in addition to its connection.
     #[inline]

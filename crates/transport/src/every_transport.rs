@@ -12,9 +12,9 @@ use super::tcp::{
     Ack, AckAction, CongestionControl, Receiver, Segment, SegmentArrival, SegmentLoss, Sender, TcpParams,
 };
 use crate::connection::{Alarm, Alarms, AnswerPacket};
-use crate::packet::{TransportPacket, flags};
+use crate::packet::{PacketKind, TransportPacket, flags};
 use crate::params::{CONGESTION_CONTROLS, Dcqcn, LossDetection, Reliability, RoceParams};
-use crate::uet::{Delivery, LoadBalancing, Nscc, UetEnd, UetParams};
+use crate::uet::{Delivery, LoadBalancing, Nscc, Rccc, UetEnd, UetParams};
 use crate::{ConnectionEnd, Headers, TransportParams};
 
 /// Rate of both NICs.
@@ -59,13 +59,25 @@ struct ByNics<E: ConnectionEnd> {
     receiver: E,
     timers: BTreeSet<Time>,
     pacing: Option<Time>,
+    /// When a grant of credits is due, and from when on others may be.
+    grant: Option<Time>,
+    grants_from: Time,
 }
 
 impl<E: ConnectionEnd> ByNics<E> {
     fn new(params: E::Params) -> ByNics<E> {
         let [sender, receiver] = [(); 2].map(|()| E::begin(&params, RATE));
         let (headers, timers) = (params.headers(), BTreeSet::new());
-        ByNics { params, headers, sender, receiver, timers, pacing: None }
+        ByNics { params, headers, sender, receiver, timers, pacing: None, grant: None, grants_from: Time::ZERO }
+    }
+}
+
+impl<E: ConnectionEnd> ByNics<E> {
+    fn schedule_grant(&mut self, now: Time) {
+        if let Some(gap) = self.receiver.schedule_grant() {
+            let time = self.grants_from.max(now);
+            (self.grant, self.grants_from) = (Some(time), time + gap);
+        }
     }
 }
 
@@ -89,10 +101,19 @@ impl<E: ConnectionEnd> Ends for ByNics<E> {
 
     fn trimmed(&self, data: TransportPacket) -> Option<TransportPacket> {
         let flags = data.flags | flags::TRIMMED;
-        self.params.answers_trimmed().then_some(TransportPacket { flags, payload: 0, ..data })
+        (self.params.answers_trimmed() && data.kind == PacketKind::Data).then_some(TransportPacket {
+            flags,
+            payload: 0,
+            ..data
+        })
     }
 
     fn on_data(&mut self, now: Time, data: TransportPacket, sent: Time, is_marked: bool) -> Option<Self::Answer> {
+        if data.kind == PacketKind::Cnp {
+            self.receiver.on_congestion(now, &data);
+            self.schedule_grant(now);
+            return None;
+        }
         let notifies = is_marked && self.receiver.notifies_congestion(now, &self.params);
         assert_eq!(data.sent, sent);
         let marked = if is_marked { flags::CONGESTION } else { 0 };
@@ -100,24 +121,33 @@ impl<E: ConnectionEnd> Ends for ByNics<E> {
         let before = self.receiver.arrived();
         let reception = self.receiver.on_data(&data, false, &self.params);
         assert_eq!(self.receiver.arrived(), before + reception.bytes);
+        self.schedule_grant(now);
         let answer = reception.answer.kind().map(|kind| self.receiver.answer(kind, &self.headers));
         (answer.is_some() || notifies).then_some((answer, notifies))
     }
 
     fn on_answer(&mut self, now: Time, (answer, notifies): Self::Answer) {
         if notifies {
-            self.sender.on_congestion(now);
+            self.sender.on_congestion(now, &TransportPacket::new(PacketKind::Cnp, 0, 0));
         }
-        if let Some(AnswerPacket { packet, blocks }) = answer {
+        if let Some(AnswerPacket { packet, .. }) = answer.filter(|answer| answer.packet.kind == PacketKind::Cnp) {
+            self.sender.on_congestion(now, &packet);
+        } else if let Some(AnswerPacket { packet, blocks }) = answer {
             self.timers.extend(self.sender.on_answer(now, &packet, blocks, &self.params));
         }
     }
 
     fn timer(&self) -> Option<Time> {
-        [self.timers.first().copied(), self.pacing].into_iter().flatten().min()
+        [self.timers.first().copied(), self.pacing, self.grant].into_iter().flatten().min()
     }
 
     fn on_timer(&mut self, now: Time) -> Option<Self::Answer> {
+        if self.grant.take_if(|due| *due <= now).is_some() {
+            self.receiver.on_alarm(now, Alarm::Tail(1), &self.params);
+            let grant = self.receiver.takes_grant().then(|| self.receiver.answer(PacketKind::Cnp, &self.headers));
+            self.schedule_grant(now);
+            return grant.map(|grant| (Some(grant), false));
+        }
         if self.pacing.take_if(|until| *until <= now).is_some() {
             self.pacing = self.sender.on_alarm(now, Alarm::Pacing, &self.params);
         } else {
@@ -384,7 +414,9 @@ fn each_uet() -> Vec<UetParams> {
     let ordered = UetParams { delivery: Delivery::Rod, ..defaults.clone() };
     let short = UetParams { psn_range: 2, ..defaults.clone() };
     let windows = [&ordered, &defaults].map(|params| UetParams { nscc: Some(Nscc::default()), ..params.clone() });
-    [spread.to_vec(), vec![ordered, short], windows.to_vec()].concat()
+    let granted =
+        [&ordered, &defaults, &windows[1]].map(|params| UetParams { rccc: Some(Rccc::default()), ..params.clone() });
+    [spread.to_vec(), vec![ordered, short], windows.to_vec(), granted.to_vec()].concat()
 }
 
 /// Transfers `messages` over every transport.

@@ -16,7 +16,7 @@ pub enum PacketKind {
     Ack,
     /// RoCE negative acknowledgement: packet sequence error.
     Nak,
-    /// DCQCN congestion notification.
+    /// DCQCN congestion notification; grant of credits or request for them.
     Cnp,
     /// Not on the wire: informs the receiver where a message will end.
     Announcement,

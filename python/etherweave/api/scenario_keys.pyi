@@ -467,6 +467,7 @@ class EcmpHash(Table):
     seed: Key[int, int]
 
 class EcnMarking(Table):
+    last_hop: Key[bool, bool]
     mark_at: Key[MarkAtName, MarkAtName]
     queue_max: Key[str | None, str]
     queue_min: Key[str | None, str]
@@ -1167,6 +1168,11 @@ class RankOrder(Table):
 class RankOrderRandom(Table):
     seed: Key[int | None, int]
 
+class Rccc(Table):
+    base_round_trip: Key[str, str]
+    grant: Key[str, str]
+    link_share: Key[float, float]
+
 class ReceiveParams(Table):
     moderation: Key[Moderation, Moderation | Keys]
     queues: Key[int, int]
@@ -1515,6 +1521,7 @@ class UetParams(Table):
     nscc: Key[Nscc, Nscc | Keys]
     payload_mtu: Key[str, str]
     psn_range: Key[int, int]
+    rccc: Key[Rccc, Rccc | Keys]
     retransmission_timeout: Key[str, str]
     timeout_doublings_max: Key[int, int]
 

@@ -5,7 +5,7 @@ use etherweave_primitives::{BitRate, HostId, Time};
 use etherweave_transport::roce::header::bits;
 use etherweave_transport::tcp::TcpParams;
 use etherweave_transport::telemetry::{PathTelemetry, PortTelemetry, header_bytes};
-use etherweave_transport::uet::UetParams;
+use etherweave_transport::uet::{Rccc, UetParams};
 use etherweave_transport::{ByteRange, SackBlocks};
 
 use super::size::{PREAMBLE_AND_GAP, RoceSizes, tcp_wire_bytes};
@@ -129,6 +129,22 @@ fn a_request_has_its_fields_where_the_reference_provider_has_them() {
     assert_eq!(octets[udp..][..4], [0x12, 0x34, 0x12, 0xb9], "the entropy value, and port 4793");
     // Type 2 in five bits, next header 3 in four, flags 0x08 and 0x04 in seven; number; context 1, and offset 7.
     assert_eq!(octets[udp + 8..][..12], [0x11, 0x8c, 0, 0, 0, 0, 0, 7, 0, 1, 0, 7]);
+}
+
+/// A grant of 64 quanta is a control packet of 16 B, and data of a source with credits has a target of 4 B.
+#[test]
+fn packets_about_credits_are_control_packets() {
+    let transport = Transport::Uet(UetParams { rccc: Some(Rccc::default()), ..UetParams::default() });
+    let headers = transport.headers();
+    let params = SimParams { transport, ..SimParams::default() };
+    assert_eq!((headers.other, headers.notification), (42 + 28 + 16 + 44, 42 + 28 + 16));
+    let grant = packet_octets(Packet { acknowledged: 64 << 32, ..packet(PacketKind::Cnp, 0, 0) }, None, &params);
+    assert_eq!(on_the_wire(&grant), headers.notification);
+    // Type 11 in five bits, control type 7 in four.
+    assert_eq!(grant[14 + 4 + 20 + 8..][..2], [0x5b, 0x80]);
+    assert_eq!(grant[grant.len() - 4..], [0, 0, 0, 64]);
+    let data = packet_octets(Packet { acknowledged: 64 << 32, ..packet(PacketKind::Data, 0, 64) }, None, &params);
+    assert_eq!((on_the_wire(&data), data[14 + 4 + 20 + 8]), (headers.other + 64, 13 << 3 | 1));
 }
 
 /// Two switches wrote: rate 100 Gb/s (2^6 and more), at 5 us, 1,280 B sent, 800 B waiting.

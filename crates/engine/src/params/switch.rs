@@ -60,6 +60,13 @@ pub struct EcnMarking {
     /// When the queue is compared. Default "dequeue".
     #[serde(default)]
     pub mark_at: MarkAt,
+    /// Whether queues before hosts are compared, too. Where receivers grant credits, they are not. Default true.
+    #[serde(default = "is_marked")]
+    pub last_hop: bool,
+}
+
+fn is_marked() -> bool {
+    true
 }
 
 /// One switch. Either a shared packet buffer, with ingress accounting per port and priority and a queue per egress port

@@ -77,6 +77,10 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
         if let Some(time) = ConnectionEnd::on_alarm(state, wires.now, alarm, params) {
             expect(nics, wires, endpoint, time, alarm);
         }
+        if E::GRANTS_CREDITS && E::of(&mut nics.endpoints[endpoint].protocol).takes_grant() {
+            send_answer::<E>(nics, wires, endpoint, PacketKind::Cnp, NO_SIDE);
+            schedule_grant::<E>(nics, wires, endpoint);
+        }
         wake::<E>(nics, wires, endpoint);
     }
 
@@ -106,7 +110,7 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
         match packet.kind {
             PacketKind::Data => take_data::<E>(hosts, wires, endpoint, packet),
             PacketKind::Ack | PacketKind::Nak => take_answer::<E>(hosts, wires, endpoint, packet),
-            PacketKind::Cnp => E::of(&mut hosts.nics.endpoints[endpoint].protocol).on_congestion(wires.now),
+            PacketKind::Cnp => take_notification::<E>(&mut hosts.nics, wires, endpoint, packet),
             PacketKind::Announcement => unreachable!("announcements do not cross the network"),
         }
     }
@@ -149,12 +153,39 @@ fn take_data<E: ConnectionEnd + ProtocolState>(
     if let Some(kind) = answer.kind() {
         send_answer::<E>(&mut hosts.nics, wires, endpoint, kind, packet.side);
     }
+    if E::GRANTS_CREDITS {
+        schedule_grant::<E>(&mut hosts.nics, wires, endpoint);
+    }
     if is_new && bytes == 0 {
         hosts.take_ahead(wires, endpoint);
     }
     if bytes > 0 {
         hosts.take_bytes(wires, endpoint, bytes, arrived);
     }
+}
+
+/// Takes a congestion notification, or a packet about credits.
+fn take_notification<E: ConnectionEnd + ProtocolState>(
+    nics: &mut Nics,
+    wires: &mut Wires,
+    endpoint: EndpointIndex,
+    packet: &Packet,
+) {
+    E::of(&mut nics.endpoints[endpoint].protocol).on_congestion(wires.now, &packet.content());
+    if E::GRANTS_CREDITS {
+        schedule_grant::<E>(nics, wires, endpoint);
+        wake::<E>(nics, wires, endpoint);
+    }
+}
+
+/// Has a receiver grant credits when the grants of its host to others leave the link free: sources take turns.
+fn schedule_grant<E: ConnectionEnd + ProtocolState>(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
+    let end = &mut nics.endpoints[endpoint];
+    let Some(gap) = E::of(&mut end.protocol).schedule_grant() else { return };
+    let from = &mut nics.hosts[end.host].nic.grants_from;
+    let time = wires.now.max(*from);
+    *from = time + gap;
+    expect(nics, wires, endpoint, time, Alarm::Tail(1));
 }
 
 /// Notifies the sender of a mark, if its transport does so now.

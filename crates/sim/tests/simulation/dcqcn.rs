@@ -26,8 +26,10 @@ fn completion(report: &Report) -> Duration {
 #[test]
 fn two_senders_to_one_finish_near_the_ideal_with_the_defaults_of_nics() {
     let (queue_min, queue_max) = (Bytes::new(50_000), Bytes::new(200_000));
-    let report =
-        two_to_one(EcnMarking { queue_min, queue_max, share_max: 0.1, mark_at: MarkAt::Dequeue }, Dcqcn::default());
+    let report = two_to_one(
+        EcnMarking { queue_min, queue_max, share_max: 0.1, mark_at: MarkAt::Dequeue, last_hop: true },
+        Dcqcn::default(),
+    );
     let ideal = Duration::from_ps(20_000_000 * 80 * (4_096 + 82) / 4_096);
     let ratio = completion(&report).as_ps() as f64 / ideal.as_ps() as f64;
     assert!((1.0..1.3).contains(&ratio), "{ratio}");

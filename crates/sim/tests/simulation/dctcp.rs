@@ -20,8 +20,13 @@ fn incast(sources: u32) -> Report {
     let Transport::Roce(roce) = &mut params.transport else { unreachable!("RoCE is asked for") };
     (roce.dctcp, roce.window) = (Some(Dctcp {}), Bytes::new(512 << 10));
     let threshold = Bytes::new(THRESHOLD * PACKET);
-    params.switch.ecn =
-        Some(EcnMarking { queue_min: threshold, queue_max: threshold, share_max: 1.0, mark_at: MarkAt::Enqueue });
+    params.switch.ecn = Some(EcnMarking {
+        queue_min: threshold,
+        queue_max: threshold,
+        share_max: 1.0,
+        mark_at: MarkAt::Enqueue,
+        last_hop: true,
+    });
     let cable = Length::from_m(1_000).into();
     let topology = SingleSwitch { hosts: sources + 1, cable, ..SingleSwitch::default() }.generate().unwrap();
     let incast = Incast { sources, message: Bytes::new(1 << 20), outstanding: 4, messages: None, ..Incast::default() };

@@ -202,8 +202,13 @@ fn keys_that_do_not_go_together_are_rejected_by_name() {
     check(&|params| params.switch.reserve = Bytes::new(1 << 10), "switch.reserve: ");
     check(&|params| params.switch.ingress_threshold = Threshold::Alpha(1.0), "switch.ingress_threshold: ");
     check(&|params| params.switch.egress_threshold = Threshold::Alpha(1.0), "switch.egress_threshold: ");
-    let ecn =
-        EcnMarking { queue_min: Bytes::new(1), queue_max: Bytes::new(2), share_max: 1.0, mark_at: MarkAt::Dequeue };
+    let ecn = EcnMarking {
+        queue_min: Bytes::new(1),
+        queue_max: Bytes::new(2),
+        share_max: 1.0,
+        mark_at: MarkAt::Dequeue,
+        last_hop: true,
+    };
     check(&|params| params.switch.ecn = Some(ecn), "switch.ecn: ");
     check(&|params| params.switch.output_queue = Bytes::new(100), "switch.output_queue: ");
     check(&|params| params.switch.speed_up = 0, "switch.speed_up: 0; expected 1 to 16");

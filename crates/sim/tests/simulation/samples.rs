@@ -197,8 +197,13 @@ fn a_congestion_notification_halves_the_sampled_rate_of_dcqcn() {
     // Notifications are 50 us apart, and the rate rises by the timer alone, after 300 us: a period holds one change.
     let min_time_between_cnps = Duration::from_us(50);
     roce.dcqcn = Some(Dcqcn { min_time_between_cnps, rpg_byte_reset: Bytes::new(10_000_000), ..Dcqcn::default() });
-    params.switch.ecn =
-        Some(EcnMarking { queue_min, queue_max: Bytes::new(200_000), share_max: 0.1, mark_at: MarkAt::Enqueue });
+    params.switch.ecn = Some(EcnMarking {
+        queue_min,
+        queue_max: Bytes::new(200_000),
+        share_max: 0.1,
+        mark_at: MarkAt::Enqueue,
+        last_hop: true,
+    });
     let incast = Incast { messages: Some(40), ..Incast::default() };
     let experiment = experiment(one_switch(5), params, vec![job(&Workload::Incast(incast))]);
     let report = run(&sampled(experiment, Duration::from_us(10)), 1);

@@ -15,7 +15,7 @@ use crate::common::{experiment, job_of, one_switch, run};
 /// Switches with queues of 100 kB that trim, and acknowledgements in the priority of trimmed packets.
 fn params(uet: UetParams) -> SimParams {
     let (queue_min, queue_max) = (Bytes::new(20_000), Bytes::new(80_000));
-    let ecn = EcnMarking { queue_min, queue_max, share_max: 1.0, mark_at: MarkAt::Dequeue };
+    let ecn = EcnMarking { queue_min, queue_max, share_max: 1.0, mark_at: MarkAt::Dequeue, last_hop: true };
     let switch = SwitchParams {
         reserve: Bytes::new(0),
         egress_threshold: Threshold::Static(Bytes::new(100_000)),

@@ -211,7 +211,7 @@ impl ConnectionEnd for RoceEnd {
         self.responder.notifies_congestion(now, params)
     }
 
-    fn on_congestion(&mut self, now: Time) {
+    fn on_congestion(&mut self, now: Time, _packet: &TransportPacket) {
         self.requester.on_congestion(now);
     }
 

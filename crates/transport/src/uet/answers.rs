@@ -4,7 +4,7 @@ use etherweave_primitives::{Bytes, Duration, Priority};
 
 use super::entropy::LoadBalancing;
 use super::frame;
-use super::params::{Delivery, FixedFrames, PDS_ACK, UetFrames, UetParams};
+use super::params::{Delivery, FixedFrames, PDS_ACK, PDS_CONTROL, UetFrames, UetParams};
 use crate::frame::size::{IPV4, UDP, wire_bytes, wire_overhead};
 use crate::packet::{FrameEnds, SideContent, TransportPacket};
 use crate::params::{Checked, check_timer, require, require_effect, require_within};
@@ -21,7 +21,7 @@ impl TransportParams for UetParams {
     }
 
     fn slows_before_loss(&self, _do_switches_mark: bool) -> bool {
-        self.nscc.is_some()
+        self.nscc.is_some() || self.rccc.is_some()
     }
 
     fn places_any_order(&self) -> bool {
@@ -46,13 +46,15 @@ impl TransportParams for UetParams {
     }
 
     fn headers(&self) -> Headers {
-        let (data, ack) = match self.frames {
-            UetFrames::Udp => {
-                (wire_overhead(true) + UetParams::request_headers(), wire_bytes(true, IPV4 + UDP + PDS_ACK))
+        let above = |header| wire_bytes(true, IPV4 + UDP + header);
+        let (data, ack, notification) = match self.frames {
+            UetFrames::Udp => (wire_overhead(true) + self.request_headers(), above(PDS_ACK), above(PDS_CONTROL)),
+            UetFrames::Fixed(FixedFrames { header, control }) => {
+                let control = control.get() as u32;
+                (header.get() as u32, control, control)
             }
-            UetFrames::Fixed(FixedFrames { header, control }) => (header.get() as u32, control.get() as u32),
         };
-        Headers { first: data, later: data, edge: data, other: data, ack, notification: ack, telemetry: 0 }
+        Headers { first: data, later: data, edge: data, other: data, ack, notification, telemetry: 0 }
     }
 
     fn packets_per_ack(&self) -> u32 {
@@ -89,7 +91,7 @@ impl TransportParams for UetParams {
     }
 
     fn octets(&self, ends: &FrameEnds, packet: &TransportPacket, _side: Option<&SideContent>) -> (u16, Vec<u8>) {
-        frame::octets(ends, packet)
+        frame::octets(ends, packet, self.rccc.is_some())
     }
 }
 
@@ -109,6 +111,9 @@ fn check_frames(uet: &UetParams) -> Checked {
 }
 
 fn check_congestion(uet: &UetParams, do_switches_mark: bool) -> Checked {
+    if let Some(rccc) = &uet.rccc {
+        rccc.check().map_err(|error| error.within("transport.uet.rccc"))?;
+    }
     let Some(nscc) = &uet.nscc else {
         let expected = "none, or transport.uet.nscc: nothing heeds a mark";
         return require(!do_switches_mark, "switch.ecn", "marking switches", expected);

@@ -1,8 +1,8 @@
 //! Both directions of a context at one end.
 
-use etherweave_primitives::{BitRate, Time};
+use etherweave_primitives::{BitRate, Duration, Time};
 
-use super::header::{self, AckHeader};
+use super::header::{self, AckHeader, credit};
 use super::params::UetParams;
 use super::receiver::UetReceiver;
 use super::sender::UetSender;
@@ -52,6 +52,7 @@ impl ConnectionState for UetEnd {
 
 impl ConnectionEnd for UetEnd {
     type Params = UetParams;
+    const GRANTS_CREDITS: bool = true;
 
     #[inline]
     fn params(transport: &Transport) -> Option<&UetParams> {
@@ -59,7 +60,7 @@ impl ConnectionEnd for UetEnd {
     }
 
     fn begin(params: &UetParams, rate: BitRate) -> UetEnd {
-        UetEnd { sender: UetSender::new(params, rate), receiver: UetReceiver::default() }
+        UetEnd { sender: UetSender::new(params, rate), receiver: UetReceiver::new(params, rate) }
     }
 
     fn memory(_params: &UetParams) -> u64 {
@@ -91,8 +92,12 @@ impl ConnectionEnd for UetEnd {
     fn on_alarm(&mut self, now: Time, alarm: Alarm, params: &UetParams) -> Option<Time> {
         match alarm {
             Alarm::Timeout => self.sender.on_timer(now, params),
-            Alarm::Pacing | Alarm::Tail(_) => {
+            Alarm::Pacing => {
                 self.sender.resume();
+                None
+            }
+            Alarm::Tail(_) => {
+                self.receiver.grants().into_iter().for_each(|grants| grants.fall_due());
                 None
             }
         }
@@ -107,6 +112,11 @@ impl ConnectionEnd for UetEnd {
     }
 
     fn answer(&mut self, kind: PacketKind, headers: &Headers) -> AnswerPacket {
+        if kind == PacketKind::Cnp {
+            let mut packet = TransportPacket::new(kind, headers.notification, 0);
+            self.receiver.grant(&mut packet);
+            return AnswerPacket { packet, blocks: None };
+        }
         let mut packet = TransportPacket::new(kind, headers.ack, 0);
         self.receiver.acknowledge(kind == PacketKind::Nak).write(&mut packet);
         AnswerPacket { packet, blocks: None }
@@ -129,6 +139,22 @@ impl ConnectionEnd for UetEnd {
 
     fn is_idle(&self) -> bool {
         self.sender.is_idle()
+    }
+
+    /// A request of the source, or a grant of the receiver.
+    fn on_congestion(&mut self, _now: Time, packet: &TransportPacket) {
+        match packet.header.1 & credit::REQUEST {
+            0 => self.sender.on_grant(packet),
+            _ => self.receiver.on_credit_request(packet),
+        }
+    }
+
+    fn schedule_grant(&mut self) -> Option<Duration> {
+        self.receiver.grants()?.schedule()
+    }
+
+    fn takes_grant(&mut self) -> bool {
+        self.receiver.grants().is_some_and(|grants| grants.take_due())
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 //! Layouts after the structures of the reference provider (`uet_pkt_hdr.h`). Fields that the simulator does not know,
 //! such as addresses of memory, are zero. Lengths of a trimmed packet are those of what is left.
 
-use super::header::{AckHeader, answer, entropy, request};
+use super::header::{AckHeader, answer, credit, credits, entropy, request};
 use super::params::SES_REQUEST;
 use crate::frame::ethernet::{ip, ipv4};
 use crate::frame::internet;
@@ -18,6 +18,11 @@ const PORT: u16 = 4793;
 const RUD_REQUEST: u16 = 2;
 const ACK_CC: u16 = 8;
 const NACK_CCX: u16 = 12;
+const CONTROL: u16 = 11;
+const RUD_CC_REQUEST: u16 = 13;
+/// Types of control packets.
+const CREDIT: u16 = 7;
+const CREDIT_REQUEST: u16 = 8;
 /// Next headers: a standard request, or none.
 const STANDARD_REQUEST: u16 = 3;
 const NONE: u16 = 0;
@@ -32,9 +37,10 @@ const TRIMMED_LAST_HOP: u8 = 0x02;
 const OUT_OF_ORDER: u8 = 0x0d;
 
 /// The EtherType of a packet, and the octets above.
-pub(super) fn octets(ends: &FrameEnds, packet: &TransportPacket) -> (u16, Vec<u8>) {
+pub(super) fn octets(ends: &FrameEnds, packet: &TransportPacket, has_credits: bool) -> (u16, Vec<u8>) {
     let body = match packet.kind {
-        PacketKind::Data => request_octets(ends, packet),
+        PacketKind::Data => request_octets(ends, packet, has_credits),
+        PacketKind::Cnp => control_octets(ends, packet),
         _ => answer_octets(ends, packet),
     };
     let mut udp = Vec::with_capacity(8 + body.len());
@@ -61,13 +67,13 @@ fn context(queue: u32) -> [u8; 2] {
     ((queue % u32::from(u16::MAX)) as u16 + 1).to_be_bytes()
 }
 
-fn request_octets(ends: &FrameEnds, packet: &TransportPacket) -> Vec<u8> {
+fn request_octets(ends: &FrameEnds, packet: &TransportPacket, has_credits: bool) -> Vec<u8> {
     let (number, bits) = packet.header;
     let bit = |is_set: bool, bit: u16| if is_set { bit } else { 0 };
     let flags = bit(packet.has(flags::RETRANSMISSION), RETRANSMITTED)
         | bit(bits & request::ACK != 0, ACK_REQUEST)
         | bit(bits & request::SYN != 0, SYN);
-    let mut octets = prologue(RUD_REQUEST, STANDARD_REQUEST, flags).to_vec();
+    let mut octets = prologue(if has_credits { RUD_CC_REQUEST } else { RUD_REQUEST }, STANDARD_REQUEST, flags).to_vec();
     octets.extend([0; 2]);
     octets.extend(number.to_be_bytes());
     octets.extend(context(ends.queue));
@@ -76,11 +82,25 @@ fn request_octets(ends: &FrameEnds, packet: &TransportPacket) -> Vec<u8> {
     } else {
         context(ends.queue ^ 1)
     });
+    if has_credits {
+        octets.extend((credits(packet) & 0xff_ffff).to_be_bytes());
+    }
     let length = match packet.has(flags::TRIMMED) {
         true => packet.wire.saturating_sub(wire_overhead(true) + IPV4_HEADER + UDP_HEADER) as usize,
         false => octets.len() + SES_REQUEST as usize + packet.payload as usize,
     };
     octets.resize(length, 0);
+    octets
+}
+
+/// A grant of credits, or a request for them.
+fn control_octets(ends: &FrameEnds, packet: &TransportPacket) -> Vec<u8> {
+    let control = if packet.header.1 & credit::REQUEST == 0 { CREDIT } else { CREDIT_REQUEST };
+    let mut octets = prologue(CONTROL, control, 0).to_vec();
+    octets.extend([0; 6]);
+    octets.extend(context(ends.queue));
+    octets.extend(context(ends.queue ^ 1));
+    octets.extend((credits(packet) & 0xff_ffff).to_be_bytes());
     octets
 }
 

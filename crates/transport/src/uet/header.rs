@@ -90,6 +90,24 @@ impl AckHeader {
     }
 }
 
+/// Bits of the byte of a packet about credits.
+pub mod credit {
+    /// It asks for credits, and grants none.
+    pub const REQUEST: u8 = 1;
+}
+
+/// Credits that a data packet or a request asks for, or that a grant gives [quanta].
+#[inline]
+pub fn credits(packet: &TransportPacket) -> u32 {
+    (packet.acknowledged >> 32) as u32
+}
+
+/// The field of a data packet, a request or a grant with its credits and an entropy value.
+#[inline]
+pub fn with_credits(credits: u32, entropy: u16) -> u64 {
+    u64::from(credits) << 32 | u64::from(entropy)
+}
+
 /// Entropy value of a packet.
 #[inline]
 pub fn entropy(packet: &TransportPacket) -> u16 {

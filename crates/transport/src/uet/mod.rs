@@ -11,8 +11,8 @@
 //! where a packet asks for it, is marked, is the first, or comes twice. What a switch has trimmed is answered by a
 //! negative acknowledgement, and is sent again; what nobody answers, when its time is over.
 //!
-//! Guarantees: as those of [`crate::roce`]. Left out: unreliable delivery, credits of the receiver (RCCC), resources of
-//! receivers that run out, close of contexts, security.
+//! Guarantees: as those of [`crate::roce`]. Left out: unreliable delivery, resources of receivers that run out,
+//! close of contexts, security.
 
 mod answers;
 mod end;
@@ -21,6 +21,7 @@ mod frame;
 mod header;
 mod nscc;
 mod params;
+mod rccc;
 mod receiver;
 mod sender;
 
@@ -28,3 +29,4 @@ pub use end::UetEnd;
 pub use entropy::LoadBalancing;
 pub use nscc::{Nscc, NsccVariant};
 pub use params::{Delivery, FixedFrames, UetFrames, UetParams};
+pub use rccc::Rccc;

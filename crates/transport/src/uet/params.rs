@@ -4,6 +4,7 @@ use etherweave_primitives::{Bytes, Duration, Priority};
 
 use super::entropy::LoadBalancing;
 use super::nscc::Nscc;
+use super::rccc::Rccc;
 use crate::frame::size::{IPV4, UDP};
 
 /// How packets of a context are delivered.
@@ -41,8 +42,12 @@ pub struct FixedFrames {
 
 /// Header of packet delivery on a request of RUD or ROD [B].
 pub(super) const PDS_REQUEST: u32 = 12;
+/// What a target of credits adds to it [B].
+pub(super) const CREDIT_TARGET: u32 = 4;
 /// Header of packet delivery on an acknowledgement with the state of congestion control, or a negative one [B].
 pub(super) const PDS_ACK: u32 = 32;
+/// Header of packet delivery on a control packet, such as one about credits [B].
+pub(super) const PDS_CONTROL: u32 = 16;
 /// Semantic header of a standard request [B].
 pub(super) const SES_REQUEST: u32 = 44;
 
@@ -78,6 +83,9 @@ pub struct UetParams {
     /// Window of the sender by marks and delay. Absent: `psn_range` alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nscc: Option<Nscc>,
+    /// Credits of the receiver, alone or beside `nscc`. Absent: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rccc: Option<Rccc>,
 }
 
 impl Default for UetParams {
@@ -95,6 +103,7 @@ impl Default for UetParams {
             load_balancing: LoadBalancing::Mixed,
             entropies: 64,
             nscc: None,
+            rccc: None,
         }
     }
 }
@@ -104,13 +113,17 @@ impl UetParams {
     /// 3.6.12), or all of a fixed frame.
     pub(super) fn counted_header(&self) -> u32 {
         match self.frames {
-            UetFrames::Udp => UDP + PDS_REQUEST + SES_REQUEST + 40,
+            UetFrames::Udp => UDP + self.pds_request() + SES_REQUEST + 40,
             UetFrames::Fixed(frames) => frames.header.get() as u32,
         }
     }
 
     /// Above Ethernet, beside the payload of a data packet [B].
-    pub(super) fn request_headers() -> u32 {
-        IPV4 + UDP + PDS_REQUEST + SES_REQUEST
+    pub(super) fn request_headers(&self) -> u32 {
+        IPV4 + UDP + self.pds_request() + SES_REQUEST
+    }
+
+    fn pds_request(&self) -> u32 {
+        PDS_REQUEST + if self.rccc.is_some() { CREDIT_TARGET } else { 0 }
     }
 }

@@ -1,9 +1,10 @@
 //! The receiving half of a context: what has arrived, and when to answer.
 
-use etherweave_primitives::Time;
+use etherweave_primitives::{BitRate, Time};
 
-use super::header::{AckHeader, answer, entropy, request};
+use super::header::{AckHeader, answer, credits, entropy, request, with_credits};
 use super::params::{Delivery, UetParams};
+use super::rccc::Grants;
 use crate::ByteRange;
 use crate::packet::{TransportPacket, flags};
 use crate::reassembly::Reassembly;
@@ -29,6 +30,7 @@ pub(super) struct UetReceiver {
     is_gap_reported: bool,
     /// Facts of the packet that is answered.
     reply: Reply,
+    grants: Option<Grants>,
     pub(super) out_of_order: u64,
     pub(super) naks: u64,
 }
@@ -44,7 +46,38 @@ struct Reply {
 const NOTHING_NEW: Reception = Reception { answer: Answer::Positive, bytes: 0, is_new: false };
 
 impl UetReceiver {
+    pub(super) fn new(params: &UetParams, rate: BitRate) -> UetReceiver {
+        let grants = params.rccc.as_ref().map(|rccc| Grants::new(rccc, rate));
+        UetReceiver { grants, ..UetReceiver::default() }
+    }
+
+    /// Credits that its source is granted, where there are any.
+    pub(super) fn grants(&mut self) -> Option<&mut Grants> {
+        self.grants.as_mut()
+    }
+
+    /// Takes the credits that a data packet or a request asks for.
+    pub(super) fn on_request(&mut self, packet: &TransportPacket) {
+        if let Some(grants) = &mut self.grants {
+            grants.ask(credits(packet));
+        }
+    }
+
+    /// Takes the request of a source that has no credit.
+    pub(super) fn on_credit_request(&mut self, packet: &TransportPacket) {
+        if let Some(grants) = &mut self.grants {
+            grants.ask_without_credit(credits(packet));
+        }
+    }
+
+    /// Writes a grant into a packet.
+    pub(super) fn grant(&mut self, packet: &mut TransportPacket) {
+        let granted = self.grants.as_mut().map_or(0, Grants::give);
+        packet.acknowledged = with_credits(granted, 0);
+    }
+
     pub(super) fn on_data(&mut self, packet: &TransportPacket, params: &UetParams) -> Reception {
+        self.on_request(packet);
         let (number, bits) = packet.header;
         let expected = self.packets.next();
         // Numbers are nearer than 2^31 to the one that is expected.

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use etherweave_primitives::{BitRate, Time};
 
 use super::entropy::{Entropies, PathFeedback};
-use super::header::{AckHeader, answer, request};
+use super::header::{AckHeader, answer, credit, credits, request, with_credits};
 use super::nscc::{NsccFeedback, NsccWindow, PacketSizes};
 use super::params::{Delivery, UetParams};
+use super::rccc::SourceCredit;
 use crate::outgoing::{EqualMessages, Outgoing};
 use crate::packet::{PacketKind, TransportPacket, flags};
 use crate::roce::Operation;
@@ -64,6 +65,9 @@ pub(super) struct UetSender {
     timer_at: Option<Time>,
     pub(super) acknowledged_at: Time,
     congestion: Option<NsccWindow>,
+    credit: Option<SourceCredit>,
+    /// Whether credits are asked for again because nothing came for long.
+    asks_again: bool,
     entropies: Entropies,
     pub(super) sent_packets: u64,
     pub(super) retransmitted_packets: u64,
@@ -92,6 +96,8 @@ impl UetSender {
             timer_at: None,
             acknowledged_at: Time::ZERO,
             congestion: params.nscc.as_ref().map(|nscc| NsccWindow::new(nscc, rate, sizes)),
+            credit: params.rccc.as_ref().map(|rccc| SourceCredit::new(rccc, rate)),
+            asks_again: false,
             entropies: Entropies::new(params.load_balancing, params.entropies),
             sent_packets: 0,
             retransmitted_packets: 0,
@@ -122,7 +128,20 @@ impl UetSender {
     /// Whether window and range let a packet out.
     #[inline]
     pub(super) fn may_send(&self, params: &UetParams) -> bool {
-        !self.is_held && (self.lost_count > 0 || self.has_new(params)) && self.has_window(params)
+        let has_data = !self.is_held && (self.lost_count > 0 || self.has_new(params));
+        has_data && ((self.has_window(params) && self.has_credit()) || self.asks())
+    }
+
+    #[inline]
+    fn has_credit(&self) -> bool {
+        self.credit.as_ref().is_none_or(SourceCredit::is_open)
+    }
+
+    /// Whether a packet that asks for credits goes out: the receiver owes none, or has not answered for long.
+    #[inline]
+    fn asks(&self) -> bool {
+        let credit = self.credit.as_ref().filter(|credit| !credit.is_open());
+        credit.is_some_and(|credit| credit.is_settled() || self.asks_again)
     }
 
     fn has_new(&self, params: &UetParams) -> bool {
@@ -132,7 +151,9 @@ impl UetSender {
     /// A full packet must fit (3.6.13).
     fn has_window(&self, params: &UetParams) -> bool {
         let packet = params.payload_mtu.get() as i64 + i64::from(params.counted_header());
-        self.congestion.as_ref().is_none_or(|window| self.in_flight.max(0) + packet <= window.bytes() as i64)
+        let window = self.congestion.as_ref().map(NsccWindow::bytes);
+        let window = window.or(self.credit.as_ref().map(SourceCredit::max));
+        window.is_none_or(|window| self.in_flight.max(0) + packet <= window as i64)
     }
 
     /// Most that may be in flight now [B].
@@ -145,6 +166,9 @@ impl UetSender {
         if !self.may_send(params) {
             return None;
         }
+        if !self.has_credit() || !self.has_window(params) {
+            return Some(self.ask(now, params, headers));
+        }
         let number = match self.next_lost() {
             Some(number) => number,
             None => self.append(params),
@@ -156,6 +180,7 @@ impl UetSender {
         let packet = *packet;
         self.in_flight += i64::from(packet.payload + params.counted_header());
         self.sent_packets += 1;
+        let target = self.spend(packet.payload, params);
         let is_repeated = packet.repeats > 0;
         let wants_ack = is_repeated || self.is_ack_needed(params);
         let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
@@ -165,17 +190,57 @@ impl UetSender {
             flags: marks | bit(is_repeated, flags::RETRANSMISSION),
             header: (number, bits),
             offset: packet.offset,
-            acknowledged: entropy.into(),
+            acknowledged: with_credits(target, entropy),
             sent: now,
             ..TransportPacket::new(PacketKind::Data, headers.packet(packet.payload), packet.payload)
         })
+    }
+
+    /// Spends credit on a packet, and returns the target that it carries.
+    fn spend(&mut self, payload: u32, params: &UetParams) -> u32 {
+        let demand = self.demand(params);
+        let Some(credit) = &mut self.credit else { return 0 };
+        self.asks_again = false;
+        credit.spend(u64::from(payload + params.counted_header()));
+        credit.request(demand, params.payload_mtu.get() + u64::from(params.counted_header()))
+    }
+
+    /// Asks for credits without data.
+    fn ask(&mut self, now: Time, params: &UetParams, headers: &Headers) -> TransportPacket {
+        let demand = self.demand(params);
+        let packet = params.payload_mtu.get() + u64::from(params.counted_header());
+        self.asks_again = false;
+        let target = self.credit.as_mut().map_or(0, |credit| credit.request(demand, packet));
+        TransportPacket {
+            header: (0, credit::REQUEST),
+            acknowledged: with_credits(target, 0),
+            sent: now,
+            ..TransportPacket::new(PacketKind::Cnp, headers.notification, 0)
+        }
+    }
+
+    /// What is left to send, and the window allows with a packet more [B].
+    fn demand(&self, params: &UetParams) -> u64 {
+        let (packet, header) = (params.payload_mtu.get(), u64::from(params.counted_header()));
+        let left = self.posted - self.next;
+        let backlog = left + left.div_ceil(packet) * header + u64::from(self.lost_count) * (packet + header);
+        let window = self.congestion.as_ref().map_or(u64::MAX, |window| window.bytes() + packet + header);
+        backlog.min(window)
+    }
+
+    /// Takes a grant of credits.
+    pub(super) fn on_grant(&mut self, packet: &TransportPacket) {
+        if let Some(credit) = &mut self.credit {
+            credit.confirm();
+            credit.grant(credits(packet));
+        }
     }
 
     /// Whether the receiver must answer at once: nothing follows, or the window holds less than it waits for (3.6.13).
     fn is_ack_needed(&self, params: &UetParams) -> bool {
         let is_small = |window: &NsccWindow| window.bytes() < params.ack_trigger.get();
         let has_more = self.lost_count > 0 || self.has_new(params);
-        !has_more || !self.has_window(params) || self.congestion.as_ref().is_some_and(is_small)
+        !has_more || !self.has_window(params) || !self.has_credit() || self.congestion.as_ref().is_some_and(is_small)
     }
 
     fn place_of(&self, number: u32) -> Option<usize> {
@@ -255,7 +320,11 @@ impl UetSender {
                 PacketState::Lost => {}
             }
         }
-        // What is lost starts the timer when it is sent again.
+        // What is lost starts the timer when it is sent again, unless it waits for credits.
+        self.asks_again = self.credit.as_ref().is_some_and(|credit| !credit.is_open());
+        if self.asks_again && !self.is_idle() {
+            next = Some(next.unwrap_or(now + params.retransmission_timeout));
+        }
         self.timer_at = next;
         next
     }
@@ -277,6 +346,9 @@ impl UetSender {
     /// Takes an acknowledgement, or a negative one where `is_negative`.
     pub(super) fn on_answer(&mut self, now: Time, ack: &AckHeader, is_negative: bool, params: &UetParams) {
         self.is_established = true;
+        if let Some(credit) = &mut self.credit {
+            credit.confirm();
+        }
         self.arrive_below(now, ack.cumulative, params);
         // An acknowledgement that another overtook counts fewer bytes, or many more modulo 2^24.
         let acked = Some(ack.received_since(self.received)).filter(|&acked| acked < 1 << 31).unwrap_or_default();
@@ -320,7 +392,8 @@ impl UetSender {
         self.lose(place, params);
         let in_flight = self.in_flight.max(0) as u64;
         if let Some(window) = &mut self.congestion {
-            window.trimmed(now, bytes, in_flight);
+            let is_granted = params.rccc.is_some() && ack.has(answer::LAST_HOP);
+            window.trimmed(now, bytes, in_flight, is_granted);
         }
         let feedback = match (ack.has(answer::LAST_HOP), ack.has(answer::ECN_ECHO)) {
             (false, _) => PathFeedback::Trimmed,

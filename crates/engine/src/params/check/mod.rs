@@ -175,7 +175,8 @@ mod tests {
         assert_eq!(uet(&|uet| uet.psn_range = 1 << 16), "transport.uet.psn_range");
         let marked = rejected(|params| {
             let (queue_min, queue_max) = (Bytes::new(1), Bytes::new(2));
-            params.switch.ecn = Some(EcnMarking { queue_min, queue_max, share_max: 1.0, mark_at: MarkAt::Dequeue });
+            params.switch.ecn =
+                Some(EcnMarking { queue_min, queue_max, share_max: 1.0, mark_at: MarkAt::Dequeue, last_hop: true });
             params.transport = Transport::Uet(UetParams::default());
         });
         assert_eq!(marked, "switch.ecn");
@@ -228,8 +229,13 @@ mod tests {
         assert_eq!(rejected(|params| params.switch.xon_offset = Bytes::new(1 << 30)), "switch.xon_offset");
         let still = Dcqcn { dce_tcp_rtt: Duration::ZERO, ..Dcqcn::default() };
         let roce = RoceParams { dcqcn: Some(still), ..RoceParams::default() };
-        let ecn =
-            EcnMarking { queue_min: Bytes::new(1), queue_max: Bytes::new(2), share_max: 1.0, mark_at: MarkAt::Dequeue };
+        let ecn = EcnMarking {
+            queue_min: Bytes::new(1),
+            queue_max: Bytes::new(2),
+            share_max: 1.0,
+            mark_at: MarkAt::Dequeue,
+            last_hop: true,
+        };
         let endless = rejected(|params| {
             params.switch.ecn = Some(ecn);
             params.transport = Transport::Roce(roce);

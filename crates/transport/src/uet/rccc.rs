@@ -1,0 +1,232 @@
+//! Receiver-credit congestion control: receivers grant what sources may send, no faster than their links (Ultra Ethernet
+//! Specification 1.0, section 3.6.14).
+//!
+//! Requests carry a target, which is all that the source wants to have been granted. The pseudocode of the
+//! specification was not read: quanta, the speculative start and the pace are those of the reference simulator
+//! uet-htsim (`uec.cpp`).
+
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError};
+
+/// Receiver-credit congestion control.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rccc {
+    /// Round trip of a full packet on the longest idle path, 100 ns to 10 ms: a source begins with one and a half
+    /// bandwidth-delay products of credit, and never has more. Default "12us".
+    pub base_round_trip: Duration,
+    /// Share of a receiver's link that it grants, 0.5 to 1. Default 0.99.
+    pub link_share: f64,
+    /// Bytes of a grant, 256 B to 1 MiB in multiples of 256 B. Default "16KiB".
+    pub grant: Bytes,
+}
+
+impl Default for Rccc {
+    fn default() -> Self {
+        Rccc { base_round_trip: Duration::from_us(12), link_share: 0.99, grant: Bytes::new(16 << 10) }
+    }
+}
+
+/// Unit of credits [B].
+const QUANTUM: u64 = 256;
+
+/// Quanta of so many bytes.
+fn quanta(bytes: u64) -> u32 {
+    bytes.div_ceil(QUANTUM) as u32
+}
+
+impl Rccc {
+    /// Rejects inconsistent parameters.
+    ///
+    /// # Errors
+    /// With the key below its table.
+    pub fn check(&self) -> Result<(), InputError> {
+        let (least, most) = (Duration::from_ns(100), Duration::from_ms(10));
+        let base = self.base_round_trip;
+        let is_within = base >= least && base <= most;
+        InputError::unless(is_within, "base_round_trip", base, format!("{least} to {most}"))?;
+        InputError::unless((0.5..=1.0).contains(&self.link_share), "link_share", self.link_share, "0.5 to 1")?;
+        let grant = self.grant.get();
+        let is_whole = grant.is_multiple_of(QUANTUM) && (QUANTUM..=1 << 20).contains(&grant);
+        InputError::unless(is_whole, "grant", self.grant, "a multiple of 256 B, up to 1 MiB")
+    }
+
+    /// Most credit of a source at a NIC of `rate` [B].
+    pub(super) fn credit_max(&self, rate: BitRate) -> u64 {
+        rate.bytes_in(self.base_round_trip).get() * 3 / 2
+    }
+
+    /// Time between two grants of a receiver at a NIC of `rate`.
+    pub(super) fn gap(&self, rate: BitRate) -> Duration {
+        let full = rate.serialization_time(self.grant).as_ps() as f64;
+        Duration::from_ps((full / self.link_share) as u64)
+    }
+}
+
+/// Credit of a source.
+#[derive(Clone, Debug)]
+pub(super) struct SourceCredit {
+    credit: i64,
+    credit_max: i64,
+    /// Whether nothing has been heard of the receiver: the credit is speculative.
+    is_speculative: bool,
+    /// Granted in all, and what the receiver was asked for, modulo 2^32 [quanta].
+    granted: u32,
+    target: u32,
+}
+
+impl SourceCredit {
+    pub(super) fn new(params: &Rccc, rate: BitRate) -> SourceCredit {
+        let credit_max = params.credit_max(rate) as i64;
+        SourceCredit { credit: credit_max, credit_max, is_speculative: true, granted: 0, target: 0 }
+    }
+
+    /// Whether a packet may be sent.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.credit > 0
+    }
+
+    /// Most credit [B].
+    pub(super) fn max(&self) -> u64 {
+        self.credit_max as u64
+    }
+
+    /// Whether the receiver owes nothing of what it was asked for.
+    pub(super) fn is_settled(&self) -> bool {
+        self.target.wrapping_sub(self.granted) as i32 <= 0
+    }
+
+    /// A packet of `bytes` is sent.
+    pub(super) fn spend(&mut self, bytes: u64) {
+        self.credit -= bytes as i64;
+    }
+
+    /// The target that a packet carries, of a source that has `demand` bytes to send.
+    pub(super) fn request(&mut self, demand: u64, packet: u64) -> u32 {
+        let demand = (demand as i64).min(self.credit_max) - self.credit;
+        let demand = if self.is_speculative { demand.max(packet as i64) } else { demand.max(0) };
+        self.target = self.granted.wrapping_add(quanta(demand as u64));
+        self.target
+    }
+
+    /// The receiver has answered: speculation ends.
+    pub(super) fn confirm(&mut self) {
+        if std::mem::take(&mut self.is_speculative) {
+            self.credit = self.credit.min(0);
+        }
+    }
+
+    /// Takes a grant up to `granted`.
+    pub(super) fn grant(&mut self, granted: u32) {
+        let more = granted.wrapping_sub(self.granted) as i32;
+        if more > 0 {
+            self.granted = granted;
+            self.credit = (self.credit + i64::from(more) * QUANTUM as i64).min(self.credit_max);
+        }
+    }
+}
+
+/// Grants of a receiver to a source.
+#[derive(Clone, Debug)]
+pub(super) struct Grants {
+    granted: u32,
+    target: u32,
+    size: u32,
+    gap: Duration,
+    /// Whether a grant may have been lost: the source asks for what it was given.
+    repeats: bool,
+    /// Whether the host will ask for a grant.
+    is_scheduled: bool,
+    /// Whether the grant is to be sent now.
+    is_due: bool,
+}
+
+impl Grants {
+    pub(super) fn new(params: &Rccc, rate: BitRate) -> Grants {
+        let (size, gap) = (quanta(params.grant.get()), params.gap(rate));
+        Grants { granted: 0, target: 0, size, gap, repeats: false, is_scheduled: false, is_due: false }
+    }
+
+    /// Takes the target of a packet.
+    pub(super) fn ask(&mut self, target: u32) {
+        if target.wrapping_sub(self.target) as i32 > 0 {
+            self.target = target;
+        }
+    }
+
+    /// Takes the target of a source that has no credit.
+    pub(super) fn ask_without_credit(&mut self, target: u32) {
+        self.ask(target);
+        self.repeats = true;
+    }
+
+    fn is_owing(&self) -> bool {
+        self.target.wrapping_sub(self.granted) as i32 > 0
+    }
+
+    /// Time that the next grant takes of the receiver's link, where one must be scheduled.
+    pub(super) fn schedule(&mut self) -> Option<Duration> {
+        let is_wanted = self.is_owing() || self.repeats;
+        (is_wanted && !std::mem::replace(&mut self.is_scheduled, true)).then_some(self.gap)
+    }
+
+    /// The time of a grant has come.
+    pub(super) fn fall_due(&mut self) {
+        (self.is_due, self.is_scheduled) = (std::mem::take(&mut self.is_scheduled), false);
+    }
+
+    /// Whether a grant is to be sent now.
+    pub(super) fn take_due(&mut self) -> bool {
+        std::mem::take(&mut self.is_due)
+    }
+
+    /// All that has been granted, with more where the source is owed more.
+    pub(super) fn give(&mut self) -> u32 {
+        self.repeats = false;
+        if self.is_owing() {
+            self.granted = self.granted.wrapping_add(self.size);
+        }
+        self.granted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_speculates_until_it_hears_of_its_receiver() {
+        // 1.5 * 150,000 B of credit at 100 Gb/s over 12 us.
+        let mut source = SourceCredit::new(&Rccc::default(), BitRate::from_gbps(100));
+        source.spend(100_000);
+        assert!(source.is_open());
+        assert_eq!(source.request(1_000_000, 4_150), quanta(225_000 - 125_000));
+        source.confirm();
+        assert!(!source.is_open());
+        source.grant(64);
+        source.spend(16_000);
+        assert!(source.is_open());
+        source.spend(4_150);
+        assert!(!source.is_open(), "credit may go below zero by a packet");
+        assert_eq!(source.request(8_000, 4_150), 64 + quanta(8_000 + 3_766));
+        assert!(!source.is_settled());
+        source.grant(128);
+        assert!(source.is_settled());
+    }
+
+    #[test]
+    fn a_receiver_grants_up_to_the_target_at_its_pace() {
+        let mut grants = Grants::new(&Rccc::default(), BitRate::from_gbps(100));
+        assert_eq!(grants.schedule(), None);
+        grants.ask(100);
+        // 16 KiB at 99 Gb/s.
+        assert_eq!(grants.schedule(), Some(Duration::from_ps(1_323_959)));
+        assert_eq!(grants.schedule(), None, "it is scheduled");
+        grants.fall_due();
+        assert!(grants.take_due() && !grants.take_due());
+        assert_eq!(grants.give(), 64);
+        assert!(grants.schedule().is_some());
+        grants.fall_due();
+        assert_eq!((grants.give(), grants.schedule()), (128, None));
+    }
+}
