@@ -13,7 +13,7 @@ def test_every_row_has_a_metric() -> None:
     assert {row["id"] for row in STUDY.expected()} == set(STUDY.metrics)
 
 
-@pytest.mark.parametrize("case", ["S1", "C3", "S3", "S7"])
+@pytest.mark.parametrize("case", ["S1", "C3", "S3", "S7", "R1", "R3"])
 def test_a_case_is_within_its_bounds(case: str, tmp_path: Path) -> None:
     done = run_study("uec-2025", tmp_path, only=case)
     assert done.checks

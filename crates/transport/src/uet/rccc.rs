@@ -1,5 +1,5 @@
-//! Receiver-credit congestion control: receivers grant what sources may send, no faster than their links (Ultra Ethernet
-//! Specification 1.0, section 3.6.14).
+//! Receiver-credit congestion control: receivers grant what sources may send, no faster than their links (Ultra
+//! Ethernet Specification 1.0, section 3.6.14).
 //!
 //! Requests carry a target, which is all that the source wants to have been granted. The pseudocode of the
 //! specification was not read: quanta, the speculative start and the pace are those of the reference simulator
