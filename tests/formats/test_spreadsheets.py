@@ -41,6 +41,12 @@ def test_formulas_stay_texts_in_both(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["a:b", "'quoted'", "history", "x" * 40, "[1]", "ü"])
+def test_a_file_of_any_name_is_a_workbook(name: str, tmp_path: Path) -> None:
+    spreadsheets.write_table(tmp_path / f"{name}.xlsx", TABLE)
+    assert len(cells(tmp_path / f"{name}.xlsx")) == 3
+
+
 def test_equal_tables_are_equal_workbooks(tmp_path: Path) -> None:
     for name in ("a", "b"):
         spreadsheets.write_workbook(tmp_path / f"{name}.xlsx", {"t": TABLE, "u": TABLE})

@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import etherweave
-from etherweave.api.outputs import quoted_table, written
+from etherweave.api.outputs import written
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import INTERRUPTED, interruptible, mistakes, print_error
 from etherweave.cli.faults import until_fault
@@ -50,10 +49,8 @@ SHOWN = (
     (">M hops/s", "speed", ".2f"),
 )
 """Columns of the page: title, column of the table, form."""
-WRITERS: dict[str, Callable[["polars.DataFrame", Path], object]] = {
-    ".csv": lambda points, path: quoted_table(points).write_csv(path),
-    ".parquet": lambda points, path: points.write_parquet(path),
-}
+SUFFIXES = (".parquet", ".csv", ".xlsx")
+"""Ends of names of files with all columns."""
 
 
 def curve(
@@ -75,14 +72,14 @@ def curve(
     Parameters
     ----------
     output : -o FILE
-        File for all columns, which ends in .parquet or .csv.
+        File for all columns, which ends in .parquet, .csv or .xlsx.
     draw : FILE.svg
         Draw latency and throughput as SVG.
     """
     import polars
 
     changes = overrides(settings)
-    output_file("--output", output, *WRITERS)
+    output_file("--output", output, *SUFFIXES)
     drawing("--draw", draw, ".svg")
     with mistakes(etherweave.ScenarioError):
         with point_progress(file.stem) as report, interruptible() as has_ended:
@@ -98,7 +95,7 @@ def curve(
             table, fault = until_fault(simulate)
         points = polars.DataFrame(table)
         if output and is_first():
-            written(output, partial(WRITERS[output.suffix.lower()], points))
+            _write(output, points)
         if draw and is_first():
             from etherweave.report import draw_curves
 
@@ -112,6 +109,15 @@ def curve(
     if has_ended():
         print_error(f"Interrupted: {f'{output} has' if output else 'these are'} the points so far.")
         raise typer.Exit(INTERRUPTED)
+
+
+def _write(path: Path, points: "polars.DataFrame") -> None:
+    from etherweave.formats.spreadsheets import write_table
+
+    if path.suffix.lower() == ".parquet":
+        written(path, points.write_parquet)
+    else:
+        write_table(path, points)
 
 
 def _print(points: "polars.DataFrame") -> None:

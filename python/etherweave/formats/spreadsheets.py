@@ -60,12 +60,18 @@ def write_workbook(path: Path, tables: Mapping[str, "polars.DataFrame"]) -> None
         workbook = xlsxwriter.Workbook(str(part), options)
         workbook.set_properties({"created": CREATED})
         for name, table in tables.items():
-            sheet = workbook.add_worksheet(name[:SHEET_NAME_MAX])
+            sheet = workbook.add_worksheet(_sheet_name(name))
             sheet.write_row(0, 0, table.columns, workbook.add_format({"bold": True}))
             sheet.freeze_panes(1, 0)
             for number, row in enumerate(_flat(table).iter_rows(), 1):
                 sheet.write_row(number, 0, row)
         workbook.close()
+
+
+def _sheet_name(name: str) -> str:
+    """Name a sheet, without the signs and the word that Excel reserves."""
+    plain = "".join(sign if sign.isalnum() or sign in " ._-" else "-" for sign in name)
+    return f"{plain}-" if plain.lower() == "history" else plain[:SHEET_NAME_MAX] or "table"
 
 
 def _flat(table: "polars.DataFrame") -> "polars.DataFrame":
