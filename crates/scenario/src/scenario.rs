@@ -1,7 +1,7 @@
 //! A scenario as a value, and how it becomes an experiment.
 
 use etherweave_design::DesignSpec;
-use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, Priority};
+use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, Priority, params};
 use etherweave_routing::{MeasurementParams, RoutingKind, SelectionKind};
 use etherweave_sim::params::{
     Binding, Ets, Fidelity, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport,
@@ -22,91 +22,63 @@ use crate::sampling::{self, ObserveSpec};
 use crate::sweep::SweepSpec;
 use crate::{ScenarioError, check, files, flows, nic_buffer, reader, routing};
 
-/// A scenario file: fabric, protocols, jobs; all keys have defaults, and a run needs a job.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Scenario {
-    /// Name of the run. Default: the file's name without ".toml".
-    pub name: String,
-    /// Seed of all random streams. Default 1.
-    pub seed: u64,
-    /// Profile of switch, link, NIC, transport and MPI library, which fills in what is not given.
-    #[serde(skip_serializing)]
-    pub interconnect: Option<InterconnectSpec>,
-    /// Legal channels of packets; of routings that decide for every packet at every switch, also the choice among
-    /// them. Default: "dimension_order" on flattened butterflies, HyperX and meshes without faults, else "up_down".
-    pub routing: RoutingKind,
-    /// Network: its switches, hosts and links.
-    pub topology: TopologyKind,
-    /// Ports of hosts that have several.
-    #[serde(skip_serializing_if = "HostPortsSpec::is_default")]
-    pub host_ports: HostPortsSpec,
-    /// Choice among the legal channels for a flow, where `routing` leaves it open.
-    pub selection: SelectionKind,
-    /// The controller of `routing = "controller"`, which measures traffic in a run. Default: its reaction takes "70ms".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub controller: Option<MeasurementParams>,
-    /// Every switch. `profile = "spectrum"` fills in what is not given.
-    pub switch: SwitchParams,
-    /// Flow control: stops senders before buffers overflow. Default: "pfc", in open loops "credits".
-    pub flow_control: FlowControl,
-    /// How traffic classes share a port.
-    pub ets: Ets,
-    /// NICs.
-    pub nic: NicParams,
-    /// Processors, operating system, MPI library.
-    pub host: HostParams,
-    /// Transport protocol of hosts.
-    pub transport: Transport,
-    /// Start of the measurement, and end of the run.
-    pub run: RunSpec,
-    /// Workloads of the hosts.
-    pub job: Vec<JobSpec>,
-    /// Time series of ports and flows.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub observe: Option<ObserveSpec>,
-    /// Faults during the run.
-    #[serde(skip_serializing_if = "FaultsSpec::is_default")]
-    pub faults: FaultsSpec,
-    /// Design of the fabric by `etherweave design`; a run does not use it.
-    pub design: DesignSpec,
-    /// Synthetic traffic at several loads, for `etherweave curve` and `observe`; a run does not use it.
-    #[serde(skip_serializing_if = "OpenLoopSpec::is_default")]
-    pub open_loop: OpenLoopSpec,
-    /// How the fabric is deployed, for `etherweave control` and `etherweave lab`; a run does not use it.
-    #[serde(skip_serializing_if = "ControlSpec::is_default")]
-    pub control: ControlSpec,
-    /// Runs at many values of keys, for `etherweave sweep`; each of them is resolved without it.
-    #[serde(skip_serializing)]
-    pub sweep: Option<SweepSpec>,
-}
-
-impl Default for Scenario {
-    fn default() -> Self {
-        Scenario {
-            name: String::new(),
-            seed: 1,
-            interconnect: None,
-            routing: RoutingKind::default(),
-            topology: TopologyKind::FatTree(FatTree::default()),
-            host_ports: HostPortsSpec::default(),
-            selection: SelectionKind::default(),
-            controller: None,
-            switch: SwitchParams::default(),
-            flow_control: FlowControl::default(),
-            ets: Ets::default(),
-            nic: NicParams::default(),
-            host: HostParams::default(),
-            transport: Transport::default(),
-            run: RunSpec::default(),
-            job: Vec::new(),
-            observe: None,
-            faults: FaultsSpec::default(),
-            design: DesignSpec::default(),
-            open_loop: OpenLoopSpec::default(),
-            control: ControlSpec::default(),
-            sweep: None,
-        }
+params! {
+    /// A scenario file: fabric, protocols, jobs; all keys have defaults, and a run needs a job.
+    pub struct Scenario {
+        /// Name of the run. Default: the file's name without ".toml".
+        pub name: String = String::new(),
+        /// Seed of all random streams. Default 1.
+        pub seed: u64 = 1,
+        /// Profile of switch, link, NIC, transport and MPI library, which fills in what is not given.
+        #[serde(skip_serializing)]
+        pub interconnect: Option<InterconnectSpec> = None,
+        /// Legal channels of packets; of routings that decide for every packet at every switch, also the choice among
+        /// them. Default: "dimension_order" on flattened butterflies, HyperX and meshes without faults, else "up_down".
+        pub routing: RoutingKind = RoutingKind::default(),
+        /// Network: its switches, hosts and links.
+        pub topology: TopologyKind = TopologyKind::FatTree(FatTree::default()),
+        /// Ports of hosts that have several.
+        #[serde(skip_serializing_if = "HostPortsSpec::is_default")]
+        pub host_ports: HostPortsSpec = HostPortsSpec::default(),
+        /// Choice among the legal channels for a flow, where `routing` leaves it open.
+        pub selection: SelectionKind = SelectionKind::default(),
+        /// The controller of `routing = "controller"`, which measures traffic in a run. Default: its reaction takes
+        /// "70ms".
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub controller: Option<MeasurementParams> = None,
+        /// Every switch. `profile = "spectrum"` fills in what is not given.
+        pub switch: SwitchParams = SwitchParams::default(),
+        /// Flow control: stops senders before buffers overflow. Default: "pfc", in open loops "credits".
+        pub flow_control: FlowControl = FlowControl::default(),
+        /// How traffic classes share a port.
+        pub ets: Ets = Ets::default(),
+        /// NICs.
+        pub nic: NicParams = NicParams::default(),
+        /// Processors, operating system, MPI library.
+        pub host: HostParams = HostParams::default(),
+        /// Transport protocol of hosts.
+        pub transport: Transport = Transport::default(),
+        /// Start of the measurement, and end of the run.
+        pub run: RunSpec = RunSpec::default(),
+        /// Workloads of the hosts.
+        pub job: Vec<JobSpec> = Vec::new(),
+        /// Time series of ports and flows.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub observe: Option<ObserveSpec> = None,
+        /// Faults during the run.
+        #[serde(skip_serializing_if = "FaultsSpec::is_default")]
+        pub faults: FaultsSpec = FaultsSpec::default(),
+        /// Design of the fabric by `etherweave design`; a run does not use it.
+        pub design: DesignSpec = DesignSpec::default(),
+        /// Synthetic traffic at several loads, for `etherweave curve` and `observe`; a run does not use it.
+        #[serde(skip_serializing_if = "OpenLoopSpec::is_default")]
+        pub open_loop: OpenLoopSpec = OpenLoopSpec::default(),
+        /// How the fabric is deployed, for `etherweave control` and `etherweave lab`; a run does not use it.
+        #[serde(skip_serializing_if = "ControlSpec::is_default")]
+        pub control: ControlSpec = ControlSpec::default(),
+        /// Runs at many values of keys, for `etherweave sweep`; each of them is resolved without it.
+        #[serde(skip_serializing)]
+        pub sweep: Option<SweepSpec> = None,
     }
 }
 

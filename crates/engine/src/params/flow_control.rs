@@ -1,6 +1,6 @@
 //! Link-level flow control and scheduling of traffic classes.
 
-use etherweave_primitives::{Bytes, Duration, Priority};
+use etherweave_primitives::{Bytes, Duration, Priority, params};
 use etherweave_topology::LinkClass;
 
 use super::pfc_watchdog::PfcWatchdog;
@@ -33,81 +33,60 @@ impl Default for FlowControl {
     }
 }
 
-/// 802.3x pause.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct GlobalPause {
-    /// Pause time in each frame [512 bit times], 1..=65535.
-    pub quanta: u16,
-    /// From the last bit of a pause frame to the stop of the transmitter.
-    pub reaction: Duration,
-}
-
-/// Priority-based flow control.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Pfc {
-    /// Priorities that must not lose packets.
-    pub priorities: Vec<Priority>,
-    /// Pause time in each frame [512 bit times], 1..=65535.
-    pub quanta: u16,
-    /// From the last bit of a pause frame to the stop of the transmitter. The standard allows 394 quanta
-    /// (2.02 us) at 100 Gb/s; hardware is quicker.
-    pub reaction: Duration,
-    /// Whether a port that runs short pauses all lossless priorities at once, as the testbed's switches
-    /// do: their priorities lean on one shared pool.
-    pub coupled: bool,
-    /// Ends pauses without end at the ports of switches, in runs. Absent: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub watchdog: Option<PfcWatchdog>,
-    /// Buffer of each port and listed priority of input-queued switches, which open loops alone have with pauses.
-    /// Absent: 32 packets, and 64 at global links.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub buffer: Option<Bytes>,
-    /// The same at global links. Absent: `buffer`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub global_buffer: Option<Bytes>,
-}
-
-/// Credit-based flow control. A virtual channel (InfiniBand: virtual lane) is an 802.1Q priority here.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Credits {
-    /// Priorities that must not lose packets; the others share what the credit buffers leave of the memory.
-    pub priorities: Vec<Priority>,
-    /// Buffer of each port and listed priority, at the receiving end. Absent: computed for each cable, so that one
-    /// priority can use the whole rate; in open loops 32 packets, and 64 at global links.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub buffer: Option<Bytes>,
-    /// The same at global links. Absent: `buffer`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub global_buffer: Option<Bytes>,
-    /// What one credit stands for, 1B to 64KiB: a packet takes whole credits. InfiniBand counts blocks of 64 B
-    /// (InfiniBand Architecture vol. 1, 7.9.4).
-    pub unit: Bytes,
-    /// From the moment when room is free until credits for it are on the cable back. Not published; 100 ns is the
-    /// latency
-    /// of a whole EDR or Omni-Path switch.
-    pub return_latency: Duration,
-}
-
-impl Default for GlobalPause {
-    fn default() -> Self {
-        GlobalPause { quanta: u16::MAX, reaction: Duration::from_ns(500) }
+params! {
+    /// 802.3x pause.
+    pub struct GlobalPause {
+        /// Pause time in each frame [512 bit times], 1..=65535.
+        pub quanta: u16 = u16::MAX,
+        /// From the last bit of a pause frame to the stop of the transmitter.
+        pub reaction: Duration = Duration::from_ns(500),
     }
 }
 
-impl Default for Pfc {
-    fn default() -> Self {
-        Pfc {
-            priorities: vec![Priority::new(0)],
-            quanta: u16::MAX,
-            reaction: Duration::from_ns(500),
-            coupled: false,
-            watchdog: None,
-            buffer: None,
-            global_buffer: None,
-        }
+params! {
+    /// Priority-based flow control.
+    pub struct Pfc {
+        /// Priorities that must not lose packets.
+        pub priorities: Vec<Priority> = vec![Priority::new(0)],
+        /// Pause time in each frame [512 bit times], 1..=65535.
+        pub quanta: u16 = u16::MAX,
+        /// From the last bit of a pause frame to the stop of the transmitter. The standard allows 394 quanta
+        /// (2.02 us) at 100 Gb/s; hardware is quicker.
+        pub reaction: Duration = Duration::from_ns(500),
+        /// Whether a port that runs short pauses all lossless priorities at once, as the testbed's switches
+        /// do: their priorities lean on one shared pool.
+        pub coupled: bool = false,
+        /// Ends pauses without end at the ports of switches, in runs. Absent: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub watchdog: Option<PfcWatchdog> = None,
+        /// Buffer of each port and listed priority of input-queued switches, which open loops alone have with pauses.
+        /// Absent: 32 packets, and 64 at global links.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub buffer: Option<Bytes> = None,
+        /// The same at global links. Absent: `buffer`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub global_buffer: Option<Bytes> = None,
+    }
+}
+
+params! {
+    /// Credit-based flow control. A virtual channel (InfiniBand: virtual lane) is an 802.1Q priority here.
+    pub struct Credits {
+        /// Priorities that must not lose packets; the others share what the credit buffers leave of the memory.
+        pub priorities: Vec<Priority> = vec![Priority::new(0)],
+        /// Buffer of each port and listed priority, at the receiving end. Absent: computed for each cable, so that one
+        /// priority can use the whole rate; in open loops 32 packets, and 64 at global links.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub buffer: Option<Bytes> = None,
+        /// The same at global links. Absent: `buffer`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub global_buffer: Option<Bytes> = None,
+        /// What one credit stands for, 1B to 64KiB: a packet takes whole credits. InfiniBand counts blocks of 64 B
+        /// (InfiniBand Architecture vol. 1, 7.9.4).
+        pub unit: Bytes = Bytes::new(64),
+        /// From the moment when room is free until credits for it are on the cable back. Not published; 100 ns is the
+        /// latency of a whole EDR or Omni-Path switch.
+        pub return_latency: Duration = Duration::from_ns(100),
     }
 }
 
@@ -123,31 +102,13 @@ impl Credits {
     }
 }
 
-impl Default for Credits {
-    fn default() -> Self {
-        Credits {
-            priorities: vec![Priority::new(0)],
-            buffer: None,
-            global_buffer: None,
-            unit: Bytes::new(64),
-            return_latency: Duration::from_ns(100),
-        }
-    }
-}
-
-/// Enhanced transmission selection (IEEE 802.1Qaz): deficit weighted round robin among the classes with a
-/// weight; classes without one are strictly preferred, the highest first.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Ets {
-    /// Traffic class of each priority, 0-7.
-    pub class_of_priority: [u8; Priority::COUNT],
-    /// Share of each class [%], 0 = strict priority. The weights that are not 0 add up to 100.
-    pub weights: [u8; Priority::COUNT],
-}
-
-impl Default for Ets {
-    fn default() -> Self {
-        Ets { class_of_priority: [0, 1, 2, 3, 4, 5, 6, 7], weights: [16, 12, 12, 12, 12, 12, 12, 12] }
+params! {
+    /// Enhanced transmission selection (IEEE 802.1Qaz): deficit weighted round robin among the classes with a
+    /// weight; classes without one are strictly preferred, the highest first.
+    pub struct Ets {
+        /// Traffic class of each priority, 0-7.
+        pub class_of_priority: [u8; Priority::COUNT] = [0, 1, 2, 3, 4, 5, 6, 7],
+        /// Share of each class [%], 0 = strict priority. The weights that are not 0 add up to 100.
+        pub weights: [u8; Priority::COUNT] = [16, 12, 12, 12, 12, 12, 12, 12],
     }
 }
