@@ -59,8 +59,8 @@ impl Hosts {
         let (kind, next) = match access {
             Access::Put => (MessageKind::Put, then::COMPLETE),
             Access::Get => (MessageKind::GetRequest, then::COMPLETE),
-            Access::FetchAndOp => (MessageKind::AtomicRequest, then::COMPLETE),
-            Access::Accumulate => (MessageKind::AtomicRequest, then::GET),
+            Access::FetchAndOp | Access::CompareAndSwap => (MessageKind::AtomicRequest, then::COMPLETE),
+            Access::Accumulate | Access::GetAccumulate => (MessageKind::AtomicRequest, then::GET),
         };
         self.request_access(wires, thread, endpoint, kind, next, bytes);
     }

@@ -28,6 +28,7 @@ struct Profiled {
 /// Every switch profile.
 const SWITCHES: &[(&str, &str)] = &[
     ("spectrum", include_str!("../../../profiles/switch/spectrum.toml")),
+    ("sn2100", include_str!("../../../profiles/switch/sn2100.toml")),
     ("sn2700", include_str!("../../../profiles/switch/sn2700.toml")),
     ("sn3700", include_str!("../../../profiles/switch/sn3700.toml")),
     ("sn4700", include_str!("../../../profiles/switch/sn4700.toml")),
@@ -75,7 +76,13 @@ const PROFILED: [Profiled; 8] = [
     Profiled {
         path: &["nic"],
         table: "NicParams",
-        profiles: &[("connectx-5", include_str!("../../../profiles/nic/connectx-5.toml"))],
+        profiles: &[
+            ("connectx-4", include_str!("../../../profiles/nic/connectx-4.toml")),
+            ("connectx-4-lx", include_str!("../../../profiles/nic/connectx-4-lx.toml")),
+            ("connectx-5", include_str!("../../../profiles/nic/connectx-5.toml")),
+            ("bcm57414", include_str!("../../../profiles/nic/bcm57414.toml")),
+            ("ql41000", include_str!("../../../profiles/nic/ql41000.toml")),
+        ],
     },
     Profiled {
         path: &["transport", "tcp"],

@@ -99,6 +99,10 @@ pub enum Access {
     Accumulate,
     /// Adds to a word and gives what was there (`MPI_Fetch_and_op`).
     FetchAndOp,
+    /// Gives what was there, and adds to it (`MPI_Get_accumulate`).
+    GetAccumulate,
+    /// Writes a word where another one was there, and gives what was (`MPI_Compare_and_swap`).
+    CompareAndSwap,
 }
 
 impl Access {
@@ -107,8 +111,13 @@ impl Access {
         match self {
             Access::Put => (bytes, 0),
             Access::Get => (0, bytes),
-            Access::Accumulate | Access::FetchAndOp => (bytes, bytes),
+            Access::Accumulate | Access::GetAccumulate | Access::FetchAndOp | Access::CompareAndSwap => (bytes, bytes),
         }
+    }
+
+    /// Whether it works on a word of 8 B alone.
+    pub fn is_of_a_word(self) -> bool {
+        matches!(self, Access::FetchAndOp | Access::CompareAndSwap)
     }
 }
 

@@ -23,7 +23,9 @@ class List(Generic[Item]):
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Item]: ...
 
-AccessName: TypeAlias = Literal["put", "get", "accumulate", "fetch_and_op"]
+AccessName: TypeAlias = Literal[
+    "put", "get", "accumulate", "fetch_and_op", "get_accumulate", "compare_and_swap"
+]
 AddressKindName: TypeAlias = Literal["dmp", "rewrite"]
 AlgorithmName: TypeAlias = Literal[
     "linear",
@@ -903,7 +905,10 @@ class NicParams(Table):
     drain_rate: Key[str, str]
     low_power_idle: Key[LowPowerIdleTimes, LowPowerIdleTimes | Keys]
     pcie: Key[Pcie, Pcie | Keys]
-    profile: Key[Literal["connectx-5"] | None, Literal["connectx-5"]]
+    profile: Key[
+        Literal["connectx-4", "connectx-4-lx", "connectx-5", "bcm57414", "ql41000"] | None,
+        Literal["connectx-4", "connectx-4-lx", "connectx-5", "bcm57414", "ql41000"],
+    ]
     rate_adaptation: Key[EpochRates, EpochRates | Keys]
     receive_buffer: Key[str, str]
     receive_latency: Key[str, str]
@@ -1332,6 +1337,7 @@ class SwitchParams(Table):
     profile: Key[
         Literal[
             "spectrum",
+            "sn2100",
             "sn2700",
             "sn3700",
             "sn4700",
@@ -1348,6 +1354,7 @@ class SwitchParams(Table):
         | None,
         Literal[
             "spectrum",
+            "sn2100",
             "sn2700",
             "sn3700",
             "sn4700",

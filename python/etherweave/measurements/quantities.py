@@ -162,7 +162,14 @@ def _bandwidth_both(job: _Job) -> list[Quantity]:
     return [Quantity(job.name, "osu_bibw", "", BANDWIDTH_BOTH, size, 2, values)]
 
 
-_ACCESSES = {"put": "put", "get": "get", "accumulate": "acc", "fetch_and_op": "fop"}
+_ACCESSES = {
+    "put": "put",
+    "get": "get",
+    "accumulate": "acc",
+    "get_accumulate": "get_acc",
+    "fetch_and_op": "fop",
+    "compare_and_swap": "cas",
+}
 """One-sided operations, as the OSU Micro-Benchmarks name them."""
 
 

@@ -8,7 +8,8 @@ use etherweave_workload::{Access, Block, Op, OsuOneSidedBw, OsuOneSidedLatency, 
 
 use crate::common::{experiment, job, job_of, one_switch, roce, run, tcp};
 
-const EVERY: [Access; 4] = [Access::Put, Access::Get, Access::Accumulate, Access::FetchAndOp];
+const EVERY: [Access; 6] =
+    [Access::Put, Access::Get, Access::Accumulate, Access::FetchAndOp, Access::GetAccumulate, Access::CompareAndSwap];
 
 /// NICs that are never the bottleneck.
 fn ideal() -> SimParams {
@@ -50,9 +51,10 @@ fn operations_over_roce_take_the_sum_of_their_parts() {
         let word = fetch(28 + sizes.middle_overhead(), 8 + sizes.read_edge_overhead());
         let took = |access| time(ideal(), access, bytes.into()) - mpi.send_overhead;
         assert_eq!([took(Access::Put), took(Access::Get)], [put, get], "{bytes} B");
-        assert_eq!(took(Access::Accumulate), word * 2 + get + put, "{bytes} B");
+        let updated = word * 2 + get + put;
+        assert_eq!([took(Access::Accumulate), took(Access::GetAccumulate)], [updated; 2], "{bytes} B");
         if bytes == 8 {
-            assert_eq!(took(Access::FetchAndOp), word);
+            assert_eq!([took(Access::FetchAndOp), took(Access::CompareAndSwap)], [word; 2]);
         }
     }
 }

@@ -10,16 +10,16 @@ use crate::limits::{MESSAGE_MAX, WINDOW_MAX, at_least, at_most, within};
 use crate::program::{Access, iteration};
 use crate::{Block, Op, Program, RankWorkload};
 
-/// A word of `osu_fop_latency` [B].
+/// A word of `osu_fop_latency` and `osu_cas_latency` [B].
 const WORD: Bytes = Bytes::new(8);
 
 params! {
-    /// Latency (`osu_put_latency`, `osu_get_latency`, `osu_acc_latency`, `osu_fop_latency`). An iteration is one
-    /// operation and its flush, whose mean the tools report.
+    /// Latency (`osu_put_latency`, `osu_get_latency`, `osu_acc_latency`, `osu_get_acc_latency`, `osu_fop_latency`,
+    /// `osu_cas_latency`). An iteration is one operation and its flush, whose mean the tools report.
     pub struct OsuOneSidedLatency {
         /// Which operation.
         pub access: Access = Access::Put,
-        /// Payload [B], 1 or more; 8 of a fetch-and-op.
+        /// Payload [B], 1 or more; 8 of a fetch-and-op or a compare-and-swap.
         pub bytes: Bytes = WORD,
         /// Operations that are not measured.
         pub warm_up: u32 = 10,
@@ -55,10 +55,10 @@ impl RankWorkload for OsuOneSidedLatency {
     /// # Errors
     /// When there is nothing to move or to measure.
     fn programs_of(&self, ranks: impl Iterator<Item = u32>, _: u64) -> Result<Vec<Program>, InputErrors> {
-        let is_word = self.access != Access::FetchAndOp || self.bytes == WORD;
+        let is_sized = !self.access.is_of_a_word() || self.bytes == WORD;
         InputErrors::all([
             is_sound(self.bytes, self.iterations),
-            InputError::unless(is_word, "bytes", self.bytes, "8B, a word, for fetch_and_op"),
+            InputError::unless(is_sized, "bytes", self.bytes, "8B, a word, for fetch_and_op and compare_and_swap"),
         ])?;
         Ok(ranks.map(program(self.access, self.bytes, 1, self.warm_up, self.iterations)).collect())
     }

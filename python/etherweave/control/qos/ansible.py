@@ -112,4 +112,5 @@ def _hosts(policy: Policy) -> dict[str, Any]:
 
 
 def _text(value: object) -> str:
-    return _HEAD + yaml.safe_dump(value, sort_keys=False, width=1000)
+    text: str = yaml.safe_dump(value, sort_keys=False, width=1000)
+    return _HEAD + text
