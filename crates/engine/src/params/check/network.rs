@@ -17,7 +17,7 @@ use crate::params::{
 const CELL_MAX: Bytes = Bytes::new(64 << 10);
 /// Longest outer header: VXLAN over IPv6 has 70 B.
 const HEADER_MAX: Bytes = Bytes::new(256);
-/// Most addresses in a table: four times those of the largest MAC tables of data sheets, 288K.
+/// Most addresses in a table, so that its memory is bounded.
 const ENTRIES_MAX: u32 = 1 << 20;
 /// Shortest frame that trimming leaves: 64 B on the wire with preamble and gap, as the reference simulator has.
 const TRIMMED_MIN: Bytes = Bytes::new(44);
