@@ -197,8 +197,8 @@ def test_a_cable_that_is_missing_against_the_regular_fabric_is_named(tmp_path: P
     expected = "fat_tree: leaves = 4, hosts_per_leaf = 2, cores = 3, links_per_core = 1"
     assert description.resembles == expected
     assert description.odd == (
-        "leaf2 has 2 cables of 100 Gb/s to level 1; most of level 0 have 3",
-        "spine1 has 3 cables of 100 Gb/s to level 0; most of level 1 have 4",
+        "cables of 100 Gb/s to level 1: leaf2 has 2, most of level 0 have 3",
+        "cables of 100 Gb/s to level 0: spine1 has 3, most of level 1 have 4",
     )
     # 8 hosts below, 11 cables above.
     assert [round(taper.ratio, 3) for taper in description.tapers] == [0.727]

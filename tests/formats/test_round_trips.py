@@ -49,6 +49,15 @@ def imported(fabric: str, form: str, folder: Path) -> ImportedScenario:
     return taken or scenario_of(read(paths), fabric, Answers())
 
 
+def test_the_scenario_is_the_fabric_and_takes_further_tables(tmp_path: Path) -> None:
+    scenario = imported("tree", "dot", tmp_path)
+    for name, text in scenario.files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    path = tmp_path / "tree.toml"
+    path.write_text(path.read_text() + 'rate = "25Gb/s"\n[switch]\nlatency = "1us"\n')
+    assert links(etherweave.fabric(path)) == links(scenario.fabric)
+
+
 def links(fabric: Any, *without: str) -> Counter[tuple[object, ...]]:
     """Cables by what a format says of them, whichever end is first."""
     table: polars.DataFrame = polars.DataFrame(fabric.tables["links"]).drop(without)

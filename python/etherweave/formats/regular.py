@@ -156,7 +156,7 @@ def _departures(counts: dict[str, int], what: str, level: int) -> Iterable[str]:
         names = [name for name, other in counts.items() if other == count]
         named = ", ".join(names[:NAMED_MAX]) + (", …" if len(names) > NAMED_MAX else "")
         who = f"{named} has" if len(names) == 1 else f"{len(names)} switches ({named}) have"
-        yield f"{who} {count} {what}; most of level {level} have {usual}"
+        yield f"{what}: {who} {count}, most of level {level} have {usual}"
 
 
 def _missing(joined: _Joined) -> list[tuple[str, str]]:

@@ -63,7 +63,7 @@ def as_it_is(path: Path, name: str, answers: Answers) -> ImportedScenario | None
     except _core.ScenarioError:
         return None
     copy = f"{name}{path.suffix.lower()}"
-    scenario = toml.document({"name": name, "topology": {"custom": custom | {"file": copy}}})
+    scenario = _scenario(name, path.name, custom | {"file": copy}, ())
     return ImportedScenario({f"{name}.toml": scenario, copy: file.text}, fabric, (), ())
 
 
@@ -84,9 +84,17 @@ def scenario_of(network: Network, name: str, answers: Answers) -> ImportedScenar
     texts = {listed: _node_link(network)}
     scenario = {"name": name, "topology": {"custom": {**custom, "json": texts[listed]}}}
     fabric = _core.Fabric.parse(toml.document(scenario), network.path, [])
-    document = {"name": name, "topology": {"custom": {**custom, "file": listed}}}
-    texts = {f"{name}.toml": toml.document(document), **texts}
+    text = _scenario(name, Path(network.path).name, {**custom, "file": listed}, assumed)
+    texts = {f"{name}.toml": text, **texts}
     return ImportedScenario(texts, fabric, assumed, network.notes)
+
+
+def _scenario(name: str, origin: str, custom: Mapping[str, object], assumed: Sequence[str]) -> str:
+    """Write the scenario, with what is assumed as comments."""
+    comments = [f"Imported from {origin}.", *(f"Assumed: {sentence}" for sentence in assumed)]
+    lines = ["# " + " ".join(comment.split()) for comment in comments]
+    head = toml.document({"name": name})
+    return "\n".join([*lines, head, "[topology.custom]", toml.document(custom)])
 
 
 def _settle_kinds(network: Network, answers: Answers, assumed: list[str]) -> None:
