@@ -1,7 +1,7 @@
 //! Switch parameters. Defaults are those of a Spectrum-class switch.
 
 use etherweave_kernel::Arbiter;
-use etherweave_primitives::{Bytes, Duration};
+use etherweave_primitives::{Bytes, Duration, params};
 
 use super::{AddressLearning, Cells, EpochRates, LowPowerIdleTimes, OuterHeader, TokenBucket, Trimming};
 
@@ -69,94 +69,67 @@ fn is_marked() -> bool {
     true
 }
 
-/// One switch. Either a shared packet buffer, with ingress accounting per port and priority and a queue per egress port
-/// and traffic class, or a queue per ingress port and priority before a crossbar.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct SwitchParams {
-    /// Where packets wait. `input_queued` goes with `flow_control.credits`. Default "shared_buffer"; open loops know
-    /// "input_queued" alone.
-    pub model: SwitchModel,
-    /// When a packet is sent on.
-    pub forwarding: Forwarding,
-    /// Pipeline latency, first bit in to first bit out of an idle switch, header time excluded; in open loops whole ns.
-    pub latency: Duration,
-    /// Bytes that must be in before a cut-through switch can forward.
-    pub header: Bytes,
-    /// With `input_queued`: how much faster than the fastest link of the switch packets cross from input to output,
-    /// 1..=16. Default 2.
-    pub speed_up: u32,
-    /// With `input_queued`: which input is served first at an output. Default "age".
-    pub arbiter: Arbiter,
-    /// Depth of the queue of an output, at least the largest frame. With `input_queued` no more packets cross, and 0
-    /// lets them cross when the link is free; open loops take 1 to 64 whole packets. In a shared buffer, conditional
-    /// rules take the output for full from that depth on, and nothing else asks. Default "40KiB".
-    pub output_queue: Bytes,
-    /// Whole packet memory: reserves, shared pool and headroom are taken from it.
-    pub buffer: Bytes,
-    /// Reserve of each port and lossless priority; of each port for all lossy priorities together.
-    pub reserve: Bytes,
-    /// Share of the pool that one ingress port and priority may take before XOFF (lossless) or drop (lossy).
-    pub ingress_threshold: Threshold,
-    /// Share of the pool that one lossy egress queue may take before tail drop.
-    pub egress_threshold: Threshold,
-    /// How far occupancy must fall below XOFF before XON; in open loops as many whole packets.
-    pub xon_offset: Bytes,
-    /// Cells of the packet memory, and the headroom that follows from them. Absent: memory is counted in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cells: Option<Cells>,
-    /// Headroom of each port and lossless priority. Absent: computed by `cells`, otherwise from rate, cable and
-    /// reaction time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub headroom: Option<Bytes>,
-    /// ECN marking. Absent: off.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ecn: Option<EcnMarking>,
-    /// Trimming of lossy data packets that find no room. Absent: they are dropped.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trimming: Option<Trimming>,
-    /// What slows every port below the rate of its link. Absent: nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shaper: Option<TokenBucket>,
-    /// How long the transmitters of its ports take to sleep and to wake. Absent: they never sleep.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub low_power_idle: Option<LowPowerIdleTimes>,
-    /// Rates between which the transmitters of its ports choose by their load, with store-and-forward. Absent: the
-    /// full rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate_adaptation: Option<EpochRates>,
-    /// Addresses that switches learn, in fabrics without loops and without flow control. Absent: they know all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub learning: Option<AddressLearning>,
-    /// Header that frames have more between switches. Absent: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub outer_header: Option<OuterHeader>,
-}
-
-impl Default for SwitchParams {
-    fn default() -> Self {
-        SwitchParams {
-            model: SwitchModel::SharedBuffer,
-            speed_up: 2,
-            arbiter: Arbiter::Age,
-            output_queue: Bytes::new(40 << 10),
-            forwarding: Forwarding::CutThrough,
-            latency: Duration::from_ns(300),
-            header: Bytes::new(64),
-            buffer: Bytes::new(16 << 20),
-            reserve: Bytes::new(10 << 10),
-            ingress_threshold: Threshold::Alpha(8.0),
-            egress_threshold: Threshold::Alpha(8.0),
-            xon_offset: Bytes::new(2 * 4608),
-            cells: None,
-            headroom: None,
-            ecn: None,
-            trimming: None,
-            shaper: None,
-            low_power_idle: None,
-            rate_adaptation: None,
-            learning: None,
-            outer_header: None,
-        }
+params! {
+    /// One switch. Either a shared packet buffer, with ingress accounting per port and priority and a queue per egress
+    /// port and traffic class, or a queue per ingress port and priority before a crossbar.
+    pub struct SwitchParams {
+        /// Where packets wait. `input_queued` goes with `flow_control.credits`. Default "shared_buffer"; open loops
+        /// know "input_queued" alone.
+        pub model: SwitchModel = SwitchModel::SharedBuffer,
+        /// When a packet is sent on.
+        pub forwarding: Forwarding = Forwarding::CutThrough,
+        /// Pipeline latency, first bit in to first bit out of an idle switch, header time excluded; in open loops whole
+        /// ns.
+        pub latency: Duration = Duration::from_ns(300),
+        /// Bytes that must be in before a cut-through switch can forward.
+        pub header: Bytes = Bytes::new(64),
+        /// With `input_queued`: how much faster than the fastest link of the switch packets cross from input to output,
+        /// 1..=16. Default 2.
+        pub speed_up: u32 = 2,
+        /// With `input_queued`: which input is served first at an output. Default "age".
+        pub arbiter: Arbiter = Arbiter::Age,
+        /// Depth of the queue of an output, at least the largest frame. With `input_queued` no more packets cross, and
+        /// 0 lets them cross when the link is free; open loops take 1 to 64 whole packets. In a shared buffer,
+        /// conditional rules take the output for full from that depth on, and nothing else asks. Default "40KiB".
+        pub output_queue: Bytes = Bytes::new(40 << 10),
+        /// Whole packet memory: reserves, shared pool and headroom are taken from it.
+        pub buffer: Bytes = Bytes::new(16 << 20),
+        /// Reserve of each port and lossless priority; of each port for all lossy priorities together.
+        pub reserve: Bytes = Bytes::new(10 << 10),
+        /// Share of the pool that one ingress port and priority may take before XOFF (lossless) or drop (lossy).
+        pub ingress_threshold: Threshold = Threshold::Alpha(8.0),
+        /// Share of the pool that one lossy egress queue may take before tail drop.
+        pub egress_threshold: Threshold = Threshold::Alpha(8.0),
+        /// How far occupancy must fall below XOFF before XON; in open loops as many whole packets.
+        pub xon_offset: Bytes = Bytes::new(2 * 4608),
+        /// Cells of the packet memory, and the headroom that follows from them. Absent: memory is counted in bytes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub cells: Option<Cells> = None,
+        /// Headroom of each port and lossless priority. Absent: computed by `cells`, otherwise from rate, cable and
+        /// reaction time.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub headroom: Option<Bytes> = None,
+        /// ECN marking. Absent: off.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub ecn: Option<EcnMarking> = None,
+        /// Trimming of lossy data packets that find no room. Absent: they are dropped.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub trimming: Option<Trimming> = None,
+        /// What slows every port below the rate of its link. Absent: nothing.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub shaper: Option<TokenBucket> = None,
+        /// How long the transmitters of its ports take to sleep and to wake. Absent: they never sleep.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub low_power_idle: Option<LowPowerIdleTimes> = None,
+        /// Rates between which the transmitters of its ports choose by their load, with store-and-forward. Absent: the
+        /// full rate.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rate_adaptation: Option<EpochRates> = None,
+        /// Addresses that switches learn, in fabrics without loops and without flow control. Absent: they know all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub learning: Option<AddressLearning> = None,
+        /// Header that frames have more between switches. Absent: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub outer_header: Option<OuterHeader> = None,
     }
 }

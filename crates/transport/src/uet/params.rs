@@ -1,6 +1,6 @@
 //! Parameters of Ultra Ethernet's transport.
 
-use etherweave_primitives::{Bytes, Duration, Priority};
+use etherweave_primitives::{Bytes, Duration, Priority, params};
 
 use super::entropy::LoadBalancing;
 use super::nscc::Nscc;
@@ -51,60 +51,40 @@ pub(super) const PDS_CONTROL: u32 = 16;
 /// Semantic header of a standard request [B].
 pub(super) const SES_REQUEST: u32 = 44;
 
-/// Ultra Ethernet's transport (Ultra Ethernet Specification 1.0, section 3).
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct UetParams {
-    /// How packets are delivered. Default "rud".
-    pub delivery: Delivery,
-    /// Largest payload of a packet: "1KiB", "2KiB", "4KiB" or "8KiB"; with fixed frames 256 B to 64 KiB. Default
-    /// "4KiB".
-    pub payload_mtu: Bytes,
-    /// Sizes of frames. Default "udp".
-    pub frames: UetFrames,
-    /// Packets that may be outstanding, counted from the oldest that is not acknowledged: 2 to 32,768. Default 1024,
-    /// eight units of 128.
-    pub psn_range: u32,
-    /// Bytes of packets after which the receiver acknowledges, 1 B to 32 KiB. Default "16KiB".
-    pub ack_trigger: Bytes,
-    /// Least that a packet counts towards `ack_trigger`, 0 to 2 KiB. Default "1KiB".
-    pub ack_packet_min: Bytes,
-    /// Time after which a packet without an acknowledgement is sent again. Default "1ms".
-    pub retransmission_timeout: Duration,
-    /// Most doublings of that time for a packet that is sent again and again, 0 to 15. Default 5.
-    pub timeout_doublings_max: u32,
-    /// Priority of acknowledgements. Default: that of the job.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub control_priority: Option<Priority>,
-    /// How a sender chooses entropy values, by which switches hash packets to paths. Default "mixed".
-    pub load_balancing: LoadBalancing,
-    /// Entropy values among which a sender chooses, a power of two up to 65,536. Default 64.
-    pub entropies: u32,
-    /// Window of the sender by marks and delay. Absent: `psn_range` alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nscc: Option<Nscc>,
-    /// Credits of the receiver, alone or beside `nscc`. Absent: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rccc: Option<Rccc>,
-}
-
-impl Default for UetParams {
-    fn default() -> Self {
-        UetParams {
-            delivery: Delivery::Rud,
-            payload_mtu: Bytes::new(4096),
-            frames: UetFrames::Udp,
-            psn_range: 8 * 128,
-            ack_trigger: Bytes::new(16 << 10),
-            ack_packet_min: Bytes::new(1 << 10),
-            retransmission_timeout: Duration::from_ms(1),
-            timeout_doublings_max: 5,
-            control_priority: None,
-            load_balancing: LoadBalancing::Mixed,
-            entropies: 64,
-            nscc: None,
-            rccc: None,
-        }
+params! {
+    /// Ultra Ethernet's transport (Ultra Ethernet Specification 1.0, section 3).
+    pub struct UetParams {
+        /// How packets are delivered. Default "rud".
+        pub delivery: Delivery = Delivery::Rud,
+        /// Largest payload of a packet: "1KiB", "2KiB", "4KiB" or "8KiB"; with fixed frames 256 B to 64 KiB. Default
+        /// "4KiB".
+        pub payload_mtu: Bytes = Bytes::new(4096),
+        /// Sizes of frames. Default "udp".
+        pub frames: UetFrames = UetFrames::Udp,
+        /// Packets that may be outstanding, counted from the oldest that is not acknowledged: 2 to 32,768. Default
+        /// 1024, eight units of 128.
+        pub psn_range: u32 = 8 * 128,
+        /// Bytes of packets after which the receiver acknowledges, 1 B to 32 KiB. Default "16KiB".
+        pub ack_trigger: Bytes = Bytes::new(16 << 10),
+        /// Least that a packet counts towards `ack_trigger`, 0 to 2 KiB. Default "1KiB".
+        pub ack_packet_min: Bytes = Bytes::new(1 << 10),
+        /// Time after which a packet without an acknowledgement is sent again. Default "1ms".
+        pub retransmission_timeout: Duration = Duration::from_ms(1),
+        /// Most doublings of that time for a packet that is sent again and again, 0 to 15. Default 5.
+        pub timeout_doublings_max: u32 = 5,
+        /// Priority of acknowledgements. Default: that of the job.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub control_priority: Option<Priority> = None,
+        /// How a sender chooses entropy values, by which switches hash packets to paths. Default "mixed".
+        pub load_balancing: LoadBalancing = LoadBalancing::Mixed,
+        /// Entropy values among which a sender chooses, a power of two up to 65,536. Default 64.
+        pub entropies: u32 = 64,
+        /// Window of the sender by marks and delay. Absent: `psn_range` alone.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub nscc: Option<Nscc> = None,
+        /// Credits of the receiver, alone or beside `nscc`. Absent: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rccc: Option<Rccc> = None,
     }
 }
 

@@ -5,24 +5,18 @@
 //! specification was not read: quanta, the speculative start and the pace are those of the reference simulator
 //! uet-htsim (`uec.cpp`).
 
-use etherweave_primitives::{BitRate, Bytes, Duration, InputError};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, params};
 
-/// Receiver-credit congestion control.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Rccc {
-    /// Round trip of a full packet on the longest idle path, 100 ns to 10 ms: a source begins with one and a half
-    /// bandwidth-delay products of credit, and never has more. Default "12us".
-    pub base_round_trip: Duration,
-    /// Share of a receiver's link that it grants, 0.5 to 1. Default 0.99.
-    pub link_share: f64,
-    /// Bytes of a grant, 256 B to 1 MiB in multiples of 256 B. Default "16KiB".
-    pub grant: Bytes,
-}
-
-impl Default for Rccc {
-    fn default() -> Self {
-        Rccc { base_round_trip: Duration::from_us(12), link_share: 0.99, grant: Bytes::new(16 << 10) }
+params! {
+    /// Receiver-credit congestion control.
+    pub struct Rccc {
+        /// Round trip of a full packet on the longest idle path, 100 ns to 10 ms: a source begins with one and a half
+        /// bandwidth-delay products of credit, and never has more. Default "12us".
+        pub base_round_trip: Duration = Duration::from_us(12),
+        /// Share of a receiver's link that it grants, 0.5 to 1. Default 0.99.
+        pub link_share: f64 = 0.99,
+        /// Bytes of a grant, 256 B to 1 MiB in multiples of 256 B. Default "16KiB".
+        pub grant: Bytes = Bytes::new(16 << 10),
     }
 }
 
