@@ -1,8 +1,10 @@
 """Flows that arrive while a run goes on: ideal times, slowdowns, loads, lists."""
 
 import json
+import math
 import random
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,6 +51,33 @@ def test_the_ideal_time_is_that_of_a_path_by_hand(forwarding: str) -> None:
     expected = {10_000: delays + large * 0.08, 64: delays + small * 0.08}
     columns = (result.values("flow_times", name) for name in ("bytes", "ideal_ns"))
     assert dict(zip(*columns, strict=True)) == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize("ideal", ["hpcc", "abm"])
+def test_other_ideal_times_are_those_of_the_simulators_that_count_so(ideal: str) -> None:
+    """Two links of 1 us and 100 Gb/s without latencies: 80 ps for a byte."""
+    sizes = [1_000, 1_000_000]
+    flows = listed([(0, 1, size, number * 1e6) for number, size in enumerate(sizes)])
+    flows["ideal"] = ideal
+    none = {"transmit_latency": "0ns", "receive_latency": "0ns"}
+    keys = {"switch": {"latency": "0ns"}, "nic": none}
+    tree = {"single_switch": {"hosts": 2, "cable": "200m"}}
+    result = etherweave.run({**scenario(flows, 2, **keys), "topology": tree})
+    payload, header, byte_ns, round_trip_ns = 4_096, HEADERS, 0.08, 4_000
+    expected = {
+        "hpcc": [
+            round_trip_ns
+            + 2 * (payload + header) * byte_ns
+            + (size + math.ceil(size / payload) * header) * byte_ns
+            for size in sizes
+        ],
+        "abm": [round_trip_ns + size * byte_ns for size in sizes],
+    }
+    assert result.values("flow_times", "ideal_ns") == pytest.approx(expected[ideal])
+    job = times(result)
+    assert job.below == 2, "a flow alone takes the delays of its path once, the ideal time twice"
+    text = flow_lines(job)[0]
+    assert f"slowdown (ideal time of {ideal.upper()}, 2 below 1) mean " in text
 
 
 def test_a_flow_alone_takes_little_more_than_the_ideal_time() -> None:
@@ -128,3 +157,14 @@ def test_the_verb_prints_slowdowns_and_gives_them_as_json(tmp_path: Any) -> None
     assert failed.returncode == 2
     assert "job.0.workload.flows.file" in failed.stderr
     assert "line 3: x; expected a host from 0 to 1048575" in failed.stderr
+
+
+FLOWS = sorted((Path(__file__).parents[2] / "scenarios/flows").glob("*.toml"))
+
+
+@pytest.mark.parametrize("file", FLOWS, ids=lambda file: file.stem)
+def test_flows_of_shipped_scenarios_are_complete_and_no_faster_than_the_fabric(file: Path) -> None:
+    keys = {"job.0.workload.flows.ideal": "fabric"}
+    job = times(etherweave.run(file, keys))
+    assert job.flows == len(job.rows) > 0
+    assert job.below == 0

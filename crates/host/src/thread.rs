@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use etherweave_engine::memory::prefetch;
 use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use etherweave_primitives::{Duration, Time};
+use etherweave_workload::IdealTime;
 
 use super::Host;
 use super::message::Message;
@@ -171,6 +172,6 @@ pub struct SinkState {
     pub start: Time,
     /// Bytes that will come in all; `None` without end.
     pub total: Option<u64>,
-    /// Whether its completion time is compared with that on an idle fabric.
-    pub is_flow: bool,
+    /// Of a flow: what its completion time is divided by.
+    pub ideal: Option<IdealTime>,
 }

@@ -219,7 +219,7 @@ fn a_stream_goes_on_behind_a_message_that_lacks_a_packet_where_any_order_will_do
             is_flow: false,
         };
         let total = Some(6 * bytes);
-        let sink = SinkState { endpoint: endpoint(1), bytes, stream: 0, start, total, is_flow: false };
+        let sink = SinkState { endpoint: endpoint(1), bytes, stream: 0, start, total, ideal: None };
         Pair::new(order, 10, [Role::Source(source), Role::Sink(sink)]).run()
     };
     let [posted, any] = [CompletionOrder::Posted, CompletionOrder::Any].map(of);

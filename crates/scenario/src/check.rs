@@ -320,7 +320,7 @@ fn longest_rest(traffic: &Traffic) -> Duration {
 
 /// The longest time in which no flow starts, before the last does.
 fn longest_gap(streams: &[StreamSpec]) -> Duration {
-    let starts = streams.iter().filter_map(|stream| stream.flow_start);
+    let starts = streams.iter().filter_map(|stream| stream.flow_start.map(|start| start.after));
     let (longest, _) = starts.fold((Duration::ZERO, Duration::ZERO), |(longest, last), start| {
         (longest.max(start.max(last) - last), start.max(last))
     });

@@ -66,5 +66,5 @@ pub use recording::{
 pub use schedule::{Schedule, ScheduleError};
 pub use share::Share;
 pub use size::TrafficSize;
-pub use streams::StreamSpec;
+pub use streams::{FlowStart, IdealTime, StreamSpec};
 pub use trace::{ReadAt, TraceFile};

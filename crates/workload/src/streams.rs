@@ -19,7 +19,43 @@ pub struct StreamSpec {
     pub outstanding: u32,
     /// How many messages; `None` until the run ends.
     pub messages: Option<u64>,
-    /// When a flow starts, after its job: one whose completion time is compared with that on an idle fabric. `None` for
-    /// a stream, which starts with its job.
-    pub flow_start: Option<Duration>,
+    /// Of a flow: when it starts, and what its completion time is compared with. `None` for a stream, which starts with
+    /// its job.
+    pub flow_start: Option<FlowStart>,
+}
+
+/// Start of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct FlowStart {
+    /// After the start of its job.
+    pub after: Duration,
+    /// Ideal time of the flow.
+    pub ideal: IdealTime,
+}
+
+/// Ideal time of a flow, by which its completion time is divided.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum IdealTime {
+    /// Delays of a shortest path once, and all frames over its slowest link, or link by link where switches store them.
+    #[default]
+    Fabric,
+    /// Delays of the path both ways, a full packet on each of its links, and all payload and headers without telemetry
+    /// over its slowest link, as the simulator of HPCC counts (`third.cc`).
+    Hpcc,
+    /// Delays of the path both ways, and the payload at the rate of the sender's link, as the simulations of ABM count
+    /// (`abm-evaluation-multi.cc`).
+    Abm,
 }

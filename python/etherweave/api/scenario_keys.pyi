@@ -85,6 +85,7 @@ GpcnetTestName: TypeAlias = Literal[
     "alltoall",
 ]
 GridOrderName: TypeAlias = Literal["row_major", "column_major"]
+IdealTimeName: TypeAlias = Literal["fabric", "hpcc", "abm"]
 LibraryName: TypeAlias = Literal[
     "open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"
 ]
@@ -559,6 +560,7 @@ class Flows(Table):
     file: Key[str | None, str]
     flows_max: Key[int | None, int]
     group: Key[int | None, int]
+    ideal: Key[IdealTimeName, IdealTimeName]
     incast: Key[FlowIncast, FlowIncast | Keys]
     load: Key[float, float]
     load_of: Key[LoadOfName, LoadOfName]

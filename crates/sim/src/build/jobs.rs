@@ -337,7 +337,7 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
         posted: 0,
         completed: 0,
         done_at: None,
-        start: Time::ZERO + job.start + spec.flow_start.unwrap_or(Duration::ZERO),
+        start: Time::ZERO + job.start + spec.flow_start.map_or(Duration::ZERO, |start| start.after),
         is_flow: spec.flow_start.is_some(),
     };
     let sink = SinkState {
@@ -346,7 +346,7 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
         stream: connection.number,
         start: source.start,
         total: spec.messages.map(|messages| messages * spec.bytes_per_message),
-        is_flow: spec.flow_start.is_some(),
+        ideal: spec.flow_start.map(|start| start.ideal),
     };
     for ((shard, endpoint), role) in end.iter().zip([Role::Source(source), Role::Sink(sink)]) {
         let shard = &mut shards[*shard];

@@ -1,15 +1,16 @@
-//! Completion times of flows on an idle fabric, with which those of a run are compared.
+//! Ideal times of flows, with which completion times of a run are compared.
 //!
 //! A flow alone takes the delays of a shortest path (NICs, cables, switches), and all its frames once over the slowest
 //! link of that path; where switches store frames, each link begins a frame when the one before has all of it. Costs of
-//! hosts, acknowledgements and the start of congestion control are not part of it.
+//! hosts, acknowledgements and the start of congestion control are not part of it. [`IdealTime`] has other definitions.
 
 use std::collections::VecDeque;
 
-use etherweave_engine::params::{Forwarding, SimParams, Transport};
+use etherweave_engine::params::{Forwarding, RoceParams, SimParams, Transport, TransportParams};
 use etherweave_primitives::{Bytes, Duration, HostId, SwitchId};
 use etherweave_topology::{Channel, Node, Topology, reverse};
 use etherweave_transport::frame::size::wire_bytes;
+use etherweave_workload::IdealTime;
 
 use crate::build::delays::delay;
 
@@ -19,6 +20,8 @@ pub(super) struct Flow<'r> {
     pub ends: [HostId; 2],
     /// Payload [B].
     pub bytes: u64,
+    /// Which time it is.
+    pub ideal: IdealTime,
     /// Transport.
     pub transport: &'r Transport,
 }
@@ -96,13 +99,32 @@ impl<'r> IdealTimes<'r> {
             next = path.behind.and_then(reach);
         }
         bytes.reverse();
-        let frames = Frames::of(flow);
-        let serialised = match self.params.switch.forwarding {
-            Forwarding::StoreAndForward => frames.stored(&bytes),
-            Forwarding::CutThrough => frames.cut_through(&bytes),
-        };
-        Some(end.delay + delay(last, self.params) + serialised)
+        let delays = end.delay + delay(last, self.params);
+        match flow.ideal {
+            IdealTime::Fabric => Some(delays + self.serialised(flow, &bytes)),
+            IdealTime::Hpcc => Some(delays + delays + hpcc(flow, &bytes)),
+            IdealTime::Abm => Some(delays + delays + bytes[0] * flow.bytes),
+        }
     }
+
+    /// Time of all frames of a flow over the links of its path.
+    fn serialised(&self, flow: &Flow<'_>, bytes: &[Duration]) -> Duration {
+        let frames = Frames::of(flow);
+        match self.params.switch.forwarding {
+            Forwarding::StoreAndForward => frames.stored(bytes),
+            Forwarding::CutThrough => frames.cut_through(bytes),
+        }
+    }
+}
+
+/// What HPCC's simulator adds to the delays: a full packet on every link, and all bytes over the slowest.
+fn hpcc(flow: &Flow<'_>, bytes: &[Duration]) -> Duration {
+    let plain = flow.transport.roce().map(|roce| RoceParams { hpcc: None, ..roce.clone() }.headers());
+    let header = u64::from(plain.unwrap_or_else(|| flow.transport.headers()).later);
+    let payload = flow.transport.payload().get();
+    let slowest = bytes.iter().copied().max().unwrap_or(Duration::ZERO);
+    let packets = bytes.iter().fold(Duration::ZERO, |sum, &byte| sum + byte * (payload + header));
+    packets + slowest * (flow.bytes + flow.bytes.div_ceil(payload) * header)
 }
 
 fn byte_time(channel: &Channel) -> Duration {

@@ -34,9 +34,9 @@ rows! {
         total: u64 [];
         /// Whether all of them have come.
         is_whole: bool [];
-        /// Whether it is a flow, whose completion time is compared with that on an idle fabric.
+        /// Whether it is a flow, whose completion time is compared with an ideal time.
         is_flow: bool [];
-        /// That time, where hosts have one port; else 0.
+        /// The ideal time, where hosts have one port; else 0.
         ideal: Duration [];
     }
 }
@@ -48,7 +48,7 @@ impl StreamRow {
         if span.is_zero() { 0.0 } else { self.bytes as f64 * 8.0 / span.as_ns_f64() }
     }
 
-    /// Completion time of a whole flow by that on an idle fabric; else 0.
+    /// Completion time of a whole flow by its ideal time; else 0.
     pub fn slowdown(&self) -> f64 {
         let is_known = self.is_whole && !self.ideal.is_zero();
         if is_known { self.end.since(self.start).as_ns_f64() / self.ideal.as_ns_f64() } else { 0.0 }
@@ -63,10 +63,10 @@ impl Simulation {
             let constants = &shard.wires.constants;
             for thread in &shard.hosts.processors.threads {
                 let Role::Sink(sink) = &thread.role else { continue };
-                if let (true, Some(bytes)) = (sink.is_flow, sink.total) {
+                if let (Some(ideal), Some(bytes)) = (sink.ideal, sink.total) {
                     let (own, other) = shard.hosts.nics.endpoints[sink.endpoint].hosts;
                     let ends = [other, own].map(HostId::new);
-                    flows.push((rows.len(), Flow { ends, bytes, transport: constants.transport(thread.job) }));
+                    flows.push((rows.len(), Flow { ends, bytes, ideal, transport: constants.transport(thread.job) }));
                 }
                 rows.push((thread.job, self.stream_row(shard, thread.job, sink)));
             }
@@ -75,7 +75,7 @@ impl Simulation {
         rows
     }
 
-    /// Adds the times of flows on an idle fabric, source by source.
+    /// Adds the ideal times of flows, source by source.
     fn add_ideals(&self, rows: &mut [(u32, StreamRow)], mut flows: Vec<(usize, Flow<'_>)>) {
         let topology = &self.names.topology;
         let Some(shard) = self.shards.first().filter(|_| topology.is_single_homed()) else { return };
@@ -109,7 +109,7 @@ impl Simulation {
             end: if is_whole { intake.last } else { self.end.max(sink.start) },
             total: sink.total.unwrap_or(0),
             is_whole,
-            is_flow: sink.is_flow,
+            is_flow: sink.ideal.is_some(),
             ideal: Duration::ZERO,
         }
     }

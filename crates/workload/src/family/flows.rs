@@ -20,7 +20,7 @@ pub use sizes::{FlowSizes, SizePoints};
 use crate::arrival::Poisson;
 use crate::generator::Generator;
 use crate::limits::{MESSAGE_MAX, STREAMS_MAX, at_least, at_most};
-use crate::{Arrival, Pattern, Share, StreamSpec, TraceFile, Traffic, TrafficSize};
+use crate::{Arrival, FlowStart, IdealTime, Pattern, Share, StreamSpec, TraceFile, Traffic, TrafficSize};
 
 /// Hosts where none are stated.
 const HOSTS: u32 = 16;
@@ -54,6 +54,8 @@ params! {
         /// First flows that are kept. Default: all.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub flows_max: Option<u32> = None,
+        /// Ideal time by which completion times are divided, of lists too.
+        pub ideal: IdealTime = IdealTime::default(),
         /// Incasts, in addition to these flows.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub incast: Option<FlowIncast> = None,
@@ -158,6 +160,7 @@ impl Flows {
         InputError::unless(!flows.is_empty(), "duration", self.duration, "a time in which a flow arrives")?;
         let mut count = vec![0; Generator::ranks(self) as usize];
         for flow in &mut flows {
+            flow.flow_start = flow.flow_start.map(|start| FlowStart { ideal: self.ideal, ..start });
             flow.stream = count[flow.src_rank.index()];
             count[flow.src_rank.index()] += 1;
         }

@@ -3,8 +3,8 @@
 use etherweave_primitives::{Duration, InputError};
 
 use super::draw::flow_of;
-use crate::StreamSpec;
 use crate::limits::{MESSAGE_MAX, STREAMS_MAX};
+use crate::{FlowStart, StreamSpec};
 
 /// Hosts beyond which a list names none.
 const RANKS_MAX: u64 = 1 << 20;
@@ -84,8 +84,9 @@ fn hpcc<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<StreamSpec
     if count.parse() != Ok(flows.len()) {
         return Err(wrong(head, format!("{count}, where {} flows follow", flows.len()), "their number"));
     }
-    let first = flows.iter().filter_map(|flow| flow.flow_start).min().unwrap_or(Duration::ZERO);
-    flows.iter_mut().for_each(|flow| flow.flow_start = flow.flow_start.map(|start| start - first));
+    let mut starts: Vec<&mut FlowStart> = flows.iter_mut().filter_map(|flow| flow.flow_start.as_mut()).collect();
+    let first = starts.iter().map(|start| start.after).min().unwrap_or(Duration::ZERO);
+    starts.iter_mut().for_each(|start| start.after = start.after - first);
     Ok(flows)
 }
 
@@ -194,7 +195,7 @@ mod tests {
     /// Source, destination, bytes and start [ps] of each flow.
     fn rows(text: &str) -> Vec<(u32, u32, u64, u64)> {
         let row = |flow: &StreamSpec| {
-            (flow.src_rank.get(), flow.dst_rank.get(), flow.bytes_per_message, flow.flow_start.unwrap().as_ps())
+            (flow.src_rank.get(), flow.dst_rank.get(), flow.bytes_per_message, flow.flow_start.unwrap().after.as_ps())
         };
         read(text).unwrap().iter().map(row).collect()
     }
