@@ -411,7 +411,8 @@ def _model_errors(whole: SampledScenario) -> dict[str, ModelError]:
 def figures_of(row: Mapping[str, Any], axes: Sequence[str]) -> list[str]:
     """List the columns of a sweep's dataset that are figures of what was simulated."""
     others = {*axes, "run", "ended", "message", "fidelity", "fidelity_error_max"}
-    return [key for key in row if key not in others and not _NO_FIGURES.search(key)]
+    names = [key for key in row if key not in others and not isinstance(row[key], str)]
+    return [key for key in names if not _NO_FIGURES.search(key)]
 
 
 def _warnings(rows: Sequence[Mapping[str, Any]]) -> list[str]:
