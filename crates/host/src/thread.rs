@@ -172,6 +172,6 @@ pub struct SinkState {
     pub start: Time,
     /// Bytes that will come in all; `None` without end.
     pub total: Option<u64>,
-    /// Of a flow: what its completion time is divided by.
+    /// Ideal time of a flow, by which its completion time is divided; `None` of other streams.
     pub ideal: Option<IdealTime>,
 }

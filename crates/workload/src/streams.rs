@@ -19,8 +19,7 @@ pub struct StreamSpec {
     pub outstanding: u32,
     /// How many messages; `None` until the run ends.
     pub messages: Option<u64>,
-    /// Of a flow: when it starts, and what its completion time is compared with. `None` for a stream, which starts with
-    /// its job.
+    /// Start of a flow, and its ideal time. `None` for a stream, which starts with its job.
     pub flow_start: Option<FlowStart>,
 }
 
@@ -52,8 +51,8 @@ pub enum IdealTime {
     /// Delays of a shortest path once, and all frames over its slowest link, or link by link where switches store them.
     #[default]
     Fabric,
-    /// Delays of the path both ways, a full packet on each of its links, and all payload and headers without telemetry
-    /// over its slowest link, as the simulator of HPCC counts (`third.cc`).
+    /// Delays of the path both ways, a full packet on each of its links, and all payload and headers over its slowest
+    /// link, as the simulator of HPCC counts (`third.cc`).
     Hpcc,
     /// Delays of the path both ways, and the payload at the rate of the sender's link, as the simulations of ABM count
     /// (`abm-evaluation-multi.cc`).

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use etherweave_engine::params::{Forwarding, RoceParams, SimParams, Transport, TransportParams};
+use etherweave_engine::params::{Forwarding, SimParams, Transport};
 use etherweave_primitives::{Bytes, Duration, HostId, SwitchId};
 use etherweave_topology::{Channel, Node, Topology, reverse};
 use etherweave_transport::frame::size::wire_bytes;
@@ -117,11 +117,9 @@ impl<'r> IdealTimes<'r> {
     }
 }
 
-/// What HPCC's simulator adds to the delays: a full packet on every link, and all bytes over the slowest.
+/// Serialisation as HPCC's simulator counts it: a full packet on every link, and all bytes over the slowest.
 fn hpcc(flow: &Flow<'_>, bytes: &[Duration]) -> Duration {
-    let plain = flow.transport.roce().map(|roce| RoceParams { hpcc: None, ..roce.clone() }.headers());
-    let header = u64::from(plain.unwrap_or_else(|| flow.transport.headers()).later);
-    let payload = flow.transport.payload().get();
+    let (payload, header) = (flow.transport.payload().get(), u64::from(flow.transport.headers().later));
     let slowest = bytes.iter().copied().max().unwrap_or(Duration::ZERO);
     let packets = bytes.iter().fold(Duration::ZERO, |sum, &byte| sum + byte * (payload + header));
     packets + slowest * (flow.bytes + flow.bytes.div_ceil(payload) * header)
