@@ -27,7 +27,9 @@ def test_every_model_has_a_line_with_what_it_leaves_out() -> None:
         r"^\| \[[^]]+\]\((.*\.md)\) \|.+\|.+\|$", (models / "README.md").read_text(), re.M
     )
     assert sorted(rows) == sorted(
-        file.name for file in models.glob("*.md") if file.name != "README.md"
+        file.relative_to(models).as_posix()
+        for file in models.rglob("*.md")
+        if (file.parent == models) != (file.name == "README.md")
     )
 
 
