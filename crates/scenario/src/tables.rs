@@ -134,7 +134,7 @@ mod tests {
             "job and two hosts"
         );
         // Node, peer and class; eight counters of pauses, which are two fields of the row.
-        assert_eq!(Table::of::<PortRow>(&[], &()).cells(), (3, 25));
+        assert_eq!(Table::of::<PortRow>(&[], &()).cells(), (3, 26));
         let series = Samples::default();
         assert_eq!(Table::of::<PortSampleRow>(&[], &series).cells(), (2, 12));
         assert_eq!(Table::of::<FlowSampleRow>(&[], &series).cells(), (2, 11));

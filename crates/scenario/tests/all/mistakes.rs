@@ -52,7 +52,7 @@ fn each_mistake_names_its_line_key_and_what_is_expected() {
         ),
         ("[transport.roce]\ndcqcn = {}", "x.toml:4:1: transport.roce.dcqcn: no switch.ecn; expected marking switches"),
         ("[transport.roce]\npath_mtu = \"4000B\"", "x.toml:4:1: transport.roce.path_mtu: "),
-        ("[transport.ipx]", "x.toml:3:2: transport: unknown name `ipx`; expected `roce` or `tcp`"),
+        ("[transport.ipx]", "x.toml:3:2: transport: unknown name `ipx`; expected one of `roce`, `uet`, `tcp`"),
         ("[switch", "x.toml:3:8: "),
     ];
     for (lines, expected) in cases {

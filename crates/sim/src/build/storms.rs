@@ -36,7 +36,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {
         let is_ended = storm.until.is_some_and(|until| until <= storm.from);
         let until = storm.until.unwrap_or_default();
         let expected = format!("more than {}, when it begins", storm.from);
-        errors.check(InputError::unless(!is_ended, &format!("{key}.until"), until, expected));
+        errors.check(InputError::unless(!is_ended, format!("{key}.until"), until, expected));
         let end = |storm: &PauseStorm| storm.until.unwrap_or(Duration::from_ps(u64::MAX));
         let meets = |other: &PauseStorm| {
             let is_alike = other.host == storm.host && other.mask() & storm.mask() != 0;

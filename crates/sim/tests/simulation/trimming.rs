@@ -105,7 +105,7 @@ fn entropy_values_spread_the_packets_of_a_connection() {
         flow_start: None,
     };
     let links_up = |uet| {
-        let report = run(&by_packet(uet, Traffic::Streams(vec![stream.clone()])), 1);
+        let report = run(&by_packet(uet, Traffic::Streams(vec![stream])), 1);
         let data = report.ports.iter().filter(|row| row.node == "leaf1" && row.priority == Priority::new(0));
         let mut sent: Vec<u64> = data.map(|row| row.tx_packets).filter(|&count| count > 0).collect();
         sent.sort_unstable();
