@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from etherweave import Result
 
 SONIC = Path(__file__).parents[2] / "scenarios" / "sonic"
-# Times of the watchdog in all of them [ns].
 DETECTION, RESTORATION, POLL = 200_000, 200_000, 100_000
+"""Times of the watchdog in all of them [ns]."""
 
 
-def storms(result: Result) -> list[dict]:
+def storms(result: Result) -> list[dict[str, Any]]:
     return result.to_polars("storms").to_dicts() if "storms" in result.tables else []
 
 
-def streams(result: Result, job: str) -> list[dict]:
+def streams(result: Result, job: str) -> list[dict[str, Any]]:
     return [row for row in result.to_polars("streams").to_dicts() if row["job"] == job]
 
 
-def ports(result: Result, node: str, priority: int = 3) -> list[dict]:
+def ports(result: Result, node: str, priority: int = 3) -> list[dict[str, Any]]:
     rows = result.to_polars("ports").to_dicts()
     return [row for row in rows if row["node"] == node and row["priority"] == priority]
 
@@ -46,7 +46,7 @@ def is_complete(result: Result) -> bool:
 
 
 def rate(result: Result, job: str) -> float:
-    return sum(row["goodput_gbps"] for row in streams(result, job))
+    return math.fsum(row["goodput_gbps"] for row in streams(result, job))
 
 
 def drop(result: Result) -> None:

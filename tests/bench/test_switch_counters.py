@@ -274,11 +274,9 @@ def test_a_switch_that_does_not_answer_leaves_a_gap(fake: Path, tmp_path: Path) 
     save(stream(out.getvalue()).recording, tmp_path / "kept")
     (kept,) = recordings(tmp_path / "kept")
     (rise,) = rises(kept)
-    assert (rise.thing, rise.column, rise.amount) == (
-        "Ethernet0 3",
-        "received_pauses",
-        pauses[-1] - 100,
-    )
+    last = pauses[-1]
+    assert last is not None
+    assert (rise.thing, rise.column, rise.amount) == ("Ethernet0 3", "received_pauses", last - 100)
 
 
 def test_an_unreachable_switch_does_not_end_the_recording() -> None:

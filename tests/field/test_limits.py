@@ -408,7 +408,6 @@ WRITERS = {
     "bench/tables.py": 2,  # into memory
     "cli/bench/telemetry.py": 1,  # the null device
     "cli/control/yang.py": 2,  # a temporary directory
-    "cli/curve.py": 2,  # by `written`
     "control/lab/lifecycle.py": 3,  # the directory of a lab that is not up
     "control/lab/state.py": 2,  # replaced by its caller; a lock
     "control/lab/supervisor.py": 1,  # the directory of a lab
@@ -418,9 +417,11 @@ WRITERS = {
     "linux/namespaces.py": 1,  # the kernel
     "linux/processes.py": 1,  # a process number
     "report/drawing/render.py": 1,  # into memory
-    "report/page.py": 2,  # into memory
+    "report/flow_page.py": 1,  # into memory
+    "report/page.py": 4,  # into memory; by `new_files`
     "report/style.py": 1,  # into memory
     "report/sweep.py": 1,  # into memory
+    "api/packing.py": 4,  # into a file of `new_path`; a directory that is moved when it is complete
     "api/results.py": 3,  # a directory that replaces the result when it is complete
     "sweeps/executors.py": 3,  # work of an array; lines that are cut are left out
     "sweeps/store.py": 2,  # a lock; a directory that replaces the dataset when it is complete

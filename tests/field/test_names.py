@@ -173,12 +173,14 @@ JOINED = {
     "bench/telemetry/tables.py": 1,  # read
     "cli/bench/environment.py": 1,  # a fabric of a site: letters, digits, dots and hyphens
     "cli/control/export.py": 1,  # read
+    "cli/import_.py": 1,  # printed
     "cli/manual.py": 1,  # returned; written by `new_files`
     "cli/control/yang.py": 3,  # templates, in a temporary directory; models that code names
     "control/lab/state.py": 1,  # checked in the line before
     "control/ovs/daemons.py": 2,  # programs
     "pages/benchmarks/data.py": 1,  # read
     "pages/benchmarks/recordings.py": 1,  # read
+    "api/packing.py": 1,  # moved, by a name that `below` made
     "api/result_schema.py": 1,  # named in an error
     "api/results.py": 1,  # moved, by a name that `below` made
     "study/experiments.py": 2,  # read

@@ -272,7 +272,8 @@ def check(
     if "measured" in kept.summary:
         raise InputError(home, "was measured; expected a simulated result")
     again = run(home / SCENARIO, threads=threads, progress=progress, memory_limit=memory_limit)
-    equal, different = [], []
+    equal: list[str] = []
+    different: list[str] = []
     with TemporaryDirectory(prefix="etherweave-") as folder:
         saved = again.save(folder)
         for name in sorted({*kept.tables, *again.tables}):

@@ -72,7 +72,7 @@ class TrafficClass:
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """ECN marking of lossless queues, for DCQCN."""
+    """ECN marking of lossless queues; where there are none, of those that jobs use."""
 
     minimum_bytes: int
     maximum_bytes: int
@@ -232,6 +232,16 @@ class Policy:
     def lossless(self) -> tuple[Priority, ...]:
         """The lossless priorities."""
         return tuple(priority for priority in self.priorities if priority.is_lossless)
+
+    @property
+    def marked(self) -> tuple[int, ...]:
+        """The classes with marks: the lossless ones; without any, those of jobs."""
+        if self.marking is None:
+            return ()
+        lossless = [each.number for each in self.classes if each.is_lossless]
+        of_jobs = {self.priorities[job.priority].traffic_class for job in self.jobs}
+        scheduled = [each.number for each in self.classes if each.is_scheduled]
+        return tuple(lossless or sorted(of_jobs) or scheduled)
 
     @property
     def is_pfc(self) -> bool:

@@ -179,9 +179,10 @@ def _schedulers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
         name = f"scheduler.{one.number}"
         weighted: ConfigEntry = {"type": "DWRR", "weight": str(one.weight)}
         kinds[name] = weighted if one.weight else {"type": "STRICT"}
-        marked = policy.marking is not None and one.is_lossless
         queue[one.number] = {"scheduler": name}
-        queue[one.number] |= {"wred_profile": f"{MAP}_LOSSLESS"} if marked else {}
+        queue[one.number] |= (
+            {"wred_profile": f"{MAP}_LOSSLESS"} if one.number in policy.marked else {}
+        )
     return {
         "SCHEDULER": kinds,
         "WRED_PROFILE": _wred(policy),
