@@ -63,7 +63,7 @@ pub struct RunConstants {
     pub nic_pause_mask: u8,
     /// Pause time in each frame [512 bit times].
     pub pause_quanta: u16,
-    /// At the ports of switches.
+    /// Watchdog at the ports of switches.
     pub watchdog: Option<PfcWatchdog>,
     /// Shared by all switches.
     pub ecn: Option<EcnMarking>,

@@ -228,7 +228,7 @@ mod tests {
         assert_ne!(first_error(6), first_error(7));
     }
 
-    /// With a chance of one half that a frame is damaged, it is sent twice on the mean, and one in sixteen is lost.
+    /// Each frame is damaged with a chance of one half: it is sent twice on the mean, and one in sixteen is lost.
     #[test]
     fn a_frame_is_sent_again_until_it_is_intact_or_has_been_sent_too_often() {
         let bytes = 1_500;

@@ -57,7 +57,7 @@ struct Sight {
 }
 
 /// A poll of a port and priority.
-struct Look {
+struct Poll {
     port: PortIndex,
     priority: usize,
     now: Sight,
@@ -116,10 +116,10 @@ impl Switches {
         for priority in priorities(wires.constants.nic_pause_mask) {
             let queue = &mut queues[priority];
             let now = sight(wires, port, priority);
-            let look = Look { port, priority, now, last: queue.last.replace(now) };
+            let poll = Poll { port, priority, now, last: queue.last.replace(now) };
             match queue.storm {
-                None => self.look_for_storm(wires, look, queue),
-                Some(storm) => self.look_for_end(wires, look, queue, storm),
+                None => self.look_for_storm(wires, poll, queue),
+                Some(storm) => self.look_for_end(wires, poll, queue, storm),
             }
         }
         let is_watched = |queue: &WatchedQueue| queue.storm.is_some() || !queue.elapsed.is_zero();
@@ -146,8 +146,8 @@ fn sight(wires: &Wires, port: PortIndex, priority: usize) -> Sight {
 }
 
 impl Switches {
-    fn look_for_storm(&mut self, wires: &mut Wires, look: Look, queue: &mut WatchedQueue) {
-        let Look { port, priority, now, last } = look;
+    fn look_for_storm(&mut self, wires: &mut Wires, poll: Poll, queue: &mut WatchedQueue) {
+        let Poll { port, priority, now, last } = poll;
         let watchdog = self.watchdog.as_mut().expect("a watchdog polls");
         let PfcWatchdog { detection, poll, action, .. } = watchdog.params;
         let class = wires.constants.scheduler.class(priority as u8);
@@ -173,8 +173,8 @@ impl Switches {
         }
     }
 
-    fn look_for_end(&mut self, wires: &mut Wires, look: Look, queue: &mut WatchedQueue, storm: usize) {
-        let Look { port, priority, now, last } = look;
+    fn look_for_end(&mut self, wires: &mut Wires, poll: Poll, queue: &mut WatchedQueue, storm: usize) {
+        let Poll { port, priority, now, last } = poll;
         let watchdog = self.watchdog.as_mut().expect("a watchdog polls");
         let PfcWatchdog { restoration, poll, .. } = watchdog.params;
         let is_paused = wires.ports[port].paused().priorities & 1 << priority != 0;

@@ -5,7 +5,7 @@ use etherweave_topology::LinkClass;
 
 use super::pfc_watchdog::PfcWatchdog;
 
-/// What stops a sender before the receiver's buffer overflows.
+/// Means to stop a sender before the receiver's buffer overflows.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum FlowControl {
@@ -38,7 +38,7 @@ params! {
     pub struct GlobalPause {
         /// Pause time in each frame [512 bit times], 1..=65535.
         pub quanta: u16 = u16::MAX,
-        /// From the last bit of a pause frame to the stop of the transmitter.
+        /// Time from the last bit of a pause frame to the stop of the transmitter.
         pub reaction: Duration = Duration::from_ns(500),
     }
 }
@@ -50,7 +50,7 @@ params! {
         pub priorities: Vec<Priority> = vec![Priority::new(0)],
         /// Pause time in each frame [512 bit times], 1..=65535.
         pub quanta: u16 = u16::MAX,
-        /// From the last bit of a pause frame to the stop of the transmitter. The standard allows 394 quanta
+        /// Time from the last bit of a pause frame to the stop of the transmitter. The standard allows 394 quanta
         /// (2.02 us) at 100 Gb/s; hardware is quicker.
         pub reaction: Duration = Duration::from_ns(500),
         /// Whether a port that runs short pauses all lossless priorities at once, as the testbed's switches
@@ -81,10 +81,10 @@ params! {
         /// The same at global links. Absent: `buffer`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub global_buffer: Option<Bytes> = None,
-        /// What one credit stands for, 1B to 64KiB: a packet takes whole credits. InfiniBand counts blocks of 64 B
+        /// Size of a credit, 1B to 64KiB: a packet takes whole credits. InfiniBand counts blocks of 64 B
         /// (InfiniBand Architecture vol. 1, 7.9.4).
         pub unit: Bytes = Bytes::new(64),
-        /// From the moment when room is free until credits for it are on the cable back. Not published; 100 ns is the
+        /// Time from when room is free until credits for it are on the cable back. Not published; 100 ns is the
         /// latency of a whole EDR or Omni-Path switch.
         pub return_latency: Duration = Duration::from_ns(100),
     }

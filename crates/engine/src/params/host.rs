@@ -26,9 +26,9 @@ params! {
         pub pcie: Option<Pcie> = None,
         /// Extra drain time of a packet whose connection is not that of the packet before.
         pub context_switch: Duration = Duration::from_ns(25),
-        /// From doorbell to first bit.
+        /// Time from doorbell to first bit.
         pub transmit_latency: Duration = Duration::from_ns(216),
-        /// From last bit to host memory.
+        /// Time from last bit to host memory.
         pub receive_latency: Duration = Duration::from_ns(200),
         /// Stops of reception for commands to the firmware, an assumption for experiments. Absent: none.
         #[serde(skip_serializing_if = "Option::is_none")]

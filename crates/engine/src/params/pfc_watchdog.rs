@@ -16,7 +16,7 @@ pub struct PfcWatchdog {
     /// Time without a pause after which the queue is restored, at least `poll`. SONiC takes 100 ms to 60 s. Default
     /// "200ms".
     pub restoration: Duration,
-    /// Time between two looks at a port, 1 us or more. Default "200ms".
+    /// Time between two polls of a port, 1 us or more. Default "200ms".
     pub poll: Duration,
     /// Treatment of a queue that storms. Default "drop".
     pub action: WatchdogAction,
