@@ -5,10 +5,11 @@ import time
 import pytest
 
 from etherweave.api.simulation import Estimate, Progress
+from etherweave.api.work import Work
 from etherweave.cli.progress import (
     RunLines,
     Steps,
-    StudyLines,
+    WorkLines,
     print_start,
     share,
     span_text,
@@ -57,10 +58,14 @@ def test_without_a_fraction_the_end_gives_the_share() -> None:
 
 
 def test_a_study_prints_how_many_experiments_are_done() -> None:
-    report = StudyLines("sandia")
+    report = WorkLines("sandia", "experiments")
     assert report.line(20.0) == "sandia: building, 20 s"
-    for done in (1, 60):
-        report(done, 240, "p2p")
+    now_s = 0.0
+    work = Work([str(item) for item in range(240)], clock=lambda: now_s)
+    for done in range(60):
+        now_s = 0.2 * (done + 1)
+        work.end(str(done))
+    report(work)
     # 60 of 240 took 12 s, so that 180 take 36 s.
     assert report.line(12.0) == "sandia: 60 of 240 experiments, 12 s, 36 s left"
 

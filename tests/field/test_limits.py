@@ -205,14 +205,14 @@ if moment == "run":
     heard = progress.RunLines.__call__
     progress.RunLines.__call__ = lambda self, at: (send(), heard(self, at))[1]
 elif moment == "point":
-    heard = progress.StudyLines.__call__
+    heard = progress.WorkLines.__call__
 
-    def call(self, done, *at):
-        if done == 1:
+    def call(self, work):
+        if work.done == 1:
             send()
-        heard(self, done, *at)
+        heard(self, work)
 
-    progress.StudyLines.__call__ = call
+    progress.WorkLines.__call__ = call
 else:
     threading.Timer(float(moment), send).start()
 main()

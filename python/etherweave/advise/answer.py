@@ -1,6 +1,6 @@
 """The answer: what each fabric does and costs, which comes first, and what decides it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from etherweave.advise.sensitivity import Effect
 from etherweave.advise.simulated import Draw, PathShares
 from etherweave.advise.stages import Runner, screen, shortlist
 from etherweave.api.limits import HIDES, KINDS, PARTS, PLACES
+from etherweave.api.work import WorkCallback, unheard
 from etherweave.sweeps import Executor, executor
 
 WAITS_MIN = 0.1
@@ -107,7 +108,7 @@ def answer(
     prepared: Prepared,
     directory: str | Path,
     where: Executor = executor(),  # noqa: B008 - frozen, and starts nothing
-    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+    on_progress: WorkCallback = unheard,
 ) -> Answer:
     """Simulate all jobs on all fabrics, and rank the fabrics.
 

@@ -1,7 +1,7 @@
 """The runs of an answer in their order: by messages, of all samples, and along trajectories."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from etherweave.advise.sensitivity import Effect, effects, trajectories
 from etherweave.advise.simulated import FLOW, SEED, Draw, MixSweep, Times, times
 from etherweave.advise.unknowns import Unknown
 from etherweave.api.simulation import ScenarioError
+from etherweave.api.work import WorkCallback
 from etherweave.sweeps import Executor, SweepResult, near, sweep
 
 FLOW_FIRST = FIDELITIES[1]
@@ -24,7 +25,7 @@ class Runner:
 
     directory: Path
     executor: Executor
-    on_progress: Callable[[int, int, str], None]
+    on_progress: WorkCallback
 
     def carry_out(self, runs: MixSweep) -> tuple[SweepResult, Times]:
         """Carry out runs; gives what they have left, and their times."""

@@ -19,7 +19,7 @@ from etherweave.cli.parameters import (
     directory,
     output_file,
 )
-from etherweave.cli.progress import study_progress
+from etherweave.cli.progress import work_progress
 from etherweave.cli.sweep import print_expectation
 from etherweave.cli.verbs import FileGroup, nested
 
@@ -80,7 +80,7 @@ def run_verb(
                     f"  then, for what moves the lead of the first two: at most some {more:,} runs"
                 )
             return None
-        with study_progress(file.stem, "runs") as on_progress:
+        with work_progress(file.stem, "runs") as on_progress:
             found = answer(prepared, home, on, on_progress)
     if as_json:
         print(json.dumps(asdict(found), indent=2))

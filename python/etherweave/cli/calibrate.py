@@ -169,7 +169,7 @@ def _measured(
     """Measure all workloads, with progress on standard error."""
     from etherweave.bench.calibration.collecting import LAUNCHES, collect
     from etherweave.bench.calibration.plans import MeasuringHosts, amount, plan
-    from etherweave.cli.progress import study_progress
+    from etherweave.cli.progress import count_progress
 
     names = selected.hosts or tuple(host.name for host in selected.site.hosts)
     hosts = MeasuringHosts(selected.site, selected.link, names, limits)
@@ -177,7 +177,7 @@ def _measured(
     expected = amount(workloads, launches, limits)
     count = len(workloads)
     notice(f"launches: {launches * count} ({launches} of each of {count} workloads), {expected}")
-    with study_progress("calibrate", "launches") as report:
+    with count_progress("calibrate", "launches") as report:
         return collect(workloads, launches, hosts, output / LAUNCHES, report)
 
 
@@ -193,11 +193,11 @@ def _challenge(
     from etherweave import bench
     from etherweave.bench.calibration.measured import read
     from etherweave.bench.statistics.launches import StoppingRule
-    from etherweave.cli.progress import study_progress
+    from etherweave.cli.progress import count_progress
 
     octets = round(limits.gigabytes * 1e9)
     try:
-        with study_progress("calibrate", "launches") as report:
+        with count_progress("calibrate", "launches") as report:
             done = bench.run(
                 ["hpcc"],
                 output,

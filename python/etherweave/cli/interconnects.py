@@ -12,7 +12,7 @@ from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.extras import require
 from etherweave.cli.parameters import ALL_PROCESSORS, AsJson, ExecutorName, Threads
-from etherweave.cli.progress import study_progress
+from etherweave.cli.progress import work_progress
 from etherweave.cli.sampled import figure, span
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _samples(
     with (
         mistakes(UncertaintyError, WorkerError, ValueError),
         TemporaryDirectory() as home,
-        study_progress("interconnects", "samples") as on_progress,
+        work_progress("interconnects", "samples") as on_progress,
     ):
         on = executor(where, threads)
         return sample_interconnects(names, samples, Path(home), on, on_progress)

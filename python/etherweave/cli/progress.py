@@ -5,9 +5,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from etherweave.api.work import Work, WorkCallback
 from etherweave.cli.exits import notice, print_warnings
 
 if TYPE_CHECKING:
@@ -109,21 +111,38 @@ def run_progress(name: str) -> Iterator[RunCallback]:
 
 
 @contextmanager
-def study_progress(name: str, what: str = "experiments") -> Iterator[CountCallback]:
-    """Show how many experiments of a study are done, and the time left."""
+def work_progress(name: str, what: str = "experiments") -> Iterator[WorkCallback]:
+    """Show how many items of work are done, and the time left; ``what`` is their plural."""
     if not on_terminal():
-        study = StudyLines(name, what)
-        with _heartbeat(study.line):
-            yield study
+        lines = WorkLines(name, what)
+        with _heartbeat(lines.line):
+            yield lines
         return
-    with _LateBar(name, "{task.completed}/{task.total} {task.fields[last]}", last="") as bar:
-        yield lambda done, count, last: bar.update(completed=done, total=count, last=last)
+    facts = "{task.fields[work].done}/{task.fields[work].count} {task.fields[work].last}"
+    with _LateBar(name, facts, _work_left, work=Work([])) as bar:
+        yield lambda work: bar.update(completed=work.done, total=work.count, work=work)
+
+
+@contextmanager
+def count_progress(name: str, what: str) -> Iterator[CountCallback]:
+    """Show how many items are done that take about as long as each other, and the time left."""
+    with work_progress(name, what) as show:
+        works = list[Work]()
+
+        def report(done: int, count: int, last: str) -> None:
+            works[:] = works or [Work([str(item) for item in range(count)])]
+            for item in range(works[0].done, done):
+                works[0].end(str(item))
+            works[0].last = last
+            show(works[0])
+
+        yield report
 
 
 @contextmanager
 def point_progress(name: str) -> Iterator[PointCallback]:
     """Show how many points of a curve are done, and the time left."""
-    with study_progress(name, "points") as report:
+    with count_progress(name, "points") as report:
 
         def report_and_continue(done: int, count: int, last: str) -> bool:
             report(done, count, last)
@@ -135,7 +154,7 @@ def point_progress(name: str) -> Iterator[PointCallback]:
 @contextmanager
 def byte_progress(name: str) -> Iterator[ByteCallback]:
     """Show how much of a file is done, and the time left."""
-    with study_progress(name, "MiB") as report:
+    with count_progress(name, "MiB") as report:
         yield lambda done, length: report(done >> 20, max(length >> 20, 1), "MiB")
 
 
@@ -217,13 +236,17 @@ def _status_lines() -> Iterator[Callable[[str], None]]:
 class _LateBar(ExitStack):
     """A bar that appears with the first update: work that is done before needs none.
 
-    A name stands before it and columns, as rich formats them, behind it.
+    A name stands before it and columns, as rich formats them, behind it. The time left is what a
+    function writes of the bar's task; without it, what rich takes it to be.
     """
 
-    def __init__(self, name: str, columns: str, **fields: Any) -> None:
+    def __init__(
+        self, name: str, columns: str, left: Callable[[Any], str] | None = None, **fields: Any
+    ) -> None:
         super().__init__()
         self._name = name
         self._columns = columns
+        self._left = left
         self._fields = fields
         self._bar: Progress | None = None
         self._task: Any = None
@@ -231,27 +254,36 @@ class _LateBar(ExitStack):
     def update(self, **facts: Any) -> None:
         """Draw the bar anew."""
         if self._bar is None:
-            self._bar = self.enter_context(_bar(self._columns))
+            self._bar = self.enter_context(_bar(self._columns, self._left))
             self._task = self._bar.add_task(self._name, total=None, **self._fields)
         self._bar.update(self._task, **facts)
 
 
-def _bar(columns: str) -> "Progress":
+def _bar(columns: str, left: Callable[[Any], str] | None) -> "Progress":
     from rich.console import Console
     from rich.progress import (
         BarColumn,
         Progress,
+        ProgressColumn,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+
+    class Left(ProgressColumn):
+        """The time left."""
+
+        max_refresh = 1.0
+
+        def render(self, task: Any) -> Any:
+            return left(task) if left else ""
 
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn(columns),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        Left() if left else TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )
@@ -274,25 +306,25 @@ class RunLines:
         return True
 
 
-class StudyLines:
-    """The progress of a study as lines; ``what`` is the plural of what is counted."""
+class WorkLines:
+    """The progress of work as lines; ``what`` is the plural of its items."""
 
-    def __init__(self, name: str, what: str = "experiments") -> None:
+    def __init__(self, name: str, what: str) -> None:
         self._name = name
         self._what = what
-        self._counts: tuple[int, int] | None = None
+        self._work: Work | None = None
 
-    def __call__(self, done: int, count: int, last: str) -> None:
+    def __call__(self, work: Work) -> None:
         """Take in how much is done."""
-        self._counts = (done, count)
+        self._work = work
 
     def line(self, wall_s: float) -> str:
         """Write how much is done after so much real time [s]."""
-        if self._counts is None:
+        if (work := self._work) is None:
             return f"{self._name}: building, {wall_s:.0f} s"
-        done, count = self._counts
-        left = _left(wall_s, done / count)
-        return f"{self._name}: {done} of {count} {self._what}, {wall_s:.0f} s{left}"
+        left_s = work.left_s()
+        left = "" if left_s is None else f", {left_s:.0f} s left"
+        return f"{self._name}: {work.done} of {work.count} {self._what}, {wall_s:.0f} s{left}"
 
 
 class LaunchLines:
@@ -330,6 +362,12 @@ def speed(facts: "RunFacts") -> str:
     """Write simulated time and packet-hops per real second."""
     hops_per_s = facts["packet_hops"] / max(facts["wall_s"], 1e-9)
     return f"{facts['simulated_ns'] / 1e6:.3f} ms, {hops_per_s / 1e6:.2f} M packet-hops/s"
+
+
+def _work_left(task: Any) -> str:
+    """Write the time left of a bar's work, once it has begun."""
+    left_s = task.fields["work"].left_s() if task.total else None
+    return "-:--:--" if left_s is None else str(timedelta(seconds=round(left_s)))
 
 
 def _left(wall_s: float, share: float | None) -> str:

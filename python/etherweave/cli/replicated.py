@@ -13,7 +13,7 @@ from etherweave.api.simulation import ScenarioError
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, print_error
 from etherweave.cli.parameters import directory
-from etherweave.cli.progress import study_progress
+from etherweave.cli.progress import work_progress
 
 if TYPE_CHECKING:
     from etherweave.uncertainty import MeanInterval, ReplicatedResult
@@ -40,7 +40,7 @@ def run_replicated(
     home = directory(output or below(Path("results"), f"{file.stem}-replications"))
     with mistakes(ScenarioError, UncertaintyError, SweepError, ExecutorError, ValueError):
         on = executor(where, processes)
-        with study_progress(file.stem, "runs") as on_progress:
+        with work_progress(file.stem, "runs") as on_progress:
             result = run_replications(
                 file,
                 replications,

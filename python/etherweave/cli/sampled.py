@@ -14,7 +14,7 @@ from etherweave.api.simulation import ScenarioError
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, notice, print_error, print_warnings
 from etherweave.cli.parameters import directory
-from etherweave.cli.progress import study_progress
+from etherweave.cli.progress import work_progress
 
 if TYPE_CHECKING:
     from etherweave.uncertainty import ModelError, SampledResult
@@ -48,7 +48,7 @@ def run_sampled(
     home = directory(output or below(Path("results"), f"{file.stem}-samples"))
     with mistakes(ScenarioError, UncertaintyError, SweepError, ExecutorError, ValueError):
         drawn, on = declared(uncertain), executor(where, processes)
-        with study_progress(file.stem, "runs") as on_progress:
+        with work_progress(file.stem, "runs") as on_progress:
             result = run_samples(
                 file,
                 samples,

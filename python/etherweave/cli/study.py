@@ -19,7 +19,7 @@ from etherweave.cli.parameters import (
     Threads,
     directory,
 )
-from etherweave.cli.progress import study_progress
+from etherweave.cli.progress import work_progress
 from etherweave.cli.uncertainty import (
     INTERVAL_HEAD,
     interval_facts,
@@ -98,7 +98,7 @@ def study(
     home = directory(output or Path("results") / (f"{stem}-full" if full else stem))
     try:
         before = processor_s()
-        with study_progress(stem) as on_progress:
+        with work_progress(stem) as on_progress:
             done = run_study(
                 name,
                 home,
@@ -113,7 +113,7 @@ def study(
             write_record(done, processor_s() - before)
         sampled = None
         if samples is not None:
-            with study_progress(stem, "samples") as on_progress:
+            with work_progress(stem, "samples") as on_progress:
                 sampled = sample_study(done, samples, executor(where, threads), on_progress)
         page = None if done.not_run else write_study(done)
     except WorkerError as error:

@@ -20,7 +20,7 @@ from etherweave.cli.parameters import (
     drawing,
     output_file,
 )
-from etherweave.cli.progress import size_text, study_progress
+from etherweave.cli.progress import size_text, work_progress
 from etherweave.cli.verbs import FileGroup, nested
 
 if TYPE_CHECKING:
@@ -112,11 +112,11 @@ def run_verb(
             return print_expectation(expect(what, home, on), as_json)
         if flow_first:
             first = FlowFirst(flow_first, close, largest)
-            with study_progress(what.name, "runs in flow-level mode") as on_progress:
+            with work_progress(what.name, "runs in flow-level mode") as on_progress:
                 near = shortlist(what, home, first, on, on_progress)
             _print_left(what, near, home, first)
             what = near
-        with study_progress(what.name, "runs") as on_progress:
+        with work_progress(what.name, "runs") as on_progress:
             done = carry_out(what, home, on, on_progress, tables=tables)
     _print_result(done, as_json)
     if done.status.failed or done.status.lost:

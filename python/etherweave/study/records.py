@@ -62,7 +62,8 @@ def write_record(result: StudyResult, processor_s: float) -> None:
     kept = [check for check in known if check.id in result.unavailable]
     values = {check.id: check.value for check in (*result.checks, *kept)}
     computed = {name: value if math.isfinite(value) else None for name, value in values.items()}
-    facts = {"processor_s": round(processor_s, 1), "computed": computed}
+    taken_s = {name: round(taken_s, 1) for name, taken_s in sorted(result.taken_s.items())}
+    facts = {"processor_s": round(processor_s, 1), "taken_s": taken_s, "computed": computed}
     write_json(result.study.home / RECORD, facts)
 
 
@@ -88,6 +89,16 @@ def read_record(home: Path) -> StudyRecord | None:
     rows = [row for row in study.expected() if row["id"] in values]
     checks = [check_of(row, values[row["id"]]) for row in rows]
     return StudyRecord(StudyResult(study, checks, home), processor_s)
+
+
+def recorded_times(home: Path) -> dict[str, float]:
+    """Read the time of each experiment of a study by its record [s]; nothing without one."""
+    try:
+        return {
+            name: float(taken_s) for name, taken_s in read_json(home / RECORD)["taken_s"].items()
+        }
+    except (OSError, KeyError, TypeError, ValueError, AttributeError):
+        return {}
 
 
 def records() -> dict[str, StudyRecord | None]:

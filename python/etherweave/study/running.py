@@ -1,7 +1,8 @@
 """Carries out the experiments of a study side by side, keeps their results, and checks them."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 from etherweave.api.inputs import read_json
 from etherweave.api.machine import build
 from etherweave.api.outputs import below, write_text
+from etherweave.api.work import Work, WorkCallback, unheard
 from etherweave.study.experiments import StudyExperiment, write_json
 from etherweave.study.folder import Study, load_study
+from etherweave.study.records import recorded_times
 from etherweave.study.results import CHECKS, StudyCheck, StudyResult, check_of, load_result
 from etherweave.sweeps.executors import WorkerError, executor
 
@@ -27,7 +30,7 @@ def run_study(
     fresh: bool = False,
     processes: int | None = None,
     where: str = "local",
-    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+    on_progress: WorkCallback = unheard,
 ) -> StudyResult:
     """Carry out the experiments of a study and check them.
 
@@ -48,7 +51,7 @@ def run_study(
     processes, where
         Experiments side by side, and where: see :func:`etherweave.sweeps.executor`.
     on_progress
-        Called with how many experiments are done, of how many, and the name of the last.
+        Called with the work whenever an experiment has ended; items are names of experiments.
 
     Raises
     ------
@@ -66,16 +69,20 @@ def run_study(
     output.mkdir(parents=True, exist_ok=True)
     common = (str(study.home), full, str(output.absolute()), fresh)
     tasks = [(name, (*common, name)) for name in wanted]
-    answers = executor(where, processes).completed(f"{__name__}:run_named", tasks, output)
-    for done, (name, found) in enumerate(answers, start=1):
+    on, taken_s = executor(where, processes), dict[str, float]()
+    work = Work(wanted, lambda: recorded_times(study.home), on.workers, in_seconds=True)
+    on_progress(work)
+    for name, found in on.completed(f"{__name__}:run_named", tasks, output):
         if isinstance(found, WorkerError):
             raise found
-        on_progress(done, len(wanted), name)
+        work.end(name, is_kept=found is None)
+        taken_s[name] = found or 0.0
+        on_progress(work)
     results = _PartialResults({name: load_result(below(output, name)) for name in wanted})
     checks, not_run = check(study, results, full)
     lacking = {row: missing[name] for row, name in not_run.items() if name in missing}
     left_out = tuple(row for row in not_run if row not in lacking)
-    result = StudyResult(study, checks, output, full, left_out, lacking)
+    result = StudyResult(study, checks, output, full, left_out, lacking, taken_s)
     if not left_out:
         # Of the whole study only: a part does not take its place.
         write_text(below(output, CHECKS), result.to_json() + "\n")
@@ -114,23 +121,29 @@ def check(
     return checks, not_run
 
 
-def run_named(task: tuple[str, bool, str, bool, str]) -> None:
-    """Carry out an experiment of a study, which a process of its own loads again."""
+def run_named(task: tuple[str, bool, str, bool, str]) -> float | None:
+    """Carry out an experiment of a study, which a process of its own loads again.
+
+    Returns the time that it took [s]; None where its result was there.
+    """
+    start_s = time.monotonic()
     home, full, output, fresh, name = task
     experiments = load_study(home).experiments(full)
     (experiment,) = [one for one in experiments if one.name == name]
-    run_experiment(Path(home), experiment, below(Path(output), name), fresh)
+    is_new = run_experiment(Path(home), experiment, below(Path(output), name), fresh)
+    return time.monotonic() - start_s if is_new else None
 
 
-def run_experiment(home: Path, experiment: StudyExperiment, directory: Path, fresh: bool) -> None:
-    """Carry out one experiment, unless its result is there."""
+def run_experiment(home: Path, experiment: StudyExperiment, directory: Path, fresh: bool) -> bool:
+    """Carry out one experiment, unless its result is there; returns whether it was carried out."""
     identity = _identity(experiment.inputs(home))
     mark = directory / _MARK
     if not fresh and mark.exists() and _identity_in(mark) == identity:
-        return
+        return False
     mark.unlink(missing_ok=True)
     experiment.carry_out(home, directory)
     write_json(mark, {"identity": identity, "name": experiment.name})
+    return True
 
 
 def _identity_in(mark: Path) -> str | None:

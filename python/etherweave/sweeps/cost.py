@@ -6,6 +6,7 @@ between them in proportion to the logarithm of the estimate.
 """
 
 import bisect
+import contextlib
 import json
 import math
 import resource
@@ -29,6 +30,8 @@ PILOT_S, PILOTS_S = 0.5, 2.5
 """Longest time of each, the rest of which is extrapolated, and of all of them [s]."""
 START_S = 0.6
 """Until workers have started [s], about: an interpreter that imports the package."""
+_RUN_MIN_S = 0.005
+"""Of a run, whatever it simulates, about [s]."""
 ROW_BYTES = 2_000
 """Of a run in the journal and in the dataset, about [B]: some forty figures as JSON."""
 
@@ -116,6 +119,16 @@ def estimates(what: Sweep, runs: Sequence[Run]) -> list[RunEstimate]:
     """Estimate runs without carrying them out."""
     found = [json.loads(_core.foresee(what.resolve(run.point), what.origin, ())) for run in runs]
     return [RunEstimate(one["packet_hops"] or 1, one["memory_bytes"]) for one in found]
+
+
+def expected_times(what: Sweep, runs: Sequence[Run]) -> dict[str, float]:
+    """Estimate the time of runs by their hash [s], of at most some hundreds of them."""
+    times = {}
+    for run in runs[:: -(-len(runs) // SAMPLES)]:
+        with contextlib.suppress(_core.ScenarioError):
+            found = json.loads(_core.foresee(what.resolve(run.point), what.origin, ()))
+            times[run.id] = found["setup_s"] + (found["run_s"] or 0.0) + _RUN_MIN_S
+    return times
 
 
 def pilots(known: Sequence[RunEstimate]) -> list[int]:

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,16 @@ from etherweave.api.overview import overview
 from etherweave.api.results import CoreTables, Result, parse_summary
 from etherweave.api.scenario import ScenarioSource
 from etherweave.api.simulation import ScenarioError
-from etherweave.sweeps.cost import PILOTS, CostModel, Expectation, estimates, expected, pilots
+from etherweave.api.work import Work, WorkCallback, unheard
+from etherweave.sweeps.cost import (
+    PILOTS,
+    CostModel,
+    Expectation,
+    estimates,
+    expected,
+    expected_times,
+    pilots,
+)
 from etherweave.sweeps.executors import Executor, Task, WorkerError, executor
 from etherweave.sweeps.points import Run, Sweep, SweepError, load_sweep
 from etherweave.sweeps.store import LOST, TABLES, Record, SweepStatus, SweepStore
@@ -61,7 +70,7 @@ def sweep(
     scenario: Sweep | ScenarioSource,
     directory: str | Path,
     executor: Executor = executor(),  # noqa: B008 - frozen, and starts nothing
-    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+    on_progress: WorkCallback = unheard,
     *,
     tables: bool = False,
 ) -> SweepResult:
@@ -76,7 +85,7 @@ def sweep(
     executor
         Where runs are carried out; see :func:`executor`. Results do not depend on it.
     on_progress
-        Called with how many runs are done, of how many, and the hash of the last.
+        Called with the work whenever a run has ended; items are hashes of runs.
     tables
         Whether each run leaves its whole result, too, in ``tables/`` under its hash. Workers write
         it, so that all of them see the directory.
@@ -97,14 +106,26 @@ def sweep(
         store.keep_plan(what, runs)
         records = store.records()
         left = {run.id: run for run in runs if store.lacks(records.get(run.id), run.id, tables)}
-        count, done = len({run.id for run in runs}), 0
+        done = 0
+        different = list({run.id: run for run in runs}.values())
+        work = Work(
+            [run.id for run in different],
+            lambda: expected_times(what, different),
+            executor.workers,
+            in_seconds=True,
+        )
+        for known in different:
+            if known.id not in left:
+                work.end(known.id, is_kept=True)
+        on_progress(work)
         try:
             with store.journal() as journal:
                 for run, record in _carried_out(what, left, executor, home, tables):
                     journal.add(run, record)
                     records[run] = record
                     done += 1
-                    on_progress(count - len(left) + done, count, run)
+                    work.end(run)
+                    on_progress(work)
         finally:
             dataset = store.write_dataset(what, runs, records)
     _reject_all_lost([records[run.id] for run in runs if run.id in records])

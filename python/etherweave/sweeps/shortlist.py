@@ -5,12 +5,13 @@ import re
 import statistics
 import tomllib
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from etherweave.api.fidelity import leaves_out
+from etherweave.api.work import WorkCallback, unheard
 from etherweave.sweeps.executors import Executor, executor
 from etherweave.sweeps.points import Sweep, SweepError
 from etherweave.sweeps.running import sweep
@@ -78,7 +79,7 @@ def shortlist(
     directory: str | Path,
     first: FlowFirst,
     executor: Executor = executor(),  # noqa: B008 - frozen, and starts nothing
-    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+    on_progress: WorkCallback = unheard,
 ) -> Sweep:
     """Carry out a sweep in flow-level mode; gives the points that are left for packets.
 

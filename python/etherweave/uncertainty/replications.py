@@ -8,7 +8,7 @@ finds in pilots.
 
 import math
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from etherweave import _core
 from etherweave.api.flow_times import SIZES, flow_times
 from etherweave.api.scenario import ScenarioSource, literals, read
 from etherweave.api.simulation import run
+from etherweave.api.work import WorkCallback, unheard
 from etherweave.sweeps import Executor, Sweep, executor, sweep
 from etherweave.uncertainty.declared import UncertaintyError
 from etherweave.uncertainty.sampling import AWAITED, figures_of
@@ -124,7 +125,7 @@ def run_replications(
     confidence: float = CONFIDENCE,
     finds_warm_up: bool = False,
     executor: Executor = executor(),  # noqa: B008 - frozen, and starts nothing
-    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+    on_progress: WorkCallback = unheard,
 ) -> ReplicatedResult:
     """Repeat a run with independent seeds, and give each figure a mean with its interval.
 
@@ -149,7 +150,7 @@ def run_replications(
     executor
         Where runs are carried out; results do not depend on it.
     on_progress
-        Called with how many runs are done, of how many, and the hash of the last.
+        Called with the work whenever a run has ended; items are hashes of runs.
 
     Raises
     ------

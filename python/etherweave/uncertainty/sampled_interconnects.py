@@ -1,9 +1,10 @@
 """Samples of what profiles of interconnects yield."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from etherweave.api.interconnects import Interconnect
+from etherweave.api.work import Work, WorkCallback, unheard
 from etherweave.sweeps import Executor, WorkerError, executor
 from etherweave.uncertainty.declared import Declared
 from etherweave.uncertainty.intervals import Distribution, distribution
@@ -18,7 +19,7 @@ def sample_interconnects(
     samples: int,
     home: Path,
     where: Executor = executor(),  # noqa: B008 - frozen, and starts nothing
-    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+    on_progress: WorkCallback = unheard,
     figures: Sequence[str] = FIGURES,
 ) -> dict[str, dict[str, Distribution]]:
     """Draw what is not known of profiles; gives the distribution of each figure of each profile.
@@ -26,9 +27,8 @@ def sample_interconnects(
     Samples are those of each profile, beside the profile as it stands. Profiles that have a figure
     from the same place have the same shares, so that they are compared in pairs. ``home`` is a
     directory that the executor may use; figures do not depend on it. ``on_progress`` is called with
-    how many samples are done, of how many, and the name of the last. Raises ``UncertaintyError``
-    when samples are too few or too many; ``WorkerError`` when a worker has died, or a figure has a
-    mistake.
+    the work whenever a sample has ended. Raises ``UncertaintyError`` when samples are too few or
+    too many; ``WorkerError`` when a worker has died, or a figure has a mistake.
     """
     check_count(samples)
     scenarios = {
@@ -41,11 +41,13 @@ def sample_interconnects(
         for point in scenario.points():
             keys = {key: value for key, value in point.items() if key != "sample" and value != ""}
             tasks.append((f"{name}/{point['sample']}", [name, keys, list(figures)]))
+    work = Work([name for name, _ in tasks], workers=where.workers)
     for done, answer in where.completed(f"{__name__}:measure", tasks, home):
         if isinstance(answer, WorkerError):
             raise answer
         found[done] = answer
-        on_progress(len(found), len(tasks), done)
+        work.end(done)
+        on_progress(work)
     return {
         name: {
             figure: distribution(

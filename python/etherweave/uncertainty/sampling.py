@@ -14,6 +14,7 @@ from etherweave import _core
 from etherweave.api.scenario import ScenarioSource, literals, read
 from etherweave.api.simulation import ScenarioError
 from etherweave.api.units import size_of
+from etherweave.api.work import WorkCallback, unheard
 from etherweave.study.declared import DeclaredUnknown
 from etherweave.sweeps import Executor, Sweep, executor, sweep
 from etherweave.sweeps.cost import estimates, resident_bytes
@@ -279,7 +280,7 @@ def run_samples(
     executor: Executor = executor(),  # noqa: B008 - frozen, and starts nothing
     memory_limit: str | None = None,
     precision: float = PRECISION,
-    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+    on_progress: WorkCallback = unheard,
     on_notice: Callable[[str], None] = lambda text: None,
 ) -> SampledResult:
     """Simulate samples of a scenario until the intervals of its figures are known.
@@ -301,7 +302,7 @@ def run_samples(
     precision
         Standard error of the ends of intervals of 90 %, over the median, at which samples suffice.
     on_progress
-        Called with how many runs are done, of how many, and the hash of the last.
+        Called with the work whenever a run has ended; items are hashes of runs.
     on_notice
         Called with a sentence that a reader must know, such as that fewer runs fit the memory.
 

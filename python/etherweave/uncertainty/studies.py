@@ -19,6 +19,7 @@ import etherweave
 from etherweave.api.inputs import read_json
 from etherweave.api.machine import build
 from etherweave.api.outputs import below
+from etherweave.api.work import Work, WorkCallback, unheard
 from etherweave.study import Study, StudyResult, load_study
 from etherweave.study.declared import DeclaredUnknown
 from etherweave.study.experiments import RunExperiment, write_json
@@ -73,14 +74,14 @@ def sample_study(
     result: StudyResult,
     samples: int,
     where: Executor = executor(),  # noqa: B008 - frozen, and starts nothing
-    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+    on_progress: WorkCallback = unheard,
 ) -> SampledStudy:
     """Carry out samples of a study, and keep the figures of its checks beside its results.
 
     A check is drawn until the ends of its interval of 90 % are known to 5 % of its median: first 8
     times, then as often again, at most as often as ``samples``. Figures do not depend on the
-    executor. ``on_progress`` is called with how many samples are done, of how many, and the name of
-    the last. Raises ``UncertaintyError`` or ``ScenarioError`` when samples cannot be drawn;
+    executor. ``on_progress`` is called with the work whenever a sample has ended. Raises
+    ``UncertaintyError`` or ``ScenarioError`` when samples cannot be drawn;
     ``WorkerError`` when a worker has died.
     """
     check_count(samples)
@@ -92,8 +93,11 @@ def sample_study(
     rows = list[Mapping[str, float | str]]()
     open_, until = needed, min(SAMPLES_MIN, samples)
 
-    def on_done(done: int, name: str) -> None:
-        on_progress(done, samples, name)
+    work = Work([str(number) for number in range(samples)], workers=where.workers)
+
+    def on_done(name: str, is_kept: bool) -> None:
+        work.end(name, is_kept=is_kept)
+        on_progress(work)
 
     while open_ and len(rows) < samples:
         batch = list(range(len(rows), until))
@@ -117,7 +121,7 @@ def _carried_out(
     batch: Sequence[tuple[int, tuple[StudyResult, Needed, Keys]]],
     home: Path,
     where: Executor,
-    on_done: Callable[[int, str], None],
+    on_done: Callable[[str, bool], None],
 ) -> list[dict[str, float | str]]:
     """Carry out samples, but those that are kept."""
     found: dict[str, dict[str, float | str]] = {}
@@ -130,11 +134,12 @@ def _carried_out(
             tasks.append((str(number), (*task, str(file), identity)))
         else:
             found[str(number)] = kept
+            on_done(str(number), True)
     for name, answer in where.completed(f"{__name__}:measure", tasks, home):
         if isinstance(answer, WorkerError):
             raise answer
         found[name] = answer
-        on_done(batch[0][0] + len(found), name)
+        on_done(name, False)
     return [found[str(number)] for number, _ in batch]
 
 

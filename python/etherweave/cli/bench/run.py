@@ -27,7 +27,7 @@ from etherweave.cli.exits import (
     reject,
 )
 from etherweave.cli.parameters import AsJson, directory
-from etherweave.cli.progress import study_progress
+from etherweave.cli.progress import count_progress
 
 if TYPE_CHECKING:
     from etherweave.bench.environment.findings import EnvironmentFinding
@@ -122,7 +122,7 @@ def run_verb(
         octets("--traffic-limit", traffic_limit),
     )
     try:
-        with study_progress(output.name, "launches") as progress:
+        with count_progress(output.name, "launches") as progress:
             done = bench.run(
                 programs,
                 directory(output),

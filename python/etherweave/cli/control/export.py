@@ -23,7 +23,7 @@ from etherweave.cli.parameters import (
     directory,
     overrides,
 )
-from etherweave.cli.progress import study_progress
+from etherweave.cli.progress import count_progress
 from etherweave.control.lint import config_db
 from etherweave.control.qos import derive, devices, sonic_yang
 from etherweave.control.qos.nos import HOSTS, NetworkSystem, Running, texts
@@ -186,7 +186,7 @@ def _write(policy: Policy, system: str, output: Path | None, running: Running) -
     """Write all files, or none; without a directory, name them."""
     names: dict[str, None] = {}
     collected = new_files(directory(output)) if output else nullcontext()
-    with collected as files, study_progress(policy.name, "devices") as progress:
+    with collected as files, count_progress(policy.name, "devices") as progress:
         total = 1 + len(policy.hosts) + len(policy.switches)
         done, device = 0, ""
         for name, text in texts(policy, system, running):

@@ -9,7 +9,7 @@ import typer
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
-from etherweave.cli.progress import study_progress
+from etherweave.cli.progress import count_progress
 from etherweave.control.reaction import (
     TRIALS_MAX,
     DataPlane,
@@ -82,7 +82,7 @@ def _planes(choice: PlaneChoice) -> list[DataPlane]:
 
 
 def _measure(plane: DataPlane, trials: int) -> Reaction:
-    with study_progress(NAMES[plane], "trials") as progress:
+    with count_progress(NAMES[plane], "trials") as progress:
         return measure(plane, trials, lambda done: progress(done, trials, ""))
 
 

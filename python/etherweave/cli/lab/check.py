@@ -7,7 +7,7 @@ import typer
 from etherweave.cli.exits import FAILED, print_error
 from etherweave.cli.lab.parameters import Name, reported_errors, root_only
 from etherweave.cli.parameters import AsJson
-from etherweave.cli.progress import study_progress
+from etherweave.cli.progress import count_progress
 from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.compare import PathComparison, compare
 
@@ -33,7 +33,7 @@ def check_verb(*, name: Name = None, tables_only: bool = False, as_json: AsJson 
         lab = lifecycle.find(state.machine_scope(), name)
         is_simulated = not (tables_only or lab.record.failed)
         scenario = lab.directory / "scenario.toml" if is_simulated else None
-        with study_progress(lab.layout.plan.name, "pairs") as progress:
+        with count_progress(lab.layout.plan.name, "pairs") as progress:
             comparison = compare(
                 lab.layout, scenario, progress=lambda done, of: progress(done, of, "")
             )

@@ -15,7 +15,7 @@ from etherweave.cli.lab.parameters import (
     step_printer,
 )
 from etherweave.cli.parameters import AsJson, Settings, overrides
-from etherweave.cli.progress import study_progress
+from etherweave.cli.progress import count_progress
 from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.compare import PathComparison
 from etherweave.control.lab.demonstration import (
@@ -70,7 +70,7 @@ def demo_verb(
             plan = lab.layout.plan
             if not as_json:
                 print(f"{plan.name}: {plan.size}")
-            with study_progress(plan.name, "pairs") as count:
+            with count_progress(plan.name, "pairs") as count:
                 result = demonstrate(
                     lab,
                     (lambda *_: None) if as_json else _print_step,

@@ -1,0 +1,79 @@
+"""The time left of work, against schedules whose ends are known."""
+
+import heapq
+import random
+
+import pytest
+
+from etherweave.api.work import Work
+
+FACTOR = 1.5
+"""By which a time left may be wrong, from a tenth of all work on."""
+
+
+def finishes(taken_s: dict[str, float], workers: int) -> list[tuple[float, str]]:
+    """When each item ends that takes so long, as workers take them in order."""
+    free, ends = [0.0] * workers, []
+    for name, own_s in taken_s.items():
+        end_s = free[0] + own_s
+        heapq.heapreplace(free, end_s)
+        ends.append((end_s, name))
+    return sorted(ends)
+
+
+def worst_factor(
+    expected: dict[str, float], taken_s: dict[str, float], workers: int, *, in_seconds: bool
+) -> float:
+    """The largest error of the time left from a tenth of all time on, until little is left."""
+    now_s = 0.0
+    work = Work(
+        list(expected), lambda: expected, workers, in_seconds=in_seconds, clock=lambda: now_s
+    )
+    left = finishes(taken_s, workers)
+    all_s, worst = left[-1][0], 1.0
+    for step in range(1, 91):
+        until_s = all_s * step / 100
+        while left[0][0] <= until_s:
+            now_s, name = left.pop(0)
+            work.end(name)
+        now_s = until_s
+        if step >= 10:
+            said_s = work.left_s() or 1e-9
+            worst = max(worst, said_s / (all_s - now_s), (all_s - now_s) / said_s)
+    return worst
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7])
+@pytest.mark.parametrize("slower", [0.25, 1.0, 6.0])
+def test_time_left_holds_on_machines_of_other_speed(workers: int, slower: float) -> None:
+    numbers = random.Random(5)
+    # Experiments of a study: many short ones, and some that take a hundred times as long.
+    expected = {str(item): 0.5 * 10 ** numbers.uniform(0, 2) for item in range(80)}
+    taken_s = {name: slower * own * numbers.uniform(0.8, 1.25) for name, own in expected.items()}
+    assert worst_factor(expected, taken_s, workers, in_seconds=True) <= FACTOR
+
+
+def test_counting_would_fail_where_the_longest_come_last() -> None:
+    taken_s = {str(item): 1.0 for item in range(50)} | {f"long{item}": 50.0 for item in range(4)}
+    assert worst_factor(taken_s, taken_s, 2, in_seconds=True) < 1.1
+    assert worst_factor(dict.fromkeys(taken_s, 1.0), taken_s, 2, in_seconds=False) > 3
+
+
+def test_kept_results_take_no_time() -> None:
+    now_s = 0.0
+    work = Work(["a", "b", "c", "d"], clock=lambda: now_s)
+    work.end("a", is_kept=True)
+    work.end("b", is_kept=True)
+    assert work.left_s() is None  # Nothing says how long the others take.
+    now_s = 10.0
+    work.end("c")
+    assert (work.done, work.count, work.last, work.left_s()) == (3, 4, "c", 10.0)
+    now_s = 25.0
+    assert work.left_s() is None  # Later than expected.
+    work.end("d")
+    assert work.left_s() == 0.0
+
+
+def test_items_without_an_expected_time_take_the_mean_of_others() -> None:
+    work = Work(["a", "b", "c"], lambda: {"a": 2.0, "b": 4.0}, in_seconds=True, clock=lambda: 0.0)
+    assert work.left_s() == pytest.approx(9.0)
