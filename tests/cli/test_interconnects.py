@@ -28,6 +28,13 @@ def test_a_row_has_simulated_and_published_figures_with_their_ratio() -> None:
     assert {"key", "value", "basis", "source", "profile"} == set(hdr["figures"][0])
 
 
+def test_gpcnet_is_simulated_of_named_profiles_unless_an_option_says_otherwise() -> None:
+    (named,) = json.loads(command_line.run_here("interconnects", "tofu-d", "--json").stdout)
+    assert named["congestion_impact"] > 0
+    without = command_line.run_here("interconnects", "tofu-d", "--no-gpcnet", "--json")
+    assert json.loads(without.stdout) == [named | {"congestion_impact": None}]
+
+
 def test_congestors_delay_a_ring_where_queues_are_shared_and_less_where_packets_spread() -> None:
     edr, slingshot = (Interconnect(name) for name in ("infiniband-edr", "slingshot-11"))
     assert edr.congestion_impact > 2 * slingshot.congestion_impact > 2

@@ -37,6 +37,8 @@ class Interconnect:
     name: str
     keys: Mapping[str, object] = field(default_factory=dict, hash=False)
     """Dotted keys that differ from the profile, with values."""
+    gpcnet: bool = True
+    """Whether GPCNeT, which takes seconds of a processor, belongs to what it yields."""
 
     @cached_property
     def sources(self) -> list[Figure]:
@@ -93,6 +95,11 @@ class Interconnect:
         by_itself = run(scenario, {**self.keys, **alone, "run.jobs": ["tests"]})
         (found,) = slowdowns(run(scenario, {**self.keys, **together}), {"tests": by_itself})
         return found.factor
+
+    @property
+    def yielded_impact(self) -> float | None:
+        """The factor of GPCNeT where GPCNeT belongs to what the profile yields."""
+        return self.congestion_impact if self.gpcnet else None
 
     @property
     def _passes_us(self) -> int:

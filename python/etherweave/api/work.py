@@ -80,7 +80,7 @@ class Work:
     def left_s(self) -> float | None:
         """Predict the time until all items have ended [s].
 
-        None where nothing tells it yet, and where the last items take longer than expected.
+        None where no item has ended, and where the last items take longer than expected.
         """
         ends = self._ends = self._ends or self._scheduled()
         taken_s = dict(self._taken_s)

@@ -30,6 +30,7 @@ def interconnects(
     *,
     compare: bool = False,
     html: Path | None = None,
+    gpcnet: bool | None = None,
     samples: Annotated[int | None, typer.Option(show_default=False)] = None,
     where: ExecutorName = "local",
     threads: Threads = ALL_PROCESSORS,
@@ -53,6 +54,8 @@ def interconnects(
         Print profiles side by side, with figures that differ.
     html : DIRECTORY
         Write a page with a figure and every source here.
+    gpcnet
+        Simulate GPCNeT, which takes some seconds a profile; by default of profiles that are named.
     samples : N
         Draw N samples of what is not known of each profile, and print medians with intervals of 90
         %.
@@ -80,7 +83,8 @@ def interconnects(
         if html:
             print(write_interconnects([Interconnect(name) for name in sampled], html, sampled))
         return None
-    found = [Interconnect(name) for name in chosen or known]
+    with_gpcnet = bool(chosen) if gpcnet is None else gpcnet
+    found = [Interconnect(name, gpcnet=with_gpcnet) for name in chosen or known]
     if as_json:
         print(json.dumps([facts(one) for one in found], indent=2))
     elif compare:
@@ -137,7 +141,9 @@ _FIGURES: dict[str, Callable[[Interconnect], str]] = {
     "bandwidth at 1 MiB [Gb/s]": lambda one: f"{one.bandwidth_gbps:.1f}",
     "messages of 8 B, 16 pairs [1/us]": lambda one: f"{one.messages_per_us:.1f}",
     "all-to-all of 64 hosts [us]": lambda one: f"{one.all_to_all_us:.1f}",
-    "latency beside GPCNeT's congestors": lambda one: f"{one.congestion_impact:.1f} times",
+    "latency beside GPCNeT's congestors": lambda one: (
+        "" if one.yielded_impact is None else f"{one.yielded_impact:.1f} times"
+    ),
 }
 
 

@@ -142,8 +142,8 @@ def row(interconnect: Interconnect) -> tuple[str, ...]:
         ratio,
     )
     rates = (interconnect.bandwidth_gbps, interconnect.messages_per_us)
-    simulated = (*rates, interconnect.all_to_all_us, interconnect.congestion_impact)
-    texts = (f"{value:.1f}" for value in simulated)
+    simulated = (*rates, interconnect.all_to_all_us, interconnect.yielded_impact)
+    texts = ("" if value is None else f"{value:.1f}" for value in simulated)
     impact = text_of(published_impact(interconnect))
     return interconnect.name, support(interconnect), *table, *texts, impact
 
@@ -161,7 +161,7 @@ def facts(interconnect: Interconnect) -> dict[str, object]:
         "bandwidth_gbps": interconnect.bandwidth_gbps,
         "messages_per_us": interconnect.messages_per_us,
         "all_to_all_us": interconnect.all_to_all_us,
-        "congestion_impact": interconnect.congestion_impact,
+        "congestion_impact": interconnect.yielded_impact,
         "product": interconnect.product,
         "figures": interconnect.sources,
     }
