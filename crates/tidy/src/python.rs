@@ -8,7 +8,7 @@ use crate::{File, Finding, Repository};
 const PACKAGE: &str = "python/etherweave/";
 
 /// The rooms that each room may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 15] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 16] = [
     ("api", &["archives"]),
     (
         "cli",
@@ -16,6 +16,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 15] = [
             "api",
             "advise",
             "archives",
+            "bmwg",
             "control",
             "bench",
             "explore",
@@ -29,7 +30,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 15] = [
             "linux",
         ],
     ),
-    ("pages", &["api", "advise", "archives", "bench", "measurements", "report", "study"]),
+    ("pages", &["api", "advise", "archives", "bench", "bmwg", "measurements", "report", "study"]),
     ("control", &["api", "linux", "study"]),
     ("explore", &["api", "measurements", "report"]),
     ("bench", &["api", "linux", "measurements", "sweeps", "uncertainty"]),
@@ -39,6 +40,7 @@ pub const MAY_IMPORT: [(&str, &[&str]); 15] = [
     ("study", &["api", "sweeps"]),
     ("sweeps", &["api"]),
     ("measurements", &["api"]),
+    ("bmwg", &["api", "sweeps"]),
     ("formats", &["api"]),
     ("archives", &[]),
     ("linux", &[]),

@@ -44,6 +44,8 @@ VERBS: dict[str, str | Verb] = {
     "reference": "Search published figures, or compare a result with those of its metric and size.",
     "interconnects": "Simulate profiles of interconnects, and print what they yield beside "
     "published figures.",
+    "bmwg": "Run the IETF's tests for AI fabrics on a fabric, and print the tables of their "
+    "reports.",
     "uncertainty": "Print how far documents differ in the same figure, and the error of the model.",
     "bench": "Plan, run, parse and compare benchmarks of real clusters.",
     "control": "Deploy a fabric: rules and configurations for switches, addresses for hosts.",

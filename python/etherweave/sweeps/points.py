@@ -83,10 +83,11 @@ class Sweep:
 
         Raises ``ScenarioError`` when it has a mistake there.
         """
-        return _core.resolve(self.text, self.origin, self._literals(point))
+        return _core.resolve(self.text, self.origin, literals(self.changes(point)))
 
-    def _literals(self, point: Mapping[str, object]) -> list[tuple[str, str]]:
-        return literals({**point, **self.overrides})
+    def changes(self, point: Mapping[str, object]) -> Mapping[str, object]:
+        """Return what a point changes in the scenario, by dotted key."""
+        return {**point, **self.overrides}
 
     def runs(self) -> Iterator[Run]:
         """Resolve every point; one with a mistake is a run that fails.
@@ -100,7 +101,7 @@ class Sweep:
                 valid = True
             except _core.ScenarioError as error:
                 first = first or str(error)
-                yield Run(point, _hash(f"{self.text}\n{self._literals(point)}"), str(error))
+                yield Run(point, _hash(f"{self.text}\n{literals(self.changes(point))}"), str(error))
         if not valid:
             raise SweepError(first)
 

@@ -1,0 +1,89 @@
+"""Failures of links and switches during a collective, which several tests measure."""
+
+import math
+
+from etherweave.api.results import Result
+from etherweave.bmwg.fabric import BenchFabric
+from etherweave.bmwg.formulas import percentile
+from etherweave.bmwg.kpis import BOUNDARY, REPORTED, SOFTWARE, flow_sums, iterations_us, rows
+from etherweave.bmwg.model import Case, Column, Included, Plot, ReportTable, labelled, table
+from etherweave.bmwg.settings import MIB
+from etherweave.bmwg.traffic import collective
+
+AXES = ("failure", "convergence input")
+NONE = "none"
+AT_US = 300
+"""Time of the failure [us]."""
+REROUTE = ("50us", "500us")
+"""Times until tables follow: detection and convergence, which are inputs."""
+PRIORITIES = [0, 1, 2, 3]
+"""Shortest paths take a priority for each hop while tables change."""
+
+
+def failure_cases(fabric: BenchFabric, full: bool) -> list[Case]:
+    """Fail an uplink, or the switch that it leads to, during all-reduces."""
+    if not fabric.uplink_names:
+        return []
+    size, iterations = (256 * MIB, 100) if full else (MIB, 12)
+    job = collective(range(fabric.hosts), "allreduce", size, iterations)
+    link = fabric.uplink_names[0]
+    above = next(end for end in link.split(" - ") if end not in fabric.leaves)
+    pfc = {"flow_control.pfc.priorities": PRIORITIES} if fabric.flow_control == "pfc" else {}
+    changes = {"job": [job], "routing": "shortest_path", **pfc}
+    made = [Case(labelled(AXES, NONE, "–"), changes)]
+    for name, what in (("uplink of a leaf", {"link": link}), ("switch above", {"switch": above})):
+        for delay in REROUTE:
+            down = [{**what, "from": f"{AT_US}us"}]
+            labels = labelled(AXES, name, delay)
+            faults = {"faults": {"reroute_after": delay, "down": down}}
+            made.append(Case(labels, {**changes, **faults}))
+    return made
+
+
+def failure_table(trials: Included) -> ReportTable:
+    """Report loss, time to redistribute and the iteration that has the failure."""
+
+    def lost(_: Case, result: Result) -> int:
+        return sum(count for (count,) in rows(result, "failures", "packets_lost"))
+
+    def loss_us(_: Case, result: Result) -> float | None:
+        ends = [end for (end,) in rows(result, "failures", "last_loss_ns") if not math.isnan(end)]
+        return max(ends) / 1e3 - AT_US if ends else None
+
+    def recovered(_: Case, result: Result) -> float | None:
+        ends = [end for (end,) in rows(result, "failures", "recovered_ns") if not math.isnan(end)]
+        return max(ends) / 1e3 - AT_US if ends else None
+
+    def steady(_: Case, result: Result) -> float:
+        return percentile(iterations_us(result), 50)
+
+    def worst(_: Case, result: Result) -> float:
+        return max(iterations_us(result))
+
+    def is_hidden(case: Case, result: Result) -> str | None:
+        """Compare the slowest iteration with those of the run without a failure."""
+        alone = next((run for other, run in trials if other.labels["failure"] == NONE), None)
+        if alone is None:
+            return None
+        return "yes" if worst(case, result) <= percentile(iterations_us(alone), 99) else "no"
+
+    metrics = [
+        (Column("packets lost", REPORTED), lost),
+        (Column("loss duration [us]", REPORTED), loss_us),
+        (Column("lost data recovered [us]", BOUNDARY), recovered),
+        (Column("retransmitted [packets]", BOUNDARY), lambda _, run: flow_sums(run)[1]),
+        (Column("iteration P50 [us]", SOFTWARE), steady),
+        (Column("slowest iteration [us]", SOFTWARE), worst),
+        (
+            Column("overhead of that iteration [us]", SOFTWARE),
+            lambda case, run: worst(case, run) - steady(case, run),
+        ),
+        (Column("zero impact", SOFTWARE), is_hidden),
+    ]
+    note = (
+        f"All-reduces of all hosts; the failure comes after {AT_US} us and stays. Loss duration: "
+        "until the last packet is sent into it; recovery: until the last of that data has "
+        "arrived. Zero impact: the slowest iteration is within P99 of the run without a failure."
+    )
+    plot = Plot(0, 7, (1,), is_bars=True)
+    return table("failures", "Failures", AXES, metrics, trials, note=note, plot=plot)

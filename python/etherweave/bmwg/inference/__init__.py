@@ -1,0 +1,1 @@
+"""Tests of the draft for inference, a file a section."""

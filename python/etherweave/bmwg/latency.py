@@ -1,0 +1,89 @@
+"""Latency between two hosts, alone and beside traffic, which several tests measure."""
+
+from collections.abc import Mapping, Sequence
+
+from etherweave.bmwg.fabric import BenchFabric
+from etherweave.bmwg.kpis import (
+    LATENCY_TITLES,
+    SETTING,
+    SOFTWARE,
+    iterations_us,
+    latency_cells,
+    latency_columns,
+    rows,
+)
+from etherweave.bmwg.model import Case, Cell, Column, Included, Plot, ReportTable, labelled
+from etherweave.bmwg.settings import Changes
+from etherweave.bmwg.throughput import DUPLEX, pair_jobs
+from etherweave.bmwg.traffic import WARM_UP, ping
+
+AXES = ("variant", "message [B]", "load")
+UNLOADED, LOADED = "none", "all pairs, bidirectional"
+BACKGROUND_BYTES = 65_536
+"""Messages of the other pairs [B]."""
+TIMES = ("one way", "round trip")
+
+
+def latency_cases(
+    fabric: BenchFabric,
+    sizes: Sequence[int],
+    samples: int,
+    variants: Mapping[str, Changes],
+    seeds: int = 1,
+) -> list[Case]:
+    """Make a case for each variant, size, load and seed: a ping-pong of two hosts."""
+    client, server = fabric.pairs()[0]
+    both = pair_jobs(fabric, BACKGROUND_BYTES, direction=DUPLEX)
+    others = [{**job, "background": True} for job in both]
+    return [
+        Case(
+            {**labelled(AXES, variant, size, load), "seed": seed},
+            {
+                "job": [ping(client, server, size, samples), *(others if load == LOADED else [])],
+                "observe": {"ranks": True},
+                "seed": seed,
+                **changes,
+            },
+        )
+        for variant, changes in variants.items()
+        for size in sizes
+        for load in (UNLOADED, LOADED)
+        for seed in range(1, seeds + 1)
+    ]
+
+
+def latency_table(trials: Included) -> ReportTable:
+    """Report percentiles of all runs of a configuration together, of a way and of a round trip."""
+    pooled: dict[tuple[Cell, ...], tuple[list[float], list[float], int]] = {}
+    for case, result in trials:
+        key = tuple(case.labels[axis] for axis in AXES)
+        one_way, round_trip, runs = pooled.setdefault(key, ([], [], 0))
+        sent = rows(result, "transfers", "bytes", "start_ns", "end_ns")
+        times = [(end - start) / 1e3 for size, start, end in sent if size == case.labels[AXES[1]]]
+        one_way += times[2 * WARM_UP :]
+        round_trip += iterations_us(result, "ping")
+        pooled[key] = (one_way, round_trip, runs + 1)
+    cells = []
+    for key, (one_way, round_trip, runs) in pooled.items():
+        for name, values in zip(TIMES, (one_way, round_trip), strict=True):
+            alone = pooled.get((*key[:2], UNLOADED))
+            first = alone and (alone[0] if name == TIMES[0] else alone[1])
+            factor = _mean(values) / _mean(first) if first else None
+            cells.append([*key, name, len(values), runs, *latency_cells(values), factor])
+    columns = [
+        *(Column(axis, SETTING) for axis in (*AXES, "time")),
+        Column("samples", SOFTWARE),
+        Column("runs", SETTING),
+        *latency_columns(SOFTWARE),
+        Column("over unloaded", SOFTWARE),
+    ]
+    note = (
+        "One way: from the post of a send to the completion of its receive; round trip: of a "
+        "ping-pong. Samples of all runs are pooled. Time stamps at the DUT boundary: none."
+    )
+    plot = Plot(1, columns.index(Column(f"{LATENCY_TITLES[4]} [us]", SOFTWARE)), (0, 2, 3))
+    return ReportTable("latency", "Latency", columns, cells, note, plot)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

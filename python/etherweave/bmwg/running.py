@@ -1,0 +1,141 @@
+"""Runs the cases of tests as a sweep: in parallel, and only those that have no result yet."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from etherweave.api.results import Result
+from etherweave.bmwg.fabric import BenchFabric
+from etherweave.bmwg.family import Entry, bench_test
+from etherweave.bmwg.model import Case, ReportTable, Trial
+from etherweave.sweeps import Executor, Sweep, SweepStore, sweep
+from etherweave.sweeps.store import TABLES, Record
+
+RUNS = "runs"
+"""Directory of the sweep within that of the results."""
+COUNTED = ("complete", "time_limit")
+"""Endings of runs whose figures count; a deadlock counts where the test looks for it."""
+NAMES = ("test", "case")
+"""Axes of the sweep."""
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """A test that was carried out."""
+
+    __test__ = False  # Not one of pytest's.
+
+    entry: Entry
+    """Test of the draft."""
+    trials: Sequence[Trial]
+    """All cases, in order; those that are not attempted have their reason as problem."""
+    tables: Sequence[ReportTable]
+    """Tables of its report."""
+
+    @property
+    def included(self) -> Sequence[Trial]:
+        """Trials that count."""
+        return [trial for trial in self.trials if not trial.problem]
+
+
+@dataclass(frozen=True)
+class CaseSweep(Sweep):
+    """A sweep whose points are cases, each with changes of its own."""
+
+    cases: Mapping[tuple[str, str], Case]
+    """Cases by the section of the test and by name."""
+
+    def changes(self, point: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the keys of the scenario that a case changes."""
+        section, name = (str(point[axis]) for axis in NAMES)
+        return self.cases[section, name].changes
+
+
+def run_tests(
+    fabric: BenchFabric,
+    draft: str,
+    entries: Sequence[Entry],
+    home: Path,
+    executor: Executor,
+    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+    *,
+    full: bool = False,
+) -> list[TestResult]:
+    """Carry out tests of a draft on a fabric, and compute their tables.
+
+    Parameters
+    ----------
+    fabric
+        Fabric under test.
+    draft
+        ``training`` or ``inference``.
+    entries
+        Tests that run, of :func:`etherweave.bmwg.selected`.
+    home
+        Directory, where runs are kept; those that are there are not repeated.
+    executor
+        Where runs are carried out.
+    on_progress
+        Called with how many runs are done, of how many, and the name of the last.
+    full
+        Whether sweeps are those of the draft.
+
+    Raises
+    ------
+    SweepError
+        When all runs have a mistake, such as on a fabric without the transport of a test.
+    """
+    tests = {entry.section: bench_test(draft, entry.section) for entry in entries}
+    cases = {section: test.cases(fabric, full) for section, test in tests.items()}
+    attempted = {
+        (section, case.name): case
+        for section, own in cases.items()
+        for case in own
+        if not case.excluded
+    }
+    known = _carried_out(fabric, draft, attempted, home, executor, on_progress)
+    results = []
+    for entry in entries:
+        section = entry.section
+        trials = [
+            Trial(case, None, case.excluded) if case.excluded else known[section, case.name]
+            for case in cases[section]
+        ]
+        counted = [
+            (trial.case, trial.result) for trial in trials if trial.result and not trial.problem
+        ]
+        tables = tests[section].tables(fabric, counted) if counted else []
+        results.append(TestResult(entry, trials, tables))
+    return results
+
+
+def _carried_out(
+    fabric: BenchFabric,
+    draft: str,
+    cases: Mapping[tuple[str, str], Case],
+    home: Path,
+    executor: Executor,
+    on_progress: Callable[[int, int, str], None],
+) -> dict[tuple[str, str], Trial]:
+    """Carry out the cases that have no result."""
+    if not cases:
+        return {}
+    name = f"{fabric.name}, {draft}"
+    points = CaseSweep(name, fabric.text, fabric.origin, [([*NAMES], list(cases))], (), cases=cases)
+    folder = home / RUNS
+    sweep(points, folder, executor, on_progress, tables=True)
+    records = SweepStore(folder).records()
+    trials = {}
+    for run in points.runs():
+        section, case = (str(run.point[axis]) for axis in NAMES)
+        trials[section, case] = _trial(cases[section, case], records[run.id], folder, run.id)
+    return trials
+
+
+def _trial(case: Case, record: Record, folder: Path, run: str) -> Trial:
+    """Load what a run left, and say why it does not count, if it does not."""
+    ended = record["ended"]
+    is_counted = ended in COUNTED or (ended == "stuck" and case.may_deadlock)
+    if not is_counted:
+        return Trial(case, None, f"{ended}: {record['message']}".strip())
+    return Trial(case, Result.load(folder / TABLES / run))

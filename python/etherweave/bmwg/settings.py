@@ -1,0 +1,85 @@
+"""Changes of cases in a fabric's scenario: windows, load balancing, transports."""
+
+from collections.abc import Iterable, Mapping
+
+from etherweave.bmwg.fabric import BenchFabric
+from etherweave.bmwg.model import Case, Cell
+
+Changes = Mapping[str, object]
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+CONGESTION_CONTROLS = ("dcqcn", "dctcp", "hpcc", "swift")
+"""Keys of RoCE's congestion controls."""
+PERIOD_US = 100
+"""Period of samples of flows: as long as the drafts allow for rates of flows [us]."""
+
+
+def window(full: bool, warm_up_us: int = 100, window_us: int = 200) -> Changes:
+    """Measure streams after a warm-up, ten times as long in full sweeps."""
+    scale = 10 if full else 1
+    end_us = scale * (warm_up_us + window_us)
+    return {"run": {"warm_up": f"{scale * warm_up_us}us", "end": f"{end_us}us"}}
+
+
+def strategies(
+    fabric: BenchFabric, names: Iterable[str] = ("ECMP", "DLB", "spray")
+) -> Mapping[str, Changes]:
+    """Return load balancing by name: by flow, by flowlet, by packet.
+
+    RoCE repairs what spraying reorders by selective repeat.
+    """
+    return {name: {**_ROUTINGS[name], **_in_any_order(fabric, name)} for name in names}
+
+
+_ROUTINGS: Mapping[str, Changes] = {
+    "ECMP": {"routing": "ecmp"},
+    "DLB": {"routing": {"flowlet": {}}},
+    "spray": {"routing": "spray"},
+}
+
+
+def flowlets(fabric: BenchFabric, gap: str) -> Changes:
+    """Return flowlets with a gap."""
+    return {"routing": {"flowlet": {"gap": gap}}, **_in_any_order(fabric, "DLB")}
+
+
+def _in_any_order(fabric: BenchFabric, name: str) -> Changes:
+    if name == "ECMP" or fabric.transport != "roce":
+        return {}
+    return {"transport.roce.reliability": "selective_repeat"}
+
+
+def roce(fabric: BenchFabric, *without: str, **keys: object) -> Changes:
+    """Return the file's RoCE without some keys and with others, or RoCE with these alone."""
+    own = fabric.transport_keys("roce")
+    kept = {key: value for key, value in own.items() if key not in without}
+    return {"transport": {"roce": {**kept, **keys}}}
+
+
+def at_line_rate(fabric: BenchFabric, window_bytes: int) -> Changes:
+    """Return RoCE that sends as a generator does, by a wide window and at the rate of its link.
+
+    Marks need a reader: DCQCN's lowest rate is that of the link.
+    """
+    window_ = {"window": f"{max(window_bytes, MIB)}B"}
+    dcqcn = {"rpg_min_rate": f"{fabric.rate_gbps:g}Gb/s"}
+    is_marking = fabric.resolved["switch"].get("ecn")
+    return roce(fabric, *CONGESTION_CONTROLS, **window_, **({"dcqcn": dcqcn} if is_marking else {}))
+
+
+def uet(fabric: BenchFabric, **keys: object) -> Changes:
+    """Return the file's Ultra Ethernet transport with further keys, or one with these alone.
+
+    One of its own has the window of NSCC where the switches mark. Its packets carry entropy values,
+    by which ECMP spreads them.
+    """
+    own = fabric.transport_keys("uet")
+    if fabric.transport != "uet" and fabric.resolved["switch"].get("ecn"):
+        own = {"nscc": {}}
+    return {"transport": {"uet": {**own, **keys}}, "routing": "ecmp"}
+
+
+def too_many(axes: Mapping[str, Cell], needed: int, fabric: BenchFabric) -> Case | None:
+    """Make the case that is not attempted because the fabric has too few hosts, if it has."""
+    if needed <= fabric.hosts:
+        return None
+    return Case(axes, {}, f"needs {needed} hosts; the fabric has {fabric.hosts}")

@@ -1,0 +1,122 @@
+"""Storms of pauses and cyclic waits, which several tests measure."""
+
+import math
+
+from etherweave.api.results import Result
+from etherweave.bmwg.fabric import BenchFabric
+from etherweave.bmwg.kpis import BOUNDARY, REPORTED, health, rows, stream_rates
+from etherweave.bmwg.model import Case, Column, Included, ReportTable, labelled, table
+from etherweave.bmwg.settings import MIB, PERIOD_US, Changes, at_line_rate
+from etherweave.bmwg.throughput import DUPLEX, pair_jobs
+from etherweave.bmwg.traffic import incast, named
+
+AXES = ("cause", "watchdog")
+WATCHDOG = {"detection": "200us", "restoration": "200us", "poll": "100us"}
+"""Times of SONiC's watchdog over a thousand, as runs are shorter."""
+STORM_US = (200, 1_200)
+"""Start and end of the storm [us]."""
+END_US = 2_000
+XOFF = "100kB"
+"""Threshold of a port and priority at which a small buffer fills at once."""
+MESSAGES = 16
+"""Messages of a flow where waits may be cyclic, after which a run ends."""
+
+
+def storm_cases(fabric: BenchFabric, message: int = MIB) -> list[Case]:
+    """Let a host pause its leaf while all hosts write, with and without a watchdog."""
+    own = dict(fabric.written.get("flow_control", {}).get("pfc", {}))
+    own.pop("watchdog", None)
+    broken = fabric.pairs()[0][1]
+    start, end = (f"{time}us" for time in STORM_US)
+    storm = {"host": fabric.host_names[broken], "from": start, "until": end}
+    made = []
+    for name, keys in (("none", {}), ("drop", {"watchdog": WATCHDOG})):
+        changes = {
+            "job": pair_jobs(fabric, message, 1, DUPLEX),
+            "faults": {"pause_storm": [storm]},
+            "flow_control": {"pfc": {**own, **keys}},
+            "observe": {"period": f"{PERIOD_US}us", "flows": ["* -> *"]},
+            "run": {"end": f"{END_US}us"},
+        }
+        made.append(Case(labelled(AXES, "a NIC that pauses", name), changes))
+    return made
+
+
+def cycle_cases(fabric: BenchFabric) -> list[Case]:
+    """Write along shortest paths that turn upwards again, because links are missing."""
+    leaves, links = list(fabric.leaves.values()), _links_of_leaves(fabric)
+    if len(leaves) < 4 or len(links) != len(leaves) or any(len(own) < 4 for own in links):
+        return []
+    # Leaf i keeps spines i and i + 1, so that traffic to leaf i + 2 passes by leaf i + 1.
+    failed = [
+        link
+        for leaf, own in enumerate(links)
+        for at, link in enumerate(own)
+        if at not in (leaf % len(own), (leaf + 1) % len(own))
+    ]
+    jobs = [
+        incast([source], sink, MIB, messages=MESSAGES)
+        for at, hosts in enumerate(leaves)
+        for source, sink in zip(hosts, leaves[(at + 2) % len(leaves)], strict=False)
+    ]
+    kind = next(iter(fabric.resolved["topology"]))
+    changes: Changes = {
+        "job": named(jobs),
+        f"topology.{kind}.as_built": {"failed": failed},
+        "routing": "shortest_path",
+        **at_line_rate(fabric, 4 * MIB),
+    }
+    shallow = {"switch.ingress_threshold": {"static": XOFF}}
+    thresholds = {"missing links": {}, f"missing links, XOFF at {XOFF}": shallow}
+    return [
+        Case({"cause": name, "watchdog": "none"}, {**changes, **keys}, may_deadlock=True)
+        for name, keys in thresholds.items()
+    ]
+
+
+def _links_of_leaves(fabric: BenchFabric) -> list[list[str]]:
+    """List the links of each leaf to other switches."""
+    links: dict[str, list[str]] = {leaf: [] for leaf in fabric.leaves}
+    for link in fabric.uplink_names:
+        for end in link.split(" - "):
+            if end in links:
+                links[end].append(link)
+    return list(links.values())
+
+
+def storm_table(fabric: BenchFabric, trials: Included) -> ReportTable:
+    """Report whether there was a storm or a deadlock, and what flows had meanwhile."""
+
+    def storms(_: Case, result: Result) -> int:
+        return sum(1 for _ in rows(result, "storms", "node"))
+
+    def recovery(_: Case, result: Result) -> float | None:
+        ends = [end for (end,) in rows(result, "storms", "restored_ns") if not math.isnan(end)]
+        return max(ends) / 1e3 - STORM_US[1] if ends else None
+
+    metrics = [
+        (
+            Column("deadlock", REPORTED),
+            lambda _, run: "yes" if run.summary["finished"] == "stuck" else "no",
+        ),
+        (Column("storms detected", REPORTED), storms),
+        (Column("restored after the storm [us]", REPORTED), recovery),
+        (Column("longest zero throughput of a flow [us]", BOUNDARY), _silence),
+        (Column("goodput, all flows [Gb/s]", BOUNDARY), lambda _, run: sum(stream_rates(run))),
+        *health(fabric),
+    ]
+    note = (
+        "Deadlock: no event can make progress, which is proved, not waited for. Longest zero "
+        f"throughput: whole periods of {PERIOD_US} us without acknowledged payload."
+    )
+    return table("storms", "Storms and deadlocks", AXES, metrics, trials, note=note)
+
+
+def _silence(_: Case, result: Result) -> float | None:
+    """Find the longest time in which a flow has data and none of it is acknowledged [us]."""
+    silent: dict[int, float] = {}
+    longest: float | None = None
+    for flow, rate, duration in rows(result, "flow_samples", "flow", "goodput_gbps", "duration_ns"):
+        silent[flow] = 0.0 if rate else silent.get(flow, 0.0) + duration / 1e3
+        longest = max(longest or 0.0, silent[flow])
+    return longest

@@ -1,0 +1,1 @@
+"""Tests of the draft for training, a file a section."""

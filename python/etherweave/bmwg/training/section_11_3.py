@@ -1,0 +1,17 @@
+"""Failover without impact (training draft, 11.3)."""
+
+from collections.abc import Sequence
+
+from etherweave.bmwg.fabric import BenchFabric
+from etherweave.bmwg.failures import failure_cases, failure_table
+from etherweave.bmwg.model import Case, Included, ReportTable
+
+
+def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
+    """Fail an uplink and a switch during all-reduces."""
+    return failure_cases(fabric, full)
+
+
+def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
+    """Report loss, recovery and the slowest iteration, beside steady ones."""
+    return [failure_table(trials)]

@@ -1,0 +1,77 @@
+"""The list of tests: all of both drafts, each with a file or a reason."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import etherweave
+from etherweave.api.scenario import ScenarioText
+from etherweave.bmwg import DRAFTS, SelectionError, entries, load_fabric, selected
+from etherweave.bmwg.family import bench_test
+from support import command_line
+
+ROOT = Path(__file__).parents[2]
+FABRIC = ROOT / "scenarios/bmwg/leaf_spine.toml"
+COUNTS = {"training": 30, "inference": 33}
+RUN = [
+    (draft, section)
+    for draft in DRAFTS
+    for section, entry in entries(draft).items()
+    if entry.is_run
+]
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_every_test_of_a_draft_is_listed_with_a_file_or_a_reason(draft: str) -> None:
+    known = entries(draft)
+    assert len(known) == COUNTS[draft]
+    files = {path.stem for path in (ROOT / f"python/etherweave/bmwg/{draft}").glob("section_*.py")}
+    run = {section for section, entry in known.items() if entry.is_run}
+    assert files == {f"section_{section.replace('.', '_')}" for section in run}
+    assert not [entry for entry in known.values() if entry.reason and entry.reduction]
+
+
+@pytest.mark.parametrize(("draft", "section"), RUN)
+def test_every_case_is_a_scenario_of_the_shipped_fabric(draft: str, section: str) -> None:
+    fabric, test = load_fabric(FABRIC), bench_test(draft, section)
+    cases = test.cases(fabric, False)
+    assert cases and len({case.name for case in cases}) == len(cases)
+    source = ScenarioText(fabric.text, fabric.origin)
+    for case in cases:
+        if not case.excluded:
+            etherweave.resolve(source, case.changes)
+
+
+@pytest.mark.parametrize(("draft", "section"), RUN)
+def test_a_full_sweep_has_no_fewer_cases_than_a_short_one(draft: str, section: str) -> None:
+    fabric, test = load_fabric(FABRIC), bench_test(draft, section)
+    assert len(test.cases(fabric, True)) >= len(test.cases(fabric, False))
+
+
+def test_the_list_says_why_a_test_does_not_run() -> None:
+    done = command_line.run_here("bmwg", "--list", "--draft", "inference")
+    assert "33 tests of the draft for inference, of which 12 run" in done.stdout
+    facts = json.loads(command_line.run_here("bmwg", "--list", "--json").stdout)
+    assert len(facts) == 30
+    (soak,) = [test for test in facts if test["section"] == "12.1"]
+    assert soak["state"] == "not run" and "deterministic" in soak["reason"]
+
+
+def test_an_unknown_section_and_one_that_does_not_run_are_named() -> None:
+    with pytest.raises(SelectionError, match=r"no test '5\.9'; expected some of 5\.1"):
+        selected("training", ["5.9"])
+    with pytest.raises(SelectionError, match="does not run: software of switches"):
+        selected("training", ["12.2"])
+    done = command_line.run_here("bmwg", FABRIC, "--tests", "5.1,x")
+    assert done.returncode == 2 and "no test 'x'" in done.stderr
+    done = command_line.run_here("bmwg", FABRIC, "--draft", "storage")
+    assert done.returncode == 2 and "expected training or inference" in done.stderr
+    assert "missing" in command_line.run_here("bmwg").stderr
+
+
+def test_a_fabric_with_few_hosts_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "pair.toml"
+    file.write_text("[topology.single_switch]\nhosts = 2\n\n[transport.roce]\n")
+    done = command_line.run_here("bmwg", file, "-o", tmp_path / "out")
+    assert done.returncode == 2 and "2 hosts; expected 4 or more" in done.stderr

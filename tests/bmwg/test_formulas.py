@@ -1,0 +1,117 @@
+"""Formulas of the drafts, by hand and by the drafts' own examples."""
+
+import math
+
+import pytest
+
+from etherweave.bmwg import formulas
+
+KV_MODELS = {
+    "A": (32, 8, 128, 2),
+    "B": (80, 8, 128, 2),
+    "C": (96, 64, 128, 2),
+    "D": (80, 8, 128, 1),
+}
+"""Layers, heads of keys and values, head size, bytes of an element (I 10.1)."""
+KV_GB = {
+    "A": (0.54, 4.3, 17.2),
+    "B": (1.3, 10.7, 43.0),
+    "C": (12.9, 103, 412),
+    "D": (0.67, 5.4, 21.5),
+}
+"""Their caches at 4,096, 32,768 and 131,072 tokens, as the draft rounds them (I 10.1)."""
+
+
+def test_an_all_reduce_of_1_gb_among_eight_in_10_ms_has_a_bus_bandwidth_of_175_gb_per_s() -> None:
+    assert formulas.bus_bandwidth("allreduce", 8, 1e9, 0.01) == pytest.approx(175e9)
+
+
+@pytest.mark.parametrize("operation", ["allgather", "reduce_scatter", "alltoall"])
+def test_other_collectives_have_half_the_factor_of_an_all_reduce(operation: str) -> None:
+    assert formulas.algorithm_factor(operation, 4) == 0.75
+    assert formulas.algorithm_factor("allreduce", 4) == 1.5
+
+
+@pytest.mark.parametrize("name", KV_MODELS)
+def test_kv_caches_are_those_of_the_worked_examples(name: str) -> None:
+    layers, heads, size, element = KV_MODELS[name]
+    for tokens, published in zip((4_096, 32_768, 131_072), KV_GB[name], strict=True):
+        cache = formulas.kv_cache_bytes(layers, heads, size, tokens, element)
+        # The draft has two or three digits.
+        assert cache / 1e9 == pytest.approx(published, rel=0.04)
+
+
+def test_the_kv_cache_of_a_70_b_model_at_4_k_tokens_is_exact() -> None:
+    assert formulas.kv_cache_bytes(80, 8, 128, 4_096, 2) == 1_342_177_280
+
+
+@pytest.mark.parametrize(
+    ("top_k", "hidden", "element", "expected"),
+    [
+        (2, 4_096, 2, 21_845),  # M1
+        (8, 7_168, 1, 76_459),  # M2
+        (8, 7_168, 0.5, 38_229),  # M3: half the bytes of a token of M2
+        (8, 7_168, 2, 152_917),  # M4
+    ],
+)
+def test_payloads_of_a_dispatch_to_96_ranks_are_those_of_the_table(
+    top_k: int, hidden: int, element: float, expected: int
+) -> None:
+    assert round(formulas.dispatch_bytes(128, top_k, hidden, element, 96)) == expected
+
+
+def test_an_aggregate_dispatch_counts_pairs_between_nodes() -> None:
+    pair = formulas.dispatch_bytes(256, 8, 7_168, 0.5, 96)
+    assert 96 * (96 - 8) * pair / 1e6 == pytest.approx(646, abs=0.5)
+    assert formulas.dispatch_egress_bytes(pair, 96) == 95 * pair
+
+
+def test_fairness_is_one_among_equals_and_the_share_of_those_that_send_otherwise() -> None:
+    assert formulas.fairness([3.0, 3.0, 3.0]) == pytest.approx(1)
+    assert formulas.fairness([1.0, 0.0, 0.0, 0.0]) == pytest.approx(1 / 4)
+    # (1 + 2 + 3)² / (3 · (1 + 4 + 9)) = 36/42
+    assert formulas.fairness([1.0, 2.0, 3.0]) == pytest.approx(36 / 42)
+    assert math.isnan(formulas.fairness([0.0, 0.0]))
+
+
+def test_the_ratio_of_the_largest_to_the_mean_counts_idle_links() -> None:
+    assert formulas.max_mean_ratio([4.0, 2.0, 0.0, 2.0]) == 2
+    assert formulas.max_mean_ratio([1.0, 1.0]) == 1
+
+
+def test_the_roofline_is_computation_and_ideal_communication_in_turn() -> None:
+    """1 GB among two at 400 Gb/s, factor 1: 20 ms; with 10 ms of computation, 30 ms a step."""
+    assert formulas.algorithm_factor("allreduce", 2) == 1
+    assert formulas.roofline_s(100, 0.01, 1e9, 1.0, 400e9) == pytest.approx(3.0)
+
+
+def test_overlap_is_the_part_of_ideal_communication_that_a_job_does_not_take() -> None:
+    plan = (100, 0.01, 1e9, 1.0, 400e9)
+    assert formulas.overlap_fraction(3.0, *plan) == pytest.approx(0)
+    assert formulas.overlap_fraction(1.0, *plan) == pytest.approx(1)
+    assert formulas.overlap_fraction(2.0, *plan) == pytest.approx(0.5)
+    assert formulas.interference_factor(3.0, 2.0) == 1.5
+
+
+def test_percentiles_are_of_the_nearest_rank() -> None:
+    values = range(1, 101)
+    assert [formulas.percentile(values, at) for at in (50, 95, 99, 99.9)] == [50, 95, 99, 100]
+    with pytest.raises(ValueError, match="no value"):
+        formulas.percentile([], 50)
+
+
+def test_rates_of_packets_are_shares_of_all() -> None:
+    assert formulas.marking_ratio(1, 4) == 25
+    assert formulas.drop_rate(3, 1_000_000) == 3
+    assert (formulas.marking_ratio(0, 0), formulas.drop_rate(0, 0)) == (0, 0)
+
+
+def test_a_write_of_one_full_packet_has_82_more_bytes_and_its_gap_on_the_wire() -> None:
+    """Untagged: 14 + 20 + 8 + 12 + 16 + 4 + 4 and 20 of preamble and gap."""
+    assert formulas.write_payload_share(4096) == pytest.approx(4096 / (4096 + 98))
+    assert formulas.write_payload_share(8192) == pytest.approx(8192 / (8192 + 2 * 82 + 16))
+
+
+def test_oversubscription_is_down_over_up() -> None:
+    assert formulas.oversubscription(1200, 400) == 3
+    assert formulas.oversubscription(1, 0) == math.inf

@@ -1,0 +1,168 @@
+"""Tests of the drafts on a small fabric: what their tables say is what the fabric does."""
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from etherweave.bmwg import TestResult, kpis, load_fabric, run_tests, selected
+from etherweave.bmwg.model import ReportTable
+from support import command_line
+
+SMALL = """\
+routing = "ecmp"
+
+[topology.fat_tree]
+leaves = 4
+hosts_per_leaf = 2
+cores = 2
+links_per_core = 1
+
+[switch]
+buffer = "2MB"
+ecn = { queue_min = "100kB", queue_max = "400kB", share_max = 0.1 }
+
+[flow_control.pfc]
+
+[transport.roce]
+reliability = "selective_repeat"
+dcqcn = {}
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory that all tests share, so that equal cases run once."""
+    path = tmp_path_factory.mktemp("bmwg")
+    (path / "small.toml").write_text(SMALL)
+    return path
+
+
+def run(home: Path, section: str, draft: str = "training") -> TestResult:
+    from etherweave.sweeps import executor
+
+    fabric = load_fabric(home / "small.toml")
+    (done,) = run_tests(fabric, draft, selected(draft, [section]), home, executor("local", 1))
+    return done
+
+
+def column(table: ReportTable, start: str) -> Sequence[Any]:
+    """Read the first column whose title begins so."""
+    at = next(at for at, value in enumerate(table.columns) if value.title.startswith(start))
+    return [row[at] for row in table.rows]
+
+
+def test_spraying_is_fairer_to_links_than_a_hash_of_flows(home: Path) -> None:
+    done = run(home, "8.4")
+    (table,) = done.tables
+    fairness = dict(zip(column(table, "strategy"), column(table, "JFI"), strict=True))
+    assert fairness["ECMP"] < fairness["spray"] <= 1
+    assert fairness["spray"] == pytest.approx(1, abs=0.01)
+
+
+def test_marks_follow_the_configured_ramp(home: Path) -> None:
+    (table,) = run(home, "7.1").tables
+    low = column(table, "lower")[0]
+    for start, marked, configured in zip(
+        *(column(table, name) for name in ("depth", "marked", "configured")), strict=True
+    ):
+        if start + low / 4 <= low:
+            assert marked == 0
+        elif start >= 2 * low:
+            assert marked > 99
+        else:
+            assert marked == pytest.approx(configured, abs=20)
+
+
+def test_bursts_are_lost_without_pauses_alone(home: Path) -> None:
+    (table,) = run(home, "5.3").tables
+    losses = dict(zip(column(table, "flow"), column(table, "shortest"), strict=True))
+    assert losses["pfc"] is None
+    # Four senders fill 2 MB at three times the rate of the receiver's link.
+    lost = [
+        size
+        for kind, size in zip(column(table, "flow"), column(table, "shortest"), strict=True)
+        if kind == "none"
+    ]
+    assert all(size is not None and size * 8 > 2_000_000 for size in lost)
+
+
+def test_missing_links_and_small_thresholds_deadlock(home: Path) -> None:
+    shipped = Path(__file__).parents[2] / "scenarios/bmwg/leaf_spine.toml"
+    from etherweave.sweeps import executor
+
+    fabric = load_fabric(shipped)
+    (done,) = run_tests(
+        fabric, "training", selected("training", ["7.4"]), home, executor("local", 2)
+    )
+    (table,) = done.tables
+    verdicts = dict(zip(column(table, "cause"), column(table, "deadlock"), strict=True))
+    assert verdicts["missing links, XOFF at 100kB"] == "yes"
+    assert column(table, "storms")[:2] == [0, 1]
+
+
+def test_the_algorithm_of_a_collective_is_verified_by_its_peers(home: Path) -> None:
+    done = run(home, "9.4")
+    (table,) = done.tables
+    assert column(table, "collective") == ["allreduce", "alltoall", "allgather"]
+    for trial in done.included:
+        assert trial.result
+        kind = trial.label("collective")
+        name = kpis.algorithm(trial.result)
+        assert name == {"alltoall": "pairwise", "allgather": "ring"}.get(str(kind), name)
+        size = int(str(trial.label("S [B]")))
+        # Each block crosses once; protocols add flags, the last acknowledgements are on the way.
+        if kind == "alltoall":
+            assert (
+                0.99 * size * 7 / 8
+                <= kpis.payload_of_participant(trial.result) / 3
+                < size * 7 / 8 * 1.1
+            )
+
+
+def test_more_participants_than_hosts_are_not_attempted(home: Path) -> None:
+    done = run(home, "7.3", "inference")
+    excluded = [trial for trial in done.trials if trial.problem]
+    assert {trial.label("EP") for trial in done.included} == {8}
+    assert all("needs" in trial.problem for trial in excluded) and len(excluded) == 5
+
+
+def test_the_command_writes_tables_page_and_observation_points(home: Path) -> None:
+    out = home / "out"
+    words = ("bmwg", home / "small.toml", "--tests", "8.4, 11.1", "-o", out)
+    done = command_line.run_here(*words, "--json")
+    facts = json.loads(done.stdout)
+    assert [test["section"] for test in facts["tests"]] == ["8.4", "11.1"]
+    points = {
+        value["observed"] for test in facts["tests"] for value in test["tables"][0]["columns"]
+    }
+    assert points == {"setting", "DUT boundary", "DUT-reported", "software"}
+    with (out / "training-8.4-fairness.csv").open() as file:
+        assert next(csv.reader(file)) == ["strategy", "JFI of uplinks (DUT-reported)"]
+    page = (out / "report.html").read_text()
+    for number in range(1, 11):
+        assert f"<h2>{number} " in page
+    again = command_line.run_here(*words)
+    assert "8.4 Fairness of every strategy: 3 of 3 trials" in again.stdout
+
+
+def test_a_test_without_a_trial_that_counts_fails_and_says_why(tmp_path: Path) -> None:
+    file = tmp_path / "lossy.toml"
+    file.write_text(
+        SMALL.replace("[flow_control.pfc]", "[flow_control.none]").replace("ecmp", "up_down")
+    )
+    done = command_line.run_here("bmwg", file, "--tests", "11.2,8.4", "-o", tmp_path / "out")
+    assert done.returncode in (0, 1)
+    assert "Less than the draft" in done.stdout
+
+
+def test_convergence_is_the_first_period_in_which_all_flows_are_near_their_share() -> None:
+    rates = [{1: 50.0}, {1: 40.0, 2: 10.0}, {1: 27.0, 2: 24.0}, {1: 25.0, 2: 25.0}]
+    series = [kpis.FlowRates(100.0 * at, period) for at, period in enumerate(rates, 1)]
+    assert kpis.convergence_us(series, 100.0, 2, 0.1) == 200
+    assert kpis.convergence_us(series, 100.0, 2, 0.05) == 300
+    assert kpis.convergence_us(series, 100.0, 3, 0.1) is None
+    assert kpis.steady_us(series, 100.0, 2, 0.05) == 300
