@@ -1,10 +1,11 @@
 """Runs the cases of tests as a sweep: in parallel, and only those that have no result yet."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from etherweave.api.results import Result
+from etherweave.api.work import WorkCallback, unheard
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.family import Entry, bench_test
 from etherweave.bmwg.model import Case, ReportTable, Trial
@@ -57,7 +58,7 @@ def run_tests(
     entries: Sequence[Entry],
     home: Path,
     executor: Executor,
-    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+    on_progress: WorkCallback = unheard,
     *,
     full: bool = False,
 ) -> list[TestResult]:
@@ -76,7 +77,7 @@ def run_tests(
     executor
         Where runs are carried out.
     on_progress
-        Called with how many runs are done, of how many, and the name of the last.
+        Called with the work whenever a run has ended; items are hashes of runs.
     full
         Whether sweeps are those of the draft.
 
@@ -115,7 +116,7 @@ def _carried_out(
     cases: Mapping[tuple[str, str], Case],
     home: Path,
     executor: Executor,
-    on_progress: Callable[[int, int, str], None],
+    on_progress: WorkCallback,
 ) -> dict[tuple[str, str], Trial]:
     """Carry out the cases that have no result."""
     if not cases:

@@ -12,7 +12,7 @@ from etherweave.cli.design_page import WIDTH, print_table
 from etherweave.cli.exits import FAILED, mistakes, notice, reject
 from etherweave.cli.extras import require
 from etherweave.cli.parameters import AsJson, ExecutorName, Workers, directory
-from etherweave.cli.progress import study_progress
+from etherweave.cli.progress import work_progress
 
 if TYPE_CHECKING:
     from etherweave.bmwg import TestResult
@@ -79,7 +79,7 @@ def bmwg(
     with mistakes(ScenarioError, SelectionError, SweepError, WorkerError, ValueError):
         chosen = selected(draft, [word.strip() for word in tests.split(",") if word.strip()])
         fabric, on = load_fabric(file), executor(where, workers)
-        with study_progress("bmwg", "runs") as on_progress:
+        with work_progress("bmwg", "runs") as on_progress:
             results = run_tests(fabric, draft, chosen, home, on, on_progress, full=full)
         write_csv(results, draft, home)
         page = write_bmwg(fabric, draft, results, home, full=full)
