@@ -2,24 +2,19 @@
 
 import json
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import typer
 
 from etherweave.api.outputs import below
 from etherweave.api.simulation import ScenarioError
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, mistakes, print_error
+from etherweave.cli.exits import mistakes
 from etherweave.cli.parameters import directory
 from etherweave.cli.progress import work_progress
+from etherweave.cli.repeated import exit_where_failed, number, print_rest
 
 if TYPE_CHECKING:
     from etherweave.uncertainty import MeanInterval, ReplicatedResult
-
-WHOLE_MIN = 10_000
-"""Least figure that is printed as a whole number."""
 
 
 def run_replicated(
@@ -52,11 +47,7 @@ def run_replicated(
                 on_progress=on_progress,
             )
     print(json.dumps(facts(result), indent=2)) if as_json else _print(result)
-    failed = {end: count for end, count in result.ended.items() if end != "complete"}
-    if failed:
-        counts = ", ".join(f"{count} {end}" for end, count in failed.items())
-        print_error(f"{counts} of {sum(result.ended.values())} runs; they have no figures here")
-        raise typer.Exit(FAILED)
+    exit_where_failed(result.ended, "runs")
 
 
 def facts(result: "ReplicatedResult") -> dict[str, Any]:
@@ -100,33 +91,16 @@ def _print(result: "ReplicatedResult") -> None:
     rows = [
         (
             name,
-            _number(interval.mean),
-            f"{_number(interval.ends[0])} to {_number(interval.ends[1])}",
+            number(interval.mean),
+            f"{number(interval.ends[0])} to {number(interval.ends[1])}",
             _share(interval),
         )
         for name, interval in varying.items()
     ]
     print_table(("figure", ">mean", ">interval", ">half width"), rows)
-    _print_rest(result, varying)
-
-
-def _print_rest(result: "ReplicatedResult", varying: Mapping[str, "MeanInterval"]) -> None:
-    fixed = [
-        f"{name} {_number(interval.mean)}"
-        for name, interval in result.figures.items()
-        if name not in varying
-    ]
-    if fixed:
-        print(f"  the same in all replications: {', '.join(fixed)}")
-    for figure, count in result.left_out.items():
-        print(f"  {figure}: only in {count} of {result.ended['complete']} replications")
+    fixed = [(name, kept.mean) for name, kept in result.figures.items() if name not in varying]
+    print_rest(fixed, result.left_out, count, "replications")
 
 
 def _share(interval: "MeanInterval") -> str:
     return f"{interval.share:.1%}" if math.isfinite(interval.share) else "–"
-
-
-def _number(value: float) -> str:
-    if not math.isfinite(value):
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= WHOLE_MIN else f"{value:.4g}"

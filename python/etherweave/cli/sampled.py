@@ -7,14 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from etherweave.api.outputs import below
 from etherweave.api.simulation import ScenarioError
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import FAILED, mistakes, notice, print_error, print_warnings
+from etherweave.cli.exits import mistakes, notice, print_warnings
 from etherweave.cli.parameters import directory
 from etherweave.cli.progress import work_progress
+from etherweave.cli.repeated import exit_where_failed, number, print_rest
 
 if TYPE_CHECKING:
     from etherweave.uncertainty import ModelError, SampledResult
@@ -24,8 +23,6 @@ SHARE_MIN = 0.02
 """Least part of a variance whose unknown is named."""
 NAMED_MAX = 4
 """Most unknowns that are named for a figure."""
-WHOLE_MIN = 10_000
-"""Least figure that is printed as a whole number."""
 DETAILED = (".mean_us", ".call_us", "streams.goodput_gbps")
 """Ends of names of the figures whose unknowns are named."""
 
@@ -62,11 +59,7 @@ def run_sampled(
             )
     print(json.dumps(facts(result), indent=2)) if as_json else _print(result)
     print_warnings(result.warnings, set())
-    failed = {end: count for end, count in result.ended.items() if end != "complete"}
-    if failed:
-        counts = ", ".join(f"{count} {end}" for end, count in failed.items())
-        print_error(f"{counts} of {sum(result.ended.values())} samples; they have no figures here")
-        raise typer.Exit(FAILED)
+    exit_where_failed(result.ended, "samples")
 
 
 def facts(result: "SampledResult") -> dict[str, Any]:
@@ -125,15 +118,12 @@ def _print(result: "SampledResult") -> None:
         print(f"  not known to 5 %: {result.asked} samples are too few; expected more --samples")
     varying = [one for one in result.figures if one.varies]
     rows = [
-        (one.name, _number(one.point), _number(one.median), _ends(one.half), _ends(one.most))
+        (one.name, number(one.point), number(one.median), _ends(one.half), _ends(one.most))
         for one in varying
     ]
     print_table(("figure", ">as it stands", ">median", ">50 %", ">90 %"), rows)
-    fixed = [one for one in result.figures if not one.varies]
-    if fixed:
-        print(f"  the same in all samples: {', '.join(_fixed(one) for one in fixed)}")
-    for figure, count in result.left_out.items():
-        print(f"  {figure}: only in {count} of {result.samples} samples")
+    fixed = [(each.name, each.median) for each in result.figures if not each.varies]
+    print_rest(fixed, result.left_out, result.samples, "samples")
     for one in varying:
         if one.name.endswith(DETAILED):
             _print_contributions(result, one)
@@ -172,20 +162,10 @@ def _print_contributions(result: "SampledResult", one: "Distribution") -> None:
     return None
 
 
-def _fixed(one: "Distribution") -> str:
-    return f"{one.name} {_number(one.median)}"
-
-
 def span(one: "Distribution") -> str:
     """Write a median with its interval of 90 %."""
-    return f"{_number(one.median)} ({_ends(one.most)})"
+    return f"{number(one.median)} ({_ends(one.most)})"
 
 
 def _ends(ends: "Interval") -> str:
-    return f"{_number(ends.low)} to {_number(ends.high)}"
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= WHOLE_MIN else f"{value:.4g}"
+    return f"{number(ends.low)} to {number(ends.high)}"
