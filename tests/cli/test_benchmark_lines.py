@@ -10,6 +10,8 @@ from support import command_line
 TOPOLOGY = "topology.single_switch = { hosts = 4 }\n[[job]]\nname = 'test'\nworkload."
 PAIRS = "osu_bw = { bytes = '4KiB', pairs = 2, window = 8, iterations = 3, warm_up = 1 }"
 
+PUTS = "osu_one_sided_bw = { bytes = '4KiB', bidirectional = true, window = 8, iterations = 3 }"
+
 
 @pytest.mark.parametrize(
     ("workload", "program", "names", "scale"),
@@ -17,6 +19,7 @@ PAIRS = "osu_bw = { bytes = '4KiB', pairs = 2, window = 8, iterations = 3, warm_
         ("osu_latency = { bytes = '8B', iterations = 3 }", "osu_latency", ["us"], [1e6]),
         ("osu_bw = { bytes = '4KiB', window = 8, iterations = 3 }", "osu_bw", ["MB/s"], [1e-6]),
         ("osu_bibw = { bytes = '4KiB', window = 8, iterations = 3 }", "osu_bibw", ["MB/s"], [1e-6]),
+        (PUTS, "osu_put_bibw", ["MB/s"], [1e-6]),
         (PAIRS, "osu_mbw_mr", ["MB/s", "messages/s"], [1e-6, 1]),
     ],
 )
@@ -35,6 +38,17 @@ def test_a_benchmark_is_printed_in_its_tools_units(
         assert values[0] == pytest.approx(figures["jobs"]["test"]["mean_us"] / 2)
     if program == "osu_bw":
         assert values[0] == pytest.approx(8 * 4096 / figures["jobs"]["test"]["mean_us"])
+
+
+def test_an_exchange_counts_the_four_messages_of_a_rank(tmp_path: Path) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text(TOPOLOGY + "imb = { ranks = 4, bytes = '1KiB', iterations = 3 }\n")
+    time, rate = json.loads(command_line.run("run", file, "--json").stdout)["benchmarks"]
+    assert (time["program"], time["metric"]) == ("IMB-MPI1", "call_time")
+    assert rate["value"] == pytest.approx(4 * 1024 / time["value"])
+    assert f"IMB-MPI1 Exchange {rate['value'] / 1e6:.2f} MB/s; 12 iterations, mean " in (
+        command_line.run("run", file).stdout
+    )
 
 
 def test_a_collectives_time_is_printed_once(tmp_path: Path) -> None:

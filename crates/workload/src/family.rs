@@ -20,6 +20,7 @@ mod hpcc_ptrans;
 mod hpcc_random_access;
 mod hpcc_ring;
 mod hpl;
+mod imb;
 mod incast;
 mod nccl_tests;
 mod npb;
@@ -38,6 +39,7 @@ pub use gpcnet::{GpcnetCongestion, GpcnetTest};
 pub use halo3d::Boundary;
 pub use hpcc_fft::FftScope;
 pub use hpl::{GridOrder, HplInput, PanelBroadcast, RowSwap};
+pub use imb::ImbTest;
 pub use npb::{NpbBenchmark, NpbClass};
 pub use openfoam::PressureSolver;
 pub use permutation::Partner;
@@ -191,6 +193,8 @@ family! {
     osu_one_sided::OsuOneSidedLatency = "osu_one_sided_latency",
     /// Bandwidth of put or get between two ranks.
     osu_one_sided::OsuOneSidedBw = "osu_one_sided_bw",
+    /// Exchanges of the Intel MPI Benchmarks.
+    imb::Imb = "imb",
     /// One collective after another.
     osu_collective::OsuCollective = "osu_collective",
     /// Global all-to-all.

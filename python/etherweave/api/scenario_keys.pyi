@@ -86,6 +86,7 @@ GpcnetTestName: TypeAlias = Literal[
 ]
 GridOrderName: TypeAlias = Literal["row_major", "column_major"]
 IdealTimeName: TypeAlias = Literal["fabric", "hpcc", "abm"]
+ImbTestName: TypeAlias = Literal["ping_ping", "sendrecv", "exchange"]
 LibraryName: TypeAlias = Literal[
     "open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"
 ]
@@ -94,7 +95,7 @@ LoadOfName: TypeAlias = Literal["host_links", "uplinks"]
 LossDetectionName: TypeAlias = Literal["time", "timeout"]
 MarkAtName: TypeAlias = Literal["dequeue", "enqueue"]
 ModerationTimerName: TypeAlias = Literal["completion", "event"]
-NpbBenchmarkName: TypeAlias = Literal["bt", "ft", "is", "lu", "mg", "sp"]
+NpbBenchmarkName: TypeAlias = Literal["bt", "ep", "ft", "is", "lu", "mg", "sp"]
 NsccVariantName: TypeAlias = Literal["specification", "htsim"]
 OutermostName: TypeAlias = Literal["pipeline", "data"]
 PanelBroadcastName: TypeAlias = Literal[
@@ -725,6 +726,13 @@ class HyperX(Table):
     host_rate: Key[str, str]
     hosts_per_switch: Key[int, int]
 
+class Imb(Table):
+    bytes: Key[str, str]
+    iterations: Key[int, int]
+    ranks: Key[int, int]
+    test: Key[ImbTestName, ImbTestName]
+    warm_up: Key[int, int]
+
 class Incast(Table):
     message: Key[str, str]
     messages: Key[int | None, int]
@@ -763,6 +771,7 @@ class InterconnectSpec(Table):
             "infiniband-hdr",
             "infiniband-hdr100",
             "infiniband-ndr",
+            "infiniband-edr-ipoib",
             "infiniband-hdr-ipoib",
             "omni-path-100",
             "slingshot-10",
@@ -799,6 +808,7 @@ class InterconnectSpec(Table):
             "infiniband-hdr",
             "infiniband-hdr100",
             "infiniband-ndr",
+            "infiniband-edr-ipoib",
             "infiniband-hdr-ipoib",
             "omni-path-100",
             "slingshot-10",
@@ -1033,6 +1043,7 @@ class OsuLatency(Table):
 
 class OsuOneSidedBw(Table):
     access: Key[AccessName, AccessName]
+    bidirectional: Key[bool, bool]
     bytes: Key[str, str]
     iterations: Key[int, int]
     warm_up: Key[int, int]
@@ -1566,6 +1577,7 @@ class Workload(Table):
     osu_bibw: Key[OsuBibw, OsuBibw | Keys]
     osu_one_sided_latency: Key[OsuOneSidedLatency, OsuOneSidedLatency | Keys]
     osu_one_sided_bw: Key[OsuOneSidedBw, OsuOneSidedBw | Keys]
+    imb: Key[Imb, Imb | Keys]
     osu_collective: Key[OsuCollective, OsuCollective | Keys]
     all_to_all: Key[AllToAll, AllToAll | Keys]
     permutation: Key[Permutation, Permutation | Keys]

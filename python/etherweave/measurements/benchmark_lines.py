@@ -8,8 +8,8 @@ from etherweave.api.units import amount
 from etherweave.measurements.metrics import ITERATION_TIME
 from etherweave.measurements.quantities import Quantity, quantities
 
-_OSU_UNITS = {"s": (1e6, "us"), "B/s": (1e-6, "MB/s"), "1/s": (1, "messages/s")}
-"""Scale and name of a unit, as the OSU Micro-Benchmarks print it."""
+_TOOL_UNITS = {"s": (1e6, "us"), "B/s": (1e-6, "MB/s"), "1/s": (1, "messages/s")}
+"""Scale and name of a unit, as the OSU Micro-Benchmarks and IMB print it."""
 
 
 def benchmark_figures(result: Result) -> list[Quantity]:
@@ -63,8 +63,8 @@ def _is_near(value: float, other: float) -> bool:
 def _text(figure: Quantity) -> str:
     """Write a figure with its unit, and its name where the tool prints several."""
     unit = figure.metric.unit.value
-    if figure.program.startswith("osu_"):
-        scale, name = _OSU_UNITS[unit]
+    if figure.program.startswith(("osu_", "IMB-")):
+        scale, name = _TOOL_UNITS[unit]
         return f"{figure.median * scale:.2f} {name}"
     name = figure.metric.name.replace("_", " ")
     return f"{name} {amount(figure.median, unit)}"

@@ -180,9 +180,32 @@ def _one_sided_latency(job: _Job) -> list[Quantity]:
 
 
 def _one_sided_bandwidth(job: _Job) -> list[Quantity]:
-    program, size = f"osu_{_ACCESSES[job.facts['access']]}_bw", size_of(job.facts["bytes"])
-    values = tuple(size * int(job.facts["window"]) / _mean(rows) for rows in job.rows)
+    size, both = size_of(job.facts["bytes"]), bool(job.facts.get("bidirectional"))
+    moved = (1 + both) * size * int(job.facts["window"])
+    values = tuple(moved / _mean(rows) for rows in job.rows)
+    if both:
+        return [Quantity(job.name, "osu_put_bibw", "", BANDWIDTH_BOTH, size, 2, values)]
+    program = f"osu_{_ACCESSES[job.facts['access']]}_bw"
     return [Quantity(job.name, program, "", BANDWIDTH, size, 2, values)]
+
+
+_EXCHANGES = {
+    "ping_ping": ("PingPing", 1),
+    "sendrecv": ("Sendrecv", 2),
+    "exchange": ("Exchange", 4),
+}
+"""Tests of IMB-MPI1: IMB's names, and how many messages of a rank their bandwidth counts."""
+
+
+def _exchange(job: _Job) -> list[Quantity]:
+    test, messages = _EXCHANGES[job.facts["test"]]
+    size, ranks = size_of(job.facts["bytes"]), int(job.facts["ranks"])
+    times = tuple(_mean(rows) for rows in job.rows)
+    found = [Quantity(job.name, "IMB-MPI1", test, CALL_TIME, size, ranks, times)]
+    if size:
+        moved = tuple(messages * size / time for time in times)
+        found.append(Quantity(job.name, "IMB-MPI1", test, BANDWIDTH, size, ranks, moved))
+    return found
 
 
 def _collective(job: _Job) -> list[Quantity]:
@@ -395,6 +418,7 @@ _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     "osu_collective": _collective,
     "osu_one_sided_latency": _one_sided_latency,
     "osu_one_sided_bw": _one_sided_bandwidth,
+    "imb": _exchange,
     "halo3d": _application("halo3d-26"),
     "fft": _application("subcom3d-a2a"),
     "incast": _incast,

@@ -37,6 +37,7 @@ shipped! {
     "infiniband-hdr",
     "infiniband-hdr100",
     "infiniband-ndr",
+    "infiniband-edr-ipoib",
     "infiniband-hdr-ipoib",
     "omni-path-100",
     "slingshot-10",

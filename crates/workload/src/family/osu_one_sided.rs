@@ -29,8 +29,8 @@ params! {
 }
 
 params! {
-    /// Bandwidth (`osu_put_bw`, `osu_get_bw`). An iteration is a window of operations and its flush; the tools report
-    /// `window · bytes · iterations / time`.
+    /// Bandwidth (`osu_put_bw`, `osu_get_bw`, `osu_put_bibw`). An iteration is a window of operations and its flush;
+    /// the tools report `window · bytes · iterations / time`, of puts in both directions twice that.
     pub struct OsuOneSidedBw {
         /// Which operation: `put` or `get`.
         pub access: Access = Access::Put,
@@ -38,6 +38,8 @@ params! {
         pub bytes: Bytes = Bytes::new(4 << 20),
         /// Operations that are posted at once, 1 or more.
         pub window: u32 = 64,
+        /// Whether both ranks put at once, as in `osu_put_bibw`.
+        pub bidirectional: bool = false,
         /// Windows that are not measured.
         pub warm_up: u32 = 2,
         /// Windows that are measured, 1 or more.
@@ -60,7 +62,7 @@ impl RankWorkload for OsuOneSidedLatency {
             is_sound(self.bytes, self.iterations),
             InputError::unless(is_sized, "bytes", self.bytes, "8B, a word, for fetch_and_op and compare_and_swap"),
         ])?;
-        Ok(ranks.map(program(self.access, self.bytes, 1, self.warm_up, self.iterations)).collect())
+        Ok(ranks.map(program(self.access, self.bytes, 1, false, [self.warm_up, self.iterations])).collect())
     }
 }
 
@@ -69,7 +71,7 @@ impl RankWorkload for OsuOneSidedBw {
         2
     }
 
-    /// Rank 0 works, rank 1 waits for its end.
+    /// Rank 0 works, rank 1 waits for its end or works too.
     ///
     /// # Errors
     /// When there is nothing to move or to measure, or what is asked for is neither put nor get.
@@ -84,9 +86,17 @@ impl RankWorkload for OsuOneSidedBw {
                 "an operation on what is there",
                 "put or get: others have no bandwidth",
             ),
+            InputError::unless(
+                !self.bidirectional || self.access == Access::Put,
+                "bidirectional",
+                "true",
+                "access = \"put\": the tool puts in both directions",
+            ),
         ])?;
         let window = self.window as usize;
-        Ok(ranks.map(program(self.access, self.bytes, window, self.warm_up, self.iterations)).collect())
+        Ok(ranks
+            .map(program(self.access, self.bytes, window, self.bidirectional, [self.warm_up, self.iterations]))
+            .collect())
     }
 }
 
@@ -96,20 +106,26 @@ fn is_sound(bytes: Bytes, iterations: u32) -> Result<(), InputError> {
     at_least("iterations", iterations, 1)
 }
 
-/// A barrier, what is not timed, what is, and the barrier in which rank 1 waits all the while.
-fn program(access: Access, bytes: Bytes, window: usize, warm_up: u32, iterations: u32) -> impl Fn(u32) -> Program {
+/// A barrier, what is not timed, what is, and the barrier in which rank 1 waits all the while, or after its own puts.
+fn program(
+    access: Access,
+    bytes: Bytes,
+    window: usize,
+    bidirectional: bool,
+    [warm_up, iterations]: [u32; 2],
+) -> impl Fn(u32) -> Program {
     let barrier = |rank| Block::unmeasured(Collective::Barrier.lower(&Rule::default(), &Communicator::world(2), rank));
     move |rank| {
-        if rank == 1 {
+        if rank == 1 && !bidirectional {
             return Program::new([barrier(1), barrier(1)]);
         }
-        let mut turn = vec![Op::OneSided { access, peer: Rank::new(1), bytes: bytes.get() }; window];
+        let mut turn = vec![Op::OneSided { access, peer: Rank::new(1 - rank), bytes: bytes.get() }; window];
         turn.push(Op::WaitAll);
         Program::new([
-            barrier(0),
+            barrier(rank),
             Block { ops: turn.clone().into(), repeat: warm_up, measured: false },
-            Block::measured(iteration(turn), iterations),
-            barrier(0),
+            Block::measured(if rank == 0 { iteration(turn) } else { turn }, iterations),
+            barrier(rank),
         ])
     }
 }
@@ -128,6 +144,17 @@ mod tests {
             bytes_sent(&programs[0]) - bytes_sent(&programs[1])
         };
         assert_eq!([Access::Put, Access::Get, Access::Accumulate].map(sent), [700, 0, 700]);
+    }
+
+    #[test]
+    fn puts_bidirectional_are_those_of_both_ranks_and_the_clock_is_that_of_the_first() {
+        let bytes = Bytes::new(100);
+        let both = OsuOneSidedBw { bytes, bidirectional: true, warm_up: 0, iterations: 2, ..OsuOneSidedBw::default() };
+        let programs = both.programs(1).unwrap();
+        assert!(programs.iter().all(|program| bytes_sent(program) >= 2 * 64 * 100));
+        assert_eq!(programs.iter().map(Program::iterations).collect::<Vec<_>>(), [2, 0]);
+        let get = OsuOneSidedBw { access: Access::Get, ..both };
+        assert!(get.programs(1).unwrap_err().to_string().contains("the tool puts in both directions"));
     }
 
     #[test]

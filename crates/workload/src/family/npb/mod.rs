@@ -1,4 +1,4 @@
-//! NAS Parallel Benchmarks: BT, CG, FT, IS, LU, MG and SP of NPB 3.4 (MPI), a file each.
+//! NAS Parallel Benchmarks: BT, CG, EP, FT, IS, LU, MG and SP of NPB 3.4 (MPI), a file each.
 //!
 //! A benchmark is its iteration: the operations of a rank between two marks. What a rank computes is its share of the
 //! operations that the benchmark counts for an iteration (`Mop/s total` of its output), spread over the iteration as
@@ -6,6 +6,7 @@
 
 mod cg;
 mod class;
+mod ep;
 mod ft;
 mod is;
 mod lu;
@@ -33,6 +34,8 @@ const SAMPLES_MIN: u32 = 3;
 pub enum NpbBenchmark {
     /// Block tri-diagonal solver, on a square number of ranks.
     Bt,
+    /// Pairs of random numbers, which nobody else needs, on any number of ranks.
+    Ep,
     /// Three-dimensional Fourier transform, on a power of two of ranks.
     Ft,
     /// Integer sort, on a power of two of ranks.
@@ -53,7 +56,7 @@ params! {
         pub benchmark: NpbBenchmark = NpbBenchmark::default(),
         /// Size of the problem, S to E.
         pub class: NpbClass = NpbClass::default(),
-        /// How many ranks: a square (`bt`, `sp`), a power of two (`ft`, `is`, `mg`) or any number (`lu`), 2 or more.
+        /// How many ranks, 2 or more: a square (`bt`, `sp`), a power of two (`ft`, `is`, `mg`), else any number.
         pub ranks: u32 = 64,
         /// Time of a rank for 10^9 of the operations that the benchmark counts; of `is` for 10^9 keys.
         pub per_gflop: Duration = Duration::from_ms(1_000),
@@ -105,6 +108,7 @@ impl Npb {
                 let side = ranks.isqrt();
                 (side * side == ranks && (2..=most).contains(&side), format!("a square from 4 to {}", most * most))
             }
+            NpbBenchmark::Ep => (ranks >= 2, "2 or more".into()),
             NpbBenchmark::Ft => (is_power(ranks, ft::ranks_max(self.class)), power_up_to(ft::ranks_max(self.class))),
             NpbBenchmark::Is => (is_power(ranks, ALL_PAIRS_MAX), power_up_to(ALL_PAIRS_MAX)),
             NpbBenchmark::Lu => {
@@ -124,6 +128,7 @@ impl Npb {
         let ops = match self.benchmark {
             NpbBenchmark::Bt => multi_partition::BT.iteration(self, rank),
             NpbBenchmark::Sp => multi_partition::SP.iteration(self, rank),
+            NpbBenchmark::Ep => ep::iteration(self, world, rank),
             NpbBenchmark::Ft => ft::iteration(self, world, rank),
             NpbBenchmark::Is => is::iteration(self, world, rank),
             NpbBenchmark::Lu => return Program::new([barrier.into(), iterations(lu::iteration(self, rank), times)]),
@@ -139,7 +144,7 @@ impl Npb {
             NpbBenchmark::Sp => [12, 36, 64, 102, 162, 408, 1_020],
             NpbBenchmark::Lu => [12, 33, 64, 102, 162, 408, 1_020],
             NpbBenchmark::Mg => [32, 128, 256, 256, 512, 1_024, 2_048],
-            NpbBenchmark::Ft | NpbBenchmark::Is => return 0,
+            NpbBenchmark::Ep | NpbBenchmark::Ft | NpbBenchmark::Is => return 0,
         };
         sides[(self.class as usize).min(6)]
     }
@@ -153,6 +158,7 @@ impl Npb {
             NpbBenchmark::Sp => cubic(881.174, -4_683.91, 11_484.5, -19_272.4),
             NpbBenchmark::Lu => cubic(1_984.77, -10_923.3, 27_770.9, -144_010.0),
             NpbBenchmark::Mg => cubic(58.0, 0.0, 0.0, 0.0),
+            NpbBenchmark::Ep => ep::numbers(self.class) as f64,
             NpbBenchmark::Ft => ft::operations(self.class),
             NpbBenchmark::Is => is::keys(self.class) as f64,
         }

@@ -3,8 +3,15 @@
 use super::*;
 use crate::{bytes_sent, check, check_progress};
 
-const ALL: [NpbBenchmark; 6] =
-    [NpbBenchmark::Bt, NpbBenchmark::Ft, NpbBenchmark::Is, NpbBenchmark::Lu, NpbBenchmark::Mg, NpbBenchmark::Sp];
+const ALL: [NpbBenchmark; 7] = [
+    NpbBenchmark::Bt,
+    NpbBenchmark::Ep,
+    NpbBenchmark::Ft,
+    NpbBenchmark::Is,
+    NpbBenchmark::Lu,
+    NpbBenchmark::Mg,
+    NpbBenchmark::Sp,
+];
 
 fn npb(benchmark: NpbBenchmark, class: NpbClass, ranks: u32) -> Npb {
     Npb { benchmark, class, ranks, iterations: 1, ..Npb::default() }
@@ -25,7 +32,7 @@ fn every_benchmark_ends_on_ranks_of_all_kinds_and_receives_what_it_sends() {
     for benchmark in ALL {
         let (ranks, classes) = match benchmark {
             NpbBenchmark::Bt | NpbBenchmark::Sp => (vec![4, 9, 16], [NpbClass::S, NpbClass::W]),
-            NpbBenchmark::Lu => (vec![2, 3, 4, 6, 12, 16], [NpbClass::S, NpbClass::W]),
+            NpbBenchmark::Ep | NpbBenchmark::Lu => (vec![2, 3, 4, 6, 12, 16], [NpbClass::S, NpbClass::W]),
             NpbBenchmark::Ft | NpbBenchmark::Is => (vec![2, 8, 64, 256], [NpbClass::S, NpbClass::W]),
             NpbBenchmark::Mg => (vec![2, 4, 8, 32, 64, 512], [NpbClass::S, NpbClass::A]),
         };
@@ -59,6 +66,8 @@ fn class_b_on_64_ranks_has_the_messages_of_the_sources() {
     let of = |benchmark| npb(benchmark, NpbClass::B, 64);
     // 512 x 256 x 256 complex numbers of 16 B, a part of each of 64 ranks for each.
     assert_eq!(largest(&of(NpbBenchmark::Ft), 0), 16 * (1 << 25) / 64 / 64);
+    // Ten counts are the longest that ranks of EP exchange.
+    assert_eq!(largest(&of(NpbBenchmark::Ep), 0), 10 * 8);
     // 2^25 keys of 4 B.
     assert_eq!(largest(&of(NpbBenchmark::Is), 0), 4 * (1 << 25) / 64 / 64);
     // 102 points over 8 ranks: six have 13, two 12. A plane's message is 5 doubles for each.
