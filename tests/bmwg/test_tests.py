@@ -132,7 +132,7 @@ def test_more_participants_than_hosts_are_not_attempted(home: Path) -> None:
 
 def test_the_command_writes_tables_page_and_observation_points(home: Path) -> None:
     out = home / "out"
-    words = ("bmwg", home / "small.toml", "--tests", "8.4, 11.1", "-o", out)
+    words = ("bmwg", home / "small.toml", "--tests", "8.4, 11.1", "-o", out, "--seeds", 2)
     done = command_line.run_here(*words, "--json")
     facts = json.loads(done.stdout)
     assert [test["section"] for test in facts["tests"]] == ["8.4", "11.1"]
@@ -146,17 +146,43 @@ def test_the_command_writes_tables_page_and_observation_points(home: Path) -> No
     for number in range(1, 11):
         assert f"<h2>{number} " in page
     again = command_line.run_here(*words)
-    assert "8.4 Fairness of every strategy: 3 of 3 trials" in again.stdout
+    assert "8.4 Fairness of every strategy: 6 of 6 trials" in again.stdout
 
 
-def test_a_test_without_a_trial_that_counts_fails_and_says_why(tmp_path: Path) -> None:
-    file = tmp_path / "lossy.toml"
-    file.write_text(
-        SMALL.replace("[flow_control.pfc]", "[flow_control.none]").replace("ecmp", "up_down")
-    )
-    done = command_line.run_here("bmwg", file, "--tests", "11.2,8.4", "-o", tmp_path / "out")
-    assert done.returncode in (0, 1)
-    assert "Less than the draft" in done.stdout
+SWITCH = "[topology.single_switch]\nhosts = 8\n\n[transport.roce]\n"
+
+
+def test_a_test_whose_trials_all_fail_says_why_and_ends_with_1(tmp_path: Path) -> None:
+    """DCQCN needs switches that mark, which this one does not."""
+    file = tmp_path / "unmarked.toml"
+    file.write_text(SWITCH)
+    done = command_line.run_here("bmwg", file, "--tests", "7.3,8.3", "-o", tmp_path / "out")
+    assert done.returncode == 1
+    assert "7.3 Convergence of DCQCN: 0 of 6 trials" in done.stdout
+    assert "Excluded, 3: mistake: override: transport.roce.dcqcn: no switch.ecn" in done.stdout
+    assert "8.3 Packet spraying: 2 of 2 trials" in done.stdout
+
+
+def test_a_switch_alone_has_no_uplink_to_fail(tmp_path: Path) -> None:
+    file = tmp_path / "switch.toml"
+    file.write_text(SWITCH)
+    done = command_line.run_here("bmwg", file, "--tests", "8.1,11.2", "-o", tmp_path / "out")
+    assert done.returncode == 0
+    assert "Excluded, 1: needs links between switches" in done.stdout
+
+
+def test_a_routing_that_needs_no_failure_is_the_same_with_a_late_one(home: Path) -> None:
+    """Iterations beside a failure after the end are those before a failure in time."""
+    (table,) = run(home, "11.2").tables
+    rows = {
+        (kind, delay): (lost, steady)
+        for kind, delay, lost, steady in zip(
+            *(column(table, name) for name in ("failure", "convergence", "packets", "iteration")),
+            strict=True,
+        )
+    }
+    assert rows["none", "–"][0] == 0
+    assert rows["uplink of a leaf", "500us"][0] > rows["uplink of a leaf", "50us"][0] > 0
 
 
 def test_convergence_is_the_first_period_in_which_all_flows_are_near_their_share() -> None:

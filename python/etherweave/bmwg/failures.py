@@ -6,12 +6,13 @@ from etherweave.api.results import Result
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import percentile
 from etherweave.bmwg.kpis import BOUNDARY, REPORTED, SOFTWARE, flow_sums, iterations_us, rows
-from etherweave.bmwg.model import Case, Column, Included, Plot, ReportTable, labelled, table
+from etherweave.bmwg.model import Case, Column, Included, Metric, Plot, ReportTable, labelled, table
 from etherweave.bmwg.settings import MIB
 from etherweave.bmwg.traffic import collective
 
 AXES = ("failure", "convergence input")
 NONE = "none"
+LATER = "1000s"
 AT_US = 300
 """Time of the failure [us]."""
 REROUTE = ("50us", "500us")
@@ -23,25 +24,34 @@ PRIORITIES = [0, 1, 2, 3]
 def failure_cases(fabric: BenchFabric, full: bool) -> list[Case]:
     """Fail an uplink, or the switch that it leads to, during all-reduces."""
     if not fabric.uplink_names:
-        return []
+        return [Case(labelled(AXES, NONE, "–"), {}, "needs links between switches")]
     size, iterations = (256 * MIB, 100) if full else (MIB, 12)
     job = collective(range(fabric.hosts), "allreduce", size, iterations)
     link = fabric.uplink_names[0]
-    above = next(end for end in link.split(" - ") if end not in fabric.leaves)
+    above = [end for end in link.split(" - ") if end not in fabric.leaves]
     pfc = {"flow_control.pfc.priorities": PRIORITIES} if fabric.flow_control == "pfc" else {}
     changes = {"job": [job], "routing": "shortest_path", **pfc}
-    made = [Case(labelled(AXES, NONE, "–"), changes)]
-    for name, what in (("uplink of a leaf", {"link": link}), ("switch above", {"switch": above})):
-        for delay in REROUTE:
-            down = [{**what, "from": f"{AT_US}us"}]
-            labels = labelled(AXES, name, delay)
-            faults = {"faults": {"reroute_after": delay, "down": down}}
+    made = []
+    failures = {
+        # A failure after the end: packets are routed as where links fail.
+        NONE: {"link": link, "from": LATER},
+        "uplink of a leaf": {"link": link, "from": f"{AT_US}us"},
+    }
+    if above:
+        failures["switch above"] = {"switch": above[0], "from": f"{AT_US}us"}
+    for name, down in failures.items():
+        for delay in REROUTE[:1] if name == NONE else REROUTE:
+            labels = labelled(AXES, name, "–" if name == NONE else delay)
+            faults = {"faults": {"reroute_after": delay, "down": [down]}}
             made.append(Case(labels, {**changes, **faults}))
     return made
 
 
-def failure_table(trials: Included) -> ReportTable:
-    """Report loss, time to redistribute and the iteration that has the failure."""
+def failure_table(trials: Included, *, is_time_alone: bool = False) -> ReportTable:
+    """Report loss, time to redistribute and the iteration that has the failure.
+
+    ``is_time_alone`` leaves out all but the times of iterations.
+    """
 
     def lost(_: Case, result: Result) -> int:
         return sum(count for (count,) in rows(result, "failures", "packets_lost"))
@@ -67,11 +77,13 @@ def failure_table(trials: Included) -> ReportTable:
             return None
         return "yes" if worst(case, result) <= percentile(iterations_us(alone), 99) else "no"
 
-    metrics = [
+    losses: list[Metric] = [
         (Column("packets lost", REPORTED), lost),
         (Column("loss duration [us]", REPORTED), loss_us),
         (Column("lost data recovered [us]", BOUNDARY), recovered),
         (Column("retransmitted [packets]", BOUNDARY), lambda _, run: flow_sums(run)[1]),
+    ]
+    times: list[Metric] = [
         (Column("iteration P50 [us]", SOFTWARE), steady),
         (Column("slowest iteration [us]", SOFTWARE), worst),
         (
@@ -85,5 +97,8 @@ def failure_table(trials: Included) -> ReportTable:
         "until the last packet is sent into it; recovery: until the last of that data has "
         "arrived. Zero impact: the slowest iteration is within P99 of the run without a failure."
     )
-    plot = Plot(0, 7, (1,), is_bars=True)
+    metrics = times if is_time_alone else [*losses, *times]
+    columns = [column.title for column, _ in metrics]
+    slowest = len(AXES) + columns.index("slowest iteration [us]")
+    plot = Plot(0, slowest, (1,), is_bars=True)
     return table("failures", "Failures", AXES, metrics, trials, note=note, plot=plot)

@@ -132,6 +132,17 @@ def oversubscription(down_bps: float, up_bps: float) -> float:
     return down_bps / up_bps if up_bps else math.inf
 
 
+def variation(values: Sequence[float]) -> float:
+    """Compute the coefficient of variation, the sample's deviation over its mean (T 13).
+
+    Not a number for fewer than two values, or for a mean of 0.
+    """
+    if len(values) < 2 or not (mean := math.fsum(values) / len(values)):
+        return math.nan
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    return math.sqrt(squares / (len(values) - 1)) / mean
+
+
 def write_payload_share(message_bytes: int, mtu_bytes: int = 4096) -> float:
     """Compute how much of the line rate is payload of untagged RDMA Writes (T appendix D).
 

@@ -250,7 +250,7 @@ def health(fabric: BenchFabric) -> list[Metric]:
         (Column("CE-marked [%]", REPORTED), marked),
         (Column("PAUSE frames", REPORTED), lambda _, run: counters(fabric, run).pauses),
         (
-            Column("paused, all ports [us]", REPORTED),
+            Column("paused by switches [us]", REPORTED),
             lambda _, run: counters(fabric, run).paused_us,
         ),
         (Column("dropped [ppm]", REPORTED), lost_ppm),
@@ -267,8 +267,14 @@ def balance(fabric: BenchFabric) -> list[Metric]:
         return [float(size) for size in uplink_bytes(fabric, result)]
 
     return [
-        (Column("uplinks, least [%]", REPORTED), lambda case, run: min(rates(case, run))),
-        (Column("uplinks, most [%]", REPORTED), lambda case, run: max(rates(case, run))),
+        (
+            Column("uplinks, least [%]", REPORTED),
+            lambda case, run: min(rates(case, run), default=None),
+        ),
+        (
+            Column("uplinks, most [%]", REPORTED),
+            lambda case, run: max(rates(case, run), default=None),
+        ),
         (
             Column("MMR of uplinks, load", REPORTED),
             lambda case, run: formulas.max_mean_ratio(links(case, run)),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from etherweave.api.results import Result
@@ -16,6 +17,8 @@ RUNS = "runs"
 """Directory of the sweep within that of the results."""
 COUNTED = ("complete", "time_limit")
 """Endings of runs whose figures count; a deadlock counts where the test looks for it."""
+REPETITION, SEED_STEP = "repetition", 1_000
+"""Label of cases with another seed, and the step between seeds of a case."""
 NAMES = ("test", "case")
 """Axes of the sweep."""
 
@@ -31,7 +34,14 @@ class TestResult:
     trials: Sequence[Trial]
     """All cases, in order; those that are not attempted have their reason as problem."""
     tables: Sequence[ReportTable]
-    """Tables of its report."""
+    """Tables of its report, of the first seed."""
+    repetitions: Sequence[Sequence[ReportTable]] = ()
+    """Tables of each seed, the first included."""
+
+    @property
+    def attempted(self) -> Sequence[Trial]:
+        """Trials that were carried out."""
+        return [trial for trial in self.trials if not trial.case.excluded]
 
     @property
     def included(self) -> Sequence[Trial]:
@@ -61,6 +71,7 @@ def run_tests(
     on_progress: WorkCallback = unheard,
     *,
     full: bool = False,
+    seeds: int = 1,
 ) -> list[TestResult]:
     """Carry out tests of a draft on a fabric, and compute their tables.
 
@@ -80,6 +91,8 @@ def run_tests(
         Called with the work whenever a run has ended; items are hashes of runs.
     full
         Whether sweeps are those of the draft.
+    seeds
+        Number of seeds that each case is run with.
 
     Raises
     ------
@@ -87,27 +100,48 @@ def run_tests(
         When all runs have a mistake, such as on a fabric without the transport of a test.
     """
     tests = {entry.section: bench_test(draft, entry.section) for entry in entries}
-    cases = {section: test.cases(fabric, full) for section, test in tests.items()}
+    seed = int(fabric.resolved["seed"])
+    cases = {
+        section: [_repeated(test.cases(fabric, full), seed, number) for number in range(seeds)]
+        for section, test in tests.items()
+    }
     attempted = {
         (section, case.name): case
-        for section, own in cases.items()
-        for case in own
+        for section, repetitions in cases.items()
+        for case in chain(*repetitions)
         if not case.excluded
     }
     known = _carried_out(fabric, draft, attempted, home, executor, on_progress)
     results = []
     for entry in entries:
-        section = entry.section
-        trials = [
-            Trial(case, None, case.excluded) if case.excluded else known[section, case.name]
-            for case in cases[section]
-        ]
-        counted = [
-            (trial.case, trial.result) for trial in trials if trial.result and not trial.problem
-        ]
-        tables = tests[section].tables(fabric, counted) if counted else []
-        results.append(TestResult(entry, trials, tables))
+        trials, tables = [], []
+        for repetition in cases[entry.section]:
+            own = [
+                known.get((entry.section, case.name)) or Trial(case, None, case.excluded)
+                for case in repetition
+            ]
+            counted = [
+                (trial.case, trial.result) for trial in own if trial.result and not trial.problem
+            ]
+            trials += own
+            tables.append(tests[entry.section].tables(fabric, counted) if counted else [])
+        results.append(TestResult(entry, trials, tables[0], tables))
     return results
+
+
+def _repeated(cases: Sequence[Case], seed: int, number: int) -> Sequence[Case]:
+    """Give cases another seed, if they are not the first of a repetition."""
+    if not number:
+        return cases
+    return [
+        Case(
+            {**case.labels, REPETITION: number + 1},
+            {**case.changes, "seed": int(str(case.changes.get("seed", seed))) + number * SEED_STEP},
+            case.excluded,
+            case.may_deadlock,
+        )
+        for case in cases
+    ]
 
 
 def _carried_out(

@@ -49,21 +49,39 @@ def _in_any_order(fabric: BenchFabric, name: str) -> Changes:
 
 
 def roce(fabric: BenchFabric, *without: str, **keys: object) -> Changes:
-    """Return the file's RoCE without some keys and with others, or RoCE with these alone."""
+    """Return the file's RoCE without some keys and with others, or RoCE with these alone.
+
+    Marks of switches need a reader: DCQCN, where there is no congestion control.
+    """
     own = fabric.transport_keys("roce")
-    kept = {key: value for key, value in own.items() if key not in without}
-    return {"transport": {"roce": {**kept, **keys}}}
+    kept = {key: value for key, value in own.items() if key not in without} | keys
+    if fabric.resolved["switch"].get("ecn") and not kept.keys() & set(CONGESTION_CONTROLS):
+        kept["dcqcn"] = {}
+    return {"transport": {"roce": kept}}
 
 
-def at_line_rate(fabric: BenchFabric, window_bytes: int) -> Changes:
+def reads_marks(fabric: BenchFabric) -> Changes:
+    """Let the file's transport read marks, which a test configures where the file has none."""
+    if fabric.resolved["switch"].get("ecn"):
+        return {}
+    own: Mapping[str, Changes] = {
+        "roce": {"transport.roce.dcqcn": {}},
+        "tcp": {"transport.tcp.ecn": True},
+    }
+    return own.get(fabric.transport, {f"transport.{fabric.transport}.nscc": {}})
+
+
+def at_line_rate(fabric: BenchFabric, window_bytes: int, *, is_marking: bool = False) -> Changes:
     """Return RoCE that sends as a generator does, by a wide window and at the rate of its link.
 
-    Marks need a reader: DCQCN's lowest rate is that of the link.
+    Where switches mark, DCQCN's lowest rate is that of the link. Other transports stay.
     """
-    window_ = {"window": f"{max(window_bytes, MIB)}B"}
-    dcqcn = {"rpg_min_rate": f"{fabric.rate_gbps:g}Gb/s"}
-    is_marking = fabric.resolved["switch"].get("ecn")
-    return roce(fabric, *CONGESTION_CONTROLS, **window_, **({"dcqcn": dcqcn} if is_marking else {}))
+    if fabric.transport != "roce":
+        return {}
+    keys: dict[str, object] = {"window": f"{max(window_bytes, MIB)}B"}
+    if is_marking or fabric.resolved["switch"].get("ecn"):
+        keys["dcqcn"] = {"rpg_min_rate": f"{fabric.rate_gbps:g}Gb/s"}
+    return roce(fabric, *CONGESTION_CONTROLS, **keys)
 
 
 def uet(fabric: BenchFabric, **keys: object) -> Changes:

@@ -24,6 +24,9 @@ MESSAGES = 16
 
 def storm_cases(fabric: BenchFabric, message: int = MIB) -> list[Case]:
     """Let a host pause its leaf while all hosts write, with and without a watchdog."""
+    if fabric.flow_control != "pfc":
+        labels = labelled(AXES, "a NIC that pauses", "none")
+        return [Case(labels, {}, f"needs flow control pfc; the fabric has {fabric.flow_control}")]
     own = dict(fabric.written.get("flow_control", {}).get("pfc", {}))
     own.pop("watchdog", None)
     broken = fabric.pairs()[0][1]

@@ -11,7 +11,7 @@ import typer
 from etherweave.cli.design_page import WIDTH, print_table
 from etherweave.cli.exits import FAILED, mistakes, notice, reject
 from etherweave.cli.extras import require
-from etherweave.cli.parameters import AsJson, ExecutorName, Workers, directory
+from etherweave.cli.parameters import AsJson, ExecutorName, Positive, Workers, directory
 from etherweave.cli.progress import work_progress
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def bmwg(
     tests: str = "",
     draft: str = "training",
     full: bool = False,
+    seeds: Positive = 1,
     output: Path | None = None,
     every: bool = False,
     where: ExecutorName = "local",
@@ -44,8 +45,8 @@ def bmwg(
     Topology, switches, flow control and transport are those of the file; jobs are those of the
     tests, by draft-calabria-bmwg-ai-fabric-training-bench or -inference-bench. Every column says
     where its value is observed. Writes a page with the draft's ten sections and each table as CSV;
-    runs that have a result are not repeated. Exits with 1 if no trial of a test counts, with 2
-    after a mistake.
+    runs that have a result are not repeated. Exits with 1 if no trial of a test counts, with
+    2 after a mistake.
 
     Parameters
     ----------
@@ -57,6 +58,9 @@ def bmwg(
         Draft whose tests are run.
     full
         Sweep as the draft does; may take days.
+    seeds : N
+        Run every case with N seeds; tables are of the first, the page has the coefficient of
+        variation of each test's primary metric.
     output : -o DIRECTORY
         Directory for the page, the tables and the runs; default: results/bmwg-NAME.
     every : --list
@@ -80,7 +84,9 @@ def bmwg(
         chosen = selected(draft, [word.strip() for word in tests.split(",") if word.strip()])
         fabric, on = load_fabric(file), executor(where, workers)
         with work_progress("bmwg", "runs") as on_progress:
-            results = run_tests(fabric, draft, chosen, home, on, on_progress, full=full)
+            results = run_tests(
+                fabric, draft, chosen, home, on, on_progress, full=full, seeds=seeds
+            )
         write_csv(results, draft, home)
         page = write_bmwg(fabric, draft, results, home, full=full)
     if as_json:
@@ -90,7 +96,7 @@ def bmwg(
             _print_test(result)
         print(_LEGEND)
     notice(f"Report: {page}")
-    if any(not result.included for result in results):
+    if any(result.attempted and not result.included for result in results):
         raise typer.Exit(FAILED)
     return None
 
@@ -196,7 +202,7 @@ def _facts(results: "Sequence[TestResult]", draft: str, fabric: str) -> dict[str
             if trial.problem
         ]
         trials = {
-            "attempted": sum(not trial.case.excluded for trial in result.trials),
+            "attempted": len(result.attempted),
             "included": len(result.included),
             "excluded": excluded,
         }

@@ -1,15 +1,18 @@
 """The page of BMWG's tests, with the ten sections of the training draft (T 13), and its CSV."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
 from pathlib import Path
 
 import polars as pl
 
 from etherweave import _core
 from etherweave.api.outputs import below, quoted_table, write_text
+from etherweave.api.toml import literal
 from etherweave.bmwg import BenchFabric, TestResult
-from etherweave.bmwg.formulas import oversubscription
-from etherweave.bmwg.model import ObservationPoint, ReportTable, text_of
+from etherweave.bmwg.formulas import oversubscription, percentile, variation
+from etherweave.bmwg.model import Cell, ObservationPoint, ReportTable, text_of
 from etherweave.pages.bmwg_figure import draw_table
 from etherweave.report.page import Front, Page
 from etherweave.report.section import FOLDED_FROM, Section, Table
@@ -47,7 +50,7 @@ def write_bmwg(
     page = Page(out)
     with house():
         page.show(_sections(fabric, draft, results, full), fabric)
-    attempted = sum(not trial.case.excluded for result in results for trial in result.trials)
+    attempted = sum(len(result.attempted) for result in results)
     included = sum(len(result.included) for result in results)
     lead = (
         f"{len(results)} tests of the draft for {draft} on {fabric.name}: {included} of "
@@ -74,7 +77,7 @@ def _sections(
 
 
 def _pairs(name: str, title: str, rows: Sequence[tuple[str, object]], caption: str = "") -> Section:
-    texts = [(key, str(value)) for key, value in rows]
+    texts = [(key, value if isinstance(value, str) else literal(value)) for key, value in rows]
     return Section(name, title, caption, tables=[Table(("field", "value"), texts)])
 
 
@@ -225,7 +228,7 @@ def _anomalies(results: Sequence[TestResult]) -> Section:
 def _accounting(results: Sequence[TestResult]) -> Section:
     rows, excluded = [], []
     for result in results:
-        attempted = sum(not trial.case.excluded for trial in result.trials)
+        attempted = len(result.attempted)
         left_out = len(result.trials) - attempted
         numbers = (attempted, len(result.included), attempted - len(result.included), left_out)
         rows.append((result.entry.section, *map(str, numbers)))
@@ -242,16 +245,40 @@ def _accounting(results: Sequence[TestResult]) -> Section:
 
 
 def _repeatability(results: Sequence[TestResult]) -> Section:
+    """Compare the primary metric of each row between seeds."""
     rows = []
     for result in results:
-        seeds = {str(trial.label("seed") or 1) for trial in result.included}
-        rows.append((result.entry.section, str(len(seeds))))
+        table = next((table for table in result.tables if table.plot), None)
+        title, spreads = "–", list[float]()
+        if table and table.plot:
+            title = table.columns[table.plot.y].title
+            spreads = _spreads(result, table.name, table.plot.y)
+        worst = max(spreads, default=None)
+        middle = percentile(spreads, 50) if spreads else None
+        count = str(len(result.repetitions))
+        rows.append((result.entry.section, count, title, text_of(middle), text_of(worst)))
     caption = (
-        "The same file gives the same bytes: a repetition is another seed, which moves the hashes "
-        "of flows, among others."
+        "The same file gives the same bytes: a repetition is another seed (`--seeds N`), which "
+        "moves the hashes of flows, among others. CV: the standard deviation of the primary metric "
+        "over its mean, for each row of its table."
     )
-    table = Table(("test", "seeds"), rows)
-    return Section("repeatability", "9 Repeatability", caption, tables=[table])
+    head = ("test", "seeds", "primary metric", "CV, median", "CV, largest")
+    table_ = Table(head, rows)
+    return Section("repeatability", "9 Repeatability", caption, tables=[table_])
+
+
+def _spreads(result: TestResult, name: str, at: int) -> list[float]:
+    """Compute the coefficient of variation of each row of a table that all seeds have."""
+    values: dict[tuple[Cell, ...], list[float]] = {}
+    for tables in result.repetitions:
+        for table in (table for table in tables if table.name == name):
+            axes = [column.point is ObservationPoint.SETTING for column in table.columns]
+            for row in table.rows:
+                cell = row[at]
+                if isinstance(cell, int | float):
+                    values.setdefault(tuple(compress(row, axes)), []).append(float(cell))
+    complete = [own for own in values.values() if len(own) == len(result.repetitions) > 1]
+    return [spread for spread in map(variation, complete) if math.isfinite(spread)]
 
 
 def _comparability(fabric: BenchFabric) -> Section:

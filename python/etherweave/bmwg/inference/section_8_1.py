@@ -6,7 +6,7 @@ from etherweave.api.results import Result
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.kpis import BOUNDARY, REPORTED, counters, health, rows, stream_times_us
 from etherweave.bmwg.model import Case, Column, Included, Plot, ReportTable, labelled, table
-from etherweave.bmwg.settings import MIB, too_many
+from etherweave.bmwg.settings import MIB, reads_marks, too_many
 from etherweave.bmwg.traffic import incast
 
 SINK = 0
@@ -32,6 +32,7 @@ def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
                 "job": [incast(fabric.senders_to(SINK)[:count], SINK, MESSAGE, messages=1)],
                 "switch.ecn": {"queue_min": size, "queue_max": size, "share_max": 1.0},
                 "observe": {"period": "1us", "ports": ports, "until": "200us"},
+                **reads_marks(fabric),
             }
             made.append(Case(labels, changes))
     return made

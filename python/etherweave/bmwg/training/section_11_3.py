@@ -13,5 +13,5 @@ def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
 
 
 def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
-    """Report loss, recovery and the slowest iteration, beside steady ones."""
-    return [failure_table(trials)]
+    """Report the slowest iteration beside steady ones."""
+    return [failure_table(trials, is_time_alone=True)]

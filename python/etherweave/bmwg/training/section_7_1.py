@@ -7,7 +7,7 @@ from etherweave.api.results import Result
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.kpis import REPORTED, SETTING, rows
 from etherweave.bmwg.model import Case, Column, Included, Plot, ReportTable, labelled
-from etherweave.bmwg.settings import MIB, at_line_rate
+from etherweave.bmwg.settings import MIB, at_line_rate, reads_marks
 from etherweave.bmwg.traffic import incast
 
 SINK = 0
@@ -35,7 +35,8 @@ def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
             # What follows the last message is of no interest, but samples need an end.
             "run": {"end": f"{math.ceil(40 * size * 8e-3 / fabric.rate_gbps) / 10:.1f}us"},
             "switch.ecn": limits,
-            **at_line_rate(fabric, size),
+            **reads_marks(fabric),
+            **at_line_rate(fabric, size, is_marking=True),
         }
         for seed in range(1, SEEDS + 1):
             labels = labelled(AXES, threshold, 2 * threshold, seed)
