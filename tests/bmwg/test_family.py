@@ -1,6 +1,7 @@
 """The list of tests: all of both drafts, each with a file or a reason."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -51,11 +52,20 @@ def test_a_full_sweep_has_no_fewer_cases_than_a_short_one(draft: str, section: s
 
 def test_the_list_says_why_a_test_does_not_run() -> None:
     done = command_line.run_here("bmwg", "--list", "--draft", "inference")
-    assert "33 tests of the draft for inference, of which 12 run" in done.stdout
+    assert "33 tests of the draft for inference, of which 16 run" in done.stdout
     facts = json.loads(command_line.run_here("bmwg", "--list", "--json").stdout)
     assert len(facts) == 30
     (soak,) = [test for test in facts if test["section"] == "12.1"]
     assert soak["state"] == "not run" and "deterministic" in soak["reason"]
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_programs_that_run_a_test_on_hosts_are_known_to_bench(draft: str) -> None:
+    texts = " ".join(entry.hosts for entry in entries(draft).values())
+    programs = set(re.findall(r"`etherweave bench run (\w+)`", texts))
+    assert programs
+    for program in programs:
+        assert command_line.run_here("bench", "plan", program).returncode == 0
 
 
 def test_an_unknown_section_and_one_that_does_not_run_are_named() -> None:

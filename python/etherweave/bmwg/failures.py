@@ -1,6 +1,7 @@
 """Failures of links and switches during a collective, which several tests measure."""
 
 import math
+from collections.abc import Callable
 
 from etherweave.api.results import Result
 from etherweave.bmwg.fabric import BenchFabric
@@ -8,11 +9,12 @@ from etherweave.bmwg.formulas import percentile
 from etherweave.bmwg.kpis import BOUNDARY, REPORTED, SOFTWARE, flow_sums, iterations_us, rows
 from etherweave.bmwg.model import Case, Column, Included, Metric, Plot, ReportTable, labelled, table
 from etherweave.bmwg.settings import MIB
-from etherweave.bmwg.traffic import collective
+from etherweave.bmwg.traffic import Job, collective
 
 AXES = ("failure", "convergence input")
 NONE = "none"
 LATER = "1000s"
+"""Time of a failure that no run reaches."""
 AT_US = 300
 """Time of the failure [us]."""
 REROUTE = ("50us", "500us")
@@ -21,12 +23,16 @@ PRIORITIES = [0, 1, 2, 3]
 """Shortest paths take a priority for each hop while tables change."""
 
 
-def failure_cases(fabric: BenchFabric, full: bool) -> list[Case]:
-    """Fail an uplink, or the switch that it leads to, during all-reduces."""
+def all_reduces(fabric: BenchFabric, full: bool) -> Job:
+    """Call all-reduces of all hosts, one after the other."""
+    size, iterations = (256 * MIB, 100) if full else (MIB, 12)
+    return collective(range(fabric.hosts), "allreduce", size, iterations)
+
+
+def failure_cases(fabric: BenchFabric, job: Job) -> list[Case]:
+    """Fail an uplink, or the switch that it leads to, during a job."""
     if not fabric.uplink_names:
         return [Case(labelled(AXES, NONE, "–"), {}, "needs links between switches")]
-    size, iterations = (256 * MIB, 100) if full else (MIB, 12)
-    job = collective(range(fabric.hosts), "allreduce", size, iterations)
     link = fabric.uplink_names[0]
     above = [end for end in link.split(" - ") if end not in fabric.leaves]
     pfc = {"flow_control.pfc.priorities": PRIORITIES} if fabric.flow_control == "pfc" else {}
@@ -47,22 +53,32 @@ def failure_cases(fabric: BenchFabric, full: bool) -> list[Case]:
     return made
 
 
+def loss_metrics() -> list[Metric]:
+    """Return what a failure loses, for how long, and when it is made good."""
+
+    def lost(_: Case, result: Result) -> int:
+        return sum(count for (count,) in rows(result, "failures", "packets_lost"))
+
+    def after_us(column: str) -> Callable[[Case, Result], float | None]:
+        def last(_: Case, result: Result) -> float | None:
+            ends = [end for (end,) in rows(result, "failures", column) if not math.isnan(end)]
+            return max(ends) / 1e3 - AT_US if ends else None
+
+        return last
+
+    return [
+        (Column("packets lost", REPORTED), lost),
+        (Column("loss duration [us]", REPORTED), after_us("last_loss_ns")),
+        (Column("lost data recovered [us]", BOUNDARY), after_us("recovered_ns")),
+        (Column("retransmitted [packets]", BOUNDARY), lambda _, run: flow_sums(run)[1]),
+    ]
+
+
 def failure_table(trials: Included, *, is_time_alone: bool = False) -> ReportTable:
     """Report loss, time to redistribute and the iteration that has the failure.
 
     ``is_time_alone`` leaves out all but the times of iterations.
     """
-
-    def lost(_: Case, result: Result) -> int:
-        return sum(count for (count,) in rows(result, "failures", "packets_lost"))
-
-    def loss_us(_: Case, result: Result) -> float | None:
-        ends = [end for (end,) in rows(result, "failures", "last_loss_ns") if not math.isnan(end)]
-        return max(ends) / 1e3 - AT_US if ends else None
-
-    def recovered(_: Case, result: Result) -> float | None:
-        ends = [end for (end,) in rows(result, "failures", "recovered_ns") if not math.isnan(end)]
-        return max(ends) / 1e3 - AT_US if ends else None
 
     def steady(_: Case, result: Result) -> float:
         return percentile(iterations_us(result), 50)
@@ -77,12 +93,6 @@ def failure_table(trials: Included, *, is_time_alone: bool = False) -> ReportTab
             return None
         return "yes" if worst(case, result) <= percentile(iterations_us(alone), 99) else "no"
 
-    losses: list[Metric] = [
-        (Column("packets lost", REPORTED), lost),
-        (Column("loss duration [us]", REPORTED), loss_us),
-        (Column("lost data recovered [us]", BOUNDARY), recovered),
-        (Column("retransmitted [packets]", BOUNDARY), lambda _, run: flow_sums(run)[1]),
-    ]
     times: list[Metric] = [
         (Column("iteration P50 [us]", SOFTWARE), steady),
         (Column("slowest iteration [us]", SOFTWARE), worst),
@@ -97,7 +107,7 @@ def failure_table(trials: Included, *, is_time_alone: bool = False) -> ReportTab
         "until the last packet is sent into it; recovery: until the last of that data has "
         "arrived. Zero impact: the slowest iteration is within P99 of the run without a failure."
     )
-    metrics = times if is_time_alone else [*losses, *times]
+    metrics = times if is_time_alone else [*loss_metrics(), *times]
     columns = [column.title for column, _ in metrics]
     slowest = len(AXES) + columns.index("slowest iteration [us]")
     plot = Plot(0, slowest, (1,), is_bars=True)

@@ -15,7 +15,7 @@ from etherweave.cli.parameters import AsJson, ExecutorName, Positive, Workers, d
 from etherweave.cli.progress import work_progress
 
 if TYPE_CHECKING:
-    from etherweave.bmwg import TestResult
+    from etherweave.bmwg import Entry, TestResult
     from etherweave.bmwg.model import Cell, ReportTable
 
 EXAMPLES = """Examples:
@@ -117,14 +117,18 @@ def _print_list(draft: str, as_json: bool) -> None:
     if as_json:
         facts = [{**vars(entry), "state": entry.state} for entry in known]
         return print(json.dumps(facts, indent=2))
-    rows = [
-        (entry.section, entry.title, entry.state, entry.reason or entry.reduction)
-        for entry in known
-    ]
+    rows = [(entry.section, entry.title, entry.state, _difference(entry)) for entry in known]
     print_table(("test", "title", "state", "what is less, or why not"), rows)
     runs = sum(entry.is_run for entry in known)
     print(f"  {len(known)} tests of the draft for {draft}, of which {runs} run")
     return None
+
+
+def _difference(entry: "Entry") -> str:
+    """Say what is less than the draft asks for, or why a test does not run and what runs it."""
+    if not entry.reason:
+        return entry.reduction
+    return f"{entry.reason}; on hosts: {entry.hosts}" if entry.hosts else entry.reason
 
 
 def _print_test(result: "TestResult") -> None:
