@@ -10,6 +10,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Time};
 use etherweave_routing::{HashScope, PacketRouting, RoutedPacket};
 use etherweave_topology::LinkClass;
 
+use crate::aggregation::AggregationTrees;
 use crate::captured_port::connection;
 use crate::frame::size;
 use crate::params::{EcnMarking, FlowControl, Forwarding, Headers, MpiParams, PfcWatchdog, SimParams, Transport};
@@ -45,6 +46,8 @@ pub struct RunConstants {
     pub flood_route: u32,
     /// In flow-level mode, what connections use where switches decide for every packet.
     pub branches: Option<Branches>,
+    /// Aggregation trees of jobs that reduce in the network.
+    pub trees: Option<AggregationTrees>,
     /// The routing that decides for every packet, as far as hosts need it; none where paths are chosen per flow.
     pub packet_routing: Option<Arc<dyn RouteStart>>,
     /// By channel; empty where paths are chosen per flow.
@@ -185,6 +188,7 @@ impl RunConstants {
             connection_hosts: Vec::new(),
             flood_route: 0,
             branches: None,
+            trees: None,
             packet_routing: None,
             link_classes: Vec::new(),
             scheduler: Scheduler::new(&params.ets, largest_frame),
@@ -217,6 +221,13 @@ impl RunConstants {
             notes_losses: false,
             has_packets: true,
         }
+    }
+
+    /// Adds a transport that no job has by itself; gives its number.
+    pub fn add_transport(&mut self, transport: Transport) -> u8 {
+        self.other_headers.push(transport.headers());
+        self.params.other_transports.push(transport);
+        self.params.other_transports.len() as u8
     }
 
     /// Where connections go, in flow-level mode.

@@ -186,6 +186,14 @@ impl CreditCounters {
         }
     }
 
+    /// A packet that was held is about to be held anew.
+    pub fn unhold(&mut self, port: PortIndex, packet: &Packet) {
+        if self.cover(packet.priority) {
+            let units = self.units(packet.wire);
+            self.channel(port, packet.priority).held -= units;
+        }
+    }
+
     /// A packet is in the buffer of `port`.
     #[inline]
     pub fn hold(&mut self, port: PortIndex, packet: &Packet) {

@@ -1,7 +1,7 @@
 //! What a port of a switch does with a packet: waits for its tail, marks it, drops it, or sends it on.
 
 use etherweave_kernel::indices::PortIndex;
-use etherweave_primitives::{Time, mix};
+use etherweave_primitives::{Duration, Time, mix};
 
 use super::event::Kind;
 use super::wires::Wires;
@@ -21,6 +21,12 @@ impl Wires {
     pub fn wait_for_tail(&mut self, ingress: PortIndex, handle: Handle) {
         let time = self.tail_time(ingress, handle);
         self.expect_packet(time, self.key(ingress, Kind::Stored, 0), handle);
+    }
+
+    /// Keeps a packet of an aggregation tree until its tail is in and, `latency` later, added up.
+    pub fn wait_for_sum(&mut self, ingress: PortIndex, handle: Handle, latency: Duration) {
+        let time = self.tail_time(ingress, handle) + latency;
+        self.expect_packet(time, self.key(ingress, Kind::Stored, 1), handle);
     }
 
     /// When the tail of a packet is in whose head has come in by `ingress` now.

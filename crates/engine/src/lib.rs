@@ -8,6 +8,7 @@
 //! the transmitter, only while packets wait. Cache lines touched: the event, the packet (one line), the route entry,
 //! the egress port; when it must wait, also the ingress counter of the switch.
 
+pub mod aggregation;
 pub mod capture;
 pub mod captured_port;
 pub mod constants;

@@ -300,6 +300,7 @@ impl Wires {
             && !constants.may_underrun
             && constants.connection_hosts.is_empty()
             && constants.watchdog.is_none()
+            && constants.trees.is_none()
     }
 
     /// Adds an arrival to the fingerprint of the run, where there is one.

@@ -252,7 +252,8 @@ impl Hosts {
             Some(_) => EagerLimits::of_shared_memory(&wires.constants.params.host.shared_memory),
             None => EagerLimits::of_mpi(mpi),
         };
-        let (is_eager, now, first) = (limits.admit(tag, bytes), wires.now, self.nics.first_to_peer(endpoint));
+        let is_eager = limits.admit(tag, bytes) || self.nics.is_tree(endpoint);
+        let (now, first) = (wires.now, self.nics.first_to_peer(endpoint));
         self.processors.observe_sent(EndRecord { at: now, bytes, tag, thread, endpoint: first });
         self.nics.count_message(wires, endpoint, bytes);
         // Buffered: the request is complete once the bytes are handed over.
@@ -494,6 +495,12 @@ impl Nics {
             Some(_) => endpoint,
             None => EndpointIndex::new(endpoint.get() - u32::from(self.endpoints[endpoint].behind_first)),
         }
+    }
+
+    /// Whether it is an end of a rank's connection to itself, by an aggregation tree: nobody is there to grant a
+    /// message.
+    pub(super) fn is_tree(&self, endpoint: EndpointIndex) -> bool {
+        Neighbour::of(endpoint).is_none() && self.endpoints[endpoint].hosts.0 == self.endpoints[endpoint].hosts.1
     }
 
     /// Counts a message to another host, and whether it waits behind a much longer one.

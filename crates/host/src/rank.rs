@@ -42,6 +42,8 @@ pub struct RankState {
     connections: u64,
     /// Connections that messages to these peers take in turn, where pairs of ranks have several.
     pub turns: Option<Vec<Turn>>,
+    /// Connections by which it sends up aggregation trees, in turn; they come back by that to its own number.
+    pub trees: Turn,
     /// The place of the last of them that was asked for.
     peer: usize,
     /// Number of the next measured iteration.
@@ -83,6 +85,7 @@ impl RankState {
             peers: Vec::new(),
             connections: 0,
             turns: None,
+            trees: Turn::default(),
             peer: 0,
             iteration: 0,
             iteration_start: Time::ZERO,
@@ -158,6 +161,9 @@ impl RankState {
     /// The connection to a peer that the present message takes: the next in turn, unless the message goes on after
     /// its first fragment.
     pub(super) fn connection_to(&mut self, peer: u32, sent: u64) -> EndpointIndex {
+        if peer == self.rank {
+            return if sent == 0 { self.trees.take() } else { self.trees.present() };
+        }
         let first = self.endpoint_of(peer);
         match &mut self.turns {
             None => first,
@@ -278,8 +284,10 @@ impl EarlyMessages {
 }
 
 /// Connections to a peer, and which of them the next message takes.
+#[derive(Default)]
 pub struct Turn {
-    connections: Vec<EndpointIndex>,
+    /// In order.
+    pub connections: Vec<EndpointIndex>,
     next: usize,
 }
 

@@ -5,6 +5,7 @@ use etherweave_engine::event::PrefetchHint;
 use etherweave_kernel::indices::ThreadIndex;
 
 use super::OWN_CORE;
+use super::costs::EagerLimits;
 use super::message::MessageKind;
 use super::shared_memory::{Neighbour, handling_cost};
 use super::task_cost::TaskCost;
@@ -102,9 +103,13 @@ impl Hosts {
             Task::Handle(endpoint, message) if Neighbour::of(endpoint).is_some() => {
                 (task, handling_cost(&wires.constants.params.host.shared_memory, &message))
             }
-            Task::Handle(_, message) => {
+            Task::Handle(endpoint, message) => {
                 let mpi = wires.constants.mpi(self.processors.threads[thread].job);
+                // Switches send sums to where they belong, unless the message is as short as others that are copied.
+                let is_placed =
+                    self.nics.is_tree(endpoint) && !EagerLimits::of_mpi(mpi).admit(message.tag, message.bytes);
                 let copied = match message.kind {
+                    MessageKind::Eager if is_placed => 0,
                     MessageKind::Eager => mpi.last_piece(message.bytes),
                     MessageKind::Fragment | MessageKind::Put => message.bytes,
                     _ => 0,

@@ -38,6 +38,9 @@ impl Switches {
         if wires.constants.packet_routing.is_some() {
             return self.arrive_undecided(wires, ingress, handle);
         }
+        if self.aggregation.is_some() && self.must_be_summed(wires, ingress, handle) {
+            return;
+        }
         if wires.must_wait_for_tail(ingress, egress) {
             return wires.wait_for_tail(ingress, handle);
         }
@@ -80,6 +83,9 @@ impl Switches {
             return self.forward_decided(wires, ingress, handle);
         }
         let (egress, priority) = (wires.constants.routes[packet.route as usize], packet.priority);
+        if self.aggregation.is_some() && self.joins_sum(wires, ingress, handle) {
+            return;
+        }
         self.forward(wires, ingress, egress, priority, handle);
     }
 

@@ -5,6 +5,7 @@
 //! leaves. A packet whose output is idle passes without touching the buffer. Priorities under credits have buffers of
 //! their own ([`credits`]). Switches without a shared buffer queue at their inputs ([`input_queued`]).
 
+pub mod aggregation;
 pub mod buffer;
 pub mod contention;
 pub mod credits;

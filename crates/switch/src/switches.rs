@@ -7,6 +7,7 @@ use etherweave_engine::constants::RunConstants;
 use etherweave_kernel::indices::{PortIndex, SwitchIndex};
 use etherweave_kernel::{IndexVec, LocalIndex};
 
+use super::aggregation::Aggregation;
 use super::buffer::{Group, SharedBuffer};
 use super::contention::Contention;
 use super::group_traffic::GroupTraffic;
@@ -67,6 +68,8 @@ pub struct Switches {
     pub learning: Option<Box<Learning>>,
     /// Traffic between groups, where a controller measures it.
     pub group_traffic: Option<Box<GroupTraffic>>,
+    /// Sums of aggregation trees, where jobs reduce in the network.
+    pub aggregation: Option<Box<Aggregation>>,
     /// Ends pauses without end, where switches have it.
     pub watchdog: Option<Box<Watchdog>>,
 }

@@ -89,6 +89,12 @@ pub trait TransportParams {
         false
     }
 
+    /// The transport of connections whose packets switches add up, with at most `buffer` bytes in flight; none where
+    /// they cannot.
+    fn for_sums(&self, _buffer: Bytes) -> Option<Transport> {
+        None
+    }
+
     /// Priority of its acknowledgements, where that is not the job's.
     #[inline]
     fn control_priority(&self) -> Option<Priority> {
@@ -237,6 +243,14 @@ macro_rules! define_transports {
                 }
             )*)*
         }
+
+        $($(
+            impl From<$params> for Transport {
+                fn from(params: $params) -> Transport {
+                    Transport::$transport(params)
+                }
+            }
+        )*)*
 
         impl Deref for Transport {
             type Target = dyn TransportParams;

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use etherweave_primitives::{InputError, Rank};
 
+use crate::collective::{BLOCKING, TAG_BASE};
 use crate::{Op, Program};
 
 /// Sends less receives between two ranks under one tag, by source, destination and tag: messages and bytes.
 pub(crate) type Balance = BTreeMap<(Rank, Rank, u32), (i128, i128)>;
 
 /// Checks that over all ranks each send has its receive: equal numbers of messages and of bytes
-/// per source, destination and tag; that every peer exists; and that nobody sends to itself.
+/// per source, destination and tag; that every peer exists; and that nobody but a collective sends to itself.
 ///
 /// # Errors
 /// Names the first pair of ranks that do not fit together.
@@ -59,9 +60,16 @@ fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) 
         | Op::IterationStart
         | Op::IterationEnd => return Ok(()),
     };
-    check_peer(rank, peer, ranks)?;
+    if !(is_collective(channel.2) && peer == rank) {
+        check_peer(rank, peer, ranks)?;
+    }
     add(balance, channel, sign * repeat, bytes);
     Ok(())
+}
+
+/// Whether a tag is that of a collective, which may reduce in the network.
+fn is_collective(tag: u32) -> bool {
+    tag >= TAG_BASE && tag != BLOCKING
 }
 
 /// Rejects a peer that is no other rank of the job.

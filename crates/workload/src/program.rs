@@ -9,7 +9,8 @@ use etherweave_primitives::{Duration, Rank};
 pub enum Op {
     /// Posts a non-blocking send; the request joins the rank's outstanding set.
     Isend {
-        /// The receiving rank, never the rank itself.
+        /// The receiving rank. The rank itself, of a collective: switches add up what all that do so send, and send the
+        /// sum to each.
         peer: Rank,
         /// What the receive must carry to match, besides the source.
         tag: u32,
@@ -18,7 +19,7 @@ pub enum Op {
     },
     /// Posts a non-blocking receive; the request joins the rank's outstanding set.
     Irecv {
-        /// The sending rank, never the rank itself.
+        /// The sending rank. The rank itself: switches.
         peer: Rank,
         /// What the send must carry to match, besides the source.
         tag: u32,

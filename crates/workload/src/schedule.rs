@@ -102,15 +102,18 @@ impl Schedule {
     }
 }
 
-/// Refuses one-sided operations, for what has messages with two ends only.
-pub(crate) fn refuse_one_sided<'a>(
-    mut programs: impl Iterator<Item = &'a Program>,
-    reader: &str,
-) -> Result<(), InputError> {
-    let is_one_sided = |op: &Op| matches!(op, Op::OneSided { .. });
-    let has_any = programs.any(|program| program.blocks.iter().any(|block| block.ops.iter().any(is_one_sided)));
+/// Refuses one-sided operations and sums of switches, for what has messages of two ranks only.
+pub(crate) fn refuse_simulated(programs: &[Program], reader: &str) -> Result<(), InputError> {
+    let has = |is_it: fn(usize, &Op) -> bool| {
+        let mut ranks = programs.iter().enumerate();
+        ranks.any(|(rank, program)| program.distinct_ops().any(|op| is_it(rank, op)))
+    };
+    let is_one_sided = has(|_, op| matches!(op, Op::OneSided { .. }));
     let expected = format!("sends and receives: {reader} has no windows of memory for put, get and accumulate");
-    InputError::unless(!has_any, "programs", "one-sided operations", expected)
+    InputError::unless(!is_one_sided, "programs", "one-sided operations", expected)?;
+    let is_summed = has(|rank, op| matches!(op, Op::Isend { peer, .. } if peer.index() == rank));
+    let expected = format!("another algorithm: {reader} has no switches that add up");
+    InputError::unless(!is_summed, "programs", "reduction in the network", expected)
 }
 
 #[cfg(test)]

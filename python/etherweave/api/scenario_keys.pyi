@@ -50,6 +50,7 @@ AlgorithmName: TypeAlias = Literal[
     "pairwise",
     "neighbour_exchange",
     "hierarchical",
+    "in_network",
     "composed",
 ]
 AlphaUpdateName: TypeAlias = Literal["period", "notification"]
@@ -159,6 +160,7 @@ class AcceleratorNode(Table):
     accelerators: Key[int, int]
     latency: Key[str, str]
     rate: Key[str, str]
+    reduction_rate: Key[str | None, str]
 
 class ActivitySpec(Table):
     load: Key[float | None, float]
@@ -1197,6 +1199,12 @@ class ReceiveParams(Table):
     ring: Key[int, int]
     timer: Key[ModerationTimerName, ModerationTimerName]
 
+class ReductionParams(Table):
+    buffer: Key[str, str]
+    latency: Key[str, str]
+    radix: Key[int, int]
+    trees: Key[int, int]
+
 class RequestLoad(Table):
     closed: Key[RequestLoadClosed, RequestLoadClosed | Keys]
     open: Key[RequestLoadOpen, RequestLoadOpen | Keys]
@@ -1383,6 +1391,7 @@ class SwitchParams(Table):
         ],
     ]
     rate_adaptation: Key[EpochRates, EpochRates | Keys]
+    reduction: Key[ReductionParams, ReductionParams | Keys]
     reserve: Key[str, str]
     shaper: Key[TokenBucket, TokenBucket | Keys]
     speed_up: Key[int, int]

@@ -19,6 +19,7 @@ mod pcie;
 mod pfc_watchdog;
 mod ports;
 mod receive;
+mod reduction;
 mod shaper;
 mod shared_memory;
 mod switch;
@@ -52,6 +53,7 @@ pub use ports::{PortChoice, PortKey, PortParams};
 pub use receive::{
     AdaptiveParams, Moderation, ModerationProfile, ModerationTimer, PROFILES, ReceiveParams, TransmitParams,
 };
+pub use reduction::ReductionParams;
 pub use shaper::TokenBucket;
 pub use shared_memory::SharedMemoryParams;
 pub use switch::{EcnMarking, Forwarding, MarkAt, SwitchModel, SwitchParams, Threshold};

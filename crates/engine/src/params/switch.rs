@@ -3,7 +3,9 @@
 use etherweave_kernel::Arbiter;
 use etherweave_primitives::{Bytes, Duration, params};
 
-use super::{AddressLearning, Cells, EpochRates, LowPowerIdleTimes, OuterHeader, TokenBucket, Trimming};
+use super::{
+    AddressLearning, Cells, EpochRates, LowPowerIdleTimes, OuterHeader, ReductionParams, TokenBucket, Trimming,
+};
 
 /// When a switch starts to send a packet on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -115,6 +117,9 @@ params! {
         /// Trimming of lossy data packets that find no room. Absent: they are dropped.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub trimming: Option<Trimming> = None,
+        /// What it has for aggregation trees. Absent: it adds up nothing.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub reduction: Option<ReductionParams> = None,
         /// What slows every port below the rate of its link. Absent: nothing.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub shaper: Option<TokenBucket> = None,

@@ -157,13 +157,23 @@ pub(super) fn check_nic(topology: &Topology, host: HostId, constants: &RunConsta
     })
 }
 
+/// Room for packets that wait for sums at the end of a channel, beside its buffer.
+fn memory_of_sums(id: ChannelId, channel: &Channel, constants: &RunConstants) -> Bytes {
+    let packets = constants.trees.as_ref().and_then(|trees| trees.waiting_max.get(&id)).copied();
+    frame_room(channel, constants) * u64::from(packets.unwrap_or_default())
+}
+
 /// The credits of the port that sends into `id`, if they are used.
 pub(super) fn port_credits(topology: &Topology, id: ChannelId, constants: &RunConstants) -> Option<PortCredits> {
     let credits = credits(constants)?;
     let (out, back) = (topology.channel(id), topology.channel(reverse(id)));
     // What does not fit is more than any memory: it has been rejected.
-    let units = |channel: &Channel| (credit_buffer(channel, constants).get() / credits.unit.get()) as u32;
-    Some(PortCredits::new(credits.mask(), units(out), units(back), credit_delay(out, constants)))
+    let units = |id: ChannelId, channel: &Channel| {
+        let buffer = credit_buffer(channel, constants) + memory_of_sums(id, channel, constants);
+        (buffer.get() / credits.unit.get()) as u32
+    };
+    let [out_units, back_units] = [units(id, out), units(reverse(id), back)];
+    Some(PortCredits::new(credits.mask(), out_units, back_units, credit_delay(out, constants)))
 }
 
 /// How the memory of a switch is divided.

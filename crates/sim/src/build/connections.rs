@@ -17,6 +17,11 @@ pub(super) struct PlannedConnection {
 }
 
 impl PlannedConnection {
+    /// Whether it is the connection of a rank to itself, by an aggregation tree.
+    pub fn is_tree(&self) -> bool {
+        self.ranks[0] == self.ranks[1]
+    }
+
     /// The hosts of both ends.
     pub fn hosts(&self, experiment: &Experiment) -> [HostId; 2] {
         self.ranks.map(|rank| experiment.jobs[self.job].hosts[rank as usize])
@@ -32,7 +37,7 @@ pub(super) fn plan(experiment: &Experiment) -> Result<(Vec<PlannedConnection>, V
             Traffic::Ranks(_) | Traffic::Graphs { .. } => {
                 let of_pair = |ranks: [u32; 2]| {
                     let is_neighbour = job.hosts[ranks[0] as usize] == job.hosts[ranks[1] as usize];
-                    let count = if is_neighbour { 1 } else { job.connections };
+                    let count = if is_neighbour && ranks[0] != ranks[1] { 1 } else { job.connections };
                     (0..count).map(move |place| PlannedConnection { job: number, ranks, number: place })
                 };
                 connections.extend(pairs(&job.traffic).into_iter().flat_map(|(a, b)| of_pair([a, b])));
@@ -49,7 +54,7 @@ pub(super) fn plan(experiment: &Experiment) -> Result<(Vec<PlannedConnection>, V
     }
     let (neighbours, connections): (Vec<_>, Vec<_>) = connections.into_iter().partition(|connection| {
         let [a, b] = connection.hosts(experiment);
-        a == b
+        a == b && !connection.is_tree()
     });
     let is_small = connections.len() < 1 << 23;
     if is_small { Ok((connections, neighbours)) } else { Err(too_large("connections")) }
@@ -66,7 +71,7 @@ fn peers(traffic: &Traffic, rank: usize, peers: &mut Vec<u32>) {
     }
 }
 
-/// Pairs of ranks, the lower first, that exchange any message, in order.
+/// Pairs of ranks, the lower first, that exchange any message, in order; one that reduces in the network with itself.
 fn pairs(traffic: &Traffic) -> Vec<(u32, u32)> {
     let (mut pairs, mut named) = (Vec::new(), Vec::new());
     for rank in 0..traffic.ranks() as usize {

@@ -20,7 +20,7 @@ use etherweave_workload::{ExecutionStream, Traffic};
 
 use super::connections::{PlannedConnection, ranks};
 use super::layout::Layout;
-use super::{Experiment, Job, too_large};
+use super::{Experiment, Job, reduction, too_large};
 use crate::shard::Shard;
 
 /// Rejects jobs that do not fit their hosts.
@@ -147,8 +147,8 @@ fn add_endpoints(
                 owner_waits_for: u64::MAX,
                 intake: Intake::default(),
                 protocol: Protocol::new(
-                    &experiment.params,
-                    experiment.jobs[connection.job].transport,
+                    &shards[shard].wires.constants.params,
+                    reduction::transport(experiment, &shards[shard].wires.constants, connection),
                     experiment.fidelity(&experiment.jobs[connection.job]),
                     rate,
                 ),
@@ -307,7 +307,11 @@ fn connect(threads: &[ThreadId], connections: &[PlannedConnection], ends: &[[End
             let (_, thread) = threads[connection.ranks[side] as usize];
             let (shard, endpoint) = end[side];
             shards[shard].hosts.nics.endpoints[endpoint].thread = thread;
-            connect_rank(&mut shards[shard], thread, connection.ranks[1 - side], endpoint);
+            if connection.is_tree() && side == 0 {
+                give_tree(&mut shards[shard], thread, endpoint);
+            } else {
+                connect_rank(&mut shards[shard], thread, connection.ranks[1 - side], endpoint);
+            }
         }
     }
 }
@@ -317,6 +321,13 @@ fn introduce(pair: &PlannedConnection, threads: &[ThreadId], shards: &mut [Shard
     for side in 0..2 {
         let [(shard, own), (_, other)] = [side, 1 - side].map(|side| threads[pair.ranks[side] as usize]);
         connect_rank(&mut shards[shard], own, pair.ranks[1 - side], Neighbour(other).as_endpoint());
+    }
+}
+
+/// Gives a rank the end by which it sends up an aggregation tree.
+fn give_tree(shard: &mut Shard, thread: ThreadIndex, endpoint: EndpointIndex) {
+    if let Role::Rank(rank) = &mut shard.hosts.processors.threads[thread].role {
+        rank.trees.connections.push(endpoint);
     }
 }
 

@@ -20,6 +20,7 @@ mod neighbour_loads;
 mod outages;
 mod per_packet;
 mod port_paths;
+mod reduction;
 mod routes;
 mod sampling;
 mod storms;
@@ -160,6 +161,7 @@ impl Simulation {
         neighbour_loads::add(experiment, &layout, &mut shards);
         group_traffic::add(experiment, &mut shards);
         learning::add(experiment, &mut shards);
+        reduction::add(&mut shards);
         shards.iter_mut().for_each(|shard| shard.hosts.nics.ports = SendingPorts::of(&port_paths));
         jobs::populate(experiment, &layout, &connections, &neighbours, &starts, &mut shards)?;
         if let Paths::PerPacket(prepared) = &experiment.paths {
@@ -260,9 +262,11 @@ impl Plan {
         fabric::check(topology, &constants)?;
         group_traffic::check(experiment, constants.lookahead)?;
         let (connections, neighbours) = connections::plan(experiment)?;
+        reduction::check(experiment, &connections)?;
         sampling::check(experiment, &connections)?;
         let mut port_paths = PortPaths::default();
-        let starts = routes::plan(experiment, &layout, &connections, &mut constants, &mut port_paths)?;
+        let mut starts = routes::plan(experiment, &layout, &connections, &mut constants, &mut port_paths)?;
+        reduction::plan(experiment, &layout, &connections, &mut constants, &mut starts)?;
         learning::plan(experiment, &connections, &mut constants)?;
         if let Paths::PerPacket(prepared) = &experiment.paths {
             constants.packet_routing = Some(prepared.start());

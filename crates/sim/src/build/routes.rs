@@ -37,6 +37,10 @@ pub(super) fn plan(
         let [a, b] = connection.hosts(experiment);
         let entropy = Stream::new(experiment.params.seed, Purpose::FlowEntropy, number as u64).bits();
         let mut start = [0; 2];
+        if connection.is_tree() {
+            starts.push(start);
+            continue;
+        }
         for (direction, (src, dst)) in [(a, b), (b, a)].into_iter().enumerate() {
             start[direction] = u32::try_from(routes.len()).map_err(|_| too_large("hops of connections"))?;
             let flow = FlowKey { src, dst, entropy };

@@ -25,6 +25,7 @@ mod outer_header;
 mod per_packet;
 mod rate_adaptation;
 mod rates;
+mod reduction;
 mod samples;
 mod send_buffer;
 mod shaped;

@@ -8,10 +8,13 @@ use crate::packet::{FrameEnds, SideContent, TransportPacket, flags};
 use crate::params::{
     Checked, CompletionOrder, LossDetection, Reliability, RoceParams, check_timer, require, require_effect,
 };
-use crate::transport::{ConnectionWindow, FlowWindow, Headers, Overtaken, ResentCounts, TransportParams};
+use crate::transport::{ConnectionWindow, FlowWindow, Headers, Overtaken, ResentCounts, Transport, TransportParams};
 
 /// Packets that may be in flight: half of the 24-bit sequence numbers, so that old and new can be distinguished.
 const PACKETS_MAX: u64 = 1 << 23;
+
+/// Wait for a sum, which takes as long as the slowest rank: no packet is lost.
+const SUM_WAIT_MAX: Duration = Duration::from_ms(3_600_000);
 
 impl TransportParams for RoceParams {
     fn heeds_marks(&self) -> bool {
@@ -41,6 +44,20 @@ impl TransportParams for RoceParams {
     fn overtaken(&self) -> Option<Overtaken> {
         let (key, value, remedy) = ("transport.roce.reliability", "go_back_n", "selective_repeat");
         (self.reliability == Reliability::GoBackN).then_some(Overtaken { key, value, remedy })
+    }
+
+    /// Each packet is acknowledged, and nothing but the window slows them down.
+    fn for_sums(&self, buffer: Bytes) -> Option<Transport> {
+        let sums = RoceParams {
+            version: self.version,
+            path_mtu: self.path_mtu,
+            ack_every: 1,
+            window: buffer,
+            retransmission_timeout: SUM_WAIT_MAX,
+            reliability: Reliability::GoBackN,
+            ..RoceParams::default()
+        };
+        Some(sums.into())
     }
 
     fn needless(&self, counts: &ResentCounts) -> (u64, &'static str) {

@@ -85,7 +85,7 @@ impl NcclTests {
         let node = self.node.accelerators;
         InputErrors::all([
             within("node.accelerators", node, 1..=self.ranks),
-            positive("node.rate", self.node.rate),
+            self.node.check(),
             positive("network_rate", self.network_rate),
             self.rounds.map_or(Ok(()), |rounds| at_least("rounds", rounds, 2)),
             at_least("iterations", self.iterations, 1),

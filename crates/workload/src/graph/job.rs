@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use etherweave_primitives::InputError;
 
-use crate::schedule::refuse_one_sided;
+use crate::schedule::refuse_simulated;
 use crate::{Block, ExecutionStream, Graph, GraphBuilder, Program, Traffic};
 
 /// Most operations of the program of a rank: one is in memory at a time.
@@ -30,7 +30,7 @@ pub(crate) fn graphs_of<'a>(traffic: &'a Traffic, format: &str) -> Result<Graphs
                     format!("at most {OPERATIONS_MAX}: {format} has no repetitions, so ask for fewer iterations");
                 return Err(InputError::new("iterations", format!("{most} operations of a rank"), expected));
             }
-            refuse_one_sided(programs.iter(), format)?;
+            refuse_simulated(programs, format)?;
             Ok(Box::new(programs.iter().map(graph)))
         }
         Traffic::Streams(_) => {

@@ -26,7 +26,8 @@ impl Schedule {
         let has_flows = streams.iter().any(|stream| stream.flow_start.is_some());
         let expected = "streams that start with their job, as the executor performs them";
         InputError::unless(!has_flows, "", "flows that start later", expected)?;
-        super::refuse_one_sided(self.warm_up_programs.iter().chain(programs), "the executor")?;
+        super::refuse_simulated(&self.warm_up_programs, "the executor")?;
+        super::refuse_simulated(programs, "the executor")?;
         let tags = tags(self.warm_up_programs.iter().chain(programs))?;
         let nothing = Program::default();
         let program = |list: &[Program], rank: usize| list.get(rank).unwrap_or(&nothing).clone();

@@ -9,8 +9,8 @@ use super::{
 use crate::constants;
 use crate::frame::size;
 use crate::params::{
-    Cells, Credits, EcnMarking, Ets, FlowControl, Forwarding, OuterHeader, PeerResponse, Pfc, PfcWatchdog, SimParams,
-    SwitchModel, SwitchParams, Threshold, Trimming,
+    Cells, Credits, EcnMarking, Ets, FlowControl, Forwarding, OuterHeader, PeerResponse, Pfc, PfcWatchdog,
+    ReductionParams, SimParams, SwitchModel, SwitchParams, Threshold, Trimming,
 };
 
 /// Largest cell of a packet memory.
@@ -21,6 +21,8 @@ const HEADER_MAX: Bytes = Bytes::new(256);
 const ENTRIES_MAX: u32 = 1 << 20;
 /// Shortest frame that trimming leaves: 64 B on the wire with preamble and gap, as the reference simulator has.
 const TRIMMED_MIN: Bytes = Bytes::new(44);
+/// Most trees of a switch, and children in each.
+const TREES_MAX: u32 = 1 << 16;
 /// Longest frame that trimming leaves, as switches offer.
 const TRIMMED_MAX: Bytes = Bytes::new(1 << 10);
 /// Largest unit of credits.
@@ -42,6 +44,7 @@ pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
     errors.check(check_use(params));
     errors.check(check_model(params, frame));
     errors.check(check_trimming(params));
+    errors.check(params.switch.reduction.as_ref().map_or(Ok(()), check_reduction));
     errors.check(check_flow_control(params, frame));
     errors.check(check_ets(&params.ets));
 }
@@ -169,6 +172,13 @@ fn check_trimming(params: &SimParams) -> Checked {
     let found = silent.map_or("", |transport| transport.name());
     let expected = "transport.uet: receivers of no other transport report a trimmed packet";
     require(silent.is_none(), "switch.trimming", format!("trimming beside transport.{found}"), expected)
+}
+
+fn check_reduction(reduction: &ReductionParams) -> Checked {
+    require_within(1..=TREES_MAX, "switch.reduction.trees", reduction.trees)?;
+    require_within(2..=TREES_MAX, "switch.reduction.radix", reduction.radix)?;
+    require_within(Bytes::new(4 << 10)..=BUFFER_MAX, "switch.reduction.buffer", reduction.buffer)?;
+    check_delay("switch.reduction.latency", reduction.latency)
 }
 
 /// Options of one model of the switch beside the other.

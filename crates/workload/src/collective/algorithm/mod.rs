@@ -10,6 +10,7 @@ mod core;
 mod double_ring;
 mod double_tree;
 mod hierarchical;
+mod in_network;
 mod in_order_binary_tree;
 mod knomial;
 mod linear;
@@ -185,6 +186,8 @@ algorithms! {
     NeighbourExchange = "neighbour_exchange": neighbour_exchange;
     /// Within nodes, between one member of each, and within nodes again; between leaf switches likewise.
     Hierarchical = "hierarchical": hierarchical;
+    /// Switches add up along an aggregation tree, and send the sum to everyone.
+    InNetwork = "in_network": in_network;
     /// Two other collectives, one after the other, each as the library picks it.
     Composed = "composed": composed;
 }

@@ -9,6 +9,7 @@ use crate::collective::member::Meaning;
 use crate::collective::{Collective, Combining, Communicator, Kind, Rule};
 
 /// A message under way.
+#[derive(Clone)]
 struct Message {
     part: Part,
     bytes: u64,
@@ -43,6 +44,9 @@ pub(super) struct State {
 
 type Network = BTreeMap<(u32, u32), VecDeque<Message>>;
 
+/// Where sums of switches come from.
+const SWITCHES: u32 = u32::MAX;
+
 /// Whether data move, or lengths alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Memory {
@@ -64,11 +68,33 @@ pub(super) fn executed(collective: &Collective, rule: &Rule, ranks: u32, memory:
         for me in 0..ranks {
             is_moving |= states[me as usize].advance(&mut network, me);
         }
+        while let Some(sum) = summed(&mut network, ranks) {
+            (0..ranks).for_each(|me| network.entry((SWITCHES, me)).or_default().push_back(sum.clone()));
+            is_moving = true;
+        }
     }
     let context = || format!("{collective:?} by {rule:?} on {ranks}");
     assert!(states.iter().all(|state| state.ops.is_empty() && state.pending.is_empty()), "stuck: {}", context());
     assert!(network.values().all(VecDeque::is_empty), "left over: {}", context());
     states
+}
+
+/// What switches make of the next message that each rank has sent to itself, once all have.
+fn summed(network: &mut Network, ranks: u32) -> Option<Message> {
+    let is_there = |me: u32| network.get(&(me, me)).is_some_and(|queue| !queue.is_empty());
+    if !(0..ranks).all(is_there) {
+        return None;
+    }
+    let messages = (0..ranks).filter_map(|me| network.get_mut(&(me, me))?.pop_front());
+    messages.reduce(|sum, message| {
+        assert_eq!((sum.part, sum.bytes), (message.part, message.bytes), "switches add up what is alike");
+        let data = sum.data.iter().zip(&message.data).map(|(one, other)| {
+            assert_eq!(one & other, 0, "a contribution comes twice");
+            one | other
+        });
+        let data = data.collect();
+        Message { data, entered: sum.entered | message.entered, at: sum.at.max(message.at), ..sum }
+    })
 }
 
 impl State {
@@ -102,7 +128,8 @@ impl State {
                     network.entry((me, peer.get())).or_default().push_back(message);
                 }
                 (Op::Irecv { peer, bytes, .. }, Some(meaning)) => {
-                    self.pending.push(Expected { from: peer.get(), bytes, meaning });
+                    let from = if peer.get() == me { SWITCHES } else { peer.get() };
+                    self.pending.push(Expected { from, bytes, meaning });
                 }
                 (Op::WaitAll, None) if !self.is_complete(network, me) => {
                     self.ops.push_front((op, None));

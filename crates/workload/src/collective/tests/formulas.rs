@@ -142,6 +142,7 @@ fn barrier(algorithm: Algorithm, sizes: &Sizes) -> Expected {
         Algorithm::RecursiveDoubling => (core * sizes.partners() + 2 * extra, sizes.partners() + 2 * fold),
         Algorithm::Bruck => (p * log, log),
         Algorithm::Binomial => (2 * (p - 1), sizes.depth() + log),
+        Algorithm::InNetwork => (p, 1),
         other => panic!("{other:?} is no barrier"),
     };
     exactly(messages, 0, 0, time)
@@ -238,6 +239,7 @@ fn reduce(algorithm: Algorithm, sizes: &Sizes) -> Expected {
             (core - 1) * (vector / core) + vector / rounds[0],
             fold + partners + rounds.len() as u64,
         ),
+        Algorithm::InNetwork => exactly(p * segments, p * vector, vector, segments),
         other => panic!("{other:?} is no reduction"),
     }
 }
@@ -281,6 +283,7 @@ fn allreduce(algorithm: Algorithm, sizes: &Sizes) -> Expected {
             2 * (core - 1) * (vector / core) + fold * vector,
             2 * partners + 2 * fold,
         ),
+        Algorithm::InNetwork => exactly(p * segments, p * vector, vector, segments),
         other => panic!("{other:?} is no all-reduce"),
     }
 }

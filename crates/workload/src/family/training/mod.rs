@@ -219,7 +219,7 @@ impl Training {
             within("parallel.zero", parallel.zero, 0..=3),
             self.check_prefetch(),
             within("node.accelerators", self.node.accelerators, 1..=self.ranks),
-            positive("node.rate", self.node.rate),
+            self.node.check(),
             self.network_rate.map_or(Ok(()), |rate| positive("network_rate", rate)),
             within("micro_batch", self.micro_batch, 1..=self.batch.max(1)),
             within("element_bytes", self.element_bytes, 1..=8),

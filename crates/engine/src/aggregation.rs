@@ -1,0 +1,63 @@
+//! Aggregation trees: which switch adds up what.
+//!
+//! A rank that reduces in the network has a connection to itself, whose packets climb its tree and come back. Of the
+//! packets that the children of a switch send for one place in their streams, the last goes on up for all of them, and
+//! the others wait in the switch; when it comes back down with the sum, each goes back the way that it came:
+//!
+//! ```text
+//!            root       the last of all turns here, and with it those that wait
+//!           ╱    ╲
+//!       leaf      leaf  one of each leaf goes up; the others wait until it is back
+//!      ╱  │  ╲   ╱  │  ╲
+//!     0   1   2 3   4   5
+//! ```
+//!
+//! So every link carries each packet of a vector once in each direction.
+
+use std::collections::BTreeMap;
+
+use etherweave_primitives::{ChannelId, Duration};
+
+/// What a switch does with a packet at an entry of its route.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TreeHop {
+    /// Forwards it: an acknowledgement.
+    None,
+    /// Adds it up on its way to the root.
+    Up {
+        /// Number of the switch's place in the tree.
+        place: u32,
+        /// Entries from here to that by which it comes down.
+        to_down: u32,
+    },
+    /// Adds it up and turns, as the root does; its place in the tree.
+    Root(u32),
+    /// Sends it down, with those that wait for it at this place.
+    Down(u32),
+}
+
+/// The trees of a run.
+#[derive(Clone, Debug)]
+pub struct AggregationTrees {
+    /// Where the routes of their connections begin among all.
+    pub first_route: u32,
+    /// By entry of the routes from there on.
+    pub hops: Vec<TreeHop>,
+    /// Children of each switch in each of its trees, by place.
+    pub children: Vec<u32>,
+    /// From the last bit of the last packet to the sum.
+    pub latency: Duration,
+    /// Packets of trees that come up a channel and may wait at its end, where there are any.
+    pub waiting_max: BTreeMap<ChannelId, u32>,
+    /// Number of the transport of the trees of each job.
+    pub transports: BTreeMap<usize, u8>,
+}
+
+impl AggregationTrees {
+    /// What a switch does with a packet at an entry of the routes.
+    #[inline]
+    pub fn hop(&self, route: u32) -> TreeHop {
+        let place = route.checked_sub(self.first_route).map(|place| place as usize);
+        place.and_then(|place| self.hops.get(place)).copied().unwrap_or(TreeHop::None)
+    }
+}

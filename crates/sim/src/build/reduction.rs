@@ -1,0 +1,290 @@
+//! Aggregation trees of jobs that reduce in the network: their switches, and the routes of their packets.
+//!
+//! A tree spans the switches above the hosts of a job. Its root is one of the lowest switches that all of them reach by
+//! going up; each connection of a rank to itself has a tree, and trees take roots and links in turn.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use etherweave_engine::aggregation::{AggregationTrees, TreeHop};
+use etherweave_engine::constants::RunConstants;
+use etherweave_engine::params::{FlowControl, ReductionParams};
+use etherweave_primitives::{Bytes, ChannelId, HostId, InputError, InputErrors, SwitchId};
+use etherweave_switch::aggregation::Aggregation;
+use etherweave_topology::{Node, Topology, reverse};
+
+use super::connections::PlannedConnection;
+use super::layout::Layout;
+use super::{Experiment, Paths, too_large};
+use crate::shard::Shard;
+
+/// Key of what switches have for it.
+const KEY: &str = "switch.reduction";
+
+/// Jobs whose ranks reduce in the network.
+fn jobs(connections: &[PlannedConnection]) -> BTreeSet<usize> {
+    connections.iter().filter(|connection| connection.is_tree()).map(|connection| connection.job).collect()
+}
+
+/// Rejects what would lose packets, send them elsewhere, or has no packets.
+pub(super) fn check(experiment: &Experiment, connections: &[PlannedConnection]) -> Result<(), InputErrors> {
+    let params = &experiment.params;
+    let mut errors = InputErrors::default();
+    for number in jobs(connections) {
+        let job = &experiment.jobs[number];
+        let is_lossless = match &params.flow_control {
+            FlowControl::None {} => false,
+            FlowControl::GlobalPause(_) => true,
+            FlowControl::Pfc(pfc) => pfc.priorities.contains(&job.priority),
+            FlowControl::Credits(credits) => credits.priorities.contains(&job.priority),
+        };
+        let transport = params.transport_of(job.transport);
+        let payload = transport.payload();
+        let room = params.switch.reduction.as_ref().map_or(payload, |reduction| reduction.buffer);
+        let conditions = [
+            (KEY, "none", "a table, of switches that add up", params.switch.reduction.is_some()),
+            ("transport", transport.name(), "roce", transport.for_sums(room).is_some()),
+            ("flow_control", "a priority that loses packets", "a lossless priority of the job", is_lossless),
+            (
+                "routing",
+                "a decision for every packet",
+                "one by flow",
+                matches!(experiment.paths, Paths::PerFlow { .. }),
+            ),
+            ("host_ports", "hosts with several ports", "one port", experiment.topology.is_single_homed()),
+            ("run.fidelity", "flow", "packet", experiment.fidelity(job).is_packet()),
+            ("switch.learning", "addresses that are learnt", "none", params.switch.learning.is_none()),
+            (
+                "faults",
+                "links that lose packets",
+                "none",
+                experiment.degraded.is_empty() && experiment.outages.is_empty(),
+            ),
+            ("switch.reduction.buffer", "less than a packet", "room for a packet", room >= payload),
+        ];
+        for (key, found, expected, holds) in conditions {
+            let expected = format!("{expected}, for job.{number} reduces in the network");
+            errors.check(InputError::unless(holds, key, found, expected));
+        }
+    }
+    errors.into_result()
+}
+
+/// Most full packets that a rank of a job has in a tree: the window lets another go while it is not full.
+fn window(experiment: &Experiment, job: usize) -> u32 {
+    let params = &experiment.params;
+    let payload = params.transport_of(experiment.jobs[job].transport).payload().get();
+    let buffer = params.switch.reduction.as_ref().map_or(Bytes::ZERO, |reduction| reduction.buffer);
+    buffer.get().div_ceil(payload) as u32 + 1
+}
+
+/// The number of the transport of a connection.
+pub(super) fn transport(experiment: &Experiment, constants: &RunConstants, connection: &PlannedConnection) -> u8 {
+    let trees = constants.trees.as_ref().filter(|_| connection.is_tree());
+    trees.map_or(experiment.jobs[connection.job].transport, |trees| trees.transports[&connection.job])
+}
+
+/// Switches of one tree.
+struct Tree {
+    root: SwitchId,
+    /// The channel by which each switch below the root sends up.
+    up: BTreeMap<SwitchId, ChannelId>,
+    /// Children of each switch.
+    children: BTreeMap<SwitchId, u32>,
+}
+
+/// The channels to switches further from the hosts.
+fn ups(topology: &Topology, from: SwitchId) -> impl Iterator<Item = (ChannelId, SwitchId)> {
+    topology.out_channels(from).iter().filter_map(move |&channel| match topology.channel(channel).to.node {
+        Node::Switch(to) if topology.level(to) > topology.level(from) => Some((channel, to)),
+        Node::Switch(_) | Node::Host(_) => None,
+    })
+}
+
+/// A switch and all that it reaches by going up.
+fn above(topology: &Topology, from: SwitchId) -> BTreeSet<SwitchId> {
+    let (mut reached, mut last) = (BTreeSet::from([from]), vec![from]);
+    while let Some(at) = last.pop() {
+        last.extend(ups(topology, at).map(|(_, to)| to).filter(|&to| reached.insert(to)));
+    }
+    reached
+}
+
+/// The lowest switches that all leaves reach by going up.
+fn roots(topology: &Topology, leaves: &BTreeSet<SwitchId>) -> Vec<SwitchId> {
+    let mut common: Option<BTreeSet<SwitchId>> = None;
+    for &leaf in leaves {
+        let own = above(topology, leaf);
+        common = Some(common.map_or_else(|| own.clone(), |common| &common & &own));
+    }
+    let common = common.unwrap_or_default();
+    let lowest = common.iter().map(|&root| topology.level(root)).min();
+    common.into_iter().filter(|&root| Some(topology.level(root)) == lowest).collect()
+}
+
+impl Tree {
+    /// The tree of a number over the switches of `hosts`, of which a host has several ranks where it comes again.
+    fn new(topology: &Topology, hosts: &[HostId], number: usize) -> Option<Tree> {
+        let leaves: BTreeSet<SwitchId> = hosts.iter().map(|&host| topology.switch_of(host)).collect();
+        let roots = roots(topology, &leaves);
+        let root = *roots.get(number % roots.len().max(1))?;
+        let mut tree = Tree { root, up: BTreeMap::new(), children: BTreeMap::new() };
+        for &host in hosts {
+            *tree.children.entry(topology.switch_of(host)).or_default() += 1;
+        }
+        leaves.into_iter().for_each(|leaf| tree.join(topology, leaf, number));
+        Some(tree)
+    }
+
+    /// Joins a switch to the root.
+    fn join(&mut self, topology: &Topology, mut at: SwitchId, number: usize) {
+        while at != self.root && !self.up.contains_key(&at) {
+            let leads = |&(_, to): &(ChannelId, SwitchId)| above(topology, to).contains(&self.root);
+            let choices: Vec<_> = ups(topology, at).filter(leads).collect();
+            let (channel, to) = choices[number % choices.len()];
+            self.up.insert(at, channel);
+            *self.children.entry(to).or_default() += 1;
+            at = to;
+        }
+    }
+
+    /// The channels from a leaf to the root.
+    fn climb(&self, topology: &Topology, leaf: SwitchId) -> Vec<ChannelId> {
+        let next = |&channel: &ChannelId| match topology.channel(channel).to.node {
+            Node::Switch(at) => self.up.get(&at).copied(),
+            Node::Host(_) => None,
+        };
+        std::iter::successors(self.up.get(&leaf).copied(), next).collect()
+    }
+}
+
+/// The trees of a job by number, each with the number of each of its switches among all places.
+type JobTrees = Vec<(Tree, BTreeMap<SwitchId, u32>)>;
+
+/// Appends the routes of connections of ranks to themselves, and writes where those of both ends begin: up and down the
+/// tree, and to the leaf and back for acknowledgements.
+pub(super) fn plan(
+    experiment: &Experiment,
+    layout: &Layout,
+    connections: &[PlannedConnection],
+    constants: &mut RunConstants,
+    starts: &mut [[u32; 2]],
+) -> Result<(), InputError> {
+    let jobs = jobs(connections);
+    let (Some(reduction), false) = (&experiment.params.switch.reduction, jobs.is_empty()) else { return Ok(()) };
+    let topology = &experiment.topology;
+    let mut planned = AggregationTrees {
+        first_route: u32::try_from(constants.routes.len()).map_err(|_| too_large("hops of connections"))?,
+        hops: Vec::new(),
+        children: Vec::new(),
+        latency: reduction.latency,
+        waiting_max: BTreeMap::new(),
+        transports: BTreeMap::new(),
+    };
+    let mut of_jobs: BTreeMap<usize, JobTrees> = BTreeMap::new();
+    for number in jobs {
+        of_jobs.insert(number, trees_of(experiment, connections, number, &mut planned)?);
+        let own = experiment.params.transport_of(experiment.jobs[number].transport);
+        let sums = own.for_sums(reduction.buffer).expect("it adds up, as checked");
+        planned.transports.insert(number, constants.add_transport(sums));
+    }
+    check_limits(topology, reduction, &of_jobs)?;
+    for (connection, start) in connections.iter().zip(starts).filter(|(connection, _)| connection.is_tree()) {
+        let (tree, places) = &of_jobs[&connection.job][connection.number as usize];
+        let [host, _] = connection.hosts(experiment);
+        let routes = [round_trip(topology, tree, places, host), acknowledgement(topology, host)];
+        for (start, route) in start.iter_mut().zip(routes) {
+            *start = u32::try_from(constants.routes.len()).map_err(|_| too_large("hops of connections"))?;
+            for (channel, hop) in route {
+                constants.routes.push(layout.port(topology, channel).1);
+                planned.hops.push(hop);
+            }
+        }
+    }
+    constants.trees = Some(planned);
+    Ok(())
+}
+
+/// The trees of a job, one for each connection of its ranks to themselves; adds their places, and what may wait there.
+fn trees_of(
+    experiment: &Experiment,
+    connections: &[PlannedConnection],
+    number: usize,
+    planned: &mut AggregationTrees,
+) -> Result<JobTrees, InputError> {
+    let (topology, job) = (&experiment.topology, &experiment.jobs[number]);
+    let own = connections.iter().filter(|own| own.is_tree() && own.job == number && own.number == 0);
+    let hosts: Vec<HostId> = own.map(|connection| connection.hosts(experiment)[0]).collect();
+    let packets = window(experiment, number);
+    let mut trees = JobTrees::new();
+    for place in 0..job.connections as usize {
+        let tree = Tree::new(topology, &hosts, place).ok_or_else(|| {
+            let found = format!("job.{number} reduces in the network, and no switch is above all of its hosts");
+            InputError::new("topology", found, "a tree, or hosts of one switch")
+        })?;
+        for channel in hosts.iter().map(|&host| topology.host_channel(host)).chain(tree.up.values().copied()) {
+            *planned.waiting_max.entry(channel).or_default() += packets;
+        }
+        let first = planned.children.len() as u32;
+        planned.children.extend(tree.children.values());
+        let places = tree.children.keys().copied().zip(first..).collect();
+        trees.push((tree, places));
+    }
+    Ok(trees)
+}
+
+/// Egress channels of a packet that climbs a tree and comes back, with what the switch does there.
+fn round_trip(
+    topology: &Topology,
+    tree: &Tree,
+    places: &BTreeMap<SwitchId, u32>,
+    host: HostId,
+) -> Vec<(ChannelId, TreeHop)> {
+    let leaf = topology.switch_of(host);
+    let climb = tree.climb(topology, leaf);
+    let from = |channel: ChannelId| match topology.channel(channel).from.node {
+        Node::Switch(switch) => places[&switch],
+        Node::Host(_) => unreachable!("a tree climbs from switch to switch"),
+    };
+    let levels = climb.len() as u32;
+    let up = |(level, &channel): (u32, &ChannelId)| {
+        (channel, TreeHop::Up { place: from(channel), to_down: 2 * (levels - level) })
+    };
+    let mut route: Vec<_> = (0..).zip(&climb).map(up).collect();
+    let downs = climb.iter().rev().map(|&channel| reverse(channel)).chain([reverse(topology.host_channel(host))]);
+    route.extend(downs.map(|channel| (channel, TreeHop::Down(from(channel)))));
+    route[climb.len()].1 = TreeHop::Root(places[&tree.root]);
+    route
+}
+
+/// The way of an acknowledgement: the leaf answers for the tree.
+fn acknowledgement(topology: &Topology, host: HostId) -> Vec<(ChannelId, TreeHop)> {
+    vec![(reverse(topology.host_channel(host)), TreeHop::None)]
+}
+
+/// Rejects more trees than a switch has, and more children.
+fn check_limits(
+    topology: &Topology,
+    reduction: &ReductionParams,
+    of_jobs: &BTreeMap<usize, JobTrees>,
+) -> Result<(), InputError> {
+    let (mut trees_of, mut children_max) = (BTreeMap::new(), BTreeMap::new());
+    for (&switch, &children) in of_jobs.values().flatten().flat_map(|(tree, _)| &tree.children) {
+        *trees_of.entry(switch).or_insert(0) += 1;
+        let most = children_max.entry(switch).or_insert(children);
+        *most = children.max(*most);
+    }
+    let limits = [("trees", reduction.trees, trees_of), ("radix", reduction.radix, children_max)];
+    limits.into_iter().try_for_each(|(key, limit, needed)| {
+        let Some((&switch, &most)) = needed.iter().max_by_key(|(_, count)| **count) else { return Ok(()) };
+        let (key, name) = (format!("{KEY}.{key}"), topology.switch_name(switch));
+        InputError::unless(most <= limit, key, limit, format!("at least {most}, which {name} needs"))
+    })
+}
+
+/// Gives switches their sums.
+pub(super) fn add(shards: &mut [Shard]) {
+    for shard in shards {
+        let places = shard.wires.constants.trees.as_ref().map(|trees| trees.children.len());
+        shard.switches.aggregation = places.map(|places| Box::new(Aggregation::new(places)));
+    }
+}

@@ -1,0 +1,191 @@
+//! Reduction in the network: bytes on every link and times by formula, limits of switches, and what is refused.
+
+use etherweave_primitives::{BitRate, Bytes, Duration, InputErrors, Priority};
+use etherweave_sim::frame::size::RoceSizes;
+use etherweave_sim::params::{FlowControl, ReductionParams, RoceVersion, SimParams, SwitchModel};
+use etherweave_sim::{Experiment, Report, Simulation};
+use etherweave_topology::{Family, FatTree, KAryFatTree, Topology, Torus};
+use etherweave_workload::collective::{Algorithm, Collective, Communicator, Rule};
+use etherweave_workload::{Block, Op, Program, Traffic};
+
+use crate::common::{experiment, job_of, one_switch, run};
+use crate::credits::{MTU, frames, ideal, with_credits};
+use crate::threads::assert_same_on_any_threads;
+
+/// Packets of one MPI message of `bytes`, and what all of them take [B on the wire].
+fn packets(params: &SimParams, bytes: u64) -> (u64, u64) {
+    let sizes = RoceSizes::new(RoceVersion::V2, true);
+    let length = params.host.mpi_roce.header.get() + bytes;
+    let count = length.div_ceil(MTU);
+    let padded = (length - (count - 1) * MTU).next_multiple_of(4) + (count - 1) * MTU;
+    let headers = u64::from(sizes.first_overhead()) + (count - 1) * u64::from(sizes.middle_overhead());
+    (count, padded + headers)
+}
+
+fn ack_wire() -> u64 {
+    u64::from(RoceSizes::new(RoceVersion::V2, true).acknowledgement())
+}
+
+fn reducing(mut params: SimParams) -> SimParams {
+    params.switch.reduction = Some(ReductionParams::default());
+    params
+}
+
+fn rule(segment: Option<u64>) -> Rule {
+    Rule { algorithm: Some(Algorithm::InNetwork), segment: segment.map(Bytes::new), ..Rule::default() }
+}
+
+/// All-reduces of `bytes` on `ranks` ranks, before each of which rank `r` computes `r` times `late`.
+fn allreduces(ranks: u32, bytes: u64, segment: Option<u64>, times: u32, late: Duration) -> Traffic {
+    let world = Communicator::world(ranks);
+    let program = |me: u32| {
+        let ops = Collective::Allreduce { bytes: Bytes::new(bytes) }.lower(&rule(segment), &world, me);
+        let compute = Op::Compute { duration: late * u64::from(me) };
+        let call = [compute, Op::IterationStart].into_iter().chain(ops).chain([Op::IterationEnd]);
+        // Until the last acknowledgement is there.
+        let rest = Op::Sleep { duration: Duration::from_us(50) };
+        Program::new([Block::measured(call.collect::<Vec<_>>(), times), Block::unmeasured(vec![rest])])
+    };
+    Traffic::Ranks((0..ranks).map(program).collect())
+}
+
+fn reduction(topology: Topology, params: SimParams, traffic: Traffic) -> Experiment {
+    experiment(topology, reducing(params), vec![job_of(traffic, Priority::new(0))])
+}
+
+/// Leaves with four hosts each below two cores.
+fn tree(leaves: u32) -> Topology {
+    FatTree { leaves, hosts_per_leaf: 4, cores: 2, links_per_core: 1, ..FatTree::default() }.generate().unwrap()
+}
+
+/// Packets and bytes that a node has sent to another in the priority of the job.
+fn sent(report: &Report, node: &str, peer: &str) -> (u64, u64) {
+    let ports = report.ports.iter().filter(|port| port.node == node && port.peer == peer);
+    ports.fold((0, 0), |(packets, bytes), port| (packets + port.tx_packets, bytes + port.tx_bytes))
+}
+
+fn errors(experiment: &Experiment) -> String {
+    let errors: InputErrors = Simulation::check(experiment).unwrap_err();
+    errors.to_string()
+}
+
+/// Every link carries the vector once in each direction, whatever the number of ranks; links of hosts also the
+/// acknowledgements of results, one for each packet.
+#[test]
+fn every_link_carries_the_vector_once_in_each_direction() {
+    for (leaves, bytes) in [(2, 1_000_000), (4, 8), (8, 100_000)] {
+        let (params, ranks) = (ideal(), 4 * leaves);
+        let (count, wire) = packets(&params, bytes);
+        let report = run(&reduction(tree(leaves), params, allreduces(ranks, bytes, None, 1, Duration::ZERO)), 1);
+        let with_acks = (2 * count, wire + count * ack_wire());
+        for host in 0..ranks {
+            let (host, leaf) = (format!("host{host}"), format!("leaf{}", host / 4));
+            assert_eq!(sent(&report, &host, &leaf), with_acks, "{host} of {ranks}, {bytes} B");
+            assert_eq!(sent(&report, &leaf, &host), with_acks, "to {host} of {ranks}, {bytes} B");
+        }
+        for leaf in (0..leaves).map(|leaf| format!("leaf{leaf}")) {
+            assert_eq!(sent(&report, &leaf, "core0"), (count, wire), "{leaf}, {bytes} B");
+            assert_eq!(sent(&report, "core0", &leaf), (count, wire), "to {leaf}, {bytes} B");
+            assert_eq!(sent(&report, &leaf, "core1"), (0, 0), "one tree has one root");
+        }
+        assert_eq!(report.totals.created, report.totals.delivered);
+    }
+}
+
+/// Streaming aggregation reaches 95 % of the bandwidth of a link with long vectors (Graham et al., ISC 2020).
+#[test]
+fn long_vectors_are_reduced_at_the_rate_of_a_link() {
+    let bytes = 16_000_000;
+    let time = |leaves: u32| {
+        let traffic = allreduces(4 * leaves, bytes, None, 1, Duration::ZERO);
+        run(&reduction(tree(leaves), ideal(), traffic), 1).iterations[0].duration.as_ns_f64()
+    };
+    let line = BitRate::from_gbps(100).serialization_time(Bytes::new(bytes)).as_ns_f64();
+    for leaves in [1, 2, 8] {
+        let share = line / time(leaves);
+        assert!((0.95..1.0).contains(&share), "{leaves} leaves: {share}");
+    }
+}
+
+/// Nobody has a result before the last has begun, and no wait counts as a loss.
+#[test]
+fn a_result_waits_for_the_last_rank() {
+    let late = Duration::from_ms(30);
+    let report = run(&reduction(tree(2), ideal(), allreduces(8, 64, None, 3, late)), 1);
+    let begun: Vec<_> = report.iterations.iter().filter(|row| row.rank == 7).collect();
+    for row in &report.iterations {
+        let last = begun.iter().find(|last| last.iteration == row.iteration).unwrap();
+        assert!(row.start + row.duration > last.start, "{row:?} before {last:?}");
+    }
+    let resent: u64 = report.flows.iter().map(|flow| flow.retransmissions).sum();
+    assert_eq!((report.totals.dropped, resent), (0, 0));
+}
+
+/// Whatever stops senders: pauses, credits of shared buffers, credits of input queues.
+#[test]
+fn any_lossless_network_reduces_the_same_on_any_threads() {
+    let credits = with_credits(ideal(), frames(8));
+    let mut queued = credits.clone();
+    queued.switch.model = SwitchModel::InputQueued;
+    let ends: Vec<_> = [ideal(), credits, queued]
+        .into_iter()
+        .map(|params| {
+            let traffic = allreduces(16, 300_000, Some(50_000), 2, Duration::from_us(1));
+            let mut experiment = reduction(tree(4), params, traffic);
+            experiment.jobs[0].connections = 3;
+            let report = assert_same_on_any_threads(&experiment);
+            assert_eq!(report.iterations.len(), 32);
+            sent(&report, "leaf0", "core0")
+        })
+        .collect();
+    assert_eq!(ends[0], ends[1]);
+    assert_eq!(ends[0], ends[2]);
+}
+
+/// Trees of three levels, and several of them, each with a root of its own.
+#[test]
+fn trees_take_roots_in_turn() {
+    let topology = KAryFatTree { k: 4, ..KAryFatTree::default() }.generate().unwrap();
+    let mut experiment = reduction(topology, ideal(), allreduces(16, 400_000, Some(100_000), 1, Duration::ZERO));
+    experiment.jobs[0].connections = 4;
+    let report = run(&experiment, 1);
+    let (count, _) = packets(&ideal(), 100_000);
+    // Each of four roots has the packets of one message from each of four pods.
+    for core in 0..4 {
+        let down: u64 =
+            report.ports.iter().filter(|port| port.node == format!("core{core}")).map(|port| port.tx_packets).sum();
+        assert_eq!(down, 4 * count, "core{core}");
+    }
+}
+
+#[test]
+fn a_barrier_is_a_round_trip_to_the_root() {
+    let world = Communicator::world(8);
+    let program = |me| {
+        let ops = Collective::Barrier.lower(&rule(None), &world, me);
+        Program::new([Block::measured(ops, 1)])
+    };
+    let report = run(&reduction(tree(2), ideal(), Traffic::Ranks((0..8).map(program).collect())), 1);
+    assert_eq!(sent(&report, "leaf0", "core0").0, 1);
+}
+
+#[test]
+fn what_cannot_reduce_is_named() {
+    let traffic = || allreduces(8, 64, None, 1, Duration::ZERO);
+    let mut none = reduction(tree(2), ideal(), traffic());
+    none.params.switch.reduction = None;
+    assert!(errors(&none).starts_with("switch.reduction: none"), "{}", errors(&none));
+    let mut lossy = reduction(tree(2), ideal(), traffic());
+    lossy.params.flow_control = FlowControl::None {};
+    assert!(errors(&lossy).contains("flow_control: a priority that loses packets"), "{}", errors(&lossy));
+    let mut trees = reduction(tree(2), ideal(), traffic());
+    trees.jobs[0].connections = 3;
+    trees.params.switch.reduction = Some(ReductionParams { trees: 2, ..ReductionParams::default() });
+    assert_eq!(errors(&trees), "switch.reduction.trees: 2; expected at least 3, which leaf1 needs");
+    let mut radix = reduction(one_switch(8), ideal(), traffic());
+    radix.params.switch.reduction = Some(ReductionParams { radix: 7, ..ReductionParams::default() });
+    assert_eq!(errors(&radix), "switch.reduction.radix: 7; expected at least 8, which switch0 needs");
+    let torus = Torus::default().generate().unwrap();
+    let flat = errors(&reduction(torus, ideal(), traffic()));
+    assert!(flat.contains("no switch is above all of its hosts"), "{flat}");
+}

@@ -1,0 +1,125 @@
+//! Reduction in switches: packets of an aggregation tree meet, and one goes on for all of them.
+//!
+//! What waits for a sum is in memory of its own, no part of the shared buffer. Under credits that memory is a part of
+//! the buffer of its input, which has as much room more.
+
+use std::collections::VecDeque;
+
+use etherweave_engine::Wires;
+use etherweave_engine::aggregation::TreeHop;
+use etherweave_engine::packet::Handle;
+use etherweave_engine::packet_list::PacketList;
+use etherweave_kernel::indices::PortIndex;
+
+use crate::Switches;
+
+/// Open sums of all places of switches in trees.
+pub struct Aggregation {
+    places: Vec<VecDeque<OpenSum>>,
+}
+
+/// Packets of one place in the streams of all children.
+struct OpenSum {
+    /// Where they begin in their streams [B].
+    offset: u64,
+    /// Children whose packets have come.
+    arrived: u32,
+    /// Packets that wait for the sum.
+    waiting: PacketList,
+}
+
+impl Aggregation {
+    /// So many places without open sums.
+    pub fn new(places: usize) -> Aggregation {
+        Aggregation { places: (0..places).map(|_| VecDeque::new()).collect() }
+    }
+
+    /// The open sum of an offset, which begins now if it is not open.
+    fn open(&mut self, place: u32, offset: u64) -> &mut OpenSum {
+        let sums = &mut self.places[place as usize];
+        let number = sums.iter().position(|sum| sum.offset == offset).unwrap_or_else(|| {
+            sums.push_back(OpenSum { offset, arrived: 0, waiting: PacketList::EMPTY });
+            sums.len() - 1
+        });
+        &mut sums[number]
+    }
+
+    /// Ends the sum of an offset; gives what waits for it.
+    fn close(&mut self, place: u32, offset: u64) -> PacketList {
+        let sums = &mut self.places[place as usize];
+        let number = sums.iter().position(|sum| sum.offset == offset).expect("a sum comes down where it went up");
+        sums.remove(number).expect("it is there").waiting
+    }
+}
+
+impl Switches {
+    /// A packet's head is in a switch. Whether it waits until it is added up.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn must_be_summed(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) -> bool {
+        let Some(trees) = &wires.constants.trees else { return false };
+        let latency = trees.latency;
+        match trees.hop(wires.packets[handle].route) {
+            TreeHop::None => false,
+            TreeHop::Up { .. } | TreeHop::Root(_) => {
+                wires.wait_for_sum(ingress, handle, latency);
+                true
+            }
+            // Copies may leave by faster links than the packet comes by.
+            TreeHop::Down(_) if wires.constants.may_underrun => {
+                wires.wait_for_tail(ingress, handle);
+                true
+            }
+            TreeHop::Down(place) => {
+                self.send_down(wires, place, wires.packets[handle].offset);
+                false
+            }
+        }
+    }
+
+    /// All of a packet is in a switch. Whether it waits for others, or for the sum.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn joins_sum(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) -> bool {
+        let (Some(trees), Some(aggregation)) = (&wires.constants.trees, &mut self.aggregation) else { return false };
+        let (offset, hop) = (wires.packets[handle].offset, trees.hop(wires.packets[handle].route));
+        let (place, to_down, turns) = match hop {
+            TreeHop::None => return false,
+            TreeHop::Down(place) => {
+                self.send_down(wires, place, offset);
+                return false;
+            }
+            TreeHop::Up { place, to_down } => (place, to_down, false),
+            TreeHop::Root(place) => (place, 0, true),
+        };
+        let children = trees.children[place as usize];
+        let sum = aggregation.open(place, offset);
+        sum.arrived += 1;
+        assert!(sum.arrived <= children, "every child sends each packet once");
+        if sum.arrived < children {
+            wires.packets[handle].ingress = ingress;
+            wires.packets[handle].route += to_down;
+            sum.waiting.enqueue(&mut wires.packets, handle);
+            let packet = wires.packets[handle];
+            wires.credits.hold(ingress, &packet);
+            return true;
+        }
+        if turns {
+            self.send_down(wires, place, offset);
+        }
+        false
+    }
+
+    /// Sends down what waits for a sum, each packet to the child that sent it.
+    fn send_down(&mut self, wires: &mut Wires, place: u32, offset: u64) {
+        let aggregation = self.aggregation.as_mut().expect("switches with trees have sums");
+        let mut waiting = aggregation.close(place, offset);
+        while !waiting.is_empty() {
+            let handle = waiting.dequeue(&wires.packets);
+            let packet = wires.packets[handle];
+            wires.credits.unhold(packet.ingress, &packet);
+            let egress = wires.constants.routes[packet.route as usize];
+            self.forward(wires, packet.ingress, egress, packet.priority, handle);
+        }
+    }
+}
