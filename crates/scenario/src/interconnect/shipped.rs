@@ -28,6 +28,7 @@ shipped! {
     "ethernet-400-roce",
     "ethernet-800-tcp",
     "ethernet-800-roce",
+    "ultra-ethernet-400",
     "ultra-ethernet-800",
     "iwarp-40",
     "efa-100",

@@ -1,9 +1,9 @@
 //! Interconnects without load against closed forms.
 
-use etherweave_primitives::{BitRate, Duration};
+use etherweave_primitives::{BitRate, Bytes, Duration};
 use etherweave_scenario::{Column, Run, Scenario};
 use etherweave_sim::frame::size::RoceSizes;
-use etherweave_sim::params::{SimParams, SwitchModel};
+use etherweave_sim::params::{SimParams, SwitchModel, Threshold};
 use etherweave_topology::Topology;
 
 const PROFILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/interconnect");
@@ -41,10 +41,13 @@ fn serialization(rate: BitRate, bytes: u64) -> f64 {
 
 /// Overheads of the library with copies, NICs, bus, two cables, the switch with its header, and the packet on the wire.
 fn closed_form(params: &SimParams, topology: &Topology, bytes: u64) -> f64 {
-    let (mpi, nic, roce) = (&params.host.mpi_roce, &params.nic, params.transport.roce().unwrap());
+    let (mpi, nic) = (&params.host.mpi_roce, &params.nic);
     let link = topology.channels()[0];
     let payload = bytes + mpi.header.get();
-    let wire = payload.next_multiple_of(4) + u64::from(RoceSizes::new(roce.version, true).first_overhead());
+    let wire = match params.transport.roce() {
+        Some(roce) => payload.next_multiple_of(4) + u64::from(RoceSizes::new(roce.version, true).first_overhead()),
+        None => payload + u64::from(params.transport.headers().first),
+    };
     let bus = nic.pcie.as_ref().filter(|bus| bus.store_and_forward);
     let bus = bus.map_or(0.0, |bus| serialization(bus.rate(), bus.write_bytes(payload as u32).into()));
     let read = nic.pcie.as_ref().filter(|bus| payload > bus.inline_max.get());
@@ -66,13 +69,41 @@ fn latency_of_a_packet_without_load_is_the_sum_of_its_parts() {
     for name in names() {
         let scenario = Scenario::parse(&ping_pong(&name, 8), "ping.toml", &[]).unwrap();
         let (params, topology) = (scenario.params(), scenario.topology.generate().unwrap());
-        if params.transport.roce().is_none() {
+        if params.transport.is_in_kernel() {
             continue;
         }
         for bytes in [8, 512, 1_000] {
             let (found, expected) = (latency(&name, bytes), closed_form(&params, &topology, bytes));
             assert!((found - expected).abs() < 1_000.0, "{name}, {bytes} B: {found} against {expected} ps");
         }
+    }
+}
+
+/// Thresholds of switches by section 3.6.17 of the specification, and the round trip of a full packet between the ends
+/// of the profile's fabric in units of 128 ns.
+#[test]
+fn ultra_ethernet_has_thresholds_of_the_bandwidth_delay_product_of_its_fabric() {
+    for name in names().into_iter().filter(|name| name.starts_with("ultra-ethernet")) {
+        let text = format!(
+            "interconnect.profile = \"{name}\"\n[[job]]\nname = \"a\"\nplacement.hosts = [0, 63]\n\
+             workload.incast = {{ sources = 1, message = \"4KiB\", messages = 1, outstanding = 1 }}\n"
+        );
+        let scenario = Scenario::parse(&text, "a.toml", &[]).unwrap();
+        let (params, topology) = (scenario.params(), scenario.topology.generate().unwrap());
+        let base = params.transport.uet().unwrap().nscc.as_ref().unwrap().base_round_trip;
+        let product = topology.channels()[0].rate.bytes_in(base).get();
+        let ecn = params.switch.ecn.unwrap();
+        assert_eq!((5 * ecn.queue_min.get(), 5 * ecn.queue_max.get()), (product, 4 * product), "{name}");
+        assert_eq!(params.switch.egress_threshold, Threshold::Static(Bytes::new(product)), "{name}");
+        let outcome = Run::start(&text, "a.toml", &[], 1, &[]).unwrap().finish(&mut |_| true).0;
+        let flows = outcome.tables.iter().find(|table| table.name == "flows").unwrap();
+        let Some((_, Column::Numbers(times))) = flows.columns.iter().find(|(name, _)| *name == "acknowledged_ns")
+        else {
+            panic!("a column of times")
+        };
+        let (mpi, read) = (&params.host.mpi_roce, params.nic.pcie.as_ref().unwrap().read_latency);
+        let round_trip = times[0] - (mpi.send_overhead + read).as_ns_f64();
+        assert!((base.as_ns_f64() - 128.0..=base.as_ns_f64()).contains(&round_trip), "{name}: {round_trip} ns");
     }
 }
 
@@ -123,7 +154,8 @@ fn pairs(profile: &str, keys: &str) -> String {
 
 /// Keys that flow-level mode rejects of a profile, beside jobs in packets or without.
 fn rejected_keys(params: &SimParams, is_hybrid: bool) -> Vec<&'static str> {
-    let transport = (is_hybrid && params.transport.tcp().is_some()).then_some("transport");
+    let has_flows = params.transport.has_flow_level() && !(is_hybrid && params.transport.tcp().is_some());
+    let transport = (!has_flows).then_some("transport");
     let model = (params.switch.model == SwitchModel::InputQueued).then_some("switch.model");
     let is_held = params.nic.pcie.as_ref().is_some_and(|pcie| pcie.store_and_forward);
     let pcie = is_held.then_some("nic.pcie.store_and_forward");
