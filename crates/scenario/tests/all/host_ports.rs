@@ -352,6 +352,45 @@ fn an_open_loop_has_a_source_for_each_port_and_a_plane_for_all() {
     assert_eq!(observed("host_ports.leaves = 2\n"), single);
 }
 
+/// Counts of published fabrics. DeepSeek-V3 (ISCA 2025), table of networks, MPFT: 16,384 endpoints, 768 switches and
+/// 16,384 links between switches. HPN (SIGCOMM 2024): 15,360 accelerators in a pod, 240 leaves and 120 aggregation
+/// switches, and 60 links up of each leaf, 1.067:1. Rail-only: a switch for each rail.
+#[test]
+fn planes_of_published_systems_have_the_published_counts() {
+    let topology = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../scenarios/planes/{name}.toml"));
+        let fabric = Fabric::parse(&fs::read_to_string(&path).unwrap(), name, &[]).unwrap();
+        fabric.topology().clone()
+    };
+    let counts = |name: &str| {
+        let topology = topology(name);
+        let ports: usize = topology.host_ports().count();
+        let links = topology.channels().len() / 2 - ports;
+        (topology.hosts(), ports, topology.switches(), links)
+    };
+    assert_eq!(counts("eight_planes"), (2_048, 16_384, 768, 16_384));
+    assert_eq!(counts("dual_plane_pod"), (15_360, 30_720, 240 + 120, 240 * 60));
+    assert_eq!(counts("rail_only"), (64, 512, 8, 0));
+    let taper: f64 = 128.0 * 200.0 / (60.0 * 400.0);
+    assert!((taper - 1.067).abs() < 5e-4);
+}
+
+/// A server of HPN with 16 ports loses one, and a sixteenth of its bandwidth: -6.25 %, as published.
+#[test]
+fn a_server_of_sixteen_ports_loses_a_sixteenth_with_one() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/planes.toml");
+    let outcome = Run::start(&fs::read_to_string(path).unwrap(), "planes.toml", &[], 1, &[]).unwrap();
+    let outcome = outcome.finish(&mut |_| true).0;
+    let [ranks, iterations, durations] =
+        ["rank", "iteration", "duration_ns"].map(|column| numbers(&outcome, "iterations", column));
+    let rate = |iteration: f64| -> f64 {
+        let rows = (0..ranks.len()).filter(|&row| ranks[row] < 8.0 && iterations[row] == iteration);
+        rows.map(|row| durations[row].recip()).sum()
+    };
+    let share = rate(3.0) / rate(0.0);
+    assert!((share - 15.0 / 16.0).abs() < 1e-3, "{share}");
+}
+
 #[test]
 fn a_design_counts_and_prices_all_planes_and_proves_each() {
     let design = |planes: u32| {

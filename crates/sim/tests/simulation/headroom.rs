@@ -117,3 +117,19 @@ fn a_longer_cable_needs_a_larger_headroom() {
     // Twice 5 ns per metre at 12.5 B/ns.
     assert_eq!(of(110) - of(10), 100 * 2 * 5 * 25 / 2);
 }
+
+/// Light takes 5 us for a kilometre, and what is sent until a pause has effect is that of both ways: 125 KB at
+/// 100 Gb/s, 500 KB at 400 Gb/s, 1 MB at 800 Gb/s for each kilometre and lossless priority.
+#[test]
+fn a_kilometre_of_cable_needs_ten_microseconds_of_the_rate() {
+    for (gbps, bytes_of_km) in [(100, 125_000), (400, 500_000), (800, 1_000_000)] {
+        let at = |km: u64| {
+            let cable = Length::from_m(1_000 * km).propagation_time();
+            let [there, back] = [300, 500].map(|ns| cable + Duration::from_ns(ns));
+            headroom(BitRate::from_gbps(gbps), there, back, Bytes::new(4_198)).get()
+        };
+        for km in [1, 10, 80, 100] {
+            assert_eq!(at(km) - at(0), km * bytes_of_km, "{km} km at {gbps} Gb/s");
+        }
+    }
+}
