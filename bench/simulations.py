@@ -41,6 +41,7 @@ CASES = [
     Case("adaptive_1056", counted=SMALLER_1024),
     Case("permutation_1024", counted=SMALLER_1024),
     Case("permutation_1024", threads=2),
+    Case("uet_1024", counted=SMALLER_1024),
     Case("permutation_8192", counted=SMALLER_8192),
     Case("permutation_8192", threads=2),
     Case("permutation_65536", repeats=3, counted=SMALLER_65536),
