@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use etherweave_primitives::{ChannelId, Duration};
 
-/// What a switch does with a packet at an entry of its route.
+/// Treatment of a packet by a switch at an entry of its route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TreeHop {
     /// Forwards it: an acknowledgement.
@@ -41,11 +41,11 @@ pub enum TreeHop {
 pub struct AggregationTrees {
     /// Where the routes of their connections begin among all.
     pub first_route: u32,
-    /// By entry of the routes from there on.
+    /// Hops by entry of the routes from there on.
     pub hops: Vec<TreeHop>,
     /// Children of each switch in each of its trees, by place.
     pub children: Vec<u32>,
-    /// From the last bit of the last packet to the sum.
+    /// Time from the last bit of the last packet to the sum.
     pub latency: Duration,
     /// Packets of trees that come up a channel and may wait at its end, where there are any.
     pub waiting_max: BTreeMap<ChannelId, u32>,
@@ -54,7 +54,7 @@ pub struct AggregationTrees {
 }
 
 impl AggregationTrees {
-    /// What a switch does with a packet at an entry of the routes.
+    /// Treatment of a packet by a switch at an entry of the routes.
     #[inline]
     pub fn hop(&self, route: u32) -> TreeHop {
         let place = route.checked_sub(self.first_route).map(|place| place as usize);

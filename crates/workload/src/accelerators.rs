@@ -319,8 +319,8 @@ mod tests {
         // 481.42 is 2 · 7/8 of the vector a second, and each link carries 9/8 of it.
         let link = 481.42 / (2.0 * 7.0 / 8.0) * (9.0 / 8.0);
         for (accelerators, published) in [(8, 481.42), (4, 376.0), (6, 443.0)] {
-            let found = bus(accelerators, link);
-            assert!((found / published - 1.0).abs() < 0.02, "{accelerators}: {found} against {published}");
+            let predicted = bus(accelerators, link);
+            assert!((predicted / published - 1.0).abs() < 0.02, "{accelerators}: {predicted} against {published}");
         }
         // Of two, each link carries 3/2 of the vector, and a ring is faster: 360 GB/s.
         assert!((bus(2, link) - 360.0).abs() < 0.1);

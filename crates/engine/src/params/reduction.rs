@@ -3,8 +3,8 @@
 use etherweave_primitives::{Bytes, Duration, params};
 
 params! {
-    /// What a switch has for aggregation trees, in which it adds up what its children send. Defaults are those of
-    /// NVIDIA's SHARP on Quantum-2 where its documents have them.
+    /// Aggregation trees of a switch, in which it adds up what its children send. Defaults are those of NVIDIA's SHARP
+    /// on Quantum-2 where its documents have them.
     pub struct ReductionParams {
         /// Aggregation trees that a switch may be part of, 1 to 65,536. Default 1023, of Quantum-2; 126 of Quantum.
         pub trees: u32 = 1023,

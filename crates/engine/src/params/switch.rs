@@ -117,7 +117,7 @@ params! {
         /// Trimming of lossy data packets that find no room. Absent: they are dropped.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub trimming: Option<Trimming> = None,
-        /// What it has for aggregation trees. Absent: it adds up nothing.
+        /// Aggregation trees. Absent: it adds up nothing.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub reduction: Option<ReductionParams> = None,
         /// What slows every port below the rate of its link. Absent: nothing.

@@ -61,9 +61,9 @@ pub(super) fn check(experiment: &Experiment, connections: &[PlannedConnection]) 
             ),
             ("switch.reduction.buffer", "less than a packet", "room for a packet", room >= payload),
         ];
-        for (key, found, expected, holds) in conditions {
+        for (key, value, expected, holds) in conditions {
             let expected = format!("{expected}, for job.{number} reduces in the network");
-            errors.check(InputError::unless(holds, key, found, expected));
+            errors.check(InputError::unless(holds, key, value, expected));
         }
     }
     errors.into_result()
@@ -218,8 +218,8 @@ fn trees_of(
     let mut trees = JobTrees::new();
     for place in 0..job.connections as usize {
         let tree = Tree::new(topology, &hosts, place).ok_or_else(|| {
-            let found = format!("job.{number} reduces in the network, and no switch is above all of its hosts");
-            InputError::new("topology", found, "a tree, or hosts of one switch")
+            let fabric = format!("job.{number} reduces in the network, and no switch is above all of its hosts");
+            InputError::new("topology", fabric, "a tree, or hosts of one switch")
         })?;
         for channel in hosts.iter().map(|&host| topology.host_channel(host)).chain(tree.up.values().copied()) {
             *planned.waiting_max.entry(channel).or_default() += packets;

@@ -88,9 +88,9 @@ fn summed(network: &mut Network, ranks: u32) -> Option<Message> {
     let messages = (0..ranks).filter_map(|me| network.get_mut(&(me, me))?.pop_front());
     messages.reduce(|sum, message| {
         assert_eq!((sum.part, sum.bytes), (message.part, message.bytes), "switches add up what is alike");
-        let data = sum.data.iter().zip(&message.data).map(|(one, other)| {
-            assert_eq!(one & other, 0, "a contribution comes twice");
-            one | other
+        let data = sum.data.iter().zip(&message.data).map(|(ranks, more)| {
+            assert_eq!(ranks & more, 0, "a contribution comes twice");
+            ranks | more
         });
         let data = data.collect();
         Message { data, entered: sum.entered | message.entered, at: sum.at.max(message.at), ..sum }
