@@ -83,7 +83,14 @@ fn a_target_that_computes_delays_operations_over_tcp_alone() {
 #[test]
 fn windows_of_puts_and_gets_fill_the_link() {
     for access in [Access::Put, Access::Get] {
-        let bandwidth = OsuOneSidedBw { access, bytes: Bytes::new(64 << 10), window: 64, warm_up: 1, iterations: 3 };
+        let bandwidth = OsuOneSidedBw {
+            access,
+            bytes: Bytes::new(64 << 10),
+            window: 64,
+            warm_up: 1,
+            iterations: 3,
+            bidirectional: false,
+        };
         let report = run(&experiment(one_switch(2), ideal(), vec![job(&Workload::OsuOneSidedBw(bandwidth))]), 1);
         let ps = report.iterations[2].duration.as_ps() as f64;
         let gbps = (64.0 * 65_536.0 * 8.0) / ps * 1e3;
