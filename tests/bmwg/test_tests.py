@@ -123,6 +123,26 @@ def test_the_algorithm_of_a_collective_is_verified_by_its_peers(home: Path) -> N
             )
 
 
+def test_the_distribution_of_latency_ends_at_its_largest_value(home: Path) -> None:
+    statistics, distribution = run(home, "5.2").tables
+    one_way = column(statistics, "time")
+    largest = [
+        value
+        for kind, value in zip(one_way, column(statistics, "max"), strict=True)
+        if kind == "one way"
+    ]
+    ends = [
+        value
+        for share, value in zip(
+            column(distribution, "messages [%]"), column(distribution, "one way"), strict=True
+        )
+        if share == 100
+    ]
+    assert ends == pytest.approx(largest)
+    factors = dict(zip(column(statistics, "load"), column(statistics, "over"), strict=True))
+    assert factors["none"] == 1 < factors["all pairs, bidirectional"]
+
+
 def test_more_participants_than_hosts_are_not_attempted(home: Path) -> None:
     done = run(home, "7.3", "inference")
     excluded = [trial for trial in done.trials if trial.problem]

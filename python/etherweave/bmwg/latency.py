@@ -1,8 +1,10 @@
 """Latency between two hosts, alone and beside traffic, which several tests measure."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from etherweave.bmwg.fabric import BenchFabric
+from etherweave.bmwg.formulas import percentile
 from etherweave.bmwg.kpis import (
     LATENCY_TITLES,
     SETTING,
@@ -17,10 +19,14 @@ from etherweave.bmwg.settings import Changes
 from etherweave.bmwg.throughput import DUPLEX, pair_jobs
 from etherweave.bmwg.traffic import WARM_UP, ping
 
+Pooled: TypeAlias = dict[tuple[Cell, ...], tuple[list[float], list[float], int]]
+"""Times of a way and of round trips [us], and the number of runs, by configuration."""
 AXES = ("variant", "message [B]", "load")
 UNLOADED, LOADED = "none", "all pairs, bidirectional"
 BACKGROUND_BYTES = 65_536
 """Messages of the other pairs [B]."""
+SHARES = (1, *range(5, 100, 5), 99, 99.9, 100)
+"""Shares of messages of the distribution [%]."""
 TIMES = ("one way", "round trip")
 
 
@@ -52,9 +58,15 @@ def latency_cases(
     ]
 
 
-def latency_table(trials: Included) -> ReportTable:
-    """Report percentiles of all runs of a configuration together, of a way and of a round trip."""
-    pooled: dict[tuple[Cell, ...], tuple[list[float], list[float], int]] = {}
+def latency_tables(trials: Included) -> list[ReportTable]:
+    """Report statistics and the distribution of all runs of a configuration together."""
+    pooled = _pooled(trials)
+    return [_statistics(pooled), _distribution(pooled)]
+
+
+def _pooled(trials: Included) -> Pooled:
+    """Collect the times of a way and of round trips, and count runs, by configuration."""
+    pooled: Pooled = {}
     for case, result in trials:
         key = tuple(case.labels[axis] for axis in AXES)
         one_way, round_trip, runs = pooled.setdefault(key, ([], [], 0))
@@ -63,6 +75,10 @@ def latency_table(trials: Included) -> ReportTable:
         one_way += times[2 * WARM_UP :]
         round_trip += iterations_us(result, "ping")
         pooled[key] = (one_way, round_trip, runs + 1)
+    return pooled
+
+
+def _statistics(pooled: Pooled) -> ReportTable:
     cells = []
     for key, (one_way, round_trip, runs) in pooled.items():
         for name, values in zip(TIMES, (one_way, round_trip), strict=True):
@@ -83,6 +99,23 @@ def latency_table(trials: Included) -> ReportTable:
     )
     plot = Plot(1, columns.index(Column(f"{LATENCY_TITLES[4]} [us]", SOFTWARE)), (0, 2, 3))
     return ReportTable("latency", "Latency", columns, cells, note, plot)
+
+
+def _distribution(pooled: Pooled) -> ReportTable:
+    """Report the latency that each share of messages does not exceed, one way."""
+    rows_ = [
+        [*key, percentile(one_way, percent), percent]
+        for key, (one_way, _, _) in pooled.items()
+        for percent in SHARES
+    ]
+    columns = [
+        *(Column(axis, SETTING) for axis in AXES),
+        Column("one way [us]", SOFTWARE),
+        Column("messages [%]", SETTING),
+    ]
+    return ReportTable(
+        "latency-cdf", "Distribution of latency", columns, rows_, "", Plot(3, 4, (0, 1, 2))
+    )
 
 
 def _mean(values: Sequence[float]) -> float:

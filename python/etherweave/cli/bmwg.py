@@ -101,6 +101,8 @@ def bmwg(
     return None
 
 
+ROWS_MAX = 60
+"""Largest number of rows of a table that is printed."""
 GAP = 2
 """Blanks between two columns."""
 LINE_MAX = WIDTH - GAP
@@ -141,7 +143,10 @@ def _print_test(result: "TestResult") -> None:
     for table in result.tables:
         print()
         print(f"  {table.title}")
-        _print_blocks(table)
+        if len(table.rows) > ROWS_MAX:
+            print(f"  {len(table.rows)} rows, which the page and {table.name}.csv have")
+        else:
+            _print_blocks(table)
     reasons: dict[str, int] = {}
     for trial in result.trials:
         if trial.problem:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import compress
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import polars as pl
 from etherweave import _core
 from etherweave.api.outputs import below, quoted_table, write_text
 from etherweave.api.toml import literal
-from etherweave.bmwg import BenchFabric, TestResult
+from etherweave.bmwg import BenchFabric, Entry, TestResult
 from etherweave.bmwg.formulas import oversubscription, percentile, variation
 from etherweave.bmwg.model import Cell, ObservationPoint, ReportTable, text_of
 from etherweave.pages.bmwg_figure import draw_table
@@ -69,7 +70,8 @@ def _sections(
     yield lambda _: _observation(results)
     yield _hosts
     for result in results:
-        yield lambda _, result=result: _result(draft, result)  # type: ignore[misc]
+        for table in result.tables:
+            yield partial(_result, draft, result.entry, table)
     yield lambda _: _anomalies(results)
     yield lambda _: _accounting(results)
     yield lambda _: _repeatability(results)
@@ -180,22 +182,18 @@ def _hosts(fabric: BenchFabric) -> Section:
     return _pairs("hosts", "5 Host configuration", rows)
 
 
-def _result(draft: str, result: TestResult) -> Section:
-    """Show the tables of a test, with the figure of the first that has result."""
-    tables = [
-        Table(
-            [_head(table, at) for at in range(len(table.columns))],
-            [[text_of(cell) for cell in row] for row in table.rows],
-            f"{table.title}. {table.note}",
-        )
-        for table in result.tables
-    ]
-    drawn = next((table for table in result.tables if table.plot and table.rows), None)
-    figure = draw_table(drawn, drawn.plot) if drawn and drawn.plot else None
-    name = f"{draft}-{result.entry.section.replace('.', '-')}"
-    title = f"6 Results: {result.entry.section} {result.entry.title}"
-    caption = drawn.title if drawn and figure else ""
-    return Section(name, title, caption, figure, tables)
+def _result(draft: str, entry: Entry, table: ReportTable, _: BenchFabric) -> Section:
+    """Show a table of a test, with its figure."""
+    heads = [_head(table, at) for at in range(len(table.columns))]
+    cells = [[text_of(cell) for cell in row] for row in table.rows]
+    is_folded = len(cells) >= FOLDED_FROM
+    shown = Table(heads, cells, table.title if is_folded else "", is_folded)
+    figure = draw_table(table, table.plot) if table.plot and table.rows else None
+    name = f"{draft}-{entry.section.replace('.', '-')}-{table.name}"
+    title = f"6 Results: {entry.section} {entry.title}"
+    if table.title != entry.title:
+        title += f": {table.title.lower() if table.title[1:2].islower() else table.title}"
+    return Section(name, title, table.note, figure, [shown])
 
 
 def _head(table: ReportTable, at: int) -> str:

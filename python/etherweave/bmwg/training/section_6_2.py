@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from etherweave.bmwg.fabric import BenchFabric
-from etherweave.bmwg.latency import latency_cases, latency_table
+from etherweave.bmwg.latency import latency_cases, latency_tables
 from etherweave.bmwg.model import Case, Included, ReportTable
 from etherweave.bmwg.settings import KIB, MIB, roce, uet
 
@@ -22,4 +22,4 @@ def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
 
 def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
     """Report pooled percentiles by service."""
-    return [latency_table(trials)]
+    return latency_tables(trials)
