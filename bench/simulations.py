@@ -146,6 +146,27 @@ def run(changed):
 error = fast / slow - 1
 print(json.dumps({"packets_s": packets, "flow_s": flow, "times": packets / flow, "error": error}))
 """
+PROTOTYPE = """
+import functools, json, sys, etherweave
+sys.path.append(sys.argv[2])
+from support.prototypes import US, Swift
+own = {"reliability": "selective_repeat", "ack_every": 1, "window": "128KiB"}
+swift, seconds = {"base_target": "15us"}, []
+for control, extend in (
+    ({"swift": swift}, None),
+    ({}, {"congestion": functools.partial(Swift, base_target=15 * US)}),
+):
+    changed = {"transport": {"roce": {**own, **control}}}
+    runs = [etherweave.run(sys.argv[1], changed, extend=extend).summary for _ in range(3)]
+    seconds.append(min(run["wall_s"] for run in runs))
+    hops = runs[0]["packet_hops"]
+print(json.dumps({
+    "packet_hops": hops,
+    "rust_s": round(seconds[0], 3),
+    "python_s": round(seconds[1], 3),
+    "times": round(seconds[1] / seconds[0], 2),
+}))
+"""
 
 
 def rows() -> list[Row]:
@@ -156,6 +177,7 @@ def rows() -> list[Row]:
     others = {
         "flow": flow,
         "hybrid": hybrid,
+        "prototype": prototype,
         "trace_64": trace,
         "trace_64_in_file": trace_in_file,
         "caminos": peer,
@@ -213,6 +235,16 @@ def speed(name: str) -> float:
     """Run a scenario once; gives packet-hops per second of simulation and set-up."""
     run = child(CHILD, str(HERE / f"{name}.toml"), "1")
     return float(run["packet_hops"] / (run["wall_s"] + run["setup_s"]))
+
+
+def prototype() -> dict[str, Any]:
+    """Run Swift in Rust and Swift in Python on the same traffic; gives how many times as long."""
+    tests = HERE.parent / "tests"
+    return {
+        "row": "prototype",
+        "threads": 1,
+        **child(PROTOTYPE, str(HERE / "permutation_128.toml"), str(tests)),
+    }
 
 
 def flow() -> dict[str, Any]:

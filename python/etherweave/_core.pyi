@@ -114,8 +114,77 @@ def run(
     memory_limit: str | None = None,
     on_start: Callable[[str], None] | None = None,
     snap_length: str | None = None,
+    congestion: tuple[Callable[[FreshConnection], object], str, Sequence[str]] | None = None,
 ) -> Run:
-    """Simulate; ``progress`` returns whether to continue, ``on_start`` gets the estimate."""
+    """Simulate; ``progress`` returns whether to continue, ``on_start`` gets the estimate.
+
+    ``congestion`` is a class, its name, and the names of the methods that it writes.
+    """
+
+@final
+class FreshConnection:
+    """A connection without history."""
+
+    @property
+    def rate(self) -> int:
+        """Rate of the NIC [b/s]."""
+    @property
+    def packet(self) -> int:
+        """Payload of a full packet [B]."""
+    @property
+    def window(self) -> int:
+        """Most that may be unacknowledged [B]."""
+
+@final
+class Feedback:
+    """What an acknowledgement says of congestion."""
+
+    @property
+    def acked(self) -> int:
+        """Newly acknowledged [B]."""
+    @property
+    def acknowledged(self) -> int:
+        """Offset below which all is acknowledged [B]."""
+    @property
+    def next(self) -> int:
+        """Offset of the next byte to send [B]."""
+    @property
+    def round_trip(self) -> int:
+        """Time since the packet left that it answers [ps]."""
+    @property
+    def is_marked(self) -> bool:
+        """Whether that packet was marked."""
+
+@final
+class Progress:
+    """How far a connection is."""
+
+    @property
+    def acknowledged(self) -> int:
+        """Offset below which all is acknowledged [B]."""
+    @property
+    def next(self) -> int:
+        """Offset of the next byte that was never sent [B]."""
+
+@final
+class PortTelemetry:
+    """What a switch wrote into a packet when it began to send it."""
+
+    @property
+    def time(self) -> int:
+        """Simulated time [ps]."""
+    @property
+    def sent(self) -> int:
+        """Sent by the port in all [B on the wire]."""
+    @property
+    def queued(self) -> int:
+        """Waiting at the port, as buffers count [B]."""
+    @property
+    def port(self) -> int:
+        """Number of the port in the run."""
+    @property
+    def rate(self) -> int:
+        """Rate of the port [b/s]."""
 
 def convert_goal(
     text: str | PathLike[str],

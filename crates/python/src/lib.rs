@@ -1,6 +1,7 @@
 //! The Python face: translation only. No number is computed here, no decision taken.
 
 mod error;
+mod extend;
 mod fabric;
 mod interruptible;
 mod memory;
@@ -24,6 +25,8 @@ mod _core {
 
     #[pymodule_export]
     use crate::error::{Mistake, ScenarioError, of_mistakes};
+    #[pymodule_export]
+    use crate::extend::{Feedback, FreshConnection, PortTelemetry, Progress};
     #[pymodule_export]
     use crate::fabric::{
         Deployment, Design, Fabric, check_document, compare, compare_metrics, exports, largest, proposals,

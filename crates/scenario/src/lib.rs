@@ -37,6 +37,7 @@ mod observation;
 mod open_loop;
 mod outcome;
 mod pattern_spec;
+mod prototypes;
 mod reader;
 mod recorded;
 mod routing;
@@ -77,6 +78,14 @@ pub use schedules::{JobSchedule, Schedules, convert_goal};
 pub use step_times::step_times;
 pub use sweep::{AxisSpec, SampleMethod, SampleSpec, Scale, SweepSpec};
 pub use tables::{Column, LateTable, Table, Texts};
+
+/// What a caller needs to bring a congestion control of its own, by [`RunOptions::prototype`].
+pub mod extend {
+    pub use etherweave_primitives::{BitRate, Time};
+    pub use etherweave_sim::transport::prototype::{PrototypeControl, PrototypeStart};
+    pub use etherweave_sim::transport::roce::{Feedback, FreshConnection, Progress, SenderControl};
+    pub use etherweave_sim::transport::telemetry::{PathTelemetry, PortTelemetry};
+}
 
 /// The formats of [`Fabric::export`], with a sentence about each.
 pub fn exports() -> Vec<(&'static str, &'static str)> {

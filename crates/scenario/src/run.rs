@@ -5,6 +5,7 @@ use std::time::{Duration as WallTime, Instant};
 
 use etherweave_kernel::{Processes, Worker};
 use etherweave_primitives::{Bytes, ChannelId, InputError, InputErrors, Time, caught};
+use etherweave_sim::transport::prototype::PrototypeStart;
 use etherweave_sim::{Experiment, Finish, Observed, Paths, Progress, Simulation, WaitRow};
 use etherweave_topology::Topology;
 
@@ -16,7 +17,7 @@ use crate::outcome::{Summary, finished, warnings};
 use crate::routing::pause_warning;
 use crate::scenario::{Scenario, experiment, port_named, read};
 use crate::tables::{late_tables, tables};
-use crate::{Estimate, Outcome, ScenarioError, nodes};
+use crate::{Estimate, Outcome, ScenarioError, nodes, prototypes};
 
 /// A simulation that has been built and not yet run.
 pub struct Run {
@@ -45,6 +46,8 @@ pub struct RunOptions<'a> {
     pub snap_length: Option<&'a str>,
     /// Which of several processes this one is; they use one thread each.
     pub process: Worker,
+    /// The congestion control of `transport.roce.prototype`, which then runs on one thread.
+    pub prototype: Option<&'a PrototypeStart>,
 }
 
 impl Run {
@@ -73,7 +76,9 @@ impl Run {
         options: RunOptions<'_>,
     ) -> Result<Run, ScenarioError> {
         let started = Instant::now();
-        let (document, scenario) = read(text, origin, overrides)?;
+        let (document, mut scenario) = read(text, origin, overrides)?;
+        let notes = prototypes::bring(&mut scenario, &options).map_err(|error| document.locate(error))?;
+        let threads = if notes.is_empty() { options.threads.max(1) } else { 1 };
         let limit = MemoryLimit::of(options.memory_limit).map_err(|error| document.elsewhere(error))?;
         let snap_length = snap_length(options.snap_length).map_err(|error| document.elsewhere(error))?;
         let topology = generate(&scenario).map_err(|error| document.locate(error))?;
@@ -83,8 +88,9 @@ impl Run {
         estimate.check(&limit).map_err(|error| document.locate(error))?;
         let experiment = experiment(&document, &scenario, topology, options.capture)?;
         let again = again(&scenario, &experiment, options.process).map_err(|error| document.locate(error))?;
-        let simulation = Simulation::build_for(options.process, &experiment, options.threads.max(1));
+        let simulation = Simulation::build_for(options.process, &experiment, threads);
         let simulation = simulation.map_err(|error| document.locate(error))?;
+        estimate.warnings.extend(notes);
         estimate.warnings.extend(check::warnings(&scenario, &experiment.topology));
         estimate.warnings.extend(nodes::placement_warnings(&scenario, &experiment.jobs));
         let (topology, setup) = (experiment.topology, started.elapsed());

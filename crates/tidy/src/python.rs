@@ -46,10 +46,13 @@ pub const MAY_IMPORT: [(&str, &[&str]); 16] = [
     ("linux", &[]),
 ];
 
-/// Modules beside the rooms: what starts the package, and what names the functions that it offers, which load on
-/// first use.
-const FACES: [(&str, &[&str]); 2] =
-    [("__main__.py", &["cli"]), ("__init__.py", &["api", "pages", "report", "sweeps", "uncertainty"])];
+/// Modules beside the rooms: what starts the package, what names the functions that it offers, which load on first use,
+/// and classes that callers extend.
+const FACES: [(&str, &[&str]); 3] = [
+    ("__main__.py", &["cli"]),
+    ("__init__.py", &["api", "pages", "report", "sweeps", "uncertainty"]),
+    ("extend.py", &[]),
+];
 
 /// A room imports the rooms that the table allows, and a module beside the rooms those of [`FACES`].
 pub fn directions(file: &File) -> Vec<Finding> {

@@ -6,7 +6,7 @@
 
 use etherweave_primitives::{BitRate, Duration, InputError, Time};
 
-use super::roce::{CongestionControl, FreshConnection};
+use super::roce::{CongestionControl, FreshConnection, SenderControl};
 use crate::params::{AlphaUpdate, Dcqcn, RATES, TIMER_MAX, check_timer, require, require_within};
 
 /// `alpha` = 1.
@@ -163,8 +163,14 @@ impl RateLimiter {
 
 impl CongestionControl for RateLimiter {
     type Params = Dcqcn;
-    const HEEDS_MARKS: bool = true;
-    const NEEDS_ECHOES: bool = false;
+
+    fn heeds_marks(_: &Dcqcn) -> bool {
+        true
+    }
+
+    fn needs_echoes(_: &Dcqcn) -> bool {
+        false
+    }
 
     fn check(dcqcn: &Dcqcn) -> Result<(), InputError> {
         for (name, timer) in [("dce_tcp_rtt", dcqcn.dce_tcp_rtt), ("rpg_time_reset", dcqcn.rpg_time_reset)] {
@@ -197,7 +203,9 @@ impl CongestionControl for RateLimiter {
     fn start(dcqcn: &Dcqcn, connection: &FreshConnection) -> RateLimiter {
         RateLimiter::new(dcqcn, connection.rate)
     }
+}
 
+impl SenderControl for RateLimiter {
     /// The rate at `now`, with the timers that have expired until then. Changes nothing.
     fn rate_at(&self, now: Time) -> Option<BitRate> {
         let mut limiter = self.clone();

@@ -3,7 +3,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Time, params};
 
-use super::roce::{CongestionControl, FreshConnection};
+use super::roce::{CongestionControl, FreshConnection, SenderControl};
 use super::telemetry::{PathTelemetry, PortTelemetry, SWITCHES_MAX};
 use crate::params::{check_timer, require_within};
 
@@ -147,7 +147,9 @@ impl CongestionControl for LinkWindow {
     fn start(hpcc: &Hpcc, connection: &FreshConnection) -> LinkWindow {
         LinkWindow::new(hpcc, connection.rate, connection.window)
     }
+}
 
+impl SenderControl for LinkWindow {
     fn window(&self) -> Option<u64> {
         Some(self.bytes())
     }

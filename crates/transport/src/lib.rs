@@ -3,10 +3,11 @@
 //! They own no clock and send nothing: hosts ask them what to do and do it.
 
 /// Calls a macro with every congestion control of RoCE: its key in `transport.roce`, its parameters, its name among
-/// the controls of connections, and the type that implements [`CongestionControl`]. Schema, checks, errors, dispatch
-/// and the tests that transports share follow from this list.
+/// the controls of connections, and the type that implements [`CongestionControl`] and [`SenderControl`]. Schema,
+/// checks, errors, dispatch and the tests that transports share follow from this list.
 ///
 /// [`CongestionControl`]: crate::roce::CongestionControl
+/// [`SenderControl`]: crate::roce::SenderControl
 macro_rules! roce_congestion_controls {
     ($define:ident) => {
         $define! {
@@ -18,6 +19,8 @@ macro_rules! roce_congestion_controls {
             hpcc: crate::hpcc::Hpcc => Hpcc(crate::hpcc::LinkWindow);
             /// Congestion control by delay, in place of the others.
             swift: crate::swift::Swift => Swift(crate::swift::DelayWindow);
+            /// Congestion control of the caller, for exploration, in place of the others.
+            prototype: crate::prototype::Prototype => Prototype(crate::prototype::PrototypeControl);
         }
     };
 }
@@ -53,6 +56,7 @@ mod mark_window;
 mod outgoing;
 pub mod packet;
 pub mod params;
+pub mod prototype;
 mod rack;
 mod ranges;
 mod reassembly;

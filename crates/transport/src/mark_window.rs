@@ -4,7 +4,7 @@
 
 use etherweave_primitives::Time;
 
-use super::roce::{CongestionControl, Feedback, FreshConnection, Progress};
+use super::roce::{CongestionControl, Feedback, FreshConnection, Progress, SenderControl};
 use super::tcp;
 
 /// A window for each connection that shrinks by the share of marked packets: the law of DCTCP, whose only constant, the
@@ -50,12 +50,17 @@ impl MarkWindow {
 
 impl CongestionControl for MarkWindow {
     type Params = Dctcp;
-    const HEEDS_MARKS: bool = true;
+
+    fn heeds_marks(_: &Dctcp) -> bool {
+        true
+    }
 
     fn start(_: &Dctcp, connection: &FreshConnection) -> MarkWindow {
         MarkWindow::new(connection.packet, connection.window)
     }
+}
 
+impl SenderControl for MarkWindow {
     fn window(&self) -> Option<u64> {
         Some(self.bytes())
     }

@@ -3,7 +3,7 @@
 
 use etherweave_primitives::{BitRate, Duration, InputError, Time, params};
 
-use super::roce::{CongestionControl, Feedback, FreshConnection, Progress};
+use super::roce::{CongestionControl, Feedback, FreshConnection, Progress, SenderControl};
 use crate::params::{TIMER_MAX, check_timer, require, require_within};
 
 /// A window of one packet.
@@ -131,7 +131,9 @@ impl CongestionControl for DelayWindow {
     fn start(swift: &Swift, connection: &FreshConnection) -> DelayWindow {
         DelayWindow::new(swift, connection.packet, connection.window)
     }
+}
 
+impl SenderControl for DelayWindow {
     fn window(&self) -> Option<u64> {
         Some(self.bytes())
     }

@@ -7,6 +7,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, Priority};
 use crate::frame::size;
 use crate::packet::{FrameEnds, SideContent, TransportPacket};
 use crate::params::Checked;
+use crate::prototype::Prototype;
 
 /// What a connection may have in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +141,11 @@ pub trait TransportParams {
     fn frame_max(&self) -> u32 {
         let Headers { first, edge, other, .. } = self.headers();
         first.max(edge).max(other) + self.payload().get() as u32
+    }
+
+    /// The congestion control that the caller of a run must bring, where there is one.
+    fn prototype(&mut self) -> Option<&mut Prototype> {
+        None
     }
 
     /// Switches for whose telemetry its packets have room: 0 where they have none.

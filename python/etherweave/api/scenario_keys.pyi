@@ -1168,6 +1168,12 @@ class PressureSolverGamg(Table):
 class PressureSolverPcg(Table):
     iterations: Key[int | None, int]
 
+class Prototype(Table):
+    heeds_marks: Key[bool, bool]
+    needs_echoes: Key[bool, bool]
+    notification_gap: Key[str | None, str]
+    telemetry_switches: Key[int, int]
+
 class RailOptimised(Table):
     as_built: Key[AsBuilt, AsBuilt | Keys]
     host_cable: Key[str, str]
@@ -1239,6 +1245,7 @@ class RoceParams(Table):
     hpcc: Key[Hpcc, Hpcc | Keys]
     loss_detection: Key[LossDetectionName | None, LossDetectionName]
     path_mtu: Key[str, str]
+    prototype: Key[Prototype, Prototype | Keys]
     psn_range: Key[int, int]
     reliability: Key[ReliabilityName, ReliabilityName]
     retransmission_timeout: Key[str, str]

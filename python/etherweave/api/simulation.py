@@ -13,6 +13,7 @@ from etherweave import _core
 from etherweave.api.machine import machine
 from etherweave.api.results import CoreTables, Result, parse_summary
 from etherweave.api.scenario import Overrides, ScenarioSource, literals, read
+from etherweave.extend import Extension, extensions_of
 
 ScenarioError = _core.ScenarioError
 
@@ -105,6 +106,7 @@ def run(
     memory_limit: str | None = None,
     on_start: EstimateCallback | None = None,
     snap_length: str | None = None,
+    extend: Mapping[str, Extension] | None = None,
 ) -> Result:
     """Simulate a scenario.
 
@@ -129,6 +131,11 @@ def run(
         Called once, before the first event, with what the run is expected to need.
     snap_length
         Most that is kept of a captured frame, such as ``"128B"``; by default the whole frame.
+    extend
+        Classes of Python that decide in place of members of the core:
+        ``{"congestion": CLASS}`` with a subclass of
+        :class:`etherweave.extend.CongestionControl` for the connections of ``transport.roce``.
+        Such a run has one thread, and its warnings name the class.
 
     Returns
     -------
@@ -146,6 +153,9 @@ def run(
         On Ctrl-C; a :class:`KeyboardInterrupt` that carries the partial result.
     FaultError
         When Etherweave itself has a fault; carries the partial result.
+    Exception
+        What a class of ``extend`` raises, with a note of method and simulated time; ``ValueError``
+        when one of its methods returns what it must not.
 
     Examples
     --------
@@ -155,10 +165,20 @@ def run(
     """
     text, origin = read(scenario)
     listener = _Listener(progress)
-    captures, changes = _captures(pcap), literals(overrides)
+    extensions = extensions_of(extend)
+    captures, changes = _captures(pcap), literals({**(overrides or {}), **extensions.overrides})
     started = _parsed(on_start)
     done = _core.run(
-        text, origin, changes, threads, captures, listener, memory_limit, started, snap_length
+        text,
+        origin,
+        changes,
+        threads,
+        captures,
+        listener,
+        memory_limit,
+        started,
+        snap_length,
+        extensions.congestion,
     )
     result = Result(
         tables=CoreTables(done.tables),

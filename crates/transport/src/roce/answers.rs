@@ -8,6 +8,7 @@ use crate::packet::{FrameEnds, SideContent, TransportPacket, flags};
 use crate::params::{
     Checked, CompletionOrder, LossDetection, Reliability, RoceParams, check_timer, require, require_effect,
 };
+use crate::prototype::Prototype;
 use crate::transport::{ConnectionWindow, FlowWindow, Headers, Overtaken, ResentCounts, Transport, TransportParams};
 
 /// Packets that may be in flight: half of the 24-bit sequence numbers, so that old and new can be distinguished.
@@ -116,6 +117,10 @@ impl TransportParams for RoceParams {
             notification: bare.congestion_notification(),
             telemetry: if RoceParams::telemetry_switches(self) > 0 { flags::TELEMETRY } else { 0 },
         }
+    }
+
+    fn prototype(&mut self) -> Option<&mut Prototype> {
+        self.prototype.as_mut()
     }
 
     fn telemetry_switches(&self) -> u8 {

@@ -32,16 +32,21 @@ pub struct FreshConnection {
     pub window: u64,
 }
 
-/// A congestion control of a sender, and what its parameters ask of receivers, headers and switches. A member writes
-/// what it needs of it; the rest does nothing.
+/// Parameters of a congestion control, what they ask of receivers, headers and switches, and its start. A member writes
+/// what it needs of it; the rest asks for nothing.
 pub trait CongestionControl: Sized {
     /// Its table in a scenario.
     type Params;
 
     /// Whether switches mark its packets.
-    const HEEDS_MARKS: bool = false;
+    fn heeds_marks(_params: &Self::Params) -> bool {
+        false
+    }
+
     /// Whether every acknowledgement must echo what became of a packet, as those of selective repeat do.
-    const NEEDS_ECHOES: bool = true;
+    fn needs_echoes(_params: &Self::Params) -> bool {
+        true
+    }
 
     /// Rejects inconsistent parameters; keys of errors are those of its table.
     fn check(_params: &Self::Params) -> Result<(), InputError> {
@@ -70,7 +75,11 @@ pub trait CongestionControl: Sized {
 
     /// Start of a connection.
     fn start(params: &Self::Params, connection: &FreshConnection) -> Self;
+}
 
+/// The congestion control of one sender: what it learns, and what it allows. A member writes what it needs of it; the
+/// rest does nothing.
+pub trait SenderControl {
     /// What may be unacknowledged [B], where that is less than the connection's window.
     fn window(&self) -> Option<u64> {
         None
@@ -147,13 +156,6 @@ macro_rules! define_controls {
                 )*
                 control.map(Box::new)
             }
-
-            /// Whether switches may mark its packets.
-            pub(super) fn heeds_marks(&self) -> bool {
-                match self {
-                    $(Congestion::$Name(_) => <$Control as CongestionControl>::HEEDS_MARKS,)*
-                }
-            }
         }
 
         impl RoceParams {
@@ -165,12 +167,12 @@ macro_rules! define_controls {
 
             /// Whether its senders heed marks of switches.
             pub fn heeds_marks(&self) -> bool {
-                false $(|| (self.$key.is_some() && <$Control as CongestionControl>::HEEDS_MARKS))*
+                false $(|| self.$key.as_ref().is_some_and(<$Control as CongestionControl>::heeds_marks))*
             }
 
             /// Whether its congestion control needs an echo of every packet.
             pub fn needs_echoes(&self) -> bool {
-                false $(|| (self.$key.is_some() && <$Control as CongestionControl>::NEEDS_ECHOES))*
+                false $(|| self.$key.as_ref().is_some_and(<$Control as CongestionControl>::needs_echoes))*
             }
 
             /// Rejects inconsistent parameters of congestion controls.
@@ -222,53 +224,53 @@ macro_rules! define_controls {
 roce_congestion_controls!(define_controls);
 
 impl Congestion {
-    /// See [`CongestionControl::window`].
+    /// See [`SenderControl::window`].
     pub(super) fn window(&self) -> Option<u64> {
         each!(self, control => control.window())
     }
 
-    /// See [`CongestionControl::sent`].
+    /// See [`SenderControl::sent`].
     pub(super) fn sent(&mut self, now: Time, wire: u32) -> bool {
-        each!(self, control => CongestionControl::sent(control, now, wire))
+        each!(self, control => control.sent(now, wire))
     }
 
-    /// See [`CongestionControl::next_at`].
+    /// See [`SenderControl::next_at`].
     pub(super) fn next_at(&self) -> Time {
         each!(self, control => control.next_at())
     }
 
-    /// See [`CongestionControl::is_open`].
+    /// See [`SenderControl::is_open`].
     pub(super) fn is_open(&mut self, now: Time) -> bool {
         each!(self, control => control.is_open(now))
     }
 
-    /// See [`CongestionControl::acknowledged`].
+    /// See [`SenderControl::acknowledged`].
     pub(super) fn acknowledged(&mut self, now: Time, feedback: &Feedback) {
-        each!(self, control => CongestionControl::acknowledged(control, now, feedback));
+        each!(self, control => control.acknowledged(now, feedback));
     }
 
-    /// See [`CongestionControl::measured`].
+    /// See [`SenderControl::measured`].
     pub(super) fn measured(&mut self, path: &PathTelemetry, acknowledged: u64, next: u64) {
         each!(self, control => control.measured(path, acknowledged, next));
     }
 
-    /// See [`CongestionControl::notified`].
+    /// See [`SenderControl::notified`].
     pub(super) fn notified(&mut self, now: Time) {
         each!(self, control => control.notified(now));
     }
 
-    /// See [`CongestionControl::lost`].
+    /// See [`SenderControl::lost`].
     pub(super) fn lost(&mut self, now: Time, progress: Progress) {
-        each!(self, control => CongestionControl::lost(control, now, progress));
+        each!(self, control => control.lost(now, progress));
     }
 
-    /// See [`CongestionControl::timed_out`].
+    /// See [`SenderControl::timed_out`].
     pub(super) fn timed_out(&mut self, now: Time) {
-        each!(self, control => CongestionControl::timed_out(control, now));
+        each!(self, control => control.timed_out(now));
     }
 
-    /// See [`CongestionControl::rate_at`].
+    /// See [`SenderControl::rate_at`].
     pub(super) fn rate_at(&self, now: Time) -> Option<BitRate> {
-        each!(self, control => CongestionControl::rate_at(control, now))
+        each!(self, control => control.rate_at(now))
     }
 }

@@ -119,7 +119,7 @@ impl ConnectionEnd for RoceEnd {
         let data = self.requester.next_packet(now, params)?;
         let (bits, header) = dress(&data, headers);
         let wire = header + data.payload.next_multiple_of(4);
-        let is_ecn = self.requester.charge(now, wire);
+        let is_ecn = self.requester.charge(now, wire, params);
         let resent = if data.is_retransmission { flags::RETRANSMISSION } else { 0 };
         let capable = if is_ecn { flags::ECN_CAPABLE } else { 0 };
         Some(TransportPacket {

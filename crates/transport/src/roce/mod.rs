@@ -30,7 +30,7 @@ use etherweave_primitives::Time;
 
 use super::{SackBlocks, duplicate};
 
-pub use congestion::{Congestion, CongestionControl, Feedback, FreshConnection};
+pub use congestion::{Congestion, CongestionControl, Feedback, FreshConnection, SenderControl};
 pub use end::RoceEnd;
 pub use requester::{DataPacket, Requester};
 pub use responder::{Answer, DataArrival, Reception, Responder};

@@ -221,13 +221,12 @@ impl Requester {
         message.packet(offset, mtu.min(message.end - offset), sequence, true)
     }
 
-    /// Charges `wire` bytes to the rate, which may delay the next packet. Whether there is a rate: such packets may be
-    /// marked.
+    /// Charges `wire` bytes to the rate, which may delay the next packet. Whether switches may mark the packet.
     #[inline]
-    pub fn charge(&mut self, now: Time, wire: u32) -> bool {
+    pub fn charge(&mut self, now: Time, wire: u32, params: &RoceParams) -> bool {
         let Some(congestion) = &mut self.congestion else { return false };
         self.is_pacing = congestion.sent(now, wire);
-        congestion.heeds_marks()
+        params.heeds_marks()
     }
 
     /// Lets nothing out until [`Requester::resume`] if it has nothing to send; otherwise changes nothing.

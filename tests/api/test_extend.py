@@ -1,0 +1,177 @@
+"""Classes of Python in place of members of the core."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow.ipc
+import pytest
+
+import etherweave
+from etherweave.extend import CongestionControl, Feedback, FreshConnection
+from support.documents import ROOT
+from support.prototypes import US, Dctcp, Swift
+
+SCENARIOS = ROOT / "scenarios"
+SWIFT = SCENARIOS / "swift_roce.toml"
+
+
+def scenario_without(file: str, key: str) -> dict[str, Any]:
+    """Read a shipped scenario without its congestion control."""
+    scenario = tomllib.loads((SCENARIOS / file).read_text())
+    del scenario["transport"]["roce"][key]
+    return {"name": Path(file).stem, **scenario}
+
+
+def bytes_of(result: etherweave.Result) -> Mapping[str, object]:
+    """The tables and the fingerprint."""
+    tables = {name: _bytes_of_table(table) for name, table in result.tables.items()}
+    return {**tables, "fingerprint": result.summary["fingerprint"]}
+
+
+def _bytes_of_table(table: pyarrow.Table) -> bytes:
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "control"),
+    [
+        ("swift_roce.toml", "swift", partial(Swift, base_target=15 * US)),
+        ("flows/incast_swift.toml", "swift", partial(Swift, base_target=15 * US)),
+        ("dctcp_roce.toml", "dctcp", Dctcp),
+    ],
+)
+def test_a_class_that_does_what_a_member_does_gives_its_tables_to_the_byte(
+    file: str, key: str, control: Any
+) -> None:
+    observed = {
+        "observe.period": "20us",
+        "observe.until": "1ms",
+        "observe.flows": ["* -> *"],
+    }
+    member = etherweave.run(SCENARIOS / file, observed)
+    prototype = etherweave.run(
+        scenario_without(file, key), observed, extend={"congestion": control}
+    )
+    assert bytes_of(prototype) == bytes_of(member)
+
+
+def test_the_result_names_the_class_and_has_one_thread() -> None:
+    scenario = scenario_without("swift_roce.toml", "swift")
+    result = etherweave.run(scenario, {"run.end": "100us"}, threads=2, extend={"congestion": Swift})
+    assert result.summary["threads"] == 1
+    note = next(line for line in result.summary["warnings"] if "by Swift" in line)
+    assert note.startswith("transport.roce.prototype: congestion control by Swift, a class")
+    assert 'class = "Swift"' in result.resolved
+
+
+class Faulty(CongestionControl):
+    """Returns a window after each acknowledgement."""
+
+    def __init__(self, connection: FreshConnection, answer: object = None) -> None:
+        self.answer = answer
+        self.acks = 0
+
+    def acknowledged(self, now: int, feedback: Feedback) -> None:
+        self.acks += 1
+
+    def window(self) -> Any:
+        return self.answer if self.acks > 3 else None
+
+
+def run_faulty(control: Any) -> etherweave.Result:
+    scenario = scenario_without("swift_roce.toml", "swift")
+    return etherweave.run(scenario, extend={"congestion": control})
+
+
+@pytest.mark.parametrize("answer", [float("nan"), -1, 0, float("inf"), 0.5, "4KiB", True, [1]])
+def test_a_window_that_is_no_number_of_bytes_is_named(answer: object) -> None:
+    expected = f"Faulty.window returned {answer!r}; expected bytes, 1 or more, or None"
+    with pytest.raises(ValueError, match=f"^{re.escape(expected)}") as raised:
+        run_faulty(partial(Faulty, answer=answer))
+    (note,) = raised.value.__notes__
+    assert re.fullmatch(
+        r"raised by Faulty\.window at \d+ ps of simulated time, which ended the run", note
+    )
+
+
+class Raising(CongestionControl):
+    """Divides by zero at the first acknowledgement."""
+
+    def acknowledged(self, now: int, feedback: Feedback) -> None:
+        1 / (feedback.acked - feedback.acked)
+
+
+class Late(CongestionControl):
+    """Names a time that no timer reaches."""
+
+    def sent(self, now: int, wire: int) -> bool:
+        return True
+
+    def next_at(self) -> float:
+        return -1.0
+
+
+class Closed(CongestionControl):
+    """Never opens, and names no later time."""
+
+    def sent(self, now: int, wire: int) -> bool:
+        return True
+
+    def is_open(self, now: int) -> bool:
+        return False
+
+
+class Stopped(CongestionControl):
+    """Has no constructor that takes a connection."""
+
+    def __init__(self) -> None:
+        pass
+
+
+def test_an_exception_of_the_class_ends_the_run_with_its_line() -> None:
+    with pytest.raises(ZeroDivisionError) as raised:
+        run_faulty(Raising)
+    assert raised.traceback[-1].name == "acknowledged"
+    assert Path(raised.traceback[-1].path).name == "test_extend.py"
+
+
+@pytest.mark.parametrize(
+    ("control", "expected"),
+    [
+        (Late, r"Late\.next_at returned -1\.0; expected picoseconds, from 0 to 1e18"),
+        (Closed, r"Closed\.is_open returned False; expected True, or a later time from next_at"),
+        (Stopped, r"takes 1 positional argument but 2 were given"),
+    ],
+)
+def test_other_faults_of_a_class_are_named(control: Any, expected: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=expected):
+        run_faulty(control)
+
+
+def test_what_is_no_class_of_a_congestion_control_is_refused() -> None:
+    number: Any = 5
+    with pytest.raises(TypeError, match="extend: congestion: 5; expected a subclass of"):
+        etherweave.run(SWIFT, extend={"congestion": number})
+    with pytest.raises(ValueError, match="extend: 'congestoin'; expected 'congestion'"):
+        etherweave.run(SWIFT, extend={"congestoin": Swift})
+
+
+def test_a_class_stands_in_place_of_the_scenarios_own_control() -> None:
+    with pytest.raises(etherweave.ScenarioError, match=r"prototype.*one congestion control"):
+        etherweave.run(SWIFT, extend={"congestion": Swift})
+
+
+def test_a_scenario_that_asks_for_a_class_needs_it() -> None:
+    scenario = scenario_without("swift_roce.toml", "swift")
+    scenario["transport"]["roce"]["prototype"] = {"class": "Timely"}
+    expected = r"transport.roce.prototype.class: Timely; expected the class from the caller"
+    with pytest.raises(etherweave.ScenarioError, match=expected):
+        etherweave.run(scenario)
+    assert 'class = "Timely"' in etherweave.resolve(scenario)
