@@ -30,5 +30,5 @@ def _python() -> str:
     names = sorted(etherweave.__all__, key=lambda name: (name != "run", name[0].isupper()))
     parts = [f"# Python\n\n{(etherweave.__doc__ or '').partition(chr(10))[0]}"]
     parts += [f"::: etherweave.{name}" for name in names if name != "__version__"]
-    parts.append("::: etherweave.extend.CongestionControl")
+    parts += [f"::: etherweave.extend.{name}" for name in ("CongestionControl", "FlowArrivals")]
     return "\n\n".join(parts) + "\n"

@@ -5,9 +5,11 @@ A method has the name and the arguments of the function of the trait in Rust
 line by line. Times are in picoseconds, sizes in bytes, rates in bits per second, as in the core.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any, ClassVar, TypeAlias
 
 from etherweave._core import Feedback, FreshConnection, PortTelemetry, Progress
@@ -16,6 +18,8 @@ __all__ = [
     "CongestionControl",
     "Extension",
     "Feedback",
+    "Flow",
+    "FlowArrivals",
     "FreshConnection",
     "PortTelemetry",
     "Progress",
@@ -87,7 +91,33 @@ class CongestionControl:
         """Rate at ``now`` [b/s], for samples of flows; None where there is none."""
 
 
-Extension: TypeAlias = type[CongestionControl] | partial[CongestionControl]
+Flow: TypeAlias = tuple[float, int, int, int]
+"""Start after the start of the job [ps], source and destination by rank, and payload [B]."""
+
+
+class FlowArrivals:
+    """The flows of a job with ``workload.flows``, in place of those that the core draws.
+
+    Made once, before the run. The flows become the list of the job, ``workload.flows.text``, so
+    that the result contains them and can be repeated without the class.
+
+    Parameters
+    ----------
+    ranks
+        Hosts of the job, as the scenario says.
+    seed
+        Seed of the run: ``random.Random(seed)`` draws the same flows for the same seed.
+    """
+
+    def __init__(self, ranks: int, seed: int) -> None:
+        self.ranks, self.seed = ranks, seed
+
+    def batches(self) -> Iterable[Iterable[Flow]]:
+        """Yield flows, some at a time."""
+        raise NotImplementedError
+
+
+Extension: TypeAlias = type[CongestionControl] | type[FlowArrivals] | partial[Any]
 """A class, or one with some of its keywords set."""
 
 _METHODS = (
@@ -114,21 +144,23 @@ class Extensions:
     """Keys of the scenario that ask for it."""
 
 
-def extensions_of(extend: Mapping[str, Any] | None) -> Extensions:
-    """Check the classes of ``extend``.
+_KINDS: Mapping[str, type] = {"congestion": CongestionControl, "arrivals": FlowArrivals}
+
+
+def extensions_of(extend: Mapping[str, Any] | None, resolve: Callable[[], str]) -> Extensions:
+    """Check the classes of ``extend``; ``resolve`` gives the scenario in full.
 
     Raises ``TypeError`` or ``ValueError`` where one is none, or stands under another name.
     """
-    for name in extend or {}:
-        if name != "congestion":
-            raise ValueError(f"extend: {name!r}; expected 'congestion'")
+    classes = {name: _class_of(name, made) for name, made in (extend or {}).items()}
     if not extend:
         return Extensions()
-    made = extend["congestion"]
-    control = made.func if isinstance(made, partial) else made
-    if not (isinstance(control, type) and issubclass(control, CongestionControl)):
-        expected = "a subclass of etherweave.extend.CongestionControl, or a partial of one"
-        raise TypeError(f"extend: congestion: {made!r}; expected {expected}")
+    listed = (
+        _listed(extend["arrivals"], classes["arrivals"], resolve()) if "arrivals" in extend else {}
+    )
+    if "congestion" not in extend:
+        return Extensions(overrides=listed)
+    made, control = extend["congestion"], classes["congestion"]
     methods = [
         name for name in _METHODS if getattr(control, name) is not getattr(CongestionControl, name)
     ]
@@ -141,4 +173,36 @@ def extensions_of(extend: Mapping[str, Any] | None) -> Extensions:
     if control.notification_gap is not None:
         asked["notification_gap"] = control.notification_gap
     overrides = {f"transport.roce.prototype.{key}": value for key, value in asked.items()}
-    return Extensions((made, control.__name__, methods), overrides)
+    return Extensions((made, control.__name__, methods), {**listed, **overrides})
+
+
+def _class_of(name: str, made: object) -> Any:
+    """Return the class of an extension."""
+    if name not in _KINDS:
+        raise ValueError(f"extend: {name!r}; expected {' or '.join(map(repr, _KINDS))}")
+    kind, own = _KINDS[name], made.func if isinstance(made, partial) else made
+    if not (isinstance(own, type) and issubclass(own, kind)):
+        expected = f"a subclass of etherweave.extend.{kind.__name__}, or a partial of one"
+        raise TypeError(f"extend: {name}: {made!r}; expected {expected}")
+    return own
+
+
+def _listed(made: Callable[..., FlowArrivals], own: type, resolved: str) -> dict[str, object]:
+    """Write the flows of a class as the list of the job with ``workload.flows``."""
+    scenario = tomllib.loads(resolved)
+    jobs = [(n, job) for n, job in enumerate(scenario["job"]) if "flows" in job["workload"]]
+    if len(jobs) != 1:
+        raise ValueError(f"extend: arrivals: {len(jobs)} jobs with workload.flows; expected one")
+    ((number, job),) = jobs
+    drawn = job["workload"]["flows"]
+    arrivals = made(drawn["ranks"], scenario["seed"])
+    lines = ["source,destination,bytes,start_ps"]
+    for flow in chain.from_iterable(arrivals.batches()):
+        try:
+            start, source, destination, size = flow
+        except (TypeError, ValueError):
+            place = f"{own.__name__}.batches: flow {len(lines)}: {flow!r}"
+            raise ValueError(f"{place}; expected start, source, destination and bytes") from None
+        lines.append(f"{source},{destination},{size},{start}")
+    kept = {key: drawn[key] for key in ("ranks", "ideal")}
+    return {f"job.{number}.workload.flows": {**kept, "text": "\n".join(lines) + "\n"}}

@@ -2,16 +2,17 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow.ipc
 import pytest
 
 import etherweave
-from etherweave.extend import CongestionControl, Feedback, FreshConnection
+from etherweave.extend import CongestionControl, Feedback, Flow, FlowArrivals, FreshConnection
 from support.documents import ROOT
 from support.prototypes import US, Dctcp, Swift
 
@@ -159,7 +160,9 @@ def test_what_is_no_class_of_a_congestion_control_is_refused() -> None:
     number: Any = 5
     with pytest.raises(TypeError, match="extend: congestion: 5; expected a subclass of"):
         etherweave.run(SWIFT, extend={"congestion": number})
-    with pytest.raises(ValueError, match="extend: 'congestoin'; expected 'congestion'"):
+    with pytest.raises(
+        ValueError, match="extend: 'congestoin'; expected 'congestion' or 'arrivals'"
+    ):
         etherweave.run(SWIFT, extend={"congestoin": Swift})
 
 
@@ -175,3 +178,74 @@ def test_a_scenario_that_asks_for_a_class_needs_it() -> None:
     with pytest.raises(etherweave.ScenarioError, match=expected):
         etherweave.run(scenario)
     assert 'class = "Timely"' in etherweave.resolve(scenario)
+
+
+LIST = SCENARIOS / "flows/list.toml"
+
+
+class OfList(FlowArrivals):
+    """The flows of ``scenarios/flows/list.toml``, in two batches."""
+
+    def batches(self) -> Iterator[list[Flow]]:
+        yield [(0, 0, 3, 100_000), (0, 1, 3, 100_000)]
+        yield [(1_000_000, 2, 3, 1_000), (2_000_000, 3, 0, 1_000_000)]
+
+
+def flows(**keys: object) -> dict[str, Any]:
+    return {
+        "name": "list",
+        "topology": {"single_switch": {"hosts": 4}},
+        "job": [{"name": "list", "workload": {"flows": {"ranks": 4, **keys}}}],
+    }
+
+
+def test_flows_of_a_class_are_those_of_a_list_and_stand_in_the_result() -> None:
+    result = etherweave.run(flows(load=0.3), extend={"arrivals": OfList})
+    assert bytes_of(result) == bytes_of(etherweave.run(LIST))
+    repeated = etherweave.run(tomllib.loads(result.resolved))
+    assert bytes_of(repeated) == bytes_of(result)
+    assert result.summary["warnings"] == []
+
+
+class Drawn(FlowArrivals):
+    """As many flows as ranks, from the seed, of a size."""
+
+    def __init__(self, ranks: int, seed: int, size: object = 1_000) -> None:
+        super().__init__(ranks, seed)
+        self.size = size
+
+    def batches(self) -> Iterator[Any]:
+        draws = Random(self.seed)
+        for source in range(self.ranks):
+            yield [(draws.randrange(10**6), source, (source + 1) % self.ranks, self.size)]
+
+
+def test_flows_follow_the_seed_of_the_run() -> None:
+    def listed(seed: int) -> str:
+        result = etherweave.run(flows(), {"seed": seed}, extend={"arrivals": Drawn})
+        return str(tomllib.loads(result.resolved)["job"][0]["workload"]["flows"]["text"])
+
+    assert listed(1) == listed(1) != listed(2)
+
+
+@pytest.mark.parametrize("size", [0, -5, 1.5, "1kB", float("nan")])
+def test_a_flow_that_cannot_be_is_named_by_its_line(size: object) -> None:
+    with pytest.raises(
+        etherweave.ScenarioError, match=r"flows\.text: line 2: .*expected bytes from 1"
+    ):
+        etherweave.run(flows(), extend={"arrivals": partial(Drawn, size=size)})
+
+
+class Short(FlowArrivals):
+    """A flow without its bytes."""
+
+    def batches(self) -> Iterator[Any]:
+        yield [(0, 0, 1)]
+
+
+def test_a_flow_that_is_no_flow_is_named_by_its_number() -> None:
+    expected = r"Short\.batches: flow 1: \(0, 0, 1\); expected start, source, destination and bytes"
+    with pytest.raises(ValueError, match=expected):
+        etherweave.run(flows(), extend={"arrivals": Short})
+    with pytest.raises(ValueError, match=r"0 jobs with workload\.flows; expected one"):
+        etherweave.run(SWIFT, extend={"arrivals": Short})

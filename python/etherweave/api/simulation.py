@@ -135,7 +135,8 @@ def run(
         Classes of Python that decide in place of members of the core:
         ``{"congestion": CLASS}`` with a subclass of
         :class:`etherweave.extend.CongestionControl` for the connections of ``transport.roce``.
-        Such a run has one thread, and its warnings name the class.
+        Such a run has one thread, and its warnings name the class. ``{"arrivals": CLASS}`` with a
+        subclass of :class:`etherweave.extend.FlowArrivals` for the job with ``workload.flows``.
 
     Returns
     -------
@@ -165,8 +166,9 @@ def run(
     """
     text, origin = read(scenario)
     listener = _Listener(progress)
-    extensions = extensions_of(extend)
-    captures, changes = _captures(pcap), literals({**(overrides or {}), **extensions.overrides})
+    captures, changes = _captures(pcap), literals(overrides)
+    extensions = extensions_of(extend, lambda: _core.resolve(text, origin, changes))
+    changes += literals(extensions.overrides)
     started = _parsed(on_start)
     done = _core.run(
         text,
