@@ -10,6 +10,9 @@ import keys
 import etherweave
 from etherweave.cli import manual
 
+_EXTENDED = ("CongestionControl", "LoadBalancing", "Driver", "FlowArrivals")
+"""Classes that callers extend."""
+
 
 def pages() -> dict[str, str]:
     """Give the text of every page by its place on the site."""
@@ -30,5 +33,5 @@ def _python() -> str:
     names = sorted(etherweave.__all__, key=lambda name: (name != "run", name[0].isupper()))
     parts = [f"# Python\n\n{(etherweave.__doc__ or '').partition(chr(10))[0]}"]
     parts += [f"::: etherweave.{name}" for name in names if name != "__version__"]
-    parts += [f"::: etherweave.extend.{name}" for name in ("CongestionControl", "FlowArrivals")]
+    parts += [f"::: etherweave.extend.{name}" for name in _EXTENDED]
     return "\n\n".join(parts) + "\n"

@@ -114,11 +114,12 @@ def run(
     memory_limit: str | None = None,
     on_start: Callable[[str], None] | None = None,
     snap_length: str | None = None,
-    congestion: tuple[Callable[[FreshConnection], object], str, Sequence[str]] | None = None,
+    extensions: Sequence[tuple[str, Callable[..., object], str, Sequence[str]]] = (),
 ) -> Run:
     """Simulate; ``progress`` returns whether to continue, ``on_start`` gets the estimate.
 
-    ``congestion`` is a class, its name, and the names of the methods that it writes.
+    ``extensions`` are what a class decides on, the class, its name, and the names of the methods
+    that it writes.
     """
 
 @final
@@ -137,7 +138,7 @@ class FreshConnection:
 
 @final
 class Feedback:
-    """What an acknowledgement says of congestion."""
+    """Congestion as an acknowledgement reports it."""
 
     @property
     def acked(self) -> int:
@@ -167,8 +168,46 @@ class Progress:
         """Offset of the next byte that was never sent [B]."""
 
 @final
+class Received:
+    """A message that a receive has taken."""
+
+    @property
+    def peer(self) -> int:
+        """Rank that sent it."""
+    @property
+    def tag(self) -> int:
+        """Tag of the send."""
+    @property
+    def bytes(self) -> int:
+        """Payload [B]."""
+
+@final
+class DriverEvent:
+    """Event at the rank of a driver."""
+
+    @property
+    def operation(self) -> int | None:
+        """Number of the operation or the wait that is complete; None when the job starts."""
+    @property
+    def received(self) -> Received | None:
+        """Message that came in, where a receive is complete."""
+
+@final
+class NextOperations:
+    """Collects what a driver answers. Each method returns the number of what it begins."""
+
+    def send(self, peer: int, bytes: int, tag: int = 0, stream: int = 0) -> int:  # noqa: A002
+        """Send a message to another rank."""
+    def receive(self, peer: int | None, bytes: int, tag: int | None = None, stream: int = 0) -> int:  # noqa: A002
+        """Receive a message; None takes any rank or any tag."""
+    def compute(self, duration: float, stream: int = 0) -> int:
+        """Compute on a stream [ps]."""
+    def wait(self, duration: float) -> int:
+        """Wait, beside all that is in progress [ps]."""
+
+@final
 class PortTelemetry:
-    """What a switch wrote into a packet when it began to send it."""
+    """Telemetry of a switch in a packet, of when it began to send it."""
 
     @property
     def time(self) -> int:

@@ -7,22 +7,36 @@ line by line. Times are in picoseconds, sizes in bytes, rates in bits per second
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
-from etherweave._core import Feedback, FreshConnection, PortTelemetry, Progress
+from etherweave._core import (
+    DriverEvent,
+    Feedback,
+    FreshConnection,
+    NextOperations,
+    PortTelemetry,
+    Progress,
+    Received,
+)
 
 __all__ = [
     "CongestionControl",
+    "Driver",
+    "DriverEvent",
     "Extension",
     "Feedback",
     "Flow",
     "FlowArrivals",
     "FreshConnection",
+    "LoadBalancing",
+    "NextOperations",
+    "PathFeedback",
     "PortTelemetry",
     "Progress",
+    "Received",
 ]
 
 
@@ -91,6 +105,52 @@ class CongestionControl:
         """Rate at ``now`` [b/s], for samples of flows; None where there is none."""
 
 
+PathFeedback: TypeAlias = Literal["unmarked", "marked", "trimmed", "lost"]
+"""Outcome of a packet, for the value that it had."""
+
+
+class LoadBalancing:
+    """The entropy values of one Ultra Ethernet sender, by which switches hash packets to paths.
+
+    Parameters
+    ----------
+    entropies
+        Number of values, ``transport.uet.entropies``.
+    """
+
+    def __init__(self, entropies: int) -> None:
+        """Start a sender, before its first packet."""
+
+    def next(self) -> int:
+        """Value of the next packet, from 0 to less than the number of values."""
+        raise NotImplementedError
+
+    def heed(self, now: int, entropy: int, feedback: PathFeedback) -> None:
+        """Take what became of a packet with a value."""
+
+
+class Driver:
+    """The operations of one rank of a job with ``workload.driver``, decided on during the run.
+
+    Parameters
+    ----------
+    rank, ranks
+        Number of the rank, and ranks of the job.
+    seed
+        Seed of the run.
+    """
+
+    def __init__(self, rank: int, ranks: int, seed: int) -> None:
+        """Start a rank."""
+
+    def on_event(self, now: int, event: DriverEvent, next: NextOperations) -> None:  # noqa: A002
+        """Answer the start of the job, or what is complete, with operations that begin at once.
+
+        A driver with none in progress has ended.
+        """
+        raise NotImplementedError
+
+
 Flow: TypeAlias = tuple[float, int, int, int]
 """Start after the start of the job [ps], source and destination by rank, and payload [B]."""
 
@@ -117,63 +177,51 @@ class FlowArrivals:
         raise NotImplementedError
 
 
-Extension: TypeAlias = type[CongestionControl] | type[FlowArrivals] | partial[Any]
+Extension: TypeAlias = (
+    type[CongestionControl] | type[LoadBalancing] | type[Driver] | type[FlowArrivals] | partial[Any]
+)
 """A class, or one with some of its keywords set."""
 
-_METHODS = (
-    "window",
-    "sent",
-    "next_at",
-    "is_open",
-    "acknowledged",
-    "measured",
-    "notified",
-    "lost",
-    "timed_out",
-    "rate_at",
-)
+_KINDS: Mapping[str, type] = {
+    "congestion": CongestionControl,
+    "load_balancing": LoadBalancing,
+    "driver": Driver,
+    "arrivals": FlowArrivals,
+}
 
 
 @dataclass(frozen=True)
 class Extensions:
-    """What the core takes of ``extend``."""
+    """Classes of ``extend`` as the core takes them."""
 
-    congestion: tuple[Callable[[FreshConnection], object], str, Sequence[str]] | None = None
-    """Class, name, and names of the methods that it writes."""
-    overrides: Mapping[str, object] = field(default_factory=dict)
-    """Keys of the scenario that ask for it."""
-
-
-_KINDS: Mapping[str, type] = {"congestion": CongestionControl, "arrivals": FlowArrivals}
+    classes: Sequence[tuple[str, Callable[..., object], str, Sequence[str]]]
+    """Decision, class, name, and names of the methods that the class writes."""
+    overrides: Mapping[str, object]
+    """Keys of the scenario that ask for them."""
 
 
-def extensions_of(extend: Mapping[str, Any] | None, resolve: Callable[[], str]) -> Extensions:
-    """Check the classes of ``extend``; ``resolve`` gives the scenario in full.
+def extensions_of(
+    extend: Mapping[str, Any] | None, resolve: Callable[[Mapping[str, object]], str]
+) -> Extensions:
+    """Check the classes of ``extend``; ``resolve`` gives the scenario in full, with overrides.
 
     Raises ``TypeError`` or ``ValueError`` where one is none, or stands under another name.
     """
-    classes = {name: _class_of(name, made) for name, made in (extend or {}).items()}
-    if not extend:
-        return Extensions()
-    listed = (
-        _listed(extend["arrivals"], classes["arrivals"], resolve()) if "arrivals" in extend else {}
-    )
-    if "congestion" not in extend:
-        return Extensions(overrides=listed)
-    made, control = extend["congestion"], classes["congestion"]
-    methods = [
-        name for name in _METHODS if getattr(control, name) is not getattr(CongestionControl, name)
-    ]
-    asked = {
-        "class": control.__name__,
-        "heeds_marks": control.heeds_marks,
-        "needs_echoes": control.needs_echoes,
-        "telemetry_switches": control.telemetry_switches,
-    }
-    if control.notification_gap is not None:
-        asked["notification_gap"] = control.notification_gap
-    overrides = {f"transport.roce.prototype.{key}": value for key, value in asked.items()}
-    return Extensions((made, control.__name__, methods), {**listed, **overrides})
+    classes, overrides = [], dict[str, object]()
+    named = {name: _class_of(name, made) for name, made in (extend or {}).items()}
+    for name, own in sorted(named.items(), key=lambda item: list(_KINDS).index(item[0])):
+        made = (extend or {})[name]
+        if name == "congestion":
+            overrides |= _congestion_keys(own)
+        elif name == "load_balancing":
+            overrides |= {"transport.uet.load_balancer.class": own.__name__}
+        else:
+            scenario = tomllib.loads(resolve(overrides))
+            keys = _driver_keys if name == "driver" else _listed
+            overrides |= keys(made, own, scenario)
+        if name != "arrivals":
+            classes.append((name, made, own.__name__, _written(_KINDS[name], own)))
+    return Extensions(classes, overrides)
 
 
 def _class_of(name: str, made: object) -> Any:
@@ -184,12 +232,39 @@ def _class_of(name: str, made: object) -> Any:
     if not (isinstance(own, type) and issubclass(own, kind)):
         expected = f"a subclass of etherweave.extend.{kind.__name__}, or a partial of one"
         raise TypeError(f"extend: {name}: {made!r}; expected {expected}")
+    for needed in {"next", "on_event", "batches"} & vars(kind).keys():
+        if getattr(own, needed) is getattr(kind, needed):
+            raise TypeError(f"extend: {name}: {own.__name__} has no method {needed}")
     return own
 
 
-def _listed(made: Callable[..., FlowArrivals], own: type, resolved: str) -> dict[str, object]:
+def _written(kind: type, own: type) -> list[str]:
+    """Names of the methods of a kind that a class writes."""
+    methods = [name for name, it in vars(kind).items() if callable(it) and name[0] != "_"]
+    return [name for name in methods if getattr(own, name) is not getattr(kind, name)]
+
+
+def _congestion_keys(control: type[CongestionControl]) -> dict[str, object]:
+    keys: dict[str, object] = {
+        "class": control.__name__,
+        "heeds_marks": control.heeds_marks,
+        "needs_echoes": control.needs_echoes,
+        "telemetry_switches": control.telemetry_switches,
+    }
+    if control.notification_gap is not None:
+        keys["notification_gap"] = control.notification_gap
+    return {f"transport.roce.prototype.{key}": value for key, value in keys.items()}
+
+
+def _driver_keys(_made: object, own: type, scenario: Mapping[str, Any]) -> dict[str, object]:
+    jobs = [n for n, job in enumerate(scenario["job"]) if "driver" in job["workload"]]
+    return {f"job.{number}.workload.driver.class": own.__name__ for number in jobs}
+
+
+def _listed(
+    made: Callable[..., FlowArrivals], own: type, scenario: Mapping[str, Any]
+) -> dict[str, object]:
     """Write the flows of a class as the list of the job with ``workload.flows``."""
-    scenario = tomllib.loads(resolved)
     jobs = [(n, job) for n, job in enumerate(scenario["job"]) if "flows" in job["workload"]]
     if len(jobs) != 1:
         raise ValueError(f"extend: arrivals: {len(jobs)} jobs with workload.flows; expected one")

@@ -12,9 +12,19 @@ import pyarrow.ipc
 import pytest
 
 import etherweave
-from etherweave.extend import CongestionControl, Feedback, Flow, FlowArrivals, FreshConnection
+from etherweave.extend import (
+    CongestionControl,
+    Driver,
+    DriverEvent,
+    Feedback,
+    Flow,
+    FlowArrivals,
+    FreshConnection,
+    LoadBalancing,
+    NextOperations,
+)
 from support.documents import ROOT
-from support.prototypes import US, Dctcp, Swift
+from support.prototypes import US, Dctcp, Mixed, Oblivious, Requests, Swift
 
 SCENARIOS = ROOT / "scenarios"
 SWIFT = SCENARIOS / "swift_roce.toml"
@@ -68,7 +78,7 @@ def test_the_result_names_the_class_and_has_one_thread() -> None:
     result = etherweave.run(scenario, {"run.end": "100us"}, threads=2, extend={"congestion": Swift})
     assert result.summary["threads"] == 1
     note = next(line for line in result.summary["warnings"] if "by Swift" in line)
-    assert note.startswith("transport.roce.prototype: congestion control by Swift, a class")
+    assert note.startswith("transport.roce.prototype: congestion by Swift, a class")
     assert 'class = "Swift"' in result.resolved
 
 
@@ -160,9 +170,7 @@ def test_what_is_no_class_of_a_congestion_control_is_refused() -> None:
     number: Any = 5
     with pytest.raises(TypeError, match="extend: congestion: 5; expected a subclass of"):
         etherweave.run(SWIFT, extend={"congestion": number})
-    with pytest.raises(
-        ValueError, match="extend: 'congestoin'; expected 'congestion' or 'arrivals'"
-    ):
+    with pytest.raises(ValueError, match="extend: 'congestoin'; expected 'congestion' or"):
         etherweave.run(SWIFT, extend={"congestoin": Swift})
 
 
@@ -208,7 +216,7 @@ def test_flows_of_a_class_are_those_of_a_list_and_stand_in_the_result() -> None:
 
 
 class Drawn(FlowArrivals):
-    """As many flows as ranks, from the seed, of a size."""
+    """Draw as many flows as ranks, from the seed, of a size."""
 
     def __init__(self, ranks: int, seed: int, size: object = 1_000) -> None:
         super().__init__(ranks, seed)
@@ -249,3 +257,92 @@ def test_a_flow_that_is_no_flow_is_named_by_its_number() -> None:
         etherweave.run(flows(), extend={"arrivals": Short})
     with pytest.raises(ValueError, match=r"0 jobs with workload\.flows; expected one"):
         etherweave.run(SWIFT, extend={"arrivals": Short})
+
+
+def test_load_balancing_of_a_class_gives_the_tables_of_the_scheme_to_the_byte() -> None:
+    file, scheme = SCENARIOS / "uet.toml", "transport.uet.load_balancing"
+    member = etherweave.run(file, {scheme: "oblivious"})
+    prototype = etherweave.run(file, extend={"load_balancing": Oblivious})
+    assert bytes_of(prototype) == bytes_of(member)
+    (note,) = (line for line in prototype.summary["warnings"] if "Oblivious" in line)
+    assert note.startswith("transport.uet.load_balancer: load balancing by Oblivious, a class")
+    recycled = etherweave.run(file, extend={"load_balancing": Mixed})
+    assert bytes_of(recycled) != bytes_of(member)
+
+
+class Outside(LoadBalancing):
+    """Gives a value that there is not."""
+
+    def next(self) -> int:
+        return 64
+
+
+def test_an_entropy_value_that_there_is_not_is_named() -> None:
+    expected = r"Outside\.next returned 64; expected an entropy value, from 0 to less than the"
+    with pytest.raises(ValueError, match=expected):
+        etherweave.run(SCENARIOS / "uet.toml", extend={"load_balancing": Outside})
+    with pytest.raises(TypeError, match="load_balancing: LoadBalancing has no method next"):
+        etherweave.run(SCENARIOS / "uet.toml", extend={"load_balancing": LoadBalancing})
+    with pytest.raises(etherweave.ScenarioError, match="scheme; expected mixed, the default"):
+        etherweave.run(
+            SCENARIOS / "uet.toml",
+            {"transport.uet.load_balancing": "reps"},
+            extend={"load_balancing": Mixed},
+        )
+
+
+def driven(**keys: object) -> dict[str, Any]:
+    return {
+        "name": "requests",
+        "topology": {"single_switch": {"hosts": 4}},
+        "job": [{"name": "requests", "workload": {"driver": keys}}],
+    }
+
+
+def test_drivers_of_a_class_ask_and_answer_as_those_of_the_core() -> None:
+    result = etherweave.run(driven(ranks=4), extend={"driver": Requests})
+    requests = {"clients": 3, "service": "3us", "request": "64B", "response": "4096B"}
+    requests |= {"requests": 19, "warm_up": 1}
+    own = {**driven(), "job": [{"name": "requests", "workload": {"request_response": requests}}]}
+    member = etherweave.run(own)
+    assert _bytes_of_table(result.tables["ports"]) == _bytes_of_table(member.tables["ports"])
+    assert result.summary["fingerprint"] == member.summary["fingerprint"]
+    assert 'class = "Requests"' in result.resolved
+
+
+class Misdirected(Driver):
+    """Sends what a keyword says."""
+
+    def __init__(self, rank: int, ranks: int, seed: int, **send: Any) -> None:
+        self.send = {"peer": 1 - rank, "bytes": 8, **send}
+
+    def on_event(self, now: int, event: DriverEvent, next: NextOperations) -> None:  # noqa: A002
+        next.send(**self.send)
+
+
+@pytest.mark.parametrize(
+    ("send", "expected"),
+    [
+        ({"peer": 2}, r"peer: 2; expected another rank than 0, from 0 to 1"),
+        ({"peer": 0}, r"peer: 0; expected another rank than 0, from 0 to 1"),
+        ({"bytes": -1}, r"bytes: -1; expected a payload from 0 to 2\^40"),
+        ({"bytes": float("nan")}, r"bytes: nan; expected a payload"),
+        ({"tag": 2**32 - 1}, r"tag: 4294967295; expected a number from 0 to 2\^32 - 2"),
+        ({"stream": 1}, r"stream: 1; expected a stream from 0 to 0"),
+        ({"bytes": "8B"}, r"bytes: '8B'; expected a payload"),
+    ],
+)
+def test_an_operation_that_cannot_be_is_named_at_its_line(
+    send: dict[str, Any], expected: str
+) -> None:
+    with pytest.raises(ValueError, match=expected) as raised:
+        etherweave.run(driven(ranks=2), extend={"driver": partial(Misdirected, **send)})
+    assert raised.traceback[-1].name == "on_event"
+
+
+def test_a_job_of_a_driver_needs_its_class() -> None:
+    expected = r"job\.0\.workload\.driver\.class: Requests; expected the class from the caller"
+    with pytest.raises(etherweave.ScenarioError, match=expected):
+        etherweave.run(driven(**{"class": "Requests"}))
+    with pytest.raises(etherweave.ScenarioError, match="nothing asks for the caller's driver"):
+        etherweave.run(SCENARIOS / "uet.toml", extend={"driver": Requests})

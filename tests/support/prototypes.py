@@ -1,8 +1,18 @@
-"""Congestion controls of the core in Python: line by line what the members in Rust do."""
+"""Members of the core in Python: line by line what they do in Rust."""
 
 from math import isqrt
 
-from etherweave.extend import CongestionControl, Feedback, FreshConnection, Progress
+from etherweave.extend import (
+    CongestionControl,
+    Driver,
+    DriverEvent,
+    Feedback,
+    FreshConnection,
+    LoadBalancing,
+    NextOperations,
+    PathFeedback,
+    Progress,
+)
 
 ONE = 1 << 20
 """A window of one packet."""
@@ -147,3 +157,71 @@ class Dctcp(CongestionControl):
         self.threshold = self.cwnd // 2
         self.counted = 0
         self.cwnd, self.cut_until = self.packet, 0
+
+
+class Oblivious(LoadBalancing):
+    """The scheme of that name in ``crates/transport/src/uet/entropy.rs``."""
+
+    def __init__(self, entropies: int) -> None:
+        self.mask = entropies - 1
+        self.turn = 0
+
+    def next(self) -> int:
+        place, cycle = self.turn & self.mask, self.turn // (self.mask + 1)
+        self.turn += 1
+        return place ^ mix(cycle + 1) & self.mask
+
+
+class Mixed(Oblivious):
+    """Values of unmarked acknowledgements before others; none is penalised."""
+
+    def __init__(self, entropies: int) -> None:
+        super().__init__(entropies)
+        self.recycled: list[int] = []
+
+    def next(self) -> int:
+        return self.recycled.pop(0) if self.recycled else super().next()
+
+    def heed(self, now: int, entropy: int, feedback: PathFeedback) -> None:
+        if feedback == "unmarked":
+            self.recycled.append(entropy)
+
+
+def mix(word: int) -> int:
+    """``mix`` in ``crates/primitives/src/random.rs``: all bits of a word of 64 bits change."""
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
+    return word ^ word >> 31
+
+
+class Requests(Driver):
+    """``request_response`` with a server, the last rank, and clients that ask again at once."""
+
+    def __init__(
+        self, rank: int, ranks: int, seed: int, requests: int = 20, service: int = 3 * US
+    ) -> None:
+        self.server, self.service = ranks - 1, service
+        self.is_server = rank == self.server
+        self.left = requests * (self.server if self.is_server else 1)
+        self.number = 0
+        self.work: tuple[int, int, int] | None = None
+
+    def on_event(self, now: int, event: DriverEvent, next: NextOperations) -> None:  # noqa: A002
+        received = event.received
+        if not self.is_server:
+            if (event.operation is None or received) and self.number < self.left:
+                next.receive(self.server, 4096, self.number)
+                next.send(self.server, 64, self.number)
+                self.number += 1
+        elif received:
+            self.work = (next.compute(self.service), received.peer, received.tag)
+        elif event.operation is None:
+            self.receive(next)
+        elif self.work and event.operation == self.work[0]:
+            next.send(self.work[1], 4096, self.work[2])
+            self.receive(next)
+
+    def receive(self, following: NextOperations) -> None:
+        self.left -= 1
+        if self.left >= 0:
+            following.receive(None, 64)

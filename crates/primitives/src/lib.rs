@@ -16,6 +16,7 @@
 //! assert_eq!(rate.serialization_time(Bytes::new(4096)), Duration::from_ps(327_680));
 //! ```
 
+mod brought;
 mod data;
 mod distribution;
 mod fault;
@@ -30,6 +31,7 @@ mod random;
 mod time;
 mod unit;
 
+pub use brought::Brought;
 pub use data::{BitRate, ByteTime, Bytes, Length};
 pub use distribution::{Geometric, Pareto};
 pub use fault::{Fault, caught, record_panics, take_fault};

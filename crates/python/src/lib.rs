@@ -26,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use crate::error::{Mistake, ScenarioError, of_mistakes};
     #[pymodule_export]
-    use crate::extend::{Feedback, FreshConnection, PortTelemetry, Progress};
+    use crate::extend::{DriverEvent, Feedback, FreshConnection, NextOperations, PortTelemetry, Progress, Received};
     #[pymodule_export]
     use crate::fabric::{
         Deployment, Design, Fabric, check_document, compare, compare_metrics, exports, largest, proposals,

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{input_error, scenario_error};
-use crate::extend::{Failure, starter};
+use crate::extend::{Extension, Failure, prototypes};
 use crate::interruptible::interruptible;
 use crate::part_file::PartFile;
 use crate::processes::{agree, processes};
@@ -107,11 +107,10 @@ pub fn step_times(training: &str) -> PyResult<String> {
 
 /// Simulates; `pcap` are hosts to capture and a file for the frames of each, `snap_length` is what is kept of a frame;
 /// `progress` gets the state of the run and returns whether to continue. `on_start` gets the estimate before the first
-/// event, as JSON. `congestion` is a class, its name, and the names of the methods that it writes. Ctrl-C ends a run as
-/// interrupted.
+/// event, as JSON. `extensions` are classes of the caller. Ctrl-C ends a run as interrupted.
 #[pyfunction]
 #[pyo3(signature = (text, origin, overrides, threads, pcap, progress, memory_limit=None, on_start=None,
-                    snap_length=None, congestion=None))]
+                    snap_length=None, extensions=Vec::new()))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn run(
     py: Python<'_>,
@@ -124,20 +123,20 @@ pub fn run(
     memory_limit: Option<&str>,
     on_start: Option<Py<PyAny>>,
     snap_length: Option<&str>,
-    congestion: Option<(Py<PyAny>, String, Vec<String>)>,
+    extensions: Vec<Extension>,
 ) -> PyResult<Run> {
     let raised = Arc::new(Failure::default());
-    let prototype = congestion.map(|(class, name, methods)| starter(class, name, &methods, raised.clone()));
+    let brought = prototypes(extensions, &raised);
     let (hosts, files): (Vec<String>, Vec<String>) = pcap.into_iter().unzip();
     let (outcome, failure) = py.detach(|| {
         let process = processes().worker();
         let (text, origin, capture) = (text.to_owned(), origin.to_owned(), hosts.clone());
         let (memory_limit, snap_length) = (memory_limit.map(str::to_owned), snap_length.map(str::to_owned));
-        let has_prototype = prototype.is_some();
+        let is_extended = brought.is_some();
         let start = move || {
             let (memory_limit, snap_length) = (memory_limit.as_deref(), snap_length.as_deref());
-            let (capture, prototype) = (&capture[..], prototype.as_ref());
-            let options = RunOptions { threads, capture, memory_limit, snap_length, process, prototype };
+            let (capture, prototypes) = (&capture[..], brought.as_ref());
+            let options = RunOptions { threads, capture, memory_limit, snap_length, process, prototypes };
             etherweave_scenario::Run::start_with(&text, &origin, &overrides, options)
         };
         let has_failed = Arc::new(AtomicBool::new(false));
@@ -163,7 +162,7 @@ pub fn run(
             run.finish_on(processes(), &mut |now| is_sound() && reporter.report(&now))
         };
         // A class is called so often that the interpreter is not given back between: its own turns let others in.
-        let (outcome, captured) = if has_prototype { Python::attach(|_| finish()) } else { finish() };
+        let (outcome, captured) = if is_extended { Python::attach(|_| finish()) } else { finish() };
         captured?;
         parts.into_iter().try_for_each(PartFile::place)?;
         Ok::<_, PyErr>((outcome, raised.take().or(reporter.failure)))

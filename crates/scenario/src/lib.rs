@@ -79,12 +79,16 @@ pub use step_times::step_times;
 pub use sweep::{AxisSpec, SampleMethod, SampleSpec, Scale, SweepSpec};
 pub use tables::{Column, LateTable, Table, Texts};
 
-/// What a caller needs to bring a congestion control of its own, by [`RunOptions::prototype`].
+/// Types of objects that decide in place of members of the core, by [`RunOptions::prototypes`].
 pub mod extend {
-    pub use etherweave_primitives::{BitRate, Time};
+    pub use etherweave_primitives::{BitRate, Duration, Rank, Time};
     pub use etherweave_sim::transport::prototype::{PrototypeControl, PrototypeStart};
     pub use etherweave_sim::transport::roce::{Feedback, FreshConnection, Progress, SenderControl};
     pub use etherweave_sim::transport::telemetry::{PathTelemetry, PortTelemetry};
+    pub use etherweave_sim::transport::uet::{CallerChoice, CallerChoiceStart, EntropyChoice, PathFeedback};
+    pub use etherweave_workload::{DrivenRank, Driver, DriverEvent, DriverStart, GraphOp, NextOperations, Received};
+
+    pub use crate::prototypes::Prototypes;
 }
 
 /// The formats of [`Fabric::export`], with a sentence about each.

@@ -5,7 +5,6 @@ use std::time::{Duration as WallTime, Instant};
 
 use etherweave_kernel::{Processes, Worker};
 use etherweave_primitives::{Bytes, ChannelId, InputError, InputErrors, Time, caught};
-use etherweave_sim::transport::prototype::PrototypeStart;
 use etherweave_sim::{Experiment, Finish, Observed, Paths, Progress, Simulation, WaitRow};
 use etherweave_topology::Topology;
 
@@ -14,10 +13,11 @@ use crate::estimate;
 use crate::host_ports::generate;
 use crate::memory::MemoryLimit;
 use crate::outcome::{Summary, finished, warnings};
+use crate::prototypes::{self, Prototypes};
 use crate::routing::pause_warning;
 use crate::scenario::{Scenario, experiment, port_named, read};
 use crate::tables::{late_tables, tables};
-use crate::{Estimate, Outcome, ScenarioError, nodes, prototypes};
+use crate::{Estimate, Outcome, ScenarioError, nodes};
 
 /// A simulation that has been built and not yet run.
 pub struct Run {
@@ -46,8 +46,8 @@ pub struct RunOptions<'a> {
     pub snap_length: Option<&'a str>,
     /// Which of several processes this one is; they use one thread each.
     pub process: Worker,
-    /// The congestion control of `transport.roce.prototype`, which then runs on one thread.
-    pub prototype: Option<&'a PrototypeStart>,
+    /// What the caller brings; with any of it a run has one thread.
+    pub prototypes: Option<&'a Prototypes>,
 }
 
 impl Run {

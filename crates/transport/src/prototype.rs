@@ -1,10 +1,7 @@
 //! A congestion control that the caller of a run brings, for exploration: an object behind the trait that the members
 //! in Rust implement, which costs a call by a table where they cost none.
 
-use std::fmt;
-use std::sync::Arc;
-
-use etherweave_primitives::{Duration, InputError, params};
+use etherweave_primitives::{Brought, Duration, InputError, params};
 
 use super::roce::{CongestionControl, FreshConnection, SenderControl};
 use crate::params::{TIMER_MAX, require, require_within};
@@ -12,34 +9,8 @@ use crate::telemetry::SWITCHES_MAX;
 
 /// The control of a connection.
 pub type PrototypeControl = Box<dyn SenderControl + Send>;
-/// Starts the control of a connection.
-type Starter = dyn Fn(&FreshConnection) -> PrototypeControl + Send + Sync;
-
-/// What starts the controls of connections, once the caller has brought it.
-#[derive(Clone, Default)]
-pub struct PrototypeStart(Option<Arc<Starter>>);
-
-impl PrototypeStart {
-    /// Starts controls by a function.
-    pub fn new(start: impl Fn(&FreshConnection) -> PrototypeControl + Send + Sync + 'static) -> PrototypeStart {
-        PrototypeStart(Some(Arc::new(start)))
-    }
-}
-
-impl fmt::Debug for PrototypeStart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "brought" } else { "absent" })
-    }
-}
-
-impl PartialEq for PrototypeStart {
-    fn eq(&self, other: &PrototypeStart) -> bool {
-        match (&self.0, &other.0) {
-            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
-            (own, other) => own.is_none() && other.is_none(),
-        }
-    }
-}
+/// Start of the controls of connections, once the caller has brought it.
+pub type PrototypeStart = Brought<dyn Fn(&FreshConnection) -> PrototypeControl + Send + Sync>;
 
 params! {
     /// Congestion control by a class of the caller of the run, on one thread.
@@ -55,7 +26,7 @@ params! {
         pub notification_gap: Option<Duration> = None,
         /// Switches for whose telemetry packets have room, 0 to 8. 0: none.
         pub telemetry_switches: u8 = 0,
-        /// What starts it, once the caller has brought it.
+        /// Start of its controls, once the caller has brought it.
         #[serde(skip)]
         pub start: PrototypeStart = PrototypeStart::default(),
     }
@@ -95,12 +66,14 @@ impl CongestionControl for PrototypeControl {
     }
 
     fn start(prototype: &Prototype, connection: &FreshConnection) -> PrototypeControl {
-        prototype.start.0.as_ref().map_or_else(|| Box::new(NoControl) as PrototypeControl, |start| start(connection))
+        prototype.start.get().map_or_else(|| Box::new(NoControl) as PrototypeControl, |start| start(connection))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use etherweave_primitives::{BitRate, Time};
 
     use super::*;
@@ -118,7 +91,9 @@ mod tests {
 
     #[test]
     fn a_connection_asks_what_the_caller_has_brought() {
-        let start = PrototypeStart::new(|connection| Box::new(TwoPackets(connection.packet)));
+        let start = PrototypeStart::new(Arc::new(|connection: &FreshConnection| {
+            Box::new(TwoPackets(connection.packet)) as PrototypeControl
+        }));
         let sent = |start| {
             let prototype = Some(Prototype { class: "TwoPackets".into(), start, ..Prototype::default() });
             let params = RoceParams { prototype, ..RoceParams::default() };

@@ -8,6 +8,7 @@ use crate::frame::size;
 use crate::packet::{FrameEnds, SideContent, TransportPacket};
 use crate::params::Checked;
 use crate::prototype::Prototype;
+use crate::uet::LoadBalancer;
 
 /// What a connection may have in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +146,11 @@ pub trait TransportParams {
 
     /// The congestion control that the caller of a run must bring, where there is one.
     fn prototype(&mut self) -> Option<&mut Prototype> {
+        None
+    }
+
+    /// The load balancing that the caller of a run must bring, where there is such.
+    fn load_balancer(&mut self) -> Option<&mut LoadBalancer> {
         None
     }
 

@@ -9,6 +9,7 @@ use crate::{AcceleratorNode, Graph, Program, StreamSpec, TrafficSize};
 
 mod all_to_all;
 mod chakra;
+mod driver;
 mod fft;
 mod flows;
 mod goal;
@@ -34,6 +35,7 @@ mod request_response;
 mod training;
 
 pub use chakra::trace_name;
+pub use driver::{DrivenRank, DriverStart};
 pub use flows::{FlowIncast, FlowSizes, LoadOf, SizePoints};
 pub use gpcnet::{GpcnetCongestion, GpcnetTest};
 pub use halo3d::Boundary;
@@ -138,6 +140,13 @@ macro_rules! family {
                 }
             }
 
+            /// The drivers that the caller of a run must bring, where there are such.
+            pub fn driver(&mut self) -> Option<&mut Driven> {
+                match self {
+                    $(Workload::$member(parameters) => parameters.driver(),)*
+                }
+            }
+
             /// Links between accelerators of a node, where it has accelerators in nodes.
             pub fn node(&self) -> Option<&AcceleratorNode> {
                 match self {
@@ -209,6 +218,8 @@ family! {
     permutation_streams::PermutationStreams = "permutation_streams",
     /// Requests and their answers.
     request_response::RequestResponse = "request_response",
+    /// Operations that a class of the caller decides on.
+    driver::Driven = "driver",
 }
 
 impl Traffic {

@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, InputErrors};
 
 use crate::size::sampled;
-use crate::{AcceleratorNode, LoadOf, Program, Traffic, TrafficSize};
+use crate::{AcceleratorNode, Driven, LoadOf, Program, Traffic, TrafficSize};
 
 /// Parameters that generate the traffic of a job.
 pub(crate) trait Generator {
@@ -32,6 +32,11 @@ pub(crate) trait Generator {
 
     /// Rate that the fabric sets, where it is left open, and what it is taken from.
     fn open_rate(&mut self) -> Option<(LoadOf, &mut Option<BitRate>)> {
+        None
+    }
+
+    /// The drivers that the caller of a run must bring, where there are such.
+    fn driver(&mut self) -> Option<&mut Driven> {
         None
     }
 

@@ -219,6 +219,11 @@ mod tests {
                     assert!(near(found.0, expected.0) && found.1 == expected.1, "{size:?}, {expected:?}");
                     assert!(near(found.2.unwrap(), expected.2.unwrap()), "{size:?}, {expected:?}");
                 }
+                // The caller decides what is sent.
+                Workload::Driven(_) => {
+                    let expected = built(&workload);
+                    assert_eq!((size.connections, size.rows, size.messages), (expected.0, expected.1, None));
+                }
                 // Two ranks may be partners of each other: one connection instead of two.
                 Workload::Permutation(_) => {
                     assert_eq!((16, found.1, found.2, found.3), (found.0, 16, Some(16), Some(32_000_000)))

@@ -468,6 +468,10 @@ class DragonflyPlus(Table):
     p: Key[int, int]
     spines: Key[int, int]
 
+class Driven(Table):
+    ranks: Key[int, int]
+    streams: Key[int, int]
+
 class EcmpHash(Table):
     polarised: Key[bool, bool]
     seed: Key[int, int]
@@ -851,6 +855,8 @@ class LinkRetry(Table):
 
 class Listed(Table):
     pairs: Key[Sequence[Sequence[int]], Sequence[Sequence[int]]]
+
+class LoadBalancer(Table): ...
 
 class LowPowerIdleTimes(Table):
     after: Key[str, str]
@@ -1555,6 +1561,7 @@ class UetParams(Table):
     delivery: Key[DeliveryName, DeliveryName]
     entropies: Key[int, int]
     frames: Key[UetFrames, UetFrames | Keys | UetFramesName]
+    load_balancer: Key[LoadBalancer, LoadBalancer | Keys]
     load_balancing: Key[LoadBalancingName, LoadBalancingName]
     nscc: Key[Nscc, Nscc | Keys]
     payload_mtu: Key[str, str]
@@ -1603,6 +1610,7 @@ class Workload(Table):
     flows: Key[Flows, Flows | Keys]
     permutation_streams: Key[PermutationStreams, PermutationStreams | Keys]
     request_response: Key[RequestResponse, RequestResponse | Keys]
+    driver: Key[Driven, Driven | Keys]
 
 class ScenarioKeys:
     control: Key[ControlSpec, ControlSpec | Keys]

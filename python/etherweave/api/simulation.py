@@ -132,11 +132,13 @@ def run(
     snap_length
         Most that is kept of a captured frame, such as ``"128B"``; by default the whole frame.
     extend
-        Classes of Python that decide in place of members of the core:
-        ``{"congestion": CLASS}`` with a subclass of
-        :class:`etherweave.extend.CongestionControl` for the connections of ``transport.roce``.
-        Such a run has one thread, and its warnings name the class. ``{"arrivals": CLASS}`` with a
-        subclass of :class:`etherweave.extend.FlowArrivals` for the job with ``workload.flows``.
+        Classes of Python that decide in place of members of the core: ``"congestion"``, a subclass
+        of :class:`etherweave.extend.CongestionControl` for connections of ``transport.roce``;
+        ``"load_balancing"``, a :class:`etherweave.extend.LoadBalancing` for those of
+        ``transport.uet``; ``"driver"``, a :class:`etherweave.extend.Driver` for jobs with
+        ``workload.driver``; such a run has one thread, and its warnings name the class.
+        ``"arrivals"``, a :class:`etherweave.extend.FlowArrivals` for the job with
+        ``workload.flows``, is asked before the run.
 
     Returns
     -------
@@ -167,7 +169,9 @@ def run(
     text, origin = read(scenario)
     listener = _Listener(progress)
     captures, changes = _captures(pcap), literals(overrides)
-    extensions = extensions_of(extend, lambda: _core.resolve(text, origin, changes))
+    extensions = extensions_of(
+        extend, lambda more: _core.resolve(text, origin, changes + literals(more))
+    )
     changes += literals(extensions.overrides)
     started = _parsed(on_start)
     done = _core.run(
@@ -180,7 +184,7 @@ def run(
         memory_limit,
         started,
         snap_length,
-        extensions.congestion,
+        extensions.classes,
     )
     result = Result(
         tables=CoreTables(done.tables),

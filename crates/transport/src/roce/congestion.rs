@@ -6,7 +6,7 @@ use super::selective::Progress;
 use crate::params::RoceParams;
 use crate::telemetry::PathTelemetry;
 
-/// What an acknowledgement says of congestion.
+/// Congestion as an acknowledgement reports it.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback {
     /// Newly acknowledged [B].

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{Bytes, Duration, Priority};
 
-use super::entropy::LoadBalancing;
+use super::entropy::{LoadBalancer, LoadBalancing};
 use super::frame;
 use super::params::{Delivery, FixedFrames, PDS_ACK, PDS_CONTROL, UetFrames, UetParams};
 use crate::frame::size::{IPV4, UDP, wire_bytes, wire_overhead};
@@ -87,7 +87,15 @@ impl TransportParams for UetParams {
         let (key, scheme) = ("transport.uet.load_balancing", self.load_balancing);
         let expected = "mixed, the default: packets of ordered delivery take one path";
         require(is_spread || scheme == LoadBalancing::Mixed, key, "a scheme beside \"rod\"", expected)?;
+        let expected = "mixed, the default: transport.uet.load_balancer chooses";
+        require(self.load_balancer.is_none() || scheme == LoadBalancing::Mixed, key, "another scheme", expected)?;
+        let expected = "delivery \"rud\": packets of ordered delivery take one path";
+        require(is_spread || self.load_balancer.is_none(), "transport.uet.load_balancer", "rod", expected)?;
         check_congestion(self, do_switches_mark)
+    }
+
+    fn load_balancer(&mut self) -> Option<&mut LoadBalancer> {
+        self.load_balancer.as_mut()
     }
 
     fn octets(&self, ends: &FrameEnds, packet: &TransportPacket, _side: Option<&SideContent>) -> (u16, Vec<u8>) {

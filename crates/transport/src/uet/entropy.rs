@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use etherweave_primitives::{Duration, Time, mix};
+use etherweave_primitives::{Brought, Duration, Time, mix, params};
 
 /// How a sender chooses entropy values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -34,6 +34,65 @@ pub enum PathFeedback {
     Trimmed,
     /// It was lost.
     Lost,
+}
+
+/// The entropy values of one sender: what it learns of them, and which it gives next.
+pub trait EntropyChoice {
+    /// The value of the next packet.
+    fn next(&mut self) -> u16;
+
+    /// Takes what became of a packet with a value.
+    fn heed(&mut self, _now: Time, _entropy: u16, _feedback: PathFeedback) {}
+}
+
+/// The choice of a sender.
+pub type CallerChoice = Box<dyn EntropyChoice + Send>;
+/// Start of the choices of senders, with their number of values, once the caller has brought it.
+pub type CallerChoiceStart = Brought<dyn Fn(u32) -> CallerChoice + Send + Sync>;
+
+params! {
+    /// Load balancing by a class of the caller of the run, on one thread.
+    pub struct LoadBalancer {
+        /// Name of the class, which `etherweave.run(scenario, extend={"load_balancing": CLASS})` brings in Python.
+        pub class: String = String::new(),
+        /// Start of its choices, once the caller has brought it.
+        #[serde(skip)]
+        pub start: CallerChoiceStart = CallerChoiceStart::default(),
+    }
+}
+
+/// A scheme, or the caller's choice.
+pub enum Balancer {
+    /// One of the schemes.
+    Scheme(Entropies),
+    /// The caller's.
+    Caller(CallerChoice),
+}
+
+impl Balancer {
+    /// The caller's choice, or the scheme until the caller has brought one.
+    pub fn new(balancer: Option<&LoadBalancer>, scheme: LoadBalancing, entropies: u32) -> Balancer {
+        match balancer.and_then(|balancer| balancer.start.get()) {
+            Some(start) => Balancer::Caller(start(entropies)),
+            None => Balancer::Scheme(Entropies::new(scheme, entropies)),
+        }
+    }
+
+    /// See [`EntropyChoice::next`].
+    pub fn next(&mut self) -> u16 {
+        match self {
+            Balancer::Scheme(entropies) => entropies.next(),
+            Balancer::Caller(choice) => choice.next(),
+        }
+    }
+
+    /// See [`EntropyChoice::heed`].
+    pub fn heed(&mut self, now: Time, entropy: u16, feedback: PathFeedback) {
+        match self {
+            Balancer::Scheme(entropies) => entropies.heed(now, entropy, feedback),
+            Balancer::Caller(choice) => choice.heed(now, entropy, feedback),
+        }
+    }
 }
 
 /// Entropy values of a sender.

@@ -26,7 +26,7 @@ mod receiver;
 mod sender;
 
 pub use end::UetEnd;
-pub use entropy::LoadBalancing;
+pub use entropy::{CallerChoice, CallerChoiceStart, EntropyChoice, LoadBalancer, LoadBalancing, PathFeedback};
 pub use nscc::{Nscc, NsccVariant};
 pub use params::{Delivery, FixedFrames, UetFrames, UetParams};
 pub use rccc::Rccc;

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{Bytes, Duration, Priority, params};
 
-use super::entropy::LoadBalancing;
+use super::entropy::{LoadBalancer, LoadBalancing};
 use super::nscc::Nscc;
 use super::rccc::Rccc;
 use crate::frame::size::{IPV4, UDP};
@@ -77,6 +77,9 @@ params! {
         pub control_priority: Option<Priority> = None,
         /// How a sender chooses entropy values, by which switches hash packets to paths. Default "mixed".
         pub load_balancing: LoadBalancing = LoadBalancing::Mixed,
+        /// Load balancing of the caller, for exploration, in place of `load_balancing`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub load_balancer: Option<LoadBalancer> = None,
         /// Entropy values among which a sender chooses, a power of two up to 65,536. Default 64.
         pub entropies: u32 = 64,
         /// Window of the sender by marks and delay. Absent: `psn_range` alone.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use etherweave_primitives::{BitRate, Time};
 
-use super::entropy::{Entropies, PathFeedback};
+use super::entropy::{Balancer, PathFeedback};
 use super::header::{AckHeader, answer, credit, credits, request, with_credits};
 use super::nscc::{NsccFeedback, NsccWindow, PacketSizes};
 use super::params::{Delivery, UetParams};
@@ -68,7 +68,7 @@ pub(super) struct UetSender {
     credit: Option<SourceCredit>,
     /// Whether credits are asked for again because nothing came for long.
     asks_again: bool,
-    entropies: Entropies,
+    entropies: Balancer,
     pub(super) sent_packets: u64,
     pub(super) retransmitted_packets: u64,
     pub(super) timeouts: u64,
@@ -98,7 +98,7 @@ impl UetSender {
             congestion: params.nscc.as_ref().map(|nscc| NsccWindow::new(nscc, rate, sizes)),
             credit: params.rccc.as_ref().map(|rccc| SourceCredit::new(rccc, rate)),
             asks_again: false,
-            entropies: Entropies::new(params.load_balancing, params.entropies),
+            entropies: Balancer::new(params.load_balancer.as_ref(), params.load_balancing, params.entropies),
             sent_packets: 0,
             retransmitted_packets: 0,
             timeouts: 0,

@@ -25,6 +25,12 @@ pub trait Driver: Send {
     fn on_event(&mut self, now: Time, event: DriverEvent, next: &mut NextOperations<'_>);
 }
 
+impl Driver for Box<dyn Driver> {
+    fn on_event(&mut self, now: Time, event: DriverEvent, next: &mut NextOperations<'_>) {
+        (**self).on_event(now, event, next);
+    }
+}
+
 /// Event at the rank of a driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DriverEvent {

@@ -1,22 +1,17 @@
-//! Congestion controls that are classes of Python: calls of their methods, with numbers, and numbers of their answers.
-//!
-//! A method that the class does not write is not called. The first exception ends the run: from then on nothing is
-//! called, and connections go on as if nothing controlled them until the run has noticed.
+//! Congestion controls that are classes of Python.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use etherweave_scenario::extend::{self, SenderControl};
-use etherweave_scenario::extend::{BitRate, PathTelemetry, PrototypeControl, PrototypeStart, Time};
+use etherweave_scenario::extend::{
+    self, BitRate, PathTelemetry, PrototypeControl, PrototypeStart, SenderControl, Time,
+};
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
 
-/// Latest time that a method may name [ps]: 11 days, as the longest timer.
-const TIME_MAX: u64 = 1_000_000_000_000_000_000;
+use super::{Class, Object, amount, time, truth};
 
-/// What an acknowledgement says of congestion.
+/// Congestion as an acknowledgement reports it.
 #[pyclass(frozen, get_all, module = "etherweave._core")]
 pub struct Feedback {
     acked: u64,
@@ -41,7 +36,7 @@ pub struct Progress {
     next: u64,
 }
 
-/// What a switch wrote into a packet.
+/// Telemetry of a switch in a packet.
 #[pyclass(frozen, get_all, module = "etherweave._core")]
 pub struct PortTelemetry {
     time: u64,
@@ -83,83 +78,32 @@ enum Method {
 const METHODS: [&str; 10] =
     ["window", "sent", "next_at", "is_open", "acknowledged", "measured", "notified", "lost", "timed_out", "rate_at"];
 
-/// The first exception of a class.
-#[derive(Default)]
-pub(crate) struct Failure {
-    exists: AtomicBool,
-    error: Mutex<Option<PyErr>>,
-}
-
-impl Failure {
-    /// Whether there is one.
-    pub(crate) fn exists(&self) -> bool {
-        self.exists.load(Ordering::Relaxed)
-    }
-
-    /// It, once.
-    pub(crate) fn take(&self) -> Option<PyErr> {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    /// Keeps an exception with a note of where it was raised.
-    fn keep(&self, py: Python<'_>, error: PyErr, place: &str) {
-        // An exception that takes no note is worth more than the note.
-        let _ = error.value(py).call_method1("add_note", (format!("raised by {place}, which ended the run"),));
-        *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-        self.exists.store(true, Ordering::Relaxed);
-    }
-}
-
-/// What starts controls: a class, its name, and the names of the methods that it writes.
-pub(crate) fn starter(class: Py<PyAny>, name: String, methods: &[String], failure: Arc<Failure>) -> PrototypeStart {
-    let written = METHODS.map(|method| methods.iter().any(|name| name == method));
-    let name: Arc<str> = name.into();
-    PrototypeStart::new(move |connection| {
+/// Start of the controls of a class.
+pub(super) fn starter(class: Class) -> PrototypeStart {
+    PrototypeStart::new(Arc::new(move |connection: &extend::FreshConnection| {
         let &extend::FreshConnection { rate, packet, window } = connection;
         let fresh = FreshConnection { rate: rate.as_bps(), packet, window };
         Python::attach(|py| {
-            let mut control = PythonControl {
-                class: name.clone(),
-                methods: Default::default(),
-                window: None,
-                window_max: window,
-                now: Time::ZERO,
-                failure: failure.clone(),
-            };
-            let start = || {
-                let object = class.bind(py).call1((fresh,))?;
-                for ((place, name), _) in control.methods.iter_mut().zip(METHODS).zip(written).filter(|at| at.1) {
-                    *place = Some(object.getattr(name)?.unbind());
-                }
-                Ok::<_, PyErr>(())
-            };
-            if !failure.exists()
-                && let Err(error) = start()
-            {
-                failure.keep(py, error, &format!("{name}.__init__"));
-            }
+            let object = class.object(py, &METHODS, (fresh,));
+            let mut control = PythonControl { object, window: None, window_max: window, now: Time::ZERO };
             control.ask_window(py);
             Box::new(control) as PrototypeControl
         })
-    })
+    }))
 }
 
 /// The control of a connection.
 struct PythonControl {
-    /// Name of the class.
-    class: Arc<str>,
-    /// Those that it writes, bound to the object.
-    methods: [Option<Py<PyAny>>; METHODS.len()],
+    object: Object<{ METHODS.len() }>,
     /// The window since the last call, and most of it [B].
     window: Option<u64>,
     window_max: u64,
     /// When anything was last called.
     now: Time,
-    failure: Arc<Failure>,
 }
 
 impl PythonControl {
-    /// Calls a method and reads its answer. None where the class does not write it, or has failed.
+    /// Calls a method and reads its answer, where the class writes it.
     fn call<'py, T>(
         &self,
         py: Python<'py>,
@@ -167,24 +111,7 @@ impl PythonControl {
         arguments: impl PyCallArgs<'py>,
         read: impl FnOnce(&Bound<'py, PyAny>) -> Result<T, &'static str>,
     ) -> Option<T> {
-        let call = self.methods[method as usize].as_ref().filter(|_| !self.failure.exists())?;
-        let answer = call.bind(py).call1(arguments).and_then(|answer| {
-            let wrong = |expected| {
-                let shown = answer.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
-                PyValueError::new_err(format!("{} returned {shown}; expected {expected}", self.name(method)))
-            };
-            read(&answer).map_err(wrong)
-        });
-        answer.map_err(|error| self.failure.keep(py, error, &self.place(method))).ok()
-    }
-
-    fn name(&self, method: Method) -> String {
-        format!("{}.{}", self.class, METHODS[method as usize])
-    }
-
-    /// The method and the simulated time.
-    fn place(&self, method: Method) -> String {
-        format!("{} at {} ps of simulated time", self.name(method), self.now.as_ps())
+        self.object.call(py, method as usize, self.now.as_ps(), arguments, read)
     }
 
     /// Calls a method that answers nothing, and asks for the window after it.
@@ -203,26 +130,10 @@ impl PythonControl {
         self.window = window.map_or(self.window, |window| window.map(|bytes| bytes.min(self.window_max)));
     }
 
-    /// When it wants to be asked, where it says: no earlier than now.
+    /// When it wants to be asked, where it says.
     fn asks_at(&self, py: Python<'_>) -> Option<Time> {
-        let expected = "picoseconds, from 0 to 1e18";
-        let read = |answer: &Bound<'_, PyAny>| amount(answer, 0).filter(|&time| time <= TIME_MAX).ok_or(expected);
-        Some(Time::from_ps(self.call(py, Method::NextAt, (), read)?))
+        Some(Time::from_ps(self.call(py, Method::NextAt, (), time)?))
     }
-}
-
-/// A number of at least `least`, without what is behind its point.
-fn amount(answer: &Bound<'_, PyAny>, least: u64) -> Option<u64> {
-    if answer.is_instance_of::<PyBool>() {
-        return None;
-    }
-    let real = || answer.extract::<f64>().ok().filter(|value| (0.0..u64::MAX as f64).contains(value));
-    let value = answer.extract::<u64>().ok().or_else(|| real().map(|value| value as u64));
-    value.filter(|&value| value >= least)
-}
-
-fn truth(answer: &Bound<'_, PyAny>) -> Result<bool, &'static str> {
-    answer.is_truthy().map_err(|_| "True or False")
 }
 
 impl SenderControl for PythonControl {
@@ -252,12 +163,13 @@ impl SenderControl for PythonControl {
                 return self.asks_at(py).is_none_or(|time| time <= now);
             };
             self.ask_window(py);
-            if !is_open && self.asks_at(py).is_none_or(|time| time <= now) && !self.failure.exists() {
+            let (object, method) = (&self.object, Method::IsOpen as usize);
+            if !is_open && self.asks_at(py).is_none_or(|time| time <= now) && !object.failure.exists() {
                 let expected = "True, or a later time from next_at";
-                let message = format!("{} returned False; expected {expected}", self.name(Method::IsOpen));
-                self.failure.keep(py, PyValueError::new_err(message), &self.place(Method::IsOpen));
+                let message = format!("{} returned False; expected {expected}", object.name(method));
+                object.keep(py, PyValueError::new_err(message), method, now.as_ps());
             }
-            is_open || self.failure.exists()
+            is_open || object.failure.exists()
         })
     }
 
