@@ -48,8 +48,8 @@ pub(crate) struct NextOperations {
 }
 
 /// The number, or what was expected in place of it.
-fn checked<T>(value: Option<T>, name: &str, found: &Bound<'_, PyAny>, expected: &str) -> PyResult<T> {
-    let shown = || found.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
+fn checked<T>(value: Option<T>, name: &str, argument: &Bound<'_, PyAny>, expected: &str) -> PyResult<T> {
+    let shown = || argument.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
     value.ok_or_else(|| PyValueError::new_err(format!("{name}: {}; expected {expected}", shown())))
 }
 
