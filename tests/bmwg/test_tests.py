@@ -169,6 +169,15 @@ def test_the_command_writes_tables_page_and_observation_points(home: Path) -> No
     assert "8.4 Fairness of every strategy: 6 of 6 trials" in again.stdout
 
 
+def test_uplinks_and_rates_of_several_planes_are_those_of_all(tmp_path: Path) -> None:
+    file = tmp_path / "planes.toml"
+    file.write_text(SMALL + "\n[host_ports]\nplanes = 2\n")
+    fabric = load_fabric(file)
+    assert (fabric.hosts, fabric.rate_gbps, fabric.nic_gbps) == (8, 200, 100)
+    # Four leaves of two planes, each joined to two cores.
+    assert len(fabric.uplinks) == len(fabric.uplink_names) == 16
+
+
 SWITCH = "[topology.single_switch]\nhosts = 8\n\n[transport.roce]\n"
 
 

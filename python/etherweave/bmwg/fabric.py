@@ -68,20 +68,35 @@ class BenchFabric:
 
     @cached_property
     def leaves(self) -> Mapping[str, Sequence[int]]:
-        """Numbers of the hosts of each switch that has any."""
+        """Numbers of the hosts of each switch that has any by their first port."""
         by_switch: dict[str, list[int]] = {}
         for number, switch in enumerate(self._hosts.values()):
             by_switch.setdefault(switch, []).append(number)
         return by_switch
 
     @cached_property
-    def rate_gbps(self) -> float:
-        """Sum of the line rates of a host's own NICs, the least of all hosts [Gb/s]."""
-        rates = dict.fromkeys(self._hosts, 0.0)
+    def _host_rates(self) -> Mapping[str, Sequence[float]]:
+        """Line rates of the NICs of each host [Gb/s]."""
+        rates: dict[str, list[float]] = {host: [] for host in self._hosts}
         for start, end, kind, rate in self.rows("links", "from", "to", "class", "rate_gbps"):
             if kind == "host":
-                rates[start if start in rates else end] += rate
-        return min(rates.values())
+                rates[start if start in rates else end].append(rate)
+        return rates
+
+    @property
+    def rate_gbps(self) -> float:
+        """Sum of the line rates of a host's own NICs, the least of all hosts [Gb/s]."""
+        return min(map(sum, self._host_rates.values()))
+
+    @property
+    def nic_gbps(self) -> float:
+        """Line rate of a NIC, the least of all [Gb/s]."""
+        return min(map(min, self._host_rates.values()))
+
+    @cached_property
+    def _leaves_of_all_ports(self) -> set[str]:
+        """Switches that have hosts, of all planes."""
+        return {switch for (switch,) in self.rows("hosts", "switch")}
 
     @cached_property
     def uplinks(self) -> Mapping[tuple[str, int], float]:
@@ -90,14 +105,20 @@ class BenchFabric:
         columns = ("from", "from_port", "to", "to_port", "class", "rate_gbps")
         for start, port, end, end_port, kind, rate in self.rows("links", *columns):
             ends = ((start, port), (end, end_port))
-            rates |= {at: rate for at in ends if kind != "host" and at[0] in self.leaves}
+            own = self._leaves_of_all_ports
+            rates |= {at: rate for at in ends if kind != "host" and at[0] in own}
         return rates
 
     @cached_property
     def uplink_names(self) -> Sequence[str]:
         """Links of leaves to other switches, as faults name them, once each."""
         rows = self.rows("links", "from", "to", "class")
-        links = (f"{start} - {end}" for start, end, kind in rows if kind != "host")
+        own = self._leaves_of_all_ports
+        links = (
+            f"{start} - {end}"
+            for start, end, kind in rows
+            if kind != "host" and (start in own or end in own)
+        )
         return list(dict.fromkeys(links))
 
     @property

@@ -80,7 +80,7 @@ def at_line_rate(fabric: BenchFabric, window_bytes: int, *, is_marking: bool = F
         return {}
     keys: dict[str, object] = {"window": f"{max(window_bytes, MIB)}B"}
     if is_marking or fabric.resolved["switch"].get("ecn"):
-        keys["dcqcn"] = {"rpg_min_rate": f"{fabric.rate_gbps:g}Gb/s"}
+        keys["dcqcn"] = {"rpg_min_rate": f"{fabric.nic_gbps:g}Gb/s"}
     return roce(fabric, *CONGESTION_CONTROLS, **keys)
 
 
