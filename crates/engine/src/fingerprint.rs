@@ -3,7 +3,7 @@
 //! Every arrival is an ingredient of four sums: time, place, kind and length. A sum does not depend on the order of
 //! shards, and a difference shows what changed: `t` alone is a matter of timing, `p` of routes, `k` of protocol.
 
-use etherweave_primitives::{ChannelId, Time, mix};
+use etherweave_primitives::{ChannelId, Duration, mix};
 
 use crate::packet::{Packet, PacketKind};
 
@@ -21,17 +21,17 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Adds an arrival at the port that sends into `channel`.
-    pub fn add(&mut self, time: Time, channel: ChannelId, packet: &Packet) {
+    /// Adds an arrival at the port that sends into `channel`, so long after its start.
+    pub fn add(&mut self, time: Duration, channel: ChannelId, packet: &Packet) {
         self.add_arrival(time, channel, packet.kind, packet.wire.into());
     }
 
     /// Adds the arrival of a message of `wire` bytes, in flow-level mode.
-    pub fn add_message(&mut self, time: Time, channel: ChannelId, wire: u64) {
+    pub fn add_message(&mut self, time: Duration, channel: ChannelId, wire: u64) {
         self.add_arrival(time, channel, PacketKind::Data, wire);
     }
 
-    fn add_arrival(&mut self, time: Time, channel: ChannelId, kind: PacketKind, wire: u64) {
+    fn add_arrival(&mut self, time: Duration, channel: ChannelId, kind: PacketKind, wire: u64) {
         let identity = mix(u64::from(channel.get()));
         self.place = self.place.wrapping_add(identity);
         self.kind = self.kind.wrapping_add(mix(identity ^ kind as u64));

@@ -48,6 +48,8 @@ pub struct Wires {
     pub totals: EventTotals,
     /// Hash of all arrivals, if it is wanted.
     pub fingerprint: Option<Fingerprint>,
+    /// Time from which the fingerprint counts: the start of the run, or of a part of it that is compared with others.
+    pub fingerprint_from: Time,
     /// Ports whose frames are captured.
     pub captures: Vec<CapturedPort>,
     /// Whether departing packets are captured, given telemetry or traced.
@@ -77,6 +79,7 @@ impl Wires {
             outboxes: (0..shards).map(|_| RemoteOutbox::default()).collect(),
             totals: EventTotals::default(),
             fingerprint: None,
+            fingerprint_from: Time::ZERO,
             captures: Vec::new(),
             observes_departures: false,
             trace: None,
@@ -307,7 +310,8 @@ impl Wires {
     #[inline]
     pub fn note_arrival(&mut self, port: PortIndex, handle: Handle) {
         if let Some(fingerprint) = &mut self.fingerprint {
-            fingerprint.add(self.now, self.channels[port], &self.packets[handle]);
+            let time = self.now.since(self.fingerprint_from);
+            fingerprint.add(time, self.channels[port], &self.packets[handle]);
         }
     }
 

@@ -353,7 +353,8 @@ impl Hosts {
         let remote = self.nics.endpoints[endpoint].remote;
         if let Some(fingerprint) = &mut wires.fingerprint {
             let last = self.nics.hosts[self.nics.endpoints[remote].host].port;
-            fingerprint.add_message(wires.now, reverse(wires.channels[last]), load.wire);
+            let time = wires.now.since(wires.fingerprint_from);
+            fingerprint.add_message(time, reverse(wires.channels[last]), load.wire);
         }
         if wires.constants.params.transport.is_in_kernel() {
             return self.segment_arrived(wires, endpoint);

@@ -141,10 +141,10 @@ impl Hosts {
                     if self.processors.has_read(wires, thread) {
                         return self.inbox_next(wires, thread);
                     }
-                    self.processors.rank(thread).advance();
+                    self.processors.rank(thread).advance(now);
                 }
                 Some(Op::Reduce { .. }) if wires.constants.mpi(job).reduce_per_kib.is_zero() => {
-                    self.processors.rank(thread).advance();
+                    self.processors.rank(thread).advance(now);
                 }
                 Some(Op::IterationStart) => rank.begin_iteration(now),
                 Some(Op::IterationEnd) => self.processors.iteration_end(wires, thread),
@@ -157,7 +157,7 @@ impl Hosts {
                     if !duration.is_zero() {
                         return self.processors.begin_step(wires, thread, Op::Compute { duration });
                     }
-                    self.processors.rank(thread).advance();
+                    self.processors.rank(thread).advance(now);
                 }
                 Some(Op::Compute { duration }) => {
                     let duration = duration + rank.interruptions(duration);
@@ -191,7 +191,7 @@ impl Hosts {
             return;
         }
         let rank = self.processors.rank(thread);
-        rank.advance();
+        rank.advance(wires.now);
         match op {
             Op::Isend { tag, bytes, .. } => {
                 rank.fragments_sent = 0;

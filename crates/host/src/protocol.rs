@@ -192,6 +192,13 @@ macro_rules! protocols {
                 }
             }
 
+            /// See [`ConnectionState::repeatable_state`].
+            pub fn repeatable_state(&self) -> Option<u64> {
+                match self {
+                    $(Protocol::$protocol { state, .. } => state.repeatable_state(),)*
+                }
+            }
+
             /// Bytes that are posted and not yet written to a socket.
             pub(super) fn unwritten(&self) -> u64 {
                 match self {

@@ -1,5 +1,7 @@
 //! A rank: its program, its requests, its measured iterations.
 
+mod loops;
+
 use std::collections::VecDeque;
 
 use etherweave_engine::memory::prefetch;
@@ -49,6 +51,10 @@ pub struct RankState {
     /// Number of the next measured iteration.
     iteration: u32,
     iteration_start: Time,
+    /// Start of the present block, or of the present repetition of it.
+    block_start: Time,
+    /// Time of the run that is skipped before its present iteration.
+    skipped: Duration,
     /// Measured iterations.
     pub rows: Vec<IterationRow>,
     /// Interruptions of its computation, where there are any.
@@ -89,6 +95,8 @@ impl RankState {
             peer: 0,
             iteration: 0,
             iteration_start: Time::ZERO,
+            block_start: Time::ZERO,
+            skipped: Duration::ZERO,
             rows,
             noise: None,
         }
@@ -210,7 +218,7 @@ impl RankState {
     /// Begins an iteration.
     pub(super) fn begin_iteration(&mut self, now: Time) {
         self.iteration_start = now;
-        self.advance();
+        self.advance(now);
     }
 
     /// Ends an iteration, which is recorded if its block is measured, of a job on a host.
@@ -218,13 +226,13 @@ impl RankState {
         if self.is_measured() {
             self.record_iteration(self.iteration_start, now, job, host);
         }
-        self.advance();
+        self.advance(now);
     }
 
     /// Records an iteration that ends now.
     pub(super) fn record_iteration(&mut self, start: Time, now: Time, job: u32, host: u32) {
-        let (rank, iteration) = (self.rank, self.iteration);
-        self.rows.push(IterationRow { job, rank, host, iteration, start, duration: now.since(start) });
+        let (rank, iteration, duration) = (self.rank, self.iteration, now.since(start));
+        self.rows.push(IterationRow { job, rank, host, iteration, start: start + self.skipped, duration });
         self.iteration += 1;
     }
 
@@ -258,9 +266,11 @@ impl RankState {
         }
     }
 
-    /// Goes to the next operation.
-    pub(super) fn advance(&mut self) {
-        self.cursor.advance(&self.program);
+    /// Goes to the next operation, which begins now.
+    pub(super) fn advance(&mut self, now: Time) {
+        if self.cursor.advance(&self.program) {
+            self.block_start = now;
+        }
     }
 }
 

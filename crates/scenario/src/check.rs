@@ -7,7 +7,7 @@ use etherweave_topology::Topology;
 use etherweave_workload::{Op, Program, StreamSpec, Traffic, Workload};
 
 use crate::interconnect::subnet_warning;
-use crate::{JobSpec, Scenario, hosts, nic_buffer, nodes, routing, transports};
+use crate::{JobSpec, Scenario, fast_forward, hosts, nic_buffer, nodes, routing, transports};
 
 /// Simulated time without progress after which a run is stuck, unless a job rests for longer.
 const STALL_LIMIT: Duration = Duration::from_ms(10_000);
@@ -30,6 +30,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Result<(), InputErrors> {
     if let Some(observe) = &scenario.observe {
         errors.check(observe.check(scenario.run.end).map_err(|error| error.within("observe")));
     }
+    errors.check(fast_forward::check(scenario));
     check_names(&mut errors, scenario);
     check_priorities(&mut errors, scenario);
     errors.check(check_fidelity(scenario));

@@ -3,7 +3,7 @@
 use etherweave_sim::params::ResentCounts;
 use etherweave_sim::{Fingerprint, Finish, LeftOut, LosslessDrop, Report};
 
-use crate::{Fault, LateTable, Scenario, Table};
+use crate::{Fault, LateTable, Scenario, Table, fast_forward};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -131,7 +131,8 @@ pub(crate) fn warnings(scenario: &Scenario, report: &Report) -> Vec<String> {
     let deadlock = report.deadlock.iter().map(|cycle| format!("deadlock: {cycle} wait for each other"));
     let drops = report.lossless_drops.iter().map(lost);
     let transport = [resent(scenario, report), timed_out(scenario, report), behind(report)].into_iter().flatten();
-    deadlock.chain(drops).chain(transport).chain(left_out(&report.left_out)).collect()
+    let skips = fast_forward::warning(scenario, report);
+    deadlock.chain(drops).chain(transport).chain(left_out(&report.left_out)).chain(skips).collect()
 }
 
 /// Packets that the network has lost, for whatever reason.

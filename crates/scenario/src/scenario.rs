@@ -14,6 +14,7 @@ use crate::classes::{self, OpenClasses};
 use crate::connections::Connections;
 use crate::control::ControlSpec;
 use crate::document::Document;
+use crate::fast_forward::{self, FastForwardSpec};
 use crate::faults::{self, FaultsSpec};
 use crate::host_ports::{self, HostPortsSpec};
 use crate::interconnect::{self, InterconnectSpec};
@@ -164,12 +165,16 @@ pub struct RunSpec {
     /// much faster and knows no queues. Default "packet".
     #[serde(skip_serializing_if = "Fidelity::is_packet")]
     pub fidelity: Fidelity,
+    /// Repetitions of loops of ranks that are not simulated, since others are like them. Absent: all are simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fast_forward: Option<FastForwardSpec>,
 }
 
 impl Default for RunSpec {
     fn default() -> Self {
-        let (end, warm_up, stall_limit) = (None, Duration::ZERO, None);
-        RunSpec { end, warm_up, stall_limit, fingerprint: true, jobs: None, fidelity: Fidelity::Packet }
+        let (end, warm_up, stall_limit, jobs) = (None, Duration::ZERO, None, None);
+        let (fidelity, fast_forward) = (Fidelity::Packet, None);
+        RunSpec { end, warm_up, stall_limit, fingerprint: true, jobs, fidelity, fast_forward }
     }
 }
 
@@ -309,6 +314,9 @@ pub(crate) fn experiment(
         return Err(locate(errors));
     };
     check::built(scenario, &topology, &jobs).map_err(|error| document.locate(error))?;
+    let has_capture = !capture.is_empty();
+    let skips = fast_forward::check_built(scenario, &jobs, has_capture);
+    skips.map_err(|error| document.locate(InputErrors::from(error)))?;
     let stall_limit = check::stall_limit(scenario, &jobs);
     jobs.retain(|job| scenario.run.has(&job.name));
     Ok(Experiment {
@@ -324,6 +332,7 @@ pub(crate) fn experiment(
         sampling,
         observes_ranks: scenario.observe.as_ref().is_some_and(|observe| observe.ranks),
         fingerprint: scenario.run.fingerprint,
+        fast_forward: scenario.run.fast_forward.as_ref().map(|spec| spec.error),
         topology,
     })
 }

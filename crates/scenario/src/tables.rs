@@ -87,6 +87,7 @@ pub(crate) fn tables(report: &Report, waits: Option<&[WaitRow]>, topology: &Topo
     tables.extend((!report.storms.is_empty()).then(|| Table::of(&report.storms, &())));
     tables.extend((!report.replays.is_empty()).then(|| Table::of(&report.replays, &())));
     tables.extend((!report.rates.is_empty()).then(|| Table::of(&report.rates, &())));
+    tables.extend((!report.skips.is_empty()).then(|| Table::of(&report.skips, &())));
     let flows: Vec<&StreamRow> = report.streams.iter().filter(|row| row.is_flow).collect();
     tables.extend((!flows.is_empty()).then(|| flow_times(&flows, &names)));
     let series = |samples: &Samples| [Table::of(&samples.ports, samples), Table::of(&samples.flows, samples)];

@@ -73,6 +73,7 @@ fn main() {
         sampling: None,
         observes_ranks: false,
         fingerprint: is_word("fingerprint"),
+        fast_forward: None,
     };
     println!("tables {:?}", started.elapsed());
     let mut simulation = Simulation::build(&experiment, threads).expect("the experiment fits");

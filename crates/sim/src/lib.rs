@@ -14,6 +14,8 @@ mod build;
 mod captures;
 mod estimate;
 mod fetch;
+mod forward;
+mod loop_watch;
 mod remote;
 mod report;
 mod run;
@@ -35,10 +37,11 @@ pub use etherweave_engine::{frame, params};
 pub use etherweave_host::{ActivityKind, IterationRow};
 pub use etherweave_switch::per_packet::PreparedRouting;
 pub use etherweave_transport as transport;
+pub use forward::SkipLevel;
 pub use report::{
     ActivityRow, FailureRow, FlowRow, FlowSampleRow, LearningRow, LeftOut, LosslessDrop, Observed, PathMessage,
     PathPart, PathRow, PortRow, PortSampleRow, RateRow, ReplayRow, Report, SampledFlowName, SampledPortName, Samples,
-    SleepRow, StormRow, StreamRow, Totals, TransferRow, WaitRow,
+    SkipRow, SleepRow, StormRow, StreamRow, Totals, TransferRow, WaitRow,
 };
 pub use run::{Finish, Progress, Simulation};
 pub use sampling::{FlowSelection, Sampling};

@@ -73,13 +73,16 @@ pub(crate) struct RunState {
     pub last_progress: Time,
     /// Whether a caller wants to stop.
     pub is_stopped: bool,
+    /// Whether a watched loop has begun a repetition.
+    pub has_turned: bool,
 }
 
-wire! { RunState { next, unfinished, last_progress, is_stopped } }
+wire! { RunState { next, unfinished, last_progress, is_stopped, has_turned } }
 
 impl Default for RunState {
     fn default() -> RunState {
-        RunState { next: Time::MAX, unfinished: 0, last_progress: Time::ZERO, is_stopped: false }
+        let (next, unfinished, last_progress) = (Time::MAX, 0, Time::ZERO);
+        RunState { next, unfinished, last_progress, is_stopped: false, has_turned: false }
     }
 }
 
@@ -90,6 +93,7 @@ impl Agreement for RunState {
             unfinished: self.unfinished + other.unfinished,
             last_progress: self.last_progress.max(other.last_progress),
             is_stopped: self.is_stopped || other.is_stopped,
+            has_turned: self.has_turned || other.has_turned,
         }
     }
 }
@@ -174,9 +178,15 @@ mod tests {
     #[test]
     fn workers_agree_on_the_first_event_all_work_and_the_last_progress() {
         let time = Time::from_ps;
-        let one = RunState { next: time(5), unfinished: 2, last_progress: time(3), is_stopped: false };
-        let other = RunState { next: time(4), unfinished: 1, last_progress: time(2), is_stopped: true };
-        let both = RunState { next: time(4), unfinished: 3, last_progress: time(3), is_stopped: true };
+        let state = |next, unfinished, last_progress, is_stopped, has_turned| RunState {
+            next: time(next),
+            unfinished,
+            last_progress: time(last_progress),
+            is_stopped,
+            has_turned,
+        };
+        let (one, other) = (state(5, 2, 3, false, true), state(4, 1, 2, true, false));
+        let both = state(4, 3, 3, true, true);
         assert_eq!(one.with(other).with(RunState::default()), both);
     }
 }

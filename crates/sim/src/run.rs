@@ -42,11 +42,13 @@ pub enum Finish {
 
 /// Why the windows ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum StopReason {
+pub(crate) enum StopReason {
     Complete,
     TimeLimit,
     Interrupted,
     Stuck,
+    /// The watched loop has begun a repetition.
+    LoopTurned,
 }
 
 /// A built run.
@@ -61,6 +63,8 @@ pub struct Simulation {
     pub(crate) end: Time,
     /// Ports that wait for each other for ever, once the run is over; on the first process.
     pub(crate) deadlock: Option<String>,
+    /// Repetitions that are not simulated, where they may be skipped.
+    pub(crate) forward: Option<Box<crate::forward::FastForward>>,
 }
 
 impl Simulation {
@@ -79,18 +83,22 @@ impl Simulation {
         on_progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Finish {
         self.shards.iter_mut().for_each(Shard::prepare_memory);
-        let limits = Limits { end, lookahead: self.lookahead, stall: self.stall_limit };
+        let (lookahead, stall) = (self.lookahead, self.stall_limit);
         let (mut next_report, count) = (NextReport::default(), self.division.shards as u64);
         let mut may_continue = |shard: &Shard| !next_report.is_due(shard) || on_progress(progress(shard, count));
-        let reason = if processes.are_several() {
-            limits.windows(&mut self.shards, self.division, processes.end(), &mut may_continue)
-        } else {
-            self.run_on_threads(&limits, &mut may_continue)
+        let mut serve = |simulation: &mut Simulation, end: Time, stops_at_turns: bool| {
+            let limits = Limits { end, lookahead, stall, stops_at_turns };
+            if processes.are_several() {
+                limits.windows(&mut simulation.shards, simulation.division, processes.end(), &mut may_continue)
+            } else {
+                simulation.run_on_threads(&limits, &mut may_continue)
+            }
         };
+        let reason = self.run_forward(end, processes, &mut serve);
         let last = self.shards.iter().map(|shard| shard.wires.now).max().unwrap_or(Time::ZERO);
         self.end = processes.share(last).into_iter().max().expect("a run has a process");
         if reason == StopReason::TimeLimit {
-            self.end = end;
+            self.end = Time::from_ps(end.as_ps() - self.skipped().as_ps());
         }
         self.shards.iter_mut().for_each(|shard| shard.end(self.end));
         self.assert_credits_are_conserved();
@@ -101,6 +109,7 @@ impl Simulation {
             // What waits for itself would wait after the time limit too.
             StopReason::TimeLimit if !is_deadlocked => Finish::TimeLimit,
             StopReason::Interrupted => Finish::Interrupted,
+            StopReason::LoopTurned => unreachable!("the run goes on then"),
             StopReason::TimeLimit | StopReason::Stuck => Finish::Stuck(self.waiting_ports_and_ranks(processes)),
         }
     }
@@ -179,6 +188,8 @@ struct Limits {
     end: Time,
     lookahead: Duration,
     stall: Duration,
+    /// Whether to stop when the watched loop turns.
+    stops_at_turns: bool,
 }
 
 impl Limits {
@@ -235,15 +246,17 @@ impl Limits {
 
     /// Why the run is over before a window, if it is.
     fn reason(&self, state: &RunState) -> Option<StopReason> {
-        let &RunState { next, unfinished, last_progress, is_stopped } = state;
+        let &RunState { next, unfinished, last_progress, is_stopped, has_turned } = state;
         if unfinished == 0 {
             Some(StopReason::Complete)
         } else if next == Time::MAX || next.since(last_progress) > self.stall {
             Some(if next == Time::MAX || next < self.end { StopReason::Stuck } else { StopReason::TimeLimit })
         } else if next >= self.end {
             Some(StopReason::TimeLimit)
+        } else if is_stopped {
+            Some(StopReason::Interrupted)
         } else {
-            is_stopped.then_some(StopReason::Interrupted)
+            (has_turned && self.stops_at_turns).then_some(StopReason::LoopTurned)
         }
     }
 }
@@ -262,8 +275,9 @@ impl RunState {
             // Flows have a rate at any time: bytes arrive until the next event.
             shard.wires.totals.last_progress = next;
         }
+        let has_turned = shard.watch.as_ref().is_some_and(|watch| watch.is_due(&shard.hosts));
         let EventTotals { unfinished, last_progress, .. } = shard.wires.totals;
-        self.with(RunState { next, unfinished, last_progress, is_stopped: false })
+        self.with(RunState { next, unfinished, last_progress, is_stopped: false, has_turned })
     }
 }
 

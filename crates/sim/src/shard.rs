@@ -17,6 +17,7 @@ use etherweave_switch::Switches;
 use etherweave_transport::connection::Alarm;
 
 use crate::fetch::fetch;
+use crate::loop_watch::LoopWatch;
 use crate::sampling::{Owners, Sampler};
 
 /// Ports [B] that a processor's own cache holds together with their packets.
@@ -35,6 +36,8 @@ pub(crate) struct Shard {
     pub hosts: Hosts,
     /// Time series, where they are asked for.
     pub sampler: Option<Box<Sampler>>,
+    /// The loop of a rank here whose turns are awaited, if there is one.
+    pub watch: Option<LoopWatch>,
 }
 
 impl Shard {
@@ -45,6 +48,7 @@ impl Shard {
             switches: Switches::default(),
             hosts: Hosts::new(constants),
             sampler: None,
+            watch: None,
         }
     }
 

@@ -55,6 +55,7 @@ fn experiment() -> Experiment {
         sampling: None,
         observes_ranks: false,
         fingerprint: false,
+        fast_forward: None,
     }
 }
 

@@ -77,6 +77,7 @@ fn a_warm_run_allocates_less_than_once_in_ten_thousand_packet_hops() {
         sampling: None,
         observes_ranks: false,
         fingerprint: true,
+        fast_forward: None,
     };
     let mut simulation = Simulation::build(&experiment, 1).unwrap();
     simulation.run(Time::ZERO + Duration::from_ms(5), &mut |_| true);

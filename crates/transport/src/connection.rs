@@ -67,6 +67,12 @@ pub trait ConnectionState {
     /// Window and rate of the sending side.
     fn send_state(&self, now: Time, transport: &Transport) -> SendState;
 
+    /// State that decides what it will do, beside the above, as a word that is the same whenever that is and however
+    /// much has been sent before. None where such a word would leave something out.
+    fn repeatable_state(&self) -> Option<u64> {
+        None
+    }
+
     /// Bytes that have arrived beyond the first missing one, where messages complete in any order. A transport that
     /// gives none delivers in order.
     fn received_ahead(&self) -> Option<&Ranges> {

@@ -1,8 +1,12 @@
 //! The schedule of one rank: blocks of operations, each block repeated, and loops around several of them.
 
+mod loops;
+
 use std::sync::Arc;
 
 use etherweave_primitives::{Duration, Rank};
+
+pub use loops::LoopPlace;
 
 /// One step of a rank. A rank performs its steps in order, on one thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -228,7 +232,7 @@ impl Program {
         let mut cursor = ProgramCursor::new(self);
         std::iter::from_fn(move || {
             let op = cursor.op(self);
-            op.inspect(|_| cursor.advance(self))
+            op.inspect(|_| _ = cursor.advance(self))
         })
     }
 
@@ -272,18 +276,19 @@ impl ProgramCursor {
         self.block(program).map(|block| &block.ops[self.op as usize])
     }
 
-    /// Goes to the next operation.
+    /// Goes to the next operation; returns whether it is the first of a block.
     #[inline]
-    pub fn advance(&mut self, program: &Program) {
+    pub fn advance(&mut self, program: &Program) -> bool {
         let present = &program.blocks[self.block as usize];
         self.op += 1;
         if (self.op as usize) < present.ops.len() {
-            return;
+            return false;
         }
         (self.op, self.repetition) = (0, self.repetition + 1);
         if self.repetition == present.repeat {
             (self.repetition, self.block) = (0, self.next_block(&program.loops));
         }
+        true
     }
 
     /// The block behind the present one: the first of the innermost loop that ends here and is not over.

@@ -502,6 +502,9 @@ class ExtraLink(Table):
     rate: Key[str, str]
     to: Key[str | None, str]
 
+class FastForwardSpec(Table):
+    error: Key[float, float]
+
 class FatTree(Table):
     as_built: Key[AsBuilt, AsBuilt | Keys]
     cores: Key[int, int]
@@ -1270,6 +1273,7 @@ class RoutingKind(Table):
 
 class RunSpec(Table):
     end: Key[str | None, str]
+    fast_forward: Key[FastForwardSpec, FastForwardSpec | Keys]
     fidelity: Key[FidelityName | None, FidelityName]
     fingerprint: Key[bool, bool]
     jobs: Key[Sequence[str] | None, Sequence[str]]

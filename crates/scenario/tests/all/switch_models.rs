@@ -115,6 +115,7 @@ fn hosts(topology: &Topology, routing: RoutingKind, pattern: &Pattern, span: Dur
         sampling: None,
         observes_ranks: false,
         fingerprint: false,
+        fast_forward: None,
     };
     let until = |end: Duration| {
         let mut simulation = Simulation::build(&experiment, 1).unwrap();

@@ -31,12 +31,13 @@ use etherweave_kernel::{Division, Worker};
 use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, Priority, Time};
 use etherweave_routing::{HashSelection, Outage, RoutingTable};
 use etherweave_topology::{Node, Topology};
-use etherweave_workload::Traffic;
+use etherweave_workload::{Share, Traffic};
 
 pub(crate) use buffers::credit_memory;
 pub use buffers::{PortBuffer, nic_headroom, port_buffers};
 pub use storms::PauseStorm;
 
+use crate::forward::FastForward;
 use crate::report::ReportNames;
 use crate::run::Simulation;
 use crate::sampling::Sampling;
@@ -121,12 +122,21 @@ pub struct Experiment {
     pub observes_ranks: bool,
     /// Whether to compute fingerprints.
     pub fingerprint: bool,
+    /// Largest error of the time of repetitions that are skipped since they take the same time; 0 skips those alone
+    /// that repeat others. Absent: all is simulated.
+    pub fast_forward: Option<Share>,
 }
 
 impl Experiment {
     /// How closely messages of a job are simulated.
     pub(crate) fn fidelity(&self, job: &Job) -> Fidelity {
         job.fidelity.unwrap_or(self.params.fidelity)
+    }
+
+    /// Time by which all jobs have begun and the warm-up is over.
+    fn begun(&self) -> Time {
+        let last = self.jobs.iter().map(|job| job.start).max().unwrap_or(Duration::ZERO);
+        Time::ZERO + (last + self.params.host.start_jitter).max(self.warm_up)
     }
 }
 
@@ -183,7 +193,7 @@ impl Simulation {
             shard.wires.observes_departures =
                 shard.wires.constants.telemetry_switches > 0 || !shard.wires.captures.is_empty();
         }
-        if experiment.fingerprint {
+        if experiment.fingerprint || experiment.fast_forward.is_some() {
             shards.iter_mut().for_each(|shard| shard.wires.fingerprint = Some(Fingerprint::default()));
         }
         let jobs = experiment.jobs.iter().map(|job| job.name.clone()).collect();
@@ -195,7 +205,8 @@ impl Simulation {
         shards.truncate(own.end);
         shards.drain(..own.start);
         let (stall_limit, end, deadlock) = (experiment.stall_limit, Time::ZERO, None);
-        Ok(Simulation { shards, division, lookahead, stall_limit, names, end, deadlock })
+        let forward = experiment.fast_forward.map(|error| Box::new(FastForward::new(error, experiment.begun())));
+        Ok(Simulation { shards, division, lookahead, stall_limit, names, end, deadlock, forward })
     }
 
     /// Checks all that [`Simulation::build`] checks, and builds nothing.

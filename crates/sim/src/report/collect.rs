@@ -5,7 +5,7 @@ use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_host::{IterationRow, Role};
 use etherweave_kernel::Processes;
 use etherweave_kernel::indices::PortIndex;
-use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId};
+use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Time};
 
 use super::far::FarEnds;
 use super::latency::Latencies;
@@ -27,8 +27,13 @@ impl Simulation {
     /// others. Captured frames stay where they are.
     pub fn report_on(&mut self, processes: &Processes) -> Report {
         let logs = self.take_logs();
-        let part = ReportPart { logs, ..self.part(&FarEnds::of(self, processes)) };
-        let part = part.gather(processes, &self.names.topology);
+        let counts = self.counts(&FarEnds::of(self, processes));
+        let part = ReportPart { logs, iterations: self.iterations(), ..counts };
+        let mut part = part.gather(processes, &self.names.topology);
+        let skips = self.forward.iter().flat_map(|forward| &forward.skips);
+        // The last first: times are those of the simulated run.
+        skips.clone().rev().for_each(|(_, repeated)| part.repeat(repeated));
+        part.sort_flows();
         let rows = |rows: Vec<(ChannelId, LosslessDrop)>| rows.into_iter().map(|(_, row)| row);
         Report {
             jobs: self.names.jobs.clone(),
@@ -46,8 +51,10 @@ impl Simulation {
             replays: part.replays.into_iter().map(|(_, row)| row).collect(),
             rates: part.rates.into_iter().map(|(_, row)| row).collect(),
             lossless_drops: rows(part.switch_drops).chain(rows(part.nic_drops)).collect(),
-            fingerprint: part.fingerprint,
+            fingerprint: part.fingerprint.filter(|_| self.forward.is_none()),
             left_out: self.left_out(),
+            skips: skips.map(|(row, _)| *row).collect(),
+            skip_obstacle: self.forward.as_ref().and_then(|forward| forward.obstacle.clone()),
             deadlock: self.deadlock.clone(),
             captured: self
                 .shards
@@ -58,8 +65,19 @@ impl Simulation {
         }
     }
 
-    /// What the shards of this process have measured.
-    fn part(&self, far: &FarEnds) -> ReportPart {
+    /// Counts of all processes before `at`, on the first.
+    pub(crate) fn counters(&mut self, at: Time, processes: &Processes) -> ReportPart {
+        self.end = at;
+        self.counts(&FarEnds::of(self, processes)).gather(processes, &self.names.topology)
+    }
+
+    /// Time that was skipped.
+    pub(crate) fn skipped(&self) -> Duration {
+        self.forward.as_ref().map_or(Duration::ZERO, |forward| forward.skipped())
+    }
+
+    /// Counts of the shards of this process.
+    fn counts(&self, far: &FarEnds) -> ReportPart {
         let mut fingerprint: Option<Fingerprint> = None;
         for part in self.shards.iter().filter_map(|shard| shard.wires.fingerprint.as_ref()) {
             fingerprint.get_or_insert_default().merge(part);
@@ -68,7 +86,7 @@ impl Simulation {
             totals: EventTotals::sum(self.shards.iter().map(|shard| &shard.wires.totals)),
             packets_max: self.shards.iter().map(|shard| shard.wires.packets.capacity_used() as u64).sum(),
             fingerprint,
-            iterations: self.iterations(),
+            iterations: Vec::new(),
             logs: Vec::new(),
             ports: self.ports(far),
             streams: self.streams(),
@@ -100,7 +118,7 @@ impl Simulation {
             in_flight,
             messages: totals.messages,
             messages_behind: totals.messages_behind,
-            end: self.end,
+            end: self.end + self.skipped(),
             packets_max,
         }
     }

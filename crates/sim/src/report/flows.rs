@@ -38,11 +38,11 @@ rows! {
 }
 
 impl Simulation {
-    pub(super) fn flows(&self, far: &FarEnds) -> Vec<((u32, u32), FlowRow)> {
+    pub(super) fn flows(&self, far: &FarEnds) -> Vec<((u32, u32, u32), FlowRow)> {
         let rows = |shard: &Shard| {
             let row = |(index, end)| (end, self.flow_row(end, far.received(self, shard.wires.id, index)));
             let rows = shard.hosts.nics.endpoints.entries().map(row).filter(|(_, row)| row.packets > 0);
-            rows.map(|(end, row)| (end.hosts, row)).collect::<Vec<_>>()
+            rows.map(|(end, row)| ((end.hosts.0, end.hosts.1, end.number), row)).collect::<Vec<_>>()
         };
         self.shards.iter().flat_map(rows).collect()
     }

@@ -18,6 +18,7 @@ mod port_waits;
 mod ports;
 mod rank_log;
 mod rates;
+mod repeated;
 mod replays;
 mod samples;
 mod sleeps;
@@ -38,10 +39,13 @@ pub use flows::FlowRow;
 pub use learning::LearningRow;
 pub use left_out::LeftOut;
 pub use observed::Observed;
+pub(crate) use part::ReportPart;
 pub use path::{PathMessage, PathPart, PathRow};
 pub use port_waits::WaitRow;
 pub use ports::PortRow;
 pub use rates::RateRow;
+pub(crate) use repeated::Repeated;
+pub use repeated::SkipRow;
 pub use replays::ReplayRow;
 pub use samples::{FlowSampleRow, PortSampleRow, SampledFlowName, SampledPortName, Samples};
 pub use sleeps::SleepRow;
@@ -126,6 +130,10 @@ pub struct Report {
     pub left_out: LeftOut,
     /// Ports that wait for each other for ever, if any do.
     pub deadlock: Option<String>,
+    /// Parts of the run that were skipped, in order.
+    pub skips: Vec<SkipRow>,
+    /// Reason not to skip at the last turn of a loop, where skips are asked for.
+    pub skip_obstacle: Option<String>,
     /// Frames at the captured ports that were not written to files, in no order of the ports.
     pub captured: Vec<Capture>,
 }

@@ -15,19 +15,19 @@ use super::{
 
 /// Rows of one process, each with what orders it among those of all.
 #[derive(Default)]
-pub(super) struct ReportPart {
+pub(crate) struct ReportPart {
     pub totals: EventTotals,
     pub packets_max: u64,
     pub fingerprint: Option<Fingerprint>,
     pub iterations: Vec<IterationRow>,
     /// Logs of ranks, by shard.
-    pub logs: Vec<HostsLog>,
+    pub(super) logs: Vec<HostsLog>,
     /// By the channel that the port sends into.
     pub ports: Vec<(ChannelId, PortRow)>,
     /// By job.
     pub streams: Vec<(u32, StreamRow)>,
-    /// By sender and receiver.
-    pub flows: Vec<((u32, u32), FlowRow)>,
+    /// By sender and receiver, and number of the sending end.
+    pub flows: Vec<((u32, u32, u32), FlowRow)>,
     /// Ports that sleep between frames.
     pub sleeps: Vec<(ChannelId, SleepRow)>,
     /// Switches that learn addresses, by number.
@@ -60,7 +60,7 @@ impl ReportPart {
         all.iterations.sort_unstable_by_key(|row| (row.job, row.rank, row.iteration));
         all.ports.sort_by_key(|&(channel, _)| end(channel));
         all.streams.sort_by_key(|(job, row)| (*job, row.stream));
-        all.flows.sort_by_key(|(hosts, row)| (*hosts, row.bytes, row.packets));
+        all.sort_flows();
         all.failures.sort_by_key(|(channel, row)| (end(*channel), row.from));
         all.recover();
         all.sleeps.sort_by_key(|&(channel, _)| end(channel));
@@ -71,6 +71,11 @@ impl ReportPart {
         all.switch_drops.sort_by_key(|&(channel, _)| end(channel));
         all.nic_drops.sort_by_key(|&(channel, _)| end(channel));
         all
+    }
+
+    /// Flows of equal hosts by what they carried.
+    pub fn sort_flows(&mut self) {
+        self.flows.sort_by_key(|&((source, destination, _), ref row)| (source, destination, row.bytes, row.packets));
     }
 
     /// Adds to each failure how its loss was made good.

@@ -71,6 +71,7 @@ pub fn experiment(topology: Topology, params: SimParams, jobs: Vec<Job>) -> Expe
         sampling: None,
         observes_ranks: false,
         fingerprint: true,
+        fast_forward: None,
     }
 }
 

@@ -12,6 +12,7 @@ mod dctcp;
 mod degraded;
 mod driver;
 mod eager;
+mod forward;
 mod graph;
 mod headroom;
 mod hpcc;

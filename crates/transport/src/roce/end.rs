@@ -1,6 +1,6 @@
 //! Both directions of a reliable connection at one end.
 
-use etherweave_primitives::{BitRate, Time};
+use etherweave_primitives::{BitRate, Time, mix};
 
 use super::header::{RoceHeader, bits};
 use super::{Acknowledgement, DataArrival, DataPacket, Operation, Reception, Requester, Responder, SelectiveReport};
@@ -61,6 +61,10 @@ impl ConnectionState for RoceEnd {
             in_flight: self.requester.in_flight(),
             rate: self.requester.rate(now),
         }
+    }
+
+    fn repeatable_state(&self) -> Option<u64> {
+        Some(mix(self.requester.repeatable_state()?) ^ self.responder.repeatable_state()?)
     }
 
     fn received_ahead(&self) -> Option<&Ranges> {

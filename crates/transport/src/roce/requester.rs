@@ -1,6 +1,6 @@
 //! The requester: outgoing messages, what of them is acknowledged, and when to send again.
 
-use etherweave_primitives::{BitRate, Time};
+use etherweave_primitives::{BitRate, Time, mix};
 
 use super::selective::{Progress, SelectiveRepeat};
 use super::{Acknowledgement, Congestion, Feedback, Operation, SEQUENCES, SelectiveReport, following};
@@ -104,6 +104,15 @@ impl Requester {
     pub fn finish(&mut self) {
         assert!(self.is_idle(), "all messages of a connection that ends are acknowledged");
         (self.congestion, self.selective) = (None, None);
+    }
+
+    /// State that decides what it will do: none with a congestion control or selective repeat, which have a history.
+    pub(super) fn repeatable_state(&self) -> Option<u64> {
+        // Packets are numbered as bytes are, messages as they are posted. A timer expires by the last progress: whether
+        // it is set decides only when the host looks.
+        let &Requester { posted, next, acknowledged, sent_max, .. } = self;
+        let open = mix(mix(posted - acknowledged) ^ (next - acknowledged)) ^ (sent_max - acknowledged);
+        (self.congestion.is_none() && self.selective.is_none()).then_some(open)
     }
 
     /// Memory that it has beside itself while it sends [B].

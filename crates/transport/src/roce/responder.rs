@@ -2,7 +2,7 @@
 
 use std::mem::take;
 
-use etherweave_primitives::Time;
+use etherweave_primitives::{Time, mix};
 
 use super::{Acknowledgement, SEQUENCES, SelectiveReport, following};
 use crate::params::{CompletionOrder, Reliability, RoceParams};
@@ -82,6 +82,12 @@ struct Placement {
 }
 
 impl Responder {
+    /// State that decides what it will do: none with selective repeat, which has a history.
+    pub(super) fn repeatable_state(&self) -> Option<u64> {
+        let gap = self.reported.map_or(0, |restarts| 1 + u64::from(restarts));
+        self.placement.is_none().then(|| mix(u64::from(self.unacknowledged_packets) << 16 | gap))
+    }
+
     /// Takes a data packet.
     #[inline]
     pub fn on_data(&mut self, arrival: &DataArrival, params: &RoceParams) -> Reception {

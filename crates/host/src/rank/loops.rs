@@ -1,0 +1,42 @@
+//! Repetitions of a rank that are skipped: its program goes on behind them, and its rows are those of others.
+
+use etherweave_primitives::{Duration, Time};
+use etherweave_workload::LoopPlace;
+
+use super::{IterationRow, RankState};
+
+impl RankState {
+    /// Place in the loop that it performs: the outermost long one of its program, or the iterations of its graph.
+    pub fn loop_place(&self) -> Option<LoopPlace> {
+        match &self.graph {
+            None => self.cursor.loop_place(&self.program),
+            // Of a driver, iterations are not equal.
+            Some(graph) if graph.run.graph().is_driven() => None,
+            Some(graph) => LoopPlace::long(0, self.iteration + graph.iterations, self.iteration),
+        }
+    }
+
+    /// Start of the present repetition, or of a later one of a block within it.
+    pub fn turned_at(&self) -> Time {
+        self.graph.as_ref().map_or(self.block_start, |graph| graph.start)
+    }
+
+    /// Skips `times` times the last `repetitions` of its loop, which took `period` together: their rows are repeated.
+    ///
+    /// # Panics
+    /// When as many are not left in its loop.
+    pub fn skip(&mut self, repetitions: u32, times: u32, period: Duration) {
+        let of_each = if self.graph.is_some() { 1 } else { self.cursor.loop_iterations(&self.program) };
+        let repeated = of_each as usize * repetitions as usize;
+        for _ in 0..repeated * times as usize {
+            let row = self.rows[self.rows.len() - repeated];
+            self.rows.push(IterationRow { iteration: self.iteration, start: row.start + period, ..row });
+            self.iteration += 1;
+        }
+        match &mut self.graph {
+            None => self.cursor.skip(&self.program, repetitions * times),
+            Some(graph) => graph.iterations -= repetitions * times,
+        }
+        self.skipped += period * u64::from(times);
+    }
+}

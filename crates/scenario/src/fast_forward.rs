@@ -1,0 +1,77 @@
+//! `run.fast_forward`: repetitions of loops that are not simulated.
+
+use etherweave_primitives::{InputError, params};
+use etherweave_sim::{Job, Report, SkipLevel};
+use etherweave_workload::{LoopPlace, Program, Share, Traffic};
+
+use crate::Scenario;
+
+params! {
+    /// Repetitions of loops that are not simulated, since others are like them.
+    pub struct FastForwardSpec {
+        /// Largest difference between the mean times of batches of repetitions from which on others are taken to last
+        /// as long, as a share, 0..=1. 0 skips those alone that repeat others exactly. Default 0.
+        pub error: Share = Share::NONE,
+    }
+}
+
+const KEY: &str = "run.fast_forward";
+
+/// Rejects what happens at given times or observes all of the run.
+///
+/// # Errors
+/// The first such key.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), InputError> {
+    if scenario.run.fast_forward.is_none() {
+        return Ok(());
+    }
+    let expected = "no `observe`: series and notes of ranks would lack what is skipped";
+    InputError::unless(scenario.observe.is_none(), KEY, "with observe", expected)?;
+    let expected = "no `faults`, which happen at given times of the run";
+    InputError::unless(scenario.faults.is_default(), KEY, "with faults", expected)
+}
+
+/// Rejects captures, and jobs without long loops.
+///
+/// # Errors
+/// When there is nothing that could be skipped, or all of it is to be written.
+pub(crate) fn check_built(scenario: &Scenario, jobs: &[Job], has_capture: bool) -> Result<(), InputError> {
+    if scenario.run.fast_forward.is_none() {
+        return Ok(());
+    }
+    let expected = "no --pcap: frames that are skipped cannot be written";
+    InputError::unless(!has_capture, KEY, "with --pcap", expected)?;
+    let expected = format!("a job of ranks whose loop has {} repetitions or more", LoopPlace::TIMES_MIN);
+    InputError::unless(jobs.iter().any(|job| has_long_loop(&job.traffic)), KEY, "without a long loop", expected)
+}
+
+fn has_long_loop(traffic: &Traffic) -> bool {
+    match traffic {
+        Traffic::Ranks(programs) => programs.iter().any(Program::has_long_loop),
+        Traffic::Graphs { iterations, .. } => *iterations >= LoopPlace::TIMES_MIN,
+        Traffic::Streams(_) => false,
+    }
+}
+
+/// Share of the run that was skipped, or the reason why nothing was.
+pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<String> {
+    scenario.run.fast_forward.as_ref()?;
+    if report.skips.is_empty() {
+        let obstacle = report.skip_obstacle.as_deref().unwrap_or("no repetitions are equal");
+        return Some(format!("{KEY}: nothing was skipped: {obstacle}"));
+    }
+    let percent = |part: f64, all: f64| 100.0 * part / all.max(1.0);
+    let time = report.skips.iter().map(|row| row.until.since(row.from).as_ns_f64()).sum();
+    let events: u64 = report.skips.iter().map(|row| row.events).sum();
+    let repeats = report.skips.iter().all(|row| row.level == SkipLevel::Repeated);
+    let error = report.skips.iter().map(|row| row.error).fold(0.0, f64::max);
+    let how =
+        if repeats { "repeat others".to_owned() } else { format!("differ from others by {:.2} %", 100.0 * error) };
+    Some(format!(
+        "{KEY}: {:.1} % of the time and {:.1} % of the events are those of {} repetitions that were not simulated and \
+         {how}: table skips",
+        percent(time, report.totals.end.as_ns_f64()),
+        percent(events as f64, report.totals.events as f64),
+        report.skips.iter().map(|row| row.repetitions).sum::<u64>(),
+    ))
+}

@@ -1,0 +1,265 @@
+//! Fast forward: repetitions of loops that are like those before are not simulated.
+//!
+//! ```text
+//!   turns of the loop     │    │    │    │ from              until │                         │
+//!   simulated          ───┴────┴────┴────┤ these stand for others  ├── the same state ── … ──┤ the last ones
+//!                                        │                         │   further on in the     │
+//!                                                                      programs
+//! ```
+//!
+//! A skip moves all ranks forward in their programs by the same repetitions, and nothing else: clocks, packets and
+//! connections stay as they are, since nothing in a run depends on when it happens. What the skipped repetitions would
+//! have counted is added to the report, and their time to all that follows.
+
+mod series;
+mod standing;
+
+use etherweave_host::Role;
+use etherweave_kernel::Processes;
+use etherweave_primitives::{Duration, Time};
+use etherweave_workload::{LoopPlace, Share};
+
+pub use series::SkipLevel;
+use series::{Prospect, Series, Turn, parts};
+use standing::{JobLoop, Standing};
+
+use crate::loop_watch::LoopWatch;
+use crate::report::{Repeated, ReportPart, SkipRow};
+use crate::run::{Simulation, StopReason};
+use crate::shard::Shard;
+
+/// Runs a part of a run until a time, or until the watched loop turns.
+type Serve<'a> = &'a mut dyn FnMut(&mut Simulation, Time, bool) -> StopReason;
+
+/// Turns that may stand for others, once they are known not to differ from what is expected.
+struct Candidate {
+    prospect: Prospect,
+    /// How many turns there were at its start.
+    start: usize,
+    loops: Vec<JobLoop>,
+    before: ReportPart,
+    from: Time,
+}
+
+/// See the module.
+pub(crate) struct FastForward {
+    error: Share,
+    /// Time by which all jobs have begun and the warm-up is over.
+    from: Time,
+    job: Option<(u32, u32)>,
+    series: Series,
+    candidate: Option<Candidate>,
+    /// Parts that were skipped, in order.
+    pub skips: Vec<(SkipRow, Repeated)>,
+    /// Reason not to skip at the last turn, or the key of state that digests leave out.
+    pub obstacle: Option<String>,
+    /// Whether it forbids to skip.
+    is_blocked: bool,
+    /// Whether nothing will be skipped any more.
+    has_ended: bool,
+}
+
+impl FastForward {
+    /// State before the first event of a run in which all jobs have begun by `from`.
+    pub fn new(error: Share, from: Time) -> FastForward {
+        let (series, candidate, skips, obstacle) = (Series::default(), None, Vec::new(), None);
+        let (job, is_blocked, has_ended) = (None, false, false);
+        FastForward { error, from, job, series, candidate, skips, obstacle, is_blocked, has_ended }
+    }
+
+    /// Time that was skipped.
+    pub fn skipped(&self) -> Duration {
+        self.skips.iter().fold(Duration::ZERO, |sum, (_, repeated)| sum + repeated.span())
+    }
+
+    /// Forgets the loop.
+    fn restart(&mut self) {
+        (self.series, self.candidate) = (Series::default(), None);
+    }
+}
+
+impl Simulation {
+    /// Runs until `end`, less what is skipped.
+    pub(crate) fn run_forward(&mut self, end: Time, processes: &Processes, serve: Serve<'_>) -> StopReason {
+        let Some(mut forward) = self.forward.take() else { return serve(self, end, false) };
+        let reason = loop {
+            let until = Time::from_ps(end.as_ps() - forward.skipped().as_ps());
+            self.watch_loop(&mut forward, processes);
+            let reason = serve(self, until, !forward.has_ended);
+            let turn = (reason == StopReason::LoopTurned).then(|| self.turn(processes)).flatten();
+            let Some((time, place)) = turn else { break reason };
+            // No shard is further by then, on any number of threads.
+            let at = time + self.lookahead;
+            let reason = serve(self, at.min(until), false);
+            if reason != StopReason::TimeLimit || at >= until {
+                break reason;
+            }
+            self.fast_forward(&mut forward, (at, until), (time, place), processes);
+        };
+        self.forward = Some(forward);
+        reason
+    }
+
+    /// Has the shard of the first rank that is not done report when its loop turns.
+    fn watch_loop(&mut self, forward: &mut FastForward, processes: &Processes) {
+        let first = |shard: &Shard| {
+            let is_background = &shard.wires.constants.is_background;
+            let threads = shard.hosts.processors.threads.entries();
+            let ranks = threads.filter_map(|(index, thread)| match &thread.role {
+                Role::Rank(rank) if !rank.is_done && !is_background[thread.job as usize] => {
+                    Some(((thread.job, rank.rank), index))
+                }
+                _ => None,
+            });
+            ranks.min()
+        };
+        let own: Vec<_> = self.shards.iter().map(first).collect();
+        let least = own.iter().flatten().map(|&(rank, _)| rank).min();
+        let job = processes.share(least).into_iter().flatten().min();
+        if forward.job != job {
+            forward.job = job;
+            forward.restart();
+        }
+        for (shard, first) in self.shards.iter_mut().zip(own) {
+            shard.watch = first.filter(|&(rank, _)| Some(rank) == job).map(|(_, thread)| {
+                let place = shard.watch.filter(|watch| watch.thread == thread).and_then(|watch| watch.place);
+                LoopWatch { thread, place }
+            });
+        }
+    }
+
+    /// Time at which the loop turned, and its place; the watch goes on from there.
+    fn turn(&mut self, processes: &Processes) -> Option<(Time, LoopPlace)> {
+        let own = self.shards.iter_mut().find_map(|shard| {
+            let watch = shard.watch?;
+            let rank = watch.rank(&shard.hosts);
+            let (place, time) = (rank.loop_place()?, rank.turned_at());
+            shard.watch = Some(LoopWatch { place: Some(place), ..watch });
+            Some((time, place.first, (place.times, place.done)))
+        });
+        let (time, first, (times, done)) = processes.share(own).into_iter().flatten().next()?;
+        Some((time, LoopPlace { first, times, done }))
+    }
+
+    /// Looks at all that has happened before `at`, a window after a turn of the loop, and skips what is known, up to
+    /// `end`.
+    fn fast_forward(
+        &mut self,
+        forward: &mut FastForward,
+        (at, end): (Time, Time),
+        (time, place): (Time, LoopPlace),
+        processes: &Processes,
+    ) {
+        let Standing { digest, loops, obstacle, left_out } = self.standing(at, processes);
+        let key = |place: LoopPlace| (place.first, place.times);
+        if forward.series.last().is_some_and(|last| key(last.place) != key(place) || last.place.done >= place.done) {
+            forward.restart();
+        }
+        forward.series.push(Turn { time, place, digest });
+        let is_complete = left_out.is_none();
+        forward.has_ended = !is_complete && forward.error == Share::NONE;
+        forward.is_blocked = obstacle.is_some();
+        forward.obstacle = obstacle.or(left_out);
+        if forward.is_blocked || at < forward.from {
+            forward.candidate = None;
+            return;
+        }
+        let candidate = forward.candidate.take().filter(|candidate| candidate.is_expected(&forward.series, &loops));
+        match candidate {
+            Some(candidate) if candidate.is_over(&forward.series) => {
+                self.skip(forward, candidate, &loops, (at, end), processes);
+            }
+            Some(candidate) => forward.candidate = Some(candidate),
+            None => {
+                let Some(prospect) = forward.series.prospect(forward.error, is_complete) else { return };
+                let (before, start) = (self.counters(at, processes), forward.series.len());
+                forward.candidate = Some(Candidate { prospect, start, loops, before, from: at });
+            }
+        }
+    }
+
+    /// Skips repetitions like those of a candidate, if they are as expected and enough are left.
+    fn skip(
+        &mut self,
+        forward: &mut FastForward,
+        candidate: Candidate,
+        loops: &[JobLoop],
+        (at, end): (Time, Time),
+        processes: &Processes,
+    ) {
+        let Prospect { level, turns, span } = candidate.prospect;
+        let period = forward.series.span(turns);
+        let difference = parts(period.max(span) - period.min(span), period);
+        let allowed = if level == SkipLevel::Steady { forward.error.parts() } else { 0 };
+        let (own, _) = forward.job.expect("a job is watched");
+        let passes = candidate.passes(loops);
+        // A repetition more or less of another job is a part of them.
+        let is_known = |&(job, passes): &(u32, u32)| {
+            passes > 0 && (job == own || allowed == 0 || Share::PARTS / u64::from(passes) <= allowed)
+        };
+        let times = times_left(loops, &passes).min(end.since(at).as_ps() / period.as_ps().max(1)) as u32;
+        let is_steady = level == SkipLevel::Repeated || forward.series.spread(turns) <= allowed;
+        if times == 0 || difference > allowed || !is_steady || !passes.iter().all(is_known) {
+            return;
+        }
+        let after = self.counters(at, processes);
+        self.skip_repetitions(&passes, times, period);
+        let Candidate { before, from, .. } = candidate;
+        let repeated = Repeated { before, after, times: times.into(), from, period };
+        let repetitions = passes.iter().find(|(job, _)| *job == own).map_or(0, |&(_, passes)| u64::from(passes));
+        let start = at + forward.skipped();
+        let row = SkipRow {
+            from: start,
+            until: start + repeated.span(),
+            level,
+            repetitions: repetitions * u64::from(times),
+            repetition: period / repetitions.max(1),
+            events: repeated.events(),
+            error: difference as f64 / Share::PARTS as f64,
+        };
+        forward.skips.push((row, repeated));
+        forward.restart();
+    }
+
+    /// Moves all ranks forward, each job `times` times by its repetitions of a period.
+    fn skip_repetitions(&mut self, passes: &[(u32, u32)], times: u32, period: Duration) {
+        for thread in self.shards.iter_mut().flat_map(|shard| shard.hosts.processors.threads.iter_mut()) {
+            let passes = passes.iter().find(|(job, _)| *job == thread.job);
+            if let (Role::Rank(rank), Some(&(_, repetitions))) = (&mut thread.role, passes)
+                && !rank.is_done
+            {
+                rank.skip(repetitions, times, period);
+            }
+        }
+    }
+}
+
+impl Candidate {
+    /// Whether as many turns have passed as it has.
+    fn is_over(&self, series: &Series) -> bool {
+        series.len() - self.start == self.prospect.turns
+    }
+
+    /// Whether ranks are in the loops of its start, and the last turn is as it says.
+    fn is_expected(&self, series: &Series, loops: &[JobLoop]) -> bool {
+        let is_same = self.loops.len() == loops.len() && self.loops.iter().zip(loops).all(|(a, b)| a.is_that_of(b));
+        is_same && (self.prospect.level == SkipLevel::Steady || series.is_repeated(self.prospect.turns))
+    }
+
+    /// Repetitions of each job since its start; 0 where its ranks have not made enough.
+    fn passes(&self, loops: &[JobLoop]) -> Vec<(u32, u32)> {
+        let passes = |(before, after): (&JobLoop, &JobLoop)| {
+            let [own, most, fewest] = [0, 1, 2].map(|side| after.done[side].saturating_sub(before.done[side]));
+            let is_equal = self.prospect.level == SkipLevel::Steady || (own, own) == (most, fewest);
+            (after.job, if is_equal && own <= after.done[2] { own } else { 0 })
+        };
+        self.loops.iter().zip(loops).map(passes).collect()
+    }
+}
+
+/// How often all jobs can skip their repetitions and perform others after them.
+fn times_left(loops: &[JobLoop], passes: &[(u32, u32)]) -> u64 {
+    let left = |own: &JobLoop| (own.times() - own.done[1]).saturating_sub(2);
+    let times = loops.iter().zip(passes).map(|(own, &(_, passes))| u64::from(left(own) / passes.max(1)));
+    times.min().unwrap_or(0)
+}

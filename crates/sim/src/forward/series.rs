@@ -1,0 +1,213 @@
+//! Turns of a loop, one after the other: whether the last ones repeat those before, or take the same time on average.
+
+use etherweave_engine::fingerprint::Fingerprint;
+use etherweave_kernel::wire;
+use etherweave_primitives::{Duration, Time};
+use etherweave_workload::{LoopPlace, Share};
+
+/// Most turns of a period.
+const PERIOD_MAX: usize = 64;
+/// Fewest turns that equal those a period before them.
+const REPEATED_MIN: usize = 3;
+/// Batches whose means are compared.
+const BATCHES: usize = 4;
+/// Fewest turns of a batch.
+const BATCH_MIN: usize = 4;
+
+/// Digest of the events from one turn of a loop to the next.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Digest {
+    /// Arrivals of all packets: times from the turn before, places, kinds, lengths.
+    pub arrivals: Fingerprint,
+    /// States at the turn that arrivals do not show.
+    pub states: u64,
+}
+
+wire! { Digest { arrivals, states } }
+
+impl Digest {
+    /// Adds that of another part of the run.
+    pub fn merge(&mut self, other: &Digest) {
+        self.arrivals.merge(&other.arrivals);
+        self.states = self.states.wrapping_add(other.states);
+    }
+}
+
+/// A turn of the loop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    /// Time of the turn.
+    pub time: Time,
+    /// Place in the loop.
+    pub place: LoopPlace,
+    /// Digest of the events since the turn before.
+    pub digest: Digest,
+}
+
+/// Why turns to come are known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SkipLevel {
+    /// The last turns repeat those before them: all arrivals at the same times, the same states.
+    Repeated,
+    /// Means of batches of turns differ by less than the error that is allowed.
+    Steady,
+}
+
+impl SkipLevel {
+    /// All, by number.
+    pub const ALL: [SkipLevel; 2] = [SkipLevel::Repeated, SkipLevel::Steady];
+
+    /// Name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            SkipLevel::Repeated => "repeated",
+            SkipLevel::Steady => "steady",
+        }
+    }
+}
+
+/// Turns to come that are expected to be like those before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Prospect {
+    pub level: SkipLevel,
+    /// Turns that stand for those to come.
+    pub turns: usize,
+    /// How long they are expected to take.
+    pub span: Duration,
+}
+
+/// The turns of a loop so far.
+#[derive(Default, Debug)]
+pub(super) struct Series {
+    turns: Vec<Turn>,
+}
+
+impl Series {
+    /// Adds a turn.
+    pub fn push(&mut self, turn: Turn) {
+        self.turns.push(turn);
+    }
+
+    /// The last turn.
+    pub fn last(&self) -> Option<&Turn> {
+        self.turns.last()
+    }
+
+    /// Number of turns.
+    pub fn len(&self) -> usize {
+        self.turns.len()
+    }
+
+    /// Whether the last turn repeats the one `period` turns before it.
+    pub fn is_repeated(&self, period: usize) -> bool {
+        self.repeats(self.len() - 1, period)
+    }
+
+    fn repeats(&self, turn: usize, period: usize) -> bool {
+        let done = |turn: usize| self.turns[turn].place.done;
+        let step = |turn: usize| (done(turn) - done(turn - 1), self.turns[turn].digest);
+        turn > period && step(turn) == step(turn - period)
+    }
+
+    /// Expectation of turns to come; `is_complete` says whether digests have all that matters.
+    pub fn prospect(&self, error: Share, is_complete: bool) -> Option<Prospect> {
+        let level = SkipLevel::Repeated;
+        let period = is_complete.then(|| self.period()).flatten();
+        let repeated = period.map(|turns| Prospect { level, turns, span: self.span(turns) });
+        repeated.or_else(|| self.steady(error))
+    }
+
+    /// The shortest period of the last turns.
+    fn period(&self) -> Option<usize> {
+        let last = self.len().checked_sub(1)?;
+        let is_period = |period: usize| {
+            let turns = period.max(REPEATED_MIN);
+            last >= turns && (last - turns + 1..=last).all(|turn| self.repeats(turn, period))
+        };
+        (1..=PERIOD_MAX).find(|&period| is_period(period))
+    }
+
+    /// Batches of the last turns, of half of all or more, if their means agree: what lasts for a shorter time may end.
+    fn steady(&self, error: Share) -> Option<Prospect> {
+        let mut batches = std::iter::successors(Some(BATCH_MIN), |batch| Some(2 * batch));
+        let turns = BATCHES * batches.find(|batch| 2 * BATCHES * batch >= self.len())?;
+        let is_steady = error > Share::NONE && turns < self.len() && self.spread(turns) <= error.parts();
+        is_steady.then(|| Prospect { level: SkipLevel::Steady, turns, span: self.span(turns) })
+    }
+
+    /// Largest less smallest mean of batches of the last turns, by the mean of all [parts of [`Share::PARTS`]].
+    pub fn spread(&self, turns: usize) -> u64 {
+        let batch = turns / BATCHES;
+        let time = |back: usize| self.turns[self.len() - 1 - back].time;
+        let spans = (0..BATCHES).map(|number| time(number * batch).since(time((number + 1) * batch)));
+        let (least, most) = spans.fold((Duration::from_ps(u64::MAX), Duration::ZERO), |(least, most), span| {
+            (least.min(span), most.max(span))
+        });
+        parts(most - least, self.span(turns) / BATCHES as u64)
+    }
+
+    /// How long the last turns took.
+    pub fn span(&self, turns: usize) -> Duration {
+        let last = self.len() - 1;
+        self.turns[last].time.since(self.turns[last - turns].time)
+    }
+}
+
+/// A difference by a time [parts of [`Share::PARTS`]].
+pub(super) fn parts(difference: Duration, time: Duration) -> u64 {
+    let parts = u128::from(difference.as_ps()) * u128::from(Share::PARTS) / u128::from(time.as_ps().max(1));
+    u64::try_from(parts).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Turns that took so long [ps], each with a digest.
+    fn series(spans: impl IntoIterator<Item = (u64, u64)>) -> Series {
+        let (mut series, mut time) = (Series::default(), Time::ZERO);
+        for (done, (span, states)) in (0..).zip(spans) {
+            time += Duration::from_ps(span);
+            let place = LoopPlace { first: 0, times: 1000, done };
+            series.push(Turn { time, place, digest: Digest { states, ..Digest::default() } });
+        }
+        series
+    }
+
+    fn error() -> Share {
+        Share::percent(1)
+    }
+
+    #[test]
+    fn equal_digests_are_a_period_and_equal_times_alone_are_none() {
+        let alternating = series((0..12).map(|turn| (100 + turn % 2, turn % 2)));
+        let expected = Prospect { level: SkipLevel::Repeated, turns: 2, span: Duration::from_ps(201) };
+        assert_eq!(alternating.prospect(Share::NONE, true), Some(expected));
+        assert_eq!(alternating.prospect(Share::NONE, false), None);
+        assert!(alternating.is_repeated(2) && !alternating.is_repeated(1));
+        assert_eq!(series((0..12).map(|turn| (100, turn))).prospect(Share::NONE, true), None);
+        // A period must be seen twice, and three turns at least.
+        assert_eq!(series([(100, 0), (100, 7), (100, 7), (100, 7)]).prospect(Share::NONE, true), None);
+        assert!(series([(100, 0), (100, 7), (100, 7), (100, 7), (100, 7)]).prospect(Share::NONE, true).is_some());
+    }
+
+    #[test]
+    fn batches_with_equal_means_are_steady() {
+        let noisy = |turns: u64, amplitude: u64| series((0..turns).map(|turn| (10_000 + turn % 3 * amplitude, turn)));
+        let turns = |series: &Series| series.prospect(error(), true).map(|prospect| prospect.turns);
+        assert_eq!(turns(&noisy(32, 100)), Some(16), "batches of four differ by less than 1 %");
+        assert_eq!(turns(&noisy(16, 100)), None, "there are four of them");
+        assert_eq!(noisy(32, 100).prospect(Share::NONE, true), None);
+        // Batches of eight average more.
+        assert_eq!((turns(&noisy(32, 400)), turns(&noisy(40, 400))), (None, Some(32)));
+        // Batches of a trend of 0.3 % a turn differ by 1.2 % from one to the next.
+        assert_eq!(turns(&series((0..32).map(|turn| (10_000 + 30 * turn, turn)))), None);
+    }
+
+    #[test]
+    fn a_plateau_must_last_for_half_of_all_turns() {
+        let plateaus = |turns: u64| series((0..turns).map(|turn| (if turn / 20 % 2 == 0 { 800 } else { 720 }, turn)));
+        let is_steady = |turns: u64| plateaus(turns).prospect(error(), true).is_some();
+        assert!(is_steady(20) && !is_steady(38) && !is_steady(60) && !is_steady(80));
+    }
+}

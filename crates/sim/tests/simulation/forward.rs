@@ -1,0 +1,115 @@
+//! Repetitions that are skipped: the tables are those of a run that simulates them.
+
+use etherweave_primitives::{Bytes, Duration, Time};
+use etherweave_sim::params::SimParams;
+use etherweave_sim::{Experiment, Report, SkipLevel};
+use etherweave_topology::{Family, FatTree};
+use etherweave_workload::{AllToAll, Fft, Halo3d, OsuLatency, Permutation, Share, Workload};
+
+use crate::common::{experiment, job, roce, run, run_for, tcp};
+
+/// Everything of a report that is measured.
+fn measured(report: &Report) -> String {
+    let mut totals = report.totals;
+    // Timers that find nothing to do look at times of their own.
+    (totals.packets_max, totals.events) = (0, 0);
+    format!("{totals:?}\n{:?}\n{:?}\n{:?}\n{:?}", report.iterations, report.ports, report.flows, report.streams)
+}
+
+fn forwarded(experiment: &Experiment, error: Share) -> Experiment {
+    Experiment { fast_forward: Some(error), ..experiment.clone() }
+}
+
+fn halo3d(iterations: u32) -> Workload {
+    let sleep = Duration::from_us(20);
+    Workload::Halo3d(Halo3d { pex: 2, pey: 2, pez: 2, nx: 8, ny: 8, nz: 8, sleep, iterations, ..Halo3d::default() })
+}
+
+fn workloads() -> Vec<Workload> {
+    let iterations = 120;
+    vec![
+        halo3d(iterations),
+        Workload::Fft(Fft { pex: 2, pey: 2, pez: 2, iterations, ..Fft::default() }),
+        Workload::AllToAll(AllToAll { ranks: 8, bytes: Bytes::new(20_000), iterations, ..AllToAll::default() }),
+        Workload::Permutation(Permutation {
+            ranks: 8,
+            bytes: Bytes::new(90_000),
+            iterations,
+            ..Permutation::default()
+        }),
+        Workload::OsuLatency(OsuLatency { iterations, ..OsuLatency::default() }),
+    ]
+}
+
+/// Two leaves of four hosts.
+fn tree(params: SimParams, workload: &Workload) -> Experiment {
+    let tree = FatTree { leaves: 2, hosts_per_leaf: 4, links_per_core: 2, ..FatTree::default() };
+    experiment(tree.generate().unwrap(), params, vec![job(workload)])
+}
+
+#[test]
+fn repeated_iterations_are_skipped_and_the_tables_are_those_of_the_full_run() {
+    for workload in workloads() {
+        let full = tree(roce(), &workload);
+        let expected = run(&full, 1);
+        let skipping = forwarded(&full, Share::NONE);
+        for threads in [1, 2, 7] {
+            let report = run(&skipping, threads);
+            assert_eq!(measured(&report), measured(&expected), "{} on {threads} threads", workload.name());
+            assert!(report.skips.iter().all(|row| row.level == SkipLevel::Repeated && row.repetitions > 0));
+            let skipped: u64 = report.skips.iter().map(|row| row.events).sum();
+            // Ranks of Halo3D drift against each other without end.
+            let is_periodic = !matches!(workload, Workload::Halo3d(_));
+            assert!(
+                2 * skipped > report.totals.events || !is_periodic,
+                "{}: {:?}",
+                workload.name(),
+                (&report.skips, &report.skip_obstacle)
+            );
+            assert_eq!(report.fingerprint, None, "not all arrivals are known");
+        }
+    }
+}
+
+#[test]
+fn a_time_limit_within_skipped_repetitions_ends_the_run_where_the_full_run_ends() {
+    let full = tree(roce(), &Workload::Fft(Fft { pex: 2, pey: 2, pez: 2, iterations: 200, ..Fft::default() }));
+    let span = run(&full, 1).totals.end.since(Time::ZERO);
+    for share in [3, 5, 9] {
+        let until = Duration::from_ps(span.as_ps() / 10 * share + 12_345);
+        let [full, skipping] = [&full, &forwarded(&full, Share::NONE)].map(|run| run_for(run, until));
+        assert!(!skipping.skips.is_empty());
+        assert_eq!(measured(&skipping), measured(&full));
+    }
+}
+
+#[test]
+fn what_does_not_repeat_is_skipped_by_its_times_alone() {
+    let error = Share::percent(1);
+    for params in [roce(), tcp()] {
+        for workload in workloads() {
+            let full = tree(params.clone(), &workload);
+            let (expected, steady) = (run(&full, 1), run(&forwarded(&full, error), 1));
+            let [end, full_end] = [&steady, &expected].map(|report| report.totals.end.as_ps() as f64);
+            assert!((end / full_end - 1.0).abs() < 0.01, "{}: {end} ps, expected {full_end} ps", workload.name());
+            assert_eq!(steady.iterations.len(), expected.iterations.len());
+            let together = run(&forwarded(&full, error), 7);
+            assert_eq!(measured(&together), measured(&steady), "{} on seven threads", workload.name());
+        }
+    }
+}
+
+#[test]
+fn a_history_forbids_exact_skips_and_is_named() {
+    let full = tree(tcp(), &halo3d(40));
+    let exact = run(&forwarded(&full, Share::NONE), 1);
+    assert_eq!((exact.skips.len(), exact.skip_obstacle.as_deref()), (0, Some("transport")));
+    assert_eq!(measured(&exact), measured(&run(&full, 1)));
+}
+
+#[test]
+fn short_loops_are_simulated() {
+    let workload = OsuLatency { iterations: 15, warm_up: 3, ..OsuLatency::default() };
+    let report = run(&forwarded(&tree(roce(), &Workload::OsuLatency(workload)), Share::NONE), 1);
+    assert!(report.skips.is_empty());
+}

@@ -1,0 +1,77 @@
+"""Skipped repetitions: tables, warnings, refusals."""
+
+from pathlib import Path
+
+import pytest
+
+import etherweave
+from etherweave import ScenarioError
+
+FORWARD = {"run.fast_forward": {"error": 0.01}}
+SCENARIO = {
+    "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 4}},
+    "job": [
+        {
+            "name": "exchange",
+            "workload": {"all_to_all": {"ranks": 8, "bytes": "20kB", "iterations": 80}},
+        }
+    ],
+}
+
+
+def test_a_run_with_exact_skips_has_the_tables_of_the_full_run() -> None:
+    """All but the number of events, the fingerprint and what a run takes is the same."""
+    full = etherweave.run(SCENARIO)
+    skipping = etherweave.run(SCENARIO, {"run.fast_forward": {}})
+    for name in ("iterations", "ports", "flows", "streams"):
+        assert skipping.to_polars(name).equals(full.to_polars(name)), name
+    for key in ("end_ns", "packet_hops", "packets_created", "packets_delivered"):
+        assert skipping.summary[key] == full.summary[key], key
+    assert skipping.summary["fingerprint"] is None
+    assert "[run.fast_forward]\nerror = 0.0\n" in skipping.resolved
+    skips = skipping.to_polars("skips")
+    assert set(skips["level"]) == {"repeated"}
+    assert skips["error_share"].max() == 0
+    (warning,) = skipping.summary["warnings"]
+    assert "repetitions that were not simulated and repeat others" in warning
+
+
+def test_a_run_with_a_known_error_says_so() -> None:
+    """TCP does not repeat exactly, and is named."""
+    tcp = {**SCENARIO, "transport": {"tcp": {}}}
+    skipping = etherweave.run(tcp, FORWARD)
+    full = etherweave.run(tcp)
+    assert skipping.summary["end_ns"] == pytest.approx(full.summary["end_ns"], rel=0.01)
+    assert skipping.to_polars("iterations").height == full.to_polars("iterations").height
+    (warning,) = skipping.summary["warnings"]
+    assert "differ from others by" in warning
+    (reason,) = etherweave.run(tcp, {"run.fast_forward": {}}).summary["warnings"]
+    assert reason == "run.fast_forward: nothing was skipped: transport"
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"observe.ranks": True}, "with observe; expected no `observe`"),
+        (
+            {"faults.down": [{"link": "leaf0 - core0", "until": "1ms"}]},
+            "with faults; expected no `faults`",
+        ),
+        (
+            {"job.0.workload.all_to_all.iterations": 15},
+            "without a long loop; expected a job of ranks whose loop has 16 repetitions or more",
+        ),
+        ({"run.fast_forward": {"error": 2}}, "run.fast_forward.error"),
+    ],
+)
+def test_what_cannot_be_skipped_is_refused(changed: dict[str, object], expected: str) -> None:
+    """Each refusal says what is wrong and what was expected."""
+    with pytest.raises(ScenarioError, match=r"run\.fast_forward") as refused:
+        etherweave.run(SCENARIO, {**FORWARD, **changed})
+    assert expected in str(refused.value)
+
+
+def test_captures_are_refused(tmp_path: Path) -> None:
+    """Frames that are skipped cannot be written."""
+    with pytest.raises(ScenarioError, match="with --pcap; expected no --pcap"):
+        etherweave.run(SCENARIO, FORWARD, pcap={"host0": tmp_path / "host0.pcapng"})
