@@ -16,6 +16,7 @@ from typing import Any
 import commands
 import deployments
 import designs
+import forward
 import observing
 import openloop
 import openloop_growth
@@ -34,6 +35,7 @@ def main() -> None:
     glob = arguments().only
     rows = [
         *simulations.rows(),
+        *forward.rows(),
         *observing.rows(),
         *openloop.rows(),
         *openloop_growth.rows(),

@@ -1,0 +1,87 @@
+"""Rows about skipped repetitions: how much faster runs are, and how far their tables are off."""
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+from rows import Row, child
+
+HERE = Path(__file__).parent
+TCP = {"transport": {"tcp": {}}}
+DCQCN = {
+    "transport": {"roce": {"dcqcn": {}}},
+    "switch.ecn": {"queue_min": "50kB", "queue_max": "200kB", "share_max": 0.1},
+}
+
+
+def halo3d(**keys: Any) -> dict[str, Any]:
+    """Exchange halos 400 times."""
+    return {"halo3d": {"pex": 4, "pey": 2, "pez": 2, "iterations": 400, **keys}}
+
+
+def collective(operation: str, **keys: Any) -> dict[str, Any]:
+    """Call a collective 400 times."""
+    size = {operation: {key: keys.pop(key) for key in ("bytes", "root") if key in keys}}
+    own = {"ranks": 16, "operation": size, "warm_up": 2, "iterations": 400, **keys}
+    return {"osu_collective": own}
+
+
+RING = collective("allreduce", bytes="256KiB", algorithm="ring")
+TREE = collective("allreduce", bytes="256KiB", algorithm="rabenseifner")
+PAIRWISE = collective("alltoall", bytes="16KiB", algorithm="pairwise")
+INCAST = collective("gather", bytes="64KiB", root=0)
+FFT = {"fft": {"pex": 4, "pey": 2, "pez": 2, "iterations": 400}}
+CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "halo3d": (halo3d(), {}),
+    "fft": (FFT, {}),
+    "ring": (RING, {}),
+    "tree": (TREE, {}),
+    "all_to_all": (PAIRWISE, {}),
+    "incast": (INCAST, {}),
+    "halo3d_dcqcn": (halo3d(), DCQCN),
+    "ring_dcqcn": (RING, DCQCN),
+    "all_to_all_dcqcn": (PAIRWISE, DCQCN),
+    "incast_dcqcn": (INCAST, DCQCN),
+    "halo3d_tcp": (halo3d(), TCP),
+    "fft_tcp": (FFT, TCP),
+    "ring_tcp": (RING, TCP),
+    "all_to_all_tcp": (PAIRWISE, TCP),
+    "incast_tcp": (INCAST, TCP),
+}
+"""Workload and other keys of each row."""
+COMPARED = """
+import json, sys, etherweave
+def run(changed):
+    result = etherweave.run(sys.argv[1], overrides=changed, threads=1)
+    rows = result.to_polars("iterations").sort("job", "rank", "iteration")
+    return result, rows["start_ns"] + rows["duration_ns"]
+keys = json.loads(sys.argv[2])
+(full, ends), (skipping, others) = run(keys), run({**keys, "run.fast_forward": {"error": 0.01}})
+errors = (others / ends - 1).abs()
+skips = skipping.to_polars("skips") if "skips" in skipping.tables else None
+skipped = 0 if skips is None else int(skips["events"].sum())
+print(json.dumps({
+    "full_s": full.summary["wall_s"],
+    "forward_s": skipping.summary["wall_s"],
+    "times": full.summary["wall_s"] / skipping.summary["wall_s"],
+    "levels": [] if skips is None else sorted(set(skips["level"])),
+    "events_skipped_share": skipped / full.summary["events"],
+    "end_error": skipping.summary["end_ns"] / full.summary["end_ns"] - 1,
+    "iteration_end_error_median": errors.median(),
+    "iteration_end_error_max": errors.max(),
+}))
+"""
+
+
+def rows() -> list[Row]:
+    """Name every row, with what measures it."""
+    return [Row(f"forward_{name}", functools.partial(measure, name)) for name in CASES]
+
+
+def measure(name: str) -> dict[str, Any]:
+    """Run in full and with skips; gives the errors of all ends of iterations, as shares."""
+    workload, keys = CASES[name]
+    changed = {**keys, "job.0.workload": workload}
+    found = child(COMPARED, str(HERE / "forward.toml"), json.dumps(changed))
+    return {"row": f"forward_{name}", "threads": 1, **found}
