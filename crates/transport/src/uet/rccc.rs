@@ -11,7 +11,8 @@ params! {
     /// Receiver-credit congestion control.
     pub struct Rccc {
         /// Round trip of a full packet on the longest idle path, 100 ns to 10 ms: a source begins with one and a half
-        /// bandwidth-delay products of credit, and never has more. Default "12us".
+        /// bandwidth-delay products of credit, or with a full packet where that is more, and never has more. Default
+        /// "12us".
         pub base_round_trip: Duration = Duration::from_us(12),
         /// Share of a receiver's link that it grants, 0.5 to 1. Default 0.99.
         pub link_share: f64 = 0.99,
@@ -69,8 +70,9 @@ pub(super) struct SourceCredit {
 }
 
 impl SourceCredit {
-    pub(super) fn new(params: &Rccc, rate: BitRate) -> SourceCredit {
-        let credit_max = params.credit_max(rate) as i64;
+    /// At a NIC of `rate`, in packets that count `packet` bytes at most: less credit than that would never send.
+    pub(super) fn new(params: &Rccc, rate: BitRate, packet: u64) -> SourceCredit {
+        let credit_max = params.credit_max(rate).max(packet) as i64;
         SourceCredit { credit: credit_max, credit_max, is_speculative: true, granted: 0, target: 0 }
     }
 
@@ -191,7 +193,7 @@ mod tests {
     #[test]
     fn a_source_speculates_until_it_hears_of_its_receiver() {
         // 1.5 * 150,000 B of credit at 100 Gb/s over 12 us.
-        let mut source = SourceCredit::new(&Rccc::default(), BitRate::from_gbps(100));
+        let mut source = SourceCredit::new(&Rccc::default(), BitRate::from_gbps(100), 4_150);
         source.spend(100_000);
         assert!(source.is_open());
         assert_eq!(source.request(1_000_000, 4_150), quanta(225_000 - 125_000));
@@ -206,6 +208,13 @@ mod tests {
         assert!(!source.is_settled());
         source.grant(128);
         assert!(source.is_settled());
+    }
+
+    #[test]
+    fn a_source_has_credit_for_a_full_packet_whatever_the_round_trip() {
+        // 1.5 * 1,250 B at 100 Gb/s over 100 ns.
+        let params = Rccc { base_round_trip: Duration::from_ns(100), ..Rccc::default() };
+        assert_eq!(SourceCredit::new(&params, BitRate::from_gbps(100), 4_150).max(), 4_150);
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl UetSender {
             timer_at: None,
             acknowledged_at: Time::ZERO,
             congestion: params.nscc.as_ref().map(|nscc| NsccWindow::new(nscc, rate, sizes)),
-            credit: params.rccc.as_ref().map(|rccc| SourceCredit::new(rccc, rate)),
+            credit: params.rccc.as_ref().map(|rccc| SourceCredit::new(rccc, rate, sizes.counted)),
             asks_again: false,
             entropies: Balancer::new(params.load_balancer.as_ref(), params.load_balancing, params.entropies),
             sent_packets: 0,
