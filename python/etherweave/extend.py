@@ -1,8 +1,9 @@
 """Prototypes: classes of Python that decide in place of members of the core, for exploration.
 
-A method has the name and the arguments of the function of the trait in Rust
-(``SenderControl`` in ``crates/transport/src/roce/congestion.rs``), so that a prototype moves over
-line by line. Times are in picoseconds, sizes in bytes, rates in bits per second, as in the core.
+A method has the name and the arguments of the function of the trait in Rust (``SenderControl`` in
+``crates/transport/src/roce/congestion.rs``, ``EntropyChoice`` in ``uet/entropy.rs`` beside it,
+``Driver`` in ``crates/workload/src/graph/driver.rs``), so that a prototype moves over line by line.
+Times are in picoseconds, sizes in bytes, rates in bits per second, as in the core.
 """
 
 import tomllib
