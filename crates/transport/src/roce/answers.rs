@@ -15,7 +15,7 @@ use crate::transport::{ConnectionWindow, FlowWindow, Headers, Overtaken, ResentC
 const PACKETS_MAX: u64 = 1 << 23;
 
 /// Wait for a sum, which takes as long as the slowest rank: no packet is lost.
-const SUM_WAIT_MAX: Duration = Duration::from_ms(3_600_000);
+const SUM_WAIT_MAX: Duration = Duration::from_ms(1_000_000_000);
 
 impl TransportParams for RoceParams {
     fn heeds_marks(&self) -> bool {
@@ -47,7 +47,8 @@ impl TransportParams for RoceParams {
         (self.reliability == Reliability::GoBackN).then_some(Overtaken { key, value, remedy })
     }
 
-    /// Each packet is acknowledged, and nothing but the window slows them down.
+    /// Each packet is acknowledged, and nothing but the window slows them down. Sums are placed in any order: those that
+    /// wait in a switch and those that come from above may overtake each other before a crossbar.
     fn for_sums(&self, buffer: Bytes) -> Option<Transport> {
         let sums = RoceParams {
             version: self.version,
@@ -55,7 +56,8 @@ impl TransportParams for RoceParams {
             ack_every: 1,
             window: buffer,
             retransmission_timeout: SUM_WAIT_MAX,
-            reliability: Reliability::GoBackN,
+            reliability: Reliability::SelectiveRepeat,
+            loss_detection: Some(LossDetection::Timeout),
             ..RoceParams::default()
         };
         Some(sums.into())
