@@ -47,8 +47,8 @@ impl TransportParams for RoceParams {
         (self.reliability == Reliability::GoBackN).then_some(Overtaken { key, value, remedy })
     }
 
-    /// Each packet is acknowledged, and nothing but the window slows them down. Sums are placed in any order: those that
-    /// wait in a switch and those that come from above may overtake each other before a crossbar.
+    /// Each packet is acknowledged, and nothing but the window slows them down. Sums are placed in any order: those
+    /// that wait in a switch and those that come from above may overtake each other before a crossbar.
     fn for_sums(&self, buffer: Bytes) -> Option<Transport> {
         let sums = RoceParams {
             version: self.version,
