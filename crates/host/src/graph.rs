@@ -100,7 +100,7 @@ impl Processors {
         let (endpoint, cost) = match op {
             GraphOp::Send { peer, tag, bytes } => {
                 let endpoint = match sent {
-                    0 => self.rank(rank).connection_to(peer.get(), 0),
+                    0 => self.rank(rank).connection_to(peer.get(), tag, 0),
                     _ => connection,
                 };
                 self.graph(rank).streams.states[usize::from(stream)].connection = endpoint;

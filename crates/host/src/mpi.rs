@@ -104,7 +104,7 @@ impl Processors {
         let sent = self.rank(thread).fragments_sent;
         let (endpoint, sends) = match op {
             Op::Isend { peer, .. } | Op::OneSided { peer, .. } => {
-                (self.rank(thread).connection_to(peer.get(), sent), true)
+                (self.rank(thread).connection_to(peer.get(), op.tag().unwrap_or(0), sent), true)
             }
             Op::Irecv { peer, .. } => (self.rank(thread).endpoint_of(peer.get()), false),
             _ => (EndpointIndex::new(0), false),

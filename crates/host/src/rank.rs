@@ -8,6 +8,7 @@ use etherweave_engine::memory::prefetch;
 use etherweave_engine::params::Noise;
 use etherweave_kernel::indices::EndpointIndex;
 use etherweave_primitives::{Duration, Rank, Stream, Time};
+use etherweave_workload::collective::communicator_of;
 use etherweave_workload::{GraphOp, Op, Program, ProgramCursor, Received};
 
 use super::IterationRow;
@@ -136,8 +137,8 @@ impl RankState {
         (self.rows.len() as u64, self.rows.capacity() as u64)
     }
 
-    /// Adds a connection to a peer, or what stands for it.
-    pub fn connect(&mut self, peer: u32, endpoint: EndpointIndex) {
+    /// Adds a connection to a peer, or what stands for it, for messages of this communicator, or for all.
+    pub fn connect(&mut self, peer: u32, communicator: Option<u8>, endpoint: EndpointIndex) {
         self.connections += u64::from(Neighbour::of(endpoint).is_none());
         let place = self.peers.partition_point(|&(other, _)| other < peer);
         let is_new = self.peers.get(place).is_none_or(|&(other, _)| other != peer);
@@ -145,9 +146,13 @@ impl RankState {
             self.peers.insert(place, (peer, endpoint));
         }
         match &mut self.turns {
-            Some(turns) if is_new => turns.insert(place, Turn { connections: vec![endpoint], next: 0 }),
-            Some(turns) => turns[place].connections.push(endpoint),
+            Some(turns) if is_new => turns.insert(place, Turn::default()),
+            Some(_) => {}
             None => assert!(is_new, "a pair of ranks has one connection"),
+        }
+        if let Some(turns) = &mut self.turns {
+            turns[place].connections.push(endpoint);
+            turns[place].communicators |= communicator.map_or(0, |number| 1 << number);
         }
     }
 
@@ -166,15 +171,16 @@ impl RankState {
         self.peers[self.peer].1
     }
 
-    /// The connection to a peer that the present message takes: the next in turn, unless the message goes on after
-    /// its first fragment.
-    pub(super) fn connection_to(&mut self, peer: u32, sent: u64) -> EndpointIndex {
+    /// The connection to a peer that the present message takes: that of its communicator, or the next in turn, unless
+    /// the message goes on after its first fragment.
+    pub(super) fn connection_to(&mut self, peer: u32, tag: u32, sent: u64) -> EndpointIndex {
         if peer == self.rank {
             return if sent == 0 { self.trees.take() } else { self.trees.present() };
         }
         let first = self.endpoint_of(peer);
         match &mut self.turns {
             None => first,
+            Some(turns) if turns[self.peer].communicators != 0 => turns[self.peer].of_communicator(tag),
             Some(turns) if sent == 0 => turns[self.peer].take(),
             Some(turns) => turns[self.peer].present(),
         }
@@ -298,6 +304,8 @@ impl EarlyMessages {
 pub struct Turn {
     /// In order.
     pub connections: Vec<EndpointIndex>,
+    /// Communicators that have a connection each, in order, as bits; none where messages take them in turn.
+    communicators: u32,
     next: usize,
 }
 
@@ -306,6 +314,12 @@ impl Turn {
         let connection = self.connections[self.next];
         self.next = (self.next + 1) % self.connections.len();
         connection
+    }
+
+    /// The connection of a message with this tag; the last where its communicator was not known before the run.
+    fn of_communicator(&self, tag: u32) -> EndpointIndex {
+        let below = self.communicators & ((1 << communicator_of(tag)) - 1);
+        self.connections[(below.count_ones() as usize).min(self.connections.len() - 1)]
     }
 
     fn present(&self) -> EndpointIndex {

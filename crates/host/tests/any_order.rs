@@ -61,7 +61,7 @@ impl Pair {
             let thread = hosts.processors.threads.push(Thread::new(host, &hosts.nics.hosts[host], 0, OWN_CORE, role));
             let endpoint = hosts.nics.endpoints.push(endpoint(&wires, host, thread));
             if let Role::Rank(rank) = &mut hosts.processors.threads[thread].role {
-                rank.connect(1 - side, endpoint);
+                rank.connect(1 - side, None, endpoint);
             }
             wires.totals.unfinished += 1;
             wires.schedule_at(Time::ZERO, PortIndex::new(side), Kind::Start, thread.get());

@@ -1,21 +1,26 @@
-//! How many connections each pair of ranks has: `"per pair"`, `"per message"`, or a number.
+//! How many connections each pair of ranks has: `"per pair"`, `"per communicator"`, `"per message"`, or a number.
 
 use std::fmt;
 
+use etherweave_sim::PairConnections;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
 /// Connections that messages of a pair have with `"per message"`: as many are under way at once, each on its own.
 const PER_MESSAGE: u32 = 64;
+/// Communicators whose messages a pair exchanges, for estimates: in training, gradients and keys of attention.
+const SHARING: u32 = 2;
 /// Words and numbers that are accepted.
-const EXPECTED: &str = "\"per pair\", \"per message\", or a number from 1 to 1024";
+const EXPECTED: &str = "\"per pair\", \"per communicator\", \"per message\", or a number from 1 to 1024";
 
-/// Connections of a pair of ranks on two hosts. Messages take them in turn.
+/// Connections of a pair of ranks on two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Connections {
     /// A single one, which keeps the order of messages, as MPI libraries have it.
     #[default]
     PerPair,
+    /// One for each communicator whose messages the pair exchanges, as NCCL has it, and one for messages of none.
+    PerCommunicator,
     /// One for each message, as flows have; the 65th takes the first again.
     PerMessage,
     /// So many.
@@ -23,12 +28,21 @@ pub enum Connections {
 }
 
 impl Connections {
-    /// How many a pair has.
-    pub(crate) fn count(self) -> u32 {
+    /// What a pair has.
+    pub(crate) fn of_pair(self) -> PairConnections {
         match self {
-            Connections::PerPair => 1,
-            Connections::PerMessage => PER_MESSAGE,
-            Connections::Count(count) => count,
+            Connections::PerPair => PairConnections::InTurn(1),
+            Connections::PerCommunicator => PairConnections::PerCommunicator,
+            Connections::PerMessage => PairConnections::InTurn(PER_MESSAGE),
+            Connections::Count(count) => PairConnections::InTurn(count),
+        }
+    }
+
+    /// How many a pair has at most, before the communicators are known that share one.
+    pub(crate) fn count(self) -> u32 {
+        match self.of_pair() {
+            PairConnections::InTurn(count) => count,
+            PairConnections::PerCommunicator => SHARING,
         }
     }
 }
@@ -37,6 +51,7 @@ impl serde::Serialize for Connections {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Connections::PerPair => serializer.serialize_str("per pair"),
+            Connections::PerCommunicator => serializer.serialize_str("per communicator"),
             Connections::PerMessage => serializer.serialize_str("per message"),
             Connections::Count(count) => serializer.serialize_u32(*count),
         }
@@ -61,6 +76,7 @@ impl Visitor<'_> for WordOrNumber {
     fn visit_str<E: Error>(self, word: &str) -> Result<Connections, E> {
         match word {
             "per pair" => Ok(Connections::PerPair),
+            "per communicator" => Ok(Connections::PerCommunicator),
             "per message" => Ok(Connections::PerMessage),
             _ => Err(E::invalid_value(Unexpected::Str(word), &EXPECTED)),
         }
@@ -83,9 +99,9 @@ impl JsonSchema for Connections {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "Connections of a pair of ranks on two hosts. Messages take them in turn.",
+            "description": "Connections of a pair of ranks on two hosts.",
             "anyOf": [
-                { "enum": ["per pair", "per message"] },
+                { "enum": ["per pair", "per communicator", "per message"] },
                 { "type": "integer", "minimum": 1, "maximum": etherweave_sim::CONNECTIONS_MAX }
             ]
         })
@@ -103,7 +119,13 @@ mod tests {
 
     #[test]
     fn a_word_or_a_number_says_how_many_there_are() {
-        for (text, count) in [("\"per pair\"", 1), ("\"per message\"", PER_MESSAGE), ("1", 1), ("1024", 1024)] {
+        for (text, count) in [
+            ("\"per pair\"", 1),
+            ("\"per communicator\"", SHARING),
+            ("\"per message\"", PER_MESSAGE),
+            ("1", 1),
+            ("1024", 1024),
+        ] {
             let job: Job = toml::from_str(&format!("connections = {text}")).unwrap();
             assert_eq!(job.connections.count(), count, "{text}");
             assert_eq!(toml::to_string(&job).unwrap(), format!("connections = {text}\n"));

@@ -112,8 +112,9 @@ pub struct JobSpec {
     /// Core of each rank of a host, where `host.cores` says what cores there are. Default "core".
     #[serde(default)]
     pub binding: Binding,
-    /// Connections of each pair of its ranks on two hosts, which messages take in turn: "per pair", a single one that
-    /// keeps their order; "per message", one for each, as flows have; or a number. Default "per pair".
+    /// Connections of each pair of its ranks on two hosts: "per pair", a single one that keeps the order of messages;
+    /// "per communicator", one for each, as NCCL has it; "per message", one for each, as flows have; or a number, which
+    /// messages take in turn. Default "per communicator" for jobs of NCCL, else "per pair".
     #[serde(default)]
     pub connections: Connections,
     /// Transport of its connections, which may be another than that of jobs on the same hosts. Default: `transport`.
@@ -381,7 +382,7 @@ fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputError
             is_background: spec.background,
             fidelity: spec.fidelity,
             transport: scenario.transport_number(spec),
-            connections: spec.connections.count(),
+            connections: spec.connections.of_pair(),
         });
     }
     errors.into_result().map(|()| jobs)

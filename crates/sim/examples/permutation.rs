@@ -11,7 +11,7 @@ use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_sim::params::{
     Binding, Credits, FlowControl, Reliability, RoceParams, SimParams, SwitchModel, Transport,
 };
-use etherweave_sim::{Experiment, Job, Paths, PreparedRouting, Simulation};
+use etherweave_sim::{Experiment, Job, PairConnections, Paths, PreparedRouting, Simulation};
 use etherweave_topology::{Dragonfly, Family, KAryFatTree, Topology};
 use etherweave_workload::{AllToAll, Permutation, Workload};
 
@@ -45,7 +45,7 @@ fn main() {
         transport: 0,
         binding: Binding::default(),
         fidelity: None,
-        connections: 1,
+        connections: PairConnections::InTurn(1),
     };
     let reliability = Reliability::SelectiveRepeat;
     let roce = match paths {

@@ -24,7 +24,9 @@ mod shard;
 #[cfg(test)]
 mod tests;
 
-pub use build::{CONNECTIONS_MAX, Experiment, Job, Paths, PauseStorm, PortBuffer, nic_headroom, port_buffers};
+pub use build::{
+    CONNECTIONS_MAX, Experiment, Job, PairConnections, Paths, PauseStorm, PortBuffer, nic_headroom, port_buffers,
+};
 pub use estimate::RunMemory;
 pub use etherweave_engine::capture::{Capture, Captured, CapturedFrame};
 pub use etherweave_engine::constants::{headroom, largest_packet, pause_quanta_min};

@@ -8,7 +8,7 @@ use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_topology::{Family, SingleSwitch};
 use etherweave_workload::{StreamSpec, Traffic};
 
-use crate::{Captured, Experiment, Job, PacketKind, Paths, Simulation};
+use crate::{Captured, Experiment, Job, PacketKind, PairConnections, Paths, Simulation};
 
 /// Packets to observe, and bytes of each on the wire.
 const PACKETS: u64 = 200_000;
@@ -34,7 +34,7 @@ fn experiment() -> Experiment {
         transport: 0,
         binding: Binding::default(),
         fidelity: None,
-        connections: 1,
+        connections: PairConnections::InTurn(1),
     };
     let mut params = SimParams::default();
     params.nic.drain_rate = BitRate::from_gbps(1_000);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use etherweave_primitives::{Bytes, Duration, HostId, Priority, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_sim::params::{Binding, SimParams};
-use etherweave_sim::{Experiment, Job, Paths, Simulation};
+use etherweave_sim::{Experiment, Job, PairConnections, Paths, Simulation};
 use etherweave_topology::{Family, KAryFatTree};
 use etherweave_workload::{PermutationStreams, Workload};
 
@@ -58,7 +58,7 @@ fn a_warm_run_allocates_less_than_once_in_ten_thousand_packet_hops() {
         transport: 0,
         binding: Binding::default(),
         fidelity: None,
-        connections: 1,
+        connections: PairConnections::InTurn(1),
     };
     let experiment = Experiment {
         paths: Paths::PerFlow {

@@ -240,7 +240,7 @@ impl Graph {
             Nodes::Memory(nodes) => nodes.memory(),
             Nodes::File(..) | Nodes::Driven(..) => 0,
         };
-        size_of::<Graph>() as u64 + lists + self.streams.len() as u64 + 4 * self.facts.peers().len() as u64
+        size_of::<Graph>() as u64 + lists + self.streams.len() as u64 + 8 * self.facts.peers().len() as u64
     }
 }
 

@@ -91,6 +91,24 @@ impl Op {
     }
 }
 
+impl Op {
+    /// The tag of a message with two ends.
+    pub fn tag(&self) -> Option<u32> {
+        match *self {
+            Op::Isend { tag, .. } | Op::Irecv { tag, .. } => Some(tag),
+            Op::OneSided { .. }
+            | Op::WaitAll
+            | Op::Copy { .. }
+            | Op::Reduce { .. }
+            | Op::Poll { .. }
+            | Op::Compute { .. }
+            | Op::Sleep { .. }
+            | Op::IterationStart
+            | Op::IterationEnd => None,
+        }
+    }
+}
+
 /// What a one-sided operation does (MPI: chapter *One-Sided Communications*).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]

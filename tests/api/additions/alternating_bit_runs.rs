@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, Length, Priority, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_sim::params::{Binding, FlowControl, SimParams, Transport};
-use etherweave_sim::{Experiment, Finish, Job, Paths, Report, Simulation};
+use etherweave_sim::{Experiment, Finish, Job, PairConnections, Paths, Report, Simulation};
 use etherweave_topology::{Family, SingleSwitch};
 use etherweave_transport::alternating_bit::AlternatingBitParams;
 use etherweave_workload::{Incast, OsuLatency, Workload};
@@ -22,7 +22,7 @@ fn run(workload: &Workload) -> Report {
         transport: 0,
         binding: Binding::default(),
         fidelity: None,
-        connections: 1,
+        connections: PairConnections::InTurn(1),
     };
     let paths = Paths::PerFlow {
         routing: RoutingKind::ShortestPath.build(&topology).unwrap(),

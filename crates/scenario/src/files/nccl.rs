@@ -1,4 +1,5 @@
-//! The library of accelerators: where all jobs call NCCL, `host.mpi_roce` has its profile.
+//! The library of accelerators: jobs that call NCCL have connections for each communicator, and where all do,
+//! `host.mpi_roce` has its profile.
 
 use etherweave_workload::Workload;
 use toml::{Table, Value};
@@ -16,10 +17,12 @@ struct Caller {
     workload: Workload,
 }
 
-/// Names the profile of NCCL in `host.mpi_roce` if every job calls NCCL and the scenario has no such table.
+/// Gives connections to jobs that call NCCL and do not name any; and names the profile of NCCL in `host.mpi_roce` if
+/// every job calls NCCL and the scenario has no such table.
 pub(super) fn insert(values: &mut Table) {
-    let jobs = values.get("job").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    if jobs.is_empty() || !jobs.iter().all(calls_nccl) {
+    let jobs = values.get_mut("job").and_then(Value::as_array_mut).map_or(&mut [][..], Vec::as_mut_slice);
+    let are_callers: Vec<bool> = jobs.iter_mut().map(insert_connections).collect();
+    if are_callers.is_empty() || are_callers.contains(&false) {
         return;
     }
     let host = values.entry("host").or_insert_with(|| Value::Table(Table::new()));
@@ -29,6 +32,15 @@ pub(super) fn insert(values: &mut Table) {
         let profile = Table::from_iter([(PROFILE.to_owned(), NCCL.into())]);
         host.insert(LIBRARY.to_owned(), profile.into());
     }
+}
+
+/// Gives connections to a job, if it calls NCCL; and whether it does.
+fn insert_connections(job: &mut Value) -> bool {
+    let is_caller = calls_nccl(job);
+    if let (true, Value::Table(job)) = (is_caller, job) {
+        job.entry("connections").or_insert_with(|| "per communicator".into());
+    }
+    is_caller
 }
 
 /// Mistakes of a job are reported with the others of the scenario.
@@ -42,7 +54,7 @@ fn calls_nccl(job: &Value) -> bool {
 mod tests {
     use etherweave_primitives::Duration;
 
-    use crate::Scenario;
+    use crate::{Connections, Scenario};
 
     fn library(text: &str) -> (Duration, Duration) {
         let text = format!("topology.single_switch.hosts = 16\ninterconnect.profile = \"ethernet-400-roce\"\n{text}");
@@ -57,6 +69,17 @@ mod tests {
         for workload in ["nccl_tests = {}", "training = {}", "osu_collective = { library = \"nccl\" }"] {
             assert_eq!(library(&format!("[[job]]\nname = \"j\"\nworkload.{workload}\n")), OF_NCCL, "{workload}");
         }
+    }
+
+    #[test]
+    fn jobs_of_nccl_have_connections_for_each_communicator() {
+        let connections = |text: &str| {
+            let text = format!("topology.single_switch.hosts = 16\n[[job]]\nname = \"j\"\n{text}\n");
+            Scenario::parse(&text, "x.toml", &[]).unwrap().job[0].connections
+        };
+        assert_eq!(connections("workload.training = {}"), Connections::PerCommunicator);
+        assert_eq!(connections("workload.training = {}\nconnections = 2"), Connections::Count(2));
+        assert_eq!(connections("workload.osu_latency = {}"), Connections::PerPair);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use etherweave_sim::frame::size::{PREAMBLE_AND_GAP, RoceSizes};
 use etherweave_sim::params::{
     Binding, Credits, FlowControl, NicParams, RoceVersion, SimParams, SwitchModel, SwitchParams,
 };
-use etherweave_sim::{Experiment, Finish, Job, Paths, PreparedRouting, Simulation};
+use etherweave_sim::{Experiment, Finish, Job, PairConnections, Paths, PreparedRouting, Simulation};
 use etherweave_topology::{Dragonfly, Family, LinkClass, Topology};
 use etherweave_workload::pattern::{Adversarial, RandomPermutation, Uniform, host_destinations};
 use etherweave_workload::{HostGroups, StreamSpec, Traffic};
@@ -99,7 +99,7 @@ fn hosts(topology: &Topology, routing: RoutingKind, pattern: &Pattern, span: Dur
         transport: 0,
         binding: Binding::default(),
         fidelity: None,
-        connections: 1,
+        connections: PairConnections::InTurn(1),
     };
     let experiment = Experiment {
         topology: topology.clone(),

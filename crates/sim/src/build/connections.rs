@@ -1,9 +1,10 @@
 //! Connections between hosts.
 
-use etherweave_primitives::{HostId, InputError, Rank};
-use etherweave_workload::{Op, Traffic};
+use etherweave_primitives::{HostId, InputError};
+use etherweave_workload::Traffic;
+use etherweave_workload::collective::communicator_of;
 
-use super::{Experiment, Job, too_large};
+use super::{Experiment, Job, PairConnections, too_large};
 
 /// A connection of a pair of ranks that exchange messages, or a stream.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,8 @@ pub(super) struct PlannedConnection {
     pub ranks: [u32; 2],
     /// Stream, by its place in the job; of a pair of ranks, which of its connections this is.
     pub number: u32,
+    /// The communicator whose messages it carries, where others have connections of their own.
+    pub communicator: Option<u8>,
 }
 
 impl PlannedConnection {
@@ -35,12 +38,22 @@ pub(super) fn plan(experiment: &Experiment) -> Result<(Vec<PlannedConnection>, V
     for (number, job) in experiment.jobs.iter().enumerate() {
         match &job.traffic {
             Traffic::Ranks(_) | Traffic::Graphs { .. } => {
-                let of_pair = |ranks: [u32; 2]| {
+                for (ranks, communicators) in pairs(&job.traffic) {
                     let is_neighbour = job.hosts[ranks[0] as usize] == job.hosts[ranks[1] as usize];
-                    let count = if is_neighbour && ranks[0] != ranks[1] { 1 } else { job.connections };
-                    (0..count).map(move |place| PlannedConnection { job: number, ranks, number: place })
-                };
-                connections.extend(pairs(&job.traffic).into_iter().flat_map(|(a, b)| of_pair([a, b])));
+                    let choice =
+                        if is_neighbour && ranks[0] != ranks[1] { PairConnections::InTurn(1) } else { job.connections };
+                    let own =
+                        |(place, communicator)| PlannedConnection { job: number, ranks, number: place, communicator };
+                    match choice {
+                        PairConnections::InTurn(count) => {
+                            connections.extend((0..count).map(|place| own((place, None))))
+                        }
+                        PairConnections::PerCommunicator => {
+                            let used = (0..32).filter(|number| communicators >> number & 1 == 1).map(Some);
+                            connections.extend((0..).zip(used).map(own));
+                        }
+                    }
+                }
             }
             Traffic::Streams(streams) => {
                 let ends = streams.iter().map(|stream| [stream.src_rank.get(), stream.dst_rank.get()]);
@@ -48,6 +61,7 @@ pub(super) fn plan(experiment: &Experiment) -> Result<(Vec<PlannedConnection>, V
                     job: number,
                     ranks,
                     number: place,
+                    communicator: None,
                 }));
             }
         }
@@ -60,30 +74,41 @@ pub(super) fn plan(experiment: &Experiment) -> Result<(Vec<PlannedConnection>, V
     if is_small { Ok((connections, neighbours)) } else { Err(too_large("connections")) }
 }
 
-/// Ranks that a rank names.
-fn peers(traffic: &Traffic, rank: usize, peers: &mut Vec<u32>) {
+/// Ranks that a rank names, with the communicators of its messages with them, as bits.
+fn peers(traffic: &Traffic, rank: usize, peers: &mut Vec<(u32, u32)>) {
     match traffic {
         Traffic::Ranks(programs) => {
-            peers.extend(programs[rank].distinct_ops().filter_map(Op::peer).map(Rank::get));
+            let ops = programs[rank].distinct_ops();
+            peers.extend(ops.filter_map(|op| Some((op.peer()?.get(), 1 << communicator_of(op.tag().unwrap_or(0))))));
         }
-        Traffic::Graphs { ranks, .. } => peers.extend(ranks[rank].facts().peers().iter().map(|peer| peer.get())),
+        Traffic::Graphs { ranks, .. } => {
+            peers.extend(ranks[rank].facts().communicators().map(|(peer, communicators)| (peer.get(), communicators)));
+        }
         Traffic::Streams(_) => {}
     }
 }
 
-/// Pairs of ranks, the lower first, that exchange any message, in order; one that reduces in the network with itself.
-fn pairs(traffic: &Traffic) -> Vec<(u32, u32)> {
+/// Pairs of ranks, the lower first, that exchange any message, in order, with the communicators of all these;
+/// one that reduces in the network with itself.
+fn pairs(traffic: &Traffic) -> Vec<([u32; 2], u32)> {
     let (mut pairs, mut named) = (Vec::new(), Vec::new());
     for rank in 0..traffic.ranks() as usize {
         peers(traffic, rank, &mut named);
-        named.sort_unstable();
-        named.dedup();
+        merge(&mut named);
         let rank = rank as u32;
-        pairs.extend(named.drain(..).map(|peer| (rank.min(peer), rank.max(peer))));
+        pairs.extend(named.drain(..).map(|(peer, communicators)| ([rank.min(peer), rank.max(peer)], communicators)));
     }
-    pairs.sort_unstable();
-    pairs.dedup();
+    merge(&mut pairs);
     pairs
+}
+
+/// Puts keys in order, each once with all its bits.
+fn merge<K: Ord>(keys: &mut Vec<(K, u32)>) {
+    keys.sort_unstable();
+    keys.dedup_by(|(key, bits), (earlier, all)| {
+        *all |= if key == earlier { *bits } else { 0 };
+        key == earlier
+    });
 }
 
 /// The number of a job's ranks, as its traffic has them.

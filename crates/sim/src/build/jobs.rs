@@ -20,7 +20,7 @@ use etherweave_workload::{ExecutionStream, Traffic};
 
 use super::connections::{PlannedConnection, ranks};
 use super::layout::Layout;
-use super::{Experiment, Job, reduction, too_large};
+use super::{Experiment, Job, PairConnections, reduction, too_large};
 use crate::shard::Shard;
 
 /// Rejects jobs that do not fit their hosts.
@@ -262,7 +262,7 @@ fn add_ranks(experiment: &Experiment, number: usize, layout: &Layout, shards: &m
             let entity = (number as u64) << 32 | rank as u64;
             state.interrupt(noise, Stream::new(experiment.params.seed, Purpose::HostNoise, entity));
         }
-        state.turns = (job.connections > 1).then(Default::default);
+        state.turns = (job.connections != PairConnections::InTurn(1)).then(Default::default);
         let role = Role::Rank(Box::new(state));
         let place = ranks_on_host[job.hosts[rank].index()];
         ranks_on_host[job.hosts[rank].index()] += 1;
@@ -310,7 +310,8 @@ fn connect(threads: &[ThreadId], connections: &[PlannedConnection], ends: &[[End
             if connection.is_tree() && side == 0 {
                 give_tree(&mut shards[shard], thread, endpoint);
             } else {
-                connect_rank(&mut shards[shard], thread, connection.ranks[1 - side], endpoint);
+                let to = (connection.ranks[1 - side], connection.communicator);
+                connect_rank(&mut shards[shard], thread, to, endpoint);
             }
         }
     }
@@ -320,7 +321,7 @@ fn connect(threads: &[ThreadId], connections: &[PlannedConnection], ends: &[[End
 fn introduce(pair: &PlannedConnection, threads: &[ThreadId], shards: &mut [Shard]) {
     for side in 0..2 {
         let [(shard, own), (_, other)] = [side, 1 - side].map(|side| threads[pair.ranks[side] as usize]);
-        connect_rank(&mut shards[shard], own, pair.ranks[1 - side], Neighbour(other).as_endpoint());
+        connect_rank(&mut shards[shard], own, (pair.ranks[1 - side], None), Neighbour(other).as_endpoint());
     }
 }
 
@@ -331,9 +332,10 @@ fn give_tree(shard: &mut Shard, thread: ThreadIndex, endpoint: EndpointIndex) {
     }
 }
 
-fn connect_rank(shard: &mut Shard, thread: ThreadIndex, peer: u32, endpoint: EndpointIndex) {
+fn connect_rank(shard: &mut Shard, thread: ThreadIndex, to: (u32, Option<u8>), endpoint: EndpointIndex) {
+    let (peer, communicator) = to;
     if let Role::Rank(rank) = &mut shard.hosts.processors.threads[thread].role {
-        rank.connect(peer, endpoint);
+        rank.connect(peer, communicator, endpoint);
     }
 }
 

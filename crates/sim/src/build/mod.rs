@@ -72,8 +72,17 @@ pub struct Job {
     pub transport: u8,
     /// How closely its messages between hosts are simulated. Absent: as the parameters say.
     pub fidelity: Option<Fidelity>,
-    /// Connections of each pair of ranks on two hosts, from 1 to [`CONNECTIONS_MAX`], which messages take in turn.
-    pub connections: u32,
+    /// Connections of each pair of ranks on two hosts.
+    pub connections: PairConnections,
+}
+
+/// Connections of a pair of ranks on two hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PairConnections {
+    /// So many, from 1 to [`CONNECTIONS_MAX`], which messages take in turn.
+    InTurn(u32),
+    /// One for each communicator whose messages the pair exchanges.
+    PerCommunicator,
 }
 
 /// Most connections of a pair of ranks.

@@ -211,12 +211,14 @@ fn trees_of(
     number: usize,
     planned: &mut AggregationTrees,
 ) -> Result<JobTrees, InputError> {
-    let (topology, job) = (&experiment.topology, &experiment.jobs[number]);
+    let topology = &experiment.topology;
     let own = connections.iter().filter(|own| own.is_tree() && own.job == number && own.number == 0);
     let hosts: Vec<HostId> = own.map(|connection| connection.hosts(experiment)[0]).collect();
     let packets = window(experiment, number);
     let mut trees = JobTrees::new();
-    for place in 0..job.connections as usize {
+    let of_job = connections.iter().filter(|own| own.is_tree() && own.job == number);
+    let count = of_job.map(|own| own.number as usize + 1).max().unwrap_or(0);
+    for place in 0..count {
         let tree = Tree::new(topology, &hosts, place).ok_or_else(|| {
             let fabric = format!("job.{number} reduces in the network, and no switch is above all of its hosts");
             InputError::new("topology", fabric, "a tree, or hosts of one switch")

@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Duration, HostId, Length, Priority, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_sim::params::{Binding, Reliability, RoceParams, SimParams, Transport};
-use etherweave_sim::{Experiment, Finish, Job, Paths, Report, Simulation};
+use etherweave_sim::{Experiment, Finish, Job, PairConnections, Paths, Report, Simulation};
 use etherweave_topology::{Family, SingleSwitch, Topology};
 use etherweave_workload::{Traffic, Workload};
 
@@ -49,7 +49,7 @@ pub fn job_of(traffic: Traffic, priority: Priority) -> Job {
         transport: 0,
         binding: Binding::default(),
         fidelity: None,
-        connections: 1,
+        connections: PairConnections::InTurn(1),
     }
 }
 

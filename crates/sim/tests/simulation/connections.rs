@@ -2,8 +2,9 @@
 
 use etherweave_primitives::{BitRate, Bytes, Priority, Rank, Time};
 use etherweave_sim::params::{Fidelity, SimParams};
-use etherweave_sim::{Experiment, Job, TransferRow};
+use etherweave_sim::{Experiment, Job, PairConnections, TransferRow};
 use etherweave_topology::{Family, SingleSwitch};
+use etherweave_workload::collective::TAG_BASE;
 use etherweave_workload::{Block, Op, OsuBibw, OsuOneSidedLatency, Program, Traffic, Workload};
 
 use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
@@ -13,15 +14,20 @@ const LONG: u64 = 16 << 20;
 
 /// A job of two ranks on two hosts, with so many connections.
 fn of_two(params: SimParams, traffic: Traffic, connections: u32) -> Experiment {
-    let job = Job { connections, ..job_of(traffic, Priority::new(0)) };
+    let job = Job { connections: PairConnections::InTurn(connections), ..job_of(traffic, Priority::new(0)) };
     Experiment { observes_ranks: true, ..experiment(one_switch(2), params, vec![job]) }
 }
 
 /// A long message and a short one behind it, of the same pair.
 fn long_and_short() -> Traffic {
+    of_tags([1, 2])
+}
+
+/// The same with these tags.
+fn of_tags([long, short]: [u32; 2]) -> Traffic {
     let (sender, receiver) = (Rank::new(0), Rank::new(1));
-    let sends = [(1, LONG), (2, 8)].map(|(tag, bytes)| Op::Isend { peer: receiver, tag, bytes });
-    let receives = [(1, LONG), (2, 8)].map(|(tag, bytes)| Op::Irecv { peer: sender, tag, bytes });
+    let sends = [(long, LONG), (short, 8)].map(|(tag, bytes)| Op::Isend { peer: receiver, tag, bytes });
+    let receives = [(long, LONG), (short, 8)].map(|(tag, bytes)| Op::Irecv { peer: sender, tag, bytes });
     let program = |ops: [Op; 2]| Program::new([Block::unmeasured([ops.as_slice(), &[Op::WaitAll]].concat())]);
     Traffic::Ranks(vec![program(sends), program(receives)])
 }
@@ -52,6 +58,25 @@ fn a_short_message_waits_for_a_long_one_on_its_own_connection_only() {
     }
 }
 
+/// Collectives of two communicators have tags with their contexts. In flow-level mode the short message takes its share
+/// of the link; of one communicator it waits on any number of connections.
+#[test]
+fn a_message_waits_for_others_of_its_communicator_only() {
+    let mut params = roce();
+    params.host.mpi_roce.collective_eager_max = Some(Bytes::new(LONG));
+    for fidelity in [Fidelity::Packet, Fidelity::Flow] {
+        params.fidelity = fidelity;
+        let is_behind = |contexts: [u32; 2]| {
+            let tags = contexts.map(|context| TAG_BASE | context << 8 | 1);
+            let mut experiment = of_two(params.clone(), of_tags(tags), 1);
+            experiment.jobs[0].connections = PairConnections::PerCommunicator;
+            let [long, short] = tags.map(|tag| arrival(&experiment, tag));
+            short >= long
+        };
+        assert_eq!([[2, 2], [2, 4]].map(is_behind), [true, false], "{fidelity:?}");
+    }
+}
+
 #[test]
 fn messages_behind_much_longer_ones_of_their_connection_are_counted() {
     let behind = |connections| run(&of_two(roce(), eager_puts(), connections), 1).totals.messages_behind;
@@ -67,7 +92,8 @@ fn an_exchange_over_one_connection_of_tcp_sends_one_way_at_a_time_once_a_rank_is
     const STEPS: u32 = 8;
     let slow = SingleSwitch { hosts: 2, rate: BitRate::from_gbps(1), ..SingleSwitch::default() };
     let took = |connections| {
-        let job = Job { connections, ..job_of(exchange(STEPS), Priority::new(0)) };
+        let job =
+            Job { connections: PairConnections::InTurn(connections), ..job_of(exchange(STEPS), Priority::new(0)) };
         run(&experiment(slow.generate().unwrap(), tcp(), vec![job]), 1).totals.end.as_ps() as f64
     };
     let (in_turn, at_once) = (took(1), took(2));

@@ -43,6 +43,15 @@ pub const TAG_BASE: u32 = 1 << 31;
 /// Tag of blocking sends that belong to no collective; no kind of collective has its number.
 pub(crate) const BLOCKING: u32 = TAG_BASE | 0x7f;
 
+/// Communicators that have numbers of their own.
+const COMMUNICATORS: u32 = 32;
+
+/// Number, below 32, of the communicator whose collectives have this tag; 0 is that of all other messages.
+pub fn communicator_of(tag: u32) -> u8 {
+    let context = tag >> 8 & 0xff;
+    if tag < TAG_BASE { 0 } else { (1 + context % (COMMUNICATORS - 1)) as u8 }
+}
+
 /// Size of an element of a reduction [B]: a double.
 const ELEMENT: u64 = 8;
 

@@ -3,6 +3,7 @@
 use etherweave_primitives::{Duration, Rank};
 
 use super::GraphOp;
+use crate::collective::communicator_of;
 
 /// Messages and their payload.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -37,6 +38,8 @@ pub struct GraphFacts {
     pub has_open_receives: bool,
     /// Ranks that it names; in order and each once after [`GraphFacts::finished`].
     peers: Vec<Rank>,
+    /// Communicators of the messages with each of them, as bits.
+    communicators: Vec<u32>,
     /// How many of them there are after the last time that they were put in order.
     ordered: usize,
 }
@@ -52,22 +55,22 @@ impl GraphFacts {
     /// Those of a driver, of whose operations only the peers are known before a run.
     pub(crate) fn of_peers(peers: &[Rank]) -> GraphFacts {
         let mut facts = GraphFacts { has_open_receives: true, ..GraphFacts::default() };
-        peers.iter().for_each(|&peer| facts.name(peer));
+        peers.iter().for_each(|&peer| facts.name(peer, 0));
         facts.finished()
     }
 
     /// Adds an operation.
     pub(crate) fn add(&mut self, op: GraphOp) {
         match op {
-            GraphOp::Send { peer, bytes, .. } => {
+            GraphOp::Send { peer, tag, bytes } => {
                 self.sent.add(bytes);
                 self.sent_max = self.sent_max.max(bytes);
-                self.name(peer);
+                self.name(peer, tag);
             }
             GraphOp::Receive { peer, tag, bytes } => {
                 self.received.add(bytes);
                 self.has_open_receives |= peer.is_none() || tag.is_none();
-                peer.into_iter().for_each(|peer| self.name(peer));
+                peer.into_iter().for_each(|peer| self.name(peer, tag.unwrap_or(0)));
             }
             GraphOp::Compute { duration } => {
                 self.computed_ps = self.computed_ps.saturating_add(duration.as_ps());
@@ -83,9 +86,14 @@ impl GraphFacts {
         (self.sent, self.received, self.sent_max) = (sum(sent), sum(received), sent);
     }
 
-    fn name(&mut self, peer: Rank) {
-        if self.peers.last() != Some(&peer) {
-            self.peers.push(peer);
+    fn name(&mut self, peer: Rank, tag: u32) {
+        let communicator = 1 << communicator_of(tag);
+        match self.communicators.last_mut() {
+            Some(communicators) if self.peers.last() == Some(&peer) => *communicators |= communicator,
+            _ => {
+                self.peers.push(peer);
+                self.communicators.push(communicator);
+            }
         }
         // Twice what there was at the last time, so that the list never outgrows what it is about.
         if self.peers.len() > 2 * self.ordered + 64 {
@@ -94,8 +102,13 @@ impl GraphFacts {
     }
 
     fn order(&mut self) {
-        self.peers.sort_unstable();
-        self.peers.dedup();
+        let mut pairs: Vec<(Rank, u32)> = self.peers.drain(..).zip(self.communicators.drain(..)).collect();
+        pairs.sort_unstable();
+        pairs.dedup_by(|(peer, communicators), (earlier, all)| {
+            *all |= if peer == earlier { *communicators } else { 0 };
+            peer == earlier
+        });
+        (self.peers, self.communicators) = pairs.into_iter().unzip();
         self.ordered = self.peers.len();
     }
 
@@ -103,7 +116,13 @@ impl GraphFacts {
     pub(crate) fn finished(mut self) -> GraphFacts {
         self.order();
         self.peers.shrink_to_fit();
+        self.communicators.shrink_to_fit();
         self
+    }
+
+    /// Ranks that it names, in order, with the [communicators](communicator_of) of its messages with them, as bits.
+    pub fn communicators(&self) -> impl Iterator<Item = (Rank, u32)> {
+        self.peers.iter().copied().zip(self.communicators.iter().copied())
     }
 
     /// Ranks that it names, in order.
