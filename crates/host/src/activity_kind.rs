@@ -62,6 +62,7 @@ impl ActivityKind {
             GraphOp::Receive { .. } => ActivityKind::Receive,
             GraphOp::Copy { .. } => ActivityKind::Copy,
             GraphOp::Compute { .. } => ActivityKind::Compute,
+            GraphOp::Repeat { .. } => ActivityKind::Sleep,
         }
     }
 }

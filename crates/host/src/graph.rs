@@ -89,15 +89,16 @@ impl Processors {
         let state = &mut graph.streams.states[usize::from(stream)];
         let (node, sent, connection) = (state.node.expect("the stream has an operation"), state.sent, state.connection);
         let op = graph.run.op(node);
-        if let GraphOp::Compute { duration } = op
+        let timed = op.repeated(wires.now.since(graph.repeated));
+        if let GraphOp::Compute { duration } = timed
             && duration.is_zero()
         {
             state.node = None;
-            return graph.complete(node, wires.now);
+            return graph.computed(op, node, wires.now);
         }
         let is_core = graph.run.graph().streams()[usize::from(stream)] == ExecutionStream::Core;
         self.observe_next(Some(ActivityKind::of_graph(op)));
-        let (endpoint, cost) = match op {
+        let (endpoint, cost) = match timed {
             GraphOp::Send { peer, tag, bytes } => {
                 let endpoint = match sent {
                     0 => self.rank(rank).connection_to(peer.get(), tag, 0),
@@ -115,6 +116,7 @@ impl Processors {
             }
             GraphOp::Compute { duration } => (ANY_SOURCE, TaskCost::of(duration)),
             GraphOp::Copy { bytes } => (ANY_SOURCE, copy_cost(&wires.constants, job, bytes)),
+            GraphOp::Repeat { .. } => unreachable!("a repetition is a computation"),
         };
         let hint = if endpoint == ANY_SOURCE || Neighbour::of(endpoint).is_some() {
             PrefetchHint::default()
@@ -211,7 +213,9 @@ impl Hosts {
             GraphOp::Receive { tag, .. } => {
                 self.irecv(wires, rank, Envelope { endpoint, tag: tag.unwrap_or(ANY_TAG) }, node);
             }
-            GraphOp::Compute { .. } | GraphOp::Copy { .. } => self.processors.graph(rank).complete(node, wires.now),
+            GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Repeat { .. } => {
+                self.processors.graph(rank).computed(op, node, wires.now);
+            }
         }
     }
 

@@ -75,6 +75,8 @@ pub struct GraphState {
     /// Iterations left, the present one included.
     pub(super) iterations: u32,
     pub(super) start: Time,
+    /// When its last repetition ended, or it began.
+    pub(super) repeated: Time,
     pub(super) streams: Streams,
     /// The stream that handles what has arrived.
     pub(super) handler: Option<u8>,
@@ -93,6 +95,7 @@ impl GraphState {
             wakes_at: Time::MAX,
             iterations,
             start,
+            repeated: start,
             streams: Streams { states, woken: VecDeque::new() },
             handler: None,
             requests: VecDeque::new(),
@@ -123,7 +126,7 @@ impl GraphState {
 
     /// Begins an iteration: what waits for nothing is ready.
     pub(super) fn begin(&mut self, now: Time) {
-        self.start = now;
+        (self.start, self.repeated) = (now, now);
         let streams = &mut self.streams;
         self.run.begin(now, |node, stream| streams.ready(node, stream));
     }
@@ -156,6 +159,14 @@ impl GraphState {
     pub(super) fn complete(&mut self, node: u32, now: Time) {
         let (streams, received) = (&mut self.streams, self.received.take());
         self.run.complete(node, now, received, |node, stream| streams.ready(node, stream));
+    }
+
+    /// An operation without a message is complete.
+    pub(super) fn computed(&mut self, op: GraphOp, node: u32, now: Time) {
+        if matches!(op, GraphOp::Repeat { .. }) {
+            self.repeated = now;
+        }
+        self.complete(node, now);
     }
 
     /// Waits of a driver are over.

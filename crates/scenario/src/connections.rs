@@ -28,7 +28,7 @@ pub enum Connections {
 }
 
 impl Connections {
-    /// What a pair has.
+    /// The connections of a pair.
     pub(crate) fn of_pair(self) -> PairConnections {
         match self {
             Connections::PerPair => PairConnections::InTurn(1),

@@ -27,19 +27,23 @@ pub struct AcceleratorNode {
     pub accelerators: u32,
     /// Bus bandwidth of a collective in the node, as nccl-tests prints it.
     pub rate: BitRate,
-    /// What each collective in the node takes besides.
+    /// Time that each collective in the node takes besides.
     pub latency: Duration,
     /// Rate of an accelerator's links where switches of the node add up (NVLS): the faster of this and the ring is
     /// taken for an all-reduce. Absent: switches add up nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reduction_rate: Option<BitRate>,
+    /// Whether every pair has links of its own instead of a switch, so that fewer accelerators than all of the node
+    /// reach their share of the bandwidth: (n - 1) / (accelerators - 1) of it. Default false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_mesh: bool,
 }
 
 impl Default for AcceleratorNode {
     /// Eight H100 joined by NVLink: what a health check of a provider expects (460 GB/s), and an assumed latency.
     fn default() -> AcceleratorNode {
         let (rate, latency) = (BitRate::from_gbps(3_680), Duration::from_us(10));
-        AcceleratorNode { accelerators: 8, rate, latency, reduction_rate: None }
+        AcceleratorNode { accelerators: 8, rate, latency, reduction_rate: None, is_mesh: false }
     }
 }
 
@@ -51,12 +55,14 @@ impl AcceleratorNode {
     }
 }
 
-/// What joins accelerators, and whose algorithms they take between nodes.
+/// Links of accelerators, and whose algorithms they take between nodes.
 pub(crate) struct Accelerators<'a> {
     pub node: &'a AcceleratorNode,
     pub library: Library,
     pub network_rate: Option<BitRate>,
     pub rounds: Option<u32>,
+    /// Time that each collective takes before its first byte moves, in a node or not.
+    pub launch: Duration,
 }
 
 /// The accelerators of a collective, as one of them sees them.
@@ -181,7 +187,11 @@ impl Group {
             Operation::Alltoall => Collective::Alltoall { bytes: Bytes::new(bytes * in_node) },
         };
         let messages = if self.has_messages() { self.messages(&collective, accelerators) } else { Messages::None };
-        let latency = if in_node == 1 { Duration::ZERO } else { accelerators.node.latency };
+        let latency = match (self.size(), in_node) {
+            (1, _) => Duration::ZERO,
+            (_, 1) => accelerators.launch,
+            _ => accelerators.launch + accelerators.node.latency,
+        };
         Exchange { latency, in_node: self.time_in_node(operation, bytes, accelerators.node), messages }
     }
 
@@ -223,7 +233,9 @@ impl Group {
             Operation::ReduceScatter | Operation::Allgather => bytes * others / in_node,
             Operation::Alltoall => bytes * others * u64::from(self.across.size()),
         };
-        let by_ring = node.rate.serialization_time(Bytes::new(moved));
+        // In a mesh so few accelerators have so many of the links.
+        let links = if node.is_mesh { node.accelerators - 1 } else { in_node as u32 - 1 };
+        let by_ring = node.rate.serialization_time(Bytes::new(moved * u64::from(links) / others));
         // Each sends its vector up, and of its share the sum, which the switches send to all.
         let by_switches = node
             .reduction_rate
@@ -267,11 +279,35 @@ mod tests {
 
     /// All of so many accelerators in nodes of four, as the first sees them.
     fn exchange(ranks: u32, operation: Operation, bytes: u64, rounds: Option<u32>) -> Exchange {
-        let (rate, latency) = (BitRate::from_gbps(8), Duration::from_us(1));
-        let node = AcceleratorNode { accelerators: 4, rate, latency, reduction_rate: None };
-        let accelerators = Accelerators { node: &node, library: Library::Nccl, network_rate: None, rounds };
+        let node = four();
+        let launch = Duration::ZERO;
+        let accelerators = Accelerators { node: &node, library: Library::Nccl, network_rate: None, rounds, launch };
         let all = Members { stride: 1, size: ranks };
         Group::new([all, Members::ALONE], 0, 0, &node).exchange(operation, bytes, &accelerators)
+    }
+
+    /// Nodes of four accelerators.
+    fn four() -> AcceleratorNode {
+        let (rate, latency) = (BitRate::from_gbps(8), Duration::from_us(1));
+        AcceleratorNode { accelerators: 4, rate, latency, ..AcceleratorNode::default() }
+    }
+
+    /// Two of four accelerators with links of their own have one of three links each: 96 MB take three times as long
+    /// as by a switch of 1 GB/s. All four have all links.
+    #[test]
+    fn few_accelerators_of_a_mesh_have_few_links() {
+        let in_node = |size: u32, is_mesh: bool| {
+            let node = AcceleratorNode { is_mesh, ..four() };
+            let launch = Duration::from_us(2);
+            let accelerators =
+                Accelerators { node: &node, library: Library::Nccl, network_rate: None, rounds: None, launch };
+            let members = [Members { stride: 1, size }, Members::ALONE];
+            Group::new(members, 0, 0, &node).exchange(Operation::Allgather, 96_000_000, &accelerators).within_node()
+        };
+        assert_eq!(in_node(2, false), Some(Duration::from_us(48_003)));
+        assert_eq!(in_node(2, true), Some(Duration::from_us(144_003)));
+        assert_eq!(in_node(4, true), in_node(4, false));
+        assert_eq!(in_node(1, true), Some(Duration::ZERO));
     }
 
     fn sent(exchange: &Exchange) -> u64 {
@@ -310,7 +346,8 @@ mod tests {
                 ..Default::default()
             };
             let library = Library::Nccl;
-            let accelerators = Accelerators { node: &node, library, network_rate: None, rounds: None };
+            let launch = Duration::ZERO;
+            let accelerators = Accelerators { node: &node, library, network_rate: None, rounds: None, launch };
             let all = Members { stride: 1, size: node.accelerators };
             let group = Group::new([all, Members::ALONE], 0, 0, &node);
             let time = group.exchange(Operation::Allreduce, bytes, &accelerators).in_node;

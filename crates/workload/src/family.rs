@@ -47,7 +47,7 @@ pub use openfoam::PressureSolver;
 pub use permutation::Partner;
 pub(crate) use permutation::derangement;
 pub use request_response::{RequestLoad, ServiceTimes};
-pub use training::{Outermost, Parallelism, StepTimes, Transformer};
+pub use training::{Accelerator, Outermost, Parallelism, StepTimes, Transformer};
 
 /// What a workload yields.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -90,15 +90,30 @@ pub enum GraphOp {
         /// Payload [B].
         bytes: u64,
     },
+    /// Stands for repetitions of what the rank has done since its last one, or since its start: takes `times`/`per` of
+    /// the time since then.
+    Repeat {
+        /// Repetitions; none where only a beginning is marked.
+        times: u32,
+        /// Repetitions that this time was for, 1 or more.
+        per: u32,
+    },
 }
 
 impl GraphOp {
+    /// The computation that a repetition is so long after the last one; any other operation is itself.
+    pub fn repeated(self, since: Duration) -> GraphOp {
+        let GraphOp::Repeat { times, per } = self else { return self };
+        let ps = u128::from(since.as_ps()) * u128::from(times) / u128::from(per.max(1));
+        GraphOp::Compute { duration: Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX)) }
+    }
+
     /// The tag of a message, where it has one.
     pub(crate) fn tag(self) -> Option<u32> {
         match self {
             GraphOp::Send { tag, .. } => Some(tag),
             GraphOp::Receive { tag, .. } => tag,
-            GraphOp::Compute { .. } | GraphOp::Copy { .. } => None,
+            GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Repeat { .. } => None,
         }
     }
 }

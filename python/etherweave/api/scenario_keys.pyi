@@ -156,8 +156,14 @@ TriggerName: TypeAlias = Literal["full", "pause"]
 UetFramesName: TypeAlias = Literal["udp"]
 WatchdogActionName: TypeAlias = Literal["drop", "forward", "alert"]
 
+class Accelerator(Table):
+    launch: Key[str, str]
+    memory_rate: Key[str | None, str]
+    processors: Key[int, int]
+
 class AcceleratorNode(Table):
     accelerators: Key[int, int]
+    is_mesh: Key[bool | None, bool]
     latency: Key[str, str]
     rate: Key[str, str]
     reduction_rate: Key[str | None, str]
@@ -1505,16 +1511,20 @@ class Torus(Table):
     hosts_per_switch: Key[int, int]
 
 class Training(Table):
+    accelerator: Key[Accelerator, Accelerator | Keys]
+    adapters: Key[int | None, int]
     batch: Key[int, int]
     element_bytes: Key[int, int]
     gradient_bytes: Key[int, int]
     iterations: Key[int, int]
     library: Key[LibraryName, LibraryName]
     micro_batch: Key[int, int]
+    micro_batches: Key[int | None, int]
     model: Key[Transformer, Transformer | Keys]
     network_rate: Key[str, str]
     node: Key[AcceleratorNode, AcceleratorNode | Keys]
     parallel: Key[Parallelism, Parallelism | Keys]
+    parameter_bytes: Key[int | None, int]
     per_teraflop: Key[str, str]
     ranks: Key[int, int]
     recompute: Key[bool, bool]

@@ -19,3 +19,4 @@ mod shipped;
 mod sweep;
 mod switch_models;
 mod topologies;
+mod training;

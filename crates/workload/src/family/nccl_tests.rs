@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use etherweave_primitives::{BitRate, Bytes, InputError, InputErrors, params};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, params};
 
 use crate::accelerators::{AcceleratorNode, Accelerators, Group, Members, Operation};
 use crate::collective::{Collective, Library};
@@ -70,7 +70,8 @@ impl NcclTests {
     fn graph(&self, rank: u32, operation: Operation, bytes: u64) -> Graph {
         let NcclTests { ref node, rounds, .. } = *self;
         let network_rate = Some(self.network_rate);
-        let accelerators = Accelerators { node, library: Library::Nccl, network_rate, rounds };
+        let launch = Duration::ZERO;
+        let accelerators = Accelerators { node, library: Library::Nccl, network_rate, rounds, launch };
         let world = Members { stride: 1, size: self.ranks };
         let group = Group::new([world, Members::ALONE], rank, 0, node);
         let mut graph = GraphBuilder::default();

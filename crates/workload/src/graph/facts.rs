@@ -36,6 +36,8 @@ pub struct GraphFacts {
     pub computation_max: Duration,
     /// Whether it receives from any rank or with any tag.
     pub has_open_receives: bool,
+    /// Whether a time stands for repetitions of what was done before.
+    pub has_repetitions: bool,
     /// Ranks that it names; in order and each once after [`GraphFacts::finished`].
     peers: Vec<Rank>,
     /// Communicators of the messages with each of them, as bits.
@@ -77,6 +79,12 @@ impl GraphFacts {
                 self.computation_max = self.computation_max.max(duration);
             }
             GraphOp::Copy { .. } => {}
+            // At most what came before, which is more than the time that is repeated: a part of it.
+            GraphOp::Repeat { times, per } => {
+                let repeated = GraphOp::Repeat { times, per }.repeated(Duration::from_ps(self.computed_ps));
+                self.add(repeated);
+                self.has_repetitions |= times > 0;
+            }
         }
     }
 

@@ -20,7 +20,12 @@ type Graphs<'a> = Box<dyn Iterator<Item = Arc<Graph>> + 'a>;
 /// When a program has more operations than a graph in memory should; for streams.
 pub(crate) fn graphs_of<'a>(traffic: &'a Traffic, format: &str) -> Result<Graphs<'a>, InputError> {
     match traffic {
-        Traffic::Graphs { ranks, .. } => Ok(Box::new(ranks.iter().cloned())),
+        Traffic::Graphs { ranks, .. } => {
+            let expected = format_args!("none: {format} has operations, so every one of them must be simulated");
+            let is_complete = ranks.iter().all(|graph| !graph.facts().has_repetitions);
+            InputError::unless(is_complete, "", "a time that stands for repetitions of operations", expected)?;
+            Ok(Box::new(ranks.iter().cloned()))
+        }
         Traffic::Ranks(programs) => {
             let count = |(block, times): (&Block, u64)| (block.ops.len() as u64).saturating_mul(times);
             let operations = |program: &Program| program.counted().map(count).fold(0, u64::saturating_add);

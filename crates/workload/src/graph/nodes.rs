@@ -24,7 +24,7 @@ pub struct NodeLists {
 /// An operation without what it does not have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Node {
-    /// Payload [B] or time [ps].
+    /// Payload [B], time [ps] or repetitions.
     amount: u64,
     peer: u32,
     tag: u32,
@@ -38,6 +38,7 @@ enum NodeKind {
     Receive,
     Compute,
     Copy,
+    Repeat,
 }
 
 impl Node {
@@ -49,6 +50,7 @@ impl Node {
             }
             GraphOp::Compute { duration } => (NodeKind::Compute, duration.as_ps(), 0, 0),
             GraphOp::Copy { bytes } => (NodeKind::Copy, bytes, 0, 0),
+            GraphOp::Repeat { times, per } => (NodeKind::Repeat, times.into(), per, 0),
         };
         Node { amount, peer, tag, kind, stream }
     }
@@ -63,6 +65,7 @@ impl Node {
             }
             NodeKind::Compute => GraphOp::Compute { duration: Duration::from_ps(bytes) },
             NodeKind::Copy => GraphOp::Copy { bytes },
+            NodeKind::Repeat => GraphOp::Repeat { times: bytes as u32, per: self.peer },
         }
     }
 }

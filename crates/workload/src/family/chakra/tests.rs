@@ -74,7 +74,10 @@ fn messages(graph: &Graph) -> Vec<(u32, u64, bool)> {
     let message = |op| match op {
         GraphOp::Send { peer, bytes, .. } => Some((peer.get(), bytes, true)),
         GraphOp::Receive { peer: Some(peer), bytes, .. } => Some((peer.get(), bytes, false)),
-        GraphOp::Receive { peer: None, .. } | GraphOp::Compute { .. } | GraphOp::Copy { .. } => None,
+        GraphOp::Receive { peer: None, .. }
+        | GraphOp::Compute { .. }
+        | GraphOp::Copy { .. }
+        | GraphOp::Repeat { .. } => None,
     };
     graph.nodes().unwrap().ops().filter_map(message).collect()
 }

@@ -80,7 +80,7 @@ fn node(graph: &NodeLists, streams: &[ExecutionStream], number: u32) -> Option<N
             let exact = Attribute::new(attribute::DURATION, Value::Uint64(ps));
             ("compute", kind::COMPUTE, vec![exact], (ps + 500_000) / 1_000_000)
         }
-        GraphOp::Copy { .. } => ("copy", kind::COMPUTE, Vec::new(), 0),
+        GraphOp::Copy { .. } | GraphOp::Repeat { .. } => ("copy", kind::COMPUTE, Vec::new(), 0),
     };
     let stream = graph.stream(number);
     let is_cpu = streams[usize::from(stream)] == ExecutionStream::Core;

@@ -52,7 +52,7 @@ fn operation(graph: &NodeLists, node: u32) -> String {
         GraphOp::Receive { peer, tag, bytes } => {
             format!("recv {bytes}b from {} tag {}", any(peer.map(|peer| peer.get())), any(tag))
         }
-        GraphOp::Compute { .. } | GraphOp::Copy { .. } => format!("calc {}", nanoseconds(op)),
+        GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Repeat { .. } => format!("calc {}", nanoseconds(op)),
     };
     match graph.stream(node) {
         0 => text,

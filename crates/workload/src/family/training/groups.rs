@@ -80,7 +80,7 @@ impl Groups {
 /// Those of the first and the last stage that have the same part of the embedding, in nodes of their own.
 fn embedding(training: &Training, numbering: &Numbering, rank: u32) -> Option<Group> {
     let ends = [0, training.parallel.pipeline - 1];
-    let is_twice = training.model.is_tied && !training.is_embedding_reused();
+    let is_twice = training.model.is_tied && !training.is_embedding_reused() && training.adapters.is_none();
     let me = ends.iter().position(|&stage| is_twice && stage == numbering.stage(rank))?;
     let ranks = ends.map(|stage| numbering.at_stage(rank, stage));
     Some(Group::apart(ranks.to_vec(), me as u32, 6))

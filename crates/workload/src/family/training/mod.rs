@@ -17,8 +17,9 @@
 //! Rajbhandari et al., "ZeRO", SC 2020; Li et al., "PyTorch Distributed", VLDB 2020 (buckets); Grattafiori et
 //! al., "The Llama 3 Herd of Models", 2024 (context).
 //!
-//! Not modelled: the optimizer's time, kernels that do not overlap with copies, imbalance of experts, memory.
+//! Not modelled: kernels that do not overlap with copies, imbalance of experts, memory.
 
+mod endpoint;
 mod groups;
 mod layer;
 mod model;
@@ -36,9 +37,10 @@ use crate::generator::Generator;
 use crate::limits::{COLLECTIVE_MAX, at_least, positive, within};
 use crate::size::sampled_graphs;
 use crate::{Graph, Traffic, TrafficSize};
+pub use endpoint::Accelerator;
 use groups::Numbering;
 pub use model::Transformer;
-use pipeline::Pipeline;
+use pipeline::{Pipeline, Repetition};
 use step::Step;
 pub use step_times::StepTimes;
 
@@ -100,11 +102,11 @@ params! {
     pub struct Training {
         /// Accelerators, 2 to 65,536.
         pub ranks: u32 = 64,
-        /// What is trained.
+        /// The model that is trained.
         pub model: Transformer = Transformer::default(),
         /// How it is divided.
         pub parallel: Parallelism = Parallelism::default(),
-        /// What joins accelerators besides the network.
+        /// Links that join accelerators besides the network.
         pub node: AcceleratorNode = AcceleratorNode::default(),
         /// Sequences of a step, over all accelerators.
         pub batch: u32 = 16,
@@ -112,8 +114,22 @@ params! {
         pub micro_batch: u32 = 1,
         /// Size of a parameter, and of an element of an activation [B].
         pub element_bytes: u32 = 2,
+        /// Size of a parameter where it is gathered [B], 1 in FP8. Absent: that of an element.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub parameter_bytes: Option<u32> = None,
         /// Size of an element of a gradient [B].
         pub gradient_bytes: u32 = 4,
+        /// Rank of adapters of the attentions, which alone are trained (LoRA); all other parameters are frozen. Absent:
+        /// all parameters are trained.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub adapters: Option<u32> = None,
+        /// Micro-batches of a stage that are simulated, where it has more, and up to as many as there are stages
+        /// besides: a span of their steady state is measured, and its time stands for the others. Absent: every one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub micro_batches: Option<u32> = None,
+        /// Time of an accelerator besides operations.
+        #[serde(skip_serializing_if = "is_default")]
+        pub accelerator: Accelerator = Accelerator::default(),
         /// Whether activations are computed again on the way back.
         pub recompute: bool = false,
         /// Time of an accelerator for 10^12 operations.
@@ -130,6 +146,10 @@ params! {
         /// How many steps, 1 or more; each is measured.
         pub iterations: u32 = 1,
     }
+}
+
+fn is_default(accelerator: &Accelerator) -> bool {
+    *accelerator == Accelerator::default()
 }
 
 impl Generator for Training {
@@ -155,7 +175,7 @@ impl Generator for Training {
 }
 
 impl Training {
-    /// What every rank does in a step.
+    /// The graph of every rank in a step.
     ///
     /// # Errors
     /// When the model, the batch or the accelerators cannot be divided as asked.
@@ -163,16 +183,17 @@ impl Training {
         self.graphs_of(0..self.ranks)
     }
 
-    /// What some ranks do.
+    /// The graphs of some ranks.
     fn graphs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Arc<Graph>>, InputErrors> {
         self.check()?;
         Ok(ranks.map(|rank| Step::new(self, rank).graph().map(Arc::new)).collect::<Result<_, _>>()?)
     }
 
-    /// What joins its accelerators.
+    /// Links and algorithms of its accelerators.
     fn accelerators(&self) -> Accelerators<'_> {
         let Training { node, library, network_rate, rounds, .. } = self;
-        Accelerators { node, library: *library, network_rate: *network_rate, rounds: *rounds }
+        let launch = self.accelerator.launch;
+        Accelerators { node, library: *library, network_rate: *network_rate, rounds: *rounds, launch }
     }
 
     /// Accelerators that have the same part of the model, and other sequences.
@@ -193,6 +214,20 @@ impl Training {
     fn pipeline(&self) -> Pipeline {
         let micro_batches = self.batch / (self.data() * self.micro_batch);
         Pipeline { stages: self.parallel.pipeline, parts: self.parallel.interleave, micro_batches }
+    }
+
+    /// The pipeline of the micro-batches that are simulated: as many as asked for, and up to a round more.
+    fn simulated(&self) -> Pipeline {
+        let pipeline = self.pipeline();
+        let few = self.micro_batches.unwrap_or(u32::MAX).min(pipeline.micro_batches);
+        // What is left out is a number of whole rounds.
+        Pipeline { micro_batches: few + (pipeline.micro_batches - few) % pipeline.stages, ..pipeline }
+    }
+
+    /// The repetition that stands for those that are not.
+    fn repetition(&self) -> Option<Repetition> {
+        let (simulated, all) = (self.simulated(), self.pipeline().micro_batches);
+        if simulated.micro_batches == all { None } else { simulated.repetition(all).ok() }
     }
 
     /// Layers of a part of a stage: as many as of any other, but for the first and the last of all parts, which may
@@ -224,11 +259,15 @@ impl Training {
             within("micro_batch", self.micro_batch, 1..=self.batch.max(1)),
             within("element_bytes", self.element_bytes, 1..=8),
             within("gradient_bytes", self.gradient_bytes, 1..=8),
+            self.parameter_bytes.map_or(Ok(()), |bytes| within("parameter_bytes", bytes, 1..=8)),
+            self.adapters.map_or(Ok(()), |rank| within("adapters", rank, 1..=self.model.hidden)),
+            self.accelerator.check("accelerator"),
             self.rounds.map_or(Ok(()), |rounds| at_least("rounds", rounds, 2)),
             within("iterations", self.iterations, 1..=MICRO_BATCHES_MAX),
         ])?;
         self.check_ranks()?;
         InputErrors::all([self.check_model(), self.check_batch(), self.check_nodes(), self.check_gradients()])?;
+        self.check_micro_batches()?;
         Ok(self.check_bucket()?)
     }
 
@@ -287,10 +326,24 @@ impl Training {
         let found = format_args!("{micro_batches} micro-batches of each stage");
         let is_even = parts == 1 || micro_batches.is_multiple_of(stages);
         InputError::unless(is_even, "batch", found, format_args!("a multiple of {stages} stages, to interleave"))?;
-        let passes = u64::from(micro_batches) * u64::from(self.model.layers.div_ceil(stages));
+        let simulated = self.simulated().micro_batches;
+        let passes = u64::from(simulated) * u64::from(self.model.layers.div_ceil(stages));
         let is_bounded = micro_batches <= MICRO_BATCHES_MAX && passes <= PASSES_MAX;
         let expected = format_args!("at most {MICRO_BATCHES_MAX}, of at most {PASSES_MAX} layers in all");
         InputError::unless(is_bounded, "batch", found, expected)
+    }
+
+    /// Where a part of the micro-batches stands for all, it has a steady state, in which no exchange falls behind.
+    fn check_micro_batches(&self) -> Result<(), InputError> {
+        let (simulated, all) = (self.simulated(), self.pipeline().micro_batches);
+        if simulated.micro_batches == all {
+            return Ok(());
+        }
+        let expected = "absent where gradients are exchanged behind every micro-batch (`parallel.zero` of 2 or 3)";
+        InputError::unless(self.parallel.zero < 2, "micro_batches", simulated.micro_batches, expected)?;
+        let Err(least) = simulated.repetition(all) else { return Ok(()) };
+        let expected = format_args!("at least {least}, of which {} stages have a steady state", simulated.stages);
+        Err(InputError::new("micro_batches", simulated.micro_batches, expected))
     }
 
     /// Groups have equally many accelerators in each node, and stages are in nodes of their own.

@@ -5,11 +5,13 @@
 
 use etherweave_primitives::Duration;
 
+use crate::GraphOp;
+
 /// A micro-batch on its way through a part of the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Pass {
     pub is_forward: bool,
-    /// Which of the stage's parts of the model.
+    /// Number of the part of the model among the stage's.
     pub part: u32,
     pub micro_batch: u32,
 }
@@ -19,24 +21,68 @@ pub(super) struct Pass {
 pub(super) struct Pipeline {
     pub stages: u32,
     pub parts: u32,
-    /// With several parts a multiple of `stages`.
+    /// Micro-batches, with several parts a multiple of `stages`.
     pub micro_batches: u32,
 }
 
+/// Repetition of a span, for micro-batches that are not simulated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Repetition {
+    /// Passes backward before the span that is repeated, and before its end.
+    begin: u32,
+    end: u32,
+    /// Rounds that are left out, and those of the span.
+    times: u32,
+    per: u32,
+}
+
+impl Repetition {
+    /// The operation of a stage before the pass backward of this number.
+    pub fn before(&self, number: u32) -> Option<GraphOp> {
+        match number {
+            number if number == self.end => Some(GraphOp::Repeat { times: self.times, per: self.per }),
+            number if number == self.begin => Some(GraphOp::Repeat { times: 0, per: 1 }),
+            _ => None,
+        }
+    }
+}
+
 impl Pipeline {
-    /// What a stage computes, in order.
+    /// Passes of a stage, in order.
     pub fn passes(&self, stage: u32) -> Vec<Pass> {
         let all = self.parts * self.micro_batches;
-        let behind = self.stages - 1 - stage;
-        let ahead = match self.parts {
-            1 => behind,
-            parts => 2 * behind + (parts - 1) * self.stages,
-        };
-        let ahead = ahead.min(all);
+        let ahead = self.ahead(stage).min(all);
         let forward = |number: u32| self.pass(true, number);
         let backward = |number: u32| self.pass(false, number);
         let steady = (ahead..all).flat_map(|number| [forward(number), backward(number - ahead)]);
         (0..ahead).map(forward).chain(steady).chain((all - ahead..all).map(backward)).collect()
+    }
+
+    /// Passes forward of a stage before its first backward, if there are as many.
+    fn ahead(&self, stage: u32) -> u32 {
+        let behind = self.stages - 1 - stage;
+        match self.parts {
+            1 => behind,
+            parts => 2 * behind + (parts - 1) * self.stages,
+        }
+    }
+
+    /// The span that a pipeline of fewer micro-batches repeats for those of `all` that it leaves out: of the steady
+    /// state of every stage, which ends when the first has no pass forward left. The time for which every stage
+    /// is asked to wait begins at the same pass backward, so that no pass before it takes in what one behind it yields.
+    ///
+    /// # Errors
+    /// Gives the fewest micro-batches that have a steady state.
+    pub fn repetition(&self, all: u32) -> Result<Repetition, u32> {
+        // Passes, and who waits for whom, come in rounds of as many micro-batches as there are stages.
+        let (ahead, round) = (self.ahead(0), self.stages * self.parts);
+        let rounds = (self.parts * self.micro_batches).saturating_sub(ahead + 1) / round;
+        if rounds == 0 {
+            return Err((ahead + 1 + round).div_ceil(round) * self.stages);
+        }
+        let per = rounds.div_ceil(2);
+        let [begin, end] = [rounds - per, rounds].map(|number| number * round);
+        Ok(Repetition { begin, end, times: (all - self.micro_batches) / self.stages, per })
     }
 
     /// The pass of this number among those of its direction: as many micro-batches as there are stages take one part,
@@ -174,6 +220,23 @@ mod tests {
         assert!(places.windows(2).all(|pair| pipeline.behind(pair[0].0, pair[0].1) == Some(pair[1])));
         assert!(places.windows(2).all(|pair| pipeline.before(pair[1].0, pair[1].1) == Some(pair[0])));
         assert_eq!((pipeline.before(0, 0), pipeline.behind(1, 1)), (None, None));
+    }
+
+    /// Stage 0 of 4 has 3 passes ahead: of 12, the span ends before the 9th backward at the latest, after two rounds of
+    /// four. With 2 parts a round has 8 passes and 10 are ahead: 12 micro-batches have one round before the last pass
+    /// forward.
+    #[test]
+    fn repetitions_lie_in_the_steady_state_of_all_stages() {
+        let pipeline = |parts, micro_batches| Pipeline { stages: 4, parts, micro_batches };
+        assert_eq!(pipeline(1, 12).repetition(100), Ok(Repetition { begin: 4, end: 8, times: 22, per: 1 }));
+        assert_eq!(pipeline(2, 12).repetition(100), Ok(Repetition { begin: 0, end: 8, times: 22, per: 1 }));
+        assert_eq!([pipeline(1, 4), pipeline(2, 8)].map(|few| few.repetition(100)), [Err(8), Err(12)]);
+        let Ok(repetition) = pipeline(2, 12).repetition(100) else { unreachable!("it has one") };
+        let mark = GraphOp::Repeat { times: 0, per: 1 };
+        assert_eq!(
+            [0, 1, 8].map(|number| repetition.before(number)),
+            [Some(mark), None, Some(GraphOp::Repeat { times: 22, per: 1 })]
+        );
     }
 
     #[test]

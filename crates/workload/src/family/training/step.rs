@@ -30,9 +30,9 @@ const BUCKET: u64 = 25 << 20;
 
 /// Parameters of an accelerator that all data-parallel ones have, and those of its experts.
 #[derive(Clone, Copy, Default)]
-struct Share {
-    dense: u64,
-    experts: u64,
+pub(super) struct Share {
+    pub dense: u64,
+    pub experts: u64,
 }
 
 impl Share {
@@ -83,7 +83,7 @@ impl<'a> Step<'a> {
         let links = if training.node.accelerators > 1 { graph.stream(ExecutionStream::Accelerator) } else { compute };
         Step {
             training,
-            pipeline: training.pipeline(),
+            pipeline: training.simulated(),
             rank,
             stage: numbering.stage(rank),
             numbering,
@@ -104,12 +104,17 @@ impl<'a> Step<'a> {
     /// # Errors
     /// When it has more operations than memory is meant for.
     pub fn graph(mut self) -> Result<Graph, InputError> {
-        let stage = self.stage;
+        let (training, stage) = (self.training, self.stage);
+        let (mut backward, repetition) = (0, training.repetition());
         for pass in self.pipeline.passes(stage) {
             let found = format_args!("more than {OPERATIONS_MAX} operations of an accelerator in a step");
             let expected = "fewer micro-batches, layers, gradients or accelerators";
             InputError::unless(self.graph.operations() <= OPERATIONS_MAX, "batch", found, expected)?;
             let (before, behind) = (self.pipeline.before(stage, pass.part), self.pipeline.behind(stage, pass.part));
+            if !pass.is_forward {
+                repetition.iter().filter_map(|repetition| repetition.before(backward)).for_each(|op| self.repeat(op));
+                backward += 1;
+            }
             let (from, to) = if pass.is_forward { (before, behind) } else { (behind, before) };
             if let Some((from, _)) = from {
                 self.receive(from, pass);
@@ -127,23 +132,30 @@ impl<'a> Step<'a> {
         Ok(self.graph.build().expect("operations wait for earlier ones only"))
     }
 
+    /// Stands for micro-batches that are not simulated.
+    fn repeat(&mut self, repetition: GraphOp) {
+        let computed = self.computed();
+        self.last = Some(self.graph.add(self.streams.compute, repetition, computed.as_slice()));
+    }
+
     /// A micro-batch forward through the layers of a part, the first of which has the embedding and the last the output
     /// layer.
     fn forward(&mut self, pass: Pass, is_first: bool, is_last: bool) {
         let training = self.training;
-        let embedding = Share { dense: training.model.embedding(), experts: 0 };
+        let embedding = training.gathered(training.embedding_parameters(), training.trained_embedding());
+        let layer = training.gathered(training.layer_parameters(), training.trained_layer());
         if is_first {
             self.gather_ahead(pass, embedding);
         }
         for _ in 0..training.layers(self.stage, pass.part) {
-            self.gather_ahead(pass, training.layer_parameters());
+            self.gather_ahead(pass, layer);
             self.layer(true);
         }
         if is_last {
             if !training.is_embedding_reused() {
                 self.gather_ahead(pass, embedding);
             }
-            self.compute(training.model.output_operations());
+            self.pending += training.output(true);
         }
     }
 
@@ -152,11 +164,10 @@ impl<'a> Step<'a> {
     fn backward(&mut self, pass: Pass, is_first: bool, is_last: bool) {
         let training = self.training;
         let is_reduced = pass.micro_batch + 1 == self.pipeline.micro_batches || training.parallel.zero >= 2;
-        let embedding = Share { dense: training.model.embedding(), experts: 0 };
         if is_last {
-            self.compute(2 * training.model.output_operations());
+            self.pending += training.output(false);
             if !training.is_embedding_reused() {
-                self.gradients(is_reduced, embedding);
+                self.gradients(is_reduced, training.trained_embedding());
             }
         }
         for _ in 0..training.layers(self.stage, pass.part) {
@@ -165,10 +176,10 @@ impl<'a> Step<'a> {
                 self.layer(true);
             }
             self.layer(false);
-            self.gradients(is_reduced, training.layer_parameters());
+            self.gradients(is_reduced, training.trained_layer());
         }
         if is_first {
-            self.gradients(is_reduced, embedding);
+            self.gradients(is_reduced, training.trained_embedding());
         }
         self.reduce();
     }
@@ -177,15 +188,10 @@ impl<'a> Step<'a> {
     fn layer(&mut self, is_forward: bool) {
         for work in self.training.layer(is_forward) {
             match work {
-                Work::Compute { operations } => self.compute(operations),
+                Work::Compute { duration } => self.pending += duration,
                 Work::Exchange { group, operation, bytes } => self.exchange(group, operation, bytes),
             }
         }
-    }
-
-    /// Computes so many operations for each token.
-    fn compute(&mut self, operations: u64) {
-        self.pending += self.training.computing(operations);
     }
 
     /// An exchange on the way of the computation.
@@ -264,7 +270,7 @@ impl<'a> Step<'a> {
 
     /// Gathers parameters after those before, not before `began` is complete.
     fn gather(&mut self, parameters: Share, began: Option<NodeId>) {
-        let (stream, size) = (self.streams.parameters, self.training.element_bytes);
+        let (stream, size) = (self.streams.parameters, self.training.parameter_size());
         let exchanges = self.exchanges(Operation::Allgather, parameters, size, PIECE_MAX);
         for exchange in exchanges {
             let after: Vec<NodeId> = self.gathered.into_iter().chain(began).collect();
@@ -325,15 +331,19 @@ impl<'a> Step<'a> {
         dense.into_iter().chain(of_group(&groups.expert_data, parameters.experts)).collect()
     }
 
-    /// All gradients are there: their norm, and with ZeRO 1 and 2 the parameters that others have brought up to date,
-    /// unless the next step gathers them.
+    /// All gradients are there: their norm, the optimizer, and with ZeRO 1 and 2 the parameters that others have
+    /// brought up to date, unless the next step gathers them.
     fn finish(&mut self) {
         self.reduce_embedding();
         let after: Vec<NodeId> = self.computed().into_iter().chain(self.reduced).collect();
         let norm = self.groups.world.exchange(Operation::Allreduce, NORM, &self.training.accelerators());
-        let norm = self.put(&norm, self.streams.gradients, &after);
+        let mut last = self.put(&norm, self.streams.gradients, &after);
+        let duration = self.training.optimizer(self.stage, &self.groups);
+        if !duration.is_zero() {
+            last = Some(self.graph.add(self.streams.compute, GraphOp::Compute { duration }, last.as_slice()));
+        }
         if matches!(self.training.parallel.zero, 1 | 2) && !self.training.parallel.prefetch {
-            self.gather(self.training.stage_parameters(self.stage), norm);
+            self.gather(self.training.trained_of_stage(self.stage), last);
         }
     }
 }
@@ -355,7 +365,17 @@ impl Training {
     pub(super) fn computing(&self, operations: u64) -> Duration {
         let sharing = u128::from(self.parallel.tensor) * u128::from(self.parallel.context);
         let operations = u128::from(operations) * u128::from(self.tokens()) / sharing;
+        self.time_of(operations)
+    }
+
+    /// The time of an accelerator for so many operations.
+    pub(super) fn time_of(&self, operations: u128) -> Duration {
         Duration::from_ps((operations * u128::from(self.per_teraflop.as_ps()) / TERA) as u64)
+    }
+
+    /// Size of a parameter where it is gathered [B].
+    pub(super) fn parameter_size(&self) -> u32 {
+        self.parameter_bytes.unwrap_or(self.element_bytes)
     }
 
     /// Activations of a micro-batch between layers [B].
@@ -378,6 +398,28 @@ impl Training {
         }
     }
 
+    /// Those of the embedding, or of the output layer.
+    fn embedding_parameters(&self) -> Share {
+        Share { dense: self.model.embedding(), experts: 0 }
+    }
+
+    /// What of a layer is trained: all of it, or adapters.
+    fn trained_layer(&self) -> Share {
+        match self.adapters {
+            Some(rank) => Share { dense: self.model.adapters(rank), experts: 0 },
+            None => self.layer_parameters(),
+        }
+    }
+
+    fn trained_embedding(&self) -> Share {
+        if self.adapters.is_some() { Share::default() } else { self.embedding_parameters() }
+    }
+
+    /// What is gathered before it is used: all parameters where they are divided, else what the optimizer has changed.
+    fn gathered(&self, all: Share, trained: Share) -> Share {
+        if self.parallel.zero == 3 { all } else { trained }
+    }
+
     /// Longest exchange of gradients [B].
     fn gradients_max(&self) -> u64 {
         self.parallel.bucket.map_or(PIECE_MAX, |bucket| bucket.get().min(PIECE_MAX))
@@ -385,17 +427,17 @@ impl Training {
 
     /// Gradients of an accelerator of a stage [B].
     pub(super) fn gradients_of_stage(&self, stage: u32) -> u64 {
-        let Share { dense, experts } = self.stage_parameters(stage);
+        let Share { dense, experts } = self.trained_of_stage(stage);
         (dense + experts) / u64::from(self.parallel.tensor) * u64::from(self.gradient_bytes)
     }
 
-    /// Parameters of a stage, before they are divided by tensor.
-    fn stage_parameters(&self, stage: u32) -> Share {
-        let Share { dense, experts } = self.layer_parameters();
+    /// Parameters of a stage that are trained, before they are divided by tensor.
+    pub(super) fn trained_of_stage(&self, stage: u32) -> Share {
+        let Share { dense, experts } = self.trained_layer();
         let layers: u32 = (0..self.parallel.interleave).map(|part| self.layers(stage, part)).sum();
         let layers = u64::from(layers);
         let has_output = stage + 1 == self.parallel.pipeline && !self.is_embedding_reused();
         let ends = u64::from(stage == 0) + u64::from(has_output);
-        Share { dense: layers * dense + ends * self.model.embedding(), experts: layers * experts }
+        Share { dense: layers * dense + ends * self.trained_embedding().dense, experts: layers * experts }
     }
 }

@@ -13,7 +13,7 @@ use super::pipeline::Pass;
 pub struct StepTimes {
     /// Operations of the model for all tokens, forward and backward. What is computed again does not count.
     pub operations: f64,
-    /// Computation of an accelerator, the mean over stages [s].
+    /// Computation of an accelerator, with its optimizer, the mean over stages [s].
     pub computation_s: f64,
     /// What stages wait for each other where all take the same time [s].
     pub bubble_s: f64,
@@ -53,7 +53,7 @@ impl Training {
         let with_nodes = pipeline.elapsed(|stage, pass| of_pass(stage, pass).whole());
         Ok(StepTimes {
             operations: self.operations(),
-            computation_s: computation.as_s_f64(),
+            computation_s: (computation + self.optimizer_mean()).as_s_f64(),
             bubble_s: difference_s(equal, computation),
             imbalance_s: difference_s(unequal, equal),
             in_node_s: difference_s(with_nodes, unequal),
@@ -62,7 +62,13 @@ impl Training {
 
     fn operations(&self) -> f64 {
         let tokens = u64::from(self.batch) * u64::from(self.model.sequence);
-        3.0 * tokens as f64 * self.model.operations() as f64
+        tokens as f64 * self.operations_of_token() as f64
+    }
+
+    /// The optimizer's time, the mean over stages.
+    fn optimizer_mean(&self) -> Duration {
+        let (groups, stages) = (Groups::new(self, 0), self.parallel.pipeline);
+        (0..stages).fold(Duration::ZERO, |sum, stage| sum + self.optimizer(stage, &groups)) / u64::from(stages)
     }
 
     /// The place of a part of a stage among all parts.
@@ -87,8 +93,7 @@ impl Training {
     fn pass_time(&self, stage: u32, part: u32, is_forward: bool, layer: PassTime) -> PassTime {
         let layers = u64::from(self.layers(stage, part));
         let is_last = self.pipeline().behind(stage, part).is_none();
-        let output = if is_last { self.model.output_operations() } else { 0 };
-        let output = self.computing(if is_forward { output } else { 2 * output });
+        let output = if is_last { self.output(is_forward) } else { Duration::ZERO };
         PassTime { computing: layer.computing * layers + output, in_node: layer.in_node * layers }
     }
 
@@ -98,7 +103,7 @@ impl Training {
         let mut time = PassTime { computing: Duration::ZERO, in_node: Duration::ZERO };
         for work in again.into_iter().chain(self.layer(is_forward)) {
             match work {
-                Work::Compute { operations } => time.computing += self.computing(operations),
+                Work::Compute { duration } => time.computing += duration,
                 Work::Exchange { group, operation, bytes } => {
                     let exchange = group(groups).exchange(operation, bytes, &self.accelerators());
                     time.in_node += exchange.within_node().unwrap_or(Duration::ZERO);

@@ -233,7 +233,7 @@ fn tensors_are_exchanged_twice_a_layer_and_direction() {
     let activation = 1_024 * 64 * 2;
     assert_eq!(sent(&training.graphs().unwrap()[0]), 4 * 4 * activation * 2 * 3 / 4);
     let (rate, latency) = (BitRate::from_gbps(8), Duration::from_us(1));
-    let node = AcceleratorNode { accelerators: 4, rate, latency, reduction_rate: None };
+    let node = AcceleratorNode { accelerators: 4, rate, latency, ..AcceleratorNode::default() };
     let in_node = Training { node, ..training };
     let graph = &in_node.graphs().unwrap()[0];
     let of_exchanges = (Duration::from_us(1) + Duration::from_ns(activation * 2 * 3 / 4)) * 16;

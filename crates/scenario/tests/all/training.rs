@@ -1,0 +1,97 @@
+//! Training steps, from the file to the table: communication that no computation hides, by hand, and steps of which
+//! some micro-batches are simulated.
+
+use etherweave_scenario::{Column, Run, step_times};
+
+/// A layer of 1,024: 4.2 M parameters of the attention, 12.6 M of the perceptron, and 1 M of embedding and output each.
+const MODEL: &str =
+    "layers = 4, hidden = 1024, feed_forward = 4096, key_value = 1024, vocabulary = 1024, sequence = 8192";
+const PARAMETERS: f64 = 4.0 * (4.0 + 12.0) * 1024.0 * 1024.0 + 2.0 * 1024.0 * 1024.0;
+/// Payload that a NIC sends in a second: 4,096 B in a frame of 4,178 B, with preamble and gap, at 400 Gb/s [B/s].
+const PAYLOAD: f64 = 50e9 * 4096.0 / 4178.0;
+
+/// The keys of `training` on so many hosts of one switch: the time of the step, and parts that are known before [s].
+fn step(ranks: u32, keys: &str) -> (f64, serde_json::Value) {
+    let training = format!("ranks = {ranks}\nmodel = {{ {MODEL} }}\nnode.accelerators = 1\n{keys}\n");
+    let text = format!(
+        "topology.single_switch = {{ hosts = {ranks}, rate = \"400Gb/s\" }}\ninterconnect.profile = \
+         \"ethernet-400-roce\"\nrun.fidelity = \"flow\"\n[[job]]\nname = \"step\"\n[job.workload.training]\n{training}"
+    );
+    let run = Run::start(&text, "x.toml", &[], 1, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = run.finish(&mut |_| true).0;
+    let table = outcome.tables.iter().find(|table| table.name == "iterations").expect("a step is an iteration");
+    let Some((_, Column::Numbers(times))) = table.columns.iter().find(|(name, _)| *name == "duration_ns") else {
+        panic!("iterations have durations")
+    };
+    let values: toml::Value = toml::from_str(&training).unwrap();
+    let parts = step_times(&serde_json::to_string(&values).unwrap()).unwrap_or_else(|error| panic!("{error}"));
+    (times.iter().fold(0.0, |most: f64, &time| most.max(time)) * 1e-9, serde_json::from_str(&parts).unwrap())
+}
+
+/// Time of a step beside computation, the bubble, and the imbalance of stages [s].
+fn exposed(ranks: u32, keys: &str) -> f64 {
+    let (step, parts) = step(ranks, keys);
+    let known = ["computation_s", "bubble_s", "imbalance_s"].map(|name| parts[name].as_f64().unwrap());
+    step - known.iter().sum::<f64>()
+}
+
+fn near(seconds: f64, expected: f64) {
+    assert!((seconds / expected - 1.0).abs() < 0.02, "{seconds} s, expected {expected} s");
+}
+
+/// Two replicas exchange all gradients behind the last layer, and then parameters: each sends half of 4 B and half of
+/// 2 B of every parameter. In buckets all gradients but the last leave while the layers before compute: those of the
+/// embedding and of a layer are left.
+#[test]
+fn gradients_are_exposed_behind_the_last_layer() {
+    let keys = "batch = 2\nparallel = { tensor = 1, pipeline = 1, zero = 1, bucket = \"1GiB\" }";
+    near(exposed(2, keys), 3.0 * PARAMETERS / PAYLOAD);
+    let in_buckets = exposed(2, "batch = 2\nparallel = { tensor = 1, pipeline = 1, zero = 1 }");
+    let last = (PARAMETERS + 2.0 * 17.0 * 1024.0 * 1024.0) / PAYLOAD;
+    near(in_buckets, last);
+}
+
+/// A micro-batch of four sequences passes two stages forward and back: 64 MiB of activations, and as much of their
+/// gradients.
+#[test]
+fn activations_of_a_lone_micro_batch_are_exposed_forward_and_back() {
+    let keys = "batch = 4\nmicro_batch = 4\nparallel = { tensor = 1, pipeline = 2 }";
+    near(exposed(2, keys), 2.0 * 4.0 * 8192.0 * 1024.0 * 2.0 / PAYLOAD);
+}
+
+/// Two accelerators share a sequence: in each of four layers half of all keys and values, 16 MiB, forward, backward,
+/// and of their gradients; then the gradients and the parameters, as above.
+#[test]
+fn keys_and_values_are_exposed_three_times_a_layer() {
+    let keys = "batch = 1\nparallel = { tensor = 1, pipeline = 1, context = 2, zero = 1, bucket = \"1GiB\" }";
+    let of_keys = 4.0 * 3.0 * 8192.0 * 2.0 * 1024.0 * 2.0 / 2.0;
+    near(exposed(2, keys), (of_keys + 3.0 * PARAMETERS) / PAYLOAD);
+}
+
+/// A part of 64 micro-batches stands for all, with one part of the model in each stage and with two. Where all messages
+/// of four stages share their NICs with keys and values, later rounds differ a little.
+#[test]
+fn sampled_micro_batches_give_the_time_of_all() {
+    let cases = [(2, 1, 2, 8, 0.001), (2, 2, 2, 8, 0.001), (4, 1, 1, 12, 0.001), (4, 1, 2, 20, 0.005)];
+    for (stages, parts, context, few, bound) in cases {
+        let batch = 64 * 8 / stages / context;
+        let parallel = format!("pipeline = {stages}, interleave = {parts}, context = {context}");
+        let keys = format!("batch = {batch}\nparallel = {{ tensor = 1, {parallel}, zero = 1, prefetch = true }}");
+        let (all, _) = step(8, &keys);
+        let (sampled, _) = step(8, &format!("micro_batches = {few}\n{keys}"));
+        assert!((sampled / all - 1.0).abs() < bound, "{stages} stages, {parts} parts: {sampled} s, {all} s");
+    }
+}
+
+#[test]
+fn too_few_micro_batches_are_refused() {
+    let error = |keys: &str| {
+        let text =
+            format!("topology.single_switch.hosts = 64\n[[job]]\nname = \"j\"\n[job.workload.training]\n{keys}\n");
+        Run::start(&text, "x.toml", &[], 1, &[]).err().expect("it is refused").to_string()
+    };
+    let few = "batch = 64\nmicro_batches = 4";
+    assert!(error(few).contains("4; expected at least 8, of which 4 stages have a steady state"), "{}", error(few));
+    let divided = "batch = 64\nmicro_batches = 8\nparallel.zero = 2";
+    assert!(error(divided).contains("expected absent where gradients are exchanged"), "{}", error(divided));
+}
