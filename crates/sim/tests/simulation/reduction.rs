@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration, InputErrors, Priority};
 use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{FlowControl, ReductionParams, RoceVersion, SimParams, SwitchModel};
-use etherweave_sim::{Experiment, Report, Simulation};
+use etherweave_sim::{Experiment, PairConnections, Report, Simulation};
 use etherweave_topology::{Family, FatTree, KAryFatTree, Topology, Torus};
 use etherweave_workload::collective::{Algorithm, Collective, Communicator, Rule};
 use etherweave_workload::{Block, Op, Program, Traffic};
@@ -132,7 +132,7 @@ fn any_lossless_network_reduces_the_same_on_any_threads() {
         .map(|params| {
             let traffic = allreduces(16, 300_000, Some(50_000), 2, Duration::from_us(1));
             let mut experiment = reduction(tree(4), params, traffic);
-            experiment.jobs[0].connections = 3;
+            experiment.jobs[0].connections = PairConnections::InTurn(3);
             let report = assert_same_on_any_threads(&experiment);
             assert_eq!(report.iterations.len(), 32);
             sent(&report, "leaf0", "core0")
@@ -147,7 +147,7 @@ fn any_lossless_network_reduces_the_same_on_any_threads() {
 fn trees_take_roots_in_turn() {
     let topology = KAryFatTree { k: 4, ..KAryFatTree::default() }.generate().unwrap();
     let mut experiment = reduction(topology, ideal(), allreduces(16, 400_000, Some(100_000), 1, Duration::ZERO));
-    experiment.jobs[0].connections = 4;
+    experiment.jobs[0].connections = PairConnections::InTurn(4);
     let report = run(&experiment, 1);
     let (count, _) = packets(&ideal(), 100_000);
     // Each of four roots has the packets of one message from each of four pods.
@@ -179,7 +179,7 @@ fn what_cannot_reduce_is_named() {
     lossy.params.flow_control = FlowControl::None {};
     assert!(errors(&lossy).contains("flow_control: a priority that loses packets"), "{}", errors(&lossy));
     let mut trees = reduction(tree(2), ideal(), traffic());
-    trees.jobs[0].connections = 3;
+    trees.jobs[0].connections = PairConnections::InTurn(3);
     trees.params.switch.reduction = Some(ReductionParams { trees: 2, ..ReductionParams::default() });
     assert_eq!(errors(&trees), "switch.reduction.trees: 2; expected at least 3, which leaf1 needs");
     let mut radix = reduction(one_switch(8), ideal(), traffic());
