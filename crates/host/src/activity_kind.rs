@@ -48,7 +48,7 @@ impl ActivityKind {
         match op {
             Op::Isend { .. } | Op::OneSided { .. } => Some(ActivityKind::Send),
             Op::Irecv { .. } | Op::Poll { .. } => Some(ActivityKind::Receive),
-            Op::Copy { .. } => Some(ActivityKind::Copy),
+            Op::Copy { .. } | Op::Prepare { .. } => Some(ActivityKind::Copy),
             Op::Compute { .. } | Op::Reduce { .. } => Some(ActivityKind::Compute),
             Op::Sleep { .. } => Some(ActivityKind::Sleep),
             Op::WaitAll | Op::IterationStart | Op::IterationEnd => None,

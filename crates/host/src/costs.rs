@@ -40,6 +40,7 @@ pub(super) fn op_cost(constants: &RunConstants, job: u32, endpoint: EndpointInde
         Op::OneSided { access, bytes, .. } => access_cost(constants, job, endpoint, access, bytes),
         Op::Irecv { .. } => TaskCost::of(constants.mpi(job).receive_overhead),
         Op::Copy { bytes } => copy_cost(constants, job, bytes),
+        Op::Prepare { copied, temporary } => prepare_cost(constants.mpi(job), copied, temporary),
         Op::Reduce { bytes } => TaskCost::of_reduction(constants.mpi(job).reduce_per_kib, bytes),
         Op::Compute { duration } => TaskCost::of(duration),
         // A rank prices its looks by its connections.
@@ -47,6 +48,17 @@ pub(super) fn op_cost(constants: &RunConstants, job: u32, endpoint: EndpointInde
             TaskCost::of(Duration::ZERO)
         }
     }
+}
+
+/// Whether an operation in memory costs nothing, so that it is no task.
+pub(super) fn is_free(constants: &RunConstants, job: u32, op: Op) -> bool {
+    op_cost(constants, job, EndpointIndex::new(0), op, 0).time.is_zero()
+}
+
+/// Processor time of a copy, and of the kernel for a temporary buffer that the allocator maps anew.
+fn prepare_cost(mpi: &MpiParams, copied: u64, temporary: u64) -> TaskCost {
+    let mapped = if temporary < mpi.temporary_min.get() { 0 } else { temporary };
+    TaskCost::of(Duration::ZERO).and_copy(mpi.self_per_kib, copied).and_copy(mpi.temporary_per_kib, mapped)
 }
 
 /// Processor time of a send, or of its next fragment.

@@ -18,7 +18,7 @@ use etherweave_transport::roce::Operation;
 use etherweave_workload::Op;
 
 use super::activity_kind::ActivityKind;
-use super::costs::{EagerLimits, op_cost};
+use super::costs::{EagerLimits, is_free, op_cost};
 use super::graph_state::{MessageId, Request, RequestPart};
 use super::matching::{Envelope, Receive, Unexpected};
 use super::message::{Message, MessageKind};
@@ -143,7 +143,7 @@ impl Hosts {
                     }
                     self.processors.rank(thread).advance(now);
                 }
-                Some(Op::Reduce { .. }) if wires.constants.mpi(job).reduce_per_kib.is_zero() => {
+                Some(op @ (Op::Prepare { .. } | Op::Reduce { .. })) if is_free(&wires.constants, job, op) => {
                     self.processors.rank(thread).advance(now);
                 }
                 Some(Op::IterationStart) => rank.begin_iteration(now),
@@ -204,6 +204,7 @@ impl Hosts {
             }
             Op::OneSided { access, bytes, .. } => self.one_sided(wires, thread, endpoint, access, bytes),
             Op::Copy { .. }
+            | Op::Prepare { .. }
             | Op::Reduce { .. }
             | Op::Poll { .. }
             | Op::Compute { .. }

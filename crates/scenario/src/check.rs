@@ -335,6 +335,7 @@ fn longest_of_programs(programs: &[Program]) -> Duration {
         | Op::Irecv { .. }
         | Op::OneSided { .. }
         | Op::Copy { .. }
+        | Op::Prepare { .. }
         | Op::Reduce { .. }
         | Op::Poll { .. }
         | Op::WaitAll

@@ -78,6 +78,7 @@ fn load(program: &Program) -> RankLoad {
                 Op::Compute { duration } | Op::Sleep { duration } => rest(&mut load, repeat, duration),
                 Op::WaitAll
                 | Op::Copy { .. }
+                | Op::Prepare { .. }
                 | Op::Reduce { .. }
                 | Op::Poll { .. }
                 | Op::IterationStart

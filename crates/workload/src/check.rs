@@ -36,6 +36,7 @@ pub fn bytes_sent(program: &Program) -> u64 {
         Op::Irecv { .. }
         | Op::WaitAll
         | Op::Copy { .. }
+        | Op::Prepare { .. }
         | Op::Reduce { .. }
         | Op::Poll { .. }
         | Op::Compute { .. }
@@ -53,6 +54,7 @@ fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) 
         Op::OneSided { peer, .. } => return check_peer(rank, peer, ranks),
         Op::WaitAll
         | Op::Copy { .. }
+        | Op::Prepare { .. }
         | Op::Reduce { .. }
         | Op::Poll { .. }
         | Op::Compute { .. }

@@ -47,6 +47,14 @@ pub enum Op {
         /// Payload [B].
         bytes: u64,
     },
+    /// Begins a reduction: copies what the rank adds to where the result will be, and takes a temporary buffer for what
+    /// it will receive.
+    Prepare {
+        /// Bytes that are copied [B].
+        copied: u64,
+        /// Length of the temporary buffer [B].
+        temporary: u64,
+    },
     /// Adds up what the rank has received in a collective.
     Reduce {
         /// Bytes that are added [B].
@@ -81,6 +89,7 @@ impl Op {
             Op::Isend { peer, .. } | Op::Irecv { peer, .. } | Op::OneSided { peer, .. } => Some(peer),
             Op::WaitAll
             | Op::Copy { .. }
+            | Op::Prepare { .. }
             | Op::Reduce { .. }
             | Op::Poll { .. }
             | Op::Compute { .. }

@@ -101,6 +101,7 @@ impl Rendezvous<'_> {
                 Op::OneSided { .. }
                 | Op::WaitAll
                 | Op::Copy { .. }
+                | Op::Prepare { .. }
                 | Op::Reduce { .. }
                 | Op::Poll { .. }
                 | Op::Compute { .. }

@@ -159,6 +159,7 @@ fn burst_bytes(program: &Program) -> u64 {
             Op::WaitAll => open = 0,
             Op::Irecv { .. }
             | Op::Copy { .. }
+            | Op::Prepare { .. }
             | Op::Reduce { .. }
             | Op::Poll { .. }
             | Op::Compute { .. }

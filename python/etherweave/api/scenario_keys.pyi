@@ -917,12 +917,16 @@ class MpiParams(Table):
     reduce_per_kib: Key[str | None, str]
     self_per_kib: Key[str, str]
     send_overhead: Key[str, str]
+    temporary_min: Key[str | None, str]
+    temporary_per_kib: Key[str | None, str]
 
 class NcclTests(Table):
+    algorithm: Key[AlgorithmName | None, AlgorithmName]
     iterations: Key[int, int]
     network_rate: Key[str, str]
     node: Key[AcceleratorNode, AcceleratorNode | Keys]
     operation: Key[Collective, Collective | Keys | CollectiveName]
+    protocol: Key[ProtocolName | None, ProtocolName]
     ranks: Key[int, int]
     rounds: Key[int | None, int]
 

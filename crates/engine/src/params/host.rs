@@ -121,6 +121,13 @@ pub struct MpiParams {
     /// Adding up 1 KiB of what a rank has received in a collective to its own. Default "0s".
     #[serde(skip_serializing_if = "super::is_zero")]
     pub reduce_per_kib: Duration,
+    /// Mapping 1 KiB of a temporary buffer of a collective, which the kernel clears. Default "0s".
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub temporary_per_kib: Duration,
+    /// Shortest temporary buffer that is mapped anew at each call; shorter ones are memory that the process has kept.
+    /// Default "0B".
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub temporary_min: Bytes,
     /// Processor time to look once for messages, and find none. Default "0s".
     #[serde(skip_serializing_if = "super::is_zero")]
     pub poll: Duration,
@@ -146,6 +153,8 @@ impl MpiParams {
             eager_receive_per_kib: Duration::ZERO,
             self_per_kib: Duration::ZERO,
             reduce_per_kib: Duration::ZERO,
+            temporary_per_kib: Duration::ZERO,
+            temporary_min: Bytes::ZERO,
             poll: Duration::ZERO,
             poll_per_connection: Duration::ZERO,
             header: Bytes::new(8),
@@ -180,6 +189,8 @@ impl MpiParams {
             eager_receive_per_kib: Duration::ZERO,
             self_per_kib: Duration::ZERO,
             reduce_per_kib: Duration::ZERO,
+            temporary_per_kib: Duration::ZERO,
+            temporary_min: Bytes::ZERO,
             poll: Duration::ZERO,
             poll_per_connection: Duration::ZERO,
             header: Bytes::new(64),
@@ -236,6 +247,8 @@ struct MpiChanges {
     eager_receive_per_kib: Option<Duration>,
     self_per_kib: Option<Duration>,
     reduce_per_kib: Option<Duration>,
+    temporary_per_kib: Option<Duration>,
+    temporary_min: Option<Bytes>,
     poll: Option<Duration>,
     poll_per_connection: Option<Duration>,
     header: Option<Bytes>,
@@ -256,6 +269,8 @@ fn mpi_over_tcp<'de, D: serde::Deserializer<'de>>(source: D) -> Result<MpiParams
         eager_receive_per_kib: changes.eager_receive_per_kib.unwrap_or(before.eager_receive_per_kib),
         self_per_kib: changes.self_per_kib.unwrap_or(before.self_per_kib),
         reduce_per_kib: changes.reduce_per_kib.unwrap_or(before.reduce_per_kib),
+        temporary_per_kib: changes.temporary_per_kib.unwrap_or(before.temporary_per_kib),
+        temporary_min: changes.temporary_min.unwrap_or(before.temporary_min),
         poll: changes.poll.unwrap_or(before.poll),
         poll_per_connection: changes.poll_per_connection.unwrap_or(before.poll_per_connection),
         header: changes.header.unwrap_or(before.header),

@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, Priority, Rank};
 use etherweave_sim::params::{Binding, CoreParams, Noise, SharedMemoryParams, SimParams};
 use etherweave_sim::{Experiment, Job, Report};
-use etherweave_workload::collective::Collective;
+use etherweave_workload::collective::{Algorithm, Collective};
 use etherweave_workload::{Block, Op, OsuCollective, OsuLatency, Program, Traffic, Workload};
 
 use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
@@ -207,6 +207,29 @@ fn what_a_collective_adds_up_takes_time() {
         run(&on_hosts(params, traffic, &[0, 1]), 1).iterations[0].duration
     };
     assert_eq!(time(Duration::from_ns(100)), time(Duration::ZERO) + Duration::from_ns(400));
+}
+
+/// An all-reduce of 4 KiB copies the vector to its result, 100 ns for each KiB, and takes a temporary buffer as long.
+/// The kernel maps those of `temporary_min` or more, 50 ns for each KiB. A ring of two has twice half of it.
+#[test]
+fn buffers_of_an_allreduce_take_time() {
+    let time = |self_ns, temporary_ns, temporary_min, algorithm| {
+        let mut params = roce();
+        params.host.mpi_roce.self_per_kib = Duration::from_ns(self_ns);
+        params.host.mpi_roce.temporary_per_kib = Duration::from_ns(temporary_ns);
+        params.host.mpi_roce.temporary_min = Bytes::new(temporary_min);
+        let operation = Collective::Allreduce { bytes: Bytes::new(4 << 10) };
+        let workload =
+            OsuCollective { ranks: 2, operation, algorithm, warm_up: 0, iterations: 1, ..Default::default() };
+        let traffic = Workload::OsuCollective(workload).traffic(1).unwrap();
+        run(&on_hosts(params, traffic, &[0, 1]), 1).iterations[0].duration
+    };
+    for algorithm in [None, Some(Algorithm::Ring)] {
+        let none = time(0, 0, 0, algorithm);
+        assert_eq!(time(100, 0, 0, algorithm), none + Duration::from_ns(400));
+        assert_eq!(time(0, 50, 4 << 10, algorithm), none + Duration::from_ns(200));
+        assert_eq!(time(0, 50, (4 << 10) + 1, algorithm), none);
+    }
 }
 
 /// Each look of a rank asks for the state of its connections to the other host, two of them: the rank beside it has

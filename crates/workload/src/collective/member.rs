@@ -6,7 +6,7 @@ use etherweave_primitives::Rank;
 
 use super::algorithm::Choice;
 use super::layout::{Layout, Part};
-use super::{Communicator, Kind, Rule, TAG_BASE};
+use super::{Algorithm, Communicator, Kind, Rule, TAG_BASE};
 use crate::{GraphOp, Op};
 
 /// Treatment of received data by a receiver.
@@ -92,6 +92,17 @@ impl<'a> Member<'a> {
         self.rule = *rule;
         self.choice = rule.choice(kind, &self.layout);
         self.choice.algorithm.form(kind).expect("the rule picks an algorithm of the collective")(self);
+    }
+
+    /// Begins an all-reduce: the vector goes from the send buffer to the receive buffer, and what others send comes to
+    /// a temporary one, as long as the vector but for a ring, which has two of the length of a block (Open MPI,
+    /// `coll_base_allreduce.c`; MPICH, `allreduce_intra_*.c`).
+    pub(super) fn prepare(&mut self, algorithm: Algorithm) {
+        let copied = self.layout.total();
+        let temporary = if algorithm == Algorithm::Ring { 2 * self.layout.start(1) } else { copied };
+        if copied > 0 {
+            self.push_local(Op::Prepare { copied, temporary });
+        }
     }
 
     /// Performs a part of a collective, as the library picks it.

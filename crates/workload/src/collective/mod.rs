@@ -13,8 +13,8 @@
 //! use etherweave_workload::collective::{Algorithm, Collective, Communicator, Rule};
 //! let allreduce = Collective::Allreduce { bytes: "1MiB".parse().unwrap() };
 //! let ring = Rule { algorithm: Some(Algorithm::Ring), ..Rule::default() };
-//! // 2 · (p − 1) exchanges of three operations, and a reduction behind each of the first p − 1.
-//! assert_eq!(allreduce.lower(&ring, &Communicator::world(8), 3).len(), 2 * 7 * 3 + 7);
+//! // Buffers, 2 · (p − 1) exchanges of three operations, and a reduction behind each of the first p − 1.
+//! assert_eq!(allreduce.lower(&ring, &Communicator::world(8), 3).len(), 1 + 2 * 7 * 3 + 7);
 //! ```
 
 mod algorithm;
@@ -269,6 +269,9 @@ impl Collective {
         assert!(self.root() < size, "root {} of a communicator of {size}", self.root());
         let mut member = Member::new(group, me, self.kind(), self.layout(size), self.root());
         if size > 1 {
+            if let Collective::Allreduce { .. } = self {
+                member.prepare(rule.algorithm(self, size));
+            }
             member.perform(rule, self.kind());
         }
         member

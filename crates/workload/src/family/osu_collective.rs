@@ -181,8 +181,8 @@ mod tests {
         let programs = OsuCollective::default().programs(1).unwrap();
         let ops = &programs[0].blocks[2].ops;
         let end = ops.iter().position(|op| *op == crate::Op::IterationEnd).unwrap();
-        // 16 ranks: four rounds of Irecv, Isend, WaitAll, Reduce each for the call, without the last for the barrier.
-        assert_eq!((end, ops.len()), (1 + 4 * 4, 2 + 4 * 4 + 4 * 3));
+        // 16 ranks: Prepare, and four rounds of Irecv, Isend, WaitAll, Reduce; a barrier has neither end.
+        assert_eq!((end, ops.len()), (2 + 4 * 4, 3 + 4 * 4 + 4 * 3));
     }
 
     /// A dissemination among 8 ranks: the first exchange is posted, all others wait for the end of the computation.

@@ -191,8 +191,8 @@ impl Sequence<'_> {
                     self.work(builder, GraphOp::Compute { duration });
                 }
             }
-            // Reductions of a graph take no time, and nobody looks for messages but in waits.
-            Op::Reduce { .. } | Op::Poll { .. } | Op::IterationStart | Op::IterationEnd => {}
+            // Buffers and reductions of a graph take no time, and nobody looks for messages but in waits.
+            Op::Prepare { .. } | Op::Reduce { .. } | Op::Poll { .. } | Op::IterationStart | Op::IterationEnd => {}
             Op::OneSided { .. } => unreachable!("graphs have messages with two ends"),
         }
     }

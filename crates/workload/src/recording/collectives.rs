@@ -187,6 +187,7 @@ fn put_sizes(ops: &mut [Op], members: &[u32], sizes: &[u64]) {
             Op::OneSided { .. }
             | Op::WaitAll
             | Op::Copy { .. }
+            | Op::Prepare { .. }
             | Op::Reduce { .. }
             | Op::Poll { .. }
             | Op::Compute { .. }

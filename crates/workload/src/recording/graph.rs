@@ -221,6 +221,7 @@ impl Writer<'_> {
                 }
                 Op::OneSided { .. }
                 | Op::Copy { .. }
+                | Op::Prepare { .. }
                 | Op::Reduce { .. }
                 | Op::Poll { .. }
                 | Op::Compute { .. }

@@ -95,6 +95,7 @@ fn tag(op: &Op) -> Option<u32> {
         Op::OneSided { .. }
         | Op::WaitAll
         | Op::Copy { .. }
+        | Op::Prepare { .. }
         | Op::Reduce { .. }
         | Op::Poll { .. }
         | Op::Compute { .. }
@@ -131,7 +132,8 @@ fn section(warm_up_programs: &Program, program: &Program, tags: &BTreeMap<u32, u
 fn put_block(bytes: &mut Vec<u8>, block: &Block, flag: u32, tags: &BTreeMap<u32, u32>) -> Result<(), InputError> {
     let flags = flag | if block.measured { MEASURED } else { 0 };
     // The executor receives, adds up nothing, and looks for messages when it waits.
-    let ops = || block.ops.iter().filter(|op| !matches!(op, Op::Reduce { .. } | Op::Poll { .. }));
+    let is_written = |op: &&Op| !matches!(op, Op::Prepare { .. } | Op::Reduce { .. } | Op::Poll { .. });
+    let ops = || block.ops.iter().filter(is_written);
     for word in [flags, block.repeat, counted("operations", ops().count())?, 0] {
         bytes.extend(word.to_le_bytes());
     }
@@ -150,7 +152,7 @@ fn put_op(op: &Op, tags: &BTreeMap<u32, u32>) -> [u8; OP_BYTES] {
         Op::IterationEnd => (6, 0, 0),
         Op::Copy { bytes } => (7, 0, bytes),
         Op::OneSided { .. } => unreachable!("refused before anything is written"),
-        Op::Reduce { .. } | Op::Poll { .. } => unreachable!("left out"),
+        Op::Prepare { .. } | Op::Reduce { .. } | Op::Poll { .. } => unreachable!("left out"),
     };
     let word: u32 = kind | tag(op).map_or(0, |tag| tags[&tag]) << 8;
     let mut bytes = [0; OP_BYTES];

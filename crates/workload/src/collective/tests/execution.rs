@@ -137,7 +137,7 @@ impl State {
                 }
                 (Op::WaitAll, None) => self.complete(network, me),
                 // What a member has for itself is in its result from the start.
-                (Op::Copy { .. } | Op::Reduce { .. }, None) => {}
+                (Op::Copy { .. } | Op::Prepare { .. } | Op::Reduce { .. }, None) => {}
                 _ => panic!("a collective sends, receives, waits, copies and adds up"),
             }
             has_moved = true;

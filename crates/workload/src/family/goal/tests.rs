@@ -82,7 +82,8 @@ fn unrolled(program: &Program) -> Vec<Op> {
     let mut open = 0;
     for op in program.ops().chain([&Op::WaitAll]) {
         match *op {
-            Op::Copy { .. } | Op::Reduce { .. } | Op::Poll { .. } | Op::IterationStart | Op::IterationEnd => continue,
+            Op::Copy { .. } | Op::Prepare { .. } | Op::Reduce { .. } | Op::Poll { .. } => continue,
+            Op::IterationStart | Op::IterationEnd => continue,
             Op::WaitAll if open == 0 => continue,
             Op::WaitAll => open = 0,
             Op::Sleep { duration } => {
