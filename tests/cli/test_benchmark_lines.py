@@ -69,3 +69,13 @@ def test_nccl_tests_have_their_bus_bandwidth() -> None:
     ranks, size = bus["ranks"], bus["bytes"]
     assert bus["value"] == pytest.approx(size * 2 * (ranks - 1) / ranks / call["value"])
     assert f"nccl_tests all_reduce_perf bandwidth bus {bus['value'] / 1e9:.4g} GB/s; " in text
+    (row,) = (line.split() for line in text.splitlines() if " float " in line)
+    assert row[:5] == [f"{size}", f"{size // 4}", "float", "sum", "-1"]
+    assert (
+        row[5:8]
+        == row[9:12]
+        == [
+            *(f"{call['value'] * 1e6:.2f}", f"{size / call['value'] / 1e9:.2f}"),
+            f"{bus['value'] / 1e9:.2f}",
+        ]
+    )

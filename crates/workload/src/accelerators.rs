@@ -15,7 +15,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Rank};
 
-use crate::collective::{Algorithm, Collective, Communicator, FlowOp, Library, Rule};
+use crate::collective::{Algorithm, Collective, Communicator, FlowOp, Library, Protocol, Rule};
 use crate::limits::positive;
 use crate::{GraphBuilder, GraphOp, NodeId, Op};
 
@@ -63,6 +63,15 @@ pub(crate) struct Accelerators<'a> {
     pub rounds: Option<u32>,
     /// Time that each collective takes before its first byte moves, in a node or not.
     pub launch: Duration,
+    /// Choice for a single call of the library; none where calls stand in a step.
+    pub call: Option<Call>,
+}
+
+/// Choice for a call in place of the library's. The latency of such a call is that of the library's tables.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Call {
+    pub algorithm: Option<Algorithm>,
+    pub protocol: Option<Protocol>,
 }
 
 /// The accelerators of a collective, as one of them sees them.
@@ -146,6 +155,10 @@ pub(crate) enum Operation {
     ReduceScatter,
     Allgather,
     Alltoall,
+    /// The vector of the first, to all.
+    Broadcast,
+    /// The sum of all vectors, to the first.
+    Reduce,
 }
 
 impl Group {
@@ -183,24 +196,36 @@ impl Group {
             Operation::Allreduce => Collective::Allreduce { bytes: Bytes::new(bytes.div_ceil(in_node)) },
             Operation::ReduceScatter => Collective::ReduceScatter { bytes: Bytes::new(bytes.div_ceil(in_node)) },
             Operation::Allgather => Collective::Allgather { bytes: Bytes::new(bytes.div_ceil(in_node * nodes)) },
+            Operation::Broadcast => Collective::Bcast { root: 0, bytes: Bytes::new(bytes.div_ceil(in_node)) },
+            Operation::Reduce => Collective::Reduce { root: 0, bytes: Bytes::new(bytes.div_ceil(in_node)) },
             // What all of a node have for one of another node: that one's place in the node sends it.
             Operation::Alltoall => Collective::Alltoall { bytes: Bytes::new(bytes * in_node) },
         };
         let messages = if self.has_messages() { self.messages(&collective, accelerators) } else { Messages::None };
-        let latency = match (self.size(), in_node) {
-            (1, _) => Duration::ZERO,
-            (_, 1) => accelerators.launch,
-            _ => accelerators.launch + accelerators.node.latency,
+        let [latency, in_accelerators] = match (accelerators.call, self.size(), in_node) {
+            (_, 1, _) => [Duration::ZERO; 2],
+            (Some(_), ..) => self.rule(accelerators).call_times(&collective, self.across.size()),
+            (None, _, 1) => [accelerators.launch, Duration::ZERO],
+            (None, ..) => [accelerators.launch + accelerators.node.latency, Duration::ZERO],
         };
-        Exchange { latency, in_node: self.time_in_node(operation, bytes, accelerators.node), messages }
+        let in_node = self.time_in_node(operation, bytes, accelerators.node).max(in_accelerators);
+        Exchange { latency, in_node, messages }
+    }
+
+    /// Question to the library: of a single node by the links in it.
+    fn rule(&self, accelerators: &Accelerators) -> Rule {
+        let Accelerators { node, library, network_rate, call, .. } = *accelerators;
+        let Call { algorithm, protocol } = call.unwrap_or_default();
+        let in_node = BitRate::from_bps(node.rate.as_bps() / u64::from(self.in_node));
+        let network_rate = if self.has_messages() { network_rate } else { Some(in_node) };
+        Rule { network_rate, accelerators: Some(self.in_node), algorithm, protocol, ..Rule::of(library) }
     }
 
     /// What passes between nodes. A ring of n accelerators passes (n - 1) / n of a share around, however few nodes
     /// there are; with `rounds`, a longer one is carried out by so many of its rounds, each with the bytes of those
     /// that it stands for.
     fn messages(&self, collective: &Collective, accelerators: &Accelerators) -> Messages {
-        let Accelerators { library, network_rate, rounds, .. } = *accelerators;
-        let rule = Rule { network_rate, accelerators: Some(self.in_node), ..Rule::of(library) };
+        let (rounds, rule) = (accelerators.rounds, self.rule(accelerators));
         let nodes = self.across.size();
         if let Some(flow) = collective.flow(&rule, &self.across, self.me) {
             return Messages::Flow(flow);
@@ -231,6 +256,7 @@ impl Group {
         let moved = match operation {
             Operation::Allreduce => 2 * bytes * others / in_node,
             Operation::ReduceScatter | Operation::Allgather => bytes * others / in_node,
+            Operation::Broadcast | Operation::Reduce => bytes,
             Operation::Alltoall => bytes * others * u64::from(self.across.size()),
         };
         // In a mesh so few accelerators have so many of the links.
@@ -280,8 +306,8 @@ mod tests {
     /// All of so many accelerators in nodes of four, as the first sees them.
     fn exchange(ranks: u32, operation: Operation, bytes: u64, rounds: Option<u32>) -> Exchange {
         let node = four();
-        let launch = Duration::ZERO;
-        let accelerators = Accelerators { node: &node, library: Library::Nccl, network_rate: None, rounds, launch };
+        let (launch, library) = (Duration::ZERO, Library::Nccl);
+        let accelerators = Accelerators { node: &node, library, network_rate: None, rounds, launch, call: None };
         let all = Members { stride: 1, size: ranks };
         Group::new([all, Members::ALONE], 0, 0, &node).exchange(operation, bytes, &accelerators)
     }
@@ -346,8 +372,8 @@ mod tests {
                 ..Default::default()
             };
             let library = Library::Nccl;
-            let launch = Duration::ZERO;
-            let accelerators = Accelerators { node: &node, library, network_rate: None, rounds: None, launch };
+            let (launch, call) = (Duration::ZERO, None);
+            let accelerators = Accelerators { node: &node, library, network_rate: None, rounds: None, launch, call };
             let all = Members { stride: 1, size: node.accelerators };
             let group = Group::new([all, Members::ALONE], 0, 0, &node);
             let time = group.exchange(Operation::Allreduce, bytes, &accelerators).in_node;

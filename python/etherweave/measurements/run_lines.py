@@ -9,12 +9,14 @@ from etherweave.api.flow_times import flow_lines, flow_times
 from etherweave.api.overview import PAUSE_CAUSES, WORST_MAX, rate_text
 from etherweave.api.results import Result
 from etherweave.measurements.benchmark_lines import benchmark_lines
+from etherweave.measurements.nccl_table import nccl_lines
 
 
 def run_lines(result: Result, figures: dict[str, Any]) -> list[str]:
     """Write the figures of an overview: jobs first, then what went wrong on the fabric."""
     return [
         *job_lines(result, figures),
+        *nccl_lines(result),
         *_drop_lines(figures),
         *_pause_lines(figures),
         *_failure_lines(figures),

@@ -16,6 +16,15 @@ impl Protocol {
     /// Every protocol, in order.
     pub const ALL: &'static [Protocol] = &[Protocol::Ll, Protocol::Ll128, Protocol::Simple];
 
+    /// Its name in a scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Ll => "ll",
+            Protocol::Ll128 => "ll128",
+            Protocol::Simple => "simple",
+        }
+    }
+
     /// Data in a unit, and what the unit is long [B].
     fn unit(self) -> (u64, u64) {
         match self {

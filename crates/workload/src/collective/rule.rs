@@ -1,10 +1,10 @@
 //! Which algorithm carries out a collective.
 
-use etherweave_primitives::{BitRate, Bytes, InputError, InputErrors};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
 
 use super::algorithm::Choice;
 use super::layout::Layout;
-use super::library::{Ask, Library};
+use super::library::{Ask, Library, nccl};
 use super::{Algorithm, Collective, Kind, Protocol};
 use crate::limits::{COLLECTIVE_MAX, WINDOW_MAX, at_most, positive, within};
 
@@ -45,12 +45,22 @@ impl Rule {
     /// The algorithm for a collective on memory of this layout.
     pub(super) fn choice(&self, kind: Kind, layout: &Layout) -> Choice {
         let segment = self.segment.map(|bytes| bytes.get());
-        match self.algorithm {
-            Some(algorithm) => {
+        match (self.algorithm, self.protocol) {
+            (Some(algorithm), Some(protocol)) if self.accelerators.is_some() => {
+                nccl::named(&Ask::of(kind, layout, self), algorithm, protocol)
+            }
+            (Some(algorithm), _) => {
                 Choice { algorithm, segment, radix: self.radix, protocol: self.protocol, outstanding: None }
             }
-            None => self.library.choice(&Ask::of(kind, layout, self)),
+            (None, _) => self.library.choice(&Ask::of(kind, layout, self)),
         }
+    }
+
+    /// Time of a call of `collective` on `ranks` members beside its bytes and its messages, and least time of its bytes
+    /// in accelerators.
+    pub(crate) fn call_times(&self, collective: &Collective, ranks: u32) -> [Duration; 2] {
+        let (kind, layout) = (collective.kind(), collective.layout(ranks));
+        self.library.call_times(&Ask::of(kind, &layout, self), &self.choice(kind, &layout))
     }
 
     /// The algorithm that `collective` gets on `ranks` ranks, 2 or more.

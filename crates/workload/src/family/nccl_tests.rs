@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, params};
 
-use crate::accelerators::{AcceleratorNode, Accelerators, Group, Members, Operation};
-use crate::collective::{Collective, Library};
+use crate::accelerators::{AcceleratorNode, Accelerators, Call, Group, Members, Operation};
+use crate::collective::{Algorithm, Collective, Library, Protocol};
 use crate::generator::Generator;
 use crate::limits::{ALL_PAIRS_MAX, at_least, positive, within};
 use crate::size::sampled_graphs;
@@ -20,12 +20,18 @@ params! {
     pub struct NcclTests {
         /// Accelerators, 2 to 65,536.
         pub ranks: u32 = 16,
-        /// What they do: allreduce, reduce_scatter, allgather or alltoall.
+        /// What they do: allreduce, reduce_scatter, allgather, alltoall, or bcast or reduce with root 0.
         pub operation: Collective = Collective::Allreduce { bytes: Bytes::new(32 << 20) },
         /// What joins those of a node; their ranks are in a row.
         pub node: AcceleratorNode = AcceleratorNode::default(),
         /// Rate of an accelerator's network, by which NCCL chooses.
         pub network_rate: BitRate = BitRate::from_gbps(400),
+        /// This algorithm instead of what NCCL picks: `ring`, or of an all-reduce `double_tree`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub algorithm: Option<Algorithm> = None,
+        /// Protocol of `algorithm`, which has none by itself.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub protocol: Option<Protocol> = None,
         /// Rings of more rounds take so many, 2 or more, each of as many times longer messages: all bytes, but fewer
         /// latencies. For thousands of accelerators; absent: every round.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,10 +74,11 @@ impl NcclTests {
     }
 
     fn graph(&self, rank: u32, operation: Operation, bytes: u64) -> Graph {
-        let NcclTests { ref node, rounds, .. } = *self;
+        let NcclTests { ref node, rounds, algorithm, protocol, .. } = *self;
         let network_rate = Some(self.network_rate);
-        let launch = Duration::ZERO;
-        let accelerators = Accelerators { node, library: Library::Nccl, network_rate, rounds, launch };
+        let call = Some(Call { algorithm: algorithm.map(|named| wire(named, operation)), protocol });
+        let (library, launch) = (Library::Nccl, Duration::ZERO);
+        let accelerators = Accelerators { node, library, network_rate, rounds, launch, call };
         let world = Members { stride: 1, size: self.ranks };
         let group = Group::new([world, Members::ALONE], rank, 0, node);
         let mut graph = GraphBuilder::default();
@@ -102,26 +109,56 @@ impl NcclTests {
                 within("ranks", self.ranks, 2..=ALL_PAIRS_MAX)?;
                 (Operation::Alltoall, bytes.get())
             }
+            Collective::Bcast { root: 0, bytes } => (Operation::Broadcast, bytes.get()),
+            Collective::Reduce { root: 0, bytes } => (Operation::Reduce, bytes.get()),
             _ => {
-                let expected = "one of allreduce, reduce_scatter, allgather, alltoall";
+                let expected = "one of allreduce, reduce_scatter, allgather, alltoall, or bcast or reduce with root 0";
                 return Err(InputError::new("operation", self.operation.kind().name(), expected).into());
             }
         };
+        self.check_call(called.0)?;
         Ok(called)
+    }
+
+    /// An algorithm has a protocol, and NCCL has both for the operation.
+    fn check_call(&self, operation: Operation) -> Result<(), InputError> {
+        let expected = if self.algorithm.is_some() { "one of ll, ll128, simple" } else { "none without an algorithm" };
+        let protocol = self.protocol.map_or("none", Protocol::name);
+        InputError::unless(self.algorithm.is_some() == self.protocol.is_some(), "protocol", protocol, expected)?;
+        let Some(algorithm) = self.algorithm else { return Ok(()) };
+        let (is_known, expected) = match operation {
+            Operation::Alltoall => (false, "none: NCCL sends and receives"),
+            Operation::Allreduce => {
+                (matches!(algorithm, Algorithm::Ring | Algorithm::DoubleTree), "one of ring, double_tree")
+            }
+            _ => (algorithm == Algorithm::Ring, "ring"),
+        };
+        InputError::unless(is_known, "algorithm", algorithm.name(), expected)
+    }
+}
+
+/// How the ring of NCCL is carried out: a broadcast and a reduction pass it once.
+fn wire(algorithm: Algorithm, operation: Operation) -> Algorithm {
+    match operation {
+        Operation::Broadcast | Operation::Reduce => Algorithm::Pipeline,
+        _ => algorithm,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check_graphs;
+    use crate::{GraphOp, check_graphs};
 
     #[test]
     fn every_call_sends_what_is_received() {
-        let operations = ["allreduce", "reduce_scatter", "allgather", "alltoall"];
-        for (operation, bytes) in operations.iter().flat_map(|one| [(one, "8B"), (one, "3MB")]) {
+        let vectors = ["allreduce", "reduce_scatter", "allgather", "alltoall", "bcast", "reduce"];
+        for (operation, bytes) in vectors.iter().flat_map(|name| [(name, "8B"), (name, "3MB")]) {
             for node in [1, 2, 12] {
-                let keys = format!("ranks = 24\noperation.{operation}.bytes = \"{bytes}\"\nnode.accelerators = {node}");
+                let root = if vectors[4..].contains(operation) { "root = 0, " } else { "" };
+                let keys = format!(
+                    "ranks = 24\nnode.accelerators = {node}\noperation.{operation} = {{ {root}bytes = \"{bytes}\" }}"
+                );
                 let Traffic::Graphs { ranks, .. } = toml::from_str::<NcclTests>(&keys).unwrap().traffic(1).unwrap()
                 else {
                     panic!("graphs of {keys}")
@@ -135,12 +172,43 @@ mod tests {
     fn what_nccl_has_not_is_refused() {
         let error = |keys: &str| toml::from_str::<NcclTests>(keys).unwrap().traffic(1).unwrap_err().to_string();
         assert_eq!(error("ranks = 12"), "ranks: 12; expected a multiple of 8, the accelerators of a node");
-        let expected = "operation: gather; expected one of allreduce, reduce_scatter, allgather, alltoall";
+        let expected = "operation: gather; expected one of allreduce, reduce_scatter, allgather, alltoall, or bcast or \
+                        reduce with root 0";
         assert_eq!(error("operation.gather = { root = 0, bytes = \"1kB\" }"), expected);
+        assert_eq!(error("algorithm = \"ring\""), "protocol: none; expected one of ll, ll128, simple");
+        assert_eq!(error("protocol = \"ll\""), "protocol: ll; expected none without an algorithm");
+        let tree = "algorithm = \"double_tree\"\nprotocol = \"ll\"\noperation.allgather.bytes = \"1kB\"";
+        assert_eq!(error(tree), "algorithm: double_tree; expected ring");
         let expected = "ranks: 8192; expected 2 to 4096";
         assert_eq!(error("ranks = 8192\noperation.alltoall.bytes = \"1kB\""), expected);
         assert_eq!(error("node.rate = \"0Gb/s\""), "node.rate: 0Gb/s; expected more than 0");
         assert_eq!(error("network_rate = \"0Gb/s\""), "network_rate: 0Gb/s; expected more than 0");
         assert_eq!(error("rounds = 1"), "rounds: 1; expected at least 2");
+    }
+
+    /// Latencies of NCCL's tables, less 2 us of the network for each hop between nodes.
+    #[test]
+    fn a_small_call_takes_the_latency_of_the_tables() {
+        let time = |ranks: u32, bytes: &str, algorithm: &str, protocol: &str| {
+            let call = format!("algorithm = \"{algorithm}\"\nprotocol = \"{protocol}\"");
+            let keys = format!("ranks = {ranks}\noperation.allreduce.bytes = \"{bytes}\"\n{call}");
+            let tests = toml::from_str::<NcclTests>(&keys).unwrap();
+            let (operation, bytes) = tests.check().unwrap();
+            let graph = tests.graph(0, operation, bytes);
+            graph.nodes().unwrap().ops().find_map(|op| match op {
+                GraphOp::Compute { duration } => Some(duration.as_ps() / 1_000),
+                _ => None,
+            })
+        };
+        let latency = |ranks, algorithm, protocol| time(ranks, "8B", algorithm, protocol);
+        // Two and four nodes of eight: 6.8 us, 2 · 7 hops of NVLink, 2 log2(nodes) of the network.
+        assert_eq!(latency(16, "double_tree", "ll"), Some(6_800 + 14 * 600 + 2 * (5_000 - 2_000)));
+        assert_eq!(latency(32, "double_tree", "ll"), Some(6_800 + 14 * 600 + 4 * (5_000 - 2_000)));
+        // 30 steps around two nodes, four of which count for the network; NVLink's 3.4 us are more than 3 us to post.
+        assert_eq!(latency(16, "ring", "simple"), Some(8_400 + 26 * 3_400 + 4 * (14_000 - 2_000)));
+        // One node: no message leaves it.
+        assert_eq!(latency(8, "ring", "ll"), Some(6_600 + 14 * 600));
+        // Of 1 MiB each passes 14 eighths at 39 GB/s, 47,051 ns, the most that LL carries in a node.
+        assert_eq!(time(8, "1MiB", "ring", "ll"), Some(6_600 + 14 * 600 + 47_051));
     }
 }

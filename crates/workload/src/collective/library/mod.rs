@@ -2,13 +2,13 @@
 
 mod libnbc;
 mod mpich_4;
-mod nccl;
+pub(super) mod nccl;
 mod open_mpi_4_0;
 mod open_mpi_4_1;
 mod open_mpi_5_0;
 mod ucc;
 
-use etherweave_primitives::{BitRate, Bytes};
+use etherweave_primitives::{BitRate, Bytes, Duration};
 
 use super::algorithm::Choice;
 use super::layout::Layout;
@@ -117,6 +117,17 @@ macro_rules! libraries {
 }
 
 impl Library {
+    /// Time of a call beside bytes and messages of its algorithm, and least time of its bytes in accelerators, by the
+    /// tables of NCCL.
+    pub(super) fn call_times(self, ask: &Ask, choice: &Choice) -> [Duration; 2] {
+        match self {
+            Library::Nccl => [nccl::call_latency(ask, choice), nccl::flag_time(ask, choice)],
+            Library::OpenMpi40 | Library::OpenMpi41 | Library::OpenMpi50 | Library::Mpich4 | Library::Ucc => {
+                [Duration::ZERO; 2]
+            }
+        }
+    }
+
     /// Largest block of its collectives: MPI counts bytes in an `int`.
     pub(crate) fn block_max(self) -> Bytes {
         match self {

@@ -7,7 +7,7 @@
 //!
 //! Left out: bandwidths of a channel, and algorithms in switches.
 
-use etherweave_primitives::{BitRate, Bytes};
+use etherweave_primitives::{BitRate, Bytes, Duration};
 
 use super::{Algorithm, Ask, Choice, Kind, open_mpi_4_1};
 use crate::collective::Protocol;
@@ -36,6 +36,10 @@ const TREE: [Costs; 3] = [
     Costs { protocol: Protocol::Ll128, base_ns: 14_000, hop_ns: 8_500, node_ns: 1_250, efficiency: 863 },
     Costs { protocol: Protocol::Simple, base_ns: 0, hop_ns: 28_000, node_ns: 28_000, efficiency: 920 },
 ];
+
+/// Time of a message on an idle network, a part of each hop of the tables: 1 us to post it, which is what NCCL takes as
+/// the overhead of the network, and an assumed 1 us from memory to memory.
+const NETWORK_NS: i64 = 2_000;
 
 /// Most that `LL` carries in all of a node, of two nodes and of more (`llMaxBws`: 39.0 and 20.4 GB/s, hosts with
 /// processors of Intel; with those of AMD 22.5 and 19.0).
@@ -68,6 +72,11 @@ fn allreduce(ask: &Ask) -> Choice {
     let rings = RING.iter().map(|costs| (ring_ns(ask, costs), Algorithm::Ring, costs.protocol));
     let trees = TREE.iter().map(|costs| (tree_ns(ask, costs), Algorithm::DoubleTree, costs.protocol));
     let (_, algorithm, protocol) = rings.chain(trees).min_by_key(|(time, _, _)| *time).expect("six of them");
+    named(ask, algorithm, protocol)
+}
+
+/// An algorithm with a protocol and its segments.
+pub(in crate::collective) fn named(ask: &Ask, algorithm: Algorithm, protocol: Protocol) -> Choice {
     match (algorithm, protocol) {
         (Algorithm::DoubleTree, Protocol::Ll128) => {
             Choice { segment: Some(tree_segment(ask, protocol.slot())), ..carried(algorithm, protocol) }
@@ -98,9 +107,9 @@ fn carried(algorithm: Algorithm, protocol: Protocol) -> Choice {
     Choice { protocol: Some(protocol), ..Choice::segmented(algorithm, protocol.slot()) }
 }
 
-/// Of the steps those from node to node take a hop of the network, and the model counts two more of these in an
-/// all-reduce than pass its nodes; the others take one of NVLink, or the overhead of the network if that is more.
-fn ring_ns(ask: &Ask, costs: &Costs) -> i64 {
+/// Steps of a ring, and how many of them the model counts from node to node: two more in an all-reduce than pass its
+/// nodes.
+fn ring_steps(ask: &Ask) -> (i64, i64) {
     let (nodes, ranks) = (i64::from(ask.size), ranks(ask));
     let (steps, hops) = if ask.kind == Kind::Allreduce {
         (2 * (ranks - 1), 2 * nodes)
@@ -109,9 +118,62 @@ fn ring_ns(ask: &Ask, costs: &Costs) -> i64 {
     } else {
         (ranks - 1, nodes - 1)
     };
+    (steps, if nodes == 1 { 0 } else { hops })
+}
+
+/// Steps from node to node take a hop of the network; the others take one of NVLink, or the overhead of the network if
+/// that is more.
+fn ring_latency_ns(ask: &Ask, costs: &Costs) -> i64 {
+    let (steps, hops) = ring_steps(ask);
     let overhead = if costs.protocol == Protocol::Simple { 3_000 } else { 1_000 };
-    let in_node = if ask.accelerators == 1 { overhead } else { costs.node_ns.max(overhead) };
-    let latency = costs.base_ns + (steps - hops) * in_node + hops * costs.hop_ns;
+    let in_node = match (ask.accelerators, ask.size) {
+        (1, _) => overhead,
+        (_, 1) => costs.node_ns,
+        _ => costs.node_ns.max(overhead),
+    };
+    costs.base_ns + (steps - hops) * in_node + hops * costs.hop_ns
+}
+
+/// Up and down a tree, along a chain in each node.
+fn tree_latency_ns(ask: &Ask, costs: &Costs) -> i64 {
+    let in_node = i64::from(ask.accelerators - 1) * costs.node_ns;
+    costs.base_ns + 2 * (in_node + i64::from(ask.size.ilog2()) * costs.hop_ns)
+}
+
+/// Time of a call beside its bytes and the messages of its algorithm: the latency of the tables less that of an idle
+/// network on each hop. Sends and receives, without a row in the tables, have the base of a ring.
+pub(in crate::collective) fn call_latency(ask: &Ask, choice: &Choice) -> Duration {
+    let of = |costs: &'static [Costs; 3]| costs.iter().find(|costs| Some(costs.protocol) == choice.protocol);
+    let (latency, hops) = match (choice.algorithm, of(&RING), of(&TREE)) {
+        (Algorithm::Ring | Algorithm::Pipeline, Some(ring), _) => (ring_latency_ns(ask, ring), ring_steps(ask).1),
+        (Algorithm::DoubleTree, _, Some(tree)) => (tree_latency_ns(ask, tree), 2 * i64::from(ask.size.ilog2())),
+        _ => (RING[0].base_ns, 0),
+    };
+    Duration::from_ns((latency - hops * NETWORK_NS).max(0) as u64)
+}
+
+/// Least time in which accelerators write and read the flags of `LL`, whatever the network carries: a share of a node's
+/// limit for a ring, and of trees what they reach of half of it.
+pub(in crate::collective) fn flag_time(ask: &Ask, choice: &Choice) -> Duration {
+    if choice.protocol != Some(Protocol::Ll) {
+        return Duration::ZERO;
+    }
+    let vector = by_node(ask);
+    match choice.algorithm {
+        Algorithm::DoubleTree => vector * 20 / tree_tenths(ask, Protocol::Ll).unsigned_abs(),
+        _ => vector * ring_steps(ask).0.unsigned_abs() / ranks(ask).unsigned_abs(),
+    }
+}
+
+/// The whole vector by what `LL` carries in a node.
+fn by_node(ask: &Ask) -> Duration {
+    LL_MAX[usize::from(ask.size > 2)].serialization_time(Bytes::new(whole(ask)))
+}
+
+/// Time of a ring: its latency, and bytes by the bandwidth of the bus.
+fn ring_ns(ask: &Ask, costs: &Costs) -> i64 {
+    let (ranks, (steps, _)) = (ranks(ask), ring_steps(ask));
+    let latency = ring_latency_ns(ask, costs);
     let is_long = ask.total >= 64 * ranks.unsigned_abs();
     let has_plateau = ask.kind == Kind::Allreduce && costs.protocol == Protocol::Simple && is_long;
     // The plateau of rings: 1.4 times the latency.
@@ -121,12 +183,9 @@ fn ring_ns(ask: &Ask, costs: &Costs) -> i64 {
     latency + transfer_ns(ask, costs.protocol, if is_shared { RING_LL128 } else { costs.efficiency }) * steps / ranks
 }
 
-/// Up and down both trees, along a chain in each node; each byte passes a NIC twice.
+/// Each byte passes a NIC twice.
 fn tree_ns(ask: &Ask, costs: &Costs) -> i64 {
-    let in_node = i64::from(ask.accelerators - 1) * costs.node_ns;
-    let hops = 2 * (in_node + i64::from(ask.size.ilog2()) * costs.hop_ns);
-    costs.base_ns
-        + hops
+    tree_latency_ns(ask, costs)
         + 2 * transfer_ns(ask, costs.protocol, costs.efficiency) * 10 / tree_tenths(ask, costs.protocol)
 }
 
@@ -155,7 +214,7 @@ fn whole(ask: &Ask) -> u64 {
 fn transfer_ns(ask: &Ask, protocol: Protocol, efficiency: u64) -> i64 {
     let by_network = ask.network_rate.serialization_time(Bytes::new(ask.total)).as_ps() / efficiency;
     let by_node = match protocol {
-        Protocol::Ll => LL_MAX[usize::from(ask.size > 2)].serialization_time(Bytes::new(whole(ask))).as_ps() / 1_000,
+        Protocol::Ll => by_node(ask).as_ps() / 1_000,
         Protocol::Ll128 | Protocol::Simple => 0,
     };
     by_network.max(by_node).min(i64::MAX as u64 / 32) as i64

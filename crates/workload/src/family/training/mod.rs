@@ -192,8 +192,8 @@ impl Training {
     /// Links and algorithms of its accelerators.
     fn accelerators(&self) -> Accelerators<'_> {
         let Training { node, library, network_rate, rounds, .. } = self;
-        let launch = self.accelerator.launch;
-        Accelerators { node, library: *library, network_rate: *network_rate, rounds: *rounds, launch }
+        let (launch, library) = (self.accelerator.launch, *library);
+        Accelerators { node, library, network_rate: *network_rate, rounds: *rounds, launch, call: None }
     }
 
     /// Accelerators that have the same part of the model, and other sequences.
