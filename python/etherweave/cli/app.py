@@ -46,6 +46,8 @@ VERBS: dict[str, str | Verb] = {
     "published figures.",
     "bmwg": "Run the IETF's tests for AI fabrics on a fabric, and print the tables of their "
     "reports.",
+    "tune": "Simulate algorithms and protocols of NCCL on a fabric, and write the file of its "
+    "tuner.",
     "uncertainty": "Print how far documents differ in the same figure, and the error of the model.",
     "bench": "Plan, run, parse and compare benchmarks of real clusters.",
     "control": "Deploy a fabric: rules and configurations for switches, addresses for hosts.",

@@ -1,0 +1,330 @@
+"""Algorithms and protocols of NCCL by size on a fabric, and the file that its tuner plug-in reads.
+
+The file is the CSV of the example plug-in in NVIDIA/nccl, ``plugins/tuner/example``: a line has a
+collective, a range of sizes, an algorithm, a protocol and the group that it is for. The plug-in
+takes the first line that matches, and Ring with Simple where none does.
+"""
+
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+from etherweave.api.inputs import InputError, read_text
+from etherweave.api.scenario import Overrides, ScenarioSource
+from etherweave.api.simulation import resolve, run
+
+COLUMNS = (
+    *("collective_type", "min_bytes", "max_bytes", "algorithm", "protocol", "channels"),
+    *("nNodes", "nRanks", "numPipeOps", "regBuff"),
+)
+"""Columns of the file; the last two may be left out."""
+ANY = -1
+"""Matches any group, and leaves channels to NCCL."""
+SIZE_END = 2**32 - 1
+"""End of the last range, which the plug-in's documents use for all sizes [B]."""
+LINES_MAX = 10_000
+"""Most lines of a file."""
+ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
+"""Algorithms that the plug-in knows."""
+PROTOCOLS = ("ll", "ll128", "simple")
+SIMULATED = {"tree": "double_tree", "ring": "ring"}
+"""Algorithms that are simulated, and their names in scenarios."""
+
+
+class Operation(NamedTuple):
+    """A collective of the plug-in as ``nccl_tests`` has it."""
+
+    name: str
+    """Key of ``operation``."""
+    has_root: bool
+    is_of_blocks: bool
+    """Whether its size in scenarios is that of a rank's block."""
+    algorithms: tuple[str, ...]
+
+
+OPERATIONS = {
+    "allreduce": Operation("allreduce", False, False, ("ring", "tree")),
+    "allgather": Operation("allgather", False, True, ("ring",)),
+    "reducescatter": Operation("reduce_scatter", False, False, ("ring",)),
+    "broadcast": Operation("bcast", True, False, ("ring",)),
+    "reduce": Operation("reduce", True, False, ("ring",)),
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the file."""
+
+    collective: str
+    min_bytes: int
+    max_bytes: int
+    """Last size of the range [B]."""
+    algorithm: str
+    protocol: str
+    channels: int = ANY
+    nodes: int = ANY
+    ranks: int = ANY
+    pipe_ops: int = ANY
+    registered: int = ANY
+
+    def matches(self, collective: str, size: int, group: "Group") -> bool:
+        """Return whether the plug-in takes it for a call."""
+        is_group = self.nodes in (ANY, group.nodes) and self.ranks in (ANY, group.ranks)
+        return self.collective == collective and self._has(size) and is_group
+
+    def _has(self, size: int) -> bool:
+        return self.min_bytes <= size <= self.max_bytes
+
+
+class Group(NamedTuple):
+    """Accelerators that call together."""
+
+    nodes: int
+    ranks: int
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Calls of one size: times by NCCL's choice, and by an algorithm with a protocol."""
+
+    collective: str
+    group: Group
+    size: int
+    """Bytes as NCCL counts them: the vector, or all blocks."""
+    own_s: float
+    """Time by NCCL's own choice [s]."""
+    chosen: tuple[str, str] | None
+    """Algorithm and protocol; None where NCCL's own choice is as fast, or a file says nothing."""
+    chosen_s: float
+    """Time by them [s]."""
+
+    @property
+    def gain(self) -> float:
+        """How much faster it is than NCCL's own choice."""
+        return self.own_s / self.chosen_s - 1
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Entries with the times that speak for them."""
+
+    entries: list[Entry]
+    timings: list[Timing]
+
+    @cached_property
+    def gains(self) -> list[float]:
+        """Mean gain of each entry over the sizes in its range; 0 for one without any."""
+        return [
+            fmean(of) if (of := [time.gain for time in self.timings if _is_for(entry, time)]) else 0
+            for entry in self.entries
+        ]
+
+
+def _is_for(entry: Entry, timing: Timing) -> bool:
+    return entry.matches(timing.collective, timing.size, timing.group)
+
+
+Count = Callable[[int, int, str], None]
+"""Takes how many calls are simulated, of how many, and the last."""
+
+
+class _Caller:
+    """Simulates calls of NCCL on the fabric of a scenario, whose first job calls it."""
+
+    def __init__(self, scenario: ScenarioSource, overrides: Overrides | None) -> None:
+        self._scenario, self._overrides = scenario, dict(overrides or {})
+        jobs = tomllib.loads(resolve(scenario, overrides)).get("job", [])
+        facts = jobs[0]["workload"].get("nccl_tests") if len(jobs) == 1 else None
+        if facts is None:
+            raise ValueError(
+                f"{scenario}: job: {len(jobs)} of them; expected one with workload.nccl_tests, "
+                "which says what joins the accelerators"
+            )
+        self.ranks, self._in_node = int(facts["ranks"]), int(facts["node"]["accelerators"])
+
+    def group(self, ranks: int) -> Group:
+        """Return a group of so many accelerators in nodes that are full."""
+        if ranks % self._in_node:
+            expected = f"a multiple of {self._in_node}, the accelerators of a node"
+            raise ValueError(f"ranks: {ranks}; expected {expected}")
+        return Group(ranks // self._in_node, ranks)
+
+    def seconds(
+        self, collective: str, group: Group, size: int, variant: tuple[str, str] | None
+    ) -> float:
+        """Simulate a call, and return its time [s]."""
+        operation = OPERATIONS[collective]
+        length = max(size // group.ranks if operation.is_of_blocks else size, 1)
+        facts = {"bytes": f"{length}B", **({"root": 0} if operation.has_root else {})}
+        keys: dict[str, object] = {
+            "ranks": group.ranks,
+            "operation": {operation.name: facts},
+            "iterations": 1,
+        }
+        if variant:
+            keys |= {"algorithm": SIMULATED[variant[0]], "protocol": variant[1]}
+        workload = {f"job.0.workload.nccl_tests.{key}": value for key, value in keys.items()}
+        result = run(self._scenario, {**self._overrides, **workload}, threads=1)
+        return float(max(result.values("iterations", "duration_ns"))) * 1e-9
+
+
+def tune(
+    scenario: ScenarioSource,
+    sizes: Sequence[int],
+    ranks: Sequence[int] = (),
+    collectives: Iterable[str] = tuple(OPERATIONS),
+    entries: Sequence[Entry] | None = None,
+    overrides: Overrides | None = None,
+    threads: int = 1,
+    on_progress: Count | None = None,
+) -> Tuning:
+    """Simulate calls of NCCL on the fabric of a scenario, and choose what is fastest.
+
+    With ``entries``, calls are those that a plug-in with these entries makes. ``ranks`` are sizes
+    of groups, by default that of the scenario's job. Raises ``ValueError`` for a scenario without
+    such a job.
+    """
+    caller = _Caller(scenario, overrides)
+    groups = [caller.group(count) for count in ranks or (caller.ranks,)]
+    cases = [
+        (collective, group, size)
+        for collective in collectives
+        for group in groups
+        for size in sorted(set(sizes))
+    ]
+    variants = {case: _variants(case, entries) for case in cases}
+    calls = [(*case, variant) for case in cases for variant in (None, *variants[case])]
+    times = _times(caller, calls, threads, on_progress)
+    timings = [_timing(case, variants[case], times) for case in cases]
+    kept = list(entries) if entries is not None else _entries(timings)
+    return Tuning(kept, timings)
+
+
+_Case = tuple[str, Group, int]
+_Variant = tuple[str, str]
+_Times = dict[tuple[str, Group, int, _Variant | None], float]
+
+
+def _variants(case: _Case, entries: Sequence[Entry] | None) -> list[_Variant]:
+    """List the algorithms and protocols that are tried; of entries the one that matches."""
+    collective, group, size = case
+    known = OPERATIONS[collective].algorithms
+    if entries is None:
+        return [(algorithm, protocol) for algorithm in known for protocol in PROTOCOLS]
+    match = next((entry for entry in entries if entry.matches(collective, size, group)), None)
+    if match is None:
+        return [("ring", "simple")]
+    return [(match.algorithm, match.protocol)] if match.algorithm in known else []
+
+
+def _times(
+    caller: _Caller,
+    calls: Sequence[tuple[str, Group, int, _Variant | None]],
+    threads: int,
+    on_progress: Count | None,
+) -> _Times:
+    """Simulate calls side by side."""
+    times: _Times = {}
+    with ThreadPoolExecutor(threads) as pool:
+        seconds = pool.map(lambda call: caller.seconds(*call), calls)
+        for number, (call, time) in enumerate(zip(calls, seconds, strict=True), 1):
+            times[call] = time
+            if on_progress:
+                on_progress(number, len(calls), f"{call[0]} {call[2]} B")
+    return times
+
+
+def _timing(case: _Case, variants: Sequence[_Variant], times: _Times) -> Timing:
+    """Compare the fastest variant with NCCL's own choice; of equals the first."""
+    own = times[(*case, None)]
+    best = min(variants, key=lambda variant: times[(*case, variant)], default=None)
+    return Timing(*case, own, best, own if best is None else times[(*case, best)])
+
+
+def _entries(timings: Iterable[Timing]) -> list[Entry]:
+    """Make an entry of each run of sizes with one choice, so that every size has one."""
+    entries: list[Entry] = []
+    for timing in timings:
+        if timing.chosen is None:
+            continue
+        entry = Entry(timing.collective, 0, SIZE_END, *timing.chosen, ANY, *timing.group)
+        last = entries[-1] if entries else None
+        if last is None or replace(last, min_bytes=0) == entry:
+            entries += [] if last else [entry]
+            continue
+        if (last.collective, last.ranks) == (entry.collective, entry.ranks):
+            entries[-1] = replace(last, max_bytes=timing.size - 1)
+            entry = replace(entry, min_bytes=timing.size)
+        entries.append(entry)
+    return entries
+
+
+def tuner_text(entries: Iterable[Entry]) -> str:
+    """Write entries as the file of the plug-in."""
+    lines = [
+        ",".join(
+            map(
+                str,
+                (
+                    *(entry.collective, entry.min_bytes, entry.max_bytes),
+                    *(entry.algorithm, entry.protocol, entry.channels),
+                    *(entry.nodes, entry.ranks, entry.pipe_ops, entry.registered),
+                ),
+            )
+        )
+        for entry in entries
+    ]
+    return "\n".join([f"# {','.join(COLUMNS)}", *lines, ""])
+
+
+def read_tuner(path: str | Path) -> list[Entry]:
+    """Read a file of the plug-in; raises :class:`InputError` with the line of a mistake.
+
+    The plug-in takes what it does not know for Ring, Simple or an all-reduce, and skips lines with
+    too few fields; here all of these are mistakes.
+    """
+    lines = read_text(path).splitlines()
+    if len(lines) > LINES_MAX:
+        raise InputError(path, f"{len(lines):,} lines; expected at most {LINES_MAX:,}")
+    numbered = ((number, line.strip()) for number, line in enumerate(lines, 1))
+    return [
+        _entry([cell.strip() for cell in line.split(",")], partial(_mistake, path, number))
+        for number, line in numbered
+        if line and not line.startswith("#")
+    ]
+
+
+_Mistake = Callable[[str, str, str], InputError]
+
+
+def _mistake(path: str | Path, number: int, column: str, cell: str, expected: str) -> InputError:
+    return InputError(path, f"line {number}: {column}: {cell[:80]!r}; expected {expected}")
+
+
+def _entry(cells: list[str], mistake: _Mistake) -> Entry:
+    if not 8 <= len(cells) <= len(COLUMNS):
+        raise mistake("fields", str(len(cells)), f"8 to {len(COLUMNS)}: {','.join(COLUMNS)}")
+    cells += [str(ANY)] * (len(COLUMNS) - len(cells))
+    names = {0: tuple(OPERATIONS), 3: ALGORITHMS, 4: PROTOCOLS}
+    for place, known in names.items():
+        if cells[place] not in known:
+            raise mistake(COLUMNS[place], cells[place], f"one of {', '.join(known)}")
+    first, last = (_number(COLUMNS[place], cells[place], 0, mistake) for place in (1, 2))
+    if first > last:
+        raise mistake(COLUMNS[2], cells[2], f"{first} or more, where the range begins")
+    group = (
+        _number(COLUMNS[place], cells[place], ANY, mistake) for place in range(5, len(COLUMNS))
+    )
+    return Entry(cells[0], first, last, cells[3], cells[4], *group)
+
+
+def _number(column: str, cell: str, least: int, mistake: _Mistake) -> int:
+    digits = cell.removeprefix("-")
+    if digits.isascii() and digits.isdecimal() and len(digits) <= 20 and least <= int(cell) < 2**64:
+        return int(cell)
+    raise mistake(column, cell, f"a whole number from {least} to {2**64 - 1}")

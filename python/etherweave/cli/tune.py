@@ -1,0 +1,127 @@
+"""The verb ``tune``."""
+
+import json
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+
+import etherweave
+from etherweave.api.outputs import write_text
+from etherweave.api.tuning import OPERATIONS, Tuning, read_tuner, tune, tuner_text
+from etherweave.api.units import Unit, amount, size_of, size_text
+from etherweave.cli.design_page import print_table
+from etherweave.cli.exits import mistakes, reject
+from etherweave.cli.parameters import (
+    ALL_PROCESSORS,
+    AsJson,
+    File,
+    Settings,
+    Threads,
+    output_file,
+    overrides,
+)
+from etherweave.cli.progress import count_progress
+
+EXAMPLES = """Examples:
+etherweave tune scenarios/nccl_tests.toml -o nccl_tuner.conf
+etherweave tune scenarios/nccl_tests.toml --sizes 64KiB,1MiB,16MiB --collective allreduce
+etherweave tune scenarios/nccl_tests.toml --ranks 16 --ranks 32 --json
+etherweave tune scenarios/nccl_tests.toml --file nccl_tuner.conf"""
+SIZES = "1KiB,16KiB,256KiB,4MiB,64MiB"
+SIZES_MAX = 64
+"""Most sizes."""
+
+
+class Library(StrEnum):
+    """Libraries whose plug-in reads the file."""
+
+    NCCL = "nccl"
+
+
+Collective = StrEnum("Collective", {name: name for name in OPERATIONS})  # type: ignore[misc]
+
+
+def tune_verb(
+    fabric: File,
+    *,
+    library: Library = Library.NCCL,
+    sizes: str = SIZES,
+    ranks: list[int] | None = None,
+    collectives: list[Collective] | None = None,
+    file: Path | None = None,
+    output: Path | None = None,
+    settings: Settings = None,
+    threads: Threads = ALL_PROCESSORS,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate algorithms and protocols of NCCL on a fabric, and write the file of its tuner.
+
+    The scenario has a job with workload.nccl_tests, which says how many accelerators there are and
+    what joins them. A line of the table has the range of sizes of an entry, and how much faster it
+    is than what NCCL chooses by itself. The exit code is 2 after a mistake.
+
+    Parameters
+    ----------
+    library
+        Library whose plug-in reads the file.
+    sizes : --sizes SIZE,...
+        Sizes of calls, of a vector or of all blocks together.
+    ranks : --ranks N
+        Accelerators of a group, in nodes that are full; repeatable; by default those of the job.
+    collectives : --collective NAME
+        Collective; repeatable; by default all.
+    file : --file FILE
+        Simulate the entries of this file in place of a search.
+    output : -o FILE
+        File for the plug-in, which NCCL_TUNER_CONFIG_FILE names.
+    """
+    del library
+    output_file("-o", output)
+    with mistakes(etherweave.ScenarioError, OSError, ValueError):
+        lengths = [size_of(text) for text in sizes.split(",")]
+        if min(lengths) < 1 or len(lengths) > SIZES_MAX:
+            reject(f"--sizes {sizes}: expected 1 to {SIZES_MAX} sizes of 1 B or more")
+        entries = read_tuner(file) if file else None
+        names = [str(name) for name in collectives or OPERATIONS]
+        with count_progress(fabric.stem, "calls") as on_progress:
+            changes = overrides(settings)
+            tuning = tune(
+                fabric, lengths, ranks or (), names, entries, changes, threads, on_progress
+            )
+        if output:
+            write_text(output, tuner_text(tuning.entries))
+    print(_json(tuning)) if as_json else _print(tuning, output)
+
+
+def _json(tuning: Tuning) -> str:
+    entries = [
+        {**asdict(entry), "gain": gain}
+        for entry, gain in zip(tuning.entries, tuning.gains, strict=True)
+    ]
+    timings = [
+        {**asdict(timing), "group": timing.group._asdict(), "gain": timing.gain}
+        for timing in tuning.timings
+    ]
+    return json.dumps({"entries": entries, "timings": timings}, indent=2)
+
+
+def _print(tuning: Tuning, output: Path | None) -> None:
+    heads = ("collective", ">size", ">ranks", ">NCCL's choice", ">best", "by", ">gain")
+    rows = [
+        (
+            timing.collective,
+            size_text(timing.size),
+            f"{timing.group.ranks}",
+            amount(timing.own_s, Unit.SECONDS),
+            amount(timing.chosen_s, Unit.SECONDS),
+            " ".join(timing.chosen or ("not simulated",)),
+            f"{timing.gain:.1%}",
+        )
+        for timing in tuning.timings
+    ]
+    print_table(heads, rows)
+    print("Entries:")
+    for entry, gain in zip(tuning.entries, tuning.gains, strict=True):
+        print(f"  {tuner_text([entry]).splitlines()[1]}  gain {gain:.1%}")
+    if output:
+        print(f"Written: {output}")
