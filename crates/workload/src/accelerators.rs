@@ -324,9 +324,8 @@ mod tests {
     fn few_accelerators_of_a_mesh_have_few_links() {
         let in_node = |size: u32, is_mesh: bool| {
             let node = AcceleratorNode { is_mesh, ..four() };
-            let launch = Duration::from_us(2);
-            let accelerators =
-                Accelerators { node: &node, library: Library::Nccl, network_rate: None, rounds: None, launch };
+            let (library, launch, call) = (Library::Nccl, Duration::from_us(2), None);
+            let accelerators = Accelerators { node: &node, library, network_rate: None, rounds: None, launch, call };
             let members = [Members { stride: 1, size }, Members::ALONE];
             Group::new(members, 0, 0, &node).exchange(Operation::Allgather, 96_000_000, &accelerators).within_node()
         };

@@ -108,6 +108,7 @@ impl Op {
             Op::OneSided { .. }
             | Op::WaitAll
             | Op::Copy { .. }
+            | Op::Prepare { .. }
             | Op::Reduce { .. }
             | Op::Poll { .. }
             | Op::Compute { .. }
