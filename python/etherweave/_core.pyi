@@ -101,8 +101,8 @@ def sweep(text: str, origin: str) -> str | None:
 def foresee(text: str, origin: str, overrides: Sequence[tuple[str, str]]) -> str:
     """Estimate what a run needs, with warnings, as JSON."""
 
-def step_times(training: str) -> str:
-    """Give the parts of a training step that are known before it is simulated, as JSON."""
+def workload_figures(workload: str, seed: int) -> str:
+    """Give figures of a workload that are known before a run, as JSON; ``workload`` is JSON too."""
 
 def run(
     text: str,

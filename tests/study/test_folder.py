@@ -298,7 +298,7 @@ def test_a_mistake_in_a_folder_names_the_file_and_the_key(
 
 def test_a_name_is_known_or_a_path() -> None:
     with pytest.raises(
-        KeyError, match="no study 'x'; known: datacenter-transports, exascale-2017, hot-inter"
+        KeyError, match="no study 'x'; known: datacenter-transports, exascale-2017, experts, hot-"
     ):
         load_study("x")
     with pytest.raises(ValueError, match=r"no study\.toml; expected the folder of a study"):

@@ -36,7 +36,7 @@ mod _core {
     #[pymodule_export]
     use crate::recorded::Recording;
     #[pymodule_export]
-    use crate::run::{Run, figures, foresee, resolve, run, schema, step_times, sweep};
+    use crate::run::{Run, figures, foresee, resolve, run, schema, sweep, workload_figures};
     #[pymodule_export]
     use crate::schedules::{Schedule, Schedules, convert_goal, executor_sources, schedules};
     #[pymodule_export]

@@ -99,10 +99,10 @@ pub fn foresee(py: Python<'_>, text: &str, origin: &str, overrides: Vec<(String,
     estimate.map(|estimate| estimate.to_json()).map_err(|error| scenario_error(&error))
 }
 
-/// The parts of a training step that are known before it is simulated, as JSON, of the table of its workload as JSON.
+/// Figures of a workload that are known before it is simulated, as JSON; `workload` is its table, as JSON.
 #[pyfunction]
-pub fn step_times(training: &str) -> PyResult<String> {
-    etherweave_scenario::step_times(training).map_err(|errors| input_error("", errors))
+pub fn workload_figures(workload: &str, seed: u64) -> PyResult<String> {
+    etherweave_scenario::workload_figures(workload, seed).map_err(|errors| input_error("", errors))
 }
 
 /// Simulates; `pcap` are hosts to capture and a file for the frames of each, `snap_length` is what is kept of a frame;

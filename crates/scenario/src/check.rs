@@ -279,7 +279,11 @@ fn check_programs(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
 /// Rejects more iterations, over all ranks and the jobs up to `number`, than a table holds.
 pub(crate) fn check_rows(scenario: &Scenario, number: usize, rows: u64) -> Result<(), InputError> {
     let workload = &scenario.job[number].workload;
-    let count = if matches!(workload, Workload::RequestResponse(_)) { "requests" } else { "iterations" };
+    let count = if matches!(workload, Workload::RequestResponse(_) | Workload::Inference(_)) {
+        "requests"
+    } else {
+        "iterations"
+    };
     let key = format!("job.{number}.workload.{}.{count}", workload.name());
     let found = format!("{rows} rows over all ranks and jobs so far");
     InputError::unless(rows <= ROWS_MAX, &key, found, format!("at most {ROWS_MAX}: each is kept"))

@@ -51,6 +51,7 @@ const MPI: &[(&str, &str)] = &[
     ("ucx-1.18", include_str!("../../../profiles/mpi/ucx-1.18.toml")),
     ("openmpi-4.0", include_str!("../../../profiles/mpi/openmpi-4.0.toml")),
     ("nccl-2.21", include_str!("../../../profiles/mpi/nccl-2.21.toml")),
+    ("deepep", include_str!("../../../profiles/mpi/deepep.toml")),
 ];
 
 /// Profiles of MPI libraries between ranks of a host.
@@ -114,7 +115,7 @@ pub(crate) struct NameKey {
 }
 
 /// All of them.
-pub(crate) const NAMES: [NameKey; 13] = [
+pub(crate) const NAMES: [NameKey; 15] = [
     NameKey { table: "SharedMemoryParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "SwitchParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "MpiParams", key: PROFILE, description: PROFILE_DESCRIPTION },
@@ -146,6 +147,16 @@ pub(crate) const NAMES: [NameKey; 13] = [
         table: "SizePoints",
         key: "file",
         description: "File beside the scenario with the points, a size in bytes and a share in each line.",
+    },
+    NameKey {
+        table: "ExpertLoads",
+        key: "file",
+        description: "File beside the scenario with the load of each expert, a number in each line.",
+    },
+    NameKey {
+        table: "ListedRequests",
+        key: "file",
+        description: "File beside the scenario with requests, as CSV: time_ms,input_tokens,output_tokens.",
     },
     NameKey { table: "Hpl", key: "file", description: "`HPL.dat` beside the scenario, in place of its keys here." },
 ];
@@ -188,7 +199,11 @@ pub(crate) fn insert(document: &mut Document) -> Result<(), ScenarioError> {
         errors.check(trace::insert(document, &workload("goal"), &trace::GOAL));
         errors.check(trace::insert(document, &workload("flows"), &trace::FLOWS));
         let sizes = [&workload("flows")[..], &["sizes", "points"]].concat();
-        errors.check(insert_text(document, &sizes, "file", |_| Ok("text")));
+        let loads = [&workload("moe")[..], &["gate", "loads"]].concat();
+        let requests = [&workload("inference")[..], &["requests", "listed"]].concat();
+        for lists in [sizes, loads, requests] {
+            errors.check(insert_text(document, &lists, "file", |_| Ok("text")));
+        }
         errors.check(chakra::insert(document, &workload("chakra")));
         errors.check(insert_hpl(document, &workload("hpl")));
     }
@@ -432,7 +447,7 @@ mod tests {
     /// eagerly below 256 KiB, and from there on waits for the receiver.
     #[test]
     fn every_library_copies_own_blocks_once_and_waits_for_receivers_of_256_kib() {
-        for (name, _) in super::MPI.iter().filter(|(name, _)| *name != "nccl-2.21") {
+        for (name, _) in super::MPI.iter().filter(|(name, _)| !["nccl-2.21", "deepep"].contains(name)) {
             let text = format!(
                 "topology.single_switch.hosts = 2\nhost.mpi_roce.profile = \"{name}\"\n\
                  [[job]]\nname = \"j\"\nworkload.osu_latency = {{}}\n"

@@ -47,10 +47,10 @@ mod run_time;
 mod sampling;
 mod scenario;
 mod schedules;
-mod step_times;
 mod sweep;
 mod tables;
 mod transports;
+mod workload_figures;
 
 pub use connections::Connections;
 pub use control::{AddressKind, ControlSpec, PauseKind, ResolutionKind, RuleKind, SpoofingKind};
@@ -77,9 +77,9 @@ pub use run::{Run, RunOptions};
 pub use sampling::ObserveSpec;
 pub use scenario::{JobSpec, RunSpec, Scenario, sweep};
 pub use schedules::{JobSchedule, Schedules, convert_goal};
-pub use step_times::step_times;
 pub use sweep::{AxisSpec, SampleMethod, SampleSpec, Scale, SweepSpec};
 pub use tables::{Column, LateTable, Table, Texts};
+pub use workload_figures::workload_figures;
 
 /// Types of objects that decide in place of members of the core, by [`RunOptions::prototypes`].
 pub mod extend {

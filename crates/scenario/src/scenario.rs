@@ -114,7 +114,8 @@ pub struct JobSpec {
     pub binding: Binding,
     /// Connections of each pair of its ranks on two hosts: "per pair", a single one that keeps the order of messages;
     /// "per communicator", one for each, as NCCL has it; "per message", one for each, as flows have; or a number, which
-    /// messages take in turn. Default "per communicator" for jobs of NCCL, else "per pair".
+    /// messages take in turn. Default "per communicator" for jobs of NCCL, DeepEP's
+    /// queue pairs for experts, else "per pair".
     #[serde(default)]
     pub connections: Connections,
     /// Transport of its connections, which may be another than that of jobs on the same hosts. Default: `transport`.

@@ -9,6 +9,7 @@ use crate::{AcceleratorNode, Graph, Program, StreamSpec, TrafficSize};
 
 mod all_to_all;
 mod chakra;
+mod checkpoint;
 mod driver;
 mod fft;
 mod flows;
@@ -23,6 +24,8 @@ mod hpcc_ring;
 mod hpl;
 mod imb;
 mod incast;
+mod inference;
+mod moe;
 mod nccl_tests;
 mod npb;
 mod openfoam;
@@ -35,6 +38,7 @@ mod request_response;
 mod training;
 
 pub use chakra::trace_name;
+pub use checkpoint::CheckpointAccess;
 pub use driver::{DrivenRank, DriverStart};
 pub use flows::{FlowIncast, FlowSizes, LoadOf, SizePoints};
 pub use gpcnet::{GpcnetCongestion, GpcnetTest};
@@ -42,6 +46,8 @@ pub use halo3d::Boundary;
 pub use hpcc_fft::FftScope;
 pub use hpl::{GridOrder, HplInput, PanelBroadcast, RowSwap};
 pub use imb::ImbTest;
+pub use inference::{DrawnRequests, KvCache, KvTransfer, ListedRequests, Pool, ServedRequests, TokenCounts};
+pub use moe::{ExpertLoads, Gate, MoeLoads, MoeMode, TokenFormat};
 pub use npb::{NpbBenchmark, NpbClass};
 pub use openfoam::PressureSolver;
 pub use permutation::Partner;
@@ -119,10 +125,34 @@ macro_rules! family {
                 }
             }
 
+            /// Figures that are known before a run, for reports: nothing of most. `seed` is the run's.
+            ///
+            /// # Errors
+            /// When the parameters make no workload.
+            pub fn figures(&self, seed: u64) -> Result<serde_json::Value, InputErrors> {
+                match self {
+                    $(Workload::$member(parameters) => parameters.figures(seed),)*
+                }
+            }
+
             /// Whether its messages are those of NCCL, which no processor copies.
             pub fn calls_nccl(&self) -> bool {
                 match self {
                     $(Workload::$member(parameters) => parameters.calls_nccl(),)*
+                }
+            }
+
+            /// Profile of the library that sends its messages, where it is not that of all of its kind.
+            pub fn message_profile(&self) -> Option<&'static str> {
+                match self {
+                    $(Workload::$member(parameters) => parameters.message_profile(),)*
+                }
+            }
+
+            /// Connections of a pair of ranks, where its library opens several.
+            pub fn connections(&self) -> Option<u32> {
+                match self {
+                    $(Workload::$member(parameters) => parameters.connections(),)*
                 }
             }
 
@@ -188,6 +218,12 @@ family! {
     nccl_tests::NcclTests = "nccl_tests",
     /// Training steps of a transformer.
     training::Training = "training",
+    /// Dispatch and combine of a mixture of experts.
+    moe::Moe = "moe",
+    /// Requests to a language model, whose prompts and answers are computed apart.
+    inference::Inference = "inference",
+    /// Checkpoints that accelerators save to storage servers together.
+    checkpoint::Checkpoint = "checkpoint",
     /// Execution traces of Chakra.
     chakra::Chakra = "chakra",
     /// A schedule in a GOAL file.

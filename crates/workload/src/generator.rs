@@ -22,9 +22,27 @@ pub(crate) trait Generator {
     /// As [`Generator::traffic`], as far as a few ranks show the mistake.
     fn size(&self) -> Result<TrafficSize, InputErrors>;
 
+    /// Figures that are known before a run, for reports: nothing of most. `seed` is the run's.
+    ///
+    /// # Errors
+    /// When the parameters make no workload.
+    fn figures(&self, _seed: u64) -> Result<serde_json::Value, InputErrors> {
+        Ok(serde_json::Value::Null)
+    }
+
     /// Whether its messages are those of NCCL, which no processor copies.
     fn calls_nccl(&self) -> bool {
         false
+    }
+
+    /// Profile of the library that sends its messages, where it is not that of all of its kind.
+    fn message_profile(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Connections of a pair of ranks, where its library opens several.
+    fn connections(&self) -> Option<u32> {
+        None
     }
 
     /// Sets what is not stated and depends on other parameters.

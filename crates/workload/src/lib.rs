@@ -26,6 +26,7 @@ mod amounts;
 pub mod arrival;
 mod check;
 pub mod collective;
+mod exact;
 mod family;
 mod generator;
 mod graph;

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use etherweave_primitives::{BitRate, Bytes, InputError};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError};
 
 /// Largest message between two ranks: sums over a run stay countable.
 pub(crate) const MESSAGE_MAX: Bytes = Bytes::new(1 << 40);
@@ -16,6 +16,14 @@ pub(crate) const ALL_PAIRS_MAX: u32 = 4_096;
 pub(crate) const WINDOW_MAX: u32 = 65_536;
 /// Most streams of a job, each a connection.
 pub(crate) const STREAMS_MAX: u64 = 1 << 20;
+
+/// Longest computation that a driver begins at once, an hour: sums over a run stay countable.
+const COMPUTATION_MAX: Duration = Duration::from_ms(3_600_000);
+
+/// An error about a computation above that.
+pub(crate) fn short(key: &str, time: Duration) -> Result<(), InputError> {
+    InputError::unless(time <= COMPUTATION_MAX, key, time, format_args!("at most {COMPUTATION_MAX}"))
+}
 
 /// An error about a count below `least`.
 pub(crate) fn at_least(key: &str, value: u32, least: u32) -> Result<(), InputError> {

@@ -60,6 +60,7 @@ BindingName: TypeAlias = Literal["core", "socket"]
 BoundaryName: TypeAlias = Literal["periodic", "open"]
 BurstLengthName: TypeAlias = Literal["geometric"]
 ChannelSchedulerName: TypeAlias = Literal["strict", "round_robin"]
+CheckpointAccessName: TypeAlias = Literal["save", "restore"]
 CollectiveName: TypeAlias = Literal["barrier"]
 CompactionKindName: TypeAlias = Literal[
     "plain", "wildcards", "prefixes", "prefixes_nested", "ternary"
@@ -74,6 +75,7 @@ FlowSizesName: TypeAlias = Literal[
     "web_search", "facebook_hadoop", "hadoop", "storage", "data_mining"
 ]
 ForwardingName: TypeAlias = Literal["store_and_forward", "cut_through"]
+GateName: TypeAlias = Literal["uniform"]
 GpcnetCongestionName: TypeAlias = Literal["alltoall", "incast", "put_incast", "get_broadcast"]
 GpcnetTestName: TypeAlias = Literal[
     "latency",
@@ -88,6 +90,7 @@ GpcnetTestName: TypeAlias = Literal[
 GridOrderName: TypeAlias = Literal["row_major", "column_major"]
 IdealTimeName: TypeAlias = Literal["fabric", "hpcc", "abm"]
 ImbTestName: TypeAlias = Literal["ping_ping", "sendrecv", "exchange"]
+KvTransferName: TypeAlias = Literal["push", "pull"]
 LibraryName: TypeAlias = Literal[
     "open_mpi_4_0", "open_mpi_4_1", "open_mpi_5_0", "mpich_4", "ucc", "nccl"
 ]
@@ -96,6 +99,7 @@ LoadOfName: TypeAlias = Literal["host_links", "uplinks"]
 LossDetectionName: TypeAlias = Literal["time", "timeout"]
 MarkAtName: TypeAlias = Literal["dequeue", "enqueue"]
 ModerationTimerName: TypeAlias = Literal["completion", "event"]
+MoeModeName: TypeAlias = Literal["normal", "low_latency"]
 NpbBenchmarkName: TypeAlias = Literal["bt", "ep", "ft", "is", "lu", "mg", "sp"]
 NsccVariantName: TypeAlias = Literal["specification", "htsim"]
 OutermostName: TypeAlias = Literal["pipeline", "data"]
@@ -152,6 +156,7 @@ ServiceTimesName: TypeAlias = Literal["constant", "exponential"]
 SharingName: TypeAlias = Literal["hash", "source", "destination"]
 SpoofingKindName: TypeAlias = Literal["none", "mac", "arp"]
 SwitchModelName: TypeAlias = Literal["shared_buffer", "input_queued"]
+TokenFormatName: TypeAlias = Literal["fp8", "bf16"]
 TriggerName: TypeAlias = Literal["full", "pause"]
 UetFramesName: TypeAlias = Literal["udp"]
 WatchdogActionName: TypeAlias = Literal["drop", "forward", "alert"]
@@ -254,6 +259,18 @@ class Chakra(Table):
     network_rate: Key[str | None, str]
     per_teraflop: Key[str | None, str]
     sha256: Key[str | None, str]
+
+class Checkpoint(Table):
+    access: Key[CheckpointAccessName, CheckpointAccessName]
+    checkpoints: Key[int, int]
+    interval: Key[str, str]
+    parameter_bytes: Key[int, int]
+    parameters: Key[int, int]
+    piece: Key[str, str]
+    server_rate: Key[str, str]
+    servers: Key[int, int]
+    stripes: Key[int, int]
+    writers: Key[int, int]
 
 class Collective(Table):
     alltoall: Key[CollectiveAlltoall, CollectiveAlltoall | Keys]
@@ -474,6 +491,13 @@ class DragonflyPlus(Table):
     p: Key[int, int]
     spines: Key[int, int]
 
+class DrawnRequests(Table):
+    count: Key[int, int]
+    input: Key[TokenCounts, TokenCounts | Keys]
+    interval: Key[str, str]
+    output: Key[TokenCounts, TokenCounts | Keys]
+    variation: Key[float, float]
+
 class Driven(Table):
     ranks: Key[int, int]
     streams: Key[int, int]
@@ -501,6 +525,10 @@ class EpochRates(Table):
 class Ets(Table):
     class_of_priority: Key[Sequence[int], Sequence[int]]
     weights: Key[Sequence[int], Sequence[int]]
+
+class ExpertLoads(Table):
+    file: Key[str | None, str]
+    text: Key[str, str]
 
 class ExtraLink(Table):
     cable: Key[str, str]
@@ -595,6 +623,18 @@ class FoldedClos(Table):
     hosts: Key[int, int]
     radix: Key[int, int]
     uplinks: Key[List[Uplinks], Sequence[Keys]]
+
+class Gate(Table):
+    zipf: Key[GateZipf, GateZipf | Keys]
+    hot: Key[GateHot, GateHot | Keys]
+    loads: Key[ExpertLoads, ExpertLoads | Keys]
+
+class GateHot(Table):
+    experts: Key[int | None, int]
+    share: Key[float | None, float]
+
+class GateZipf(Table):
+    alpha: Key[float | None, float]
 
 class GlobalPause(Table):
     quanta: Key[int, int]
@@ -755,6 +795,22 @@ class Incast(Table):
     sources: Key[int, int]
     streams_per_source: Key[int, int]
 
+class Inference(Table):
+    batch_max: Key[int, int]
+    between_tokens_max: Key[str, str]
+    block: Key[int, int]
+    cache: Key[KvCache, KvCache | Keys]
+    decode: Key[Pool, Pool | Keys]
+    decode_per_request: Key[str, str]
+    decode_step: Key[str, str]
+    first_token_max: Key[str, str]
+    layers: Key[int | None, int]
+    prefill: Key[Pool, Pool | Keys]
+    prefill_per_token: Key[str, str]
+    prefill_start: Key[str, str]
+    requests: Key[ServedRequests, ServedRequests | Keys]
+    transfer: Key[KvTransferName, KvTransferName]
+
 class InterconnectSpec(Table):
     addresses: Key[int | None, int]
     file: Key[str | None, str]
@@ -858,12 +914,31 @@ class KAryFatTree(Table):
     rate: Key[str, str]
     uplink_cable: Key[str, str]
 
+class KvCache(Table):
+    grouped: Key[KvCacheGrouped, KvCacheGrouped | Keys]
+    latent: Key[KvCacheLatent, KvCacheLatent | Keys]
+
+class KvCacheGrouped(Table):
+    heads: Key[int | None, int]
+    layers: Key[int | None, int]
+    value_bytes: Key[int | None, int]
+    width: Key[int | None, int]
+
+class KvCacheLatent(Table):
+    layers: Key[int | None, int]
+    value_bytes: Key[int | None, int]
+    width: Key[int | None, int]
+
 class LinkRetry(Table):
     latency: Key[str, str]
     replays_max: Key[int, int]
 
 class Listed(Table):
     pairs: Key[Sequence[Sequence[int]], Sequence[Sequence[int]]]
+
+class ListedRequests(Table):
+    file: Key[str | None, str]
+    text: Key[str, str]
 
 class LoadBalancer(Table): ...
 
@@ -899,6 +974,23 @@ class ModerationProfile(Table):
     count: Key[int | None, int]
     period: Key[str | None, str]
 
+class Moe(Table):
+    chunk: Key[int, int]
+    combine_latency: Key[str | None, str]
+    compute: Key[str, str]
+    experts: Key[int, int]
+    format: Key[TokenFormatName, TokenFormatName]
+    gate: Key[Gate, Gate | Keys | GateName]
+    group_limit: Key[int, int]
+    groups: Key[int, int]
+    hidden: Key[int, int]
+    iterations: Key[int, int]
+    mode: Key[MoeModeName, MoeModeName]
+    node: Key[AcceleratorNode, AcceleratorNode | Keys]
+    ranks: Key[int, int]
+    tokens: Key[int, int]
+    top_k: Key[int, int]
+
 class MpiParams(Table):
     collective_eager_max: Key[str | None, str]
     eager_max: Key[str, str]
@@ -910,8 +1002,11 @@ class MpiParams(Table):
     poll: Key[str | None, str]
     poll_per_connection: Key[str | None, str]
     profile: Key[
-        Literal["ucx-1.6", "ucx-1.15", "ucx-1.16", "ucx-1.18", "openmpi-4.0", "nccl-2.21"] | None,
-        Literal["ucx-1.6", "ucx-1.15", "ucx-1.16", "ucx-1.18", "openmpi-4.0", "nccl-2.21"],
+        Literal["ucx-1.6", "ucx-1.15", "ucx-1.16", "ucx-1.18", "openmpi-4.0", "nccl-2.21", "deepep"]
+        | None,
+        Literal[
+            "ucx-1.6", "ucx-1.15", "ucx-1.16", "ucx-1.18", "openmpi-4.0", "nccl-2.21", "deepep"
+        ],
     ]
     receive_overhead: Key[str, str]
     reduce_per_kib: Key[str | None, str]
@@ -1176,6 +1271,10 @@ class PlacementLinear(Table):
 class PlacementRandom(Table):
     seed: Key[int | None, int]
 
+class Pool(Table):
+    accelerators: Key[int, int]
+    workers: Key[int, int]
+
 class PressureSolver(Table):
     pcg: Key[PressureSolverPcg, PressureSolverPcg | Keys]
     gamg: Key[PressureSolverGamg, PressureSolverGamg | Keys]
@@ -1297,6 +1396,10 @@ class SampleSpec(Table):
 
 class SelectionKind(Table):
     ecmp_hash: Key[EcmpHash, EcmpHash | Keys]
+
+class ServedRequests(Table):
+    drawn: Key[DrawnRequests, DrawnRequests | Keys]
+    listed: Key[ListedRequests, ListedRequests | Keys]
 
 class SharedMemoryParams(Table):
     collective_eager_max: Key[str | None, str]
@@ -1488,6 +1591,19 @@ class TokenBucket(Table):
     burst: Key[str | None, str]
     rate: Key[str | None, str]
 
+class TokenCounts(Table):
+    fixed: Key[int | None, int]
+    uniform: Key[TokenCountsUniform, TokenCountsUniform | Keys]
+    exponential: Key[TokenCountsExponential, TokenCountsExponential | Keys]
+
+class TokenCountsExponential(Table):
+    max: Key[int | None, int]
+    mean: Key[int | None, int]
+
+class TokenCountsUniform(Table):
+    max: Key[int | None, int]
+    min: Key[int | None, int]
+
 class TopologyKind(Table):
     single_switch: Key[SingleSwitch, SingleSwitch | Keys]
     fat_tree: Key[FatTree, FatTree | Keys]
@@ -1613,6 +1729,9 @@ class Workload(Table):
     gpcnet_congestor: Key[GpcnetCongestor, GpcnetCongestor | Keys]
     nccl_tests: Key[NcclTests, NcclTests | Keys]
     training: Key[Training, Training | Keys]
+    moe: Key[Moe, Moe | Keys]
+    inference: Key[Inference, Inference | Keys]
+    checkpoint: Key[Checkpoint, Checkpoint | Keys]
     chakra: Key[Chakra, Chakra | Keys]
     goal: Key[Goal, Goal | Keys]
     osu_latency: Key[OsuLatency, OsuLatency | Keys]

@@ -242,8 +242,27 @@ class StepTimes(TypedDict):
 
 def step_times(training: Mapping[str, object]) -> StepTimes:
     """Return the parts of a training step that no message delays: operations, and times to add."""
-    times: StepTimes = json.loads(_core.step_times(json.dumps(training)))
+    times: StepTimes = json.loads(_core.workload_figures(json.dumps({"training": training}), 0))
     return times
+
+
+class MoeLoads(TypedDict):
+    """Sums over a layer of experts that are known before it is simulated."""
+
+    network_tokens: float
+    """Copies of tokens that a rank sends over the network, in the mean."""
+    token_bytes: list[int]
+    """Payload of a copy in a dispatch, and in a combine [B]."""
+    logical_bytes: list[float]
+    """What DeepEP's tests divide by the time of a dispatch, and of a combine [B]."""
+    imbalance: float
+    """Tokens of the rank with the most over the mean."""
+
+
+def moe_loads(moe: Mapping[str, object], seed: int) -> MoeLoads:
+    """Return how much the ranks of a layer of experts exchange, with the run's seed."""
+    loads: MoeLoads = json.loads(_core.workload_figures(json.dumps({"moe": moe}), seed))
+    return loads
 
 
 class Figure(TypedDict):

@@ -65,6 +65,32 @@ BANDWIDTH_BUS = _more(
     Unit.BYTES_PER_SECOND,
     "Payload of a collective scaled to what each rank must move, so that it compares to a link.",
 )
+BANDWIDTH_LOGICAL = _more(
+    "bandwidth_logical",
+    Unit.BYTES_PER_SECOND,
+    "Tokens by destination, the own node's included, over the time, as DeepEP's tests count.",
+)
+FIRST_TOKEN_TIME = _less(
+    "time_to_first_token", Unit.SECONDS, "Arrival of a request until its first token (TTFT)."
+)
+TOKEN_GAP = _less(
+    "time_between_tokens", Unit.SECONDS, "Mean time between tokens of a request (ITL)."
+)
+QUEUEING = _less("queueing", Unit.SECONDS, "Arrival of a request until its prompt is computed.")
+PREFILL = _less("prefill", Unit.SECONDS, "Computation of a prompt.")
+TRANSFER = _less(
+    "transfer", Unit.SECONDS, "End of a prompt's computation until its keys and values are there."
+)
+FIRST_STEP = _less("first_step", Unit.SECONDS, "Keys and values until the first token.")
+FABRIC_SHARE = _less(
+    "fabric_share", Unit.COUNT, "Share of the time to first token that is transfer, 0..1."
+)
+GOODPUT = _more(
+    "goodput", Unit.PER_SECOND, "Requests within the limits of both times, of the run's time."
+)
+BYTES_PER_TOKEN = _less(
+    "bytes_per_token", Unit.BYTES, "Payload that a rank sends to other nodes for each token."
+)
 BANDWIDTH_CALL = _more(
     "bandwidth_call",
     Unit.BYTES_PER_SECOND,

@@ -15,24 +15,35 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from etherweave.api.results import Result
 from etherweave.api.samples import rounds, time_of_all
-from etherweave.api.simulation import resolve, step_times
-from etherweave.api.units import size_of
+from etherweave.api.simulation import moe_loads, resolve, step_times
+from etherweave.api.units import size_of, time_of
 from etherweave.measurements.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
     BANDWIDTH_BUS,
+    BANDWIDTH_LOGICAL,
     BANDWIDTH_SUM,
+    BYTES_PER_TOKEN,
     CALL_TIME,
     ELAPSED,
     EXPOSED,
     EXPOSED_IN_NODES,
+    FABRIC_SHARE,
+    FIRST_STEP,
+    FIRST_TOKEN_TIME,
     FLOP_RATE,
+    GOODPUT,
     IMBALANCE,
     ITERATION_TIME,
     LATENCY,
     MESSAGE_RATE,
+    PREFILL,
+    QUEUEING,
     ROUND_TRIP,
+    STORAGE_BANDWIDTH,
+    TOKEN_GAP,
     TRANSACTION_RATE,
+    TRANSFER,
     Metric,
 )
 
@@ -83,19 +94,21 @@ class _Job(NamedTuple):
     transport: str
     is_alone: bool
     """Whether the scenario has no other job."""
+    seed: int
+    """Seed of the run."""
 
 
 def quantities(result: Result) -> list[Quantity]:
     """List the figures of all jobs that are like a benchmark's, in the order of the jobs."""
     scenario = tomllib.loads(result.resolved)
     (transport,) = scenario["transport"]
-    jobs = scenario.get("job", [])
+    jobs, seed = scenario.get("job", []), int(scenario["seed"])
     rows = _rows(result)
     found: list[Quantity] = []
     for job in jobs:
         kind, facts = next(iter(job["workload"].items()))
         if kind in _KINDS and job["name"] in rows:
-            own = _Job(job["name"], kind, facts, rows[job["name"]], transport, len(jobs) == 1)
+            own = _Job(job["name"], kind, facts, rows[job["name"]], transport, len(jobs) == 1, seed)
             found += _KINDS[kind](own)
     return found
 
@@ -395,6 +408,109 @@ def _training(job: _Job) -> list[Quantity]:
     ]
 
 
+def _moe(job: _Job) -> list[Quantity]:
+    """Take dispatch and combine: from the last start to the last end, and DeepEP's bytes by it."""
+    import polars as pl
+
+    start, end = pl.col("start_ns"), pl.col("start_ns") + pl.col("duration_ns")
+    span = (end.max() - start.max()) * 1e-9
+    ranks, loads = int(job.facts["ranks"]), moe_loads(job.facts, job.seed)
+    exchanges = list[Quantity]()
+    for place, test in enumerate(("dispatch", "combine")):
+        own = pl.col("iteration") % 2 == place
+        spans = (_frame(rows).filter(own).group_by("iteration").agg(span) for rows in job.rows)
+        times = tuple(fmean(launch.get_column(launch.columns[-1])) for launch in spans)
+        rates = tuple(loads["logical_bytes"][place] / time for time in times)
+        sent = loads["network_tokens"] * loads["token_bytes"][place] / int(job.facts["tokens"])
+        figures = [(CALL_TIME, times), (BANDWIDTH_LOGICAL, rates), (BYTES_PER_TOKEN, (sent,))]
+        exchanges += [
+            Quantity(job.name, "deepep", test, metric, None, ranks, values)
+            for metric, values in figures
+        ]
+    return exchanges
+
+
+_SPANS = (QUEUEING, PREFILL, TRANSFER, FIRST_STEP, TOKEN_GAP)
+"""Rows of a request, one behind the other."""
+
+
+def _inference(job: _Job) -> list[Quantity]:
+    """Take requests to a language model: their times, and what the fabric has of them."""
+    launches = [_requests_of(rows) for rows in job.rows]
+    ranks = sum(
+        int(job.facts[pool]["workers"]) * int(job.facts[pool]["accelerators"])
+        for pool in ("prefill", "decode")
+    )
+    tests = [("mean", None), *((f"p{percent}", percent) for percent in _PERCENTILES)]
+    figures = [
+        (test, metric, tuple(_statistic(launch[metric.name], percent) for launch in launches))
+        for metric in (FIRST_TOKEN_TIME, *_SPANS)
+        for test, percent in tests
+    ]
+    shares = (
+        _mean_of(launch, TRANSFER) / _mean_of(launch, FIRST_TOKEN_TIME) for launch in launches
+    )
+    figures.append(("", FABRIC_SHARE, tuple(shares)))
+    limits = [time_of(job.facts[key]) for key in ("first_token_max", "between_tokens_max")]
+    figures.append(("", GOODPUT, tuple(_goodput(launch, limits) for launch in launches)))
+    return [
+        Quantity(job.name, "inference", test, metric, None, ranks, values, is_as_published=False)
+        for test, metric, values in figures
+    ]
+
+
+def _requests_of(rows: Columns) -> dict[str, list[float]]:
+    """Return the spans of all requests [s], their sum until the first token, and their ends."""
+    spans: dict[str, list[float]] = {metric.name: [] for metric in _SPANS}
+    starts, ends = list[float](), list[float]()
+    names = ("rank", "iteration", "start_ns", "duration_ns")
+    places = sorted(zip(*(rows[name] for name in names), strict=True))
+    for _, iteration, start, duration in places:
+        metric = _SPANS[iteration % len(_SPANS)]
+        spans[metric.name].append(duration * 1e-9)
+        if metric is QUEUEING:
+            starts.append(start * 1e-9)
+        if metric is FIRST_STEP:
+            ends.append((start + duration) * 1e-9)
+    first = [end - start for start, end in zip(starts, ends, strict=True)]
+    return {**spans, FIRST_TOKEN_TIME.name: first, "start": starts, "end": ends}
+
+
+def _mean_of(launch: Mapping[str, list[float]], metric: Metric) -> float:
+    return fmean(launch[metric.name])
+
+
+def _statistic(times: list[float], percent: int | None) -> float:
+    """Return the mean, or the least time that so many are not above."""
+    if percent is None:
+        return fmean(times)
+    return sorted(times)[-(-percent * len(times) // 100) - 1]
+
+
+def _goodput(launch: Mapping[str, list[float]], limits: list[float]) -> float:
+    """Return how many requests in a second are within both limits."""
+    both = zip(launch[FIRST_TOKEN_TIME.name], launch[TOKEN_GAP.name], strict=True)
+    served = sum(first <= limits[0] and gap <= limits[1] for first, gap in both)
+    return served / (max(launch["end"]) - min(launch["start"]))
+
+
+def _checkpoint(job: _Job) -> list[Quantity]:
+    """Take checkpoints: from the first start of a writer to the last end, and bytes by it."""
+    import polars as pl
+
+    start, end = pl.col("start_ns"), pl.col("start_ns") + pl.col("duration_ns")
+    span = (end.max() - start.min()) * 1e-9
+    spans = (_frame(rows).group_by("iteration").agg(span) for rows in job.rows)
+    times = tuple(fmean(launch.get_column(launch.columns[-1])) for launch in spans)
+    size = int(job.facts["parameters"]) * int(job.facts["parameter_bytes"])
+    ranks, test = int(job.facts["writers"]) + int(job.facts["servers"]), job.facts["access"]
+    figures = [(ELAPSED, times), (STORAGE_BANDWIDTH, tuple(size / time for time in times))]
+    return [
+        Quantity(job.name, "checkpoint", test, metric, size, ranks, values, is_as_published=False)
+        for metric, values in figures
+    ]
+
+
 def _solver(job: _Job) -> list[Quantity]:
     """Take steps of OpenFOAM, by how they solve the pressure."""
     (pressure,) = job.facts["pressure"]
@@ -429,5 +545,8 @@ _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     "openfoam": _solver,
     "nccl_tests": _nccl_tests,
     "training": _training,
+    "moe": _moe,
+    "inference": _inference,
+    "checkpoint": _checkpoint,
 }
 """By the names of workloads."""

@@ -1,5 +1,5 @@
-//! The library of accelerators: jobs that call NCCL have connections for each communicator, and where all do,
-//! `host.mpi_roce` has its profile.
+//! The library of accelerators: jobs that call NCCL have connections for each communicator, others those of their
+//! library, and where all call such a library, `host.mpi_roce` has its profile.
 
 use etherweave_workload::Workload;
 use toml::{Table, Value};
@@ -17,37 +17,39 @@ struct Caller {
     workload: Workload,
 }
 
-/// Gives connections to jobs that call NCCL and do not name any; and names the profile of NCCL in `host.mpi_roce` if
-/// every job calls NCCL and the scenario has no such table.
+/// Gives connections to jobs that call NCCL or another library of accelerators and do not name any; and names the
+/// profile of that library in `host.mpi_roce` if every job calls one and the scenario has no such table: that of NCCL
+/// where they differ.
 pub(super) fn insert(values: &mut Table) {
     let jobs = values.get_mut("job").and_then(Value::as_array_mut).map_or(&mut [][..], Vec::as_mut_slice);
-    let are_callers: Vec<bool> = jobs.iter_mut().map(insert_connections).collect();
-    if are_callers.is_empty() || are_callers.contains(&false) {
-        return;
-    }
+    let profiles: Vec<Option<&str>> = jobs.iter_mut().map(insert_connections).collect();
+    let Some(profiles) = profiles.into_iter().collect::<Option<Vec<&str>>>() else { return };
+    let Some(&first) = profiles.first() else { return };
+    let name = if profiles.iter().all(|&name| name == first) { first } else { NCCL };
     let host = values.entry("host").or_insert_with(|| Value::Table(Table::new()));
     if let Value::Table(host) = host
         && !host.contains_key(LIBRARY)
     {
-        let profile = Table::from_iter([(PROFILE.to_owned(), NCCL.into())]);
+        let profile = Table::from_iter([(PROFILE.to_owned(), name.into())]);
         host.insert(LIBRARY.to_owned(), profile.into());
     }
 }
 
-/// Gives connections to a job, if it calls NCCL; and whether it does.
-fn insert_connections(job: &mut Value) -> bool {
-    let is_caller = calls_nccl(job);
-    if let (true, Value::Table(job)) = (is_caller, job) {
-        job.entry("connections").or_insert_with(|| "per communicator".into());
+/// Gives connections to a job, if it calls a library of accelerators; gives the profile of that library.
+fn insert_connections(job: &mut Value) -> Option<&'static str> {
+    let workload = caller(job)?;
+    if let Value::Table(job) = job {
+        let count = || workload.connections().map_or("per communicator".into(), |count| i64::from(count).into());
+        job.entry("connections").or_insert_with(count);
     }
-    is_caller
+    Some(workload.message_profile().unwrap_or(NCCL))
 }
 
-/// Mistakes of a job are reported with the others of the scenario.
-fn calls_nccl(job: &Value) -> bool {
-    let Some(workload) = job.get("workload") else { return false };
-    let caller = Table::from_iter([("workload".to_owned(), workload.clone())]);
-    reader::read::<Caller>(&caller).is_ok_and(|caller| caller.workload.calls_nccl())
+/// The workload of a job that calls a library of accelerators. Mistakes are reported with the others of the scenario.
+fn caller(job: &Value) -> Option<Workload> {
+    let caller = Table::from_iter([("workload".to_owned(), job.get("workload")?.clone())]);
+    let workload = reader::read::<Caller>(&caller).ok()?.workload;
+    workload.calls_nccl().then_some(workload)
 }
 
 #[cfg(test)]
@@ -72,6 +74,16 @@ mod tests {
     }
 
     #[test]
+    fn jobs_of_another_library_have_that_of_their_own_unless_nccl_is_beside_them() {
+        let [moe, nccl] = ["moe = {}", "nccl_tests.ranks = 8"].map(|workload| {
+            let name = &workload[..3];
+            format!("[[job]]\nname = \"{name}\"\nworkload.{workload}\n")
+        });
+        assert_eq!(library(&moe).0, Duration::from_ns(190));
+        assert_eq!(library(&format!("{moe}{nccl}")), OF_NCCL);
+    }
+
+    #[test]
     fn jobs_of_nccl_have_connections_for_each_communicator() {
         let connections = |text: &str| {
             let text = format!("topology.single_switch.hosts = 16\n[[job]]\nname = \"j\"\n{text}\n");
@@ -80,6 +92,7 @@ mod tests {
         assert_eq!(connections("workload.training = {}"), Connections::PerCommunicator);
         assert_eq!(connections("workload.training = {}\nconnections = 2"), Connections::Count(2));
         assert_eq!(connections("workload.osu_latency = {}"), Connections::PerPair);
+        assert_eq!(connections("workload.moe.ranks = 16"), Connections::Count(10));
     }
 
     #[test]

@@ -129,7 +129,12 @@ impl NextOperations<'_> {
 
     /// Records a row, as of an iteration, from `start` until now.
     pub fn record(&mut self, start: Time) {
-        self.records.push((start, self.now));
+        self.record_span(start, self.now);
+    }
+
+    /// Records a row of a span that is over, or of a mean.
+    pub fn record_span(&mut self, start: Time, end: Time) {
+        self.records.push((start, end));
     }
 }
 

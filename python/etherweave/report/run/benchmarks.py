@@ -17,6 +17,9 @@ _TITLES = {
     "training": "Training steps",
     "openfoam": "OpenFOAM",
     "nccl_tests": "NCCL tests",
+    "deepep": "Experts",
+    "inference": "Inference",
+    "checkpoint": "Checkpoints",
     "request_response": "Requests and answers",
 }
 _SAMPLED = (
@@ -39,6 +42,13 @@ _CAPTIONS = {
     "nccl_tests": "The size of a collective over its time, by what of it each rank must move, so "
     "that it compares to the rate of a rank's network (PERFORMANCE.md of nccl-tests). Published is "
     "what its maintainers expect of each network interface at that rate from 256 MiB on.",
+    "deepep": "Dispatch and combine of a layer, from the last start of a rank to the last end. The "
+    "logical bandwidth counts a token for each destination node, the own one included, or for each "
+    "expert with low latency, as DeepEP's tests do: the network carries less.",
+    "inference": "Requests to a language model: mean and percentiles of the time to first token "
+    "and of its parts, and of the mean time between tokens of a request. Goodput counts requests "
+    "within first_token_max and between_tokens_max.",
+    "checkpoint": "From the first start of a writer to the last end, and all bytes by it.",
     "request_response": "Measured requests of all clients, each until the last of its answers: "
     "mean, percentiles (the least time that so many do not exceed), and requests answered in a "
     "second from the first that was asked on.",

@@ -165,6 +165,10 @@ impl Generator for Training {
         sampled_graphs(self.ranks(), self.iterations, |rank| self.graphs_of(std::iter::once(rank)))
     }
 
+    fn figures(&self, _: u64) -> Result<serde_json::Value, InputErrors> {
+        Ok(serde_json::to_value(self.step_times()?).expect("numbers are JSON"))
+    }
+
     fn calls_nccl(&self) -> bool {
         self.library == Library::Nccl
     }

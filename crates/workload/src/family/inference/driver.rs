@@ -1,0 +1,369 @@
+//! What the ranks of prefill and decode workers do.
+//!
+//! The first rank of a decode worker decides on its steps. The others report to it what they have of a prompt, by short
+//! messages.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use etherweave_primitives::{Duration, Rank, Time};
+
+use super::plan::{Plan, Planned};
+use super::{KvTransfer, SPANS};
+use crate::{Driver, DriverEvent, ExecutionStream, Graph, GraphFacts, GraphOp, MessageSum, NextOperations};
+
+/// Messages between processes that carry no keys and values [B].
+const CONTROL_BYTES: u64 = 64;
+/// Kinds of messages, in the highest bits of their tags; the rest is the number of the request.
+const VALUES: u32 = 0;
+const NOTICE: u32 = 1 << 28;
+const READ: u32 = 2 << 28;
+const REPORT: u32 = 3 << 28;
+const NUMBER: u32 = NOTICE - 1;
+
+/// Sums of messages that a rank sends and receives.
+#[derive(Default)]
+struct Sums {
+    sent: MessageSum,
+    received: MessageSum,
+    longest: u64,
+}
+
+impl Sums {
+    fn send(&mut self, messages: u64, bytes: u64) {
+        add(&mut self.sent, messages, bytes);
+        self.longest = self.longest.max(if messages > 0 { bytes } else { 0 });
+    }
+
+    fn receive(&mut self, messages: u64, bytes: u64) {
+        add(&mut self.received, messages, bytes);
+    }
+
+    fn facts(self, peers: Vec<u32>) -> GraphFacts {
+        let mut peers: Vec<Rank> = peers.into_iter().map(Rank::new).collect();
+        peers.sort_unstable();
+        peers.dedup();
+        let mut facts = GraphFacts::of_peers(&peers);
+        (facts.sent, facts.received, facts.sent_max) = (self.sent, self.received, self.longest);
+        facts
+    }
+}
+
+fn add(sum: &mut MessageSum, messages: u64, bytes: u64) {
+    *sum = MessageSum { messages: sum.messages + messages, bytes: sum.bytes.saturating_add(messages * bytes) };
+}
+
+fn streams() -> Vec<ExecutionStream> {
+    vec![ExecutionStream::Accelerator]
+}
+
+/// Requests of a worker, with their numbers.
+fn own(plan: &Plan, is_own: impl Fn(&Planned) -> bool) -> Vec<u32> {
+    (0..).zip(&plan.requests).filter(|(_, planned)| is_own(planned)).map(|(number, _)| number).collect()
+}
+
+/// Something that a prefill rank sends when it is time.
+#[derive(Clone, Copy)]
+struct Departure {
+    at: Duration,
+    number: u32,
+    kind: u32,
+    layers: u32,
+}
+
+/// Sends keys and values.
+struct Prefill {
+    plan: Arc<Plan>,
+    /// Place in its worker.
+    place: u32,
+    start: Time,
+    departures: VecDeque<Departure>,
+    wait: Option<u32>,
+    /// Requests to read that have not come.
+    reads: u64,
+}
+
+/// The graph of a rank of a prefill worker.
+pub(super) fn prefill(plan: &Arc<Plan>, rank: u32) -> Graph {
+    let size = plan.service.prefill.accelerators;
+    let (worker, place) = (rank / size, rank % size);
+    let numbers = own(plan, |planned| planned.prefill == worker);
+    let receivers = plan.receivers(place).count() as u64;
+    let is_pulled = plan.service.transfer == KvTransfer::Pull;
+    let (mut sums, mut departures, mut peers) = (Sums::default(), Vec::new(), Vec::new());
+    let notices = if is_pulled && place == 0 { u64::from(plan.service.decode.accelerators) } else { 0 };
+    let mut last = Duration::ZERO;
+    for &number in &numbers {
+        let planned = &plan.requests[number as usize];
+        last = planned.ends;
+        plan.pieces().for_each(|layers| sums.send(receivers, plan.bytes(&planned.request, layers)));
+        sums.send(notices, CONTROL_BYTES);
+        sums.receive(if is_pulled { receivers } else { 0 }, CONTROL_BYTES);
+        let first = plan.decode_ranks(planned.decode).start;
+        match notices {
+            0 => peers.extend(plan.receivers(place).map(|other| first + other)),
+            _ => peers.extend(plan.decode_ranks(planned.decode)),
+        }
+        let departure = |at, kind, layers| Departure { at, number, kind, layers };
+        if !is_pulled {
+            departures.extend(plan.departures(planned).into_iter().map(|(at, layers)| departure(at, VALUES, layers)));
+        } else if place == 0 {
+            departures.push(departure(planned.ends, NOTICE, 0));
+        }
+    }
+    let reads = if is_pulled { receivers * numbers.len() as u64 } else { 0 };
+    let mut facts = sums.facts(peers);
+    facts.computed_ps = last.as_ps();
+    let plan = Arc::clone(plan);
+    Graph::recording(streams(), facts, 0, move || Prefill {
+        plan: Arc::clone(&plan),
+        place,
+        start: Time::ZERO,
+        departures: departures.iter().copied().collect(),
+        wait: None,
+        reads,
+    })
+}
+
+fn receive(next: &mut NextOperations<'_>) {
+    next.perform(0, GraphOp::Receive { peer: None, tag: None, bytes: CONTROL_BYTES });
+}
+
+fn send(peer: u32, tag: u32, bytes: u64, next: &mut NextOperations<'_>) {
+    next.perform(0, GraphOp::Send { peer: Rank::new(peer), tag, bytes });
+}
+
+impl Prefill {
+    /// Waits for the next departure.
+    fn expect(&mut self, now: Time, next: &mut NextOperations<'_>) {
+        let at = self.departures.front().map(|departure| self.start + departure.at);
+        self.wait = at.map(|at| next.wait(at.since(now)));
+    }
+
+    fn depart(&mut self, now: Time, next: &mut NextOperations<'_>) {
+        while let Some(&departure) = self.departures.front()
+            && self.start + departure.at <= now
+        {
+            self.departures.pop_front();
+            let planned = self.plan.requests[departure.number as usize];
+            let ranks = self.plan.decode_ranks(planned.decode);
+            if departure.kind == NOTICE {
+                ranks.for_each(|rank| send(rank, NOTICE | departure.number, CONTROL_BYTES, next));
+                continue;
+            }
+            let bytes = self.plan.bytes(&planned.request, departure.layers);
+            self.plan.receivers(self.place).for_each(|place| {
+                send(ranks.start + place, VALUES | departure.number, bytes, next);
+            });
+        }
+    }
+
+    /// Answers a rank that reads.
+    fn answer(&mut self, reader: Rank, number: u32, next: &mut NextOperations<'_>) {
+        let request = self.plan.requests[number as usize].request;
+        for layers in self.plan.pieces() {
+            send(reader.get(), VALUES | number, self.plan.bytes(&request, layers), next);
+        }
+    }
+}
+
+impl Driver for Prefill {
+    fn on_event(&mut self, now: Time, event: DriverEvent, next: &mut NextOperations<'_>) {
+        match event {
+            DriverEvent::Started => {
+                self.start = now;
+                self.expect(now, next);
+                if self.reads > 0 {
+                    receive(next);
+                }
+            }
+            DriverEvent::Complete { received: Some(read), .. } => {
+                self.reads -= 1;
+                self.answer(read.peer, read.tag & NUMBER, next);
+                if self.reads > 0 {
+                    receive(next);
+                }
+            }
+            DriverEvent::Complete { operation, .. } if self.wait == Some(operation) => {
+                self.depart(now, next);
+                self.expect(now, next);
+            }
+            DriverEvent::Complete { .. } => {}
+        }
+    }
+}
+
+/// A request that is answered.
+struct Answer {
+    number: u32,
+    /// When all keys and values of its prompt are there.
+    cached: Time,
+    first: Option<Time>,
+    tokens: u32,
+}
+
+/// Takes keys and values; the first rank of a worker also computes answers.
+struct Decode {
+    plan: Arc<Plan>,
+    worker: u32,
+    place: u32,
+    start: Time,
+    /// Messages that have not come.
+    left: u64,
+    /// Messages that requests lack at this rank, and at the first rank reports of the others.
+    lacking: BTreeMap<u32, u64>,
+    /// Requests that wait for a place in the batch, with the time since which they do.
+    ready: VecDeque<(u32, Time)>,
+    batch: Vec<Answer>,
+    step: Option<u32>,
+}
+
+/// The graph of a rank of a decode worker, by its number among these.
+pub(super) fn decode(plan: &Arc<Plan>, number: u32) -> Graph {
+    let size = plan.service.decode.accelerators;
+    let (worker, place) = (number / size, number % size);
+    let numbers = own(plan, |planned| planned.decode == worker);
+    let others = u64::from(size - 1);
+    let is_pulled = plan.service.transfer == KvTransfer::Pull;
+    let (mut sums, mut peers) = (Sums::default(), Vec::new());
+    for &number in &numbers {
+        let planned = &plan.requests[number as usize];
+        let parts = u64::from(plan.parts());
+        plan.pieces().for_each(|layers| sums.receive(parts, plan.bytes(&planned.request, layers)));
+        let first = plan.prefill_ranks(planned.prefill).start;
+        peers.extend(plan.senders(place).map(|sender| first + sender));
+        if is_pulled {
+            sums.receive(1, CONTROL_BYTES);
+            sums.send(parts, CONTROL_BYTES);
+            peers.push(first);
+        }
+        match place {
+            0 => sums.receive(others, CONTROL_BYTES),
+            _ => sums.send(1, CONTROL_BYTES),
+        }
+    }
+    let ranks = plan.decode_ranks(worker);
+    match place {
+        0 => peers.extend(ranks.start + 1..ranks.end),
+        _ => peers.push(ranks.start),
+    }
+    let left = sums.received.messages;
+    let mut facts = sums.facts(if numbers.is_empty() { Vec::new() } else { peers });
+    let last = numbers.iter().map(|&number| plan.requests[number as usize].ends).max().unwrap_or(Duration::ZERO);
+    let tokens: u64 = numbers.iter().map(|&number| u64::from(plan.requests[number as usize].request.output)).sum();
+    let steps = (plan.service.decode_step + plan.service.decode_per_request).as_ps().saturating_mul(tokens);
+    facts.computed_ps = last.as_ps().saturating_add(if place == 0 { steps } else { 0 });
+    let rows = if place == 0 { SPANS * numbers.len() as u64 } else { 0 };
+    let plan = Arc::clone(plan);
+    Graph::recording(streams(), facts, rows, move || Decode {
+        plan: Arc::clone(&plan),
+        worker,
+        place,
+        start: Time::ZERO,
+        left,
+        lacking: BTreeMap::new(),
+        ready: VecDeque::new(),
+        batch: Vec::new(),
+        step: None,
+    })
+}
+
+impl Decode {
+    fn listen(&mut self, next: &mut NextOperations<'_>) {
+        if self.left > 0 {
+            self.left -= 1;
+            receive(next);
+        }
+    }
+
+    /// Reads what a notice is about.
+    fn read(&self, number: u32, next: &mut NextOperations<'_>) {
+        let first = self.plan.prefill_ranks(self.plan.requests[number as usize].prefill).start;
+        self.plan.senders(self.place).for_each(|sender| send(first + sender, READ | number, CONTROL_BYTES, next));
+    }
+
+    /// Messages of a request that its ranks wait for, here.
+    fn expected(&self) -> u64 {
+        let own = self.plan.pieces().count() as u64 * u64::from(self.plan.parts());
+        own + if self.place == 0 { u64::from(self.plan.service.decode.accelerators - 1) } else { 0 }
+    }
+
+    /// Keys and values, or a report of another rank.
+    fn take(&mut self, now: Time, number: u32, next: &mut NextOperations<'_>) {
+        let expected = self.expected();
+        let lacking = self.lacking.entry(number).or_insert(expected);
+        *lacking -= 1;
+        if *lacking > 0 {
+            return;
+        }
+        self.lacking.remove(&number);
+        if self.place > 0 {
+            let leader = self.plan.decode_ranks(self.worker).start;
+            return send(leader, REPORT | number, CONTROL_BYTES, next);
+        }
+        self.ready.push_back((number, now));
+        if self.step.is_none() {
+            self.begin_step(next);
+        }
+    }
+
+    fn begin_step(&mut self, next: &mut NextOperations<'_>) {
+        let service = &self.plan.service;
+        while self.batch.len() < service.batch_max as usize
+            && let Some((number, cached)) = self.ready.pop_front()
+        {
+            self.batch.push(Answer { number, cached, first: None, tokens: 0 });
+        }
+        let requests = self.batch.len() as u64;
+        self.step = (requests > 0).then(|| next.wait(service.decode_step + service.decode_per_request * requests));
+    }
+
+    /// Every request of the batch has a token more.
+    fn end_step(&mut self, now: Time, next: &mut NextOperations<'_>) {
+        let (plan, start) = (Arc::clone(&self.plan), self.start);
+        self.batch.retain_mut(|answer| {
+            answer.tokens += 1;
+            answer.first.get_or_insert(now);
+            let planned = &plan.requests[answer.number as usize];
+            let is_complete = answer.tokens == planned.request.output;
+            if is_complete {
+                record(planned, answer, start, now, next);
+            }
+            !is_complete
+        });
+        self.begin_step(next);
+    }
+}
+
+/// Records the spans of a request: it waits, its prompt is computed, its keys and values come, it waits for its first
+/// token, and the mean time between tokens.
+fn record(planned: &Planned, answer: &Answer, start: Time, now: Time, next: &mut NextOperations<'_>) {
+    let first = answer.first.expect("a complete answer has a first token");
+    let gaps = u64::from(answer.tokens - 1).max(1);
+    let [arrival, begins, ends] = [planned.request.arrival, planned.begins, planned.ends].map(|time| start + time);
+    let between = first + now.since(first) / gaps;
+    for span in [(arrival, begins), (begins, ends), (ends, answer.cached), (answer.cached, first), (first, between)] {
+        next.record_span(span.0, span.1);
+    }
+}
+
+impl Driver for Decode {
+    fn on_event(&mut self, now: Time, event: DriverEvent, next: &mut NextOperations<'_>) {
+        match event {
+            DriverEvent::Started => {
+                self.start = now;
+                self.listen(next);
+            }
+            DriverEvent::Complete { received: Some(message), .. } => {
+                let number = message.tag & NUMBER;
+                match message.tag & !NUMBER {
+                    NOTICE => self.read(number, next),
+                    _ => self.take(now, number, next),
+                }
+                self.listen(next);
+            }
+            DriverEvent::Complete { operation, .. } if self.step == Some(operation) => self.end_step(now, next),
+            DriverEvent::Complete { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What is known before a run: when each prompt is computed, and who sends which keys and values to whom.
+//!
+//! No message delays a prefill worker, which takes prompts in the order of their arrival; so all ranks of a job know
+//! when each begins and ends.
+
+use std::ops::Range;
+
+use etherweave_primitives::{Duration, InputError, InputErrors};
+
+use super::requests::Request;
+use super::{Inference, KvTransfer};
+
+/// Latest end of a prompt, two months.
+const ENDS_MAX: Duration = Duration::from_ms(5_000_000_000);
+
+/// A request with what is decided for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planned {
+    pub request: Request,
+    /// Workers that compute its prompt and its answer.
+    pub prefill: u32,
+    pub decode: u32,
+    /// When its prompt is computed, from the start of the job.
+    pub begins: Duration,
+    pub ends: Duration,
+}
+
+/// All requests of a service.
+pub(super) struct Plan {
+    pub service: Inference,
+    pub requests: Vec<Planned>,
+}
+
+impl Plan {
+    pub fn new(service: &Inference, seed: u64) -> Result<Plan, InputErrors> {
+        let requests = service.requests.all(seed).map_err(|errors| errors.within("requests"))?;
+        let mut free = vec![Duration::ZERO; service.prefill.workers as usize];
+        let plan = |(number, request): (usize, Request)| {
+            // The worker that is free first; of several, the first.
+            let prefill = (0..free.len()).min_by_key(|&worker| free[worker]).expect("there is a worker");
+            let begins = request.arrival.max(free[prefill]);
+            let tokens = service.prefill_per_token.as_ps().saturating_mul(request.input.into());
+            let work = service.prefill_start.as_ps().saturating_add(tokens);
+            let ends = Duration::from_ps(begins.as_ps().saturating_add(work));
+            free[prefill] = ends;
+            let decode = number as u32 % service.decode.workers;
+            Planned { request, prefill: prefill as u32, decode, begins, ends }
+        };
+        let requests: Vec<Planned> = requests.into_iter().enumerate().map(plan).collect();
+        let last = requests.iter().map(|planned| planned.ends).max().unwrap_or(Duration::ZERO);
+        let expected = format_args!("at most {ENDS_MAX}");
+        InputError::unless(last <= ENDS_MAX, "requests", format!("the last prompt ends after {last}"), expected)?;
+        Ok(Plan { service: service.clone(), requests })
+    }
+
+    /// The ranks of a prefill worker.
+    pub fn prefill_ranks(&self, worker: u32) -> Range<u32> {
+        let size = self.service.prefill.accelerators;
+        worker * size..(worker + 1) * size
+    }
+
+    /// The ranks of a decode worker, behind all of the other kind.
+    pub fn decode_ranks(&self, worker: u32) -> Range<u32> {
+        let (first, size) = (self.service.prefill.ranks(), self.service.decode.accelerators);
+        first + worker * size..first + (worker + 1) * size
+    }
+
+    /// Ranks of a prefill worker that send to a rank of a decode worker, by their places: as many as together have what
+    /// it needs, each an equal part. With latent attention one has all.
+    pub fn senders(&self, place: u32) -> impl Iterator<Item = u32> + use<> {
+        let (from, to) = (self.service.prefill.accelerators, self.service.decode.accelerators);
+        let group = (from / to).max(1);
+        let parts = self.parts();
+        let first = (u64::from(place) * u64::from(from) / u64::from(to)) as u32;
+        (0..parts).map(move |part| first + part * (group / parts))
+    }
+
+    /// How many these are.
+    pub fn parts(&self) -> u32 {
+        let (from, to) = (self.service.prefill.accelerators, self.service.decode.accelerators);
+        let [sender, receiver] = [from, to].map(|ranks| self.service.cache.token_bytes(ranks));
+        (receiver.div_ceil(sender) as u32).clamp(1, (from / to).max(1))
+    }
+
+    /// Ranks of a decode worker that a place of a prefill worker sends to.
+    pub fn receivers(&self, place: u32) -> impl Iterator<Item = u32> + '_ {
+        let places = 0..self.service.decode.accelerators;
+        places.filter(move |&other| self.senders(other).any(|sender| sender == place))
+    }
+
+    /// Messages of a prompt between two ranks: how many layers of each.
+    pub fn pieces(&self) -> impl Iterator<Item = u32> + use<> {
+        let (all, most) = (self.service.cache.layers(), self.service.layers_of_message());
+        (0..all).step_by(most as usize).map(move |first| most.min(all - first))
+    }
+
+    /// A message with so many layers of a prompt, in whole blocks [B].
+    pub fn bytes(&self, request: &Request, layers: u32) -> u64 {
+        let (block, cache) = (u64::from(self.service.block), self.service.cache);
+        let tokens = u64::from(request.input).div_ceil(block) * block;
+        let of_rank = cache.token_bytes(self.service.decode.accelerators);
+        tokens * of_rank / u64::from(cache.layers()) * u64::from(layers) / u64::from(self.parts())
+    }
+
+    /// When the messages of a prompt may leave, with the layers of each: pushed when these layers are computed, if
+    /// messages have fewer than all; else when all are.
+    pub fn departures(&self, planned: &Planned) -> Vec<(Duration, u32)> {
+        let all = u64::from(self.service.cache.layers());
+        let time = planned.ends - planned.begins;
+        let mut computed = 0;
+        let departure = |layers: u32| {
+            computed += u64::from(layers);
+            let part = (u128::from(time.as_ps()) * u128::from(computed) / u128::from(all)) as u64;
+            let at = match self.service.transfer {
+                KvTransfer::Push => planned.begins + Duration::from_ps(part),
+                KvTransfer::Pull => planned.ends,
+            };
+            (at, layers)
+        };
+        self.pieces().map(departure).collect()
+    }
+}
