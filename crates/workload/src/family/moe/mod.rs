@@ -104,6 +104,7 @@ const H800: AcceleratorNode = AcceleratorNode {
     rate: BitRate::from_bps(1_224_000_000_000),
     latency: Duration::from_us(10),
     reduction_rate: None,
+    is_mesh: false,
 };
 
 impl Generator for Moe {
