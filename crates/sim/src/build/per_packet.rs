@@ -9,11 +9,15 @@ use super::{Experiment, Paths};
 /// itself. Every priority must exist, and what keeps one from losing packets must keep all.
 pub(super) fn check(experiment: &Experiment) -> Result<(), InputError> {
     let Paths::PerPacket(prepared) = &experiment.paths else { return Ok(()) };
-    if let Some(trimming) = experiment.params.switch.trimming {
-        let (first, count) = (trimming.priority.get(), prepared.priorities());
+    let has_room = |key: &str, first: Option<Priority>| {
+        let (first, count) = (first.map_or(0, Priority::get), prepared.priorities());
         let expected = format!("at most {}: {} takes {count} priorities", 8 - count, prepared.name());
-        InputError::unless(first <= 8 - count, "switch.trimming.priority", first, expected)?;
-    }
+        InputError::unless(first <= 8 - count, key, first, expected)
+    };
+    has_room("switch.trimming.priority", experiment.params.switch.trimming.map(|trimming| trimming.priority))?;
+    experiment.params.transports().try_for_each(|transport| {
+        has_room(&format!("transport.{}.control_priority", transport.name()), transport.control_priority())
+    })?;
     let mut in_packets = experiment.jobs.iter().enumerate().filter(|(_, job)| experiment.fidelity(job).is_packet());
     in_packets.try_for_each(|(number, job)| {
         let (first, count) = (job.priority.get(), prepared.priorities());
