@@ -104,7 +104,7 @@ impl Generator for RequestResponse {
         Ok(TrafficSize {
             ranks: self.ranks(),
             receivers: self.ranks(),
-            program_bytes: self.ranks() * size_of::<Graph>() as u64 + streams + size_of::<Rank>() as u64 * peers,
+            program_bytes: self.ranks() * size_of::<Graph>() as u64 + streams + 8 * peers,
             connections: clients * servers,
             rows: clients * u64::from(self.requests),
             messages: Some(2 * parts),
