@@ -1,7 +1,7 @@
 //! Training steps, from the file to the table: communication that no computation hides, by hand, and steps of which
 //! some micro-batches are simulated.
 
-use etherweave_scenario::{Column, Run, step_times};
+use etherweave_scenario::{Column, Run, workload_figures};
 
 /// A layer of 1,024: 4.2 M parameters of the attention, 12.6 M of the perceptron, and 1 M of embedding and output each.
 const MODEL: &str =
@@ -24,7 +24,8 @@ fn step(ranks: u32, keys: &str) -> (f64, serde_json::Value) {
         panic!("iterations have durations")
     };
     let values: toml::Value = toml::from_str(&training).unwrap();
-    let parts = step_times(&serde_json::to_string(&values).unwrap()).unwrap_or_else(|error| panic!("{error}"));
+    let workload = serde_json::json!({ "training": values }).to_string();
+    let parts = workload_figures(&workload, 1).unwrap_or_else(|error| panic!("{error}"));
     (times.iter().fold(0.0, |most: f64, &time| most.max(time)) * 1e-9, serde_json::from_str(&parts).unwrap())
 }
 
