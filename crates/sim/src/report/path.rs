@@ -1,4 +1,4 @@
-//! The path that limits a job: from its last step back to its first, step by step and message by message.
+//! The path that limits a job: from its end back to its first step, step by step and message by message.
 //!
 //! A rank that is idle waits for the message that it handles next; the path goes on where that was posted. So the times
 //! of all parts add up to that of the job, to the picosecond. See `docs/models/limits.md`.
@@ -221,9 +221,11 @@ struct Walk<'s> {
 impl<'s> Walk<'s> {
     /// The path and its messages, the first part first.
     fn path(mut self) -> (Vec<PathRow>, Vec<PathMessage>) {
+        // A rank whose driver waits ends without a step.
         let last = |rank: &RankLog| {
             let steps = self.logs.steps(rank);
-            steps.len().checked_sub(1).map(|place| (steps.end(place), rank.rank))
+            let end = steps.len().checked_sub(1).map(|place| steps.end(place))?;
+            Some((self.logs.ended(rank).map_or(end, |ended| ended.max(end)), rank.rank))
         };
         if let Some((end, rank)) = self.ranks.iter().filter_map(last).max_by_key(|&(end, _)| end) {
             self.walk(rank, end);

@@ -269,8 +269,10 @@ impl Collective {
         assert!(self.root() < size, "root {} of a communicator of {size}", self.root());
         let mut member = Member::new(group, me, self.kind(), self.layout(size), self.root());
         if size > 1 {
-            if let Collective::Allreduce { .. } = self {
-                member.prepare(rule.algorithm(self, size));
+            let algorithm = rule.algorithm(self, size);
+            // Switches read the send buffer and fill the receive buffer.
+            if matches!(self, Collective::Allreduce { .. }) && algorithm != Algorithm::InNetwork {
+                member.prepare(algorithm);
             }
             member.perform(rule, self.kind());
         }
