@@ -416,6 +416,7 @@ WRITERS = {
     "linux/links.py": 1,  # the kernel
     "linux/namespaces.py": 1,  # the kernel
     "linux/processes.py": 1,  # a process number
+    "pages/bmwg.py": 1,  # into memory
     "report/drawing/render.py": 1,  # into memory
     "report/flow_page.py": 1,  # into memory
     "report/page.py": 4,  # into memory; by `new_files`

@@ -68,7 +68,7 @@ def test_an_interrupted_study_goes_on_where_it_stopped(
 
 def test_an_unknown_study_is_named_beside_the_known() -> None:
     with pytest.raises(
-        KeyError, match="no study 'x'; known: datacenter-transports, exascale-2017, hot-inter"
+        KeyError, match="no study 'x'; known: datacenter-transports, exascale-2017, experts, "
     ):
         run_study("x", Path("nowhere"))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from etherweave.api.outputs import below
 from etherweave.cli.design_page import WIDTH, print_table
 from etherweave.cli.exits import FAILED, mistakes, notice, reject
 from etherweave.cli.extras import require
@@ -79,7 +80,7 @@ def bmwg(
     from etherweave.pages.bmwg import write_bmwg, write_csv
     from etherweave.sweeps import SweepError, WorkerError, executor
 
-    home = directory(output or Path("results") / f"bmwg-{file.stem}")
+    home = directory(output or below(Path("results"), f"bmwg-{file.stem}"))
     with mistakes(ScenarioError, SelectionError, SweepError, WorkerError, ValueError):
         chosen = selected(draft, [word.strip() for word in tests.split(",") if word.strip()])
         fabric, on = load_fabric(file), executor(where, workers)

@@ -31,7 +31,7 @@ const RANKS_MAX: u32 = 2_048;
 /// Most experts.
 const EXPERTS_MAX: u32 = 1 << 16;
 /// Most choices of experts, each of which is drawn before a run.
-const CHOICES_MAX: u64 = 1 << 28;
+const CHOICES_MAX: u64 = 1 << 27;
 /// Values that share a scale of FP8, an f32 (DeepEP's `hidden / 128`).
 const SCALED: u64 = 128;
 /// Queue pairs of a pair of ranks in normal mode: half of DeepEP's 20 multiprocessors, a channel each.
@@ -319,7 +319,7 @@ mod tests {
             ("gate.loads.text = \"1\"", "gate.loads.text: 1 loads; expected 256, one for each expert"),
             (
                 "ranks = 2048\nexperts = 2048\ntokens = 65536",
-                "tokens: 1073741824 choices of experts by all ranks; expected at most 268435456",
+                "tokens: 1073741824 choices of experts by all ranks; expected at most 134217728",
             ),
         ] {
             assert_eq!(workload(keys).traffic(1).unwrap_err().to_string(), error);
