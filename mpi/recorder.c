@@ -224,8 +224,8 @@ static int64_t waited_ns(void) {
 }
 
 /* Into the head, whose place for it has 0 until the end. */
-static void write_waited(int64_t end_ns) {
-    int64_t elapsed_ns = end_ns - recorder.start_ns, waited = waited_ns() - recorder.waited_ns;
+static void write_waited(int64_t waited, int64_t end_ns) {
+    int64_t elapsed_ns = end_ns - recorder.start_ns;
     int64_t millionths = elapsed_ns > 0 ? (int64_t)(1e6 * (double)waited / (double)elapsed_ns) : 0;
     unsigned char bytes[WAITED_BYTES];
     for (int at = 0; at < WAITED_BYTES; at++) {
@@ -303,8 +303,10 @@ void recording_start(void) {
     communicator_of(MPI_COMM_WORLD);
     recorder.cost_ns = record_cost_ns();
     requests_start();
+    /* The clock is read before the count here and after it at the end, so that no wait lies outside of the time. */
+    recorder.start_ns = now_ns();
     recorder.waited_ns = waited_ns();
-    recorder.start_ns = pause.exit_ns = now_ns();
+    pause.exit_ns = now_ns();
     record_begin(RECORD_PAUSE, &pause);
     recorder.is_on = 1;
 }
@@ -314,6 +316,7 @@ void recording_end(void) {
         return;
     }
     /* On all ranks, whether or not the file of one could be written. */
+    int64_t waited = waited_ns() - recorder.waited_ns;
     struct call call = {now_ns(), 0, 1, NULL, MPI_SUCCESS};
     int64_t drift_ns = compared_clocks().ahead_ns - recorder.ahead_ns;
     call.exit_ns = call.entry_ns;
@@ -328,7 +331,7 @@ void recording_end(void) {
         record_put(drift_ns < 0 ? 2 * (uint64_t)-drift_ns - 1 : 2 * (uint64_t)drift_ns);
         recorder.is_on = 0;
         flush();
-        write_waited(call.entry_ns);
+        write_waited(waited, call.entry_ns);
     }
     if (file >= 0 && close(file) != 0) {
         fprintf(stderr, "recorder: %s\n", strerror(errno));
