@@ -27,7 +27,7 @@ ALGORITHMS: dict[str, dict[str, object]] = {
 
 
 class Case(NamedTuple):
-    """What an id names: ``lumi.recursive_doubling_mpich.4096``."""
+    """Case of an id such as ``lumi.recursive_doubling_mpich.4096``."""
 
     system: str
     algorithm: str

@@ -8,11 +8,11 @@ import pytest
 from etherweave.api.work import Work
 
 FACTOR = 1.5
-"""By which a time left may be wrong, from a tenth of all work on."""
+"""Largest factor by which a time left may be wrong, from a tenth of all work on."""
 
 
 def finishes(taken_s: dict[str, float], workers: int) -> list[tuple[float, str]]:
-    """When each item ends that takes so long, as workers take them in order."""
+    """Compute the end of each item that takes so long, as workers take them in order."""
     free, ends = [0.0] * workers, []
     for name, own_s in taken_s.items():
         end_s = free[0] + own_s

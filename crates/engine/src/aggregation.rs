@@ -39,7 +39,7 @@ pub enum TreeHop {
 /// The trees of a run.
 #[derive(Clone, Debug)]
 pub struct AggregationTrees {
-    /// Where the routes of their connections begin among all.
+    /// Place of the first route of their connections among all.
     pub first_route: u32,
     /// Hops by entry of the routes from there on.
     pub hops: Vec<TreeHop>,

@@ -75,7 +75,7 @@ pub struct GraphState {
     /// Iterations left, the present one included.
     pub(super) iterations: u32,
     pub(super) start: Time,
-    /// When its last repetition ended, or it began.
+    /// End of its last repetition, or its start.
     pub(super) repeated: Time,
     pub(super) streams: Streams,
     /// The stream that handles what has arrived.

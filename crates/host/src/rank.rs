@@ -302,7 +302,7 @@ impl EarlyMessages {
 /// Connections to a peer, and which of them the next message takes.
 #[derive(Default)]
 pub struct Turn {
-    /// In order.
+    /// Connections, in order.
     pub connections: Vec<EndpointIndex>,
     /// Communicators that have a connection each, in order, as bits; none where messages take them in turn.
     communicators: u32,

@@ -1,4 +1,4 @@
-//! What the caller of a run brings beside the scenario, as no file can hold it.
+//! Values that the caller of a run brings beside the scenario, as no file can hold them.
 
 use std::fmt;
 use std::sync::Arc;

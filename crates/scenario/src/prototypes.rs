@@ -1,4 +1,4 @@
-//! What the caller of a run brings in place of members of the core.
+//! Prototypes: classes that the caller of a run brings in place of members of the core.
 
 use etherweave_primitives::{Brought, InputError};
 use etherweave_sim::transport::prototype::PrototypeStart;

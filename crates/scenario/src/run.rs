@@ -46,7 +46,7 @@ pub struct RunOptions<'a> {
     pub snap_length: Option<&'a str>,
     /// Which of several processes this one is; they use one thread each.
     pub process: Worker,
-    /// What the caller brings; with any of it a run has one thread.
+    /// Prototypes of the caller; a run that has any has one thread.
     pub prototypes: Option<&'a Prototypes>,
 }
 

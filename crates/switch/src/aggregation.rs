@@ -20,7 +20,7 @@ pub struct Aggregation {
 
 /// Packets of one place in the streams of all children.
 struct OpenSum {
-    /// Where they begin in their streams [B].
+    /// Place of their first bytes in their streams [B].
     offset: u64,
     /// Children whose packets have come.
     arrived: u32,

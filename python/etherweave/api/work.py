@@ -1,4 +1,4 @@
-"""How long work of several items still takes, by what each of them is expected to take.
+"""Time left of work of several items, by the expected time of each.
 
 Workers take items in order, each the next one when it is free. So the expected times say when each
 item ends, and the items that have ended say how much faster or slower this machine is.

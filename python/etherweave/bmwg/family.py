@@ -40,7 +40,7 @@ class Entry:
 
     @property
     def state(self) -> str:
-        """How it is run, as the list prints it."""
+        """State of the test, as the list prints it."""
         if self.reason:
             return "not run"
         return "reduced" if self.reduction else "run"

@@ -43,7 +43,7 @@ class Column:
     title: str
     """Name of the value, with its unit in brackets."""
     point: ObservationPoint
-    """Where it is observed."""
+    """Point of observation."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class ReportTable:
     rows: Sequence[Sequence[Cell]]
     """Its rows, a value for each column."""
     note: str = ""
-    """How to read it."""
+    """Manner of reading it."""
     plot: Plot | None = None
     """Figure of it."""
 

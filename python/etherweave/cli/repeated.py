@@ -1,4 +1,4 @@
-"""What ``run`` prints of many runs of a scenario, be they samples or replications."""
+"""Output of ``run`` about many runs of a scenario, be they samples or replications."""
 
 import math
 from collections.abc import Mapping, Sequence

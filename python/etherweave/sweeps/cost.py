@@ -31,7 +31,7 @@ PILOT_S, PILOTS_S = 0.5, 2.5
 START_S = 0.6
 """Until workers have started [s], about: an interpreter that imports the package."""
 _RUN_MIN_S = 0.005
-"""Of a run, whatever it simulates, about [s]."""
+"""Least time of a run, about [s]."""
 ROW_BYTES = 2_000
 """Of a run in the journal and in the dataset, about [B]: some forty figures as JSON."""
 

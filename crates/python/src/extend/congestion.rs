@@ -29,7 +29,7 @@ pub struct FreshConnection {
     window: u64,
 }
 
-/// How far a connection is.
+/// Progress of a connection.
 #[pyclass(frozen, get_all, module = "etherweave._core")]
 pub struct Progress {
     acknowledged: u64,
@@ -98,7 +98,7 @@ struct PythonControl {
     /// The window since the last call, and most of it [B].
     window: Option<u64>,
     window_max: u64,
-    /// When anything was last called.
+    /// Time of the last call.
     now: Time,
 }
 

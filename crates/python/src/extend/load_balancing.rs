@@ -25,7 +25,7 @@ struct PythonChoice {
     class: Arc<Class>,
     entropies: u32,
     object: Option<Object<{ METHODS.len() }>>,
-    /// When it last heeded anything.
+    /// Time at which it last heeded anything.
     now: Time,
 }
 

@@ -34,7 +34,7 @@ type Serve<'a> = &'a mut dyn FnMut(&mut Simulation, Time, bool) -> StopReason;
 /// Turns that may stand for others, once they are known not to differ from what is expected.
 struct Candidate {
     prospect: Prospect,
-    /// How many turns there were at its start.
+    /// Number of turns at its start.
     start: usize,
     loops: Vec<JobLoop>,
     before: ReportPart,

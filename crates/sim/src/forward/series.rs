@@ -72,7 +72,7 @@ pub(super) struct Prospect {
     pub level: SkipLevel,
     /// Turns that stand for those to come.
     pub turns: usize,
-    /// How long they are expected to take.
+    /// Expected time of them.
     pub span: Duration,
 }
 
@@ -146,7 +146,7 @@ impl Series {
         parts(most - least, self.span(turns) / BATCHES as u64)
     }
 
-    /// How long the last turns took.
+    /// Times of the last turns.
     pub fn span(&self, turns: usize) -> Duration {
         let last = self.len() - 1;
         self.turns[last].time.since(self.turns[last - turns].time)

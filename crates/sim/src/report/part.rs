@@ -26,7 +26,7 @@ pub(crate) struct ReportPart {
     pub ports: Vec<(ChannelId, PortRow)>,
     /// By job.
     pub streams: Vec<(u32, StreamRow)>,
-    /// By sender and receiver, and number of the sending end.
+    /// Number of the sending end, by sender and receiver.
     pub flows: Vec<((u32, u32, u32), FlowRow)>,
     /// Ports that sleep between frames.
     pub sleeps: Vec<(ChannelId, SleepRow)>,

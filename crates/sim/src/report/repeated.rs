@@ -39,11 +39,11 @@ pub(crate) struct Repeated {
     pub before: ReportPart,
     /// Counters at its end.
     pub after: ReportPart,
-    /// How often it is repeated.
+    /// Number of its repetitions.
     pub times: u64,
     /// Its start, in time that was simulated.
     pub from: Time,
-    /// How long it is.
+    /// Length of it.
     pub period: Duration,
 }
 

@@ -9,7 +9,7 @@ use crate::limits::{MESSAGE_MAX, at_least, at_most, within};
 use crate::program::iteration;
 use crate::{Block, Op, Program, RankWorkload};
 
-/// Which test.
+/// Test of IMB-MPI1.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ImbTest {
@@ -26,7 +26,7 @@ params! {
     /// A test of IMB-MPI1 (`imb`). An iteration is one exchange of every rank; the tool reports its mean, and
     /// `bytes / time` times the messages that a rank sends and receives of more than one.
     pub struct Imb {
-        /// Which test.
+        /// Test of IMB-MPI1.
         pub test: ImbTest = ImbTest::default(),
         /// How many ranks: 2 of `ping_ping`, 2 or more of the others, whose neighbours form a ring.
         pub ranks: u32 = 2,

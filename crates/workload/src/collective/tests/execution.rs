@@ -44,7 +44,7 @@ pub(super) struct State {
 
 type Network = BTreeMap<(u32, u32), VecDeque<Message>>;
 
-/// Where sums of switches come from.
+/// Origin of the sums of switches.
 const SWITCHES: u32 = u32::MAX;
 
 /// Whether data move, or lengths alone.
@@ -79,7 +79,7 @@ pub(super) fn executed(collective: &Collective, rule: &Rule, ranks: u32, memory:
     states
 }
 
-/// What switches make of the next message that each rank has sent to itself, once all have.
+/// Sum that switches make of the next message of each rank to itself, once all ranks have sent it.
 fn summed(network: &mut Network, ranks: u32) -> Option<Message> {
     let is_there = |me: u32| network.get(&(me, me)).is_some_and(|queue| !queue.is_empty());
     if !(0..ranks).all(is_there) {

@@ -1,4 +1,4 @@
-//! What the ranks of prefill and decode workers do.
+//! Drivers of the ranks of prefill and decode workers.
 //!
 //! The first rank of a decode worker decides on its steps. The others report to it what they have of a prompt, by short
 //! messages.
@@ -196,7 +196,7 @@ impl Driver for Prefill {
 /// A request that is answered.
 struct Answer {
     number: u32,
-    /// When all keys and values of its prompt are there.
+    /// Time at which all keys and values of its prompt are there.
     cached: Time,
     first: Option<Time>,
     tokens: u32,

@@ -1,4 +1,4 @@
-//! What is known before a run: when each prompt is computed, and who sends which keys and values to whom.
+//! Plan of a run: the time at which each prompt is computed, and the senders and receivers of keys and values.
 //!
 //! No message delays a prefill worker, which takes prompts in the order of their arrival; so all ranks of a job know
 //! when each begins and ends.
@@ -20,7 +20,7 @@ pub(super) struct Planned {
     /// Workers that compute its prompt and its answer.
     pub prefill: u32,
     pub decode: u32,
-    /// When its prompt is computed, from the start of the job.
+    /// Time at which its prompt is computed, from the start of the job.
     pub begins: Duration,
     pub ends: Duration,
 }
@@ -75,7 +75,7 @@ impl Plan {
         (0..parts).map(move |part| first + part * (group / parts))
     }
 
-    /// How many these are.
+    /// Number of ranks that send the keys and values of a prompt to a receiver.
     pub fn parts(&self) -> u32 {
         let (from, to) = (self.service.prefill.accelerators, self.service.decode.accelerators);
         let [sender, receiver] = [from, to].map(|ranks| self.service.cache.token_bytes(ranks));

@@ -33,7 +33,7 @@ pub enum ServedRequests {
 etherweave_primitives::params! {
     /// Requests that are drawn: gaps between them have a gamma distribution.
     pub struct DrawnRequests {
-        /// How many, 1 or more.
+        /// Number of them, 1 or more.
         pub count: u32 = 100,
         /// Mean gap between two requests.
         pub interval: Duration = Duration::from_ms(200),

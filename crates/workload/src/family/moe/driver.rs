@@ -1,4 +1,4 @@
-//! What a rank does in a dispatch and in a combine.
+//! Operations of a rank in a dispatch and in a combine.
 //!
 //! ```text
 //!   dispatch   own copies ──► links                    combine   links ──► own copies

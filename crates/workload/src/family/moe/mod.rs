@@ -146,7 +146,7 @@ impl Generator for Moe {
 }
 
 impl Moe {
-    /// How much the ranks exchange; `seed` is the run's.
+    /// Amount that the ranks exchange; `seed` is the run's.
     ///
     /// # Errors
     /// When the parameters make no workload.

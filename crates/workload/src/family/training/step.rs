@@ -403,7 +403,7 @@ impl Training {
         Share { dense: self.model.embedding(), experts: 0 }
     }
 
-    /// What of a layer is trained: all of it, or adapters.
+    /// Trained part of a layer: all of it, or adapters.
     fn trained_layer(&self) -> Share {
         match self.adapters {
             Some(rank) => Share { dense: self.model.adapters(rank), experts: 0 },
