@@ -19,8 +19,7 @@ import etherweave
 
 PROGRAMS = ("qemu-system-x86_64", "busybox", "cpio", "modprobe", "depmod")
 """Needed on this machine."""
-INSIDE = ("rdma", "ib_send_lat", "ib_write_bw")
-"""Copied into guests, with their libraries."""
+INSIDE = ("rdma", "ib_send_lat", "ib_write_bw")  # Copied into guests, with their libraries.
 MODULES = ("virtio_pci", "virtio_net", "rdma_rxe", "ib_uverbs", "crc32_generic", "rdma_ucm")
 """``crc32_generic`` is needed through the kernel's crypto interface, which modules.dep omits."""
 _PROVIDER = "librxe-rdmav*.so"
@@ -36,8 +35,7 @@ class GuestKernel(NamedTuple):
     """A kernel and its modules."""
 
     file: Path
-    root: Path
-    """Holds ``lib/modules``."""
+    root: Path  # Holds ``lib/modules``.
     release: str
 
 

@@ -17,10 +17,8 @@ from etherweave.linux.namespaces import separate_interfaces
 from guests import reports
 
 INTERFACES = Path("/sys/class/net")
-ROUNDS = 200
-"""Rounds of announcements after all others have reached this guest, ten seconds."""
-PATIENCE_S = 60.0
-"""Longest wait for the other guest, which may still be booting [s]."""
+ROUNDS = 200  # Rounds of announcements after all others have reached this guest, ten seconds.
+PATIENCE_S = 60.0  # Longest wait for the other guest, which may still be booting [s].
 _PATIENT = ("-u", "20")
 """Timeout of a queue pair, 4 us times 2^20: an emulated processor answers late."""
 LATENCY = ("ib_send_lat", "-x", "1", "-F", "-n", "100", "-s", "64", *_PATIENT)

@@ -5,8 +5,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-MARK = "ETHERWEAVE "
-"""Begins the line of a report; all others are the kernel's."""
+MARK = "ETHERWEAVE "  # Begins the line of a report; all others are the kernel's.
 OPTION = "etherweave="
 """Option of the kernel's command line: the guest's orders, as base64 of JSON."""
 

@@ -29,16 +29,13 @@ from guests.machines import (
 class GuestBoot:
     """A port of a guest that has its address."""
 
-    host: str
-    """Name of the port."""
+    host: str  # Name of the port.
     factory: str
     mac: str
-    is_planned: bool
-    """Whether it is the address of the plan."""
+    is_planned: bool  # Whether it is the address of the plan.
     requests: int
     round_trip_ms: float
-    seconds: float
-    """Time since the machine started."""
+    seconds: float  # Time since the machine started.
 
 
 @dataclass(frozen=True)
@@ -55,12 +52,9 @@ class RoceResult:
     """Results of two guests; without KVM processors are emulated: they show function only."""
 
     guests: tuple[GuestBoot, ...]
-    dmp_elsewhere: int
-    """Frames of DMP at any port but those of the guests."""
-    measured: tuple[PortMeasurement, ...]
-    """A measurement for each port of the guests."""
-    paths: dict[str, int]
-    """Frames that each port on the planned paths sent, by switch and port."""
+    dmp_elsewhere: int  # Frames of DMP at any port but those of the guests.
+    measured: tuple[PortMeasurement, ...]  # A measurement for each port of the guests.
+    paths: dict[str, int]  # Frames that each port on the planned paths sent, by switch and port.
     off_path_frames: int
     """Frames that all other ports between switches sent; ARP and its like are among them."""
     seconds: float

@@ -15,8 +15,7 @@ from .study import FABRIC, LOADS, PACKET, SENDERS
 __all__ = ["dctcp", "paused", "queues", "slowdowns_30", "slowdowns_50"]
 
 NAMES = {"hpcc": "HPCC", "dcqcn": "DCQCN"}
-MILLISECONDS = 1e6
-"""Nanoseconds of one."""
+MILLISECONDS = 1e6  # Nanoseconds of one.
 
 
 def slowdowns_30(result: StudyResult) -> Section | None:

@@ -14,8 +14,7 @@ from etherweave.study.experiments import RunExperiment
 LOADS = (30, 50)
 SHORT, LONG, RPC = 200_000, 1_000_000, 10_000
 """Below it a flow is short, from it on long, below it an RPC [B]."""
-PACKET = 1_106
-"""Packet of the queue of DCTCP in a buffer [B]."""
+PACKET = 1_106  # Packet of the queue of DCTCP in a buffer [B].
 SENDERS = (2, 10)
 FABRIC = ("hpcc", "dcqcn")
 CONTROLS: dict[str, dict[str, object]] = {

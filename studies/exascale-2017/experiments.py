@@ -26,8 +26,7 @@ from etherweave.study.experiments import (
 
 from . import applications, kernels
 
-FABRICS = ("clos", "butterfly", "dragonfly")
-"""Of figure 11."""
+FABRICS = ("clos", "butterfly", "dragonfly")  # Of figure 11.
 
 TABLE_1 = ("clos_3", "butterfly_2d", "butterfly_3d", "dragonfly", "butterfly_4d")
 """Families of table I and figure 4, in the order of the table."""
@@ -35,8 +34,7 @@ TABLE_1 = ("clos_3", "butterfly_2d", "butterfly_3d", "dragonfly", "butterfly_4d"
 FAMILIES = (*TABLE_1, "butterfly_5d")
 """Those, and the other dimension that the text speaks of: "a FB of any dimension"."""
 
-RADICES = (8, 16, 24, 48, 96)
-"""Ports of the switches in figures 4 and 6."""
+RADICES = (8, 16, 24, 48, 96)  # Ports of the switches in figures 4 and 6.
 
 GROUPINGS = (1, 2, 3)
 """Leading coordinates of the butterfly of figure 11 that the switches of a group share."""
@@ -44,11 +42,9 @@ GROUPINGS = (1, 2, 3)
 RADICES_SHARED = (8, 16, 24)
 """Ports of folded Clos networks whose uplinks have shares of the destinations."""
 
-HOSTS_BUILT = 1_400_000
-"""Larger fabrics are known by formula only."""
+HOSTS_BUILT = 1_400_000  # Larger fabrics are known by formula only.
 
-PLANES = ("ebpf", "ovs")
-"""Data planes whose reaction to pauses is measured."""
+PLANES = ("ebpf", "ovs")  # Data planes whose reaction to pauses is measured.
 
 PATTERNS = ("uniform", "adversarial")
 """UN and ADV: any host, any host of the next group; without groups, of the next switch."""
@@ -56,8 +52,7 @@ PATTERNS = ("uniform", "adversarial")
 ROUTINGS = ("valiant_group", "piggyback", "conditional", "minimal")
 """Of figure 12, those that take longest first."""
 
-TABLES = "conditional_tables"
-"""Conditional rules as the tables of switches hold them."""
+TABLES = "conditional_tables"  # Conditional rules as the tables of switches hold them.
 
 LONGEST = "200us"
 """The end of a run at the latest, the same for every point: warm-up and length are detected."""
@@ -71,14 +66,12 @@ SWITCHES: dict[str, dict[str, object]] = {
 }
 """Keys of each flow control."""
 
-XON_NEAR: dict[str, object] = {"switch.xon_offset": "1kB"}
-"""XON a packet below XOFF."""
+XON_NEAR: dict[str, object] = {"switch.xon_offset": "1kB"}  # XON a packet below XOFF.
 
 FEW_LOADS = {"uniform": (0.2, 0.5, 0.8, 1.0), "adversarial": (0.05, 0.2, 0.3, 0.4, 1.0)}
 """Of figure 12, unless all is wanted."""
 
-FRAMES = "figure_12_frames"
-"""Conditional rules that pause frames alone deactivate, under ADV."""
+FRAMES = "figure_12_frames"  # Conditional rules that pause frames alone deactivate, under ADV.
 
 FRAMES_NEAR = "figure_12_frames_near"
 """The same with XON a packet below XOFF: a pause lasts while the queue is full."""
@@ -112,22 +105,17 @@ TRIGGERED_LOADS = {
 }
 """Hosts of a switch want 8 · 0.3 = 2.4 times the rate of the port of their default rules."""
 
-NOTIFIED_LONGEST = "1ms"
-"""A hold is longer than a run of the others."""
+NOTIFIED_LONGEST = "1ms"  # A hold is longer than a run of the others.
 
 
 @dataclass(frozen=True)
 class TrafficFabric:
     """A fabric under traffic."""
 
-    scenario: str
-    """Stem of its file."""
-    routings: tuple[str, ...]
-    """What is run on it."""
-    loads: tuple[float, ...] = ()
-    """At which loads; without any, at those of the file."""
-    is_small: bool = False
-    """Whether it runs whatever is wanted."""
+    scenario: str  # Stem of its file.
+    routings: tuple[str, ...]  # What is run on it.
+    loads: tuple[float, ...] = ()  # At which loads; without any, at those of the file.
+    is_small: bool = False  # Whether it runs whatever is wanted.
 
 
 OTHERS = {
@@ -153,8 +141,7 @@ REACTIONS = {
 }
 """Traffic that changes: as often as CG does, seldom, and once."""
 
-SAMPLING_MS = (2, 3)
-"""Reactions of a controller that samples packets [ms]."""
+SAMPLING_MS = (2, 3)  # Reactions of a controller that samples packets [ms].
 
 FOGSIM = "../../scenarios/open_loop/fogsim_1056"
 """A network on which FOGSim, public version 5, was run; the publication shows none of it."""

@@ -81,10 +81,8 @@ ORGANISATION_NAMES = {
 }
 """Of the organisations; all but the first are TCAMs."""
 FABRIC_NAMES = dict(zip(FABRICS, ("folded Clos", "flattened butterfly", "dragonfly"), strict=True))
-GAP = 0.9
-"""Between the bars of two fabrics."""
-LOW, HIGH = (0.0, 5.9), (13.0, 34.5)
-"""Limits of the two parts of the scale [MW]."""
+GAP = 0.9  # Between the bars of two fabrics.
+LOW, HIGH = (0.0, 5.9), (13.0, 34.5)  # Limits of the two parts of the scale [MW].
 FIGURE_11_HEAD = (
     "topology",
     "tables",

@@ -24,8 +24,7 @@ from .experiments import (
     TRIGGERED_LOADS,
 )
 
-TrafficCurves: TypeAlias = Mapping[tuple[str, str], pl.DataFrame]
-"""Points by pattern and routing."""
+TrafficCurves: TypeAlias = Mapping[tuple[str, str], pl.DataFrame]  # Points by pattern and routing.
 
 LABELS = {
     "minimal": "MIN",
@@ -53,8 +52,7 @@ TRIGGERED_LABELS = {
 }
 """Keys of labels, by experiment."""
 
-PANELS = {"uniform": "(a) UN", "adversarial": "(b) ADV"}
-"""As in the publication."""
+PANELS = {"uniform": "(a) UN", "adversarial": "(b) ADV"}  # As in the publication.
 
 KEPT_UP = 0.95
 """Share of what is offered that is accepted where latencies count; beyond, marks are open."""

@@ -11,14 +11,11 @@ from etherweave.study import StudyCheck, StudyResult
 class Question:
     """What an architect asks, and the checks that answer it."""
 
-    text: str
-    """The question, answered by yes where all checks pass."""
-    checks: tuple[str, ...]
-    """Ids of checks; a ``*`` stands for anything."""
+    text: str  # The question, answered by yes where all checks pass.
+    checks: tuple[str, ...]  # Ids of checks; a ``*`` stands for anything.
     figures: dict[str, str]
     """Sentence for the value of a check, by its id; ``{}`` stands for the value."""
-    settings: str
-    """What to set, or what to do where the answer is no."""
+    settings: str  # What to set, or what to do where the answer is no.
 
 
 QUESTIONS = (

@@ -27,8 +27,7 @@ from .experiments import (
 
 __all__ = ["experiments", "metrics"]
 
-CONTROLLER_US = 70_000
-"""What a controller needs at least (section V-A) [us]."""
+CONTROLLER_US = 70_000  # What a controller needs at least (section V-A) [us].
 LEADING = (6, 15, 15, 15)
 """Places of the dimensions of the butterfly of figure 11, in the order of its addresses."""
 ENTRIES_MAX, ENTRIES_LARGEST = 4_096, 32_768

@@ -14,12 +14,9 @@ from etherweave.measurements.quantities import quantities
 from etherweave.study.declared import Metric, Results
 from etherweave.study.experiments import RunExperiment
 
-COPY = 7_472
-"""A token of 7,168 values in FP8 in a normal dispatch [B]."""
-COUNTED = 7_392
-"""Bytes of it that DeepEP's tests count [B]."""
-RANKS_8, RANKS_16 = 5.30, 6.52
-"""Ranks that a token with 8 of 256 experts reaches, of 8 and 16."""
+COPY = 7_472  # A token of 7,168 values in FP8 in a normal dispatch [B].
+COUNTED = 7_392  # Bytes of it that DeepEP's tests count [B].
+RANKS_8, RANKS_16 = 5.30, 6.52  # Ranks that a token with 8 of 256 experts reaches, of 8 and 16.
 
 
 class Case(NamedTuple):
@@ -50,8 +47,7 @@ CASES = {
     "K6a": Case("h100", "low_latency", 64, 8),
     "K6b": Case("h100", "low_latency", 64, 128),
 }
-GATED = {"h800"}
-"""Systems whose tests limit the groups of a token to four."""
+GATED = {"h800"}  # Systems whose tests limit the groups of a token to four.
 HASHED = {"hash.1": ("ecmp", 1), "hash.10": ("ecmp", 10), "spray.10": ("spray", 10)}
 """Routing and queue pairs of each pair of accelerators where servers are at leaf switches."""
 
@@ -79,8 +75,7 @@ def _rate_of_two() -> float:
 
 MESSAGE = (_time("C9b.dispatch") - _time("C9a.dispatch")) / ((128 - 8) * 8 * 0.5)
 """A message of H100 with low latency [s]: half of the copies leave the node."""
-START = _time("C9a.dispatch") - 8 * 8 * 0.5 * MESSAGE
-"""Start of a kernel with low latency [s]."""
+START = _time("C9a.dispatch") - 8 * 8 * 0.5 * MESSAGE  # Start of a kernel with low latency [s].
 RATE_H100 = _rate_of_two()
 START_H100 = _time("C6.dispatch") - 1_024 * RANKS_8 * COPY / RATE_H100
 START_COMBINE = _time("C7.combine") - 128 * RANKS_16 * 14_416 / RATE_H100

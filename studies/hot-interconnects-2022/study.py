@@ -42,8 +42,7 @@ PAIR_KINDS = ("latency", "rate", "stream", "put", "get", "write_rate", "read_rat
 class Case(NamedTuple):
     """A run: what is measured, on which interconnect, with which messages."""
 
-    kind: str
-    """One of :data:`PAIR_KINDS`, or the name of a collective operation."""
+    kind: str  # One of :data:`PAIR_KINDS`, or the name of a collective operation.
     profile: str
     size: int
     pairs: int = 1

@@ -47,17 +47,14 @@ class System(NamedTuple):
     """An accelerator by its data sheet, and what joins those of a node."""
 
     processors: int
-    memory_gbps: int
-    """Rate of the memory [Gb/s]."""
-    node_gbps: int
-    """Bus bandwidth of a node [Gb/s]."""
+    memory_gbps: int  # Rate of the memory [Gb/s].
+    node_gbps: int  # Bus bandwidth of a node [Gb/s].
     is_mesh: bool = False
 
 
 HOPPER_NODE_GBPS = 3_680
 """Expectation of a provider's health check of eight H100, as in docs/models/training.md."""
-BLACKWELL_NODE_GBPS = 2 * HOPPER_NODE_GBPS
-"""NVLink 5 has twice the rate of NVLink 4."""
+BLACKWELL_NODE_GBPS = 2 * HOPPER_NODE_GBPS  # NVLink 5 has twice the rate of NVLink 4.
 SYSTEMS = {
     "h100": System(132, 26_800, HOPPER_NODE_GBPS),
     "h200": System(132, 38_400, HOPPER_NODE_GBPS),
@@ -66,12 +63,9 @@ SYSTEMS = {
     "gb300": System(160, 64_000, BLACKWELL_NODE_GBPS),
     "mi325x": System(304, 48_000, 2_432, is_mesh=True),
 }
-LAUNCH = "500ns"
-"""Time of a kernel of a CUDA graph beyond its own."""
-ADAPTERS = 16
-"""Rank of the adapters of the benchmark's fine-tuning."""
-SIMULATED = 24
-"""Micro-batches of a stage with eight parts: three rounds, of which one is repeated."""
+LAUNCH = "500ns"  # Time of a kernel of a CUDA graph beyond its own.
+ADAPTERS = 16  # Rank of the adapters of the benchmark's fine-tuning.
+SIMULATED = 24  # Micro-batches of a stage with eight parts: three rounds, of which one is repeated.
 
 
 class Row(NamedTuple):
@@ -82,8 +76,7 @@ class Row(NamedTuple):
     model: str
     ranks: int
     batch: int
-    published: float
-    """Time of a step [s], or sequences in a second of fine-tuning."""
+    published: float  # Time of a step [s], or sequences in a second of fine-tuning.
     tensor: int = 1
     pipeline: int = 1
     context: int = 1

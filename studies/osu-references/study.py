@@ -18,13 +18,10 @@ class Case(NamedTuple):
     """What an id names: ``infiniband-edr.latency.openmpi.8.1``."""
 
     profile: str
-    metric: str
-    """``latency`` or ``bandwidth``, of all pairs of a NIC."""
-    library: str
-    """Whose figure it is: of those with the same profile."""
+    metric: str  # ``latency`` or ``bandwidth``, of all pairs of a NIC.
+    library: str  # Whose figure it is: of those with the same profile.
     size: int
-    pairs: int
-    """On a NIC."""
+    pairs: int  # On a NIC.
 
     @classmethod
     def of(cls, name: str) -> "Case":

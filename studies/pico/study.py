@@ -10,12 +10,9 @@ from typing import NamedTuple
 from etherweave.study.declared import Metric, Results
 from etherweave.study.experiments import RunExperiment
 
-ELEMENT = 4
-"""Bytes of an ``int32``, of which the campaigns reduce vectors."""
-LARGE = 1 << 20
-"""Vectors from which on a call stands for all, for no two differ."""
-FULL = 1 << 29
-"""Vectors of a complete study alone."""
+ELEMENT = 4  # Bytes of an ``int32``, of which the campaigns reduce vectors.
+LARGE = 1 << 20  # Vectors from which on a call stands for all, for no two differ.
+FULL = 1 << 29  # Vectors of a complete study alone.
 ALGORITHMS: dict[str, dict[str, object]] = {
     "default": {},
     "non_blocking": {"compute": "0s"},
@@ -31,8 +28,7 @@ class Case(NamedTuple):
 
     system: str
     algorithm: str
-    size: int
-    """Bytes of the vector."""
+    size: int  # Bytes of the vector.
 
     @classmethod
     def of(cls, name: str) -> "Case":

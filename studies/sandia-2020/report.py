@@ -45,8 +45,7 @@ __all__ = [
     "table_3",
 ]
 
-OPTIONS = ("roce_v2", "tcp", "tcp_pfc")
-"""Network options of the application proxies."""
+OPTIONS = ("roce_v2", "tcp", "tcp_pfc")  # Network options of the application proxies.
 
 INCAST_CAPTION = (
     "Payload per time into one host, by the number of sending processes: sources times streams of "
@@ -62,14 +61,10 @@ MARKERS = "os^D"
 class IncastPanel:
     """A panel of figure 4."""
 
-    transport: str
-    """As experiments name it."""
-    size: str
-    """Of the messages."""
-    rates: Mapping[tuple[int, int], float]
-    """Goodput by sources and streams [Gb/s]."""
-    published: Mapping[str, PublishedValue]
-    """Published values of this case, with short labels."""
+    transport: str  # As experiments name it.
+    size: str  # Of the messages.
+    rates: Mapping[tuple[int, int], float]  # Goodput by sources and streams [Gb/s].
+    published: Mapping[str, PublishedValue]  # Published values of this case, with short labels.
 
 
 def figure_04(study: StudyResult) -> Section:
@@ -228,10 +223,8 @@ SCATTER_HEAD = (
 class ScatterPanel:
     """A panel of figures 9 and 10."""
 
-    case: str
-    """As listed for all figures of interference."""
-    published: Mapping[str, PublishedValue]
-    """Published times of an iteration [ms], with labels."""
+    case: str  # As listed for all figures of interference.
+    published: Mapping[str, PublishedValue]  # Published times of an iteration [ms], with labels.
 
 
 def _scatter(study: StudyResult, panels: Sequence[ScatterPanel]) -> Figure:

@@ -31,10 +31,8 @@ SOURCES = [1, 2, 3, 4]
 STREAMS = [1, 2, 4, 10]
 PLACEMENT_SEEDS = [1, 2, 3]
 
-ITERATIONS = 16_000
-"""Of FFT, in the published total times."""
-CORE_PEAK = 33.6e9
-"""Operations of a core in a second: 2.1 GHz, 16 in a clock."""
+ITERATIONS = 16_000  # Of FFT, in the published total times.
+CORE_PEAK = 33.6e9  # Operations of a core in a second: 2.1 GHz, 16 in a clock.
 SETTLED = 2_000
 """Iterations of a short run of FFT over TCP: interrupt moderation takes some 1,500 to settle."""
 

@@ -21,8 +21,7 @@ SETUP_CAPTION = (
     "The testbed as published, and what stands for it in the resolved scenarios of Halo3D."
 )
 
-Lookup: TypeAlias = Callable[[str], str]
-"""Finds the text at a dotted key."""
+Lookup: TypeAlias = Callable[[str], str]  # Finds the text at a dotted key.
 
 SETUP_ROWS: dict[str, tuple[str, Callable[[Lookup, Lookup], str]]] = {
     "cpu": (
@@ -109,12 +108,9 @@ PAIR_WIDTH = 0.4
 class Pair:
     """Two counters of the same kind."""
 
-    label: str
-    """Below both."""
-    first: float
-    """Left bar; not a number when there is none."""
-    second: float
-    """Right bar."""
+    label: str  # Below both.
+    first: float  # Left bar; not a number when there is none.
+    second: float  # Right bar.
 
 
 def _draw_pairs(axes: Axes, pairs: Sequence[Pair], names: tuple[str, str]) -> None:
@@ -166,16 +162,11 @@ TABLE_2_HEAD = (
 class PauseCounter:
     """A counter."""
 
-    application: str
-    """As experiments name it."""
-    network: str
-    """Likewise."""
-    side: str
-    """Which pauses: received (``rx``) or sent (``tx``)."""
-    published: float
-    """As published [counter units]."""
-    simulated: float
-    """Per iteration [us]; not a number where nothing is simulated."""
+    application: str  # As experiments name it.
+    network: str  # Likewise.
+    side: str  # Which pauses: received (``rx``) or sent (``tx``).
+    published: float  # As published [counter units].
+    simulated: float  # Per iteration [us]; not a number where nothing is simulated.
 
 
 def table_2(study: StudyResult) -> Section:
@@ -266,14 +257,10 @@ TABLE_3_HEAD = (
 class PriorityCounters:
     """Counters of one priority, each by its name."""
 
-    case: str
-    """Which network."""
-    priority: int
-    """Of the pauses."""
-    published: Mapping[str, float]
-    """As published."""
-    simulated: Mapping[str, float]
-    """Per iteration, durations in us."""
+    case: str  # Which network.
+    priority: int  # Of the pauses.
+    published: Mapping[str, float]  # As published.
+    simulated: Mapping[str, float]  # Per iteration, durations in us.
 
 
 def table_3(study: StudyResult) -> Section:

@@ -16,8 +16,7 @@ Results: TypeAlias = Mapping[str, Result]
 Metric: TypeAlias = Callable[[Results], float]
 Pair: TypeAlias = tuple[int, int]
 
-LOAD = 2_000_000
-"""Bytes of a flow."""
+LOAD = 2_000_000  # Bytes of a flow.
 PERMUTATION = (8, 4, 13, 10, 12, 15, 0, 9, 14, 7, 5, 3, 11, 6, 2, 1)
 """Receiver of each of 16 hosts."""
 OUTCAST = ((1, 0), (2, 0), *((2, host) for host in range(4, 13)), (3, 0))

@@ -23,14 +23,10 @@ ROOT = Path(__file__).parents[2]
 class Addition:
     """A member, and the names of its copy."""
 
-    new: str
-    """The file of the member."""
-    changed: str
-    """The list."""
-    names: Mapping[str, str]
-    """Words of the member, and those of the copy."""
-    is_block: bool = False
-    """Whether the entry is a table of TOML, up to an empty line."""
+    new: str  # The file of the member.
+    changed: str  # The list.
+    names: Mapping[str, str]  # Words of the member, and those of the copy.
+    is_block: bool = False  # Whether the entry is a table of TOML, up to an empty line.
 
     def renamed(self, text: str) -> str:
         """Put the copy's names in place of the member's."""
@@ -102,10 +98,8 @@ TRANSPORT = (
     },
 )
 """A transport: its file, the list, and lines of the list with what follows them."""
-ADDITIONS = Path(__file__).parent / "additions"
-"""The transport, and ranks and streams over it."""
-RUNS = "alternating_bit_runs"
-"""The file of these."""
+ADDITIONS = Path(__file__).parent / "additions"  # The transport, and ranks and streams over it.
+RUNS = "alternating_bit_runs"  # The file of these.
 COLUMN = (
     "crates/sim/src/report/sleeps.rs",
     {

@@ -13,10 +13,8 @@ import etherweave
 DST, SRC = bytes.fromhex("020000000002"), bytes.fromhex("020000000001")
 FAR, NEAR = bytes.fromhex("0a0000000020"), bytes.fromhex("0a0000000010")
 """Addresses of the switches at both ends."""
-TAG = struct.pack("!HH", 0x8100, 0x6064)
-"""Priority 3, VLAN 100 (IEEE 802.1Q, clause 9.6)."""
-BODY = struct.pack("!H", 0x88B5) + bytes(64)
-"""EtherType and data of the frame that a host sends."""
+TAG = struct.pack("!HH", 0x8100, 0x6064)  # Priority 3, VLAN 100 (IEEE 802.1Q, clause 9.6).
+BODY = struct.pack("!H", 0x88B5) + bytes(64)  # EtherType and data of the frame that a host sends.
 HOST_FRAME = DST + SRC + TAG + BODY
 OUTER_IPV4 = struct.pack(
     "!BBHHHBBH8s",

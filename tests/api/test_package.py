@@ -33,8 +33,7 @@ PERMISSIVE = {
 }
 """Licences, by SPDX, that ask of whoever passes the wheel on for no more than a notice."""
 
-USERS = ("control", "bench", "report", "dask", "advise", "explore", "formats")
-"""Extras of users."""
+USERS = ("control", "bench", "report", "dask", "advise", "explore", "formats")  # Extras of users.
 PERMITTED = re.compile(
     r"\b(MIT|BSD|Apache|ISC|PSF|Python Software Foundation|MPL|Mozilla|HPND|LGPL|Unlicense)\b"
 )
@@ -83,8 +82,7 @@ def test_a_room_has_an_extra_that_brings_what_it_imports(room: str) -> None:
 
 
 ROOMS_OF_EXTRAS = {"advise", "bench", "control", "explore", "report"}
-JOINING = {"cli", "pages", "__init__.py"}
-"""Rooms that join what several extras bring."""
+JOINING = {"cli", "pages", "__init__.py"}  # Rooms that join what several extras bring.
 
 
 def test_no_extra_imports_another_and_no_room_below_imports_one() -> None:

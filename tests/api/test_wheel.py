@@ -12,8 +12,7 @@ import pytest
 from support import documents
 
 ROOT = Path(__file__).parents[2]
-SYSTEM = "/usr/bin:/bin"
-"""Without the directories in which rustup puts compilers."""
+SYSTEM = "/usr/bin:/bin"  # Without the directories in which rustup puts compilers.
 
 pytestmark = [pytest.mark.needs("wheel"), pytest.mark.slow]
 

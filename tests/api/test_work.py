@@ -7,8 +7,7 @@ import pytest
 
 from etherweave.api.work import Work
 
-FACTOR = 1.5
-"""Largest factor by which a time left may be wrong, from a tenth of all work on."""
+FACTOR = 1.5  # Largest factor by which a time left may be wrong, from a tenth of all work on.
 
 
 def finishes(taken_s: dict[str, float], workers: int) -> list[tuple[float, str]]:

@@ -12,8 +12,7 @@ from support import command_line
 pytestmark = [pytest.mark.needs("namespaces", "mpicc", "mpirun"), pytest.mark.alone]
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "calibrate"
 LAUNCHES = 3
-AIM = 0.2
-"""How far what is predicted may be from what is measured."""
+AIM = 0.2  # How far what is predicted may be from what is measured.
 
 
 def means(place: Path, name: str) -> list[float]:

@@ -23,8 +23,7 @@ from support.launches import latencies
 from support.waiting import until
 
 START = (*command_line.COMMAND, "bench", "run")
-ONCE = ("--launches", "1")
-"""A warm-up, and one launch that counts."""
+ONCE = ("--launches", "1")  # A warm-up, and one launch that counts.
 
 
 def carried_out(directory: Path, site: str, *words: str) -> tuple[dict[str, Any], list[Any]]:
@@ -134,8 +133,7 @@ def test_qperf_runs_as_a_job_of_slurm(slurm: None, tmp_path: Path, kind: str) ->
     assert rate > 1e6 and 1e-6 < latency < 0.1
 
 
-TWO = ("osu_latency", "--size", "1B:1B", "--size", "4B:4B", "--no-telemetry")
-"""Experiments."""
+TWO = ("osu_latency", "--size", "1B:1B", "--size", "4B:4B", "--no-telemetry")  # Experiments.
 
 
 _STAND_IN = """\

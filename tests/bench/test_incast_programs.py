@@ -16,8 +16,7 @@ from etherweave.bench.site import reading
 from etherweave.bench.site.values import ClusterSite
 from support import command_line
 
-RATE = 1e8
-"""Rate of each link [b/s]."""
+RATE = 1e8  # Rate of each link [b/s].
 SITE = """
 launcher = { kind = "netns", rate = "100Mb/s", burst = "128KiB" }
 hosts = { n1 = {}, n2 = {}, n3 = {} }

@@ -15,8 +15,7 @@ from etherweave.bench.telemetry.link_traffic import expected, findings
 from etherweave.measurements.benchmark_report import BenchmarkReport, Completeness, Measurement
 from etherweave.measurements.metrics import BANDWIDTH
 
-RATE = 1e9 / 8
-"""Of each link [bytes/s]."""
+RATE = 1e9 / 8  # Of each link [bytes/s].
 
 
 def planned(program: str) -> JudgedLaunch:

@@ -168,8 +168,7 @@ RATE, BURST = 1e9 / 8, 128 * 1024
 """Of the site above: links [bytes/s], and what a bucket has saved when nothing was sent [bytes]."""
 MESSAGE = 8 << 20
 """That goes back and forth [bytes]: 70 ms, in which the bucket of the other side is full again."""
-WINDOW = 16
-"""Messages of 1 MiB in flight, before the receiver confirms that all have arrived."""
+WINDOW = 16  # Messages of 1 MiB in flight, before the receiver confirms that all have arrived.
 
 
 def median_least(result: Result, job: str) -> float:

@@ -11,12 +11,9 @@ from etherweave.bench.document import UnrecognisedError, parse
 from etherweave.measurements.benchmark_report import BenchmarkReport, Completeness, Measurement
 from support.captured_texts import DATA, without_titles
 
-CUTS = 40
-"""Places within lines at which each text is cut, besides all line ends of short ones."""
-ENDS = 60
-"""Line ends at which each text is cut at most."""
-MISHAPS = 60
-"""Garbled versions of each text."""
+CUTS = 40  # Places within lines at which each text is cut, besides all line ends of short ones.
+ENDS = 60  # Line ends at which each text is cut at most.
+MISHAPS = 60  # Garbled versions of each text.
 NOISE = string.ascii_letters + string.punctuation.replace(".", "").replace("-", "") + "\x00\x1bé"
 """What gets into texts; a digit in the place of another cannot be detected."""
 

@@ -20,8 +20,7 @@ REJECTED = re.compile(
     r"merits|exhibits?|sitting|companions?|rehears\w*|letters?|hangs on|as often as needed|ours)\b",
     re.IGNORECASE,
 )
-DEFAULT = re.compile(r" Default: [^.]+\.$")
-"""May follow the sentence."""
+DEFAULT = re.compile(r" Default: [^.]+\.$")  # May follow the sentence.
 
 
 def texts() -> Iterator[tuple[str, str]]:

@@ -9,10 +9,8 @@ import etherweave
 from support import command_line
 
 ROOT = Path(__file__).parents[2]
-NO_SCENARIOS = {"namespaces-site.toml", "study.toml"}
-"""A site, and the declarations of studies."""
-QUESTIONS = "advise"
-"""The folder of questions of advice and their price books."""
+NO_SCENARIOS = {"namespaces-site.toml", "study.toml"}  # A site, and the declarations of studies.
+QUESTIONS = "advise"  # The folder of questions of advice and their price books.
 SCENARIOS = sorted(
     path.relative_to(ROOT)
     for folder in ("scenarios", "studies")

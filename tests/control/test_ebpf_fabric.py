@@ -21,8 +21,7 @@ from support.wired_namespaces import inside, namespace, pair
 
 pytestmark = pytest.mark.needs("ebpf")
 
-SLOW = 10**6
-"""A rate at which 65,535 quanta take 33 s: longer than any test [b/s]."""
+SLOW = 10**6  # A rate at which 65,535 quanta take 33 s: longer than any test [b/s].
 
 
 class Fabric(NamedTuple):

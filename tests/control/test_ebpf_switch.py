@@ -54,11 +54,9 @@ from support.wired_namespaces import inside, namespace, output, pair
 pytestmark = pytest.mark.needs("ebpf")
 
 PORTS = (1, 2, 3, 4)
-SLOW = 10**6
-"""A rate at which 65,535 quanta take 33 s: longer than any test [b/s]."""
+SLOW = 10**6  # A rate at which 65,535 quanta take 33 s: longer than any test [b/s].
 A, B = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
-TAGGED = 0x1000
-"""``vlan_vid`` of any tag."""
+TAGGED = 0x1000  # ``vlan_vid`` of any tag.
 
 
 class Wires(NamedTuple):
@@ -478,8 +476,7 @@ class Packet(NamedTuple):
     dst: int
     src: int
     in_port: int
-    priority: int | None
-    """In its tag; none: it has no tag."""
+    priority: int | None  # In its tag; none: it has no tag.
 
     def octets(self) -> bytes:
         tag = b"" if self.priority is None else struct.pack(">HH", 0x8100, self.priority << 13)

@@ -16,8 +16,7 @@ from support.linted import CORE, LEAF, SCENARIO, WHOLE, Files, Tables, found
 
 pytestmark = pytest.mark.fuzz
 
-CHANGES = 60
-"""Changes of a round, ten of each scenario."""
+CHANGES = 60  # Changes of a round, ten of each scenario.
 DECISIVE: dict[str, dict[str, str]] = {
     "drop": {
         "PORT_QOS_MAP": "pfc_enable tc_to_pg_map tc_to_queue_map pfcwd_sw_enable",

@@ -5,8 +5,7 @@ import pytest
 from etherweave.control.pause.frame import ClassPause, Pause, quantum_ps
 from etherweave.control.pause.vector import PauseTimers
 
-GIGABIT = quantum_ps(10**9)
-"""512 ns."""
+GIGABIT = quantum_ps(10**9)  # 512 ns.
 BITS = {3: 0, 4: 7}
 
 

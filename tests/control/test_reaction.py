@@ -28,10 +28,8 @@ from support import command_line
 
 COMMAND = [*command_line.COMMAND, "control"]
 MS = 10**6
-PAUSE, RESUME, FEW = 10 * MS, 60 * MS, 110 * MS
-"""When pauses were sent [ns]."""
-END = FEW + 199_680_000
-"""390 quanta of 512 bit times at 1 Mb/s are 199.68 ms."""
+PAUSE, RESUME, FEW = 10 * MS, 60 * MS, 110 * MS  # When pauses were sent [ns].
+END = FEW + 199_680_000  # 390 quanta of 512 bit times at 1 Mb/s are 199.68 ms.
 
 
 def arrivals(*times: tuple[int, int]) -> list[Arrival]:

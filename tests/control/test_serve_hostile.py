@@ -20,8 +20,7 @@ from support.controlled import Running, controlled, eventually
 from support.fake_switch import FakeSwitch
 
 RULES = 300
-HASTY = PeerLimits(handshake_s=0.5, message_s=0.5)
-"""Time limits that a test can wait for."""
+HASTY = PeerLimits(handshake_s=0.5, message_s=0.5)  # Time limits that a test can wait for.
 
 
 def switch(number: int, rules: int = RULES) -> SwitchPlan:

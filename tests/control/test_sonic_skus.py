@@ -22,8 +22,7 @@ DATA = Path(__file__).parents[1] / "data"
 SKUS: dict[str, dict[str, Any]] = tomllib.loads((DATA / "skus.toml").read_text())
 LOSSLESS = ("3", "4")
 """PFC priorities, traffic classes, groups and queues of SONiC's qos_config.j2."""
-FRESH = {"watchdog"}
-"""``pfcwd start_default`` starts it: no template does."""
+FRESH = {"watchdog"}  # ``pfcwd start_default`` starts it: no template does.
 REAL = FRESH | {
     # SKUs without PFC, or with PFC and lossy buffers.
     *("pfc", "egress", "unmarked"),

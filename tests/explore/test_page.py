@@ -36,8 +36,7 @@ placement.hosts = [0, 3]
 """
 PICTURES = "[...document.images].filter(image => image.offsetWidth > 200).length >= 3"
 """Fabric, limits and queues are drawn."""
-RUN_S = 120
-"""Longest time until the server answers or ends [s]."""
+RUN_S = 120  # Longest time until the server answers or ends [s].
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,7 @@ class Case(NamedTuple):
     exit_code: str
     figures: str
     """Metric, with size and labels where several are of it, and its value in base units."""
-    words: str
-    """Texts on standard output or standard error."""
+    words: str  # Texts on standard output or standard error.
     absent: str
 
 

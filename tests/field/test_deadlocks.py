@@ -10,8 +10,7 @@ from support.command_line import invoke
 CASES = Path(__file__).parent / "cases"
 LIMIT = CASES / "27-deadlock-at-the-time-limit" / "limit.toml"
 DEAD = CASES / "41-deadlock-that-never-ends" / "dead.toml"
-STUCK = 3
-"""Exit code of a run in which no event could make progress."""
+STUCK = 3  # Exit code of a run in which no event could make progress.
 RING = ", ".join(f"s{i} port {1 if i == 0 else 2} (priority 0)" for i in range(5))
 """Every switch waits for the next one: s0 by its second link, the others by their third."""
 

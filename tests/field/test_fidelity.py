@@ -8,8 +8,7 @@ import pytest
 from support.command_line import invoke
 
 CASES = Path(__file__).parent / "cases"
-PAYLOAD_GBPS = 100 * 4096 / 4184
-"""Payload of a cable of 100 Gb/s in full packets of RoCE."""
+PAYLOAD_GBPS = 100 * 4096 / 4184  # Payload of a cable of 100 Gb/s in full packets of RoCE.
 
 
 def _summary(case: str, *words: str) -> dict[str, object]:

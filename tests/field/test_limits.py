@@ -27,8 +27,7 @@ CASES = Path(__file__).parent / "cases"
 PACKAGE = Path(str(files("etherweave")))
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "scenarios"
-WAIT_S = 60.0
-"""Time in which a process ends that was asked to, however busy the machine is [s]."""
+WAIT_S = 60.0  # Time in which a process ends that was asked to, however busy the machine is [s].
 MIB = 1 << 20
 
 

@@ -9,8 +9,7 @@ import pytest
 from etherweave.pages.benchmarks.data import Place, in_order
 from etherweave.pages.benchmarks.slow_paths import PairMatrix, pair_classes, suspects
 
-Defect = Callable[[int, int], float]
-"""Times that a pair is slower, by its hosts' numbers."""
+Defect = Callable[[int, int], float]  # Times that a pair is slower, by its hosts' numbers.
 
 NEAR, FAR = 10.0, 14.0
 LEAVES, PER_LEAF = 4, 4

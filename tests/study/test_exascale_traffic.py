@@ -19,8 +19,7 @@ STUDY = load_study("exascale-2017")
 METRICS, CODE = STUDY.metrics, STUDY.module("experiments")
 PATTERNS, ROUTINGS = CODE.PATTERNS, CODE.ROUTINGS
 
-Row = tuple[float, float, float]
-"""Offered load, accepted load, latency [ns]."""
+Row = tuple[float, float, float]  # Offered load, accepted load, latency [ns].
 
 
 def curve(*rows: Row, bound: float = 1.0) -> CurveResult:

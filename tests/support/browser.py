@@ -18,8 +18,7 @@ FLAGS = (
     *("--remote-debugging-port=0", "--force-device-scale-factor=1"),
     "--hide-scrollbars",  # A capture of the whole height has none, and is wider than the page.
 )
-WAIT_S = 120
-"""Longest wait for what a page should show [s]."""
+WAIT_S = 120  # Longest wait for what a page should show [s].
 
 
 class Browser:

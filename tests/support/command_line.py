@@ -9,8 +9,7 @@ from typer.testing import CliRunner, Result
 
 COMMAND = (str(Path(sys.executable).parent / "etherweave"),)
 """Starts the command line in a process of its own."""
-COLUMNS = 120
-"""Width of the terminal, so that no message wraps."""
+COLUMNS = 120  # Width of the terminal, so that no message wraps.
 
 
 def run(

@@ -23,8 +23,7 @@ BLOCK = re.compile(r"^```(?P<language>\w+)(?P<info>[^\n]*)\n(?P<text>.*?)^```$",
 PICTURE = re.compile(r"!\[[^\]]*\]\(([^):]+\.svg)\)")
 PROMPT = re.compile(r"^\$ ", re.M)
 REAL_TIME = re.compile(r"in [\d.]+ s \([\d.]+ M/s\)")
-COLUMNS = 100
-"""Width of the terminal."""
+COLUMNS = 100  # Width of the terminal.
 PROGRAMS = Path(sys.executable).parent
 """Directory of the ``etherweave`` that commands of a page call."""
 

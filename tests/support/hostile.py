@@ -20,18 +20,15 @@ from pyarrow import parquet
 
 from support import command_line
 
-LIMIT_S = 60
-"""Longest time of a verb on a busy machine [s]; what waits for a FIFO waits forever."""
-MEMORY = 4 * 2**30
-"""Largest growth of the address space [bytes]."""
+LIMIT_S = 60  # Longest time of a verb on a busy machine [s]; what waits for a FIFO waits forever.
+MEMORY = 4 * 2**30  # Largest growth of the address space [bytes].
 ODD: list[Any] = [None, True, -1, 2**64, 1e300, "", "x", "nan", [], {}, [[]], {"x": 1}]
 """Values of other types than most keys expect."""
 DEEP = "[" * 10_000
 
 ROUNDS = int(os.environ.get("ETHERWEAVE_FUZZ_ROUNDS", "1"))
 """How often tests marked `fuzz` draw their input; `make fuzz` asks for more rounds."""
-SEEDS = 1_000
-"""Seeds of a round, about."""
+SEEDS = 1_000  # Seeds of a round, about.
 
 
 def rounds(seed: int) -> Iterator[random.Random]:

@@ -15,8 +15,7 @@ from pathlib import Path
 
 SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/local/sbin"
 """Daemons are on the path of root only."""
-_CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
-"""Number in capabilities(7)."""
+_CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21  # Number in capabilities(7).
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ class Frame(NamedTuple):
     eth_dst: int
     eth_src: int
     eth_type: int = 0x0800
-    vlan_pcp: int | None = None
-    """None: it has no tag."""
+    vlan_pcp: int | None = None  # None: it has no tag.
 
 
 class Sent(NamedTuple):
@@ -50,8 +49,7 @@ class Rule:
 
     table: int
     priority: int
-    match: tuple[tuple[str, int, int], ...]
-    """Field, value and mask."""
+    match: tuple[tuple[str, int, int], ...]  # Field, value and mask.
     steps: tuple[str, ...]
 
     def matches(self, fields: Mapping[str, int]) -> bool:

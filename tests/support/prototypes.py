@@ -14,12 +14,9 @@ from etherweave.extend import (
     Progress,
 )
 
-ONE = 1 << 20
-"""A window of one packet."""
-ROOT = 1 << 10
-"""The root of :data:`ONE`."""
-US = 1_000_000
-"""A microsecond [ps]."""
+ONE = 1 << 20  # A window of one packet.
+ROOT = 1 << 10  # The root of :data:`ONE`.
+US = 1_000_000  # A microsecond [ps].
 
 
 class Swift(CongestionControl):

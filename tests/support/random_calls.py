@@ -13,8 +13,7 @@ from etherweave.report.periods import period
 Floats = npt.NDArray[np.float64]
 Random = np.random.Generator
 
-SERIES = 60
-"""Of each kind."""
+SERIES = 60  # Of each kind.
 
 
 def exponential(random: Random, count: int) -> tuple[Floats, Floats]:

@@ -3,8 +3,7 @@
 import time
 from collections.abc import Callable
 
-LIMIT_S = 30.0
-"""Long enough for a busy machine [s]."""
+LIMIT_S = 30.0  # Long enough for a busy machine [s].
 
 
 def until(is_so: Callable[[], bool], what: str = "") -> None:

@@ -34,15 +34,12 @@ class JobTime:
 
     job: str
     weight: float
-    time_us: Interval
-    """Mean time of an iteration, or until the last stream is complete [us]."""
-    relative: float
-    """Median time over that of the baseline."""
+    time_us: Interval  # Mean time of an iteration, or until the last stream is complete [us].
+    relative: float  # Median time over that of the baseline.
     places: Mapping[str, float]
     """Shares of the program, the host and the network in the path that limits the job; empty where
     no run has observed it."""
-    path: PathShares | None
-    """The same by part, and waits in the network."""
+    path: PathShares | None  # The same by part, and waits in the network.
 
 
 @dataclass(frozen=True)
@@ -52,18 +49,14 @@ class Standing:
     fabric: str
     bill: Bill
     jobs: Sequence[JobTime]
-    throughput: Interval
-    """Of the mix; 1 is the median of the baseline."""
+    throughput: Interval  # Of the mix; 1 is the median of the baseline.
     watts: Interval | None
     """Of fabric and nodes at the worst case, as the profile has it [W]; None without one."""
-    price: Interval | None
-    """Of purchase and electricity as the book has them; None without prices."""
+    price: Interval | None  # Of purchase and electricity as the book has them; None without prices.
     price_performance: Interval | None
     """Throughput for the price, over that of the baseline in the same sample."""
-    first: float
-    """Share of samples in which it comes first."""
-    ahead: float | None
-    """Share of samples in which it is ahead of the next; None of the last."""
+    first: float  # Share of samples in which it comes first.
+    ahead: float | None  # Share of samples in which it is ahead of the next; None of the last.
 
 
 @dataclass(frozen=True)
@@ -72,34 +65,24 @@ class Answer:
 
     name: str
     baseline: str
-    goal: str
-    """``price_performance``, or ``throughput`` where prices are missing or that is asked."""
+    goal: str  # ``price_performance``, or ``throughput`` where prices are missing or that is asked.
     samples: int
-    order: float
-    """Share of samples in which all fabrics stand in this order."""
-    standings: Sequence[Standing]
-    """The best first."""
+    order: float  # Share of samples in which all fabrics stand in this order.
+    standings: Sequence[Standing]  # The best first.
     decides: str
     """What decides between the first and the second, and which unknown would change it."""
-    against: Sequence[str]
-    """A sentence for each fabric against the baseline, the best first."""
-    contrasts: Sequence[str]
-    """What the transport, the choice of paths and the placement are worth."""
+    against: Sequence[str]  # A sentence for each fabric against the baseline, the best first.
+    contrasts: Sequence[str]  # What the transport, the choice of paths and the placement are worth.
     effects: Sequence[Effect]
     """Of unknowns of the first and the second, the largest first; none without trajectories."""
-    left_out: Sequence[str]
-    """What could not be simulated or has no price, and why."""
-    differs: Sequence[str]
-    """Part in which each job differs between the first and the second."""
+    left_out: Sequence[str]  # What could not be simulated or has no price, and why.
+    differs: Sequence[str]  # Part in which each job differs between the first and the second.
     hidden: Sequence[str]
     """Jobs whose hosts take so much of the time that they hide what fabrics differ by."""
     not_modelled: Sequence[str]
-    fixed: Sequence[str]
-    """Uncertain figures that are names, sizes or switches, and do not vary."""
-    runs: int
-    """Different runs that the answer rests on."""
-    carried_out: int
-    """Those that were carried out now; the others had a result."""
+    fixed: Sequence[str]  # Uncertain figures that are names, sizes or switches, and do not vary.
+    runs: int  # Different runs that the answer rests on.
+    carried_out: int  # Those that were carried out now; the others had a result.
     flow_level: Sequence[str]
     """What rests on flow-level mode, whose error was not measured; empty where nothing does."""
 

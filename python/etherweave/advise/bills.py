@@ -33,17 +33,14 @@ _POWER = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(k?)W")
 class Item:
     """A line of a bill, or a component of power."""
 
-    key: str
-    """In the price book or the power profile, or ``nodes``."""
+    key: str  # In the price book or the power profile, or ``nodes``.
     purpose: str
     count: int
-    amount: float
-    """Of all of them, in the book's currency, or [W]."""
+    amount: float  # Of all of them, in the book's currency, or [W].
     basis: str
     source: str
     date: str | None
-    unknown: str
-    """Name among unknowns."""
+    unknown: str  # Name among unknowns.
 
     def scaled(self, scales: Mapping[str, float]) -> float:
         """Return the amount, times the factor of its unknown if there is one."""
@@ -56,19 +53,13 @@ class Bill:
 
     hosts: int
     switches: int
-    power: Sequence[Item]
-    """Of fabric and nodes at the worst case [W]; empty where it is not known."""
+    power: Sequence[Item]  # Of fabric and nodes at the worst case [W]; empty where it is not known.
     currency: str = ""
-    book: str = ""
-    """What the price book says of itself."""
-    items: Sequence[Item] = ()
-    """What is bought; empty where a price is missing."""
-    electricity: Item | None = None
-    """Of all years; None where it is not known."""
-    reasons: Sequence[str] = ()
-    """Why prices or power are missing."""
-    notes: Sequence[str] = ()
-    """What is not counted."""
+    book: str = ""  # What the price book says of itself.
+    items: Sequence[Item] = ()  # What is bought; empty where a price is missing.
+    electricity: Item | None = None  # Of all years; None where it is not known.
+    reasons: Sequence[str] = ()  # Why prices or power are missing.
+    notes: Sequence[str] = ()  # What is not counted.
 
     def unknowns(self, question: Question) -> list[Unknown]:
         """List the prices and powers that are not certain."""

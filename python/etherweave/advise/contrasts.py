@@ -12,8 +12,7 @@ from etherweave.api.limits import HIDES
 from etherweave.api.what_if import BY_FLOW
 
 _OBSERVED = Draw(OBSERVED, 0, {})
-TRANSPORTS = {"roce": "RoCE", "tcp": "TCP"}
-"""Names of transports in sentences."""
+TRANSPORTS = {"roce": "RoCE", "tcp": "TCP"}  # Names of transports in sentences.
 
 
 @dataclass(frozen=True)

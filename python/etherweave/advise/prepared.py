@@ -15,10 +15,8 @@ class Prepared:
 
     question: Question
     bills: Mapping[str, Bill]
-    unknowns: Mapping[str, FabricUnknowns]
-    """Of the interconnect of each fabric."""
-    fixed: Sequence[str]
-    """Uncertain figures that do not vary."""
+    unknowns: Mapping[str, FabricUnknowns]  # Of the interconnect of each fabric.
+    fixed: Sequence[str]  # Uncertain figures that do not vary.
     draws: Sequence[Draw]
 
     @property

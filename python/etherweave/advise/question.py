@@ -13,14 +13,12 @@ from etherweave import _core
 from etherweave.api.inputs import decoded, read_text, read_toml
 from etherweave.api.scenario import dotted, literals
 
-TABLES = ("fabric", "find", "job", "common")
-"""Tables of the file that have keys of scenarios."""
+TABLES = ("fabric", "find", "job", "common")  # Tables of the file that have keys of scenarios.
 BASES = ("published", "derived", "fitted", "estimate", "example")
 """Kinds of evidence, the most certain first."""
 RANGES = {"published": 1.0, "derived": 1.1, "fitted": 1.1, "estimate": 1.5, "example": 1.5}
 """Factor by which a price or a power of a basis may be larger or smaller."""
-FOUND_MAX = 3
-"""Proposals of a search that are candidates unless the file says more."""
+FOUND_MAX = 3  # Proposals of a search that are candidates unless the file says more.
 SAMPLES_MAX = 1_024
 GOALS = ("price_performance", "throughput")
 FIDELITIES = ("packet", "flow first")
@@ -35,8 +33,7 @@ class AdviseError(ValueError):
 class Cited:
     """A figure with what it rests on, as in price books."""
 
-    value: str
-    """With its unit: ``"6000 USD"``, ``"350W"``."""
+    value: str  # With its unit: ``"6000 USD"``, ``"350W"``.
     basis: str
     source: str
     date: str | None = None
@@ -66,28 +63,22 @@ class Search:
 class Settings:
     """Keys of the file beside its tables of fabrics and jobs."""
 
-    prices: str = "example"
-    """A price book that comes with Etherweave, or a file beside this one."""
+    prices: str = "example"  # A price book that comes with Etherweave, or a file beside this one.
     power: str | None = None
     """A power profile, likewise; None: the first that has all parts of a fabric."""
     node: Node = Node()
-    years: float = 5.0
-    """For which electricity is paid, at the price of the book."""
+    years: float = 5.0  # For which electricity is paid, at the price of the book.
     rank: str = GOALS[0]
-    baseline: str | None = None
-    """Fabric on which the weights hold; None: the first."""
+    baseline: str | None = None  # Fabric on which the weights hold; None: the first.
     samples: int = 16
-    trajectories: int = 4
-    """Of Morris's method; 0: it is left out."""
+    trajectories: int = 4  # Of Morris's method; 0: it is left out.
     seed: int = 1
     fidelity: str = FIDELITIES[0]
     """Whether every fabric is simulated packet by packet, or messages first on all of them."""
     close: float = 1.25
     """Factor behind the best by messages within which fabrics are simulated packet by packet."""
-    figures: str = UNCERTAIN
-    """Whether figures of interconnects vary as documents do."""
-    ranges: dict[str, float] = field(default_factory=dict)
-    """Factors of prices and powers by basis."""
+    figures: str = UNCERTAIN  # Whether figures of interconnects vary as documents do.
+    ranges: dict[str, float] = field(default_factory=dict)  # Factors of prices and powers by basis.
 
 
 @dataclass(frozen=True)
@@ -95,14 +86,10 @@ class Candidate:
     """A fabric that might be bought."""
 
     name: str
-    text: str
-    """Of the scenario that it changes; empty without one."""
-    origin: str
-    """What errors call that scenario, and what files that it names stand beside."""
-    keys: Mapping[str, object]
-    """Dotted keys of a scenario, with values."""
-    file: str
-    """That asks."""
+    text: str  # Of the scenario that it changes; empty without one.
+    origin: str  # What errors call that scenario, and what files that it names stand beside.
+    keys: Mapping[str, object]  # Dotted keys of a scenario, with values.
+    file: str  # That asks.
     placement: Mapping[str, Any] | None = None
     """Placement of all jobs on this fabric; None: each job has its own."""
 
@@ -127,8 +114,7 @@ class Job:
     """A part of the mix."""
 
     name: str
-    weight: float
-    """Share of the time of the baseline, all weights together being 1."""
+    weight: float  # Share of the time of the baseline, all weights together being 1.
     jobs: Sequence[Mapping[str, Any]]
     """Of a scenario, which run at once; none of computation that sends nothing."""
 
@@ -159,8 +145,7 @@ class Question:
     settings: Settings
     candidates: Sequence[Candidate]
     jobs: Sequence[Job]
-    notes: Sequence[str] = ()
-    """Reasons why a search proposed less."""
+    notes: Sequence[str] = ()  # Reasons why a search proposed less.
 
     @property
     def baseline(self) -> str:

@@ -19,20 +19,17 @@ HOUR, OVERHEAD = "kilowatt_hour", "overhead"
 _AMOUNT = re.compile(r"[0-9]+(\.[0-9]+)?")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")
-TEXT = "design.prices_text"
-"""Key of a scenario that has the text of a book."""
+TEXT = "design.prices_text"  # Key of a scenario that has the text of a book.
 
 
 @dataclass(frozen=True)
 class Quote:
     """A line of the table."""
 
-    place: str
-    """File and line, for errors."""
+    place: str  # File and line, for errors.
     kind: str
     part: str
-    price: str
-    """An amount, without its currency."""
+    price: str  # An amount, without its currency.
     per_metre: str
     currency: str
     date: str

@@ -18,8 +18,7 @@ PARTS = {
     NODES: "nodes",
 }
 """Parts of a price, by the beginning of their keys."""
-EQUAL = 0.005
-"""Part by which two figures differ at least that are not called equal."""
+EQUAL = 0.005  # Part by which two figures differ at least that are not called equal.
 EVEN = "as much"
 
 

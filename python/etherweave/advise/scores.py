@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-Samples: TypeAlias = Sequence[float]
-"""A value of each sample."""
-_UNITS = ((1e6, "s"), (1e3, "ms"), (1.0, "us"))
-"""Units of time, each in microseconds."""
+Samples: TypeAlias = Sequence[float]  # A value of each sample.
+_UNITS = ((1e6, "s"), (1e3, "ms"), (1.0, "us"))  # Units of time, each in microseconds.
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from etherweave.advise.simulated import SEED, Draw
 from etherweave.advise.unknowns import Unknown
 
-LEVELS = 4
-"""Places of an unknown: the ends of its range, and a third from each."""
+LEVELS = 4  # Places of an unknown: the ends of its range, and a third from each.
 
 
 @dataclass(frozen=True)
@@ -22,12 +21,9 @@ class Effect:
 
     unknown: str
     basis: str
-    span: str
-    """Range, as text; empty for the seed of placements."""
-    moves: float
-    """By what part its whole range moves the ratio of both scores, on the mean."""
-    turns: bool
-    """Whether a move of it alone has put the second before the first, or back."""
+    span: str  # Range, as text; empty for the seed of placements.
+    moves: float  # By what part its whole range moves the ratio of both scores, on the mean.
+    turns: bool  # Whether a move of it alone has put the second before the first, or back.
 
 
 def problem(names: Sequence[str]) -> dict[str, object]:

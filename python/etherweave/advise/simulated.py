@@ -17,14 +17,10 @@ if TYPE_CHECKING:
     import polars
 
 AXES = ("fabric", "job", "sample")
-FLOW = -1
-"""Sample of messages at max-min fair rates, in which every figure is as it stands."""
-OBSERVED = 0
-"""Sample that says what limits each job."""
-OBSERVED_BYTES_MAX = 2 << 30
-"""Most memory that it may take to observe ranks [B]."""
-SEED = "seed of placements"
-"""Name of what the seed decides, among unknowns."""
+FLOW = -1  # Sample of messages at max-min fair rates, in which every figure is as it stands.
+OBSERVED = 0  # Sample that says what limits each job.
+OBSERVED_BYTES_MAX = 2 << 30  # Most memory that it may take to observe ranks [B].
+SEED = "seed of placements"  # Name of what the seed decides, among unknowns.
 
 
 @dataclass(frozen=True)
@@ -32,8 +28,7 @@ class Draw:
     """A sample: where every unknown lies."""
 
     sample: int
-    seed: int
-    """Of the run: hosts of jobs with random placement, and all other random streams."""
+    seed: int  # Of the run: hosts of jobs with random placement, and all other random streams.
     shares: Mapping[str, float]
     """Places of unknowns in their ranges, 0 to 1, by name; others are as they stand."""
 
@@ -44,11 +39,9 @@ class MixSweep(Sweep):
 
     candidates: Mapping[str, Candidate]
     jobs: Mapping[str, Job]
-    unknowns: Mapping[str, FabricUnknowns]
-    """Of the scenario of each fabric."""
+    unknowns: Mapping[str, FabricUnknowns]  # Of the scenario of each fabric.
     draws: Mapping[int, Draw]
-    cells: Sequence[tuple[str, str, int]]
-    """Fabric, job and sample of each run."""
+    cells: Sequence[tuple[str, str, int]]  # Fabric, job and sample of each run.
 
     @classmethod
     def of(
@@ -125,14 +118,11 @@ def samples(question: Question, unknowns: Sequence[Unknown]) -> list[Draw]:
 class PathShares:
     """Parts of the time of a job, along the path that limits it."""
 
-    parts: Mapping[str, float]
-    """Share of each of :data:`etherweave.api.limits.PARTS`."""
+    parts: Mapping[str, float]  # Share of each of :data:`etherweave.api.limits.PARTS`.
     kinds: Mapping[str, float]
     """Share of each of :data:`etherweave.api.limits.KINDS` of waits in the network."""
-    first: str
-    """Port at which messages wait most, in words."""
-    behind: str
-    """Jobs whose packets go first there."""
+    first: str  # Port at which messages wait most, in words.
+    behind: str  # Jobs whose packets go first there.
 
 
 @dataclass(frozen=True)
@@ -141,15 +131,12 @@ class Times:
 
     time_us: Mapping[tuple[str, str], Mapping[int, float]]
     """Of a fabric and a job, in every sample [us]; only of those whose samples all ended well."""
-    failures: Mapping[tuple[str, str], str]
-    """Why others have no times."""
+    failures: Mapping[tuple[str, str], str]  # Why others have no times.
     places: Mapping[tuple[str, str], Mapping[str, float]]
     """Share of the program, the host and the network in the path that limits a job, as far as a run
     has observed it."""
-    paths: Mapping[tuple[str, str], PathShares]
-    """The same by part, and waits in the network."""
-    warned: Set[tuple[str, str]]
-    """Those of which flow-level mode left something out."""
+    paths: Mapping[tuple[str, str], PathShares]  # The same by part, and waits in the network.
+    warned: Set[tuple[str, str]]  # Those of which flow-level mode left something out.
 
 
 def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:

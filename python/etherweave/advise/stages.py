@@ -80,8 +80,7 @@ class Screening:
     """What unknowns do to the lead of the first fabric over the second."""
 
     effects: Sequence[Effect] = ()
-    left_out: Sequence[str] = ()
-    """Why there are none, if anything is wrong."""
+    left_out: Sequence[str] = ()  # Why there are none, if anything is wrong.
     done: SweepResult | None = None
 
 

@@ -13,21 +13,17 @@ from etherweave.advise.question import Candidate
 from etherweave.uncertainty import Unknowns, unknowns
 from etherweave.uncertainty.declared import Declared
 
-BLOCK = 8
-"""Samples that divide the range of every unknown into equal parts."""
+BLOCK = 8  # Samples that divide the range of every unknown into equal parts.
 
 
 @dataclass(frozen=True)
 class Unknown:
     """A quantity that one random draw decides."""
 
-    name: str
-    """The same for all fabrics that have it from the same place."""
+    name: str  # The same for all fabrics that have it from the same place.
     basis: str
-    span: str
-    """Range, as text."""
-    factor: float = 1.0
-    """Factor by which a price or a power may be larger or smaller."""
+    span: str  # Range, as text.
+    factor: float = 1.0  # Factor by which a price or a power may be larger or smaller.
 
     def scale(self, share: float) -> float:
         """Return the factor at a place of its range, 0 to 1."""
@@ -39,8 +35,7 @@ class FabricUnknowns:
     """Figures of a fabric's interconnect that are not known."""
 
     entries: Sequence[Unknown] = ()
-    fixed: Sequence[str] = ()
-    """Uncertain figures that do not vary."""
+    fixed: Sequence[str] = ()  # Uncertain figures that do not vary.
     drawn: Unknowns | None = None
     """Distributions of the entries, in the same order; None where figures are as they stand."""
 

@@ -1,7 +1,6 @@
 """What is wrong with an archive."""
 
-DAMAGED = 2
-"""Exit code of a conversion whose output says why there is none."""
+DAMAGED = 2  # Exit code of a conversion whose output says why there is none.
 
 
 class ArchiveError(ValueError):

@@ -36,8 +36,7 @@ class Archive:
 
     directory: Path
     tool: str
-    ticks: Callable[[int], int]
-    """Nanoseconds of a time stamp."""
+    ticks: Callable[[int], int]  # Nanoseconds of a time stamp.
     communicators: dict[Comm, tuple[int, ...]]
     """Members as ranks of the world; nobody of those that each rank has for itself."""
     ranks: list["Rank"] = field(default_factory=list)

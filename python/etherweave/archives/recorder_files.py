@@ -37,8 +37,7 @@ class Record:
     """A call of a rank."""
 
     kind: RecordKind
-    numbers: Sequence[int] | None
-    """By kind; none as long as they are not known."""
+    numbers: Sequence[int] | None  # By kind; none as long as they are not known.
     start_ns: int = 0
     end_ns: int = 0
 

@@ -128,8 +128,7 @@ _HARMLESS = re.compile(
     r"Out of bounds values|Too many errors! Truncating",
     re.IGNORECASE,
 )
-_SHOWN_MAX = 120
-"""Longest part of a message that is shown [characters]."""
+_SHOWN_MAX = 120  # Longest part of a message that is shown [characters].
 
 
 def deaths(lines: Iterable[TextLine]) -> list[TextLine]:

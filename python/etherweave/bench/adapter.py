@@ -18,20 +18,15 @@ from etherweave.measurements.metrics import Metric
 class Adapter:
     """One benchmark."""
 
-    name: str
-    """As in the catalogue."""
-    programs: tuple[str, ...]
-    """Names of its binaries."""
-    metrics: tuple[Metric, ...]
-    """Everything that it measures."""
+    name: str  # As in the catalogue.
+    programs: tuple[str, ...]  # Names of its binaries.
+    metrics: tuple[Metric, ...]  # Everything that it measures.
     checks: tuple[str, ...]
     """Conditions under which a result counts, besides those of all benchmarks."""
-    begins: str
-    """Pattern, without capturing groups, of lines with which its text begins."""
+    begins: str  # Pattern, without capturing groups, of lines with which its text begins.
     plan: Callable[[BenchmarkRequest, FabricEstimate], BenchmarkPlan]
     """Chooses placement, command and forecast. Raises ``BenchmarkPlanError``."""
-    parse: Callable[[Draft], None]
-    """Reads a block into a draft. Raises ``GarbledError``."""
+    parse: Callable[[Draft], None]  # Reads a block into a draft. Raises ``GarbledError``.
     is_row: bool = False
     """Lines that match ``begins`` are results themselves, so those that follow each other belong
     together; else each begins a run."""
@@ -45,14 +40,12 @@ class Adapter:
     fragment: str | None = None
     """Pattern, without capturing groups, of lines within its text that only this family prints, of
     which nothing follows without the beginning: where that is missing, the refusal says so."""
-    is_one_run: bool = False
-    """Tables without a title that follow each other are of one run."""
+    is_one_run: bool = False  # Tables without a title that follow each other are of one run.
     json: str | None = None
     """Pattern that occurs in its JSON objects, and in those of no other benchmark."""
     parse_json: Callable[[Draft, JsonObject], None] | None = None
     """Reads such an object into a draft. Raises ``GarbledError`` or a lookup's error."""
-    rarer: tuple[str, ...] = ()
-    """Further binaries, whose text it parses as well."""
+    rarer: tuple[str, ...] = ()  # Further binaries, whose text it parses as well.
     options: OptionTable = field(default_factory=OptionTable)
     """Options of its programs that a user may pass on."""
     refused: Mapping[str, str] = field(default_factory=dict)

@@ -23,8 +23,7 @@ class _BaselineRow:
     """A point and its numbers."""
 
     point: DataPoint
-    launches: tuple[float, ...]
-    """One number of each, in the base unit."""
+    launches: tuple[float, ...]  # One number of each, in the base unit.
 
     def __post_init__(self) -> None:
         unit, better = self.point.unit, self.point.better
@@ -39,10 +38,8 @@ class Baseline:
     """Stored results of a campaign."""
 
     site: str
-    identity: str
-    """Of the campaign."""
-    start_ns: int
-    """Of its first launch, since 1970 [ns]."""
+    identity: str  # Of the campaign.
+    start_ns: int  # Of its first launch, since 1970 [ns].
     rows: tuple[_BaselineRow, ...]
 
     @property

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from etherweave.bench.adapter import Adapter
 
-VERSION_LIMIT_S = 10.0
-"""Longest time for a program to print its version [s]."""
+VERSION_LIMIT_S = 10.0  # Longest time for a program to print its version [s].
 _LIBRARIES = (
     (r"libmpi_(?:cray|gnu|intel|nvidia|amd)\S*\.so", "Cray MPICH"),
     (r"libopen-(?:pal|rte)\.so|liboshmem\.so|libmpi\.so\.(?:20|40|80)\b", "Open MPI"),
@@ -29,10 +28,8 @@ class Binary:
     """A program that was found."""
 
     path: Path
-    version: str | None
-    """As it prints it; ``None`` if it does so only in its results."""
-    mpi: str | None
-    """The MPI library that it is linked with, if any."""
+    version: str | None  # As it prints it; ``None`` if it does so only in its results.
+    mpi: str | None  # The MPI library that it is linked with, if any.
 
 
 def find(adapter: Adapter, program: str, folders: str | None = None) -> Binary | None:

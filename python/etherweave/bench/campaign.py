@@ -21,10 +21,8 @@ from etherweave.bench.catalogue import catalogue
 from etherweave.bench.statistics.launches import StoppingRule
 
 FORMAT = 1
-LIMIT_FACTOR = 10.0
-"""Times the forecast, after which a launch is ended."""
-LIMIT_MIN = 60.0
-"""No launch is ended before [s]."""
+LIMIT_FACTOR = 10.0  # Times the forecast, after which a launch is ended.
+LIMIT_MIN = 60.0  # No launch is ended before [s].
 
 
 @dataclass(frozen=True)
@@ -32,23 +30,18 @@ class Network:
     """One of the site's fabrics, with its assumed rate and latency."""
 
     name: str
-    kind: str = ""
-    """Words that select published figures of such networks: ``RoCE``, ``TCP``."""
-    rate: float = plans.FabricEstimate.rate
-    """Of a host's link [bytes/s]."""
-    latency: float = plans.FabricEstimate.latency
-    """One way, between processes [s]."""
+    kind: str = ""  # Words that select published figures of such networks: ``RoCE``, ``TCP``.
+    rate: float = plans.FabricEstimate.rate  # Of a host's link [bytes/s].
+    latency: float = plans.FabricEstimate.latency  # One way, between processes [s].
     interface: str = ""
-    device: str = ""
-    """RDMA device of the NIC."""
+    device: str = ""  # RDMA device of the NIC.
 
 
 @dataclass(frozen=True)
 class BackgroundProgram:
     """A program that loads the network while an experiment is launched."""
 
-    start: str
-    """As in :class:`etherweave.bench.plans.Start`."""
+    start: str  # As in :class:`etherweave.bench.plans.Start`.
     arguments: tuple[str, ...]
     server: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
@@ -66,27 +59,20 @@ class CampaignExperiment:
 
     benchmark: str
     program: str
-    fabric: str
-    """A network's name."""
+    fabric: str  # A network's name.
     hosts: tuple[str, ...]
     ranks_per_node: int
-    sizes: tuple[int, ...]
-    """Message sizes that must appear in the result [bytes]."""
-    start: str
-    """As in :class:`etherweave.bench.plans.Start`."""
+    sizes: tuple[int, ...]  # Message sizes that must appear in the result [bytes].
+    start: str  # As in :class:`etherweave.bench.plans.Start`.
     arguments: tuple[str, ...]
     server: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
     files: tuple[tuple[str, str], ...]
     output: str | None
-    bytes: float
-    """Predicted traffic of the busiest host [bytes]."""
-    seconds: float
-    """Predicted time of one launch [s]."""
-    options: tuple[str, ...] = ()
-    """Options of the program that the user passed on."""
-    background: tuple[BackgroundProgram, ...] = ()
-    """Programs that run beside each launch."""
+    bytes: float  # Predicted traffic of the busiest host [bytes].
+    seconds: float  # Predicted time of one launch [s].
+    options: tuple[str, ...] = ()  # Options of the program that the user passed on.
+    background: tuple[BackgroundProgram, ...] = ()  # Programs that run beside each launch.
 
     @property
     def command(self) -> plans.BenchmarkCommand:
@@ -115,8 +101,7 @@ class Campaign:
     networks: tuple[Network, ...]
     experiments: tuple[CampaignExperiment, ...]
     rule: StoppingRule = field(default_factory=StoppingRule)
-    seed: int = 0
-    """Seed of the order of launches."""
+    seed: int = 0  # Seed of the order of launches.
     format: int = FORMAT
 
     @property
@@ -144,10 +129,8 @@ class CampaignOptions:
     streams: int = 1
     is_all_pairs: bool = False
     """Whether benchmarks of a pair go to every pair, rather than to the first two hosts."""
-    options: tuple[str, ...] = ()
-    """Options of the programs themselves, as they are written."""
-    background: tuple[str, ...] = ()
-    """Programs that load the network during each launch."""
+    options: tuple[str, ...] = ()  # Options of the programs themselves, as they are written.
+    background: tuple[str, ...] = ()  # Programs that load the network during each launch.
     launch_s: float | None = None
     """Time after which a launch is ended, for which the background lasts [s]."""
 

@@ -16,17 +16,14 @@ class CatalogueEntry:
     layer: str
     """``link``, ``socket``, ``mpi``, ``pgas``, ``collective``, ``application``, ``storage``…"""
     transport: str
-    tier: int
-    """Priority of support, 1 to 3; 0 is only listed."""
+    tier: int  # Priority of support, 1 to 3; 0 is only listed.
     spack: str = ""
     easybuild: str = ""
     debian: str = ""
-    source: str = ""
-    """Where else it comes from."""
+    source: str = ""  # Where else it comes from.
     module: str = ""
     """Module of several adapters, each the constant of its name in capitals; else a module each."""
-    why_not: str = ""
-    """Why there is no adapter."""
+    why_not: str = ""  # Why there is no adapter.
 
     @property
     def is_read(self) -> bool:

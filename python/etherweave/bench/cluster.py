@@ -9,8 +9,7 @@ from etherweave.bench.launchers import Launcher
 from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric, SiteSwitch
 
-NATIVE = "native"
-"""Names the only network of a site without fabrics."""
+NATIVE = "native"  # Names the only network of a site without fabrics.
 
 
 @dataclass(frozen=True)
@@ -20,10 +19,8 @@ class Cluster:
     name: str
     hosts: tuple[str, ...]
     networks: tuple[Network, ...]
-    launchers: Mapping[str, Launcher]
-    """By the names of networks."""
-    python: str = sys.executable
-    """Path on the hosts of the Python interpreter that has Etherweave."""
+    launchers: Mapping[str, Launcher]  # By the names of networks.
+    python: str = sys.executable  # Path on the hosts of the Python interpreter that has Etherweave.
     switches: Mapping[str, str] = field(default_factory=dict)
     """The switch of each host, where the site names one."""
     recorded_switches: tuple[SiteSwitch, ...] = ()

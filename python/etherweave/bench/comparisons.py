@@ -13,8 +13,7 @@ from etherweave.bench.statistics.quantiles import CONFIDENCE
 from etherweave.bench.store import Store, is_store
 from etherweave.measurements.metrics import Better
 
-Numbers = Mapping[DataPoint, Sequence[float]]
-"""One number of each launch that counts, by points."""
+Numbers = Mapping[DataPoint, Sequence[float]]  # One number of each launch that counts, by points.
 
 
 class IgnoredField(StrEnum):
@@ -38,11 +37,9 @@ class DifferenceVerdict(StrEnum):
 class Difference:
     """One data point in both campaigns."""
 
-    point: DataPoint
-    """As in the candidate."""
+    point: DataPoint  # As in the candidate.
     comparison: LaunchComparison
-    launches: tuple[int, int]
-    """Of the baseline and of the candidate."""
+    launches: tuple[int, int]  # Of the baseline and of the candidate.
 
     @property
     def verdict(self) -> DifferenceVerdict:
@@ -119,8 +116,7 @@ def _without(numbers: Numbers, ignore: Sequence[str]) -> dict[DataPoint, DataPoi
 _BLANK: dict[str, Any] = {"fabric": "", "hosts": "", "ranks_per_node": 0}
 
 
-DEPTH = 4
-"""Depth of directories in which results are searched."""
+DEPTH = 4  # Depth of directories in which results are searched.
 
 
 @dataclass(frozen=True)
@@ -129,8 +125,7 @@ class HistoryEntry:
 
     directory: Path
     site: str
-    start_ns: int
-    """Of its first launch, since 1970 [ns]."""
+    start_ns: int  # Of its first launch, since 1970 [ns].
     numbers: Numbers
 
 
@@ -138,8 +133,7 @@ class HistoryEntry:
 class HistoryStep:
     """From one campaign to the next, or from a baseline to one."""
 
-    before: str
-    """Name of the campaign or baseline that the entry is compared with."""
+    before: str  # Name of the campaign or baseline that the entry is compared with.
     entry: HistoryEntry
     differences: tuple[Difference, ...]
 

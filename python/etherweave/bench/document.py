@@ -22,10 +22,8 @@ from etherweave.measurements.benchmark_report import (
     TextLine,
 )
 
-TEXT_MAX = 64 * 2**20
-"""Longest text that is read [characters]."""
-LINES_MAX = 1_000_000
-"""Most lines of a text that are read: some seconds' work."""
+TEXT_MAX = 64 * 2**20  # Longest text that is read [characters].
+LINES_MAX = 1_000_000  # Most lines of a text that are read: some seconds' work.
 _WORD = re.compile(r"\w")
 _FLOOD = re.compile(r"\d{25,}|[ \t]{500,}")
 """No benchmark prints so many digits or blanks in a row; a sign in their place garbles the line."""
@@ -53,10 +51,8 @@ _THOUSANDS = re.compile(r"(?<=\d)['\u2019\u2009\u202f](?=\d{3}(?!\d))")
 """Signs between thousands that pages and spreadsheets add; programs print none."""
 _BLANKS = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: None, 0xFEFF: None}
 """Blanks of web pages and mail programs, and their signs without a width."""
-_WRITTEN_OUT_MIN = 3
-"""Ends of lines written out that a text in one line must have."""
-_BEFORE_MAX = 30
-"""Lines before a part that its adapter may look at."""
+_WRITTEN_OUT_MIN = 3  # Ends of lines written out that a text in one line must have.
+_BEFORE_MAX = 30  # Lines before a part that its adapter may look at.
 _BEGINS = re.compile(
     "|".join(f"(?P<{name}>{adapter.begins})" for name, adapter in ADAPTERS.items())
 )
@@ -366,8 +362,7 @@ def _next_beginning(lines: Sequence[TextLine], index: int) -> int:
     return next(beginnings, len(lines))
 
 
-DEPTH_MAX = 32
-"""No benchmark's result nests deeper."""
+DEPTH_MAX = 32  # No benchmark's result nests deeper.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 _BARE_KEY = re.compile(r"([{,]\s*)([A-Za-z_][\w.]*)(\s*:)")
 _BARE_WORD = re.compile(r"(:\s*)(-?[A-Za-z_]\w*)(?=\s*[,}])")

@@ -18,14 +18,11 @@ from etherweave.measurements.benchmark_report import (
 )
 from etherweave.measurements.metrics import JITTER, Metric
 
-NUMBER = r"[0-9]{1,24}(?:\.[0-9]{1,24})?"
-"""A number without sign, in the pattern of a line."""
+NUMBER = r"[0-9]{1,24}(?:\.[0-9]{1,24})?"  # A number without sign, in the pattern of a line.
 _DECIMAL = re.compile(NUMBER + r"(?:[eE][+-]?[0-9]{1,3})?")
-_REMARK = re.compile(r"\s+(?:<[-=]+|←).*")
-"""Remarks that people write behind a row."""
+_REMARK = re.compile(r"\s+(?:<[-=]+|←).*")  # Remarks that people write behind a row.
 INTEGER = re.compile(r"[0-9]{1,18}")
-FIXED_2 = re.compile(r"[0-9]{1,18}\.[0-9]{2}")
-"""With two places, as ``%.2f`` prints it."""
+FIXED_2 = re.compile(r"[0-9]{1,18}\.[0-9]{2}")  # With two places, as ``%.2f`` prints it.
 ANY = re.compile(NUMBER)
 _MAX = {
     Unit.SECONDS: 1e8,
@@ -36,22 +33,17 @@ _MAX = {
 }
 """Years of running, the memory of all nodes of an exascale machine, its operations: no benchmark
 measures more."""
-_SHOWN_MAX = 100
-"""Longest part of a line that explains why there is no measurement [characters]."""
-_SIZE_MAX = 2**50
-"""Of a message [bytes]."""
+_SHOWN_MAX = 100  # Longest part of a line that explains why there is no measurement [characters].
+_SIZE_MAX = 2**50  # Of a message [bytes].
 
 
 class TextBlock(NamedTuple):
     """The part of a text that one run of one benchmark wrote."""
 
     lines: tuple[TextLine, ...]
-    is_cut: bool
-    """The text ended within a line, which is left out."""
-    is_object: bool = False
-    """It is a JSON object rather than lines."""
-    data: dict[str, Any] | None = None
-    """That object; ``None`` if it is cut or garbled."""
+    is_cut: bool  # The text ended within a line, which is left out.
+    is_object: bool = False  # It is a JSON object rather than lines.
+    data: dict[str, Any] | None = None  # That object; ``None`` if it is cut or garbled.
     before: tuple[TextLine, ...] = ()
     """The lines that precede it: the command, perhaps, or the name of a table."""
 
@@ -76,8 +68,7 @@ class Draft:
     version: str | None = None
     completeness: Completeness = Completeness.OPEN
     valid: bool | None = None
-    is_wrong: bool = False
-    """Its own verification failed."""
+    is_wrong: bool = False  # Its own verification failed.
     facts: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     leftover: list[TextLine] = field(default_factory=list)

@@ -48,8 +48,7 @@ class BatchScript:
 
     name: str
     nodes: int
-    seconds: float
-    """Wall-clock limit [s]."""
+    seconds: float  # Wall-clock limit [s].
     partition: str = ""
     account: str = ""
 

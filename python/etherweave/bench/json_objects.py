@@ -6,8 +6,7 @@ from typing import Any, NoReturn
 
 from etherweave.measurements.benchmark_report import GarbledError
 
-_SHOWN_MAX = 40
-"""Longest part of a value that is shown [characters]."""
+_SHOWN_MAX = 40  # Longest part of a value that is shown [characters].
 
 
 class JsonObject(Mapping[str, Any]):

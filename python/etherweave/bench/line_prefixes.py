@@ -24,8 +24,7 @@ from itertools import groupby
 
 from etherweave.measurements.benchmark_report import TextLine
 
-IsBeginning = Callable[[str], bool]
-"""Whether a benchmark's text begins with a line."""
+IsBeginning = Callable[[str], bool]  # Whether a benchmark's text begins with a line.
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 _TIMES = (
@@ -48,12 +47,9 @@ _SOURCES = (
 _TOKENS = [(re.compile(pattern), False) for pattern in _TIMES]
 _TOKENS += [(re.compile(pattern), True) for pattern in _SOURCES]
 _TOKENS_MAX = 3
-_WIDTHS = (0, 1, 2)
-"""Blanks that a prefix may add before the line."""
-_ALIKE_MIN = 3
-"""Lines that a prefix of no known form must begin, or all of a shorter text."""
-_TEMPLATE_MAX = 120
-"""Longest prefix of no known form [characters]."""
+_WIDTHS = (0, 1, 2)  # Blanks that a prefix may add before the line.
+_ALIKE_MIN = 3  # Lines that a prefix of no known form must begin, or all of a shorter text.
+_TEMPLATE_MAX = 120  # Longest prefix of no known form [characters].
 OBJECT = re.compile(r"\s*\{(?![\w.@-]+\})")
 """The beginning of a JSON object; in ``{0}`` and ``{node1}`` there is none."""
 _LINES_MAX = 5_000
@@ -73,8 +69,7 @@ class _Shape:
     """Forms of prefixes in a row, or a prefix of no known form."""
 
     tokens: tuple[int, ...] = ()
-    template: str = ""
-    """Pattern of a prefix of no known form, in place of tokens."""
+    template: str = ""  # Pattern of a prefix of no known form, in place of tokens.
 
     def pattern(self) -> re.Pattern[str]:
         if self.template:

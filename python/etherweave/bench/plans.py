@@ -8,33 +8,23 @@ from enum import StrEnum
 class HostPattern(StrEnum):
     """Which hosts take part together."""
 
-    ALONE = "alone"
-    """One host, without the network."""
-    PAIR = "pair"
-    """Two hosts; a runner may repeat it for any pair."""
-    ALL_PAIRS = "all_pairs"
-    """All hosts in one run, which measures each pair by itself."""
-    RING = "ring"
-    """All hosts, each with its neighbours in some order."""
-    ALL_NODES = "all_nodes"
-    """All hosts at once."""
+    ALONE = "alone"  # One host, without the network.
+    PAIR = "pair"  # Two hosts; a runner may repeat it for any pair.
+    ALL_PAIRS = "all_pairs"  # All hosts in one run, which measures each pair by itself.
+    RING = "ring"  # All hosts, each with its neighbours in some order.
+    ALL_NODES = "all_nodes"  # All hosts at once.
 
 
 class Start(StrEnum):
     """How the processes are started."""
 
-    MPI = "mpi"
-    """An MPI launcher starts all ranks with the same words."""
-    SHMEM = "shmem"
-    """An OpenSHMEM launcher does."""
-    CLIENT_SERVER = "client_server"
-    """A server on one host, then a client on another."""
+    MPI = "mpi"  # An MPI launcher starts all ranks with the same words.
+    SHMEM = "shmem"  # An OpenSHMEM launcher does.
+    CLIENT_SERVER = "client_server"  # A server on one host, then a client on another.
     FAN_IN = "fan_in"
     """A server for each client on the first host, then all clients on the others at once."""
-    EACH_RANK = "each_rank"
-    """The runner starts each rank with its number."""
-    ALONE = "alone"
-    """One process."""
+    EACH_RANK = "each_rank"  # The runner starts each rank with its number.
+    ALONE = "alone"  # One process.
 
 
 @dataclass(frozen=True)
@@ -59,10 +49,8 @@ class BenchmarkCommand:
     """
 
     start: Start
-    arguments: tuple[str, ...]
-    """Program first: of each rank, or of the client."""
-    server: tuple[str, ...] = ()
-    """Of the server, if there is one."""
+    arguments: tuple[str, ...]  # Program first: of each rank, or of the client.
+    server: tuple[str, ...] = ()  # Of the server, if there is one.
     environment: tuple[tuple[str, str], ...] = ()
     files: tuple[tuple[str, str], ...] = ()
     """Names and texts of the files that it needs in its working directory."""
@@ -80,33 +68,27 @@ class BenchmarkCommand:
 class FabricEstimate:
     """Assumed properties of the network before it is measured."""
 
-    rate: float = 1.25e9
-    """Of a host's link [bytes/s]."""
-    latency: float = 20e-6
-    """One way, between processes [s]."""
+    rate: float = 1.25e9  # Of a host's link [bytes/s].
+    latency: float = 20e-6  # One way, between processes [s].
 
 
 @dataclass(frozen=True)
 class RunForecast:
     """Predicted traffic and time of a run."""
 
-    bytes: float
-    """Sent by the busiest host."""
+    bytes: float  # Sent by the busiest host.
     seconds: float
-    basis: str
-    """How it was counted."""
+    basis: str  # How it was counted.
 
 
 @dataclass(frozen=True)
 class GivenOptions:
     """Options of a program that its adapter knows, as a user passes them on."""
 
-    arguments: tuple[str, ...] = ()
-    """All of them, as they are written."""
+    arguments: tuple[str, ...] = ()  # All of them, as they are written.
     values: tuple[tuple[str, str], ...] = ()
     """First name of each option, and its value; empty for a switch."""
-    words: tuple[str, ...] = ()
-    """Arguments without a dash."""
+    words: tuple[str, ...] = ()  # Arguments without a dash.
 
     def value(self, name: str, usual: str = "") -> str:
         """Return the last value of an option, by its first name."""
@@ -124,22 +106,17 @@ class BenchmarkRequest:
     program: str
     nodes: int = 2
     ranks_per_node: int = 1
-    size_min: int | None = None
-    """Smallest message [bytes]."""
-    size_max: int | None = None
-    """Largest message [bytes]."""
+    size_min: int | None = None  # Smallest message [bytes].
+    size_max: int | None = None  # Largest message [bytes].
     iterations: int | None = None
     seconds: float | None = None
     """How long each test lasts, where a benchmark goes by the clock.
 
     Whole ones: iperf3 and others read 0.5 as 0, and 0 as no end.
     """
-    streams: int = 1
-    """Parallel connections of a pair."""
-    device: str | None = None
-    """RDMA device of the NIC, where a benchmark needs it."""
-    options: GivenOptions = GivenOptions()
-    """Options of the program itself."""
+    streams: int = 1  # Parallel connections of a pair.
+    device: str | None = None  # RDMA device of the NIC, where a benchmark needs it.
+    options: GivenOptions = GivenOptions()  # Options of the program itself.
 
 
 @dataclass(frozen=True)
@@ -150,10 +127,8 @@ class BenchmarkPlan:
     placement: HostPlacement
     command: BenchmarkCommand
     forecast: RunForecast
-    sizes: tuple[int, ...] = ()
-    """Message sizes that must appear in the result [bytes]."""
-    notes: tuple[str, ...] = field(default=())
-    """Notes for the user."""
+    sizes: tuple[int, ...] = ()  # Message sizes that must appear in the result [bytes].
+    notes: tuple[str, ...] = field(default=())  # Notes for the user.
 
 
 class BenchmarkPlanError(ValueError):

@@ -7,13 +7,10 @@ from dataclasses import replace
 from etherweave.measurements.benchmark_report import BenchmarkReport, Measurement
 from etherweave.measurements.metrics import CALL_TIME, LATENCY, ROUND_TRIP, Metric
 
-SMALL = 8192
-"""Messages up to here wait for latency, not for the link [bytes]."""
-LEAVES_THE_HOST = 0.3e-6
-"""No message crosses a network faster, one way [s]."""
+SMALL = 8192  # Messages up to here wait for latency, not for the link [bytes].
+LEAVES_THE_HOST = 0.3e-6  # No message crosses a network faster, one way [s].
 _WAITS = (LATENCY, CALL_TIME, ROUND_TRIP)
-_TAIL_FACTOR = 50
-"""Ratio of the 99th percentile to the median from which on a warning is given."""
+_TAIL_FACTOR = 50  # Ratio of the 99th percentile to the median from which on a warning is given.
 
 
 def with_warnings(report: BenchmarkReport) -> BenchmarkReport:
@@ -74,10 +71,8 @@ def _is_above(point: dict[str, Measurement], high: str, low: str, factor: float)
     return high in point and low in point and point[high].value > factor * point[low].value
 
 
-SLICE = (3.5e-3, 7e-3)
-"""Range of means and medians of such waits: 5 ms to 6 ms were seen [s]."""
-WAIT = (2e-3, 12e-3)
-"""Range of a single one: a slice of 3 ms to 6 ms, or two of them [s]."""
+SLICE = (3.5e-3, 7e-3)  # Range of means and medians of such waits: 5 ms to 6 ms were seen [s].
+WAIT = (2e-3, 12e-3)  # Range of a single one: a slice of 3 ms to 6 ms, or two of them [s].
 
 
 def is_slice(centre: float) -> bool:

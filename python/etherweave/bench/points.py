@@ -25,17 +25,14 @@ class DataPoint:
     benchmark: str
     program: str
     fabric: str
-    hosts: str
-    """Joined by commas, in the order of ranks."""
+    hosts: str  # Joined by commas, in the order of ranks.
     ranks_per_node: int
     metric: str
     unit: str
-    better: str
-    """Direction of better values, see :class:`etherweave.measurements.metrics.Better`."""
+    better: str  # Direction of better values, see :class:`etherweave.measurements.metrics.Better`.
     statistic: str
     size_bytes: int | None
-    labels: str
-    """``name=value``, joined by blanks."""
+    labels: str  # ``name=value``, joined by blanks.
 
     @property
     def words(self) -> str:
@@ -56,10 +53,8 @@ class DataPoint:
 class LaunchVerdict:
     """The verdict on one launch."""
 
-    reports: tuple[BenchmarkReport, ...]
-    """Those of the benchmark that was launched."""
-    problems: tuple[str, ...]
-    """Why it does not count; empty if it does."""
+    reports: tuple[BenchmarkReport, ...]  # Those of the benchmark that was launched.
+    problems: tuple[str, ...]  # Why it does not count; empty if it does.
 
     @property
     def is_valid(self) -> bool:
@@ -154,8 +149,7 @@ def _rank(point: DataPoint) -> int:
     return CENTRES.index(point.statistic)
 
 
-_SHOWN = 200
-"""Of a program's last words [characters]."""
+_SHOWN = 200  # Of a program's last words [characters].
 
 
 def judge(experiment: CampaignExperiment, ending: str, text: str, errors: str) -> LaunchVerdict:

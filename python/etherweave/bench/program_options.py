@@ -20,8 +20,7 @@ from etherweave.bench.plans import BenchmarkPlanError, GivenOptions
 
 _NAME = r"-[^\s,]+"
 _LINE = re.compile(rf"(?P<names>{_NAME}(?:, {_NAME})*)(?: (?P<value>\S+))?  (?P<meaning>\S.*)")
-_SHOWN = 12
-"""Known options that a refusal lists where none is near."""
+_SHOWN = 12  # Known options that a refusal lists where none is near.
 
 
 @dataclass(frozen=True)
@@ -33,8 +32,7 @@ class ProgramOption:
     """Alternatives with ``|`` between them, ``N`` for a whole number, the name of any text, in
     brackets where it may be left out; empty for a switch."""
     meaning: str
-    setter: str
-    """Option that sets it in place of the user: ``--duration``; empty if the user does."""
+    setter: str  # Option that sets it in place of the user: ``--duration``; empty if the user does.
 
     @property
     def needs_value(self) -> bool:

@@ -35,12 +35,9 @@ class ExperimentState(StrEnum):
     """State of an experiment."""
 
     OPEN = "open"
-    PRECISE = "precise"
-    """All medians are known as well as wanted."""
-    CAPPED = "capped"
-    """No launch is left."""
-    GIVEN_UP = "given up"
-    """Its launches fail: it gave no number."""
+    PRECISE = "precise"  # All medians are known as well as wanted.
+    CAPPED = "capped"  # No launch is left.
+    GIVEN_UP = "given up"  # Its launches fail: it gave no number.
 
 
 @dataclass(frozen=True)
@@ -49,8 +46,7 @@ class RunObserver:
 
     launched: Callable[[JudgedLaunch, int, int], None] = lambda launch, done, most: None
     """Takes a launch that ended, the number of launches so far, and their largest number."""
-    monitors: tuple[Monitor, ...] = ()
-    """Programs that run on every host of each launch."""
+    monitors: tuple[Monitor, ...] = ()  # Programs that run on every host of each launch.
     keep: Callable[[Store, str, LaunchJob], None] = lambda store, name, job: None
     """Stores their output, by the name of the launch."""
 

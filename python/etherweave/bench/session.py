@@ -46,8 +46,7 @@ class CampaignLimits:
     launch_s: float | None = None
     """Time after which a launch is ended [s]; ten times its predicted time, at least a minute, if
     ``None``."""
-    total_s: float = 3600.0
-    """Predicted time of all launches [s]."""
+    total_s: float = 3600.0  # Predicted time of all launches [s].
     traffic_bytes: float = 1e12
     """Predicted traffic of all launches, of the busiest host of each [bytes]."""
 
@@ -57,8 +56,7 @@ class CampaignCost:
     """What a campaign takes at most, as predicted."""
 
     launches: int
-    bytes: float
-    """Sent by the busiest host of each launch, added."""
+    bytes: float  # Sent by the busiest host of each launch, added.
     seconds: float
 
     def exceeded(self, limits: CampaignLimits) -> tuple[str, ...]:
@@ -101,15 +99,13 @@ class SessionObserver:
 class SessionResult:
     """What a session leaves."""
 
-    summary: CampaignSummary
-    """Statistics of all launches so far, as ``benchmarks.json`` has them."""
+    summary: CampaignSummary  # Statistics of all launches so far, as ``benchmarks.json`` has them.
     is_complete: bool
     """Whether every experiment is decided; otherwise the user interrupted the session."""
     directory: Path
     findings: tuple[EnvironmentFinding, ...]
     """Whether the traffic of each launch crossed the tested links."""
-    epochs: tuple[Epoch, ...]
-    """How each host was recorded during each launch."""
+    epochs: tuple[Epoch, ...]  # How each host was recorded during each launch.
 
 
 def run(

@@ -39,26 +39,18 @@ class StoreError(ValueError):
 class LaunchRecord:
     """One launch that has ended."""
 
-    experiment: str
-    """Its name."""
-    round: int
-    """0 is the warm-up, which does not count."""
-    ending: str
-    """As in :class:`etherweave.bench.launchers.launcher.Ending`."""
+    experiment: str  # Its name.
+    round: int  # 0 is the warm-up, which does not count.
+    ending: str  # As in :class:`etherweave.bench.launchers.launcher.Ending`.
     text: str
     errors: str
-    words: tuple[str, ...]
-    """What was started."""
-    start_ns: int
-    """Since 1970 [ns]."""
+    words: tuple[str, ...]  # What was started.
+    start_ns: int  # Since 1970 [ns].
     end_ns: int
     launcher: str
-    session: int
-    """Number of the session that made it, from 1."""
-    version: str
-    """Version of Etherweave that parsed it first."""
-    campaign: str
-    """Identity of the campaign."""
+    session: int  # Number of the session that made it, from 1.
+    version: str  # Version of Etherweave that parsed it first.
+    campaign: str  # Identity of the campaign.
 
     @property
     def is_warm_up(self) -> bool:
@@ -80,8 +72,7 @@ def launch_name(experiment: str, turn: int) -> str:
 class Store:
     """A directory with a campaign."""
 
-    directory: Path
-    """Absolute."""
+    directory: Path  # Absolute.
     campaign: Campaign
 
     @classmethod

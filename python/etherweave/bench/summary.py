@@ -18,8 +18,7 @@ from etherweave.measurements.benchmark_report import BenchmarkReport, Completene
 from etherweave.measurements.references import Reference, compare, references, search
 
 FORMAT = 1
-_MAX = 5
-"""Largest number of warnings of a kind that are listed."""
+_MAX = 5  # Largest number of warnings of a kind that are listed.
 
 
 @dataclass(frozen=True)
@@ -29,8 +28,7 @@ class Band:
     low: float
     high: float
     count: int
-    ratio: float
-    """Measured over the median of the published."""
+    ratio: float  # Measured over the median of the published.
     sources: tuple[str, ...]
 
 
@@ -70,8 +68,7 @@ class CampaignSummary:
     campaign: Campaign
     launches: tuple[JudgedLaunch, ...]
     points: tuple[PointSummary, ...]
-    states: Mapping[str, ExperimentState]
-    """By the names of experiments."""
+    states: Mapping[str, ExperimentState]  # By the names of experiments.
     warnings: tuple[str, ...]
 
     @property

@@ -10,8 +10,7 @@ from etherweave.bmwg.settings import MIB, Changes, window
 from etherweave.bmwg.throughput import DUPLEX, pair_jobs
 
 AXES = ("strategy", "QPs a pair")
-JFI = 6
-"""Place of the fairness of links in :func:`balance_table`."""
+JFI = 6  # Place of the fairness of links in :func:`balance_table`.
 
 
 def balance_cases(

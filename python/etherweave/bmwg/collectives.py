@@ -32,8 +32,7 @@ from etherweave.bmwg.traffic import collective
 AXES = ("collective", "strategy", "N", "S [B]", "mode")
 SIZES = (10**6, 8 * 10**6, 64 * 10**6, 256 * 10**6, 10**9, 4 * 10**9)
 """Data of a participant (T 9) [B]; the draft leaves open whether a KB has 1,000 B."""
-COUNTS = (8, 16, 32, 64, 128, 256, 512, 1024)
-"""Participants (T 9)."""
+COUNTS = (8, 16, 32, 64, 128, 256, 512, 1024)  # Participants (T 9).
 PACKETS_MAX = 2 * 10**9
 """Most bytes over the boundary in an iteration that are simulated as packets [B]."""
 

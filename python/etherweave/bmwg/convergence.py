@@ -23,10 +23,8 @@ from etherweave.bmwg.traffic import incast
 class Kind(NamedTuple):
     """Messages of flows."""
 
-    message: int
-    """Size [B]."""
-    outstanding: int
-    """Messages that may be incomplete at once."""
+    message: int  # Size [B].
+    outstanding: int  # Messages that may be incomplete at once.
 
 
 BULK = Kind(MIB, 128)

@@ -21,12 +21,9 @@ OF_TESTS = ("job", "run", "observe", "faults", "sweep", "open_loop", "design", "
 class BenchFabric:
     """A fabric: topology, switches, flow control, transport and hosts of a file."""
 
-    origin: str
-    """Path of the file."""
-    text: str
-    """Scenario without jobs."""
-    core: "_core.Fabric"
-    """The fabric as built."""
+    origin: str  # Path of the file.
+    text: str  # Scenario without jobs.
+    core: "_core.Fabric"  # The fabric as built.
 
     @property
     def name(self) -> str:

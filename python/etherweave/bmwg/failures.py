@@ -13,14 +13,11 @@ from etherweave.bmwg.traffic import Job, collective
 
 AXES = ("failure", "convergence input")
 NONE = "none"
-LATER = "1000s"
-"""Time of a failure that no run reaches."""
-AT_US = 300
-"""Time of the failure [us]."""
+LATER = "1000s"  # Time of a failure that no run reaches.
+AT_US = 300  # Time of the failure [us].
 REROUTE = ("50us", "500us")
 """Times until tables follow: detection and convergence, which are inputs."""
-PRIORITIES = [0, 1, 2, 3]
-"""Shortest paths take a priority for each hop while tables change."""
+PRIORITIES = [0, 1, 2, 3]  # Shortest paths take a priority for each hop while tables change.
 
 
 def all_reduces(fabric: BenchFabric, full: bool) -> Job:

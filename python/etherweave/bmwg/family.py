@@ -14,24 +14,18 @@ from typing import cast
 
 from etherweave.bmwg.model import BenchTest
 
-DRAFTS = ("training", "inference")
-"""The drafts."""
+DRAFTS = ("training", "inference")  # The drafts.
 
 
 @dataclass(frozen=True)
 class Entry:
     """A test of a draft."""
 
-    section: str
-    """Section of its draft."""
-    title: str
-    """Name of the test."""
-    reduction: str = ""
-    """Difference to what the draft asks for, of a test that runs."""
-    reason: str = ""
-    """Why it does not run; empty of a test that runs."""
-    hosts: str = ""
-    """Means to run it on real hosts; empty where there are none."""
+    section: str  # Section of its draft.
+    title: str  # Name of the test.
+    reduction: str = ""  # Difference to what the draft asks for, of a test that runs.
+    reason: str = ""  # Why it does not run; empty of a test that runs.
+    hosts: str = ""  # Means to run it on real hosts; empty where there are none.
 
     @property
     def is_run(self) -> bool:

@@ -15,10 +15,8 @@ from etherweave.bmwg.model import Case, Column, Metric, ObservationPoint
 
 BOUNDARY, REPORTED = ObservationPoint.BOUNDARY, ObservationPoint.REPORTED
 SOFTWARE, SETTING = ObservationPoint.SOFTWARE, ObservationPoint.SETTING
-TREE_PEERS_MAX = 4
-"""Most peers in a double binary tree: three of an inner node, one of a leaf."""
-PERCENTILES = (50, 95, 99, 99.9)
-"""Percentiles of latencies (T 5.2)."""
+TREE_PEERS_MAX = 4  # Most peers in a double binary tree: three of an inner node, one of a leaf.
+PERCENTILES = (50, 95, 99, 99.9)  # Percentiles of latencies (T 5.2).
 
 
 def rows(result: Result, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
@@ -58,10 +56,8 @@ class SwitchCounters(NamedTuple):
     """Frames with quanta above 0 that switches sent or hosts sent them; X-ON is none of them."""
     paused_us: float
     """Time for which ports of switches held their peers paused, all of them together [us]."""
-    paused_us_max: float
-    """The longest of a port and priority [us]."""
-    occupancy_max: int
-    """Largest occupancy of a queue [B]."""
+    paused_us_max: float  # The longest of a port and priority [us].
+    occupancy_max: int  # Largest occupancy of a queue [B].
 
 
 def counters(fabric: BenchFabric, result: Result) -> SwitchCounters:
@@ -150,10 +146,8 @@ def algorithm(result: Result) -> str:
 class FlowRates(NamedTuple):
     """Goodput of flows in a period."""
 
-    end_us: float
-    """End of the period [us]."""
-    rates: Mapping[int, float]
-    """Goodput by flow [Gb/s]."""
+    end_us: float  # End of the period [us].
+    rates: Mapping[int, float]  # Goodput by flow [Gb/s].
 
 
 def flow_series(result: Result) -> list[FlowRates]:
@@ -225,8 +219,7 @@ def latency_cells(values_us: Sequence[float]) -> list[float]:
     return [round(value, PICOSECONDS) for value in cells]
 
 
-PICOSECONDS = 6
-"""Decimal places of microseconds that are picoseconds, the steps of simulated time."""
+PICOSECONDS = 6  # Decimal places of microseconds that are picoseconds, the steps of simulated time.
 LATENCY_TITLES = ("min", "mean", *(f"P{percent:g}" for percent in PERCENTILES), "max")
 
 

@@ -9,12 +9,9 @@ from etherweave.bmwg.model import Case, labelled
 from etherweave.bmwg.settings import KIB
 from etherweave.bmwg.traffic import WARM_UP, ping, uniform
 
-BACKGROUND = 256 * KIB
-"""Size of background flows [B]."""
-MARGIN = 10
-"""Factor by which background flows come for longer than transfers take at line rate."""
-FIXED_US = 10
-"""Time of a transfer besides its bytes, about [us]."""
+BACKGROUND = 256 * KIB  # Size of background flows [B].
+MARGIN = 10  # Factor by which background flows come for longer than transfers take at line rate.
+FIXED_US = 10  # Time of a transfer besides its bytes, about [us].
 AXES = ("message [B]", "background [%]")
 
 

@@ -23,10 +23,8 @@ Pooled: TypeAlias = dict[tuple[Cell, ...], tuple[list[float], list[float], int]]
 """Times of a way and of round trips [us], and the number of runs, by configuration."""
 AXES = ("variant", "message [B]", "load")
 UNLOADED, LOADED = "none", "all pairs, bidirectional"
-BACKGROUND_BYTES = 65_536
-"""Messages of the other pairs [B]."""
-SHARES = (1, *range(5, 100, 5), 99, 99.9, 100)
-"""Shares of messages of the distribution [%]."""
+BACKGROUND_BYTES = 65_536  # Messages of the other pairs [B].
+SHARES = (1, *range(5, 100, 5), 99, 99.9, 100)  # Shares of messages of the distribution [%].
 TIMES = ("one way", "round trip")
 
 

@@ -11,10 +11,8 @@ from etherweave.api.results import Result
 if TYPE_CHECKING:
     from etherweave.bmwg.fabric import BenchFabric
 
-WHOLE_MIN = 1000
-"""Least number that is written without decimals."""
-Cell: TypeAlias = str | int | float | None
-"""Value of a table; None where it is not known."""
+WHOLE_MIN = 1000  # Least number that is written without decimals.
+Cell: TypeAlias = str | int | float | None  # Value of a table; None where it is not known.
 
 
 def text_of(cell: Cell) -> str:
@@ -40,56 +38,40 @@ class ObservationPoint(StrEnum):
 class Column:
     """A column of a report table."""
 
-    title: str
-    """Name of the value, with its unit in brackets."""
-    point: ObservationPoint
-    """Point of observation."""
+    title: str  # Name of the value, with its unit in brackets.
+    point: ObservationPoint  # Point of observation.
 
 
 @dataclass(frozen=True)
 class Plot:
     """Columns that a figure shows, by their places in the table."""
 
-    x: int
-    """Places along the axis."""
-    y: int
-    """Values."""
-    by: Sequence[int] = ()
-    """Columns whose values have a line each."""
-    is_bars: bool = False
-    """Whether values are bars, as where places have no order."""
+    x: int  # Places along the axis.
+    y: int  # Values.
+    by: Sequence[int] = ()  # Columns whose values have a line each.
+    is_bars: bool = False  # Whether values are bars, as where places have no order.
 
 
 @dataclass(frozen=True)
 class ReportTable:
     """A table of a test's report."""
 
-    name: str
-    """Name of its file."""
-    title: str
-    """Contents, as its heading says."""
-    columns: Sequence[Column]
-    """Its columns."""
-    rows: Sequence[Sequence[Cell]]
-    """Its rows, a value for each column."""
-    note: str = ""
-    """Manner of reading it."""
-    plot: Plot | None = None
-    """Figure of it."""
+    name: str  # Name of its file.
+    title: str  # Contents, as its heading says.
+    columns: Sequence[Column]  # Its columns.
+    rows: Sequence[Sequence[Cell]]  # Its rows, a value for each column.
+    note: str = ""  # Manner of reading it.
+    plot: Plot | None = None  # Figure of it.
 
 
 @dataclass(frozen=True)
 class Case:
     """A trial configuration: values of the axes, and what they change in the fabric's scenario."""
 
-    labels: Mapping[str, Cell]
-    """Values of the axes."""
-    changes: Mapping[str, object]
-    """Keys of the scenario with values."""
-    excluded: str = ""
-    """Why it is not attempted; empty where it is."""
-    may_deadlock: bool = False
-    """Whether a run without progress is a result."""
+    labels: Mapping[str, Cell]  # Values of the axes.
+    changes: Mapping[str, object]  # Keys of the scenario with values.
+    excluded: str = ""  # Why it is not attempted; empty where it is.
+    may_deadlock: bool = False  # Whether a run without progress is a result.
 
     @property
     def name(self) -> str:
@@ -101,20 +83,16 @@ class Case:
 class Trial:
     """A case that was attempted."""
 
-    case: Case
-    """Its configuration."""
-    result: Result | None
-    """Tables of its run; None where it failed."""
-    problem: str = ""
-    """Why the trial is excluded; empty where it is included."""
+    case: Case  # Its configuration.
+    result: Result | None  # Tables of its run; None where it failed.
+    problem: str = ""  # Why the trial is excluded; empty where it is included.
 
     def label(self, axis: str) -> Cell:
         """Return the value of an axis."""
         return self.case.labels.get(axis)
 
 
-Included: TypeAlias = Sequence[tuple[Case, Result]]
-"""Cases whose runs count, with their results."""
+Included: TypeAlias = Sequence[tuple[Case, Result]]  # Cases whose runs count, with their results.
 
 
 class BenchTest(Protocol):

@@ -13,14 +13,12 @@ from etherweave.bmwg.model import Case, ReportTable, Trial
 from etherweave.sweeps import Executor, Sweep, SweepStore, sweep
 from etherweave.sweeps.store import TABLES, Record
 
-RUNS = "runs"
-"""Directory of the sweep within that of the results."""
+RUNS = "runs"  # Directory of the sweep within that of the results.
 COUNTED = ("complete", "time_limit")
 """Endings of runs whose figures count; a deadlock counts where the test looks for it."""
 REPETITION, SEED_STEP = "repetition", 1_000
 """Label of cases with another seed, and the step between seeds of a case."""
-NAMES = ("test", "case")
-"""Axes of the sweep."""
+NAMES = ("test", "case")  # Axes of the sweep.
 
 
 @dataclass(frozen=True)
@@ -29,14 +27,11 @@ class TestResult:
 
     __test__ = False  # Not one of pytest's.
 
-    entry: Entry
-    """Test of the draft."""
+    entry: Entry  # Test of the draft.
     trials: Sequence[Trial]
     """All cases, in order; those that are not attempted have their reason as problem."""
-    tables: Sequence[ReportTable]
-    """Tables of its report, of the first seed."""
-    repetitions: Sequence[Sequence[ReportTable]] = ()
-    """Tables of each seed, the first included."""
+    tables: Sequence[ReportTable]  # Tables of its report, of the first seed.
+    repetitions: Sequence[Sequence[ReportTable]] = ()  # Tables of each seed, the first included.
 
     @property
     def attempted(self) -> Sequence[Trial]:
@@ -53,8 +48,7 @@ class TestResult:
 class CaseSweep(Sweep):
     """A sweep whose points are cases, each with changes of its own."""
 
-    cases: Mapping[tuple[str, str], Case]
-    """Cases by the section of the test and by name."""
+    cases: Mapping[tuple[str, str], Case]  # Cases by the section of the test and by name.
 
     def changes(self, point: Mapping[str, object]) -> Mapping[str, object]:
         """Return the keys of the scenario that a case changes."""

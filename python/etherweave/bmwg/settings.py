@@ -7,10 +7,8 @@ from etherweave.bmwg.model import Case, Cell
 
 Changes = Mapping[str, object]
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
-CONGESTION_CONTROLS = ("dcqcn", "dctcp", "hpcc", "swift")
-"""Keys of RoCE's congestion controls."""
-PERIOD_US = 100
-"""Period of samples of flows: as long as the drafts allow for rates of flows [us]."""
+CONGESTION_CONTROLS = ("dcqcn", "dctcp", "hpcc", "swift")  # Keys of RoCE's congestion controls.
+PERIOD_US = 100  # Period of samples of flows: as long as the drafts allow for rates of flows [us].
 
 
 def window(full: bool, warm_up_us: int = 100, window_us: int = 200) -> Changes:

@@ -13,13 +13,10 @@ from etherweave.bmwg.traffic import incast, named
 AXES = ("cause", "watchdog")
 WATCHDOG = {"detection": "200us", "restoration": "200us", "poll": "100us"}
 """Times of SONiC's watchdog over a thousand, as runs are shorter."""
-STORM_US = (200, 1_200)
-"""Start and end of the storm [us]."""
+STORM_US = (200, 1_200)  # Start and end of the storm [us].
 END_US = 2_000
-XOFF = "100kB"
-"""Threshold of a port and priority at which a small buffer fills at once."""
-MESSAGES = 16
-"""Messages of a flow where waits may be cyclic, after which a run ends."""
+XOFF = "100kB"  # Threshold of a port and priority at which a small buffer fills at once.
+MESSAGES = 16  # Messages of a flow where waits may be cyclic, after which a run ends.
 
 
 def storm_cases(fabric: BenchFabric, message: int = MIB) -> list[Case]:

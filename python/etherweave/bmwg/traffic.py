@@ -4,8 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 Job = Mapping[str, object]
-WARM_UP = 10
-"""Round trips of a ping-pong that are not measured."""
+WARM_UP = 10  # Round trips of a ping-pong that are not measured.
 
 
 def write(source: int, sink: int, message: int, streams: int = 1) -> Job:

@@ -102,12 +102,9 @@ def bmwg(
     return None
 
 
-ROWS_MAX = 60
-"""Largest number of rows of a table that is printed."""
-GAP = 2
-"""Blanks between two columns."""
-LINE_MAX = WIDTH - GAP
-"""Longest line of a table, without its indent."""
+ROWS_MAX = 60  # Largest number of rows of a table that is printed.
+GAP = 2  # Blanks between two columns.
+LINE_MAX = WIDTH - GAP  # Longest line of a table, without its indent.
 _MARKS = {"DUT boundary": "b", "DUT-reported": "r", "software": "s", "setting": ""}
 _LEGEND = "  (b) observed at the DUT boundary, (r) DUT-reported, (s) software; others are settings"
 

@@ -51,14 +51,10 @@ etherweave run cluster.toml --samples 64 --uncertain @calibrated/posterior.toml
 etherweave calibrate cluster.toml --measured latency --measured bandwidth --measured halo3d
 etherweave calibrate --study stackhpc-2019"""
 
-TESTBED = "sandia-2020"
-"""Study whose constants are fitted unless another, or a scenario, is given."""
-CONSTANTS = "constants.toml"
-"""File with the middle of the posterior, as overrides."""
-POSTERIOR = "posterior.toml"
-"""File with the posterior, as distributions."""
-CHALLENGE = "hpcc"
-"""Directory of the launches of the HPC Challenge, beside a calibration."""
+TESTBED = "sandia-2020"  # Study whose constants are fitted unless another, or a scenario, is given.
+CONSTANTS = "constants.toml"  # File with the middle of the posterior, as overrides.
+POSTERIOR = "posterior.toml"  # File with the posterior, as distributions.
+CHALLENGE = "hpcc"  # Directory of the launches of the HPC Challenge, beside a calibration.
 
 
 def calibrate_verb(

@@ -49,8 +49,7 @@ SHOWN = (
     (">M hops/s", "speed", ".2f"),
 )
 """Columns of the page: title, column of the table, form."""
-SUFFIXES = (".parquet", ".csv", ".xlsx")
-"""Ends of names of files with all columns."""
+SUFFIXES = (".parquet", ".csv", ".xlsx")  # Ends of names of files with all columns.
 
 
 def curve(

@@ -32,8 +32,7 @@ from etherweave.formats import WRITERS, write
 if TYPE_CHECKING:
     from etherweave.sweeps import Executor
 
-LOCAL = "local"
-"""Executor without processes of its own: threads of this one."""
+LOCAL = "local"  # Executor without processes of its own: threads of this one.
 EXAMPLES = """Examples:
 etherweave design dragonfly.toml
 etherweave design dragonfly.toml --draw dragonfly.svg
@@ -149,24 +148,18 @@ def design(
 class _Effort:
     """How much designs may take."""
 
-    threads: int
-    """How many are computed at once."""
-    memory_limit: str | None
-    """Memory of each."""
-    where: str = LOCAL
-    """Executor of proposals."""
+    threads: int  # How many are computed at once.
+    memory_limit: str | None  # Memory of each.
+    where: str = LOCAL  # Executor of proposals.
 
 
 @dataclass(frozen=True)
 class _Destination:
     """Where a comparison goes."""
 
-    output: Path | None
-    """Directory for scenarios."""
-    draw: Path | None
-    """File for the drawing."""
-    as_json: bool
-    """Whether JSON is printed."""
+    output: Path | None  # Directory for scenarios.
+    draw: Path | None  # File for the drawing.
+    as_json: bool  # Whether JSON is printed.
 
 
 def _design(

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from etherweave.api.fabrics import Figures
 
-WIDTH = 128
-"""Width of a page that is not printed on a terminal [columns]."""
-WATTS_MAX = 100_000
-"""Power from which on a fabric's power is printed in kW [W]."""
+WIDTH = 128  # Width of a page that is not printed on a terminal [columns].
+WATTS_MAX = 100_000  # Power from which on a fabric's power is printed in kW [W].
 
 
 def print_page(figures: Figures) -> None:

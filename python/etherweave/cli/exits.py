@@ -13,18 +13,13 @@ from etherweave.linux.processes import ENDINGS, handled
 if TYPE_CHECKING:
     from etherweave.api.results import Summary
 
-FAILED = 1
-"""Exit code of a check that failed, or of a machine that failed."""
-USAGE = 2
-"""Exit code after a user's mistake, which one line names."""
-STUCK = 3
-"""Exit code of a simulation in which no event could make progress."""
+FAILED = 1  # Exit code of a check that failed, or of a machine that failed.
+USAGE = 2  # Exit code after a user's mistake, which one line names.
+STUCK = 3  # Exit code of a simulation in which no event could make progress.
 FAULT = 70
 """Exit code of a fault of Etherweave itself: an internal error, as ``sysexits.h`` numbers it."""
-INTERRUPTED = 130
-"""Exit code after Ctrl-C: 128 + SIGINT, as shells count."""
-WARNINGS_MAX = 100
-"""Most warnings of a run that are printed."""
+INTERRUPTED = 130  # Exit code after Ctrl-C: 128 + SIGINT, as shells count.
+WARNINGS_MAX = 100  # Most warnings of a run that are printed.
 OUTPUT_ENDS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of an output that is a pipe which was closed, or a file on a full disk."""
 

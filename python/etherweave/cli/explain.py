@@ -32,10 +32,8 @@ etherweave run halo3d.toml -s observe.ranks=true -o result
 etherweave explain result --job halo3d --longest 20
 etherweave explain result --ports
 etherweave explain result --json"""
-LONGEST = 8
-"""Stretches of a path that are printed."""
-CAUSES = 6
-"""Causes of waits in the network that are printed."""
+LONGEST = 8  # Stretches of a path that are printed.
+CAUSES = 6  # Causes of waits in the network that are printed.
 
 
 def explain(

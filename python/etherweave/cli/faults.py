@@ -21,10 +21,8 @@ from etherweave.cli.processes import launched
 
 T = TypeVar("T")
 
-REPORT = "fault.txt"
-"""File with version, command, message and place."""
-POINTS, FIGURES = "points.csv", "figures.json"
-"""Files of the rows of a curve, and of designs."""
+REPORT = "fault.txt"  # File with version, command, message and place.
+POINTS, FIGURES = "points.csv", "figures.json"  # Files of the rows of a curve, and of designs.
 
 
 def until_fault(compute: Callable[[], T]) -> tuple[T, FaultError | None]:

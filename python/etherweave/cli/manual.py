@@ -29,13 +29,10 @@ COMPLETIONS = {
 class Page:
     """What the help of a command says."""
 
-    words: str
-    """That call the command, the program's first."""
+    words: str  # That call the command, the program's first.
     usage: str
-    paragraphs: list[str]
-    """Of the description; the first is one sentence."""
-    verbs: list[tuple[str, str]]
-    """Of a group, each with its sentence."""
+    paragraphs: list[str]  # Of the description; the first is one sentence.
+    verbs: list[tuple[str, str]]  # Of a group, each with its sentence.
     parameters: list[tuple[str, str]]
     """Arguments and options as they are written, each with its sentence, default and range."""
     examples: list[str]

@@ -13,10 +13,8 @@ from etherweave.api.scenario import Literal, dotted, literals
 from etherweave.cli.exits import os_error, reject
 from etherweave.cli.extras import require
 
-VALUE_MAX = 4096
-"""Longest value of ``--set`` [characters]; a file has room for more."""
-THREADS_MAX = 1024
-"""Largest number of threads that ``--threads`` accepts."""
+VALUE_MAX = 4096  # Longest value of ``--set`` [characters]; a file has room for more.
+THREADS_MAX = 1024  # Largest number of threads that ``--threads`` accepts.
 
 Positive = Annotated[int, typer.Option(min=1)]
 Natural = Annotated[int, typer.Option(min=0)]
@@ -103,8 +101,7 @@ DryRun = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
-ALL_PROCESSORS = usable_processors()
-"""Default of :data:`Threads`."""
+ALL_PROCESSORS = usable_processors()  # Default of :data:`Threads`.
 
 
 def directory(output: Path) -> Path:

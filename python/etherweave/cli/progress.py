@@ -19,15 +19,11 @@ if TYPE_CHECKING:
     from etherweave.api.simulation import Progress as RunFacts
     from etherweave.bench.measure import MeasureProgress as LaunchFacts
 
-LINE_EVERY_S = 10.0
-"""Between two lines of a log [s]; shorter work prints none."""
+LINE_EVERY_S = 10.0  # Between two lines of a log [s]; shorter work prints none.
 
-MEMORY_SHOWN = 1 << 28
-"""Estimated memory from which on it is printed before the first event [B]."""
-SPAN_MIN_S = 0.1
-"""The least estimated time that is printed as such [s]."""
-SETUP_SHOWN_S = 2.0
-"""Estimated time of building from which on it is printed [s]."""
+MEMORY_SHOWN = 1 << 28  # Estimated memory from which on it is printed before the first event [B].
+SPAN_MIN_S = 0.1  # The least estimated time that is printed as such [s].
+SETUP_SHOWN_S = 2.0  # Estimated time of building from which on it is printed [s].
 HOPS_SHOWN = 50_000_000
 """Estimated packet-hops from which on they are printed: ten seconds' work of a processor."""
 
@@ -39,8 +35,7 @@ PointCallback: TypeAlias = Callable[[int, int, str], bool]
 """Takes the number of points done, their total, and the next; returns whether to continue."""
 ByteCallback: TypeAlias = Callable[[int, int], None]
 """Takes how much of a file is done, and its length [B]."""
-LaunchCallback: TypeAlias = "Callable[[LaunchFacts], None]"
-"""Takes the progress of a measurement."""
+LaunchCallback: TypeAlias = "Callable[[LaunchFacts], None]"  # Takes the progress of a measurement.
 
 
 def on_terminal() -> bool:

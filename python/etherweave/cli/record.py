@@ -21,8 +21,7 @@ etherweave record -o recorded -- mpirun -np 4 ./program
 etherweave record -o recorded --measure 20 -- mpirun -np 4 ./program
 etherweave record -o recorded -- srun --ntasks=64 ./program
 etherweave replay recorded --on fabric.toml"""
-WAITED_MAX = 0.01
-"""Part of the time for which a rank may wait for a processor without a warning."""
+WAITED_MAX = 0.01  # Part of the time for which a rank may wait for a processor without a warning.
 SETTINGS = {"allow_interspersed_args": False}
 NOTHING = (
     "nothing was recorded: expected a program that calls MPI_Init, linked dynamically with the MPI "

@@ -7,8 +7,7 @@ import typer
 
 from etherweave.cli.exits import FAILED, print_error
 
-WHOLE_MIN = 10_000
-"""Least figure that is printed as a whole number."""
+WHOLE_MIN = 10_000  # Least figure that is printed as a whole number.
 
 
 def number(value: float | None) -> str:

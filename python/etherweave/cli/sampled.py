@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from etherweave.uncertainty import ModelError, SampledResult
     from etherweave.uncertainty.intervals import Distribution, Interval
 
-SHARE_MIN = 0.02
-"""Least part of a variance whose unknown is named."""
-NAMED_MAX = 4
-"""Most unknowns that are named for a figure."""
+SHARE_MIN = 0.02  # Least part of a variance whose unknown is named.
+NAMED_MAX = 4  # Most unknowns that are named for a figure.
 DETAILED = (".mean_us", ".call_us", "streams.goodput_gbps")
 """Ends of names of the figures whose unknowns are named."""
 

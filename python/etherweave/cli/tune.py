@@ -28,8 +28,7 @@ etherweave tune scenarios/nccl_tests.toml --sizes 64KiB,1MiB,16MiB --collective 
 etherweave tune scenarios/nccl_tests.toml --ranks 16 --ranks 32 --json
 etherweave tune scenarios/nccl_tests.toml --file nccl_tuner.conf"""
 SIZES = "1KiB,16KiB,256KiB,4MiB,64MiB"
-SIZES_MAX = 64
-"""Most sizes."""
+SIZES_MAX = 64  # Most sizes.
 
 
 class Library(StrEnum):

@@ -22,10 +22,8 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 class Verb(NamedTuple):
     """Where a verb is, and its line in the help of its group."""
 
-    module: str
-    """Within the package of its group."""
-    help: str
-    """The first sentence of the function's docstring."""
+    module: str  # Within the package of its group.
+    help: str  # The first sentence of the function's docstring.
 
     def imported(self, package: str, name: str) -> tuple[Any, Any]:
         """Import its module and its function: the verb's, with ``_verb`` or ``_`` after it."""

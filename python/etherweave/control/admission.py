@@ -39,8 +39,7 @@ from etherweave.control.rules import (
 
 DMP, LLDP, MAC_CONTROL, ARP = 0x88B5, 0x88CC, 0x8808, 0x0806
 """EtherTypes: IEEE 802, local experimental 1; 802.1AB; 802.3 clause 31; RFC 826."""
-GROUP_BIT = 0x010000000000
-"""The bit of group addresses: multicast and broadcast."""
+GROUP_BIT = 0x010000000000  # The bit of group addresses: multicast and broadcast.
 RESERVED = AddressPattern(0x0180C2000000, 0xFFFFFFFFFFF0)
 """Groups whose frames stay on their link (IEEE 802.1Q-2018, table 8-1)."""
 VLAN_PRESENT = 0x1000

@@ -12,8 +12,7 @@ import etherweave
 from etherweave.study.deployments import DeploymentResult
 from etherweave.study.experiments import ScenarioExperiment, facts_of
 
-TRIALS = 15
-"""Pauses of each data plane; the median counts."""
+TRIALS = 15  # Pauses of each data plane; the median counts.
 
 
 def _control_sources() -> str:
@@ -76,8 +75,7 @@ class RulesExperiment(_SwitchExperiment):
 class LabExperiment(_SwitchExperiment):
     """The demonstration in a lab of namespaces; its result is a :class:`DeploymentResult`."""
 
-    plane: str = "ovs"
-    """Data plane: "ovs" for Open vSwitch, "ebpf" for the switch in the kernel."""
+    plane: str = "ovs"  # Data plane: "ovs" for Open vSwitch, "ebpf" for the switch in the kernel.
 
     def missing(self) -> str:
         """Name the privilege or the program that this machine lacks."""
@@ -153,8 +151,7 @@ class FloodingExperiment(_SwitchExperiment):
     The result is a :class:`DeploymentResult`.
     """
 
-    frames: int = 1_000
-    """Number of frames between random hosts, where tables overflow."""
+    frames: int = 1_000  # Number of frames between random hosts, where tables overflow.
 
     def missing(self) -> str:
         """Name the programs of Open vSwitch that are not installed."""
@@ -193,8 +190,7 @@ class ReactionExperiment:
     """How fast pauses divert packets to other ports; its result is a :class:`DeploymentResult`."""
 
     name: str
-    plane: str
-    """Data plane: "ebpf" or "ovs"."""
+    plane: str  # Data plane: "ebpf" or "ovs".
 
     def inputs(self, home: Path) -> str:
         """Write down the data plane, the number of trials, and the code that programs switches."""

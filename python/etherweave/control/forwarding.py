@@ -53,12 +53,9 @@ from etherweave.control.rules import (
 )
 
 BROADCAST = 0xFFFFFFFFFFFF
-UNICAST = 0x020000000000
-"""A MAC address whose address bits are zero."""
-CLASSES = range(8)
-"""Priorities of IEEE 802.1Q."""
-_FIRST = 0xFFFF
-"""The highest priority of a rule."""
+UNICAST = 0x020000000000  # A MAC address whose address bits are zero.
+CLASSES = range(8)  # Priorities of IEEE 802.1Q.
+_FIRST = 0xFFFF  # The highest priority of a rule.
 
 
 def services(site: SwitchDesign) -> Iterator[FlowRule]:

@@ -15,20 +15,16 @@ from typing import NamedTuple
 from etherweave.control import oxm, rules
 from etherweave.control.controller.roles import UNSET, Role
 
-VERSION = 4
-"""OpenFlow 1.3 on the wire."""
-HEADER = struct.Struct("!BBHI")
-"""Version, type, length, transaction (``ofp_header``)."""
+VERSION = 4  # OpenFlow 1.3 on the wire.
+HEADER = struct.Struct("!BBHI")  # Version, type, length, transaction (``ofp_header``).
 
 NO_BUFFER = 0xFFFFFFFF
 ANY = 0xFFFFFFFF
-ONF = 0x4F4E4600
-"""The experimenter of extension 230."""
+ONF = 0x4F4E4600  # The experimenter of extension 230.
 BUNDLE_CONTROL = 2300
 BUNDLE_ADD = 2301
 _NICIRA = 0x2320
-_WRITE_ACTIONS, _APPLY_ACTIONS = 3, 4
-"""``OFPIT_WRITE_ACTIONS``, ``OFPIT_APPLY_ACTIONS``."""
+_WRITE_ACTIONS, _APPLY_ACTIONS = 3, 4  # ``OFPIT_WRITE_ACTIONS``, ``OFPIT_APPLY_ACTIONS``.
 
 _FLOW_MOD = struct.Struct("!QQBBHHHIIIHxx")
 _PORT_ACTION = struct.Struct("!HHIH6x")
@@ -68,11 +64,9 @@ class MessageType(IntEnum):
 class FlowCommand(IntEnum):
     """Change of a flow entry (``ofp_flow_mod_command``)."""
 
-    ADD = 0
-    """Replaces an entry of equal table, priority and match."""
+    ADD = 0  # Replaces an entry of equal table, priority and match.
     MODIFY = 1
-    MODIFY_STRICT = 2
-    """Keeps the entry's cookie and counters."""
+    MODIFY_STRICT = 2  # Keeps the entry's cookie and counters.
     DELETE = 3
     DELETE_STRICT = 4
 
@@ -106,8 +100,7 @@ class Cookie(NamedTuple):
     """A tag of flow entries."""
 
     value: int
-    mask: int = 0
-    """Bits of the value that entries must have to be modified or deleted; 0: any."""
+    mask: int = 0  # Bits of the value that entries must have to be modified or deleted; 0: any.
 
 
 NO_COOKIE = Cookie(0)

@@ -14,8 +14,7 @@ from typing import Any
 
 from etherweave.control import rules
 
-PORT_MAX = 0xFFFFFF00
-"""The highest number of a port (OpenFlow 1.3, ``OFPP_MAX``)."""
+PORT_MAX = 0xFFFFFF00  # The highest number of a port (OpenFlow 1.3, ``OFPP_MAX``).
 _DATAPATH_MAX = (1 << 64) - 1
 
 
@@ -27,12 +26,9 @@ class NumberingError(ValueError):
 class Numbering:
     """Numbers of real switches and ports."""
 
-    datapaths: Mapping[str, int]
-    """Datapath ids, by switch."""
-    ports: Mapping[str, Mapping[int, int]]
-    """Number of each port of the plan, by switch."""
-    neighbours: Mapping[str, Sequence[str]]
-    """Nodes at the other ends of listed links, by switch."""
+    datapaths: Mapping[str, int]  # Datapath ids, by switch.
+    ports: Mapping[str, Mapping[int, int]]  # Number of each port of the plan, by switch.
+    neighbours: Mapping[str, Sequence[str]]  # Nodes at the other ends of listed links, by switch.
 
     def check(self, plan: rules.FabricPlan) -> None:
         """Check that the ports of a plan are those of the listed links.

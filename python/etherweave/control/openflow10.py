@@ -32,15 +32,13 @@ _ADDRESS = (1 << 48) - 1
 _FIELDS = ("in_port", "eth_type", "eth_dst", "eth_src")
 """Fields that rules match, in the order in which they are written."""
 
-_Match = Mapping[str, tuple[int, int]]
-"""Values and masks, by field."""
+_Match = Mapping[str, tuple[int, int]]  # Values and masks, by field.
 
 
 class _PathRule(NamedTuple):
     """A path through the tables of a plan."""
 
-    priorities: tuple[int, ...]
-    """Priority of each of its rules; -1 where no rule matches."""
+    priorities: tuple[int, ...]  # Priority of each of its rules; -1 where no rule matches.
     match: _Match
     actions: tuple[Action, ...]
     purpose: Purpose

@@ -8,18 +8,15 @@ from typing import NamedTuple
 
 from etherweave.control.rules import MatchField
 
-_CLASS = 0x8000
-"""``OFPXMC_OPENFLOW_BASIC``."""
+_CLASS = 0x8000  # ``OFPXMC_OPENFLOW_BASIC``.
 
 
 class Field(NamedTuple):
     """A field of a packet."""
 
     name: str
-    number: int
-    """``oxm_field``."""
-    octets: int
-    """Length of a value [bytes]."""
+    number: int  # ``oxm_field``.
+    octets: int  # Length of a value [bytes].
 
 
 FIELDS = {

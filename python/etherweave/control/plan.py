@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     import polars
 
 _Numbers = TypeVar("_Numbers")
-PAUSE_BITS_MAX = 64
-"""Bits of OpenFlow's metadata."""
+PAUSE_BITS_MAX = 64  # Bits of OpenFlow's metadata.
 CARRIED = (Purpose.FORWARD, Purpose.ALTERNATIVE, Purpose.WAIT)
 """Purposes of the rules that the design counts."""
 
@@ -54,10 +53,8 @@ class PlannedDeployment:
 
     plan: FabricPlan
     spec: ControlSettings
-    deployment: _core.Deployment
-    """Returns where packets should go, by table and by routing."""
-    failed: tuple[str, ...]
-    """Failed cables that the plan avoids: "leaf0 - core0"."""
+    deployment: _core.Deployment  # Returns where packets should go, by table and by routing.
+    failed: tuple[str, ...]  # Failed cables that the plan avoids: "leaf0 - core0".
     warnings: tuple[str, ...] = ()
     """How pauses can deadlock it, and what failed cables divide, each with its key."""
     numbering: Numbering | None = None

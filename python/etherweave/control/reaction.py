@@ -20,10 +20,8 @@ from etherweave.control.ovs import daemons
 from etherweave.control.reaction_trials import Trial
 from etherweave.linux import namespaces
 
-TRIALS_MAX = 1000
-"""A trial takes about 0.3 s."""
-_START_S, _TRIAL_S = 60.0, 12.0
-"""Limits of the start and of each trial [s]."""
+TRIALS_MAX = 1000  # A trial takes about 0.3 s.
+_START_S, _TRIAL_S = 60.0, 12.0  # Limits of the start and of each trial [s].
 _MODULE = "etherweave.control.reaction_trials"
 
 
@@ -34,10 +32,8 @@ class ReactionError(RuntimeError):
 class DataPlane(StrEnum):
     """The switch that obeys the pauses."""
 
-    EBPF = "ebpf"
-    """The switch in the kernel, inside its lookup."""
-    OVS = "ovs"
-    """Open vSwitch, programmed by the local agent."""
+    EBPF = "ebpf"  # The switch in the kernel, inside its lookup.
+    OVS = "ovs"  # Open vSwitch, programmed by the local agent.
 
 
 class TimeSpread(NamedTuple):
@@ -51,19 +47,13 @@ class TimeSpread(NamedTuple):
 class Reaction(NamedTuple):
     """Results of trials."""
 
-    pause: TimeSpread
-    """From a PAUSE to the first frame at the alternative port."""
-    resume: TimeSpread
-    """From a PAUSE of no quanta to the first frame at the default port."""
-    expiry: TimeSpread
-    """From the end of a pause's quanta to the first frame at the default port."""
+    pause: TimeSpread  # From a PAUSE to the first frame at the alternative port.
+    resume: TimeSpread  # From a PAUSE of no quanta to the first frame at the default port.
+    expiry: TimeSpread  # From the end of a pause's quanta to the first frame at the default port.
     trials: int
-    missed: int
-    """Pauses, resumptions and expiries that showed no effect within 2 s."""
-    sent: int
-    """Frames."""
-    lost: int
-    """Frames that did not leave the switch."""
+    missed: int  # Pauses, resumptions and expiries that showed no effect within 2 s.
+    sent: int  # Frames.
+    lost: int  # Frames that did not leave the switch.
 
 
 def missing(plane: DataPlane) -> str | None:

@@ -13,21 +13,15 @@ from enum import StrEnum
 from ipaddress import IPv4Network
 from typing import Literal, NamedTuple, TypeAlias
 
-IN_PORT = 0xFFFFFFF8
-"""Back to the port of entry (OpenFlow 1.3, ``OFPP_IN_PORT``)."""
-CONTROLLER = 0xFFFFFFFD
-"""To the controllers of the switch (``OFPP_CONTROLLER``)."""
+IN_PORT = 0xFFFFFFF8  # Back to the port of entry (OpenFlow 1.3, ``OFPP_IN_PORT``).
+CONTROLLER = 0xFFFFFFFD  # To the controllers of the switch (``OFPP_CONTROLLER``).
 
-INGRESS_ACL_TABLE = 0
-"""Ingress ACL: control frames, DMP, anti-spoofing."""
+INGRESS_ACL_TABLE = 0  # Ingress ACL: control frames, DMP, anti-spoofing.
 UNKNOWN_DESTINATION_TABLE = 1
 """Drops frames to addresses that no host has, before they enter the fabric."""
-SERVICE_TABLE = 2
-"""ARP; all other packets get the pause vector as metadata."""
-FORWARD_TABLE = 3
-"""Groups, and the flow table of the design."""
-CLASS_TABLE = 4
-"""Changes the priority of lossless packets to that of the rule that forwards them."""
+SERVICE_TABLE = 2  # ARP; all other packets get the pause vector as metadata.
+FORWARD_TABLE = 3  # Groups, and the flow table of the design.
+CLASS_TABLE = 4  # Changes the priority of lossless packets to that of the rule that forwards them.
 
 CLASS_BIT = 61
 """The lowest bit of the metadata in which rules write the priority of lossless packets: its place
@@ -35,19 +29,15 @@ in ``control.priorities``, from 0, in three bits; pauses have the bits below."""
 CLASS_MASK = 7 << CLASS_BIT
 
 
-Protocol: TypeAlias = Literal["openflow13", "openflow10"]
-"""Versions of OpenFlow."""
+Protocol: TypeAlias = Literal["openflow13", "openflow10"]  # Versions of OpenFlow.
 
 
 class MatchField(NamedTuple):
     """A field that a rule matches, with its value."""
 
-    field: str
-    """Its name in OpenFlow."""
-    value: int
-    """Its value where the mask is set."""
-    mask: int | None = None
-    """Bits that are compared; None: all."""
+    field: str  # Its name in OpenFlow.
+    value: int  # Its value where the mask is set.
+    mask: int | None = None  # Bits that are compared; None: all.
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +60,7 @@ class Move:
     """Copies bits from one field of the packet to another (Nicira's ``reg_move``)."""
 
     source: str
-    source_bit: int
-    """The least significant bit that is copied."""
+    source_bit: int  # The least significant bit that is copied.
     target: str
     target_bit: int
     bits: int
@@ -122,29 +111,21 @@ Instruction: TypeAlias = WriteMetadata | GoTo | UseMeter | WriteActions
 class Purpose(StrEnum):
     """What a rule is for; rules are counted by it."""
 
-    FORWARD = "forward"
-    """A rule of the flow table: minimal routing, or a default rule."""
-    ALTERNATIVE = "alternative"
-    """A rule of the flow table that stands in for a default rule."""
+    FORWARD = "forward"  # A rule of the flow table: minimal routing, or a default rule.
+    ALTERNATIVE = "alternative"  # A rule of the flow table that stands in for a default rule.
     WAIT = "wait"
     """A rule of the flow table without its condition: keeps a packet on its default port when all
     its ports are paused."""
-    PAUSE_VECTOR = "pause_vector"
-    """Writes the pause vector."""
-    INGRESS_ACL = "ingress_acl"
-    """Accepts what a port may send."""
+    PAUSE_VECTOR = "pause_vector"  # Writes the pause vector.
+    INGRESS_ACL = "ingress_acl"  # Accepts what a port may send.
     PRIORITY = "priority"
     """Accepts it in another priority, so that pauses cannot form a deadlock cycle."""
-    KNOWN_DESTINATION = "known_destination"
-    """Accepts frames to addresses that hosts have."""
-    DMP = "dmp"
-    """Replies to requests of the Dynamic MAC Protocol, or drops them."""
+    KNOWN_DESTINATION = "known_destination"  # Accepts frames to addresses that hosts have.
+    DMP = "dmp"  # Replies to requests of the Dynamic MAC Protocol, or drops them.
     BROADCAST = "broadcast"
     """Forwards frames to groups: ARP, neighbour discovery, announcements of services."""
-    RESOLVE = "resolve"
-    """Replies to ARP requests in the switch, or hands them to the controller."""
-    REWRITE = "rewrite"
-    """Translates between factory addresses and hierarchical ones."""
+    RESOLVE = "resolve"  # Replies to ARP requests in the switch, or hands them to the controller.
+    REWRITE = "rewrite"  # Translates between factory addresses and hierarchical ones.
     CONTROL = "control"
     """Frames that stay on their link: LLDP, PAUSE, PFC, and others to reserved addresses."""
 
@@ -153,14 +134,10 @@ class FlowRule(NamedTuple):
     """A flow entry."""
 
     table: int
-    priority: int
-    """The highest that matches decides; overlapping rules have different ones."""
-    match: tuple[MatchField, ...]
-    """All must match; in the order of OpenFlow's prerequisites."""
-    actions: tuple[Action, ...]
-    """Applied in order."""
-    instructions: tuple[Instruction, ...] = ()
-    """What follows the actions."""
+    priority: int  # The highest that matches decides; overlapping rules have different ones.
+    match: tuple[MatchField, ...]  # All must match; in the order of OpenFlow's prerequisites.
+    actions: tuple[Action, ...]  # Applied in order.
+    instructions: tuple[Instruction, ...] = ()  # What follows the actions.
     purpose: Purpose = Purpose.FORWARD
 
     def matched(self, name: str) -> int | None:
@@ -194,10 +171,8 @@ class PortPlan:
     """A port and the device at the other end of its cable."""
 
     number: int
-    node: str
-    """Name of the host or switch at the other end."""
-    node_port: int
-    """Its port there; a host's is 1."""
+    node: str  # Name of the host or switch at the other end.
+    node_port: int  # Its port there; a host's is 1.
     is_host: bool
 
 
@@ -206,16 +181,14 @@ class SwitchPlan:
     """Rules, groups and meters of a switch."""
 
     name: str
-    datapath_id: int
-    """From 1; Open vSwitch does not accept 0."""
+    datapath_id: int  # From 1; Open vSwitch does not accept 0.
     ports: tuple[PortPlan, ...]
     rules: tuple[FlowRule, ...]
     groups: tuple[Group, ...]
     meters: tuple[Meter, ...]
     pause_bits: dict[int, int]
     """By port that conditional rules depend on, the metadata bit set while it is paused."""
-    protocol: Protocol = "openflow13"
-    """Version of OpenFlow that the rules are written for."""
+    protocol: Protocol = "openflow13"  # Version of OpenFlow that the rules are written for.
     pause_classes: dict[int, int] = field(default_factory=dict)
     """Priority in which these rules send lossless packets, by the same ports, where rules
     write it and each priority has a pause vector."""
@@ -225,22 +198,15 @@ class SwitchPlan:
 class HostPlan:
     """A port of a host and its addresses."""
 
-    name: str
-    """The host's; host0.1 where the host has several ports."""
+    name: str  # The host's; host0.1 where the host has several ports.
     switch: str
-    port: int
-    """Of the switch."""
-    mac: int
-    """Hierarchical MAC address."""
-    ipv4: int | None
-    """Derived from the MAC address; None if the plan has no IPv4 addresses."""
+    port: int  # Of the switch.
+    mac: int  # Hierarchical MAC address.
+    ipv4: int | None  # Derived from the MAC address; None if the plan has no IPv4 addresses.
     host: str
-    number: int = 0
-    """Of the port, among those of the host."""
-    plane: int = 0
-    """The equal fabric that it is in."""
-    source: int = 0
-    """Its number among the sources of an open loop in that plane."""
+    number: int = 0  # Of the port, among those of the host.
+    plane: int = 0  # The equal fabric that it is in.
+    source: int = 0  # Its number among the sources of an open loop in that plane.
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,11 +214,9 @@ class FabricPlan:
     """Plans of all switches and hosts of a fabric."""
 
     name: str
-    layout: str
-    """Fields of the addresses: "group 4 | switch 2 | host 1 (7 of 46 bits)"."""
+    layout: str  # Fields of the addresses: "group 4 | switch 2 | host 1 (7 of 46 bits)".
     switches: tuple[SwitchPlan, ...]
-    hosts: tuple[HostPlan, ...]
-    """A plan of each port of a host."""
+    hosts: tuple[HostPlan, ...]  # A plan of each port of a host.
 
     @property
     def size(self) -> str:
@@ -299,14 +263,11 @@ class TableEntry(NamedTuple):
     eth_dst_mask: int
     eth_src: int
     eth_src_mask: int
-    in_port: int
-    """0: any."""
-    unless_paused: int
-    """0: always active."""
+    in_port: int  # 0: any.
+    unless_paused: int  # 0: always active.
     ports: tuple[int, ...]
     is_alternative: bool
-    waits: bool
-    """Whether packets may find it and all others inactive, it first."""
+    waits: bool  # Whether packets may find it and all others inactive, it first.
     written: int
     """Priority that it gives to lossless packets, from 1 for the first of ``control.priorities``;
     0: it leaves theirs."""
@@ -327,19 +288,14 @@ class SwitchDesign:
     datapath_id: int
     spec: ControlSettings
     ports: tuple[PortPlan, ...]
-    hosts: tuple[HostPlan, ...]
-    """On this switch, by port."""
-    tree_ports: tuple[int, ...]
-    """Ports of broadcasts: hosts, and links of the spanning tree."""
-    raising_ports: frozenset[int]
-    """Ports at which the priority of arriving frames is raised."""
+    hosts: tuple[HostPlan, ...]  # On this switch, by port.
+    tree_ports: tuple[int, ...]  # Ports of broadcasts: hosts, and links of the spanning tree.
+    raising_ports: frozenset[int]  # Ports at which the priority of arriving frames is raised.
     diverting_ports: frozenset[int]
     """Ports whose packets may take another rule while the first is inactive."""
     entries: tuple[TableEntry, ...]
-    known: tuple[AddressPattern, ...]
-    """MAC addresses that hosts have in the plane of the switch."""
-    address_bits: int
-    """Low bits of a MAC address in which hosts differ."""
+    known: tuple[AddressPattern, ...]  # MAC addresses that hosts have in the plane of the switch.
+    address_bits: int  # Low bits of a MAC address in which hosts differ.
     factory: dict[str, int]
     """MAC addresses that hosts keep, by their names, where switches rewrite them."""
 

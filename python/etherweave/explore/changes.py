@@ -11,12 +11,9 @@ from etherweave.api.scenario_schema import keys_of, kinds_of, names_of, schema_r
 from etherweave.api.units import rate_of
 from etherweave.api.what_if import scale_rates
 
-AS_WRITTEN = "as written"
-"""Choice that changes nothing."""
-GBPS = 8e-9
-"""Factor from bytes per second [Gb/s]."""
-RATES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-"""Factors of the rates of links."""
+AS_WRITTEN = "as written"  # Choice that changes nothing.
+GBPS = 8e-9  # Factor from bytes per second [Gb/s].
+RATES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # Factors of the rates of links.
 UPLINKS = {
     "fat_tree": ("links_per_core", "cores", "hosts_per_leaf"),
     "rail_optimised": ("links_per_spine", "spines", "servers_per_pod"),
@@ -29,16 +26,11 @@ above, and hosts below."""
 class Uplinks:
     """Links from a leaf to the switches above."""
 
-    key: str
-    """Dotted key of their number to each."""
-    number: int
-    """Number to each, as written."""
-    above: int
-    """Switches above."""
-    below_gbps: float
-    """Rate of the hosts of a leaf [Gb/s]."""
-    each_gbps: float
-    """Rate of one [Gb/s]."""
+    key: str  # Dotted key of their number to each.
+    number: int  # Number to each, as written.
+    above: int  # Switches above.
+    below_gbps: float  # Rate of the hosts of a leaf [Gb/s].
+    each_gbps: float  # Rate of one [Gb/s].
 
     @property
     def number_max(self) -> int:
@@ -56,8 +48,7 @@ class Uplinks:
 class Controls:
     """Parts of a scenario that can be changed."""
 
-    resolved: Mapping[str, Any]
-    """The scenario with its defaults."""
+    resolved: Mapping[str, Any]  # The scenario with its defaults.
 
     @classmethod
     def of(cls, resolved: str) -> "Controls":
@@ -136,16 +127,11 @@ class Controls:
 class Changes:
     """Positions of sliders and choices."""
 
-    rate: float = 1.0
-    """Factor of the rates of links, of :data:`RATES`."""
-    uplinks: int | None = None
-    """Links to each switch above; None as written."""
-    transport: str = AS_WRITTEN
-    """Name of a transport."""
-    flow_control: str = AS_WRITTEN
-    """Name of a flow control."""
-    routing: str = AS_WRITTEN
-    """Name of a routing."""
+    rate: float = 1.0  # Factor of the rates of links, of :data:`RATES`.
+    uplinks: int | None = None  # Links to each switch above; None as written.
+    transport: str = AS_WRITTEN  # Name of a transport.
+    flow_control: str = AS_WRITTEN  # Name of a flow control.
+    routing: str = AS_WRITTEN  # Name of a routing.
 
 
 def changed_text(text: str, overrides: Overrides) -> str:

@@ -20,12 +20,9 @@ _OPEN_HEADER = re.compile(r"(?:^|\n)[ \t]*\[\[?[ \t]*([\w.-]*)\Z")
 class Option:
     """A key or a value."""
 
-    label: str
-    """Text that is shown and inserted."""
-    detail: str = ""
-    """Default, or type."""
-    info: str = ""
-    """Meaning."""
+    label: str  # Text that is shown and inserted.
+    detail: str = ""  # Default, or type.
+    info: str = ""  # Meaning.
 
     def words(self) -> dict[str, str]:
         """Write it as CodeMirror has it."""
@@ -36,23 +33,18 @@ class Option:
 class Completion:
     """Options at the cursor."""
 
-    typed: int
-    """Characters before the cursor that an option replaces."""
-    options: list[Option]
-    """Keys or values, in the order of the schema."""
+    typed: int  # Characters before the cursor that an option replaces.
+    options: list[Option]  # Keys or values, in the order of the schema.
 
 
 @dataclass
 class _Place:
     """A table or a list that is open at the cursor."""
 
-    path: tuple[str, ...]
-    """Keys that lead to it."""
+    path: tuple[str, ...]  # Keys that lead to it.
     is_list: bool = False
-    key: str = ""
-    """Key of the value that is being written."""
-    word: str = ""
-    """Last word."""
+    key: str = ""  # Key of the value that is being written.
+    word: str = ""  # Last word.
 
     @property
     def inner(self) -> tuple[str, ...]:

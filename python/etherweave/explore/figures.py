@@ -18,22 +18,17 @@ from etherweave.report.run.samples import port_series
 from etherweave.report.section import Builder
 from etherweave.report.style import house, svg_of
 
-BUSIEST = 5
-"""Links that are named."""
-_DRAWING = Lock()
-"""The style of figures is that of the process: threads draw one after the other."""
+BUSIEST = 5  # Links that are named.
+_DRAWING = Lock()  # The style of figures is that of the process: threads draw one after the other.
 
 
 @dataclass(frozen=True)
 class Figure:
     """A figure of a run, and that of the run before."""
 
-    name: str
-    """Job and figure, with the unit."""
-    value: float
-    """Value of this run."""
-    before: float | None = None
-    """Value of the last run; None where it has none of this name."""
+    name: str  # Job and figure, with the unit.
+    value: float  # Value of this run.
+    before: float | None = None  # Value of the last run; None where it has none of this name.
 
     @property
     def change(self) -> str:

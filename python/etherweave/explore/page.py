@@ -13,8 +13,7 @@ from etherweave.explore.changes import AS_WRITTEN, RATES, Changes, Controls
 from etherweave.explore.session import Check, Session, Trial, examples
 from etherweave.report import write_run
 
-PAUSE_S = 0.4
-"""Pause in typing after which the text is checked [s]."""
+PAUSE_S = 0.4  # Pause in typing after which the text is checked [s].
 HERE = Path(__file__).parent / "templates"
 COMPLETE = (HERE / "complete.js").read_text(encoding="utf-8")
 STYLE = (HERE / "page.css").read_text(encoding="utf-8")

@@ -15,12 +15,9 @@ from etherweave.explore.guard import Guard
 from etherweave.explore.page import Page
 from etherweave.explore.session import Session
 
-TEXT_MAX = 4 << 20
-"""Size of a scenario whose keys are completed [B]."""
-GRACE_S = 1
-"""Time that open connections have when the server ends [s]."""
-RECONNECT_S = 60
-"""Time after which a page that lost its connection is loaded again [s]."""
+TEXT_MAX = 4 << 20  # Size of a scenario whose keys are completed [B].
+GRACE_S = 1  # Time that open connections have when the server ends [s].
+RECONNECT_S = 60  # Time after which a page that lost its connection is loaded again [s].
 
 
 def serve(session: Session, port: int, ready: Callable[[str], None]) -> None:

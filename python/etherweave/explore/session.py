@@ -14,10 +14,8 @@ from etherweave.api.scenario import Overrides, ScenarioText
 from etherweave.api.simulation import Estimate, Progress
 from etherweave.explore.changes import Changes, Controls, changed_text
 
-PERIODS = 200
-"""Samples of a queue over the time of a run."""
-QUEUES = 6
-"""Queues that are sampled: as many as a figure shows."""
+PERIODS = 200  # Samples of a queue over the time of a run.
+QUEUES = 6  # Queues that are sampled: as many as a figure shows.
 _HERE = Path(__file__).parents
 _EXAMPLES = (_HERE[3] / "scenarios", _HERE[2] / "scenarios")
 """Where examples lie: in a checkout, beside an installed package."""
@@ -30,36 +28,28 @@ Report = Callable[[float | None], None]
 class LineMistake:
     """A mistake of the scenario at its line."""
 
-    line: int | None
-    """Counted from 1; None where it has none."""
-    text: str
-    """Key, what is wrong there, and what was expected."""
+    line: int | None  # Counted from 1; None where it has none.
+    text: str  # Key, what is wrong there, and what was expected.
 
 
 @dataclass(frozen=True)
 class Check:
     """Facts of a scenario before it runs."""
 
-    source: ScenarioText
-    """The text, as it was then."""
-    mistakes: Sequence[LineMistake] = ()
-    """Empty where it can run."""
+    source: ScenarioText  # The text, as it was then.
+    mistakes: Sequence[LineMistake] = ()  # Empty where it can run.
     controls: Controls | None = None
     """Parts that can be changed; None where there are mistakes in the text."""
-    estimate: Estimate | None = None
-    """Memory and time of a run; None where there is no job."""
+    estimate: Estimate | None = None  # Memory and time of a run; None where there is no job.
 
 
 @dataclass(frozen=True)
 class Trial:
     """A run, and what ran."""
 
-    source: ScenarioText
-    """The text."""
-    overrides: Overrides
-    """Changes of it."""
-    result: Result
-    """Tables and summary."""
+    source: ScenarioText  # The text.
+    overrides: Overrides  # Changes of it.
+    result: Result  # Tables and summary.
 
     @property
     def words(self) -> str:
@@ -78,8 +68,7 @@ class Session:
 
     source: ScenarioText = field(default_factory=lambda: ScenarioText(""))
     """The scenario, as edited."""
-    changes: Changes = field(default_factory=Changes)
-    """Positions of sliders and choices."""
+    changes: Changes = field(default_factory=Changes)  # Positions of sliders and choices.
     trials: list[Trial] = field(default_factory=list)
     """The last run, and the one before, in the order of time."""
     _is_stopped: bool = False

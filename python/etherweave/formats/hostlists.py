@@ -7,8 +7,7 @@ import re
 from collections.abc import Sequence
 from itertools import product
 
-NAMES_MAX = 2**20
-"""Most names of a list."""
+NAMES_MAX = 2**20  # Most names of a list.
 _TERM = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")
 _PART = re.compile(r"\[([^\[\]]*)\]|([^\[\]]+)")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")

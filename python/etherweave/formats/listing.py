@@ -6,8 +6,7 @@ from etherweave import _core
 from etherweave.api.inputs import InputError
 from etherweave.api.results import Result
 
-NS_PER_M = 5
-"""Propagation in the simulator [ns/m]."""
+NS_PER_M = 5  # Propagation in the simulator [ns/m].
 
 
 @dataclass(frozen=True)
@@ -41,10 +40,8 @@ class Listing:
     """Nodes and cables of a fabric."""
 
     name: str
-    hosts: dict[str, str]
-    """Hosts, and the switch of each."""
-    levels: dict[str, int]
-    """Switches, and the level of each."""
+    hosts: dict[str, str]  # Hosts, and the switch of each.
+    levels: dict[str, int]  # Switches, and the level of each.
     cables: list[Cable]
 
     def ports(self) -> dict[str, int]:

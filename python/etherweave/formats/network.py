@@ -12,8 +12,7 @@ from typing import Literal, TypeAlias
 
 from etherweave.api.inputs import InputError
 
-LINKS_MAX = 2**20
-"""Most cables of a file."""
+LINKS_MAX = 2**20  # Most cables of a file.
 PARALLEL_MAX = 1024
 """Most cables between two nodes that an entry stands for, as in ``topology.custom``."""
 
@@ -25,20 +24,16 @@ class Node:
     """A host or a switch."""
 
     name: str
-    kind: Kind | None = None
-    """None where the file does not say it."""
-    where: str = ""
-    """Place in the file: ``line 3``."""
+    kind: Kind | None = None  # None where the file does not say it.
+    where: str = ""  # Place in the file: ``line 3``.
 
 
 @dataclass
 class Link:
     """A cable."""
 
-    ends: tuple[str, str]
-    """Names of its nodes."""
-    ports: tuple[str, str] = ("", "")
-    """Names of its ports, empty where the file does not say them."""
+    ends: tuple[str, str]  # Names of its nodes.
+    ports: tuple[str, str] = ("", "")  # Names of its ports, empty where the file does not say them.
     rate: str = ""
     length: str = ""
     medium: str = ""
@@ -49,14 +44,11 @@ class Link:
 class Network:
     """Nodes and cables in the order of the file."""
 
-    path: str
-    """File, for messages."""
-    form: str = ""
-    """Name of the format, as people call it."""
+    path: str  # File, for messages.
+    form: str = ""  # Name of the format, as people call it.
     nodes: dict[str, Node] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
-    assumed: list[str] = field(default_factory=list)
-    """Assumptions of the reader, a sentence each."""
+    assumed: list[str] = field(default_factory=list)  # Assumptions of the reader, a sentence each.
     notes: list[str] = field(default_factory=list)
     """Omissions and oddities that the reader met, a sentence each."""
 

@@ -11,14 +11,10 @@ from itertools import combinations, pairwise
 
 from etherweave import _core
 
-LISTED_MAX = 10
-"""Most sentences of a kind that are printed."""
-NAMED_MAX = 4
-"""Most switches that a sentence names."""
-COMPLETE_MIN = 0.75
-"""Share of joined pairs from which on a stage is one that joins all pairs."""
-PAIRS_MAX = 4_000_000
-"""Most pairs of switches that are compared."""
+LISTED_MAX = 10  # Most sentences of a kind that are printed.
+NAMED_MAX = 4  # Most switches that a sentence names.
+COMPLETE_MIN = 0.75  # Share of joined pairs from which on a stage is one that joins all pairs.
+PAIRS_MAX = 4_000_000  # Most pairs of switches that are compared.
 
 
 @dataclass(frozen=True)
@@ -51,16 +47,13 @@ class Description:
     """A fabric in figures."""
 
     hosts: int
-    host_ports: int
-    """Number of ports that hosts have together."""
-    levels: dict[int, int]
-    """Number of switches of each level."""
+    host_ports: int  # Number of ports that hosts have together.
+    levels: dict[int, int]  # Number of switches of each level.
     cables: tuple[Cables, ...]
     tapers: tuple[Taper, ...]
     resembles: str
     """The regular fabric that it is like, as keys of a scenario; empty where none is."""
-    odd: tuple[str, ...]
-    """Switches that differ from most of their level, a sentence each."""
+    odd: tuple[str, ...]  # Switches that differ from most of their level, a sentence each.
     missing: tuple[tuple[str, str], ...]
     """Cables that the regular fabric would have: names of both switches."""
 
@@ -71,8 +64,7 @@ class _Joined:
 
     level: dict[str, int]
     hosts: dict[str, int]
-    pairs: Counter[tuple[str, str]]
-    """Cables of two switches, in the order of the fabric."""
+    pairs: Counter[tuple[str, str]]  # Cables of two switches, in the order of the fabric.
     neighbours: dict[str, Counter[tuple[int, float]]]
     """Cables of a switch by the level of the neighbour, and the rate [Gb/s]."""
 

@@ -14,36 +14,27 @@ from etherweave.formats.texts import source
 TEXTS = {".csv": "links", ".tsv": "links", ".graphml": "graphml", ".xml": "graphml"}
 TEXTS |= {".json": "json"}
 """Keys of ``topology.custom`` for the texts that the core reads, by the end of a file's name."""
-ATTACHED_MAX = 1024
-"""Most hosts that are attached to a switch."""
+ATTACHED_MAX = 1024  # Most hosts that are attached to a switch.
 
 
 @dataclass(frozen=True)
 class Answers:
     """Answers of users to what a file does not say."""
 
-    hosts: str | None = None
-    """Pattern of names of hosts, as of a shell: ``gpu*``."""
-    attach: int = 0
-    """Number of hosts that every switch gets, for files of switches alone."""
-    rate: str | None = None
-    """Rate of cables without one."""
-    length: str | None = None
-    """Length of cables without one."""
+    hosts: str | None = None  # Pattern of names of hosts, as of a shell: ``gpu*``.
+    attach: int = 0  # Number of hosts that every switch gets, for files of switches alone.
+    rate: str | None = None  # Rate of cables without one.
+    length: str | None = None  # Length of cables without one.
 
 
 @dataclass(frozen=True)
 class ImportedScenario:
     """A scenario of a file, and what it says of itself."""
 
-    files: Mapping[str, str]
-    """Texts by name: the scenario, and the list of links that it names."""
-    fabric: _core.Fabric
-    """The fabric, built."""
-    assumed: Sequence[str]
-    """Assumptions where the file does not say it, a sentence each."""
-    notes: Sequence[str]
-    """Omissions and oddities, a sentence each."""
+    files: Mapping[str, str]  # Texts by name: the scenario, and the list of links that it names.
+    fabric: _core.Fabric  # The fabric, built.
+    assumed: Sequence[str]  # Assumptions where the file does not say it, a sentence each.
+    notes: Sequence[str]  # Omissions and oddities, a sentence each.
 
 
 def as_it_is(path: Path, name: str, answers: Answers) -> ImportedScenario | None:

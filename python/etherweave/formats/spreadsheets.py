@@ -15,12 +15,9 @@ from etherweave.api.outputs import below, new_path, quoted_table, written
 if TYPE_CHECKING:
     import polars
 
-ROWS_MAX = 2**20 - 1
-"""Most rows of a sheet below its heading (Excel specifications and limits)."""
-SHEET_NAME_MAX = 31
-"""Longest name of a sheet [characters]."""
-CREATED = datetime(2000, 1, 1)
-"""Date of all workbooks, so that equal tables are equal files."""
+ROWS_MAX = 2**20 - 1  # Most rows of a sheet below its heading (Excel specifications and limits).
+SHEET_NAME_MAX = 31  # Longest name of a sheet [characters].
+CREATED = datetime(2000, 1, 1)  # Date of all workbooks, so that equal tables are equal files.
 
 
 def write_table(path: Path, table: "polars.DataFrame") -> None:

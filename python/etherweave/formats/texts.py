@@ -11,14 +11,11 @@ from xml.parsers import expat
 
 from etherweave.api.inputs import InputError, read_text
 
-TEXT_BYTES_MAX = 64 * 2**20
-"""Largest file of lines or XML [bytes]."""
+TEXT_BYTES_MAX = 64 * 2**20  # Largest file of lines or XML [bytes].
 TREE_BYTES_MAX = 16 * 2**20
 """Largest file of JSON or YAML, whose values take many times its size [bytes]."""
-DEPTH_MAX = 256
-"""Most levels of elements in each other."""
-HEAD = 4096
-"""Characters by which a format is recognised."""
+DEPTH_MAX = 256  # Most levels of elements in each other.
+HEAD = 4096  # Characters by which a format is recognised.
 
 
 @dataclass(frozen=True)
@@ -59,14 +56,10 @@ def source(path: Path) -> Source:
 class Element:
     """An element of XML."""
 
-    tag: str
-    """Its name without a namespace."""
-    of: dict[str, str]
-    """Attributes."""
-    where: str
-    """Place in the file: ``line 3``."""
-    text: str = ""
-    """Text before its first child."""
+    tag: str  # Its name without a namespace.
+    of: dict[str, str]  # Attributes.
+    where: str  # Place in the file: ``line 3``.
+    text: str = ""  # Text before its first child.
     children: list["Element"] = field(default_factory=list)
 
     def walk(self) -> Iterator["Element"]:

@@ -17,10 +17,8 @@ class VethEnd(NamedTuple):
     """One end of a virtual cable."""
 
     name: str
-    namespace: str | None = None
-    """Default: where the other end is."""
-    mac: str | None = None
-    """Default: the kernel's choice."""
+    namespace: str | None = None  # Default: where the other end is.
+    mac: str | None = None  # Default: the kernel's choice.
 
 
 class LinkCounters(NamedTuple):

@@ -21,8 +21,7 @@ from typing import NoReturn
 NAMED = Path("/run/netns")
 _CLONE_NEWNS, _CLONE_NEWNET, _MNT_DETACH = 0x00020000, 0x40000000, 2
 _MS_BIND, _MS_REC, _MS_SLAVE = 0x1000, 0x4000, 0x80000
-_CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
-"""Numbers of capabilities(7)."""
+_CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21  # Numbers of capabilities(7).
 _HOSTS = "/etc/hosts"
 _TIMEOUT_S = 60.0
 _libc = ctypes.CDLL(None, use_errno=True)

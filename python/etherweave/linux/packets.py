@@ -7,12 +7,10 @@ import socket
 import struct
 from collections.abc import Iterable
 
-EVERYTHING = 0x0003
-"""All EtherTypes (``ETH_P_ALL``)."""
+EVERYTHING = 0x0003  # All EtherTypes (``ETH_P_ALL``).
 _PACKET, _IGNORE_OUTGOING = 263, 23
 """``SOL_PACKET`` and ``PACKET_IGNORE_OUTGOING``, which Python does not name."""
-_TIMESTAMPS = 35
-"""``SO_TIMESTAMPNS``."""
+_TIMESTAMPS = 35  # ``SO_TIMESTAMPNS``.
 _TIME = struct.Struct("=qq")
 
 

@@ -19,8 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
 
-PATIENCE_S = 3.0
-"""Longest wait for processes to end before they are killed [s]."""
+PATIENCE_S = 3.0  # Longest wait for processes to end before they are killed [s].
 MARK = "ETHERWEAVE_LAUNCH"
 """Variable that marks what one process has started, whatever group or session it is in."""
 ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU, signal.SIGUSR1, signal.SIGUSR2)
@@ -61,8 +60,7 @@ class Process(NamedTuple):
     """A process and its start time."""
 
     pid: int
-    start: int
-    """Time since the machine's boot [ticks]."""
+    start: int  # Time since the machine's boot [ticks].
 
 
 def process(pid: int) -> Process | None:

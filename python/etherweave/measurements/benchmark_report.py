@@ -18,8 +18,7 @@ from etherweave.measurements.metrics import Metric
 class TextLine(NamedTuple):
     """A line of a text."""
 
-    number: int
-    """From 1."""
+    number: int  # From 1.
     text: str
 
 
@@ -32,50 +31,40 @@ class Measurement:
     """One number of a benchmark."""
 
     metric: Metric
-    value: float
-    """In the metric's base unit."""
+    value: float  # In the metric's base unit.
     statistic: str
     """Over iterations or ranks: ``mean``, ``min``, ``max``, ``stdev``, ``p50``, ``p99.9``…"""
     size_bytes: int | None
     """Of a message, a block or a request; ``None`` where there is no such thing."""
     labels: tuple[tuple[str, str], ...]
     """Names and values that distinguish it from others: ``operation``, ``from``, ``side``."""
-    printed: str
-    """The number and its unit as the tool means them: ``20.60 us``."""
-    line: int
-    """Where it is in the text, from 1."""
+    printed: str  # The number and its unit as the tool means them: ``20.60 us``.
+    line: int  # Where it is in the text, from 1.
 
 
 class Completeness(StrEnum):
     """Whether all that a run should print is there."""
 
-    COMPLETE = "complete"
-    """The tool's own closing line is there."""
-    OPEN = "open"
-    """The tool prints no closing line: the text may be complete or cut."""
-    PARTIAL = "partial"
-    """Something is known to be missing; what is here is right."""
+    COMPLETE = "complete"  # The tool's own closing line is there.
+    OPEN = "open"  # The tool prints no closing line: the text may be complete or cut.
+    PARTIAL = "partial"  # Something is known to be missing; what is here is right.
 
 
 @dataclass(frozen=True)
 class BenchmarkReport:
     """The results of one run of one benchmark."""
 
-    benchmark: str
-    """The adapter that read it."""
+    benchmark: str  # The adapter that read it.
     program: str
     version: str | None
-    line: int
-    """Where its text begins, from 1."""
+    line: int  # Where its text begins, from 1.
     measurements: tuple[Measurement, ...]
     completeness: Completeness
-    valid: bool | None
-    """Whether the benchmark's own verification passed; ``None`` if it made none."""
+    valid: bool | None  # Whether the benchmark's own verification passed; ``None`` if it made none.
     facts: tuple[tuple[str, str], ...]
     """Facts about the run that it printed: ranks, window, protocol."""
     warnings: tuple[str, ...]
-    leftover: tuple[tuple[int, str], ...]
-    """Lines that were not understood, with their numbers."""
+    leftover: tuple[tuple[int, str], ...]  # Lines that were not understood, with their numbers.
 
     @property
     def is_sound(self) -> bool:
@@ -101,10 +90,8 @@ class GarbledError(ValueError):
         self.reason = reason
 
 
-_ALIGNED_FROM = 4
-"""Smallest number of rows for a check of alignment."""
-_SHARE = re.compile(r"p[0-9.]+(?:e[+-]?[0-9]+)?")
-"""A percentile's name."""
+_ALIGNED_FROM = 4  # Smallest number of rows for a check of alignment.
+_SHARE = re.compile(r"p[0-9.]+(?:e[+-]?[0-9]+)?")  # A percentile's name.
 
 
 def check_alignment(rows: Sequence[TextLine]) -> None:

@@ -21,8 +21,7 @@ class Metric:
     name: str
     unit: Unit
     better: Better
-    meaning: str
-    """One sentence."""
+    meaning: str  # One sentence.
 
 
 def _less(name: str, unit: Unit, meaning: str) -> Metric:

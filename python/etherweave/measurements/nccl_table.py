@@ -4,8 +4,7 @@ from etherweave.api.results import Result
 from etherweave.measurements.metrics import BANDWIDTH_BUS, CALL_TIME
 from etherweave.measurements.quantities import Quantity, quantities
 
-ELEMENT = 4
-"""Bytes of a ``float``, the type that the programs take by themselves."""
+ELEMENT = 4  # Bytes of a ``float``, the type that the programs take by themselves.
 _DIVIDED = ("all_gather_perf", "reduce_scatter_perf", "alltoall_perf")
 """Programs whose count is that of a rank."""
 _ROOTED = ("broadcast_perf", "reduce_perf")

@@ -50,29 +50,23 @@ from etherweave.measurements.metrics import (
 if TYPE_CHECKING:
     import polars as pl
 
-_LENGTH = "iterations"
-"""The key of a workload that says how long it goes on, and not what it is."""
+_LENGTH = "iterations"  # The key of a workload that says how long it goes on, and not what it is.
 
 
 class Quantity(NamedTuple):
     """One number of a job."""
 
     job: str
-    program: str
-    """Whose number it is like."""
-    test: str
-    """Of the program, if it has several."""
+    program: str  # Whose number it is like.
+    test: str  # Of the program, if it has several.
     metric: Metric
     size_bytes: int | None
     ranks: int
-    values: tuple[float, ...]
-    """One of each launch, in the metric's unit."""
+    values: tuple[float, ...]  # One of each launch, in the metric's unit.
     is_as_published: bool = True
     """Whether it is the very workload of the publications, for one that they do not describe."""
-    error: float | None = None
-    """Of its samples, relative, as half of them show it."""
-    interfaces: int = 1
-    """Network interfaces of a node that share the number."""
+    error: float | None = None  # Of its samples, relative, as half of them show it.
+    interfaces: int = 1  # Network interfaces of a node that share the number.
 
     @property
     def median(self) -> float:
@@ -80,22 +74,17 @@ class Quantity(NamedTuple):
         return float(median(self.values))
 
 
-Columns: TypeAlias = Mapping[str, list[Any]]
-"""Rows of a launch, by the names of their columns."""
+Columns: TypeAlias = Mapping[str, list[Any]]  # Rows of a launch, by the names of their columns.
 
 
 class _Job(NamedTuple):
     name: str
     kind: str
-    facts: Mapping[str, Any]
-    """Of the workload, as resolved."""
-    rows: tuple[Columns, ...]
-    """Iterations or streams, of each launch."""
+    facts: Mapping[str, Any]  # Of the workload, as resolved.
+    rows: tuple[Columns, ...]  # Iterations or streams, of each launch.
     transport: str
-    is_alone: bool
-    """Whether the scenario has no other job."""
-    seed: int
-    """Seed of the run."""
+    is_alone: bool  # Whether the scenario has no other job.
+    seed: int  # Seed of the run.
 
 
 def quantities(result: Result) -> list[Quantity]:
@@ -292,8 +281,7 @@ def _incast(job: _Job) -> list[Quantity]:
 
 
 _PERCENTILES = (50, 95, 99)
-_ONE_BY_ONE = {"closed": {"outstanding": 1, "think": "0ps"}}
-"""How netperf asks."""
+_ONE_BY_ONE = {"closed": {"outstanding": 1, "think": "0ps"}}  # How netperf asks.
 
 
 def _requests(job: _Job) -> list[Quantity]:

@@ -15,15 +15,13 @@ from etherweave.measurements.benchmark_report import BenchmarkReport, Measuremen
 
 _TESTS = ("test", "benchmark", "operation", "algorithm")
 """Labels by which programs name the test that a measurement belongs to."""
-SECOND_HAND = "secondary"
-"""Provenance of a figure that the source itself did not measure."""
+SECOND_HAND = "secondary"  # Provenance of a figure that the source itself did not measure.
 PROVENANCES = (
     *("primary", "primary-copy", "artefact", "vendor-doc", "code-threshold", "derived"),
     *("issue-thread", SECOND_HAND),
 )
 """Provenances of figures, the most trusted first."""
-_KINDS = {"code-threshold": "limit", "derived": "derived"}
-"""Kinds of figures by provenance."""
+_KINDS = {"code-threshold": "limit", "derived": "derived"}  # Kinds of figures by provenance.
 _DOUBTS = (("target quoted", "target"), ("reported as too low", "too low"))
 """Words of the conditions of a figure that no good system has measured, and its kind."""
 _COUNTED = ("node", "host", "rank", "gpu", "process", "pair", "byte", "b", "kib", "mib", "gib")
@@ -35,34 +33,25 @@ _WITHIN_A_NODE = ("intra-node", "loopback", "same node")
 class Reference:
     """A figure that was published."""
 
-    benchmark: str
-    """As in the catalogue, where it is there."""
+    benchmark: str  # As in the catalogue, where it is there.
     program: str
-    test: str
-    """Which of the program's tests; empty if it has only one."""
-    table: str
-    """In which of its tables: GPCNeT's ``isolated``, ``congested`` or ``impact``."""
+    test: str  # Which of the program's tests; empty if it has only one.
+    table: str  # In which of its tables: GPCNeT's ``isolated``, ``congested`` or ``impact``.
     metric: str
-    statistic: str
-    """As of a measurement, or ``threshold``."""
+    statistic: str  # As of a measurement, or ``threshold``.
     size_bytes: int | None
-    bound: str
-    """``eq``, ``approx``, ``gt`` or ``lt``: how the source puts it."""
-    value: float
-    """In the base unit."""
+    bound: str  # ``eq``, ``approx``, ``gt`` or ``lt``: how the source puts it.
+    value: float  # In the base unit.
     unit: str
-    printed: str
-    """As the source has it."""
+    printed: str  # As the source has it.
     fabric: str
     link_bits_per_s: float | None
     system: str
     year: str
-    provenance: str
-    """One of :data:`PROVENANCES`."""
+    provenance: str  # One of :data:`PROVENANCES`.
     conditions: str
     source: str
-    place: str
-    """Page, table or thread."""
+    place: str  # Page, table or thread.
 
     @property
     def kind(self) -> str:

@@ -14,8 +14,7 @@ from etherweave.report.page import Front, Page
 from etherweave.report.section import Section, Table
 from etherweave.report.style import ASIDE, SERIES, literal
 
-EFFECTS_MAX = 10
-"""Unknowns that are drawn; the table has all."""
+EFFECTS_MAX = 10  # Unknowns that are drawn; the table has all.
 Panel = tuple[str, Callable[[Standing], Interval | None]]
 PANELS: Sequence[Panel] = (
     ("throughput of the mix", lambda one: one.throughput),

@@ -9,10 +9,8 @@ from matplotlib.figure import Figure
 from etherweave.bmwg.model import Plot, ReportTable, text_of
 from etherweave.report.style import ASIDE, SERIES
 
-DECADE = 10
-"""Ratio of the ends of an axis from which it is logarithmic."""
-LINES_MAX = 12
-"""Most lines of a figure; of more, the table has the values."""
+DECADE = 10  # Ratio of the ends of an axis from which it is logarithmic.
+LINES_MAX = 12  # Most lines of a figure; of more, the table has the values.
 
 
 def draw_table(table: ReportTable, plot: Plot) -> Figure | None:

@@ -22,20 +22,16 @@ _RANKS = re.compile(r"\b(\d+) (?:MPI )?ranks\b")
 _EACH = "for each network interface"
 """Conditions of a figure that holds at a link rate, for collectives of large messages."""
 _LARGE = 1 << 28
-_CENTRES = ("mean", "min", "max")
-"""The ends of a published range of means are ``min`` and ``max``."""
-_ALIKE = 0.01
-"""Rates that differ by less are equal."""
+_CENTRES = ("mean", "min", "max")  # The ends of a published range of means are ``min`` and ``max``.
+_ALIKE = 0.01  # Rates that differ by less are equal.
 
 
 class FabricName(NamedTuple):
     """A fabric as a publication names it."""
 
     transport: str
-    version: str
-    """Empty where the publication does not name it."""
-    extras: frozenset[str]
-    """What else is switched on: ``pfc``, ``ets 50/50``."""
+    version: str  # Empty where the publication does not name it.
+    extras: frozenset[str]  # What else is switched on: ``pfc``, ``ets 50/50``.
 
 
 def fabric_name(words: str) -> FabricName | None:

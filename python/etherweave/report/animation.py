@@ -16,8 +16,7 @@ from etherweave.report.style import SERIES
 
 BYTES_MAX = 4_000_000
 """Of all steps: a byte for each pair of groups in each. Of more, neighbours are averaged."""
-LEVELS = 255
-"""Steps of utilisation from 0 to 1 that a byte holds."""
+LEVELS = 255  # Steps of utilisation from 0 to 1 that a byte holds.
 
 
 def write_animation(observation: Observation, path: Path) -> Path:

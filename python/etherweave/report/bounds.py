@@ -33,17 +33,14 @@ _PATH_MTUS = (256, 512, 1024, 2048, 4096)
 """Payloads that a packet of RoCE may have at most [bytes]."""
 _RESERVED = 40 + 8 + 12 + 4 + 28 + 4
 """GRH, UDP, BTH, XRC, atomics, ICRC: what Linux keeps free (``iboe_get_mtu``, rdma/ib_addr.h)."""
-MTU = 1500
-"""Of an interface of which nothing else is known [bytes]."""
+MTU = 1500  # Of an interface of which nothing else is known [bytes].
 
 
 class Wire(NamedTuple):
     """A full frame."""
 
-    payload: int
-    """Of the application [bytes]."""
-    octets: int
-    """That it takes of the link, untagged, with preamble and gap [bytes]."""
+    payload: int  # Of the application [bytes].
+    octets: int  # That it takes of the link, untagged, with preamble and gap [bytes].
 
     @property
     def share(self) -> float:
@@ -54,12 +51,9 @@ class Wire(NamedTuple):
 class Medium(NamedTuple):
     """A link between hosts, and what its frames carry."""
 
-    rate: float
-    """Of the link [bytes/s]."""
-    wire: Wire | None
-    """None where frames are of a kind that is not known here."""
-    note: str = ""
-    """Which frames, for people."""
+    rate: float  # Of the link [bytes/s].
+    wire: Wire | None  # None where frames are of a kind that is not known here.
+    note: str = ""  # Which frames, for people.
 
     @property
     def goodput(self) -> float:
@@ -71,8 +65,7 @@ class Party(NamedTuple):
     """Who takes part in a collective."""
 
     ranks: int
-    hosts: int
-    """With a link each; ranks are spread evenly."""
+    hosts: int  # With a link each; ranks are spread evenly.
 
 
 def tcp(mtu: int) -> Wire:

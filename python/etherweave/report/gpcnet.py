@@ -33,8 +33,7 @@ class _Kind(NamedTuple):
     """What a test is to GPCNeT."""
 
     title: str
-    turns: str
-    """The key of the workload that has its turns."""
+    turns: str  # The key of the workload that has its turns.
     is_ring: bool
     is_rate: bool
 
@@ -56,10 +55,8 @@ class NetworkTest(NamedTuple):
 
     title: str
     average: float
-    percentile: float
-    """What 99 of 100 turns are better than."""
-    is_rate: bool
-    """Whether figures are rates [MiB/s/rank], not times [us]."""
+    percentile: float  # What 99 of 100 turns are better than.
+    is_rate: bool  # Whether figures are rates [MiB/s/rank], not times [us].
 
     def impact(self, congested: "NetworkTest") -> tuple[float, float]:
         """Return the congestion impact factors of average and percentile, from what is printed."""

@@ -19,12 +19,9 @@ from etherweave.report.style import write_svg
 
 AREAS_MAX = 1024
 """Of the groups, or switches, along a side of a map: more are thinner than any screen shows."""
-COLOURS = "cividis"
-"""Colour-blind readers see the same steps, from 0 to 1."""
-EDGED_MAX = 40
-"""Of the groups whose cells are drawn with an edge."""
-ABSENT = "#e4e4e4"
-"""Where no link leads."""
+COLOURS = "cividis"  # Colour-blind readers see the same steps, from 0 to 1.
+EDGED_MAX = 40  # Of the groups whose cells are drawn with an edge.
+ABSENT = "#e4e4e4"  # Where no link leads.
 
 
 def draw_heat(observation: Observation, path: Path) -> Path:

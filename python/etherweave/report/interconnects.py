@@ -37,8 +37,7 @@ PRODUCT = ("manufacturer", "proprietary", "congestion_control", "rdma", "year")
 """Columns of Table 1 that are no figures of a simulation."""
 IMPACT = {"slingshot-11": "Slingshot-11"}
 """Names of fabrics in published figures of GPCNeT, by profile."""
-PREDICTIONS = "interconnect-references"
-"""Study of figures that profiles predict."""
+PREDICTIONS = "interconnect-references"  # Study of figures that profiles predict.
 
 
 Sampled: TypeAlias = Mapping[str, Mapping[str, Distribution]]
@@ -52,8 +51,7 @@ class Published:
 
     low: float
     high: float
-    bound: str
-    """``eq``, ``approx``, ``lt`` or ``gt``."""
+    bound: str  # ``eq``, ``approx``, ``lt`` or ``gt``.
 
     def ratio(self, value: float) -> float:
         """Return a value over the figure, of a range over its nearer end; 1 within it."""

@@ -20,8 +20,7 @@ AXES = (
 )
 """What stands to the right, by panel; fewer is better but for hosts."""
 OFFER = "bisection_gbps_per_host"
-MARKERS = "osD^vP*Xph<>8"
-"""Thirteen, and six colours: no two of the first 78 fabrics look alike."""
+MARKERS = "osD^vP*Xph<>8"  # Thirteen, and six colours: no two of the first 78 fabrics look alike.
 
 
 def draw_metrics(fabrics: Sequence[FabricMetrics], path: Path) -> Path:

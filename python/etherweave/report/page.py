@@ -19,8 +19,7 @@ from etherweave.report.style import house
 from etherweave.study import MissingResultError
 
 PAGE = "report.html"
-DOTS_PER_INCH = 144
-"""Of the PNG files: two for each of the page's."""
+DOTS_PER_INCH = 144  # Of the PNG files: two for each of the page's.
 
 _CODE = re.compile(r"`([^`]+)`")
 _NUMBER = re.compile(r"[<>±−+-]?\s?[\d,]+(\.\d+)?(e[+-]?\d+)?(\s?(%|x|s|ms|us|ns|Gb/s))?|–|")
@@ -30,30 +29,22 @@ _NUMBER = re.compile(r"[<>±−+-]?\s?[\d,]+(\.\d+)?(e[+-]?\d+)?(\s?(%|x|s|ms|us
 class Front:
     """What stands above the sections."""
 
-    title: str
-    """Of the page."""
-    lead: str
-    """The result in a sentence."""
-    answers: Sequence[str] = ()
-    """What a reader asks first, a sentence each."""
+    title: str  # Of the page.
+    lead: str  # The result in a sentence.
+    answers: Sequence[str] = ()  # What a reader asks first, a sentence each.
     facts: Sequence[tuple[str, str]] = ()
     """Names and values of how the results were made, shown last."""
-    warnings: Sequence[str] = ()
-    """Warnings, shown above everything else."""
-    trouble: str = ""
-    """Why a run did not end as it should."""
+    warnings: Sequence[str] = ()  # Warnings, shown above everything else.
+    trouble: str = ""  # Why a run did not end as it should.
 
 
 @dataclass(frozen=True)
 class DrawnSection:
     """A section whose figure is drawn."""
 
-    section: Section
-    """As made."""
-    image: str | None
-    """Its figure as a data URL; None without one."""
-    width: int
-    """Of the figure in the page [px]."""
+    section: Section  # As made.
+    image: str | None  # Its figure as a data URL; None without one.
+    width: int  # Of the figure in the page [px].
     values: Values | None = None
     """What the figure shows, for the script of the page; None where it stays a picture."""
 
@@ -62,12 +53,9 @@ class DrawnSection:
 class Page:
     """Collects sections, one after another: only one figure is in memory at a time."""
 
-    directory: Path
-    """For the page and the files of its figures."""
-    sections: list[DrawnSection] = field(default_factory=list)
-    """In their order."""
-    missing: list[str] = field(default_factory=list)
-    """What could not be shown, and why."""
+    directory: Path  # For the page and the files of its figures.
+    sections: list[DrawnSection] = field(default_factory=list)  # In their order.
+    missing: list[str] = field(default_factory=list)  # What could not be shown, and why.
 
     def __post_init__(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)

@@ -22,8 +22,7 @@ CELLS = tuple(1 << bits for bits in range(8, 17))
 """Of the time, over which communication is summed: wide ones forgive that iterations differ."""
 STEPS = 4
 """Of a cell, by which one begins after the other: a lag need not be a whole number of cells."""
-LAG_MIN = 8
-"""Of the lags of a number of cells; shorter ones belong to narrower cells [cells]."""
+LAG_MIN = 8  # Of the lags of a number of cells; shorter ones belong to narrower cells [cells].
 PARTS = tuple(2 ** (-halvings / 2) for halvings in range(7))
 """Of the time, the longest first: a program starts up and cleans up, without iterations."""
 PERIODS_MIN = 3
@@ -32,10 +31,8 @@ CORRELATION_MIN = 0.5**0.5
 """Of a period, which explains half of the variance (the square); below it nothing repeats."""
 NEAR_BEST = 0.9
 """Part of the best correlation with which a shorter lag is preferred to its multiples."""
-MULTIPLES = 5
-"""Of a lag, which are followed: the time of several periods is less rounded."""
-ROUNDING = 1e-9
-"""Of the sum of squares: what varies less is constant."""
+MULTIPLES = 5  # Of a lag, which are followed: the time of several periods is less rounded.
+ROUNDING = 1e-9  # Of the sum of squares: what varies less is constant.
 WINDOW_PERIODS = 64
 """Of a part's middle, in which shorter periods are looked for: its cells are narrower."""
 
@@ -43,16 +40,12 @@ WINDOW_PERIODS = 64
 class Period(NamedTuple):
     """How long an iteration takes."""
 
-    ns: float
-    """From the beginning of one to that of the next [ns]."""
+    ns: float  # From the beginning of one to that of the next [ns].
     correlation: float
     """Of communication with itself a period or two later; 1 when every iteration is the same."""
-    from_ns: float
-    """Beginning of the time in which iterations were found [ns]."""
-    until_ns: float
-    """Its end [ns]."""
-    iterations: int = 0
-    """Number of iterations there."""
+    from_ns: float  # Beginning of the time in which iterations were found [ns].
+    until_ns: float  # Its end [ns].
+    iterations: int = 0  # Number of iterations there.
 
     def scaled(self, unit_ns: float, origin_ns: float) -> "Period":
         """Give its times from units since an origin."""

@@ -15,8 +15,7 @@ from etherweave.uncertainty.check_rows import KINDS
 from etherweave.uncertainty.coverage import Predicted
 
 LEVELS = [at / 20 for at in range(1, 20)]
-ROWS_MIN = 5
-"""Least rows of a kind that has a line of its own."""
+ROWS_MIN = 5  # Least rows of a kind that has a line of its own.
 
 
 def draw(rows: Sequence[CheckInterval], path: Path) -> Path:

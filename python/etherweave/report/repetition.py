@@ -9,27 +9,19 @@ import numpy.typing as npt
 
 from etherweave.report.intervals import Floats, Intervals, sums_of
 
-CELLS = 16
-"""Of a period."""
-WIDTH = 4
-"""Of what is compared, so that iterations may differ in length [cells]."""
-PERIODS = 4
-"""Which are compared with those a period later, beginning at each period."""
-GAP_MAX = 8
-"""Between two stretches that count as one: single iterations may differ [periods]."""
-PRECISION = 1e-3
-"""Of a period: what is longer than a number of periods by less has no further one."""
-AT_ONCE = 4096
-"""Periods that are in memory."""
+CELLS = 16  # Of a period.
+WIDTH = 4  # Of what is compared, so that iterations may differ in length [cells].
+PERIODS = 4  # Which are compared with those a period later, beginning at each period.
+GAP_MAX = 8  # Between two stretches that count as one: single iterations may differ [periods].
+PRECISION = 1e-3  # Of a period: what is longer than a number of periods by less has no further one.
+AT_ONCE = 4096  # Periods that are in memory.
 
 
 class Stretch(NamedTuple):
     """A stretch of time without a gap in which communication repeats."""
 
-    from_ns: float
-    """The first start of communication [ns]."""
-    until_ns: float
-    """The last end of communication [ns]."""
+    from_ns: float  # The first start of communication [ns].
+    until_ns: float  # The last end of communication [ns].
 
     def iterations(self, period_ns: float) -> int:
         """Count iterations: communication begins in the first and ends in the last of them."""

@@ -17,14 +17,10 @@ from etherweave.report.bounds import TCP_HEADERS, Medium, roce, tcp
 class Fabric:
     """What a scenario says of its fabric."""
 
-    transport: str
-    """``roce`` or ``tcp``."""
-    version: str
-    """Of RoCE: ``v1``, ``v2``; else empty."""
-    is_paused: bool
-    """Whether PFC protects it."""
-    medium: Medium
-    """Of a host's link."""
+    transport: str  # ``roce`` or ``tcp``.
+    version: str  # Of RoCE: ``v1``, ``v2``; else empty.
+    is_paused: bool  # Whether PFC protects it.
+    medium: Medium  # Of a host's link.
 
     @property
     def words(self) -> str:

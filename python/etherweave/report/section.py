@@ -10,38 +10,29 @@ from matplotlib.figure import Figure
 Source = TypeVar("Source")
 
 
-FOLDED_FROM = 40
-"""Rows of a list from which on it is shown on demand only."""
+FOLDED_FROM = 40  # Rows of a list from which on it is shown on demand only.
 
 
 @dataclass(frozen=True)
 class Table:
     """A table."""
 
-    head: Sequence[str]
-    """Names of the columns, with units."""
+    head: Sequence[str]  # Names of the columns, with units.
     rows: Sequence[Sequence[str]]
     """Text of the cells. ``pass`` and ``FAIL`` are coloured, numbers stand on the right."""
-    caption: str = ""
-    """How to read it."""
-    is_folded: bool = False
-    """Whether it is shown on demand only."""
+    caption: str = ""  # How to read it.
+    is_folded: bool = False  # Whether it is shown on demand only.
 
 
 @dataclass(frozen=True)
 class Section:
     """Something to show, and its words."""
 
-    name: str
-    """Name of its files, and of its place in the page."""
-    title: str
-    """What it shows."""
-    caption: str = ""
-    """How to read it."""
-    figure: Figure | None = None
-    """As drawn."""
-    tables: Sequence[Table] = ()
-    """Tables below the figure."""
+    name: str  # Name of its files, and of its place in the page.
+    title: str  # What it shows.
+    caption: str = ""  # How to read it.
+    figure: Figure | None = None  # As drawn.
+    tables: Sequence[Table] = ()  # Tables below the figure.
     checks: Sequence[str] = ()
     """Ids of the checks of a study that it illustrates; a ``*`` stands for anything."""
     has_time: bool = False

@@ -12,12 +12,9 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from etherweave.report.bounds import Floats, Medium, alpha_beta, transfer
 from etherweave.report.style import ASIDE, DASHES, INK, SERIES, name_decades
 
-LEGEND_MAX = 12
-"""Curves that a legend names."""
-_ZERO = 0.5
-"""Where messages without payload stand on a logarithmic axis [bytes]."""
-_SIZES_MAX = 12
-"""That are named below an axis."""
+LEGEND_MAX = 12  # Curves that a legend names.
+_ZERO = 0.5  # Where messages without payload stand on a logarithmic axis [bytes].
+_SIZES_MAX = 12  # That are named below an axis.
 _PREFIXES = ((2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki"))
 
 
@@ -25,16 +22,12 @@ _PREFIXES = ((2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki"))
 class SizeCurve:
     """Numbers by size, in base units."""
 
-    name: str
-    """For the legend; curves of one name look alike, and are named once."""
-    sizes: Floats
-    """[bytes]."""
+    name: str  # For the legend; curves of one name look alike, and are named once.
+    sizes: Floats  # [bytes].
     values: Floats
-    low: Floats
-    """Of the interval; not a number where there is none."""
+    low: Floats  # Of the interval; not a number where there is none.
     high: Floats
-    is_stable: Sequence[bool] = ()
-    """Of each point; all unless given."""
+    is_stable: Sequence[bool] = ()  # Of each point; all unless given.
     is_simulated: bool = False
 
 
@@ -45,8 +38,7 @@ class PublishedMarks:
     sizes: Floats
     low: Floats
     high: Floats
-    ratios: Floats
-    """Measured over published, of every pair that is compared."""
+    ratios: Floats  # Measured over published, of every pair that is compared.
 
 
 @dataclass(frozen=True)
@@ -56,8 +48,7 @@ class SizeBound:
     name: str
     sizes: Floats
     values: Floats
-    dash: int = 0
-    """Which kind it is: equal ones look alike."""
+    dash: int = 0  # Which kind it is: equal ones look alike.
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,7 @@ SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 LABELS = {"roce_v1": "RoCE v1", "roce_v2": "RoCE v2", "tcp": "TCP", "tcp_pfc": "TCP-PFC"}
 """Of the network options, as published."""
 
-POINTS_MAX = 3_000
-"""Of points that a figure keeps as shapes; more become an image in it."""
+POINTS_MAX = 3_000  # Of points that a figure keeps as shapes; more become an image in it.
 
 INK = "#111111"
 
@@ -69,8 +68,7 @@ ASIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "bord
 DASHES = ["--", ":", "-."]
 """Of lines that nobody measured: the line rate, what frames leave of it, others."""
 
-_FEW = 1000
-"""A narrower range of values has ticks at 2 and 5, too."""
+_FEW = 1000  # A narrower range of values has ticks at 2 and 5, too.
 _HALO = [effects.withStroke(linewidth=3.5, foreground="white")]
 
 
@@ -188,8 +186,7 @@ def short_number(value: float) -> str:
     return f"{rounded:g}" if abs(rounded) < 1_000 else EngFormatter(sep="")(rounded)
 
 
-GIGABITS = 8e-9
-"""From bytes per second."""
+GIGABITS = 8e-9  # From bytes per second.
 
 
 def mark_link(axes: Axes, place: float, medium: Medium) -> None:

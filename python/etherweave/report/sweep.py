@@ -27,21 +27,14 @@ _UNITS: list[tuple[Callable[[str], float], str]] = [
     (rate_of, "B/s"),
 ]
 
-LINE_MAX = 20
-"""Largest number of places that a line joins; those of samples are points."""
-PANEL_MAX = 12
-"""Largest number of panels of a figure."""
+LINE_MAX = 20  # Largest number of places that a line joins; those of samples are points.
+PANEL_MAX = 12  # Largest number of panels of a figure.
 PANELS_IN_ROW = 3
-SEED = "seed"
-"""Axis whose values are repetitions, of which the mean has an interval."""
-CONFIDENCE = 0.95
-"""Confidence of the interval of a mean."""
-SAMPLE = "sample"
-"""Column of datasets whose rows are samples: their number."""
-LOW, HIGH = 0.05, 0.95
-"""Quantiles at the ends of a band of samples."""
-DECADE = 10
-"""Ratio of the ends of an axis above which it is logarithmic."""
+SEED = "seed"  # Axis whose values are repetitions, of which the mean has an interval.
+CONFIDENCE = 0.95  # Confidence of the interval of a mean.
+SAMPLE = "sample"  # Column of datasets whose rows are samples: their number.
+LOW, HIGH = 0.05, 0.95  # Quantiles at the ends of a band of samples.
+DECADE = 10  # Ratio of the ends of an axis above which it is logarithmic.
 
 
 def draw_sweep(

@@ -14,10 +14,8 @@ from etherweave.report.page import Front, Page
 from etherweave.report.section import FOLDED_FROM, Section, Table
 from etherweave.report.sweep import PANEL_MAX, SAMPLE, SEED, plot, with_unit
 
-FIGURES_MAX = 6
-"""Figures that are drawn; ``runs`` of the sweep has all."""
-TIMES = (".mean_us", ".call_us")
-"""Ends of names of times of jobs."""
+FIGURES_MAX = 6  # Figures that are drawn; ``runs`` of the sweep has all.
+TIMES = (".mean_us", ".call_us")  # Ends of names of times of jobs.
 OTHERS = ("goodput_gbps", "pauses.frames", "packets_dropped")
 """Names of other figures that are drawn."""
 CAPTION = (

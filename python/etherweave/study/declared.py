@@ -20,12 +20,9 @@ from etherweave.study.experiments import (
     StudyExperiment,
 )
 
-FILE = "study.toml"
-"""A folder with this file is a study."""
-Results: TypeAlias = Mapping[str, Any]
-"""Results by the name of their experiment."""
-Metric: TypeAlias = Callable[[Results], float]
-"""Computes the figure of a check."""
+FILE = "study.toml"  # A folder with this file is a study.
+Results: TypeAlias = Mapping[str, Any]  # Results by the name of their experiment.
+Metric: TypeAlias = Callable[[Results], float]  # Computes the figure of a check.
 
 
 @dataclass(frozen=True)
@@ -33,30 +30,22 @@ class DeclaredExperiment:
     """A table ``[[experiment]]``."""
 
     name: str
-    scenario: str
-    """Path of the scenario from the study's folder, without ``.toml``."""
-    kind: str = "run"
-    """One of ``run``, ``curve``, ``design``."""
-    is_full_only: bool = False
-    """Whether it is carried out with ``--full`` only."""
+    scenario: str  # Path of the scenario from the study's folder, without ``.toml``.
+    kind: str = "run"  # One of ``run``, ``curve``, ``design``.
+    is_full_only: bool = False  # Whether it is carried out with ``--full`` only.
 
 
 @dataclass(frozen=True)
 class DeclaredMetric:
     """A table ``[[metric]]``: a statistic of a column, or a figure by its key."""
 
-    check: str
-    """Id of a row of ``expected.csv``."""
+    check: str  # Id of a row of ``expected.csv``.
     experiment: str
-    key: str = ""
-    """Dotted key of a figure of the design, the deployment or the run's summary."""
-    table: str = ""
-    """Table of a run, such as ``iterations``; a curve has its points only."""
+    key: str = ""  # Dotted key of a figure of the design, the deployment or the run's summary.
+    table: str = ""  # Table of a run, such as ``iterations``; a curve has its points only.
     column: str = ""
-    statistic: str = "mean"
-    """One of ``max``, ``mean``, ``median``, ``min``, ``sum``."""
-    scale: float = 1.0
-    """Factor from the column's unit to that of the check."""
+    statistic: str = "mean"  # One of ``max``, ``mean``, ``median``, ``min``, ``sum``.
+    scale: float = 1.0  # Factor from the column's unit to that of the check.
     where: dict[str, str] = field(default_factory=dict)
     """Columns and the values of the rows that count."""
 
@@ -66,8 +55,7 @@ class Bar:
     """One bar of a chart."""
 
     label: str
-    check: str = ""
-    """Check whose value is drawn; none where only the published value is known."""
+    check: str = ""  # Check whose value is drawn; none where only the published value is known.
     published: str = ""
     """Case in ``published.csv``; without one the check's published figure is marked."""
     colour: str = ""
@@ -78,18 +66,14 @@ class Bar:
 class BarChart:
     """A table ``[[bars]]``: values of checks with their published values marked."""
 
-    name: str
-    """Name of the figure's files."""
+    name: str  # Name of the figure's files.
     title: str
-    axis: str
-    """Label of the axis, with the unit."""
+    axis: str  # Label of the axis, with the unit.
     unit: str
     bars: tuple[Bar, ...]
     caption: str = ""
-    published: str = ""
-    """Figure in ``published.csv`` that has the cases."""
-    checks: tuple[str, ...] = ()
-    """Checks that the chart illustrates; a ``*`` stands for anything."""
+    published: str = ""  # Figure in ``published.csv`` that has the cases.
+    checks: tuple[str, ...] = ()  # Checks that the chart illustrates; a ``*`` stands for anything.
 
 
 @dataclass(frozen=True)
@@ -98,24 +82,18 @@ class ChartLine:
 
     experiment: str
     """Name of the experiment; with a ``*``, all of these names are points of one line."""
-    label: str = ""
-    """Name in the legend; a line without one belongs to the line before."""
-    y: str = ""
-    """Column up; by default that of the chart."""
-    series: int = 0
-    """Number of its colour and marks, from 1; by default its place in the chart."""
-    is_open: bool = False
-    """Whether it is dashed, with open marks."""
+    label: str = ""  # Name in the legend; a line without one belongs to the line before.
+    y: str = ""  # Column up; by default that of the chart.
+    series: int = 0  # Number of its colour and marks, from 1; by default its place in the chart.
+    is_open: bool = False  # Whether it is dashed, with open marks.
 
 
 @dataclass(frozen=True)
 class Guide:
     """A value that a chart marks across all its lines."""
 
-    axis: str
-    """``x`` or ``y``."""
-    at: float
-    """The value, in the unit of the axis."""
+    axis: str  # ``x`` or ``y``.
+    at: float  # The value, in the unit of the axis.
     label: str
 
 
@@ -124,35 +102,26 @@ class ChartColumn:
     """A column of the table below a chart."""
 
     head: str
-    column: str
-    """Column of the results, as of ``x`` and ``y``."""
-    form: str = ""
-    """Format of its numbers, such as ``,.1f``."""
+    column: str  # Column of the results, as of ``x`` and ``y``.
+    form: str = ""  # Format of its numbers, such as ``,.1f``.
 
 
 @dataclass(frozen=True)
 class LineChart:
     """A table ``[[lines]]``: a column of a table of results against another."""
 
-    name: str
-    """Name of the figure's files."""
+    name: str  # Name of the figure's files.
     title: str
-    x: str
-    """Column across."""
-    y: str
-    """Column up."""
+    x: str  # Column across.
+    y: str  # Column up.
     lines: tuple[ChartLine, ...]
     table: str = "points"
-    x_axis: str = ""
-    """Label, with the unit; the column's name by default."""
+    x_axis: str = ""  # Label, with the unit; the column's name by default.
     y_axis: str = ""
-    x_scale: float = 1.0
-    """Factor from the column's unit to that of the axis."""
+    x_scale: float = 1.0  # Factor from the column's unit to that of the axis.
     y_scale: float = 1.0
-    is_logarithmic: bool = False
-    """Whether the upright axis is."""
-    x_is_logarithmic: bool = False
-    """Whether the axis across is."""
+    is_logarithmic: bool = False  # Whether the upright axis is.
+    x_is_logarithmic: bool = False  # Whether the axis across is.
     guides: tuple[Guide, ...] = ()
     columns: tuple[ChartColumn, ...] = ()
     """Table below the chart: a row for each row of the results of its lines."""
@@ -164,62 +133,46 @@ class LineChart:
 class FittedConstant:
     """A table ``[[constant]]``: a constant of hosts, and the only figure that it is fitted to."""
 
-    key: str
-    """Dotted key in a scenario."""
-    check: str
-    """Check whose figure is met, measured in the experiment of the same name."""
-    target: float
-    """Middle of what was published."""
-    low: int
-    """Start of the search, in the unit."""
-    high: int
-    """End of the search, in the unit."""
-    unit: str = ""
-    """Of the constant, such as ``ns`` or ``Mb/s``; none of a count."""
+    key: str  # Dotted key in a scenario.
+    check: str  # Check whose figure is met, measured in the experiment of the same name.
+    target: float  # Middle of what was published.
+    low: int  # Start of the search, in the unit.
+    high: int  # End of the search, in the unit.
+    unit: str = ""  # Of the constant, such as ``ns`` or ``Mb/s``; none of a count.
 
 
 @dataclass(frozen=True)
 class DeclaredUnknown:
     """A table ``[[unknown]]``: keys of the scenarios that samples draw, and what these rest on."""
 
-    experiments: str = "*"
-    """Pattern of the experiments that it is of."""
+    experiments: str = "*"  # Pattern of the experiments that it is of.
     profiles: tuple[str, ...] = ()
     """Interconnects: where a scenario states the value of a figure, it has that figure's basis."""
-    keys: tuple[str, ...] = ()
-    """Dotted keys."""
+    keys: tuple[str, ...] = ()  # Dotted keys.
     spread: str = ""
     """Whose spread they have, as ``etherweave uncertainty spreads`` lists them; by default their
     own."""
-    share_of: str = ""
-    """Measurement of a time that they divide: their sum moves with it."""
+    share_of: str = ""  # Measurement of a time that they divide: their sum moves with it.
     measured_here: str = ""
     """Part of the source of a measurement of this very system: what is fitted to it is known."""
-    low: str = ""
-    """Lower end of a range, in place of a spread."""
+    low: str = ""  # Lower end of a range, in place of a spread.
     high: str = ""
-    source: str = ""
-    """Source of the range or the spread."""
+    source: str = ""  # Source of the range or the spread.
 
 
 @dataclass(frozen=True)
 class Declaration:
     """A whole ``study.toml``."""
 
-    title: str
-    """Title of the report."""
-    authors: str = ""
-    """Authors of the publication."""
-    venue: str = ""
-    """Where and when it was published, and by whom."""
-    value_name: str = "simulated"
-    """Name of the column of computed figures: simulated, computed."""
+    title: str  # Title of the report.
+    authors: str = ""  # Authors of the publication.
+    venue: str = ""  # Where and when it was published, and by whom.
+    value_name: str = "simulated"  # Name of the column of computed figures: simulated, computed.
     shortened: str = ""
     """What is less than was published, without ``--full``; empty when nothing is."""
     scenarios_shown: tuple[str, ...] = ()
     """Experiments whose resolved scenario stands in the report."""
-    opening: tuple[str, ...] = ()
-    """Sections of the report that stand before the checks that fail."""
+    opening: tuple[str, ...] = ()  # Sections of the report that stand before the checks that fail.
     sections: tuple[str, ...] = ()
     """Names of charts, and functions of ``report.py``, in the order of the report."""
     experiment: tuple[DeclaredExperiment, ...] = ()

@@ -6,15 +6,12 @@ from typing import Any
 
 from etherweave.study.experiments import ExperimentResult
 
-FIGURES = "figures.json"
-"""A directory with this file is the result of an experiment on switches."""
+FIGURES = "figures.json"  # A directory with this file is the result of an experiment on switches.
 
 
 @dataclass(frozen=True)
 class DeploymentResult(ExperimentResult):
     """Figures measured on programmed switches."""
 
-    figures: Mapping[str, Any]
-    """By name, units as suffixes."""
-    facts: Mapping[str, Any]
-    """The core's version, the machine, the time it took ``wall_s`` [s]."""
+    figures: Mapping[str, Any]  # By name, units as suffixes.
+    facts: Mapping[str, Any]  # The core's version, the machine, the time it took ``wall_s`` [s].

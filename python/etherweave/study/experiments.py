@@ -20,10 +20,8 @@ from etherweave.api.inputs import read_json, read_parquet, read_text
 from etherweave.api.machine import machine
 from etherweave.api.outputs import below, write_text, written
 
-POINTS = "points.parquet"
-"""A directory with this file is the result of a :class:`CurveExperiment`."""
-DESIGN = "design.json"
-"""A directory with this file is the result of a :class:`DesignExperiment`."""
+POINTS = "points.parquet"  # A directory with this file is the result of a :class:`CurveExperiment`.
+DESIGN = "design.json"  # A directory with this file is the result of a :class:`DesignExperiment`.
 RESOLVED = "scenario.toml"
 
 
@@ -48,12 +46,9 @@ class StudyExperiment(Protocol):
 class ScenarioExperiment:
     """What experiments with a scenario file have in common."""
 
-    name: str
-    """Name of the result."""
-    scenario: str
-    """Path of the scenario from the study's folder, without ``.toml``."""
-    overrides: dict[str, object] = field(default_factory=dict)
-    """Dotted keys and values."""
+    name: str  # Name of the result.
+    scenario: str  # Path of the scenario from the study's folder, without ``.toml``.
+    overrides: dict[str, object] = field(default_factory=dict)  # Dotted keys and values.
 
     def file(self, home: Path) -> Path:
         """Find the scenario, given the study's folder."""
@@ -143,12 +138,9 @@ _READERS: dict[str, Callable[[Path], Any]] = {
 class CurveResult(ExperimentResult):
     """Latency and throughput of one fabric under synthetic traffic."""
 
-    points: pl.DataFrame
-    """A row for each point, with the columns of :func:`etherweave.curve`."""
-    resolved: str
-    """The scenario with every default filled in, as TOML."""
-    facts: Mapping[str, Any]
-    """The core's version, the machine, the time it took ``wall_s`` [s]."""
+    points: pl.DataFrame  # A row for each point, with the columns of :func:`etherweave.curve`.
+    resolved: str  # The scenario with every default filled in, as TOML.
+    facts: Mapping[str, Any]  # The core's version, the machine, the time it took ``wall_s`` [s].
 
 
 @dataclass(frozen=True)
@@ -171,12 +163,10 @@ class DesignResult(ExperimentResult):
 
     design: Mapping[str, Any]
     """Its figures as built, as ``etherweave design --json`` has them; empty when it was not."""
-    formula: Mapping[str, Any]
-    """Its figures by formula; empty when it is no balanced fabric."""
+    formula: Mapping[str, Any]  # Its figures by formula; empty when it is no balanced fabric.
     resolved: str
     """Its scenario with every default filled in, as TOML; empty when it was not built."""
-    facts: Mapping[str, Any]
-    """The core's version, the machine, the time it took ``wall_s`` [s]."""
+    facts: Mapping[str, Any]  # The core's version, the machine, the time it took ``wall_s`` [s].
 
 
 @dataclass(frozen=True)
@@ -193,14 +183,10 @@ class DesignExperiment(ScenarioExperiment):
 class BalancedFabricExperiment:
     """The largest balanced fabric of a family and a radix; its result is a DesignResult."""
 
-    name: str
-    """Name of the result."""
-    family: str
-    """As the core names it: "clos_3", "butterfly_2d" to "butterfly_5d", "dragonfly"."""
-    radix: int
-    """Ports of every switch."""
-    is_built: bool
-    """Whether it is built and analysed, beside its formulas."""
+    name: str  # Name of the result.
+    family: str  # As the core names it: "clos_3", "butterfly_2d" to "butterfly_5d", "dragonfly".
+    radix: int  # Ports of every switch.
+    is_built: bool  # Whether it is built and analysed, beside its formulas.
     overrides: dict[str, object] = field(default_factory=dict)
     """Dotted keys and values for its scenario."""
 

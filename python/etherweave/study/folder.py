@@ -58,13 +58,10 @@ _OPTIONAL = ("tried", "only", "basis", "reference")
 class PublishedValue:
     """A published value."""
 
-    low: float | None
-    """Lower bound; equal to the upper one for a plain value."""
-    high: float | None
-    """Upper bound."""
+    low: float | None  # Lower bound; equal to the upper one for a plain value.
+    high: float | None  # Upper bound.
     unit: str
-    words: str
-    """Where it stands, and how it is put; for text, the text."""
+    words: str  # Where it stands, and how it is put; for text, the text.
 
     @property
     def text(self) -> str:
@@ -80,14 +77,11 @@ class PublishedValue:
 class Study:
     """A study, before anything of it is carried out."""
 
-    home: Path
-    """Its folder."""
-    declared: Declaration
-    """Its ``study.toml``."""
+    home: Path  # Its folder.
+    declared: Declaration  # Its ``study.toml``.
     experiments: Callable[[bool], Sequence[StudyExperiment]]
     """Lists the experiments, given whether all that was published is wanted."""
-    metrics: Mapping[str, Metric] = field(default_factory=dict)
-    """Metrics by the id of their check."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict)  # Metrics by the id of their check.
 
     @property
     def name(self) -> str:

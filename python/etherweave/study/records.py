@@ -17,8 +17,7 @@ from etherweave.study.folder import Study, shipped
 from etherweave.study.results import StudyResult, check_of
 
 RECORD = "record.json"
-_CALIBRATION = "calibration"
-"""Word in the source of a row that constants are fitted to."""
+_CALIBRATION = "calibration"  # Word in the source of a row that constants are fitted to.
 
 
 @dataclass(frozen=True)
@@ -28,8 +27,7 @@ class StudyRecord:
     result: StudyResult
     """Checks with the recorded figures. Its directory is the study's folder: experiments are not
     kept."""
-    processor_s: float
-    """Processor time of all experiments [s]."""
+    processor_s: float  # Processor time of all experiments [s].
 
     @property
     def error(self) -> float:

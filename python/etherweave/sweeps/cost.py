@@ -22,16 +22,12 @@ from etherweave.api.simulation import Progress
 from etherweave.sweeps.executors import Executor
 from etherweave.sweeps.points import Run, Sweep, SweepError
 
-SAMPLES = 256
-"""Runs that are estimated at most; the others are as these on average."""
-PILOTS = 25
-"""Runs that are measured at most."""
+SAMPLES = 256  # Runs that are estimated at most; the others are as these on average.
+PILOTS = 25  # Runs that are measured at most.
 PILOT_S, PILOTS_S = 0.5, 2.5
 """Longest time of each, the rest of which is extrapolated, and of all of them [s]."""
-START_S = 0.6
-"""Until workers have started [s], about: an interpreter that imports the package."""
-_RUN_MIN_S = 0.005
-"""Least time of a run, about [s]."""
+START_S = 0.6  # Until workers have started [s], about: an interpreter that imports the package.
+_RUN_MIN_S = 0.005  # Least time of a run, about [s].
 ROW_BYTES = 2_000
 """Of a run in the journal and in the dataset, about [B]: some forty figures as JSON."""
 
@@ -39,8 +35,7 @@ ROW_BYTES = 2_000
 class RunEstimate(NamedTuple):
     """What the core expects of a run."""
 
-    hops: float
-    """Packets over links; 1 where the scenario does not say how many."""
+    hops: float  # Packets over links; 1 where the scenario does not say how many.
     memory_bytes: int
 
 
@@ -48,16 +43,11 @@ class RunEstimate(NamedTuple):
 class CostModel:
     """Predicts the time of runs."""
 
-    hops: Sequence[float]
-    """Of the measured runs, ascending."""
-    seconds: Sequence[float]
-    """That they took, of equal estimates on average [s]."""
-    measured: int
-    """Number of measured runs."""
-    error: float = math.nan
-    """Of the time of all runs that it was checked with, as a share of it."""
-    error_median: float = math.nan
-    """Of the time of one run: of half of them it is smaller."""
+    hops: Sequence[float]  # Of the measured runs, ascending.
+    seconds: Sequence[float]  # That they took, of equal estimates on average [s].
+    measured: int  # Number of measured runs.
+    error: float = math.nan  # Of the time of all runs that it was checked with, as a share of it.
+    error_median: float = math.nan  # Of the time of one run: of half of them it is smaller.
 
     @classmethod
     def of(cls, measured: Sequence[tuple[RunEstimate, float]]) -> "CostModel":
@@ -94,18 +84,12 @@ class Expectation:
     """What is left of a sweep, and what it is expected to take."""
 
     points: int
-    finished: int
-    """Runs that have a record."""
-    left: int
-    """Runs to carry out."""
-    processor_s: float
-    """Time of all of them, one after the other [s]."""
-    wall_s: float
-    """Time with the workers of the executor [s]."""
-    memory_bytes: int
-    """Most memory of all workers at once [B]."""
-    disk_bytes: int
-    """Journal and dataset [B]."""
+    finished: int  # Runs that have a record.
+    left: int  # Runs to carry out.
+    processor_s: float  # Time of all of them, one after the other [s].
+    wall_s: float  # Time with the workers of the executor [s].
+    memory_bytes: int  # Most memory of all workers at once [B].
+    disk_bytes: int  # Journal and dataset [B].
     error_median: float
     """Of the time of a measured run that the model predicts from the others; NaN for one."""
 

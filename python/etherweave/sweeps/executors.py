@@ -33,24 +33,16 @@ from etherweave import _core
 from etherweave.api.machine import build, usable_processors
 from etherweave.sweeps.slurm import SlurmError, fate, lives, slurm
 
-Task: TypeAlias = tuple[str, Any]
-"""A key that no other task has, and the argument of the function."""
+Task: TypeAlias = tuple[str, Any]  # A key that no other task has, and the argument of the function.
 Answer: TypeAlias = dict[str, Any]
 KINDS = ("local", "dask", "slurm")
-TRIES = 2
-"""How often a task is tried whose worker dies without an answer."""
-ARRAY = 32
-"""Tasks of an array by default."""
-PATIENCE_S = 5.0
-"""Within which a process ends what it has started, such as switches of a lab [s]."""
-_PAUSE_S = 0.05
-"""Between two looks for answers of an array [s]."""
-_ASK_S = 2.0
-"""Between two questions to Slurm [s]."""
-_LATE_S = 5.0
-"""By which a shared directory may show an answer late [s]."""
-_DEATH = 1
-"""PR_SET_PDEATHSIG of prctl(2)."""
+TRIES = 2  # How often a task is tried whose worker dies without an answer.
+ARRAY = 32  # Tasks of an array by default.
+PATIENCE_S = 5.0  # Within which a process ends what it has started, such as switches of a lab [s].
+_PAUSE_S = 0.05  # Between two looks for answers of an array [s].
+_ASK_S = 2.0  # Between two questions to Slurm [s].
+_LATE_S = 5.0  # By which a shared directory may show an answer late [s].
+_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2).
 
 
 class WorkerError(Exception):
@@ -65,8 +57,7 @@ class Executor(NamedTuple):
     """Carries out tasks."""
 
     name: str
-    workers: int
-    """Processes, or tasks of an array; of a cluster that runs already, not used."""
+    workers: int  # Processes, or tasks of an array; of a cluster that runs already, not used.
     carry_out: Callable[[str, Iterable[Task], Path, int], Iterator[tuple[str, Answer]]]
 
     def completed(

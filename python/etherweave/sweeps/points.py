@@ -16,15 +16,12 @@ from etherweave import _core
 from etherweave.api.machine import build
 from etherweave.api.scenario import ScenarioSource, literals, read
 
-RUNS_MAX = 1_000_000
-"""Largest number of runs of a sweep."""
+RUNS_MAX = 1_000_000  # Largest number of runs of a sweep.
 PARTITIONS_MAX = 64
 """Largest number of values of an axis that is a directory each without being asked for."""
-_DIGITS = 6
-"""Significant digits of values between the ends of a range."""
+_DIGITS = 6  # Significant digits of values between the ends of a range.
 _AMOUNT = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)\s*(\D.*)?")
-_INDIVISIBLE = ("B", "ps", "b/s")
-"""Units of which the core knows no part."""
+_INDIVISIBLE = ("B", "ps", "b/s")  # Units of which the core knows no part.
 _PLACES = {"ns": 3, "us": 6, "ms": 9, "kb/s": 3, "Mb/s": 6, "Gb/s": 9}
 """Decimal places of other units down to them."""
 
@@ -40,12 +37,9 @@ class SweepError(ValueError):
 class Run:
     """A point of a sweep."""
 
-    point: Mapping[str, object]
-    """Values of the axes and the seed, by key."""
-    id: str
-    """Hash of the resolved scenario and of the core."""
-    mistake: str = ""
-    """What is wrong with it; empty when nothing is."""
+    point: Mapping[str, object]  # Values of the axes and the seed, by key.
+    id: str  # Hash of the resolved scenario and of the core.
+    mistake: str = ""  # What is wrong with it; empty when nothing is.
 
 
 @dataclass(frozen=True)
@@ -53,14 +47,10 @@ class Sweep:
     """A scenario, and the values of its keys."""
 
     name: str
-    text: str
-    """Of the scenario."""
-    origin: str
-    """What errors call it."""
-    groups: Sequence[Group]
-    """Axes, the last varying fastest; seeds are the last."""
-    partition: Sequence[str]
-    """Axes whose values are directories of the dataset."""
+    text: str  # Of the scenario.
+    origin: str  # What errors call it.
+    groups: Sequence[Group]  # Axes, the last varying fastest; seeds are the last.
+    partition: Sequence[str]  # Axes whose values are directories of the dataset.
     overrides: Mapping[str, object] = field(default_factory=dict, kw_only=True)
     """Values of further keys, the same at every point."""
 

@@ -51,15 +51,12 @@ _NO_ROOM = "--memory-limit"
 class SweepResult:
     """What a sweep has left."""
 
-    dataset: Path
-    """Directory of Parquet files: a row for each point."""
+    dataset: Path  # Directory of Parquet files: a row for each point.
     status: SweepStatus
-    carried_out: int
-    """Runs that were carried out now; the others had a record."""
+    carried_out: int  # Runs that were carried out now; the others had a record.
     runs_by_fidelity: Mapping[str, int]
     """How many runs were simulated by ``packet``, ``flow``, or jobs of both, ``hybrid``."""
-    model: CostModel | None
-    """What the cost model would have predicted; None for few measured runs."""
+    model: CostModel | None  # What the cost model would have predicted; None for few measured runs.
 
     def to_polars(self) -> "polars.DataFrame":
         """Read the dataset: a row for each point, its axes and its figures as columns."""

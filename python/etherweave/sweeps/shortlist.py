@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     import polars
 
 Name = TypeVar("Name", bound=Hashable)
-FLOW = "flow"
-"""Directory of the runs in flow-level mode, in that of the sweep."""
+FLOW = "flow"  # Directory of the runs in flow-level mode, in that of the sweep.
 _FIDELITY = re.compile(r"(run|job\.\d+)\.fidelity")
 
 
@@ -30,12 +29,10 @@ _FIDELITY = re.compile(r"(run|job\.\d+)\.fidelity")
 class FlowFirst:
     """What points are compared by in flow-level mode."""
 
-    figure: str
-    """Column of the dataset; of several seeds the mean counts."""
+    figure: str  # Column of the dataset; of several seeds the mean counts.
     close: float = 1.25
     """Points whose figure is within this factor of the best are simulated packet by packet."""
-    is_largest_best: bool = False
-    """Else the least is, as of times."""
+    is_largest_best: bool = False  # Else the least is, as of times.
 
 
 def near(scores: Mapping[Name, float], close: float) -> set[Name]:

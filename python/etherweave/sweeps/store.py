@@ -38,11 +38,9 @@ Record: TypeAlias = dict[str, Any]
 PLAN, DATASET = "sweep.json", "runs"
 ERROR = "fidelity_error_max"
 """Column of the largest error of a figure of flow-level mode; null: not measured."""
-FAILED = ("mistake", "stuck", "fault")
-"""Endings of runs that have no figures to compare."""
+FAILED = ("mistake", "stuck", "fault")  # Endings of runs that have no figures to compare.
 LOST = "lost"
-TABLES = "tables"
-"""Directory of whole results, by the hashes of runs."""
+TABLES = "tables"  # Directory of whole results, by the hashes of runs.
 """Ending of a run that its worker or its machine failed: carried out again at the next start."""
 
 
@@ -56,18 +54,13 @@ class SweepStatus:
     """How far a sweep is."""
 
     name: str
-    runs: int
-    """Different runs of the sweep."""
-    finished: int
-    """Those that will not be carried out again."""
+    runs: int  # Different runs of the sweep.
+    finished: int  # Those that will not be carried out again.
     failed: int
     """Those of them that failed, by a mistake, without progress or by a fault of the core."""
-    lost: int
-    """Those that a worker or a machine failed, and that are carried out again."""
-    seconds: float
-    """Processor time of the finished ones [s]."""
-    is_running: bool
-    """Whether a process works on it."""
+    lost: int  # Those that a worker or a machine failed, and that are carried out again.
+    seconds: float  # Processor time of the finished ones [s].
+    is_running: bool  # Whether a process works on it.
 
 
 @dataclass(frozen=True)

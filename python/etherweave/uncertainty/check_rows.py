@@ -21,8 +21,7 @@ from etherweave.study.results import StudyCheck
 
 RATIO = "ratio"
 KINDS = ("latency", "message rate", "bandwidth", "collective", "iteration", "job", RATIO)
-SMALL_MAX = 4096
-"""Largest message whose latency is one of small messages [bytes]."""
+SMALL_MAX = 4096  # Largest message whose latency is one of small messages [bytes].
 SIZES = {"to 64 B": 64, "to 4 KiB": 4096, "to 64 KiB": 65_536, "above 64 KiB": math.inf}
 """Classes of sizes, and the largest message of each [bytes]: inline, eager, where protocols change,
 and what is limited by rates."""
@@ -37,23 +36,17 @@ COLUMNS = (
 )
 TIMES = ("ns", "us", "ms", "s", "ratio", "x")
 """Units of times, of which more is slower, and of ratios, which stand as they are."""
-CALIBRATION = "calibration"
-"""Word in the source of a row to which constants are fitted."""
+CALIBRATION = "calibration"  # Word in the source of a row to which constants are fitted.
 
 
 class Conditions(NamedTuple):
     """Conditions that the error of the model depends on; an empty text where one does not apply."""
 
-    kind: str
-    """One of :data:`KINDS`."""
-    interconnect: str = ""
-    """One of :data:`INTERCONNECTS`."""
-    transport: str = ""
-    """One of :data:`TRANSPORTS`."""
-    size_class: str = ""
-    """One of :data:`SIZES`."""
-    fit: str = ""
-    """One of :data:`FITS`."""
+    kind: str  # One of :data:`KINDS`.
+    interconnect: str = ""  # One of :data:`INTERCONNECTS`.
+    transport: str = ""  # One of :data:`TRANSPORTS`.
+    size_class: str = ""  # One of :data:`SIZES`.
+    fit: str = ""  # One of :data:`FITS`.
 
 
 @dataclass(frozen=True)
@@ -66,8 +59,7 @@ class CheckRow:
     system: str
     unit: str
     published: float
-    simulated: float
-    """Median of samples; without any, the figure as it stands."""
+    simulated: float  # Median of samples; without any, the figure as it stands.
     spread: float = 0.0
     """Standard deviation of its natural logarithm over samples: what parameters do to it."""
     curve: str = ""

@@ -16,8 +16,7 @@ from etherweave.api.simulation import Figure, ScenarioError
 from etherweave.uncertainty.declared import Declared
 from etherweave.uncertainty.distributions import Choice
 
-EVERY = "*"
-"""Part of a key that stands for each member of a table, or for each of several jobs."""
+EVERY = "*"  # Part of a key that stands for each member of a table, or for each of several jobs.
 
 
 def choices(

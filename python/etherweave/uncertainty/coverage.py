@@ -25,8 +25,7 @@ from etherweave.uncertainty.intervals import Interval
 from etherweave.uncertainty.model_errors import Estimate, Further, without_each_system
 
 LEVEL = 0.9
-QUANTILES = 64
-"""Number of quantiles of the error of the model, by which each sample is multiplied."""
+QUANTILES = 64  # Number of quantiles of the error of the model, by which each sample is multiplied.
 OTHER, FITTED, STATEMENT = "other", "fitted", "statement"
 """Kinds of checks of which no error of the model is known."""
 
@@ -35,16 +34,12 @@ OTHER, FITTED, STATEMENT = "other", "fitted", "statement"
 class Predicted:
     """A distribution beside a published figure."""
 
-    interval: Interval
-    """Interval of 90 %."""
-    width: float
-    """Width of the interval over the median."""
+    interval: Interval  # Interval of 90 %.
+    width: float  # Width of the interval over the median.
     is_inside: bool
     """Whether the interval has the published figure, or meets the bounds of a statement."""
-    score: float
-    """Continuous ranked probability score over the published figure; NaN without one."""
-    place: float
-    """Share of the distribution below the published figure; NaN without one."""
+    score: float  # Continuous ranked probability score over the published figure; NaN without one.
+    place: float  # Share of the distribution below the published figure; NaN without one.
 
 
 @dataclass(frozen=True)
@@ -164,12 +159,9 @@ def crps(values: Sequence[float], figure: float) -> float:
 class Coverage:
     """Share of intervals of a kind of distribution that have the published figure."""
 
-    covered: float
-    """Part of the rows."""
-    width: float
-    """Median."""
-    score: float
-    """Mean of the scores over the published figures; NaN of statements."""
+    covered: float  # Part of the rows.
+    width: float  # Median.
+    score: float  # Mean of the scores over the published figures; NaN of statements.
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from etherweave.sweeps import SweepError
 from etherweave.sweeps.points import amount, check_range
 from etherweave.uncertainty.distributions import Choice, Quantiles, Range
 
-_EDGE = 1e-9
-"""Least share of which a normal distribution has a quantile."""
+_EDGE = 1e-9  # Least share of which a normal distribution has a quantile.
 _UNKNOWN = {"key", "from", "to", "scale", "values", "weights", "quantiles"}
 _CORRELATION = {"keys", "coefficient", "matrix"}
 
@@ -30,8 +29,7 @@ class Correlation:
     """Correlations of the normal scores of keys."""
 
     keys: Sequence[str]
-    matrix: Sequence[Sequence[float]]
-    """A row and a column for each key."""
+    matrix: Sequence[Sequence[float]]  # A row and a column for each key.
 
     @property
     def is_in_step(self) -> bool:
@@ -43,8 +41,7 @@ class Correlation:
 class Declared:
     """All that a reader states."""
 
-    distributions: Mapping[str, Distribution] = field(default_factory=dict)
-    """By key."""
+    distributions: Mapping[str, Distribution] = field(default_factory=dict)  # By key.
     correlations: Sequence[Correlation] = ()
 
     @property

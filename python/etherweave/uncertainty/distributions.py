@@ -8,8 +8,7 @@ from statistics import NormalDist
 
 from etherweave.sweeps.points import scaled
 
-TAIL = 0.005
-"""Part of a normal distribution that is left out at each end."""
+TAIL = 0.005  # Part of a normal distribution that is left out at each end.
 
 
 @dataclass(frozen=True)
@@ -18,8 +17,7 @@ class Range:
 
     low: object
     high: object
-    scale: str = "linear"
-    """``log``: evenly on a logarithmic scale."""
+    scale: str = "linear"  # ``log``: evenly on a logarithmic scale.
 
     def at(self, share: float) -> object:
         """Return the value at a share of the range."""
@@ -41,8 +39,7 @@ class Range:
 class Quantiles:
     """A number with a unit, by its values at even shares: evenly between each two."""
 
-    values: Sequence[object]
-    """Two or more, of one unit, in ascending order."""
+    values: Sequence[object]  # Two or more, of one unit, in ascending order.
 
     def at(self, share: float) -> object:
         """Return the value at a share."""
@@ -61,8 +58,7 @@ class Choice:
     """One of several values."""
 
     values: Sequence[object]
-    weights: Sequence[float]
-    """One for each, above 0."""
+    weights: Sequence[float]  # One for each, above 0.
 
     @cached_property
     def _shares(self) -> list[float]:

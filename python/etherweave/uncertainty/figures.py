@@ -52,8 +52,7 @@ from etherweave.uncertainty.spreads import (
 
 FABRIC = ("topology.", "link.", "routing", "flow_control.")
 """Beginnings of figures that a site decides, and knows."""
-SHARE = "a share of"
-"""Beginning of the source of an estimate that is a part of a measured time."""
+SHARE = "a share of"  # Beginning of the source of an estimate that is a part of a measured time.
 USED_BY = {"host.mpi_roce.": "roce", "host.mpi_tcp.": "tcp", "host.cpu.": "tcp"}
 """Beginnings of keys that only hosts with a transport have a use for."""
 SHARED_MEMORY = "host.shared_memory."
@@ -66,12 +65,9 @@ class Unknown:
 
     name: str
     basis: str
-    about: str
-    """Origin of its distribution."""
-    keys: Sequence[str]
-    """Keys of scenarios that it decides, alone or with others."""
-    low: str
-    """The least that it is, as text."""
+    about: str  # Origin of its distribution.
+    keys: Sequence[str]  # Keys of scenarios that it decides, alone or with others.
+    low: str  # The least that it is, as text.
     high: str
 
     @property
@@ -84,17 +80,14 @@ class Unknown:
 class Unknowns:
     """All that is not known of a scenario, and how a sample is made."""
 
-    entries: Sequence[Unknown]
-    """In the order of the shares."""
-    fixed: Sequence[Figure]
-    """Figures that rest on less than a publication, and do not vary."""
+    entries: Sequence[Unknown]  # In the order of the shares.
+    fixed: Sequence[Figure]  # Figures that rest on less than a publication, and do not vary.
     _figures: Mapping[str, Figure] = field(repr=False)
     _spreads: Mapping[str, float] = field(repr=False)
     """Standard deviation of the logarithm of each estimate whose documents state no range."""
     _groups: Mapping[str, str] = field(repr=False)
     """Name of the unknown of each estimate: its key, or keys that have one source."""
-    _fits: Mapping[str, Fit] = field(repr=False)
-    """Measurements by name, rates of messages first."""
+    _fits: Mapping[str, Fit] = field(repr=False)  # Measurements by name, rates of messages first.
     _choices: Mapping[str, Mapping[str, Choice]] = field(repr=False)
     """Choices by name: the values of each of its keys, which are drawn in step."""
     _declared: Declared = field(repr=False)

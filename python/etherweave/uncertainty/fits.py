@@ -37,10 +37,8 @@ class Measurement:
     """A published measurement that figures are fitted to."""
 
     source: str
-    kind: str
-    """One of the kinds of :mod:`etherweave.uncertainty.spreads`."""
-    time_s: float
-    """Measured time of a message, or of 1 KiB [s]."""
+    kind: str  # One of the kinds of :mod:`etherweave.uncertainty.spreads`.
+    time_s: float  # Measured time of a message, or of 1 KiB [s].
 
     @classmethod
     def of(cls, source: str) -> "Measurement | None":

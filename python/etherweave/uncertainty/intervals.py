@@ -11,13 +11,11 @@ if TYPE_CHECKING:
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles of a figure: the ends of intervals of 90 and 50 %, and the median."""
-DEGREE = 2
-"""Degree of the polynomials that contributions are fitted by."""
+DEGREE = 2  # Degree of the polynomials that contributions are fitted by.
 ERROR_MIN = 30
 """Least samples from which an end of an interval of 90 % has a standard error: the method weighs
 neighbours of the second value on."""
-_PER_COLUMN = 2
-"""Least samples for each coefficient of these polynomials."""
+_PER_COLUMN = 2  # Least samples for each coefficient of these polynomials.
 
 
 class Interval(NamedTuple):
@@ -36,30 +34,24 @@ class Contribution(NamedTuple):
     """What an unknown does to a figure."""
 
     unknown: str
-    share: float
-    """First-order Sobol index: its part of the variance, 0 to 1."""
-    known: Interval
-    """Interval of 90 % that would be left if it were known and lay in the middle."""
+    share: float  # First-order Sobol index: its part of the variance, 0 to 1.
+    known: Interval  # Interval of 90 % that would be left if it were known and lay in the middle.
 
 
 @dataclass(frozen=True)
 class Distribution:
     """A figure over all samples."""
 
-    name: str
-    """As ``etherweave run --json`` has it, with dots: ``jobs.halo.mean_us``."""
+    name: str  # As ``etherweave run --json`` has it, with dots: ``jobs.halo.mean_us``.
     point: float | None
     """With every unknown as its profile has it; None where that run has no such figure."""
     median: float
-    half: Interval
-    """Interval of 50 %."""
-    most: Interval
-    """Interval of 90 %."""
+    half: Interval  # Interval of 50 %.
+    most: Interval  # Interval of 90 %.
     error: float
     """Standard error of the ends of the interval of 90 %, the larger, as a part of the median;
     infinite where it is not known."""
-    contributions: Sequence[Contribution]
-    """The largest first; empty where samples are too few."""
+    contributions: Sequence[Contribution]  # The largest first; empty where samples are too few.
 
     @property
     def rest(self) -> float:

@@ -29,10 +29,8 @@ POSITION_EFFECT, SCALE_EFFECT = 0.1, math.log(2)
 """Standard deviations of effects on the position, and on the logarithm of the scale."""
 SYSTEM_EFFECT = SCALE_EFFECT / 2
 """Standard deviation of the logarithm of the scale among systems under equal conditions."""
-_PLACES = 9
-"""Places of position and of scale at which their normal distribution is taken."""
-_TAIL = 64
-"""Quantiles of Student's distribution at each of these places."""
+_PLACES = 9  # Places of position and of scale at which their normal distribution is taken.
+_TAIL = 64  # Quantiles of Student's distribution at each of these places.
 
 
 @dataclass(frozen=True)
@@ -40,16 +38,11 @@ class ModelError:
     """Ratio of measured to simulated times under certain conditions."""
 
     conditions: Conditions
-    rows: int
-    """Rows of this kind."""
-    systems: Sequence[str]
-    """Systems that have them."""
-    median: float
-    """Measured over simulated time."""
-    half: Interval
-    """Interval of 50 % of a row of a further system."""
-    most: Interval
-    """Interval of 90 %."""
+    rows: int  # Rows of this kind.
+    systems: Sequence[str]  # Systems that have them.
+    median: float  # Measured over simulated time.
+    half: Interval  # Interval of 50 % of a row of a further system.
+    most: Interval  # Interval of 90 %.
     covered: float | None
     """Part of rows of this kind within 90 % of what all other systems say, the mean over systems;
     None for fewer than two, or where it was not asked for."""
@@ -67,10 +60,8 @@ class Effect:
     condition: str
     rows: int
     systems: int
-    factor: float
-    """Scale with it over that without any."""
-    interval: Interval
-    """Interval of 90 % of that factor."""
+    factor: float  # Scale with it over that without any.
+    interval: Interval  # Interval of 90 % of that factor.
 
 
 @dataclass(frozen=True)

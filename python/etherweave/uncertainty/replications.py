@@ -24,12 +24,9 @@ from etherweave.uncertainty.declared import UncertaintyError
 from etherweave.uncertainty.sampling import AWAITED, figures_of
 
 REPLICATIONS_MIN, REPLICATIONS_MAX = 2, 65_536
-FIRST = 5
-"""Replications after which it is first asked whether the intervals are narrow enough."""
-PILOTS = 3
-"""Runs in which the end of the warm-up is looked for."""
-CONFIDENCE = 0.95
-"""Confidence of intervals."""
+FIRST = 5  # Replications after which it is first asked whether the intervals are narrow enough.
+PILOTS = 3  # Runs in which the end of the warm-up is looked for.
+CONFIDENCE = 0.95  # Confidence of intervals.
 WARM_UP = "run.warm_up"
 
 
@@ -37,10 +34,8 @@ class MeanInterval(NamedTuple):
     """Mean of independent observations, with its interval."""
 
     mean: float
-    half_width: float
-    """Half of the width of the interval; infinite for a single observation."""
-    deviation: float
-    """Standard deviation of one observation."""
+    half_width: float  # Half of the width of the interval; infinite for a single observation.
+    deviation: float  # Standard deviation of one observation.
     observations: int
 
     @property
@@ -86,22 +81,16 @@ class ReplicatedResult:
     """Figures of all replications of a scenario."""
 
     name: str
-    asked: int
-    """Replications that were asked for, at most."""
-    confidence: float
-    """Confidence of the intervals."""
+    asked: int  # Replications that were asked for, at most.
+    confidence: float  # Confidence of the intervals.
     half_width: float | None
     """Half width over the mean at which replications end; ``None`` where all are carried out."""
-    warm_up: str
-    """Warm-up of each run, as the scenario has it or as MSER-5 found it."""
-    seeds: tuple[int, int]
-    """The least and the largest seed."""
-    ended: Mapping[str, int]
-    """How many replications ended how."""
+    warm_up: str  # Warm-up of each run, as the scenario has it or as MSER-5 found it.
+    seeds: tuple[int, int]  # The least and the largest seed.
+    ended: Mapping[str, int]  # How many replications ended how.
     figures: Mapping[str, MeanInterval]
     """Figures by name, as ``etherweave run --json`` has them, with dots."""
-    left_out: Mapping[str, int]
-    """Figures that only some replications have, and how many."""
+    left_out: Mapping[str, int]  # Figures that only some replications have, and how many.
 
     @cached_property
     def awaited(self) -> Mapping[str, MeanInterval]:

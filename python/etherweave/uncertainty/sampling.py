@@ -48,22 +48,15 @@ class SampledResult:
     """Figures of all samples."""
 
     name: str
-    asked: int
-    """Samples that were asked for, at most."""
-    samples: int
-    """Samples that have figures."""
-    seeds: tuple[int, int]
-    """The least and the largest seed."""
-    ended: Mapping[str, int]
-    """How many samples ended how, those that were carried out."""
-    is_known: bool
-    """Whether the ends of all intervals of times and rates are known to 5 %."""
+    asked: int  # Samples that were asked for, at most.
+    samples: int  # Samples that have figures.
+    seeds: tuple[int, int]  # The least and the largest seed.
+    ended: Mapping[str, int]  # How many samples ended how, those that were carried out.
+    is_known: bool  # Whether the ends of all intervals of times and rates are known to 5 %.
     unknowns: Unknowns
     figures: Sequence[Distribution]
-    left_out: Mapping[str, int]
-    """Figures that only some samples have, and how many."""
-    warnings: Sequence[str]
-    """Of all samples, each once, with how many have it."""
+    left_out: Mapping[str, int]  # Figures that only some samples have, and how many.
+    warnings: Sequence[str]  # Of all samples, each once, with how many have it.
     model_errors: Mapping[str, ModelError]
     """Error of the model in the times of each job, which no interval of a figure contains."""
 
@@ -88,8 +81,7 @@ class SampledScenario(Sweep):
     """A scenario at points of a Sobol sequence; the first point has every figure as it stands."""
 
     drawn: Unknowns
-    shares: Sequence[Sequence[float]]
-    """Of each sample."""
+    shares: Sequence[Sequence[float]]  # Of each sample.
     seed: int
     seeded: Sequence[str]
     """Keys that take the seed of a sample, where the run as it stands has a value of its own."""

@@ -21,8 +21,7 @@ from etherweave.api.units import rate_of, time_of
 from etherweave.measurements.references import SECOND_HAND, Reference, references
 from etherweave.uncertainty.declared import UncertaintyError
 
-LATENCY, RATE, BANDWIDTH = "latency", "message rate", "bandwidth"
-"""Kinds of measurements."""
+LATENCY, RATE, BANDWIDTH = "latency", "message rate", "bandwidth"  # Kinds of measurements.
 SMALL_MAX, LARGE_MIN = 64, 4096
 """Sizes of messages whose time is that of a message, and of those whose time is that of bytes
 [bytes]."""
@@ -38,16 +37,11 @@ _CONDITION = re.compile(r"\s*(\(.*\)|\+PFC)")
 class Spread:
     """How far documents differ in a figure."""
 
-    figure: str
-    """A key of scenarios, the beginning of several (``nic``), or a kind of measurement."""
-    documents: int
-    """Different values, of all figures that it is the spread of."""
-    degrees: int
-    """Documents beyond the first of each figure."""
-    sigma: float
-    """Standard deviation of the natural logarithm."""
-    values: str
-    """The values, or the figures that are pooled."""
+    figure: str  # A key of scenarios, the beginning of several (``nic``), or a kind of measurement.
+    documents: int  # Different values, of all figures that it is the spread of.
+    degrees: int  # Documents beyond the first of each figure.
+    sigma: float  # Standard deviation of the natural logarithm.
+    values: str  # The values, or the figures that are pooled.
 
     @property
     def factor(self) -> float:

@@ -37,33 +37,25 @@ from etherweave.uncertainty.sampling import (
     sampled_scenario,
 )
 
-SAMPLES = "samples.json"
-"""A directory with this file has samples of a study."""
-_KEPT = "samples"
-"""Directory of samples that are done."""
-Needed: TypeAlias = Mapping[str, Sequence[str]]
-"""Sampled experiments that each check reads."""
-Keys: TypeAlias = Mapping[str, Mapping[str, object]]
-"""Keys of each experiment in a sample."""
+SAMPLES = "samples.json"  # A directory with this file has samples of a study.
+_KEPT = "samples"  # Directory of samples that are done.
+Needed: TypeAlias = Mapping[str, Sequence[str]]  # Sampled experiments that each check reads.
+Keys: TypeAlias = Mapping[str, Mapping[str, object]]  # Keys of each experiment in a sample.
 
 
 @dataclass(frozen=True)
 class SampledStudy:
     """The checks of a study in every sample."""
 
-    samples: int
-    """Most of a check."""
-    unknowns: int
-    """Different ones, of all experiments."""
-    experiments: int
-    """Number of experiments with unknowns."""
+    samples: int  # Most of a check.
+    unknowns: int  # Different ones, of all experiments.
+    experiments: int  # Number of experiments with unknowns.
     values: Mapping[str, Sequence[float]]
     """Figures by check and sample, of some checks fewer; the same in all samples where no unknown
     changes a check."""
     failures: Mapping[str, int]
     """Why checks have no figure in some samples, and how many figures that are."""
-    build: str
-    """Core that they are of."""
+    build: str  # Core that they are of.
 
     def intervals(self, result: StudyResult) -> list[CheckInterval]:
         """Compute the intervals of all checks."""

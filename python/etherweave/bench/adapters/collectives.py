@@ -50,8 +50,7 @@ _OLD_STATISTICS = {
     "max (us)": "max",
     "avg (us)": "mean",
 }
-_SURE_RATE = 0.1
-"""Rate of three digits, of which the size follows [GiB/s]."""
+_SURE_RATE = 0.1  # Rate of three digits, of which the size follows [GiB/s].
 _PARTS = ("BENCHMARK RESULTS", "VERIFY ERRORS")
 _ALGORITHMS = (
     *("ALLGATHER", "ALLGATHER_RING", "ALLGATHERV", "ALLREDUCE", "ALLREDUCE_BCUBE"),

@@ -72,11 +72,9 @@ _OUT = {
 _BOTH = ("Sendrecv", "Exchange", "Biband", "Bidir")
 
 
-REPEATS = 1000
-"""Of a size, unless they exceed the volume."""
+REPEATS = 1000  # Of a size, unless they exceed the volume.
 P2P_REPEATS = 100_000
-VOLUME = 40 * 2**20
-"""Of the messages of a size [bytes]."""
+VOLUME = 40 * 2**20  # Of the messages of a size [bytes].
 
 
 @dataclass
@@ -88,8 +86,7 @@ class _Section:
     labels: list[tuple[str, str]]
     header: list[str] = field(default_factory=list)
     rows: list[TextLine] = field(default_factory=list)
-    missing: list[tuple[str, str]] = field(default_factory=list)
-    """Sizes without a row, and why."""
+    missing: list[tuple[str, str]] = field(default_factory=list)  # Sizes without a row, and why.
 
     @property
     def time(self) -> Metric:

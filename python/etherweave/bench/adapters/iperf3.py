@@ -25,12 +25,9 @@ from etherweave.measurements.metrics import (
 )
 
 USUAL_SECONDS = 10.0
-WARM_UP = 2
-"""Left out of the result [s]."""
-_BUSY = 95.0
-"""Of a core, from which on the core may be what is measured [%]."""
-_LEAST_BLOCK = 1024
-"""Smaller blocks measure system calls [bytes]."""
+WARM_UP = 2  # Left out of the result [s].
+_BUSY = 95.0  # Of a core, from which on the core may be what is measured [%].
+_LEAST_BLOCK = 1024  # Smaller blocks measure system calls [bytes].
 _RATES = {"": "bit/s", "K": "kbit/s", "M": "Mbit/s", "G": "Gbit/s", "T": "Tbit/s"}
 _TOTAL = re.compile(
     r"\[ *(?P<id>SUM|\d+)\](?:\[(?P<role>[TR]X-[CS])\])? +"

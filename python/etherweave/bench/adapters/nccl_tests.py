@@ -53,8 +53,7 @@ _NOTES = re.compile(r"#|NCCL version|RCCL version|\S+:\d+:\d+ \[\d+\] NCCL|\s*$"
 _FACTOR_MIN = 0.45
 """Least factor of the bus bandwidth from two ranks on: (n - 1) / n, less what rounding takes."""
 _FACTOR_MAX = 2.1
-_RATE_MIN = 0.03
-"""Bandwidth from which on a bus bandwidth of 0.00 is that of one rank [GB/s]."""
+_RATE_MIN = 0.03  # Bandwidth from which on a bus bandwidth of 0.00 is that of one rank [GB/s].
 
 
 @dataclass
@@ -63,20 +62,16 @@ class _Table:
 
     header: list[str] = field(default_factory=list)
     rows: list[TextLine] = field(default_factory=list)
-    is_in_place: bool = False
-    """The line above the header names no other placement."""
+    is_in_place: bool = False  # The line above the header names no other placement.
 
 
 @dataclass(frozen=True)
 class _Verification:
     """Verdict of the program on its results."""
 
-    bounds: tuple[str, str] | None
-    """How many values are out of bounds, and its verdict."""
-    cells: tuple[str, ...]
-    """Counts of wrong values, or errors, of all rows."""
-    is_asked: bool
-    """No title says that validation is off."""
+    bounds: tuple[str, str] | None  # How many values are out of bounds, and its verdict.
+    cells: tuple[str, ...]  # Counts of wrong values, or errors, of all rows.
+    is_asked: bool  # No title says that validation is off.
 
     @property
     def is_made(self) -> bool:
@@ -234,8 +229,7 @@ def _is_wrong(own: Mapping[str, str], verification: _Verification) -> bool:
     return False
 
 
-_LIMIT = 1e-2
-"""Relative error of 16 bits that the program allows, the largest of all types."""
+_LIMIT = 1e-2  # Relative error of 16 bits that the program allows, the largest of all types.
 
 
 def _check(own: Mapping[str, str], line: int, size: int) -> bool:

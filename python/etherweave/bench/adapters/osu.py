@@ -139,11 +139,9 @@ _WORD = re.compile(
 _VERDICT = re.compile(r"Pass|Fail")
 
 
-_SMALL = 256
-"""Messages up to here wait for latency [bytes]."""
+_SMALL = 256  # Messages up to here wait for latency [bytes].
 _GROWTH_ROWS_MIN = 4
-_GROWTH_MAX = 0.25
-"""Growth of a latency between small messages, as a share of that of their sizes."""
+_GROWTH_MAX = 0.25  # Growth of a latency between small messages, as a share of that of their sizes.
 
 
 def _parse(draft: Draft) -> None:

@@ -58,10 +58,8 @@ OPTIONS = options(
     """,
     {"": _BUFFERS, **_HEAP},
 )
-LARGE = 8192
-"""Larger messages are sent less often [bytes]."""
-WINDOW = 64
-"""Messages on their way at once."""
+LARGE = 8192  # Larger messages are sent less often [bytes].
+WINDOW = 64  # Messages on their way at once.
 
 
 class _Loop(NamedTuple):
@@ -84,8 +82,7 @@ _LATENCY = _Loop(10_000, 1_000, 200, 10)
 _BANDWIDTH = _Loop(100, 20, 10, 2)
 _COLLECTIVE = _Loop(1_000, 100, 200, 10)
 _IN_WINDOWS = ("osu_bw", "osu_bibw", "osu_mbw_mr", "osu_put_bw", "osu_get_bw", "osu_put_bibw")
-_FANS = ("osu_bw_fan_in", "osu_bw_fan_out")
-"""One host against all others, in windows."""
+_FANS = ("osu_bw_fan_in", "osu_bw_fan_out")  # One host against all others, in windows.
 _OF_WORDS = ("osu_cas_latency", "osu_fop_latency")
 """Atomic operations on a word of eight bytes: they sweep no sizes."""
 _OF_PAIRS = (

@@ -40,8 +40,7 @@ _HEADERS = {
     "sweep3d": "# Time KBytesXchng/Rank-Max MB/S/Rank",
     "incast": "# Time Taken Msgs/s MB/s",
 }
-SLEEP_NS = 1000
-"""Ember's own default, before every exchange [ns]."""
+SLEEP_NS = 1000  # Ember's own default, before every exchange [ns].
 
 
 def _parse_ember(draft: Draft) -> None:

@@ -58,10 +58,8 @@ class _Section:
     test: str
     line: int
     items: dict[str, TextLine] = field(default_factory=dict)
-    equals: set[int] = field(default_factory=set)
-    """Where the equals signs stand."""
-    is_over: bool = False
-    """A foreign line follows it."""
+    equals: set[int] = field(default_factory=set)  # Where the equals signs stand.
+    is_over: bool = False  # A foreign line follows it.
 
     @property
     def is_whole(self) -> bool:

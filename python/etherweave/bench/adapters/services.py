@@ -230,8 +230,7 @@ _WAIT = re.compile(
     r"p999: (\d+) p9999: (\d+)\s*"
 )
 _SUCCESS = re.compile(rf"{_LOG}Success: Request: ({NUMBER}) % Response: ({NUMBER}) %.*")
-_ALL = 100.0
-"""Requests and responses that succeeded, where all did [%]."""
+_ALL = 100.0  # Requests and responses that succeeded, where all did [%].
 _SHARES = ("p25", "p50", "p75", "p90", "p99", "p99.9", "p99.99")
 
 

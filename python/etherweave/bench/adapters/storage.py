@@ -242,8 +242,7 @@ _ROW = re.compile(
     rf"(?P<min>{NUMBER})\s+(?P<max>{NUMBER})\s*"
 )
 _DEVICE = re.compile(r"Total|(?!.* NSID (?! *\d+ ))[\w():./ -]+ from core +\d+")
-_BLOCK = 512
-"""Every request is a multiple of it [bytes]."""
+_BLOCK = 512  # Every request is a multiple of it [bytes].
 
 
 def _parse_spdk(draft: Draft) -> None:

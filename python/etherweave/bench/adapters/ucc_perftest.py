@@ -19,10 +19,8 @@ _COUNT = re.compile(r"(Warmup|Iterations):|\s+(?:small|large)\s+\d+")
 _NUMBER = re.compile(rf"{FIXED_2.pattern}|N/A")
 _TIMES = ("mean", "min", "max")
 _RATES = ("mean", "max", "min")
-_COLUMNS = {3 + 2: False, 6 + 2: True}
-"""Whether a row of so many columns has bandwidths."""
-_RATE_MIN = 0.03
-"""Payload over time from which on a bandwidth of 0.00 is that of one rank [GB/s]."""
+_COLUMNS = {3 + 2: False, 6 + 2: True}  # Whether a row of so many columns has bandwidths.
+_RATE_MIN = 0.03  # Payload over time from which on a bandwidth of 0.00 is that of one rank [GB/s].
 
 
 def parse(draft: Draft) -> None:

@@ -20,20 +20,14 @@ from etherweave.bench.calibration.prior import Array, Prior
 from etherweave.bench.calibration.simulations import log_times
 from etherweave.bench.statistics.quantiles import median, median_interval
 
-SIZE_TESTS = ("osu_latency", "osu_bw")
-"""Workloads that are drawn against the size of a message."""
+SIZE_TESTS = ("osu_latency", "osu_bw")  # Workloads that are drawn against the size of a message.
 SHARES = tuple(at / 20 for at in range(21))
 """Shares of iterations for quantiles, from the shortest to the longest; of draws likewise."""
-BENCHMARKS_MIN = 3
-"""Fewest micro-benchmarks."""
-ENDS = (0.05, 0.95)
-"""Quantiles at the ends of an interval."""
-NARROW = 0.5
-"""Part of the prior's interval, up to which that of the posterior makes a key known."""
-SIMULATED = 32
-"""Draws at which every workload is simulated."""
-EFFECTIVE_MIN = 300
-"""Independent draws from which the ends of intervals are known."""
+BENCHMARKS_MIN = 3  # Fewest micro-benchmarks.
+ENDS = (0.05, 0.95)  # Quantiles at the ends of an interval.
+NARROW = 0.5  # Part of the prior's interval, up to which that of the posterior makes a key known.
+SIMULATED = 32  # Draws at which every workload is simulated.
+EFFECTIVE_MIN = 300  # Independent draws from which the ends of intervals are known.
 
 
 @dataclass(frozen=True)
@@ -41,22 +35,16 @@ class CalibratedConstant:
     """A key whose value is inferred, with intervals of 90 % of prior and posterior."""
 
     key: str
-    meaning: str
-    """Source of the prior."""
-    unit: str
-    """``s``, ``B/s`` or ``B``; empty of bare numbers."""
-    before: float | None
-    """Value of the scenario."""
+    meaning: str  # Source of the prior.
+    unit: str  # ``s``, ``B/s`` or ``B``; empty of bare numbers.
+    before: float | None  # Value of the scenario.
     prior_low: float
     prior_high: float
-    value: float
-    """Value of the draw in the middle of the posterior."""
+    value: float  # Value of the draw in the middle of the posterior.
     low: float
     high: float
-    width: float
-    """Part of the prior between the ends, 1 where nothing was learnt."""
-    is_determined: bool
-    """Whether the measurements determine it by itself."""
+    width: float  # Part of the prior between the ends, 1 where nothing was learnt.
+    is_determined: bool  # Whether the measurements determine it by itself.
     together_with: tuple[str, ...] = ()
     """Unknowns that the measurements do not distinguish from it, if that is all they say."""
 
@@ -82,31 +70,23 @@ class ComparedWorkload:
     """A workload, measured and predicted: times of an iteration, or of all streams together."""
 
     name: str
-    is_held_out: bool
-    """Whether nothing was inferred from it."""
+    is_held_out: bool  # Whether nothing was inferred from it.
     launches: int
-    measured_s: float
-    """Median of the launches [s]."""
-    measured_low_s: float
-    """Its 95 % interval [s]; the extremes if there are few launches."""
+    measured_s: float  # Median of the launches [s].
+    measured_low_s: float  # Its 95 % interval [s]; the extremes if there are few launches.
     measured_high_s: float
     predicted_s: float
-    predicted_low_s: float
-    """Its 90 % interval, by the posterior and the misfit of the model [s]."""
+    predicted_low_s: float  # Its 90 % interval, by the posterior and the misfit of the model [s].
     predicted_high_s: float
-    measured_median_s: float
-    """Median of the launches' median iterations [s]."""
+    measured_median_s: float  # Median of the launches' median iterations [s].
     predicted_median_s: float
-    launches_s: tuple[float, ...] = ()
-    """Time of each launch [s]."""
+    launches_s: tuple[float, ...] = ()  # Time of each launch [s].
     predicted_iterations_s: tuple[float, ...] = ()
     """Quantiles of the iterations of a held-out workload at :data:`SHARES` [s]."""
-    test: str = ""
-    """Key of the workload in a scenario."""
+    test: str = ""  # Key of the workload in a scenario.
     size_bytes: int | None = None
     """Size of a message, if the workload is one of :data:`SIZE_TESTS` [bytes]."""
-    window: int = 1
-    """Messages of an iteration of ``osu_bw``."""
+    window: int = 1  # Messages of an iteration of ``osu_bw``.
 
     @property
     def error(self) -> float:
@@ -150,10 +130,8 @@ class Calibration:
     """Principal directions of the posterior, the best known first."""
     misfit: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Quantiles at 5, 50 and 95 % of the misfit of the model, as a part of a time."""
-    simulations: int = 0
-    """Points at which micro-benchmarks were simulated."""
-    effective: float = 0.0
-    """Independent draws that the posterior's are worth."""
+    simulations: int = 0  # Points at which micro-benchmarks were simulated.
+    effective: float = 0.0  # Independent draws that the posterior's are worth.
     emulator_error: float = 0.0
     """Largest error of the emulator, over that of measurement and model."""
     warnings: tuple[str, ...] = ()

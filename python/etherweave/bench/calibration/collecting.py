@@ -21,8 +21,7 @@ from etherweave.bench.campaign import digest
 from etherweave.bench.measure import measure
 from etherweave.bench.statistics.launches import shuffled
 
-LAUNCHES = "launches"
-"""Directory of launches, beside a calibration."""
+LAUNCHES = "launches"  # Directory of launches, beside a calibration.
 WORKLOADS_FILE = "workloads.json"
 """File with the digest of the workloads that a directory's launches measure."""
 Report = Callable[[int, int, str], None]

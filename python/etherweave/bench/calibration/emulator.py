@@ -16,8 +16,7 @@ from etherweave.bench.calibration.prior import Array
 if TYPE_CHECKING:
     from sklearn.gaussian_process import GaussianProcessRegressor
 
-_FACTORS = (1e-3, 1e3)
-"""Bounds of the parts of the kernel, relative to the variance of an output."""
+_FACTORS = (1e-3, 1e3)  # Bounds of the parts of the kernel, relative to the variance of an output.
 _LENGTHS = (0.2, 100.0)
 """Bounds of the lengths of the kernel, in standard deviations of the learnt points."""
 _NOISE = (1e-7, 1.0)

@@ -10,12 +10,10 @@ from etherweave.bench.calibration.prior import Array
 
 KNOWN = 0.5
 """Deviation of the posterior over the prior's, up to which an unknown or a direction is known."""
-SHARED = 0.3
-"""Correlation from which another unknown is named, by itself and with all others held."""
+SHARED = 0.3  # Correlation from which another unknown is named, by itself and with all others held.
 SHARED_VARIANCE = 0.5
 """Part of an unknown's variance that is left if the others were known, up to which it is shared."""
-LOADING_MIN = 0.1
-"""Part of a direction, squared, from which an unknown is named."""
+LOADING_MIN = 0.1  # Part of a direction, squared, from which an unknown is named.
 _EDGE = 1e-6
 
 
@@ -23,11 +21,9 @@ class Identified(NamedTuple):
     """Information of the measurements about an unknown."""
 
     name: str
-    width: float
-    """Deviation of the posterior over that of the prior, in normal scores."""
+    width: float  # Deviation of the posterior over that of the prior, in normal scores.
     width_if_others_were_known: float
-    together_with: tuple[str, ...]
-    """Unknowns that the measurements do not distinguish from it."""
+    together_with: tuple[str, ...]  # Unknowns that the measurements do not distinguish from it.
 
     @property
     def is_known(self) -> bool:
@@ -38,8 +34,7 @@ class Identified(NamedTuple):
 class Direction(NamedTuple):
     """A combination of unknowns that is independent of the other directions in the posterior."""
 
-    width: float
-    """Deviation of the posterior over that of the prior, in normal scores."""
+    width: float  # Deviation of the posterior over that of the prior, in normal scores.
     loadings: dict[str, float]
     """Coefficients of the unknowns that have a part in it, in normal scores."""
 

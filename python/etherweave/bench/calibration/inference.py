@@ -27,22 +27,18 @@ FIRST_PER_UNKNOWN, FIRST_MIN = 8, 32
 FURTHER_PER_UNKNOWN = 5
 """Simulated points of each further wave, from the posterior of the one before."""
 WAVES_MAX = 5
-SURE = 0.5
-"""Error of the emulator over that of measurement and model, at which it suffices."""
+SURE = 0.5  # Error of the emulator over that of measurement and model, at which it suffices.
 MISFITS = (0.005, 1.0)
 """Prior of the misfit, evenly on a logarithmic scale: no document says what it is."""
-DEGREES = 5
-"""Degrees of freedom of Student's distribution of errors."""
+DEGREES = 5  # Degrees of freedom of Student's distribution of errors.
 DRAWS = 1000
-COMMON = 4
-"""Launches that the spread of all targets counts for, beside a target's own."""
+COMMON = 4  # Launches that the spread of all targets counts for, beside a target's own.
 
 
 class Target(NamedTuple):
     """Measured times of one micro-benchmark."""
 
-    launches: Sequence[float]
-    """One time of each [s]."""
+    launches: Sequence[float]  # One time of each [s].
 
     @property
     def median(self) -> float:
@@ -62,18 +58,12 @@ class Posterior(NamedTuple):
 
     shares: Array
     """Rows are draws of equal weight, columns are shares of the priors of unknowns, 0 to 1."""
-    misfits: Array
-    """Standard deviation of the model's logarithms, of each draw."""
-    chance: float
-    """Median standard deviation of the logarithms of measured medians."""
-    effective: float
-    """Independent draws that they are worth."""
-    simulations: int
-    """Simulated points, of all waves."""
-    emulator: Array
-    """Error of the emulator in each target, over that of measurement and model."""
-    first: Array
-    """Logarithms of times of the first wave, evenly in the prior."""
+    misfits: Array  # Standard deviation of the model's logarithms, of each draw.
+    chance: float  # Median standard deviation of the logarithms of measured medians.
+    effective: float  # Independent draws that they are worth.
+    simulations: int  # Simulated points, of all waves.
+    emulator: Array  # Error of the emulator in each target, over that of measurement and model.
+    first: Array  # Logarithms of times of the first wave, evenly in the prior.
 
 
 def deviations(targets: Sequence[Target]) -> Array:

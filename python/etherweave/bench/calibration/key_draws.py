@@ -13,12 +13,9 @@ from etherweave.bench.calibration.prior import Array, Prior, UnknownKey
 
 LEVELS = tuple(at / 20 for at in range(21))
 """Shares of draws at which a file has the values of a number."""
-VALUES_MIN = 9
-"""Fewest different values of a number; fewer are a choice."""
-PRIOR_POWER = 10
-"""Logarithm to base 2 of the draws of the prior."""
-SHRUNK = 0.995
-"""Factor of correlations, which are rounded and must stay possible."""
+VALUES_MIN = 9  # Fewest different values of a number; fewer are a choice.
+PRIOR_POWER = 10  # Logarithm to base 2 of the draws of the prior.
+SHRUNK = 0.995  # Factor of correlations, which are rounded and must stay possible.
 _READERS = ((time_of, Unit.SECONDS), (rate_of, Unit.BYTES_PER_SECOND), (size_of, Unit.BYTES))
 
 
@@ -29,13 +26,11 @@ class KeyDraws:
     key: str
     unknown: str
     about: str
-    unit: str
-    """Empty where values are bare numbers, or no numbers."""
+    unit: str  # Empty where values are bare numbers, or no numbers.
     before: float | None
     prior_texts: Sequence[str]
     texts: Sequence[str]
-    prior_numbers: Array | None
-    """None where values are choices."""
+    prior_numbers: Array | None  # None where values are choices.
     numbers: Array | None
 
     def number(self, values: Mapping[str, object]) -> float:

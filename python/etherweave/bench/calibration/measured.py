@@ -24,8 +24,7 @@ MICRO = {"osu_latency", "osu_bw", "incast"}
 """Workloads that unknowns are inferred from; all others are held out."""
 _ROUND_TRIPS, _WINDOWS = 200, 10
 """Iterations that are simulated for a size that a benchmark measured; they are all equal."""
-_WINDOW = 64
-"""Default window of ``osu_bw``."""
+_WINDOW = 64  # Default window of ``osu_bw``.
 
 
 class CalibrationError(ValueError):
@@ -36,16 +35,13 @@ class MeasuredWorkload(NamedTuple):
     """A workload on real hosts, launched several times."""
 
     name: str
-    scenario: Mapping[str, object]
-    """With this workload as its only job."""
-    launches: tuple[float, ...]
-    """Times of an iteration, or of all streams together [s]."""
+    scenario: Mapping[str, object]  # With this workload as its only job.
+    launches: tuple[float, ...]  # Times of an iteration, or of all streams together [s].
     medians: tuple[float, ...]
     """Median iteration of each launch; for streams the same as ``launches`` [s]."""
     centre: Centre
     """Average over iterations; for applications the mean, since their whole time counts."""
-    hosts: tuple[str, ...] = ()
-    """Real hosts that took part; empty where they are not known."""
+    hosts: tuple[str, ...] = ()  # Real hosts that took part; empty where they are not known.
 
     @property
     def is_micro_benchmark(self) -> bool:

@@ -18,19 +18,14 @@ class ChallengeTest(NamedTuple):
     """A figure of the HPC Challenge, by whose time a launch counts."""
 
     test: str
-    is_fitted: bool
-    """Whether unknowns may be inferred from it."""
+    is_fitted: bool  # Whether unknowns may be inferred from it.
 
 
-Centre: TypeAlias = Average | ChallengeTest
-"""By what a launch counts."""
+Centre: TypeAlias = Average | ChallengeTest  # By what a launch counts.
 
-_LATENCY = {8: 1000, 1024: 1000, 8192: 400, 65536: 100, 262144: 40}
-"""Round trips by size [bytes]."""
-_BANDWIDTH = {64: 200, 1024: 100, 16384: 20, 131072: 4}
-"""Windows by size [bytes]."""
-_INCAST_BYTES = 16 << 20
-"""Sent by each source [bytes]."""
+_LATENCY = {8: 1000, 1024: 1000, 8192: 400, 65536: 100, 262144: 40}  # Round trips by size [bytes].
+_BANDWIDTH = {64: 200, 1024: 100, 16384: 20, 131072: 4}  # Windows by size [bytes].
+_INCAST_BYTES = 16 << 20  # Sent by each source [bytes].
 _INCASTS: Mapping[str, Sequence[tuple[int, int]]] = {
     "tcp": ((65536, 1),),
     "roce": ((65536, 1), (8192, 4)),

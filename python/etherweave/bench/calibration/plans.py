@@ -16,8 +16,7 @@ from etherweave.bench.measure.jobs import ScenarioJobs, jobs_of
 from etherweave.bench.measure.rank_placement import of_site
 from etherweave.bench.site.values import ClusterSite, SiteFabric
 
-WARM_UP = 1
-"""Warm-up passes, as in ``measure``."""
+WARM_UP = 1  # Warm-up passes, as in ``measure``.
 
 
 class MeasuringHosts(NamedTuple):
@@ -25,8 +24,7 @@ class MeasuringHosts(NamedTuple):
 
     site: ClusterSite
     link: SiteFabric | None
-    names: tuple[str, ...]
-    """Each takes the place of a host of the scenario, in order."""
+    names: tuple[str, ...]  # Each takes the place of a host of the scenario, in order.
     limits: MeasureLimits
 
 
@@ -35,10 +33,8 @@ class PlannedWorkload(NamedTuple):
 
     name: str
     scenario: Mapping[str, object]
-    hosts: tuple[str, ...]
-    """Hosts of the site, in rank order."""
-    expected: Estimate
-    """Time and payload of one launch."""
+    hosts: tuple[str, ...]  # Hosts of the site, in rank order.
+    expected: Estimate  # Time and payload of one launch.
 
     @property
     def directory(self) -> str:

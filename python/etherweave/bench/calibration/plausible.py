@@ -13,10 +13,8 @@ from etherweave.bench.statistics.quantiles import median
 
 FAR = 4.0
 """Factor beyond all that a prior can give, from which a measurement is none of this fabric."""
-OUTSIDE = 1.2
-"""Factor from which it is reported."""
-RATE_ERROR = 1.02
-"""Factor of a rate over that of a link, which a clock may be off."""
+OUTSIDE = 1.2  # Factor from which it is reported.
+RATE_ERROR = 1.02  # Factor of a rate over that of a link, which a clock may be off.
 _UNITS = {8.0: "bits taken for bytes", 1000.0: "a unit of another power of ten"}
 """Likely causes of a factor between measured and possible times."""
 

@@ -20,29 +20,22 @@ from etherweave.bench.calibration.prior import Array
 if TYPE_CHECKING:
     from sklearn.mixture import GaussianMixture
 
-POINTS_MIN, PER_DIMENSION = 4000, 1000
-"""Points of a round: at least, and for each dimension."""
+POINTS_MIN, PER_DIMENSION = 4000, 1000  # Points of a round: at least, and for each dimension.
 ROUNDS_MAX = 25
 """Most rounds; a density that is not met by then has few points of weight, which is reported."""
-ENOUGH = 480
-"""Independent draws that the points of a round are worth, by which the rounds end."""
-TEMPERED = 0.08
-"""Part of the points that have weight at a power of the likelihood below one."""
-COMPONENTS = 4
-"""Normal distributions of the mixture."""
+ENOUGH = 480  # Independent draws that the points of a round are worth, by which the rounds end.
+TEMPERED = 0.08  # Part of the points that have weight at a power of the likelihood below one.
+COMPONENTS = 4  # Normal distributions of the mixture.
 WIDER = 1.2
 """Factor of the deviations of the mixture over those of the points that it is fitted to."""
-FROM_PRIOR = 0.1
-"""Part of the points that come from the prior in every round."""
+FROM_PRIOR = 0.1  # Part of the points that come from the prior in every round.
 
 
 class Population(NamedTuple):
     """Draws of equal weight."""
 
-    draws: Array
-    """Rows are draws, columns are standard normal in the prior."""
-    effective: float
-    """Independent draws that they are worth."""
+    draws: Array  # Rows are draws, columns are standard normal in the prior.
+    effective: float  # Independent draws that they are worth.
 
 
 def population(

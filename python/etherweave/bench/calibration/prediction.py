@@ -17,14 +17,10 @@ from etherweave.measurements.challenge import figures
 class Constant(NamedTuple):
     """A time of a scenario that documents may say nothing of."""
 
-    key: str
-    """Dotted key of a scenario."""
-    low_ns: float
-    """Least value where no profile has a distribution [ns]."""
-    high_ns: float
-    """Greatest value there [ns]."""
-    meaning: str
-    """Description for tables."""
+    key: str  # Dotted key of a scenario.
+    low_ns: float  # Least value where no profile has a distribution [ns].
+    high_ns: float  # Greatest value there [ns].
+    meaning: str  # Description for tables.
 
 
 _TCP = (

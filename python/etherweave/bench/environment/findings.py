@@ -11,12 +11,9 @@ from etherweave.bench.environment.snapshot import NetworkInterface, Snapshot
 class Severity(StrEnum):
     """How much a finding matters."""
 
-    WARNING = "warning"
-    """Numbers are probably wrong, or not those of the intended network."""
-    NOTE = "note"
-    """Numbers may be worse or less steady than they could be."""
-    GAP = "gap"
-    """Something could not be checked."""
+    WARNING = "warning"  # Numbers are probably wrong, or not those of the intended network.
+    NOTE = "note"  # Numbers may be worse or less steady than they could be.
+    GAP = "gap"  # Something could not be checked.
 
 
 @dataclass(frozen=True)
@@ -25,29 +22,22 @@ class EnvironmentFinding:
 
     check: str
     severity: Severity
-    where: str
-    """A host, with the interface or device if there is one."""
+    where: str  # A host, with the interface or device if there is one.
     what: str
-    do: str
-    """The remedy."""
+    do: str  # The remedy.
 
 
 @dataclass(frozen=True)
 class Run:
     """Known facts of a run."""
 
-    interface: str = ""
-    """The one that is to be measured."""
+    interface: str = ""  # The one that is to be measured.
     bytes_expected: float | None = None
     """What must cross it at least, both directions together [bytes]."""
-    processes: int | None = None
-    """That the run starts on this host."""
-    polls: bool = False
-    """Whether they wait for messages by polling."""
-    times_s: tuple[float, ...] = ()
-    """Single latencies [s]."""
-    gid_index: int | None = None
-    """GID index that the benchmark uses."""
+    processes: int | None = None  # That the run starts on this host.
+    polls: bool = False  # Whether they wait for messages by polling.
+    times_s: tuple[float, ...] = ()  # Single latencies [s].
+    gid_index: int | None = None  # GID index that the benchmark uses.
 
 
 @dataclass(frozen=True)
@@ -56,8 +46,7 @@ class Evidence:
 
     before: Snapshot
     after: Snapshot | None = None
-    others: tuple[Snapshot, ...] = ()
-    """Of other hosts of the run, before it."""
+    others: tuple[Snapshot, ...] = ()  # Of other hosts of the run, before it.
     run: Run = Run()
 
     @property
@@ -73,8 +62,7 @@ class Problem:
     what: str
     do: str
     severity: Severity = Severity.WARNING
-    where: str = ""
-    """Interface, device or other host; empty for the host itself."""
+    where: str = ""  # Interface, device or other host; empty for the host itself.
 
 
 @dataclass(frozen=True)
@@ -82,8 +70,7 @@ class EnvironmentCheck:
     """One check."""
 
     name: str
-    reads: tuple[str, ...]
-    """Topics of a snapshot that it needs."""
+    reads: tuple[str, ...]  # Topics of a snapshot that it needs.
     examine: Callable[[Evidence], Iterator[Problem]]
 
 

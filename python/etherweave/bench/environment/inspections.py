@@ -23,8 +23,7 @@ from etherweave.bench.plans import BenchmarkCommand, Start
 
 NAME = "environment"
 _CAPTURE = "capture"
-LIMIT_S = 30.0
-"""Limit of the command that does nothing; monitors have limits of their own [s]."""
+LIMIT_S = 30.0  # Limit of the command that does nothing; monitors have limits of their own [s].
 _DO = "install Etherweave there, and name its Python in the site's file: python, of the launcher"
 
 
@@ -32,14 +31,11 @@ _DO = "install Etherweave there, and name its Python in the site's file: python,
 class HostInspection:
     """The state of one host on one fabric."""
 
-    host: str
-    """As the site names it."""
+    host: str  # As the site names it.
     fabric: str
-    interface: str
-    """The tested one; empty where the site names none."""
+    interface: str  # The tested one; empty where the site names none.
     snapshot: Snapshot | None
-    reason: str
-    """Why it is incomplete; empty if it is complete."""
+    reason: str  # Why it is incomplete; empty if it is complete.
 
 
 def inspect_hosts(
@@ -171,12 +167,10 @@ _FILES = (
         for what in ("width", "speed")
     ),
 )
-WORDS = ("grep", "-a", "-H", "-Z", "-r", "-s", "", *_FILES)
-"""Complete but for ``{interface}``."""
+WORDS = ("grep", "-a", "-H", "-Z", "-r", "-s", "", *_FILES)  # Complete but for ``{interface}``.
 _ROOTS = (("proc",), ("sys",))
 _NOT_CAPTURED = ("rdma", "placement")
-_MAX = 10_000
-"""Files of a capture."""
+_MAX = 10_000  # Files of a capture.
 
 
 def captured(text: str, interface: str) -> Snapshot:

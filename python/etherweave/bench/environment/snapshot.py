@@ -13,10 +13,8 @@ FORMAT = 1
 class Gap:
     """Something that could not be read."""
 
-    topic: str
-    """Topic that checks name."""
-    source: str
-    """The file or the command."""
+    topic: str  # Topic that checks name.
+    source: str  # The file or the command.
     reason: str
 
 
@@ -25,34 +23,27 @@ class Processor:
     """The processors, those online."""
 
     model: str = ""
-    online: str = ""
-    """As Linux lists them: ``0-3,8``."""
+    online: str = ""  # As Linux lists them: ``0-3,8``.
     governors: dict[str, int] = field(default_factory=dict)
     """How many processors have which; empty where the kernel does not scale frequencies."""
-    frequency_hz_min: float | None = None
-    """Of the slowest processor, now."""
-    frequency_hz_max: float | None = None
-    """The highest that the hardware has."""
-    smt: bool | None = None
-    """Whether several threads share a core."""
+    frequency_hz_min: float | None = None  # Of the slowest processor, now.
+    frequency_hz_max: float | None = None  # The highest that the hardware has.
+    smt: bool | None = None  # Whether several threads share a core.
 
 
 @dataclass(frozen=True)
 class NumaMemory:
     """The memory."""
 
-    nodes: dict[str, str] = field(default_factory=dict)
-    """Processors of each NUMA node."""
-    balancing: bool | None = None
-    """Whether the kernel moves pages between nodes."""
+    nodes: dict[str, str] = field(default_factory=dict)  # Processors of each NUMA node.
+    balancing: bool | None = None  # Whether the kernel moves pages between nodes.
 
 
 @dataclass(frozen=True)
 class Load:
     """Other load of the host."""
 
-    one_minute: float | None = None
-    """Load average."""
+    one_minute: float | None = None  # Load average.
     running: dict[str, int] = field(default_factory=dict)
     """Programs with threads that run or wait for a processor, without this one."""
 
@@ -61,8 +52,7 @@ class Load:
 class ProcessPlacement:
     """Where this process may run, and its variables for communication libraries."""
 
-    allowed: str = ""
-    """Processors, as Linux lists them."""
+    allowed: str = ""  # Processors, as Linux lists them.
     variables: dict[str, str] = field(default_factory=dict)
     """Environment variables of MPI, UCX, libfabric and NCCL."""
 
@@ -71,14 +61,10 @@ class ProcessPlacement:
 class Pcie:
     """The PCIe slot of a NIC."""
 
-    width: int
-    """Lanes in use."""
-    width_max: int
-    """Lanes of the NIC."""
-    speed: float
-    """Transfers per second and lane, now [GT/s]."""
-    speed_max: float
-    """Highest rate of the NIC [GT/s]."""
+    width: int  # Lanes in use.
+    width_max: int  # Lanes of the NIC.
+    speed: float  # Transfers per second and lane, now [GT/s].
+    speed_max: float  # Highest rate of the NIC [GT/s].
 
 
 @dataclass(frozen=True)
@@ -87,34 +73,27 @@ class NetworkInterface:
 
     state: str = ""
     mtu: int | None = None
-    rate: float | None = None
-    """Of the link [bit/s]."""
+    rate: float | None = None  # Of the link [bit/s].
     duplex: str = ""
     driver: str = ""
     firmware: str = ""
-    node: int | None = None
-    """NUMA node of the NIC."""
+    node: int | None = None  # NUMA node of the NIC.
     pcie: Pcie | None = None
     counters: dict[str, int] = field(default_factory=dict)
     """Of the kernel, by their names in ``statistics``."""
     driver_counters: dict[str, int] = field(default_factory=dict)
     """Of the driver, by its own names."""
     offloads: dict[str, bool] = field(default_factory=dict)
-    pause_received: bool | None = None
-    """Whether it obeys global pause frames."""
+    pause_received: bool | None = None  # Whether it obeys global pause frames.
     pause_sent: bool | None = None
-    fec: str = ""
-    """Forward error correction in use."""
-    pfc: tuple[int, ...] | None = None
-    """Priorities that may be paused; ``None`` where unknown."""
+    fec: str = ""  # Forward error correction in use.
+    pfc: tuple[int, ...] | None = None  # Priorities that may be paused; ``None`` where unknown.
     ecn: tuple[int, ...] | None = None
     """Priorities on which RoCE reacts to and reports ECN marks; ``None`` where unknown."""
-    classes: dict[str, int] = field(default_factory=dict)
-    """Traffic classes by priority (ETS)."""
+    classes: dict[str, int] = field(default_factory=dict)  # Traffic classes by priority (ETS).
     dscp: dict[str, int] = field(default_factory=dict)
     """Priorities by the code point of packets (DCB APP)."""
-    qdiscs: tuple[str, ...] = ()
-    """Kinds of its queueing disciplines, root first."""
+    qdiscs: tuple[str, ...] = ()  # Kinds of its queueing disciplines, root first.
 
 
 @dataclass(frozen=True)
@@ -142,14 +121,10 @@ class RdmaDevice:
 class NetworkPath:
     """The path to another host."""
 
-    interface: str
-    """By which the routing goes."""
-    mtu: int
-    """Of the packets that were sent with "do not fragment" [bytes]."""
-    passes: bool
-    """Whether one was answered."""
-    message: str
-    """Message of ping if not."""
+    interface: str  # By which the routing goes.
+    mtu: int  # Of the packets that were sent with "do not fragment" [bytes].
+    passes: bool  # Whether one was answered.
+    message: str  # Message of ping if not.
 
 
 @dataclass(frozen=True)
@@ -158,10 +133,8 @@ class Snapshot:
 
     format: int
     host: str
-    boot: str
-    """Differs after each start, and between hosts."""
-    taken_s: float
-    """Seconds since 1970."""
+    boot: str  # Differs after each start, and between hosts.
+    taken_s: float  # Seconds since 1970.
     kernel: str = ""
     processor: Processor = field(default_factory=Processor)
     memory: NumaMemory = field(default_factory=NumaMemory)
@@ -171,8 +144,7 @@ class Snapshot:
     traffic: dict[str, int] = field(default_factory=dict)
     """Bytes received and sent by every interface, the loopback included."""
     rdma: dict[str, RdmaDevice] = field(default_factory=dict)
-    tcp: dict[str, str] = field(default_factory=dict)
-    """Settings below ``net``, with dots."""
+    tcp: dict[str, str] = field(default_factory=dict)  # Settings below ``net``, with dots.
     tcp_counters: dict[str, int] = field(default_factory=dict)
     paths: dict[str, NetworkPath] = field(default_factory=dict)
     """To other hosts that were asked for."""

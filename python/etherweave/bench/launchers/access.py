@@ -26,12 +26,9 @@ class Task:
 
     words: Sequence[str]
     variables: Mapping[str, str]
-    limit_s: float
-    """It ends itself after that [s]."""
-    directory: Path | None = None
-    """Where it runs, if that matters; must exist there."""
-    reads_input: bool = False
-    """Whether it reads standard input, and ends when that ends."""
+    limit_s: float  # It ends itself after that [s].
+    directory: Path | None = None  # Where it runs, if that matters; must exist there.
+    reads_input: bool = False  # Whether it reads standard input, and ends when that ends.
 
     def bounded(self, words: Sequence[str]) -> list[str]:
         """Return the task's words, however they were wrapped, with a guard or its like."""
@@ -76,8 +73,7 @@ class SshAccess:
         return [*self.shell, "-T", "--", address, shlex.join(task.bounded(own))]
 
 
-GRACE_S = 2
-"""Between SIGTERM and SIGKILL [s]."""
+GRACE_S = 2  # Between SIGTERM and SIGKILL [s].
 _GUARD = """
 exec 3<&0 </dev/null
 "$@" 3<&- &

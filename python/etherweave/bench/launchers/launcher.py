@@ -14,8 +14,7 @@ from etherweave.bench.site.values import ClusterSite, SiteFabric
 class Monitor:
     """A program that runs beside a job on each of its hosts; see :mod:`.monitors`."""
 
-    name: str
-    """Names its files, with the host."""
+    name: str  # Names its files, with the host.
     words: tuple[str, ...]
     """``{host}``, ``{server}`` and ``{interface}`` (which may be empty) are filled in."""
     place: str = ""
@@ -31,14 +30,10 @@ class LaunchJob:
     hosts: tuple[str, ...]
     """Names of the site's hosts, in the order of ranks; the first one serves."""
     ranks_per_node: int
-    directory: Path
-    """Exists and is empty: files of the command and logs go there."""
-    limit_s: float
-    """After so long, all processes are ended [s]."""
-    ranks_most: int | None = None
-    """Largest number of ranks; the last host may have fewer."""
-    monitors: tuple[Monitor, ...] = ()
-    """Started before the command, and ended after it."""
+    directory: Path  # Exists and is empty: files of the command and logs go there.
+    limit_s: float  # After so long, all processes are ended [s].
+    ranks_most: int | None = None  # Largest number of ranks; the last host may have fewer.
+    monitors: tuple[Monitor, ...] = ()  # Started before the command, and ended after it.
     background: tuple[BenchmarkCommand, ...] = ()
     """Commands on the same hosts that load the network meanwhile."""
 
@@ -52,14 +47,10 @@ class LaunchJob:
 class Ending(StrEnum):
     """How a launch ended."""
 
-    DONE = "done"
-    """All processes ended with 0, or the client did."""
-    FAILED = "failed"
-    """Some process ended otherwise, or could not be started."""
-    TIMED_OUT = "timed_out"
-    """It was ended at its limit."""
-    INTERRUPTED = "interrupted"
-    """The user ended it."""
+    DONE = "done"  # All processes ended with 0, or the client did.
+    FAILED = "failed"  # Some process ended otherwise, or could not be started.
+    TIMED_OUT = "timed_out"  # It was ended at its limit.
+    INTERRUPTED = "interrupted"  # The user ended it.
 
 
 @dataclass(frozen=True)
@@ -67,14 +58,10 @@ class LaunchOutcome:
     """What a launch left."""
 
     ending: Ending
-    text: str
-    """Standard output, or the file that the command names."""
-    errors: str
-    """The end of standard error."""
-    words: tuple[str, ...]
-    """What was started, program first."""
-    start_ns: int
-    """On the clock of this machine, since 1970 [ns]."""
+    text: str  # Standard output, or the file that the command names.
+    errors: str  # The end of standard error.
+    words: tuple[str, ...]  # What was started, program first.
+    start_ns: int  # On the clock of this machine, since 1970 [ns].
     end_ns: int
 
 
@@ -121,7 +108,5 @@ class LauncherKind:
     name: str
     make: Callable[[ClusterSite, SiteFabric | None], Launcher]
     """For a site, and the fabric that programs shall use."""
-    options: Mapping[str, OptionKind] = field(default_factory=dict)
-    """Besides the common ones."""
-    is_here: bool = False
-    """Whether all hosts are this machine, and share its processors."""
+    options: Mapping[str, OptionKind] = field(default_factory=dict)  # Besides the common ones.
+    is_here: bool = False  # Whether all hosts are this machine, and share its processors.

@@ -17,12 +17,9 @@ from etherweave.bench.launchers.launcher import LaunchJob, Monitor
 from etherweave.bench.launchers.processes import ProcessGroup, read
 from etherweave.bench.site.values import ClusterSite, SiteFabric, address, interface
 
-READY_S = 15.0
-"""Longest time until all monitors are ready; ssh gives a host up after ten [s]."""
-END_S = 10.0
-"""Longest time until all monitors have ended [s]."""
-SLACK_S = READY_S + END_S
-"""Longest time for which a monitor may outlive its job [s]."""
+READY_S = 15.0  # Longest time until all monitors are ready; ssh gives a host up after ten [s].
+END_S = 10.0  # Longest time until all monitors have ended [s].
+SLACK_S = READY_S + END_S  # Longest time for which a monitor may outlive its job [s].
 _PAUSE_S = 0.01
 
 StartOnHost = Callable[[str, str, Sequence[str]], Popen[bytes]]
@@ -34,18 +31,12 @@ class MonitorTimes:
     """When a monitor started, was ready and ended, on the clock of the starting machine."""
 
     host: str
-    interface: str
-    """The tested one of this host; empty where the site names none."""
-    started_ns: int
-    """Since 1970 [ns]."""
-    ready_ns: int | None = None
-    """When its first line was seen; ``None``: not before the job began."""
-    closed_ns: int | None = None
-    """When its input was closed; ``None``: it had ended by itself."""
-    ended_ns: int | None = None
-    """When it was seen to have ended; ``None``: not in time."""
-    status: int | None = None
-    """Zero if it ended well."""
+    interface: str  # The tested one of this host; empty where the site names none.
+    started_ns: int  # Since 1970 [ns].
+    ready_ns: int | None = None  # When its first line was seen; ``None``: not before the job began.
+    closed_ns: int | None = None  # When its input was closed; ``None``: it had ended by itself.
+    ended_ns: int | None = None  # When it was seen to have ended; ``None``: not in time.
+    status: int | None = None  # Zero if it ended well.
 
 
 @dataclass(frozen=True)
@@ -54,8 +45,7 @@ class MonitorOutput:
 
     times: MonitorTimes
     text: str
-    errors: str
-    """The end of its standard error."""
+    errors: str  # The end of its standard error.
 
     @property
     def reason(self) -> str:

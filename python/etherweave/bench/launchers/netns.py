@@ -26,10 +26,8 @@ from etherweave.bench.launchers.processes import ProcessGroup
 from etherweave.bench.launchers.site_launcher import LaunchContext, SiteLauncher
 from etherweave.bench.site.values import ClusterSite, SiteFabric, SiteHost
 
-_RATE = 1.25e8
-"""1 Gb/s [bytes/s]."""
-_BURST = 128 * 1024
-"""More than a segment of 64 KiB that the kernel has not split yet [bytes]."""
+_RATE = 1.25e8  # 1 Gb/s [bytes/s].
+_BURST = 128 * 1024  # More than a segment of 64 KiB that the kernel has not split yet [bytes].
 _FIRST = IPv4Address("10.213.0.1")
 """First address of the hosts, which is not visible outside of the namespaces."""
 _ENTER = 'hostname "$1" && mount --bind "$2" /etc/hosts && shift 2 && exec "$@"'
@@ -59,8 +57,7 @@ class NamespaceAccess:
 
     site: ClusterSite
     prefix: str
-    hosts: str
-    """File with the names of all hosts, as hosts(5)."""
+    hosts: str  # File with the names of all hosts, as hosts(5).
 
     def words(self, host: str, task: Task) -> list[str]:
         """Return the guarded task in a host's network, under its name."""

@@ -17,10 +17,8 @@ from etherweave.api.outputs import below
 from etherweave.bench.launchers.access import GRACE_S
 from etherweave.linux.processes import MARK, end_marked
 
-_TEXT_MAX = 1 << 26
-"""Of an output: more is no result [bytes]."""
-_ERRORS_MAX = 4000
-"""Of standard error, from its end [bytes]."""
+_TEXT_MAX = 1 << 26  # Of an output: more is no result [bytes].
+_ERRORS_MAX = 4000  # Of standard error, from its end [bytes].
 
 
 class OverdueError(Exception):

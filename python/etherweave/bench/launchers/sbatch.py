@@ -28,14 +28,10 @@ from etherweave.bench.launchers.srun import WAIT_S, allocation_options, cancel, 
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 from etherweave.sweeps.slurm import SlurmError, fate, lives, slurm
 
-_SCRIPT = '#!/bin/sh\nexec "$@"\n'
-"""The command is in the arguments."""
-_PAUSE_S = 0.1
-"""Between two checks for a file, which cost Slurm nothing [s]."""
-_ASK_MIN_S, _ASK_MAX_S = 0.1, 5.0
-"""Between two queries of Slurm, growing [s]."""
-_LATE_S = 10.0
-"""By which a shared directory may show a file late [s]."""
+_SCRIPT = '#!/bin/sh\nexec "$@"\n'  # The command is in the arguments.
+_PAUSE_S = 0.1  # Between two checks for a file, which cost Slurm nothing [s].
+_ASK_MIN_S, _ASK_MAX_S = 0.1, 5.0  # Between two queries of Slurm, growing [s].
+_LATE_S = 10.0  # By which a shared directory may show a file late [s].
 
 
 @dataclass(frozen=True)
@@ -136,10 +132,8 @@ class _Array(NamedTuple):
     number: str
     words: tuple[str, ...]
     wait_s: float
-    end: float
-    """On the monotonic clock [s]."""
-    log: Path
-    """Where tasks write what went wrong with themselves."""
+    end: float  # On the monotonic clock [s].
+    log: Path  # Where tasks write what went wrong with themselves.
 
 
 def _log(directory: Path) -> str:
@@ -154,8 +148,7 @@ KIND = LauncherKind(
 )
 
 
-OUTCOME = "outcome.json"
-"""In the directory of a job."""
+OUTCOME = "outcome.json"  # In the directory of a job.
 
 
 def write_tasks(

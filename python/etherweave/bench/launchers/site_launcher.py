@@ -24,10 +24,8 @@ from etherweave.bench.site.values import (
     variables,
 )
 
-SETTLING_S = 1.0
-"""Time from the start of the background to that of the benchmark [s]."""
-_SLACK_S = 2.0
-"""Time by which a process may outlive the limit of its launch [s]."""
+SETTLING_S = 1.0  # Time from the start of the background to that of the benchmark [s].
+_SLACK_S = 2.0  # Time by which a process may outlive the limit of its launch [s].
 
 
 class LauncherError(Exception):
@@ -37,10 +35,8 @@ class LauncherError(Exception):
 class RanksCommand(NamedTuple):
     """What starts all ranks."""
 
-    words: list[str]
-    """Complete but for the guard."""
-    host: str | None
-    """On which that is started; none is this machine."""
+    words: list[str]  # Complete but for the guard.
+    host: str | None  # On which that is started; none is this machine.
 
 
 class RankStarter(Protocol):
@@ -329,8 +325,7 @@ SOCKET_TABLES = ("cat", *(f"/proc/net/{name}" for name in ("tcp", "tcp6", "udp",
 """Prints the sockets of a host; a host without IPv6 has fewer tables."""
 _LISTENS, _UNCONNECTED = "0A", "07"
 """States of sockets of TCP that listen, and of UDP that receive from anyone."""
-_PORTS = range(20_000, 30_000)
-"""Ports below those that Linux assigns to clients."""
+_PORTS = range(20_000, 30_000)  # Ports below those that Linux assigns to clients.
 _PAUSE_S = 0.02
 
 

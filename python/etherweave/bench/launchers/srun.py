@@ -28,14 +28,12 @@ from etherweave.bench.launchers.site_launcher import (
 from etherweave.bench.plans import BenchmarkCommand
 from etherweave.bench.site.values import ClusterSite, SiteFabric
 
-WAIT_S = 3600.0
-"""Longest time in the queue, unless the site sets another [s]."""
+WAIT_S = 3600.0  # Longest time in the queue, unless the site sets another [s].
 MPI = "pmix"
 _GRANTED = re.compile(r"[Gg]ranted job allocation (\d+)")
 _PATIENCE_S = 30.0
 _PAUSE_S = 0.1
-_SPARE_S = 60.0
-"""Time after the limit of a launch at which Slurm ends its allocation [s]."""
+_SPARE_S = 60.0  # Time after the limit of a launch at which Slurm ends its allocation [s].
 
 
 @dataclass(frozen=True)

@@ -9,29 +9,23 @@ from typing import NamedTuple
 from etherweave.bench.measure.errors import MeasureError
 from etherweave.bench.measure.jobs import ScenarioJob, ScenarioJobs
 
-MESSAGE_S = 10e-6
-"""Time of a rank for each message that it sends or receives [s]: MPI over TCP."""
-LOCAL_BYTES_PER_S = 1e9
-"""Rate of all ranks of one machine together [B/s]: copies in memory."""
-START_S = 2.0
-"""Start of a launch: processes, connections, clocks [s]."""
+MESSAGE_S = 10e-6  # Time of a rank for each message that it sends or receives [s]: MPI over TCP.
+LOCAL_BYTES_PER_S = 1e9  # Rate of all ranks of one machine together [B/s]: copies in memory.
+START_S = 2.0  # Start of a launch: processes, connections, clocks [s].
 
 
 class MeasureLimits(NamedTuple):
     """Limits of a measurement."""
 
-    seconds: float = 600.0
-    """Time of each launch [s]."""
-    gigabytes: float = 1000.0
-    """Payload of all launches [GB]."""
+    seconds: float = 600.0  # Time of each launch [s].
+    gigabytes: float = 1000.0  # Payload of all launches [GB].
 
 
 class Estimate(NamedTuple):
     """Expected time and payload of a launch."""
 
     seconds: float
-    gigabytes: float
-    """Payload [GB]."""
+    gigabytes: float  # Payload [GB].
 
     def __str__(self) -> str:
         return f"about {self.seconds:.3g} s and {self.gigabytes:.3g} GB"

@@ -32,18 +32,15 @@ PARTS = (
     "schedule.c",
     "priorities.c",
 )
-TIMEOUT_S = 120.0
-"""Time limit of a compiler [s]."""
-LINES_MAX = 10
-"""Lines of a compiler's output in an error: the first mistake leads to the others."""
+TIMEOUT_S = 120.0  # Time limit of a compiler [s].
+LINES_MAX = 10  # Lines of a compiler's output in an error: the first mistake leads to the others.
 
 
 class Executor(NamedTuple):
     """A compiled program."""
 
     path: Path
-    compiler: str
-    """First line of the compiler's version."""
+    compiler: str  # First line of the compiler's version.
 
 
 def cache() -> Path:

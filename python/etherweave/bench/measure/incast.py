@@ -39,10 +39,8 @@ from etherweave.bench.site.values import ClusterSite, SiteFabric
 from etherweave.measurements.benchmark_report import BenchmarkReport
 from etherweave.measurements.metrics import BANDWIDTH
 
-DURATION_S = 10
-"""Usual time of all streams [s]."""
-_BLOCK_MAX = 1 << 20
-"""Largest block of iperf3 [B]."""
+DURATION_S = 10  # Usual time of all streams [s].
+_BLOCK_MAX = 1 << 20  # Largest block of iperf3 [B].
 _NO_ITERATIONS = {
     "job": pl.String,
     "rank": pl.UInt64,

@@ -12,31 +12,22 @@ class Amounts(TypedDict):
     """Size of a job; values of the busiest rank end in ``_max``."""
 
     ranks: int
-    messages: int
-    """Sent messages; endless streams count those of their window."""
-    bytes: int
-    """Payload sent [B]."""
-    messages_rank_max: int
-    """Sent and received."""
-    bytes_rank_max: int
-    """Sent or received, whichever is more [B]."""
-    rest_ps_max: int
-    """Sleep and computation [ps]."""
-    iterations: int
-    """Measured, over all ranks."""
-    is_endless: bool
-    """Whether streams send until the run ends."""
+    messages: int  # Sent messages; endless streams count those of their window.
+    bytes: int  # Payload sent [B].
+    messages_rank_max: int  # Sent and received.
+    bytes_rank_max: int  # Sent or received, whichever is more [B].
+    rest_ps_max: int  # Sleep and computation [ps].
+    iterations: int  # Measured, over all ranks.
+    is_endless: bool  # Whether streams send until the run ends.
 
 
 class ScenarioJob(NamedTuple):
     """A job and its schedule."""
 
     name: str
-    hosts: Sequence[str]
-    """Of the scenario, in rank order."""
+    hosts: Sequence[str]  # Of the scenario, in rank order.
     amounts: Amounts
-    schedule: bytes
-    """Input of the executor."""
+    schedule: bytes  # Input of the executor.
 
 
 class ScenarioJobs(NamedTuple):
@@ -44,12 +35,9 @@ class ScenarioJobs(NamedTuple):
 
     name: str
     seed: int
-    resolved: str
-    """The scenario with every default, as TOML."""
-    rate_bps: int
-    """Of the slowest link of a host that has a rank [b/s]."""
-    end_ns: float | None
-    """When the run ends at the latest [ns]."""
+    resolved: str  # The scenario with every default, as TOML.
+    rate_bps: int  # Of the slowest link of a host that has a rank [b/s].
+    end_ns: float | None  # When the run ends at the latest [ns].
     jobs: Sequence[ScenarioJob]
 
     @property

@@ -22,10 +22,8 @@ class LaunchProgram(StrEnum):
 
     LOCAL = "local"
     """``mpirun``, all ranks on this machine, more of them than processors if need be."""
-    MPIRUN = "mpirun"
-    """``mpirun`` on the hosts of a hostfile, or of the allocation that it finds."""
-    SRUN = "srun"
-    """Slurm, inside an allocation or making one."""
+    MPIRUN = "mpirun"  # ``mpirun`` on the hosts of a hostfile, or of the allocation that it finds.
+    SRUN = "srun"  # Slurm, inside an allocation or making one.
 
     @property
     def program(self) -> str:
@@ -36,20 +34,16 @@ class LaunchProgram(StrEnum):
 class IncastProgram(StrEnum):
     """Program that sends."""
 
-    IPERF3 = "iperf3"
-    """TCP, a process for each stream."""
-    IB_WRITE_BW = "ib_write_bw"
-    """RDMA writes, a process for each stream."""
+    IPERF3 = "iperf3"  # TCP, a process for each stream.
+    IB_WRITE_BW = "ib_write_bw"  # RDMA writes, a process for each stream.
 
 
 class LaunchOptions(NamedTuple):
     """Options of a launch without a site."""
 
     launcher: LaunchProgram = LaunchProgram.LOCAL
-    hostfile: Path | None = None
-    """Hosts for ``mpirun``."""
-    extra: Sequence[str] = ()
-    """Arguments for the launcher, before the program."""
+    hostfile: Path | None = None  # Hosts for ``mpirun``.
+    extra: Sequence[str] = ()  # Arguments for the launcher, before the program.
 
 
 @dataclass(frozen=True)
@@ -104,11 +98,9 @@ def starter(options: LaunchOptions, site: ClusterSite) -> RankStarter:
 LATE_S = 30.0
 """Time after the limit, at which the executor ends itself, until its processes are killed [s]."""
 _EVERY_S = 0.1
-_LINES = 12
-"""Number of last output lines in an error."""
+_LINES = 12  # Number of last output lines in an error.
 
-Report = Callable[[float], None]
-"""Takes the time since the start of a launch [s]."""
+Report = Callable[[float], None]  # Takes the time since the start of a launch [s].
 
 
 def launch(launcher: Launcher, job: LaunchJob, report: Report) -> LaunchOutcome:

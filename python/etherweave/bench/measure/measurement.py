@@ -24,20 +24,16 @@ from etherweave.bench.measure.records import tables
 from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, SiteFabric
 
-MISSED_NS_MAX = 1e6
-"""Delay of a rank's start after the common instant that causes a warning [ns]."""
+MISSED_NS_MAX = 1e6  # Delay of a rank's start after the common instant that causes a warning [ns].
 
 
 class MeasureProgress(NamedTuple):
     """Progress of a measurement."""
 
-    launch: int
-    """Number of the current launch, from 0."""
+    launch: int  # Number of the current launch, from 0.
     launches: int
-    elapsed_s: float
-    """Since its start [s]."""
-    expected: Estimate
-    """Estimate of one launch."""
+    elapsed_s: float  # Since its start [s].
+    expected: Estimate  # Estimate of one launch.
 
 
 class MeasureInterrupted(KeyboardInterrupt):

@@ -23,8 +23,7 @@ PARTS = (
 )
 FLAGS = ("-shared", "-fPIC")
 LIBRARIES = ("-ldl",)
-DIRECTORY = "ETHERWEAVE_RECORD"
-"""Variable that names the directory of the files."""
+DIRECTORY = "ETHERWEAVE_RECORD"  # Variable that names the directory of the files.
 PRELOAD = "LD_PRELOAD"
 
 

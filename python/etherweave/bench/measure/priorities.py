@@ -15,14 +15,11 @@ class JobPriority(NamedTuple):
     """The priority of a job, and what gives it to the packets of its ranks."""
 
     job: str
-    priority: int
-    """Priority of 802.1Q, which PFC pauses."""
-    code_point: int
-    """Code point of IP, from which switches and NICs read the priority."""
+    priority: int  # Priority of 802.1Q, which PFC pauses.
+    code_point: int  # Code point of IP, from which switches and NICs read the priority.
     settings: Mapping[str, str]
     """Variables of the MPI library, and settings of sockets that the executor carries out."""
-    first: int
-    """First rank of the job among those of all."""
+    first: int  # First rank of the job among those of all.
     last: int
 
     def words(self) -> list[str]:

@@ -32,14 +32,11 @@ class EtherweaveBenchmarks(rfm.RunOnlyRegressionTest):
     executable = "etherweave"
     local = True  # the site's launcher starts the processes, not ReFrame's
 
-    programs = variable(str, value="osu_latency")
-    """Joined by commas."""
-    site = variable(str, value="")
-    """Path of the site's file; this machine without."""
+    programs = variable(str, value="osu_latency")  # Joined by commas.
+    site = variable(str, value="")  # Path of the site's file; this machine without.
     options = variable(str, value="")
     """Further ones of ``bench run``, joined by commas: ``--ranks=2,--duration=5s``."""
-    reference_file = variable(str, value="")
-    """Path of what ``bench export reframe`` wrote."""
+    reference_file = variable(str, value="")  # Path of what ``bench export reframe`` wrote.
 
     @run_after("init")
     def prepare(self) -> None:

@@ -24,8 +24,7 @@ from etherweave.bench.site.values import (
 )
 from etherweave.bench.telemetry.switches import READERS
 
-_SIZE_MAX = 1 << 20
-"""Largest file of a site [bytes]."""
+_SIZE_MAX = 1 << 20  # Largest file of a site [bytes].
 _KEYS = ("name", "launcher", "modules", "environment", "hosts", "fabrics", "switches")
 _HOST_KEYS = ("address", "interface", "switch")
 _FABRIC_KEYS = ("kind", "stack", "rate", "interface", "device", "addresses", "environment")

@@ -16,11 +16,9 @@ class SiteHost:
     """A host that may take part, and receive traffic."""
 
     name: str
-    address: str
-    """How the launcher reaches it: an IP address, or a name that resolves."""
+    address: str  # How the launcher reaches it: an IP address, or a name that resolves.
     interface: str | None = None
-    switch: str | None = None
-    """Switch that it is connected to; reports group hosts by switch."""
+    switch: str | None = None  # Switch that it is connected to; reports group hosts by switch.
 
 
 @dataclass(frozen=True)
@@ -28,19 +26,14 @@ class SiteFabric:
     """A fabric between the hosts of a site, and the variables by which a stack uses it."""
 
     name: str
-    kind: str
-    """As in ``fabrics.toml``: roce, infiniband, tcp, ipoib."""
-    stack: str
-    """As in ``fabrics.toml``: open_mpi, mpich, …"""
-    rate: float
-    """Of a host's link [bytes/s]."""
+    kind: str  # As in ``fabrics.toml``: roce, infiniband, tcp, ipoib.
+    stack: str  # As in ``fabrics.toml``: open_mpi, mpich, …
+    rate: float  # Of a host's link [bytes/s].
     interface: str | None = None
-    device: str | None = None
-    """RDMA device of the NIC with its port: mlx5_0:1."""
+    device: str | None = None  # RDMA device of the NIC with its port: mlx5_0:1.
     addresses: tuple[tuple[str, str], ...] = ()
     """Of hosts on this fabric, where it is not the one that the launcher uses."""
-    environment: tuple[tuple[str, str], ...] = ()
-    """Variables that switch the stack to it."""
+    environment: tuple[tuple[str, str], ...] = ()  # Variables that switch the stack to it.
 
 
 @dataclass(frozen=True)
@@ -48,10 +41,8 @@ class SiteSwitch:
     """A switch whose counters are recorded."""
 
     name: str
-    reader: str
-    """Kind of its answers: ``sonic``, ``snmp``, …"""
-    ask: tuple[str, ...]
-    """First words of each command to it: ``ssh admin@leaf0``."""
+    reader: str  # Kind of its answers: ``sonic``, ``snmp``, …
+    ask: tuple[str, ...]  # First words of each command to it: ``ssh admin@leaf0``.
 
 
 @dataclass(frozen=True)
@@ -61,10 +52,8 @@ class ClusterSite:
     name: str
     launcher: str
     hosts: tuple[SiteHost, ...]
-    options: Mapping[str, Option] = field(default_factory=dict)
-    """Of the launcher."""
-    modules: tuple[str, ...] = ()
-    """Loaded before each program, in this order."""
+    options: Mapping[str, Option] = field(default_factory=dict)  # Of the launcher.
+    modules: tuple[str, ...] = ()  # Loaded before each program, in this order.
     environment: tuple[tuple[str, str], ...] = ()
     links: tuple[SiteFabric, ...] = ()
     switches: tuple[SiteSwitch, ...] = ()

@@ -27,12 +27,9 @@ class Direction(StrEnum):
 class LaunchComparison:
     """A candidate against a baseline."""
 
-    shift: float
-    """Amount by which the candidate is above the baseline, in the values' unit."""
-    interval: Interval | None
-    """Of the shift; ``None`` for too few launches."""
-    baseline: float
-    """The baseline's median."""
+    shift: float  # Amount by which the candidate is above the baseline, in the values' unit.
+    interval: Interval | None  # Of the shift; ``None`` for too few launches.
+    baseline: float  # The baseline's median.
 
     @property
     def direction(self) -> Direction:

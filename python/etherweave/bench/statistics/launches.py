@@ -15,8 +15,7 @@ from etherweave.bench.statistics.quantiles import CONFIDENCE, Interval, median, 
 class PlannedLaunch(NamedTuple):
     """One start of one experiment."""
 
-    round: int
-    """From 0."""
+    round: int  # From 0.
     experiment: str
 
 
@@ -71,8 +70,7 @@ class StoppingDecision(StrEnum):
 
     CONTINUE = "continue"
     PRECISE = "precise"
-    CAPPED = "capped"
-    """The median is not known as precisely as required, and no launch is left."""
+    CAPPED = "capped"  # The median is not known as precisely as required, and no launch is left.
 
 
 def decide(values: Sequence[float], rule: StoppingRule) -> StoppingDecision:

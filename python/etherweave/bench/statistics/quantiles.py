@@ -11,10 +11,8 @@ import statistics
 from collections.abc import Sequence
 from typing import NamedTuple
 
-CONFIDENCE = 0.95
-"""Default confidence of intervals and bounds."""
-_ROUNDING = 1e-9
-"""Relative error of a cumulative binomial probability, generously."""
+CONFIDENCE = 0.95  # Default confidence of intervals and bounds.
+_ROUNDING = 1e-9  # Relative error of a cumulative binomial probability, generously.
 
 
 class Interval(NamedTuple):

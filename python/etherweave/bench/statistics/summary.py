@@ -8,12 +8,9 @@ from etherweave.bench.statistics import quantiles
 from etherweave.bench.statistics.launches import StoppingRule, is_precise, relative_half_width
 from etherweave.bench.statistics.settling import Stability, settling, trend
 
-RATES = frozenset({"B/s", "1/s"})
-"""Units of amounts per time."""
-_TREND_LEVEL = 0.01
-"""Significance level of a trend over launches."""
-_FENCE = 1.5
-"""Tukey's: distance of an outlier beyond the quartiles, in distances between them."""
+RATES = frozenset({"B/s", "1/s"})  # Units of amounts per time.
+_TREND_LEVEL = 0.01  # Significance level of a trend over launches.
+_FENCE = 1.5  # Tukey's: distance of an outlier beyond the quartiles, in distances between them.
 
 
 @dataclass(frozen=True)
@@ -21,8 +18,7 @@ class Tail:
     """A high percentile."""
 
     value: float
-    bound: float
-    """Above the true percentile with the rule's confidence."""
+    bound: float  # Above the true percentile with the rule's confidence.
 
 
 @dataclass(frozen=True)
@@ -32,26 +28,18 @@ class LaunchSummary:
     unit: str
     launches: tuple[float, ...]
     """Median of each launch after its warm-up, in the order of the launches."""
-    values: int
-    """Number of values after warm-up, in all launches."""
-    warm_up: tuple[int, ...]
-    """Values left out at the start of each launch."""
-    median: float
-    """Of the launches."""
-    interval: quantiles.Interval | None
-    """Of the median."""
+    values: int  # Number of values after warm-up, in all launches.
+    warm_up: tuple[int, ...]  # Values left out at the start of each launch.
+    median: float  # Of the launches.
+    interval: quantiles.Interval | None  # Of the median.
     mean: float | None
     """Of the launches: harmonic for rates, arithmetic otherwise; ``None`` if a rate is zero."""
-    low: float
-    """The smallest of all values."""
-    high: float
-    """The largest of all values."""
-    outliers: int
-    """Launches beyond Tukey's fences; they are kept."""
+    low: float  # The smallest of all values.
+    high: float  # The largest of all values.
+    outliers: int  # Launches beyond Tukey's fences; they are kept.
     tail: Tail | None
     """The 99th percentile of all values, the first for rates; ``None`` for too few."""
-    doubts: tuple[str, ...]
-    """Reasons why it is unstable; empty if it is stable."""
+    doubts: tuple[str, ...]  # Reasons why it is unstable; empty if it is stable.
 
     @property
     def is_stable(self) -> bool:

@@ -6,16 +6,14 @@ from typing import NamedTuple, TypeAlias
 
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, RDMA, Family
 
-Value: TypeAlias = float | int | None
-"""``None`` where there is no such counter."""
+Value: TypeAlias = float | int | None  # ``None`` where there is no such counter.
 
 
 class CounterRow(NamedTuple):
     """A thing and its counters."""
 
     keys: tuple[str, ...]
-    values: tuple[Value, ...]
-    """In the order of its family's columns."""
+    values: tuple[Value, ...]  # In the order of its family's columns.
 
 
 _KERNEL = {
@@ -27,8 +25,7 @@ _KERNEL = {
     "sent_drops": "tx_dropped",
     "received_errors": "rx_errors",
 }
-STATISTICS = tuple(_KERNEL.values())
-"""Files in the ``statistics`` of an interface."""
+STATISTICS = tuple(_KERNEL.values())  # Files in the ``statistics`` of an interface.
 _PAUSES = {
     "received_pauses": ("rx_pause_ctrl_phy", "rx_pause_frames", "rx_pause", "port.link_xoff_rx",
                         "link_xoff_rx.nic", "rx_flow_control_xoff"),

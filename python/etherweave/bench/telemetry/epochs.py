@@ -44,27 +44,18 @@ class Offset:
 class Epoch:
     """How one host was recorded during one launch."""
 
-    run: str
-    """The launch."""
-    host: str
-    """As the site names it."""
-    interface: str
-    """The tested one; empty where the site names none."""
-    failure: str
-    """Why nothing, or not everything, was recorded; empty if everything was."""
+    run: str  # The launch.
+    host: str  # As the site names it.
+    interface: str  # The tested one; empty where the site names none.
+    failure: str  # Why nothing, or not everything, was recorded; empty if everything was.
     period_s: float | None = None
-    duration_s: float | None = None
-    """From the first to the last sample [s]."""
+    duration_s: float | None = None  # From the first to the last sample [s].
     samples: int = 0
-    late: int = 0
-    """Periods without a sample, as the host was busy."""
-    processor_s: float | None = None
-    """Processor time of all samples [s]."""
-    cost: float | None = None
-    """Share of one processor that the samples took, 0..1."""
+    late: int = 0  # Periods without a sample, as the host was busy.
+    processor_s: float | None = None  # Processor time of all samples [s].
+    cost: float | None = None  # Share of one processor that the samples took, 0..1.
     offset: Offset | None = None
-    before: Snapshot | None = None
-    """Its counters, read without tools."""
+    before: Snapshot | None = None  # Its counters, read without tools.
     after: Snapshot | None = None
 
 

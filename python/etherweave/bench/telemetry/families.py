@@ -11,8 +11,7 @@ _UNITS = {"s": "seconds", "j": "joules", "bytes": "bytes"}
 class Column(NamedTuple):
     """A counter: it only grows."""
 
-    name: str
-    """In tables, with its unit at the end."""
+    name: str  # In tables, with its unit at the end.
     meaning: str
 
     @property
@@ -31,8 +30,7 @@ class Family:
     """Counters of things of one kind."""
 
     name: str
-    keys: tuple[str, ...]
-    """Keys of the things: columns of tables, labels in Prometheus."""
+    keys: tuple[str, ...]  # Keys of the things: columns of tables, labels in Prometheus.
     columns: tuple[Column, ...]
 
     def metric(self, column: Column) -> str:

@@ -25,8 +25,7 @@ from etherweave.measurements.benchmark_report import Measurement
 
 CHECK = "wrong interface"
 GAP = "telemetry"
-_MEMORY = ("storage_bandwidth", "memory_bandwidth")
-"""Bandwidths of no network."""
+_MEMORY = ("storage_bandwidth", "memory_bandwidth")  # Bandwidths of no network.
 _SHARE = 0.5
 """Of its time that a run by the clock measures bandwidth: qperf takes as long for latencies."""
 

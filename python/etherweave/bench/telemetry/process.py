@@ -28,19 +28,14 @@ _CHUNK = 1 << 16
 class RecordingOptions:
     """Options of a recording."""
 
-    run: str = ""
-    """Names the epoch."""
-    host: str = ""
-    """Whose counters these are; the name of this machine if empty."""
-    interfaces: tuple[str, ...] = ()
-    """All but the loopback, those that are up, if there are none."""
+    run: str = ""  # Names the epoch.
+    host: str = ""  # Whose counters these are; the name of this machine if empty.
+    interfaces: tuple[str, ...] = ()  # All but the loopback, those that are up, if there are none.
     period_s: float = PERIOD_S
-    limit_s: float = float("inf")
-    """After which it ends [s]."""
+    limit_s: float = float("inf")  # After which it ends [s].
     switch: str = ""
     """Reader of a switch, whose counters these are; those of this machine if empty."""
-    ask: tuple[str, ...] = ()
-    """First words of each command to the switch."""
+    ask: tuple[str, ...] = ()  # First words of each command to the switch.
     root: Path = ROOT
 
 

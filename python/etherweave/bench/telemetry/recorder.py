@@ -12,27 +12,20 @@ from etherweave.bench.telemetry.sampling import Sample
 
 PERIOD_S = 1.0
 PERIOD_S_MIN = 0.01
-SAMPLES_MAX = 100_000
-"""Then a recorder stops, rather than fill the memory."""
+SAMPLES_MAX = 100_000  # Then a recorder stops, rather than fill the memory.
 
 
 @dataclass(frozen=True)
 class Recording:
     """An epoch: what a host counted during one run."""
 
-    run: str
-    """Names the run, and with it the epoch."""
+    run: str  # Names the run, and with it the epoch.
     host: str
-    period_s: float
-    """That was wanted, between two samples [s]."""
-    samples: tuple[Sample, ...]
-    """In order of time; the first is before the run, the last after it."""
-    late: int
-    """Periods in which no sample was taken, as the host was busy."""
-    processor_s: float
-    """Processor time of all samples: what the recording cost [s]."""
-    failure: str = ""
-    """Why it ended before the run, if it did."""
+    period_s: float  # That was wanted, between two samples [s].
+    samples: tuple[Sample, ...]  # In order of time; the first is before the run, the last after it.
+    late: int  # Periods in which no sample was taken, as the host was busy.
+    processor_s: float  # Processor time of all samples: what the recording cost [s].
+    failure: str = ""  # Why it ended before the run, if it did.
 
     @property
     def duration_s(self) -> float:
@@ -116,13 +109,10 @@ class Rise(NamedTuple):
     """How one counter of one thing rose."""
 
     family: str
-    thing: str
-    """Its keys, joined by blanks."""
-    column: str
-    """With its unit at the end."""
+    thing: str  # Its keys, joined by blanks.
+    column: str  # With its unit at the end.
     amount: float
-    per_s: float | None
-    """``None`` when the recording has no length."""
+    per_s: float | None  # ``None`` when the recording has no length.
 
 
 def rises(recording: Recording) -> list[Rise]:

@@ -23,19 +23,15 @@ _POWERCAP = "sys/class/powercap"
 class Sample(NamedTuple):
     """What all counters showed at one time."""
 
-    time_ns: int
-    """Since 1970."""
-    rows: Mapping[str, list[CounterRow]]
-    """By the names of families."""
+    time_ns: int  # Since 1970.
+    rows: Mapping[str, list[CounterRow]]  # By the names of families.
 
 
 _SIOCETHTOOL = 0x8946
 _GSTRINGS, _GSTATS, _GSSET_INFO = 0x1B, 0x1D, 0x37
 _STATISTICS = 1
-_NAME = 32
-"""Octets of a counter's name."""
-_MAX = 1 << 16
-"""No NIC has more counters."""
+_NAME = 32  # Octets of a counter's name.
+_MAX = 1 << 16  # No NIC has more counters.
 _SPARE = 4096
 """Room for counters that appear between two calls: the kernel writes as many as there are."""
 

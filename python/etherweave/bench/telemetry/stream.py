@@ -26,8 +26,7 @@ T = TypeVar("T")
 
 FORMAT = 1
 EARLY = "ended before its input did"
-_NAME_MAX = 256
-"""Longest key of a thing [characters]."""
+_NAME_MAX = 256  # Longest key of a thing [characters].
 
 
 class StreamError(ValueError):
@@ -40,8 +39,7 @@ class Stream:
 
     recording: Recording
     before: Snapshot
-    after: Snapshot | None
-    """``None`` when it did not come to its end."""
+    after: Snapshot | None  # ``None`` when it did not come to its end.
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,10 @@ from etherweave.bmwg.model import Case, Cell, Column, Included, Plot, ReportTabl
 from etherweave.bmwg.settings import KIB
 from etherweave.bmwg.traffic import uniform
 
-LOADS = (0, 50, 90)
-"""Loads of all hosts by KV transfers [%]."""
+LOADS = (0, 50, 90)  # Loads of all hosts by KV transfers [%].
 BATCH = 32
 AXES = ("model", "EP", "KV load [%]")
-STEP_US = 400
-"""Time of a dispatch and a combine for which KV transfers come at least [us]."""
+STEP_US = 400  # Time of a dispatch and a combine for which KV transfers come at least [us].
 
 
 def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:

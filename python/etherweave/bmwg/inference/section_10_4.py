@@ -9,10 +9,8 @@ from etherweave.bmwg.kv_latency import AXES, kv_latency_cases, transfer_times_us
 from etherweave.bmwg.model import Case, Cell, Column, Included, Plot, ReportTable
 from etherweave.bmwg.settings import KIB, MIB
 
-LOADS = tuple(range(0, 100, 5))
-"""Loads of all hosts by background flows [%]."""
-KNEE = 2.0
-"""Factor of the P99 at which the knee is reported, a choice of this implementation."""
+LOADS = tuple(range(0, 100, 5))  # Loads of all hosts by background flows [%].
+KNEE = 2.0  # Factor of the P99 at which the knee is reported, a choice of this implementation.
 
 
 def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:

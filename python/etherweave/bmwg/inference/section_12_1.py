@@ -16,8 +16,7 @@ COUNTS = tuple(16 << doubling for doubling in range(10))
 KV, EP = "KV", "EP"
 AXES = ("traffic", "accelerators")
 BATCH = 128
-DEPARTURE = 0.1
-"""Departure from the base at which the draft reports a point."""
+DEPARTURE = 0.1  # Departure from the base at which the draft reports a point.
 
 
 def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:

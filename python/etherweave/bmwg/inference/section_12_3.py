@@ -10,8 +10,7 @@ from etherweave.bmwg.model import Case, Column, Included, Plot, ReportTable, tab
 from etherweave.bmwg.settings import KIB, MIB
 from etherweave.bmwg.traffic import uniform
 
-LOAD = 80
-"""Load of all hosts by KV transfers [%]."""
+LOAD = 80  # Load of all hosts by KV transfers [%].
 
 
 def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:

@@ -14,8 +14,7 @@ from etherweave.bmwg.kv_latency import AXES, kv_latency_cases, transfer_times_us
 from etherweave.bmwg.model import Case, Cell, Column, Included, Plot, ReportTable
 from etherweave.bmwg.settings import KIB, MIB
 
-LOADS = (0, 25, 50, 75, 90)
-"""Loads of all hosts by background flows [%]."""
+LOADS = (0, 25, 50, 75, 90)  # Loads of all hosts by background flows [%].
 P50, P99 = LATENCY_TITLES.index("P50"), LATENCY_TITLES.index("P99")
 
 

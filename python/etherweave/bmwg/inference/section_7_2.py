@@ -16,10 +16,8 @@ from etherweave.bmwg.model import Case, Included, Plot, ReportTable, labelled, t
 class Mode(NamedTuple):
     """A mode of dispatch (I appendix E)."""
 
-    batches: Sequence[int]
-    """Tokens of a rank."""
-    connections: int
-    """QPs of a pair of ranks."""
+    batches: Sequence[int]  # Tokens of a rank.
+    connections: int  # QPs of a pair of ranks.
 
 
 MODES = {"normal": Mode((128, 256, 512), 24), "low latency": Mode((1, 4, 16), 8)}

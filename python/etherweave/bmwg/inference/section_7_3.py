@@ -9,8 +9,7 @@ from etherweave.bmwg.kpis import SOFTWARE
 from etherweave.bmwg.model import Case, Cell, Column, Included, Plot, ReportTable, table
 
 COUNTS = (8, 16, 32, 48, 64, 96)
-REFERENCE = 16
-"""Participants that efficiency refers to; 8 are a reference of placement alone."""
+REFERENCE = 16  # Participants that efficiency refers to; 8 are a reference of placement alone.
 BATCH = 128
 
 

@@ -18,8 +18,7 @@ from etherweave.bmwg.model import Case, Cell, Column, Included, ReportTable, lab
 from etherweave.bmwg.settings import MIB
 from etherweave.bmwg.traffic import uniform
 
-LOADS = (50, 75)
-"""Loads of KV transfers [%]."""
+LOADS = (50, 75)  # Loads of KV transfers [%].
 KV, EP, BOTH = "KV alone", "EP alone", "both"
 AXES = ("KV load [%]", "traffic")
 BATCH = 128

@@ -20,8 +20,7 @@ from etherweave.bmwg.traffic import incast, named, ping
 SINK = 0
 BURSTS = (4, 8, 16, 32)
 WITHIN_US = (100, 1_000, 10_000)
-XOFF = (10_000, 100_000, 1_000_000)
-"""Thresholds of a port and priority [B]."""
+XOFF = (10_000, 100_000, 1_000_000)  # Thresholds of a port and priority [B].
 ROUND_TRIP_US = 4
 """Time of a ping-pong on an idle fabric, about, so that it lasts as long as bursts begin [us]."""
 AXES = ("bursts", "within [us]", "XOFF [B]")

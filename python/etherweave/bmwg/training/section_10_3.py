@@ -11,8 +11,7 @@ from etherweave.bmwg.model import Case, Cell, Column, Included, Plot, ReportTabl
 from etherweave.bmwg.settings import MIB, strategies
 from etherweave.bmwg.traffic import collective
 
-OVERLAPS = (0, 25, 50, 75)
-"""Shares of the leaves of a job that the other one uses [%]."""
+OVERLAPS = (0, 25, 50, 75)  # Shares of the leaves of a job that the other one uses [%].
 AXES = ("strategy", "overlap [%]", "jobs")
 OPERATION = "alltoall"
 

@@ -10,8 +10,7 @@ from etherweave.bmwg.settings import KIB, at_line_rate, too_many
 from etherweave.bmwg.traffic import incast
 
 RATIOS = (2, 4, 8, 16, 32)
-BURSTS = tuple(16 * KIB << doubling for doubling in range(11))
-"""Bursts of a sender [B]."""
+BURSTS = tuple(16 * KIB << doubling for doubling in range(11))  # Bursts of a sender [B].
 AXES = ("flow control", "senders", "burst [B]")
 
 

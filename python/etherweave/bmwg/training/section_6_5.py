@@ -12,8 +12,7 @@ from etherweave.bmwg.traffic import incast, named
 ERRORS = (1e-7, 1e-6)
 """Bit error rates of the damaged link, of which nothing is left after correction in service."""
 AXES = ("part", "variant", "bit error rate")
-PRIORITY = 6
-"""Priority of trimmed packets and of acknowledgements."""
+PRIORITY = 6  # Priority of trimmed packets and of acknowledgements.
 
 
 def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:

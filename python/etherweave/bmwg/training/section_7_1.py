@@ -11,11 +11,9 @@ from etherweave.bmwg.settings import MIB, at_line_rate, reads_marks
 from etherweave.bmwg.traffic import incast
 
 SINK = 0
-BINS = 4
-"""Bins of depth up to the lower threshold."""
+BINS = 4  # Bins of depth up to the lower threshold.
 PERIOD = "500ns"
-SEEDS = 10
-"""Repetitions, whose packets are counted together."""
+SEEDS = 10  # Repetitions, whose packets are counted together.
 AXES = ("lower threshold [B]", "upper threshold [B]", "seed")
 THRESHOLDS = (100_000, 1_000_000, 5_000_000)
 

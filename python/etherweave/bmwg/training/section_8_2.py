@@ -7,8 +7,7 @@ from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.model import Case, Included, ReportTable
 from etherweave.bmwg.settings import flowlets
 
-GAPS = ("500ns", "1us", "2us")
-"""Gap timers: the range that the terminology calls typical."""
+GAPS = ("500ns", "1us", "2us")  # Gap timers: the range that the terminology calls typical.
 
 
 def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:

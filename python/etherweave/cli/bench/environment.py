@@ -30,8 +30,7 @@ from etherweave.cli.bench.amounts import existing, octets
 from etherweave.cli.exits import FAILED, mistakes, reject
 from etherweave.cli.parameters import AsJson, Positive
 
-_SIZE_MAX = 1 << 26
-"""Largest snapshot [bytes]."""
+_SIZE_MAX = 1 << 26  # Largest snapshot [bytes].
 EXAMPLES = """Examples:
 etherweave bench environment --interface eth0 --to node2
 etherweave bench environment --site cluster.toml

@@ -22,8 +22,7 @@ EXAMPLES = """Examples:
 etherweave bench parse osu_latency.txt
 ssh node1 iperf3 -c node2 -J | etherweave bench parse - --json"""
 
-LEFTOVER_MAX = 5
-"""Number of unknown lines that are shown."""
+LEFTOVER_MAX = 5  # Number of unknown lines that are shown.
 
 
 def parse(file: Path, *, as_json: AsJson = False) -> None:
@@ -149,8 +148,7 @@ _MARKS = (
 """Byte order marks, with which files of Windows begin."""
 
 
-_LETTERS = 8
-"""Letters at the beginning by which UTF-16 is known."""
+_LETTERS = 8  # Characters at the beginning by which UTF-16 is known.
 
 
 def text_of(file: Path) -> str:

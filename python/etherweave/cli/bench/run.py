@@ -44,8 +44,7 @@ etherweave bench run osu_latency --site site.toml --background iperf3 -o loaded"
 
 _GAPS = ("host", "telemetry")
 """Checks whose gaps are printed: nothing, or less, is known of a host."""
-_MAX = 20
-"""Findings that are printed one by one."""
+_MAX = 20  # Findings that are printed one by one.
 
 Programs = Annotated[
     list[str],

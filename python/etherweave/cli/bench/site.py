@@ -20,8 +20,7 @@ EXAMPLES = """Examples:
 etherweave bench site cluster.toml
 etherweave bench site --import-reframe settings.json > cluster.toml"""
 
-_AMOUNTS = ("rate", "burst", "wait")
-"""Options of launchers that have a unit."""
+_AMOUNTS = ("rate", "burst", "wait")  # Options of launchers that have a unit.
 
 
 def site(

@@ -28,8 +28,7 @@ from etherweave.control.dmp.request import (
 from etherweave.control.text import mac_text
 from etherweave.linux.processes import ending
 
-NO_ANSWER = 4
-"""Exit code if no switch answered in time."""
+NO_ANSWER = 4  # Exit code if no switch answered in time.
 LIMIT = f"{RequestTiming().limit_s:g}s"
 CHECK = f"{MonitorTiming().check_s:g}s"
 

@@ -22,8 +22,7 @@ etherweave control verify dragonfly.toml --pairs all --set control.rules=conditi
 etherweave control verify clos.toml --failed "leaf0 - core0" --json
 etherweave control verify dragonfly.toml --keep /tmp/ovs"""
 
-PRINTED_MAX = 20
-"""Findings on the page; the JSON has all."""
+PRINTED_MAX = 20  # Findings on the page; the JSON has all.
 
 
 def verify_verb(

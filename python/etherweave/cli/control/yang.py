@@ -11,10 +11,8 @@ from etherweave.api.inputs import read_text
 from etherweave.cli.exits import reject
 from etherweave.control.qos import sonic_yang
 
-LONGEST_S = 120
-"""Time limit of a switch [s]."""
-TEMPLATES = "*.yang.j2"
-"""Models that SONiC's build renders, for a command line and for Python."""
+LONGEST_S = 120  # Time limit of a switch [s].
+TEMPLATES = "*.yang.j2"  # Models that SONiC's build renders, for a command line and for Python.
 
 
 def refusals(written: Iterable[tuple[str, str]], models: Path) -> dict[str, str]:

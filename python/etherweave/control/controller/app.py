@@ -44,8 +44,7 @@ REPLAN_EVERY_S = 1.0
 """Shortest time between two plans [s]: a flapping cable must not cause plans without pause."""
 _BEACONS_MAX = 1000
 
-Planner = Callable[[Sequence[str]], FabricPlan]
-"""Makes the plan that avoids the named cables."""
+Planner = Callable[[Sequence[str]], FabricPlan]  # Makes the plan that avoids the named cables.
 
 
 class Controller:

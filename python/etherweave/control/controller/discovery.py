@@ -28,8 +28,7 @@ from etherweave.control.messages import packet_out
 from etherweave.control.rules import FabricPlan
 
 _SOURCE = "02:45:57:00:00:01"
-_ORGANISATION = b"\x02EW"
-"""A locally administered OUI, which the IEEE assigns to no organisation."""
+_ORGANISATION = b"\x02EW"  # A locally administered OUI, which the IEEE assigns to no organisation.
 _PROBE, _BEACON = 1, 2
 _BEACON_BODY = struct.Struct("!QBQ")
 _SECONDS_TO_LIVE = 120
@@ -112,14 +111,11 @@ def _tlvs(frame: bytes) -> tuple[Any, ...]:
     return tuple(read.tlvs) if read else ()
 
 
-FRAMES_MAX = 20_000
-"""Length of the queue of received frames; more are dropped."""
+FRAMES_MAX = 20_000  # Length of the queue of received frames; more are dropped.
 _NAMES_AT_ONCE = 100
 """Frames of hosts parsed in one step: they are slow to parse, and any host can send them."""
-LOST_AFTER = 3.5
-"""Number of consecutive probes after which a cable counts as lost."""
-_PROBES_PER_S = 2000
-"""Upper limit for all switches together: a large fabric is probed less often."""
+LOST_AFTER = 3.5  # Number of consecutive probes after which a cable counts as lost.
+_PROBES_PER_S = 2000  # Upper limit for all switches together: a large fabric is probed less often.
 
 
 class LinkDiscovery:

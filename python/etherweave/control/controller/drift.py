@@ -23,8 +23,7 @@ from etherweave.control.rules import (
     SwitchPlan,
 )
 
-OWNER = 0x4557
-"""The first 16 bits of Etherweave's cookies: "EW"."""
+OWNER = 0x4557  # The first 16 bits of Etherweave's cookies: "EW".
 GENERATIONS = 1 << 16
 _EVERY_BIT = (1 << 64) - 1
 _WRITE_METADATA = 2
@@ -37,10 +36,8 @@ _Numbered = TypeVar("_Numbered", Group, Meter)
 class CookieFields(NamedTuple):
     """Fields of Etherweave's cookies: the plan of a rule, and the change that installed it."""
 
-    plan: int
-    """First 32 bits of the plan's fingerprint."""
-    generation: int
-    """Counts changes, modulo 65536."""
+    plan: int  # First 32 bits of the plan's fingerprint.
+    generation: int  # Counts changes, modulo 65536.
 
     @property
     def cookie(self) -> int:
@@ -62,8 +59,7 @@ class Drift:
     missing: tuple[FlowRule, ...] = ()
     changed: tuple[FlowRule, ...] = ()
     """Rules that are installed with other actions, or with a time-out."""
-    foreign: tuple[ReportedEntry, ...] = ()
-    """Entries that are not in the plan."""
+    foreign: tuple[ReportedEntry, ...] = ()  # Entries that are not in the plan.
     groups_missing: tuple[Group, ...] = ()
     groups_changed: tuple[Group, ...] = ()
     groups_foreign: tuple[int, ...] = ()
@@ -86,19 +82,15 @@ class TableChange(NamedTuple):
 
     about: FlowRule | ReportedEntry | Group | Meter | int
     octets: bytes
-    cleanup: bytes = b""
-    """The message that undoes it, where no bundle does."""
+    cleanup: bytes = b""  # The message that undoes it, where no bundle does.
 
 
 class TableChanges(NamedTuple):
     """Messages that make a switch equal to its plan, in this order."""
 
-    meters: tuple[TableChange, ...]
-    """First, because rules name them and bundles do not take them."""
-    bundle: tuple[TableChange, ...]
-    """All at once."""
-    meters_left: tuple[TableChange, ...]
-    """Last: of rules that were removed."""
+    meters: tuple[TableChange, ...]  # First, because rules name them and bundles do not take them.
+    bundle: tuple[TableChange, ...]  # All at once.
+    meters_left: tuple[TableChange, ...]  # Last: of rules that were removed.
 
 
 def fingerprint(plan: FabricPlan) -> int:

@@ -16,12 +16,9 @@ from etherweave.control.messages import (
     with_xid,
 )
 
-ANSWER_S = 30.0
-"""Longest wait for a reply [s]: the commit of a large bundle is the slowest."""
-_AT_ONCE = 200
-"""Messages in one write: some 30 thousand octets."""
-_OCTETS_MAX = 1 << 28
-"""Of a report: two million rules."""
+ANSWER_S = 30.0  # Longest wait for a reply [s]: the commit of a large bundle is the slowest.
+_AT_ONCE = 200  # Messages in one write: some 30 thousand octets.
+_OCTETS_MAX = 1 << 28  # Of a report: two million rules.
 
 _ERRORS = {
     (1, 10): "another controller is its master",

@@ -52,8 +52,7 @@ class LearnedPort(NamedTuple):
     """A port with a link."""
 
     end: SwitchPort
-    rate_kbps: int
-    """Rate of the link [kb/s]; 0: the switch states none."""
+    rate_kbps: int  # Rate of the link [kb/s]; 0: the switch states none.
 
 
 class LearnedCable(NamedTuple):
@@ -74,8 +73,7 @@ class LearnedHost(NamedTuple):
 class LearnedFabric:
     """Switches, cables and hosts as they were discovered."""
 
-    datapaths: Mapping[str, int]
-    """Datapath ids, by switch."""
+    datapaths: Mapping[str, int]  # Datapath ids, by switch.
     cables: tuple[LearnedCable, ...]
     hosts: tuple[LearnedHost, ...]
 

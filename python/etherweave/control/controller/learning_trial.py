@@ -11,12 +11,10 @@ from etherweave.control.ovs import bridges
 from etherweave.control.ovs.daemons import Datapath, running
 from etherweave.control.rules import FabricPlan
 
-WAIT_S = 60.0
-"""Longest wait for all switches [s]."""
+WAIT_S = 60.0  # Longest wait for all switches [s].
 _PROBE_S = 0.2
 
-PortEnd = tuple[int, int]
-"""Datapath id of a switch, and a port of it."""
+PortEnd = tuple[int, int]  # Datapath id of a switch, and a port of it.
 
 
 def learn_in_bridges(plan: FabricPlan) -> set[frozenset[PortEnd]]:

@@ -24,8 +24,7 @@ _SETTLING_TYPES = frozenset(
      MessageType.FEATURES_REPLY, MessageType.PORT_STATUS, MessageType.MULTIPART_REPLY}
 )  # fmt: skip
 """What a switch may send during the handshake, before its identity and ports are known."""
-_TYPES = 30
-"""Types of OpenFlow 1.3."""
+_TYPES = 30  # Types of OpenFlow 1.3.
 
 
 class PeerRejectedError(OSError):
@@ -36,18 +35,14 @@ class PeerRejectedError(OSError):
 class PeerLimits:
     """Limits of a peer."""
 
-    handshake_s: float = 10.0
-    """From the connection until the switch is known, TLS included [s]."""
+    handshake_s: float = 10.0  # From the connection until the switch is known, TLS included [s].
     message_s: float = 10.0
     """From a message's first octet to its last, and for writing a message [s]."""
-    silent_s: float = 15.0
-    """Longest silence, although an echo is requested every third of it [s]."""
-    hello_octets: int = 1024
-    """Length of a HELLO [bytes]."""
+    silent_s: float = 15.0  # Longest silence, although an echo is requested every third of it [s].
+    hello_octets: int = 1024  # Length of a HELLO [bytes].
     handshake_octets: int = 1 << 20
     """All that a peer sends before it is known [bytes]: room for 16,000 ports."""
-    messages_per_s: int = 5000
-    """Average rate that is read; a faster peer is slowed down."""
+    messages_per_s: int = 5000  # Average rate that is read; a faster peer is slowed down.
 
 
 class Channel(Protocol):

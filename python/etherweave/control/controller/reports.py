@@ -38,13 +38,10 @@ class ReportedEntry(NamedTuple):
 
     table: int
     priority: int
-    match: bytes
-    """``ofp_match`` with its padding."""
+    match: bytes  # ``ofp_match`` with its padding.
     instructions: bytes
-    cookie: int | None
-    """None: unknown, because the entry follows from a plan."""
-    expires: bool = False
-    """Whether it has a time-out."""
+    cookie: int | None  # None: unknown, because the entry follows from a plan.
+    expires: bool = False  # Whether it has a time-out.
 
 
 @dataclass(frozen=True, slots=True)

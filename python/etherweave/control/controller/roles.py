@@ -12,27 +12,22 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import NamedTuple
 
-UNSET = (1 << 64) - 1
-"""The generation that Open vSwitch reports before the first claim."""
+UNSET = (1 << 64) - 1  # The generation that Open vSwitch reports before the first claim.
 
 
 class RoleTiming(NamedTuple):
     """Times of the election [s]."""
 
     beacon_s: float = 0.5
-    listen_s: float = 1.5
-    """Before a claim: time for three beacons of a master."""
-    lost_s: float = 3.0
-    """Silence after which a master counts as lost."""
+    listen_s: float = 1.5  # Before a claim: time for three beacons of a master.
+    lost_s: float = 3.0  # Silence after which a master counts as lost.
 
 
 class ControllerState(IntEnum):
     """State of a controller."""
 
-    LISTENING = 0
-    """Waits for beacons of a master."""
-    STANDBY = 1
-    """Another controller is the master."""
+    LISTENING = 0  # Waits for beacons of a master.
+    STANDBY = 1  # Another controller is the master.
     MASTER = 2
 
 
@@ -48,8 +43,7 @@ class Role(IntEnum):
 class Beacon(NamedTuple):
     """What a controller sends to the others."""
 
-    controller: int
-    """A random number of 64 bits, its identity."""
+    controller: int  # A random number of 64 bits, its identity.
     state: ControllerState
     generation: int
 
@@ -60,12 +54,9 @@ class RoleState:
 
     controller: int
     state: ControllerState = ControllerState.LISTENING
-    since_s: float = 0.0
-    """When the state began, or the last beacon of a rival arrived."""
-    generation: int = 0
-    """The greatest generation seen; of a master, its own."""
-    master: int | None = None
-    """Identity of another controller that is the master."""
+    since_s: float = 0.0  # When the state began, or the last beacon of a rival arrived.
+    generation: int = 0  # The greatest generation seen; of a master, its own.
+    master: int | None = None  # Identity of another controller that is the master.
 
 
 def start(controller: int, now_s: float) -> RoleState:

@@ -25,8 +25,7 @@ class TlsFiles(NamedTuple):
 
     key: Path
     certificate: Path
-    authority: Path
-    """Certificates of the authority that signs the switches' certificates."""
+    authority: Path  # Certificates of the authority that signs the switches' certificates.
 
     def context(self) -> ssl.SSLContext:
         """Return a context of TLS 1.2 or later that requires certificates of switches.
@@ -186,20 +185,13 @@ class ControllerOptions:
     """Options of a controller."""
 
     host: str = "127.0.0.1"
-    port: int = 6653
-    """TCP port; 0: any that is free."""
-    tls: TlsFiles | None = None
-    """Default: plain TCP, on the loopback interface only."""
-    metrics_port: int | None = None
-    """Default: no metrics; 0: any port that is free."""
-    audit_s: float = 60.0
-    """Between two readings of a switch's tables [s]."""
-    probe_s: float = 1.0
-    """Between two probes of a port [s]."""
-    leave_foreign: bool = False
-    """Whether entries that are not in the plan stay."""
-    is_dry_run: bool = False
-    """Whether switches are only read."""
+    port: int = 6653  # TCP port; 0: any that is free.
+    tls: TlsFiles | None = None  # Default: plain TCP, on the loopback interface only.
+    metrics_port: int | None = None  # Default: no metrics; 0: any port that is free.
+    audit_s: float = 60.0  # Between two readings of a switch's tables [s].
+    probe_s: float = 1.0  # Between two probes of a port [s].
+    leave_foreign: bool = False  # Whether entries that are not in the plan stay.
+    is_dry_run: bool = False  # Whether switches are only read.
     limits: message_stream.PeerLimits = field(default_factory=message_stream.PeerLimits)
     pace: RoleTiming = field(default_factory=RoleTiming)
 

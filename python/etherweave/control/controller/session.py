@@ -31,11 +31,9 @@ from etherweave.control.controller.message_stream import (
 from etherweave.control.controller.reports import ReportPart
 from etherweave.control.messages import BUNDLE_CONTROL, HEADER, ONF, VERSION, MessageType
 
-_OUTBOX = 64
-"""Length of the queue of writes; each has some tens of thousand octets at most."""
+_OUTBOX = 64  # Length of the queue of writes; each has some tens of thousand octets at most.
 _ANSWERS = 10_000
-_ROLE_STATUS = 1911
-"""ONF's extension for OpenFlow 1.3: another controller has become master."""
+_ROLE_STATUS = 1911  # ONF's extension for OpenFlow 1.3: another controller has become master.
 _MASTER_REQUEST = 0
 _XIDS = 1 << 31
 _LINK_DOWN = 1
@@ -53,8 +51,7 @@ class SwitchReply(NamedTuple):
 
     kind: MessageType
     xid: int
-    octets: bytes
-    """Header included."""
+    octets: bytes  # Header included.
 
     @property
     def error(self) -> tuple[int, int]:

@@ -17,10 +17,8 @@ from etherweave.control.messages import MessageType, role_request
 from etherweave.control.rules import SwitchPlan
 
 ROLE_S = 10.0
-RETRY_S = (1.0, 60.0)
-"""After a rejected change: first and longest wait, doubled in between [s]."""
-_NAMED_MAX = 10
-"""Number of rules that a line of the log names."""
+RETRY_S = (1.0, 60.0)  # After a rejected change: first and longest wait, doubled in between [s].
+_NAMED_MAX = 10  # Number of rules that a line of the log names.
 
 
 COUNTS = ("rules_installed", "rules_removed", "audits", "drifts", "refusals")
@@ -37,25 +35,19 @@ class ManagedSwitch:
 
     name: str
     session: SwitchSession | None = None
-    since_s: float = 0.0
-    """When it connected."""
+    since_s: float = 0.0  # When it connected.
     claimed_generation: int | None = None
     """The generation under which this controller is its master."""
-    is_role_known: bool = False
-    """Whether it has reported its generation."""
+    is_role_known: bool = False  # Whether it has reported its generation.
     is_standing_by: bool = False
-    installed: SwitchPlan | None = None
-    """What is installed; None: not read yet."""
+    installed: SwitchPlan | None = None  # What is installed; None: not read yet.
     entries: int = 0
-    stamp: int = 0
-    """Generation of its latest change."""
-    ready_s: float | None = None
-    """When it began to send probes to the controller."""
+    stamp: int = 0  # Generation of its latest change.
+    ready_s: float | None = None  # When it began to send probes to the controller.
     audited_s: float = 0.0
     retry_s: float = 0.0
     wait_s: float = RETRY_S[0]
-    unrepaired: Drift | None = None
-    """Differences that remained right after they were repaired."""
+    unrepaired: Drift | None = None  # Differences that remained right after they were repaired.
     worker: threading.Thread | None = None
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
 
@@ -90,10 +82,8 @@ class SwitchTarget:
     """What is to be installed in a switch."""
 
     plan: SwitchPlan
-    fingerprint: int
-    """Of the whole plan."""
-    generation: int
-    """Of the master."""
+    fingerprint: int  # Of the whole plan.
+    generation: int  # Of the master.
     leave_foreign: bool
 
 

@@ -45,13 +45,10 @@ class WiringFault(StrEnum):
     """What is wrong with a port."""
 
     MISWIRED = "miswired"
-    MISSING = "missing"
-    """Nothing arrives where a switch should be at the other end."""
-    SURPLUS = "surplus"
-    """A cable where there should be none."""
+    MISSING = "missing"  # Nothing arrives where a switch should be at the other end.
+    SURPLUS = "surplus"  # A cable where there should be none.
     DOWN = "down"
-    ABSENT = "absent"
-    """The switch has no such port."""
+    ABSENT = "absent"  # The switch has no such port.
 
 
 class WiringFinding(NamedTuple):
@@ -59,10 +56,8 @@ class WiringFinding(NamedTuple):
 
     fault: WiringFault
     end: SwitchPort
-    found: str | None
-    """What is at the other end; none: nothing seen."""
-    expected: str | None
-    """What the plan has there; none: nothing."""
+    found: str | None  # What is at the other end; none: nothing seen.
+    expected: str | None  # What the plan has there; none: nothing.
 
     def __str__(self) -> str:
         found = self.found or _NOTHING.get(self.fault, "nothing seen")

@@ -23,11 +23,9 @@ class CaptureError(ValueError):
 class CapturedFrame(NamedTuple):
     """A frame of a capture, decoded."""
 
-    number: int
-    """From 1."""
+    number: int  # From 1.
     frame: DmpFrame | FrameFault
-    is_answer: bool
-    """Whether an earlier frame has its nonce and another source."""
+    is_answer: bool  # Whether an earlier frame has its nonce and another source.
 
 
 def explain(frames: Iterable[bytes]) -> Iterator[CapturedFrame]:

@@ -14,8 +14,7 @@ from etherweave.control.dmp.links import LinkChange, open_links, received_links
 from etherweave.control.dmp.monitor import AddressMonitor, MonitorTiming
 from etherweave.control.text import mac_text
 
-LogLine = Callable[[str], None]
-"""Writes a line of the log."""
+LogLine = Callable[[str], None]  # Writes a line of the log.
 
 
 def serve(

@@ -15,8 +15,7 @@ import struct
 from enum import StrEnum
 from typing import NamedTuple
 
-ETHERTYPE = 0x88B5
-"""Local experimental EtherType 1 (IEEE Std 802); the one of the paper."""
+ETHERTYPE = 0x88B5  # Local experimental EtherType 1 (IEEE Std 802); the one of the paper.
 GROUP = 0x03_00_00_00_88_B5
 """Destination of requests: a group address of local administration.
 
@@ -26,11 +25,9 @@ broadcast would reach every host; NICs of other hosts filter it out; and, unlike
 """
 MAGIC = b"EWDM"
 VERSION = 1
-REQUEST = 1
-"""The only type: a switch cannot write another one into its answer."""
+REQUEST = 1  # The only type: a switch cannot write another one into its answer.
 NONCE_OCTETS = 8
-LENGTH = 60
-"""[octets], without the check sequence."""
+LENGTH = 60  # [octets], without the check sequence.
 
 _HEADER = struct.Struct(f">6s6sH4sBB{NONCE_OCTETS}s")
 _TAGS = {0x8100, 0x88A8, 0x9100}
@@ -44,8 +41,7 @@ class DmpFrame(NamedTuple):
 
     destination: int
     source: int
-    nonce: bytes
-    """Chosen at random by the host; ties the answer to the request."""
+    nonce: bytes  # Chosen at random by the host; ties the answer to the request.
 
 
 class FrameFault(StrEnum):

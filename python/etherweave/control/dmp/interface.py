@@ -19,8 +19,7 @@ _ETHERNET = 1
 _JOIN, _MULTICAST = 1, 0
 _PACKET = 263
 _NAME_OCTETS_MAX = 15
-_OCTETS_MAX = 2048
-"""More than any frame of the protocol; longer ones are too long anyway."""
+_OCTETS_MAX = 2048  # More than any frame of the protocol; longer ones are too long anyway.
 _LOST = {errno.ENETDOWN, errno.ENOBUFS, errno.ENETUNREACH, errno.EAGAIN}
 """Errors of a frame that may be sent later."""
 

@@ -24,10 +24,8 @@ class LinkChange(NamedTuple):
     """State of an interface after a change."""
 
     name: str
-    is_running: bool
-    """Set up, with carrier."""
-    changes: int | None
-    """Number of changes of the carrier; None: not reported."""
+    is_running: bool  # Set up, with carrier.
+    changes: int | None  # Number of changes of the carrier; None: not reported.
     is_gone: bool
 
 

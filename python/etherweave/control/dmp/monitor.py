@@ -19,14 +19,10 @@ from etherweave.control.dmp import request
 class MonitorTiming:
     """Intervals between requests [s]."""
 
-    check_s: float = 300.0
-    """From an answer to the next request."""
-    retry_s: float = 5.0
-    """From a failure to the next request; doubles from failure to failure."""
-    retry_longest_s: float = 60.0
-    """From a failure to the next request, at most."""
-    apart_s: float = 0.5
-    """Between the starts of two requests, at least: a link may flap."""
+    check_s: float = 300.0  # From an answer to the next request.
+    retry_s: float = 5.0  # From a failure to the next request; doubles from failure to failure.
+    retry_longest_s: float = 60.0  # From a failure to the next request, at most.
+    apart_s: float = 0.5  # Between the starts of two requests, at least: a link may flap.
 
 
 class AddressMonitor:

@@ -37,18 +37,13 @@ RandomSource: TypeAlias = Callable[[int], bytes]
 class RequestTiming:
     """Times and limits of a request."""
 
-    first_s: float = 0.2
-    """From the first frame to the second [s]; doubles from frame to frame."""
-    longest_s: float = 2.0
-    """From a frame to the next, at most [s]."""
+    first_s: float = 0.2  # From the first frame to the second [s]; doubles from frame to frame.
+    longest_s: float = 2.0  # From a frame to the next, at most [s].
     jitter: float = 0.25
     """Share by which waits vary at random, so that hosts of one power cut do not synchronise."""
-    limit_s: float = 10.0
-    """From the first frame to giving up [s]."""
-    settle_s: float = 0.05
-    """After an answer, for another one that contradicts it [s]."""
-    frames_max: int = 65_536
-    """Frames examined in one request; more are a flood."""
+    limit_s: float = 10.0  # From the first frame to giving up [s].
+    settle_s: float = 0.05  # After an answer, for another one that contradicts it [s].
+    frames_max: int = 65_536  # Frames examined in one request; more are a flood.
 
 
 class RejectReason(StrEnum):
@@ -70,8 +65,7 @@ class FailureReason(StrEnum):
     NO_ANSWER = "no answer"
     CONFLICT = "conflict"
     FLOOD = "flood"
-    INTERFACE = "interface"
-    """The interface does not send; set by the caller."""
+    INTERFACE = "interface"  # The interface does not send; set by the caller.
 
 
 class ReceivedFrame(NamedTuple):
@@ -93,8 +87,7 @@ class AssignedAddress(NamedTuple):
     """The switch's answer."""
 
     mac: int
-    requests: int
-    """Frames sent."""
+    requests: int  # Frames sent.
     round_trip_s: float
 
 

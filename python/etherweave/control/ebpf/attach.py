@@ -51,8 +51,7 @@ class AttachedSwitch:
     """A switch that is attached."""
 
     name: str
-    pins: Path
-    """Holds its maps, and the program as ``switch``."""
+    pins: Path  # Holds its maps, and the program as ``switch``.
 
     def rules(self) -> dict[int, RuleCount]:
         """Return the counters of every rule, by its number in the plan."""

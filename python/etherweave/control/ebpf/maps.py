@@ -29,14 +29,10 @@ from etherweave.control.rules import (
     WriteMetadata,
 )
 
-PORTS_MAX = 128
-"""The highest number of a port."""
-GROUPS_MAX = 1024
-"""Sets of ports of a switch."""
-MASKS_MAX = 256
-"""Largest number of masks of a lookup; each takes some tens of nanoseconds."""
-RULES_MAX = 65536
-"""Rules of a switch."""
+PORTS_MAX = 128  # The highest number of a port.
+GROUPS_MAX = 1024  # Sets of ports of a switch.
+MASKS_MAX = 256  # Largest number of masks of a lookup; each takes some tens of nanoseconds.
+RULES_MAX = 65536  # Rules of a switch.
 
 _SETTINGS = struct.Struct("=IIQII")
 _PORT = struct.Struct("=I4B8BQQQQ")
@@ -46,10 +42,8 @@ _GROUP = struct.Struct(f"=I{PORTS_MAX}H")
 _NUMBER = struct.Struct("=I")
 
 _DROP, _OUTPUT, _SELECT, _FLOOD = range(4)
-_KEEP = 0xFF
-"""The priority in a packet's tag stays as it is."""
-_GOLDEN = 0x9E3779B97F4A7C15
-"""2^64 by the golden ratio: spreads small numbers."""
+_KEEP = 0xFF  # The priority in a packet's tag stays as it is.
+_GOLDEN = 0x9E3779B97F4A7C15  # 2^64 by the golden ratio: spreads small numbers.
 
 _FORWARDING = {Purpose.BROADCAST, Purpose.FORWARD, Purpose.ALTERNATIVE}
 _UNSUPPORTED = {
@@ -66,10 +60,8 @@ class MapError(ValueError):
 class PortLink(NamedTuple):
     """The interface of a port."""
 
-    interface: int
-    """Its index in the namespace of the switch."""
-    bits_per_s: int
-    """Rate of the link, which the quanta of pauses count in."""
+    interface: int  # Its index in the namespace of the switch.
+    bits_per_s: int  # Rate of the link, which the quanta of pauses count in.
 
 
 class MapEntry(NamedTuple):
@@ -85,15 +77,13 @@ class _RuleAction(NamedTuple):
 
     kind: int
     ports: tuple[int, ...] = ()
-    priority: int = _KEEP
-    """The priority that it gives to lossless packets."""
+    priority: int = _KEEP  # The priority that it gives to lossless packets.
 
 
 class _MappedRule(NamedTuple):
     """A rule that has an entry."""
 
-    number: int
-    """Among all rules of the plan."""
+    number: int  # Among all rules of the plan.
     condition: Condition
     action: _RuleAction
 
@@ -250,8 +240,7 @@ def _check(what: str, count: int, most: int) -> None:
         raise MatchError(f"{what}: {count}; the eBPF switch takes at most {most}")
 
 
-PRIORITIES = tuple(range(8))
-"""Each unchanged."""
+PRIORITIES = tuple(range(8))  # Each unchanged.
 _ADMISSION = {"in_port", "eth_src", "vlan_vid", "vlan_pcp"}
 """Fields that rules of admission may match."""
 
@@ -260,16 +249,11 @@ _ADMISSION = {"in_port", "eth_src", "vlan_vid", "vlan_pcp"}
 class PortBehaviour:
     """What is done with frames that arrive at a port, before the lookup."""
 
-    address: int = 0
-    """MAC address of the host; 0: there is none."""
-    answers: bool = False
-    """Whether requests of DMP are returned with the host's address."""
-    limit: Meter | None = None
-    """Limit of those replies; None: no limit."""
-    checks_source: bool = False
-    """Whether only the host's address may send."""
-    checks_destination: bool = False
-    """Whether frames must be for an address that some host has."""
+    address: int = 0  # MAC address of the host; 0: there is none.
+    answers: bool = False  # Whether requests of DMP are returned with the host's address.
+    limit: Meter | None = None  # Limit of those replies; None: no limit.
+    checks_source: bool = False  # Whether only the host's address may send.
+    checks_destination: bool = False  # Whether frames must be for an address that some host has.
     priorities: tuple[int, ...] = PRIORITIES
     """New priority of tagged frames, by the one with which they arrive."""
 

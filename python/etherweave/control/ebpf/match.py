@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from etherweave.control.rules import MatchField
 
-TAGGED = 1 << 12
-"""Set when there is a VLAN tag (OpenFlow 1.3, ``OFPVID_PRESENT``)."""
+TAGGED = 1 << 12  # Set when there is a VLAN tag (OpenFlow 1.3, ``OFPVID_PRESENT``).
 
 _FIELDS = {
     "eth_dst": (96, 48),
@@ -42,10 +41,8 @@ class Ternary(NamedTuple):
 class Condition(NamedTuple):
     """Which packets a rule matches, and when it is active."""
 
-    packets: Ternary
-    """What it matches."""
-    unless_bit: int | None
-    """Bit of the pause vector that deactivates it; None: always active."""
+    packets: Ternary  # What it matches.
+    unless_bit: int | None  # Bit of the pause vector that deactivates it; None: always active.
 
 
 def condition(fields: Iterable[MatchField]) -> Condition:
@@ -93,8 +90,7 @@ def _pause_bit(field: MatchField) -> int:
 class MaskPosition(NamedTuple):
     """Position of a rule in the lookup."""
 
-    mask: int
-    """Number of its mask in the order of the lookup."""
+    mask: int  # Number of its mask in the order of the lookup.
     value: int
 
 

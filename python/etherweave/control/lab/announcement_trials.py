@@ -28,10 +28,8 @@ from etherweave.control.plan import PlannedDeployment
 from etherweave.control.rules import HostPlan
 from etherweave.linux.namespaces import inside
 
-ADDRESSES = ("dmp", "rewrite")
-"""Values of ``control.addresses``, in the order of the trials."""
-ROUNDS = 3
-"""Rounds after all hosts are reached, in which others could still be."""
+ADDRESSES = ("dmp", "rewrite")  # Values of ``control.addresses``, in the order of the trials.
+ROUNDS = 3  # Rounds after all hosts are reached, in which others could still be.
 LIMIT_S = 20.0
 """Longest time for a trial between namespaces [s]; an idle machine takes a hundredth of it."""
 
@@ -40,13 +38,10 @@ LIMIT_S = 20.0
 class AnnouncementTrial:
     """Announcements in one lab."""
 
-    addresses: str
-    """Value of ``control.addresses``."""
-    protocol: str
-    """Version of OpenFlow of its switches."""
+    addresses: str  # Value of ``control.addresses``.
+    protocol: str  # Version of OpenFlow of its switches.
     hosts: int
-    machines: int
-    """Virtual machines among the hosts; the others are namespaces."""
+    machines: int  # Virtual machines among the hosts; the others are namespaces.
     recordings: tuple[Recording, ...]
 
     def as_json(self) -> dict[str, Any]:

@@ -39,18 +39,15 @@ _ADVERTISEMENT = struct.Struct("!BBHI16sBB6s")
 _ICMPV6, _NEIGHBOUR_ADVERTISEMENT, _TARGET_ADDRESS, _OVERRIDE = 58, 136, 2, 1 << 29
 _LINK_LOCAL, _ALL_NODES_IPV6 = 0xFE80 << 112, 0xFF02 << 112 | 1
 _READ = 2048
-_FRAMES_MAX = 4096
-"""Frames read in one step."""
+_FRAMES_MAX = 4096  # Frames read in one step.
 
 
 class AnnouncedService(StrEnum):
     """Services that announce themselves to all hosts."""
 
     OPEN_MX = "Open-MX"
-    ARP = "ARP"
-    """ARP announcements (RFC 5227, section 2.3)."""
-    NEIGHBOUR = "IPv6 neighbour"
-    """Unsolicited neighbour advertisements (RFC 4861, section 7.2.6)."""
+    ARP = "ARP"  # ARP announcements (RFC 5227, section 2.3).
+    NEIGHBOUR = "IPv6 neighbour"  # Unsolicited neighbour advertisements (RFC 4861, section 7.2.6).
 
 
 class RecordedFrom(StrEnum):
@@ -64,12 +61,9 @@ class Announcement(NamedTuple):
     """A host's announcement, as received."""
 
     service: AnnouncedService
-    host: int
-    """Index of the host."""
-    payload: bytes
-    """MAC address in the data field."""
-    header: bytes
-    """Source of the frame."""
+    host: int  # Index of the host.
+    payload: bytes  # MAC address in the data field.
+    header: bytes  # Source of the frame.
 
     def address(self, source: RecordedFrom) -> bytes:
         """Return the address that a receiver records."""
@@ -79,8 +73,7 @@ class Announcement(NamedTuple):
 class Reached(NamedTuple):
     """A frame to a recorded address that has arrived."""
 
-    sender: int
-    """Index of the host that recorded the address."""
+    sender: int  # Index of the host that recorded the address.
     service: AnnouncedService
     source: RecordedFrom
 
@@ -281,14 +274,11 @@ class Recording(NamedTuple):
     service: AnnouncedService
     source: RecordedFrom
     pairs: int
-    recorded: int
-    """Pairs of which the announcement has arrived."""
-    reached: int
-    """Pairs of which a frame to the recorded address has arrived at its host."""
+    recorded: int  # Pairs of which the announcement has arrived.
+    reached: int  # Pairs of which a frame to the recorded address has arrived at its host.
 
 
-_ROUND_S = 0.05
-"""Between a round of announcements and frames, and the next [s]."""
+_ROUND_S = 0.05  # Between a round of announcements and frames, and the next [s].
 
 
 def exchange(hosts: Sequence[AnnouncingHost], rounds: int, limit_s: float) -> None:

@@ -18,12 +18,10 @@ from etherweave.control.text import mac_text
 from etherweave.linux.links import Links
 from etherweave.linux.namespaces import disable_ipv6, inside, separate_interfaces
 
-StepProgress: TypeAlias = Callable[[str], object]
-"""Called with a line about the present step."""
+StepProgress: TypeAlias = Callable[[str], object]  # Called with a line about the present step.
 
 PATIENCE = RequestTiming(limit_s=10.0)
-FIRST_TABLE = 100
-"""Routing table for what a host's first port sends, where the host has several."""
+FIRST_TABLE = 100  # Routing table for what a host's first port sends, where the host has several.
 
 
 class BootError(Exception):
@@ -35,12 +33,10 @@ class HostAddress:
     """A host that has its address."""
 
     host: str
-    factory: str
-    """MAC address before."""
+    factory: str  # MAC address before.
     mac: str
     ipv4: str
-    requests: int
-    """Frames that it sent; 0: it keeps its factory address."""
+    requests: int  # Frames that it sent; 0: it keeps its factory address.
     round_trip_ms: float
 
 
@@ -49,12 +45,9 @@ class BootRecord:
     """Addresses of hosts, and the frames of DMP that were captured."""
 
     hosts: tuple[HostAddress, ...]
-    requests: int
-    """Frames of DMP from hosts."""
-    answers: int
-    """Frames of DMP returned by the port of their request."""
-    elsewhere: int
-    """All other frames of DMP, such as those of a flood."""
+    requests: int  # Frames of DMP from hosts.
+    answers: int  # Frames of DMP returned by the port of their request.
+    elsewhere: int  # All other frames of DMP, such as those of a flood.
 
 
 def boot(layout: Layout, completes_checksums: bool) -> BootRecord:
@@ -155,5 +148,4 @@ def _counted(
     return BootRecord(tuple(booted), len(requests), len(answers), elsewhere)
 
 
-_NONCE = slice(20, 28)
-"""Octets of a frame of DMP that tie an answer to its request."""
+_NONCE = slice(20, 28)  # Octets of a frame of DMP that tie an answer to its request.

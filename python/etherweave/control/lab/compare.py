@@ -17,10 +17,8 @@ from etherweave.control.lab.layout import LabPort, Layout
 from etherweave.control.lab.probes import PathHop, ProbeFrame, ProbePath, ProbeSender
 from etherweave.control.plan import PlannedDeployment
 
-LOAD = 0.1
-"""Load of the one host that sends in the simulator, at which packets never wait."""
-_LISTED_MAX = 10
-"""Number of differences that are listed."""
+LOAD = 0.1  # Load of the one host that sends in the simulator, at which packets never wait.
+_LISTED_MAX = 10  # Number of differences that are listed.
 
 CountProgress: TypeAlias = Callable[[int, int], object]
 """Called with the number of pairs done, and of all."""
@@ -37,22 +35,15 @@ class HostPair(NamedTuple):
 class PathComparison:
     """How many paths are as expected."""
 
-    pairs: int
-    """Ordered pairs of hosts."""
-    hops: int
-    """Switches on all paths together."""
-    arrived: int
-    """Probes that arrived at their host once, and at no other port."""
-    as_tables: int
-    """Pairs whose probe left every switch by a port that the flow table allows."""
-    choices: int
-    """Pairs for which a switch selects among several ports by hash."""
+    pairs: int  # Ordered pairs of hosts.
+    hops: int  # Switches on all paths together.
+    arrived: int  # Probes that arrived at their host once, and at no other port.
+    as_tables: int  # Pairs whose probe left every switch by a port that the flow table allows.
+    choices: int  # Pairs for which a switch selects among several ports by hash.
     as_simulated: int | None
     """Pairs whose probe used the same links as in the simulator; None: not compared."""
-    not_simulated: str | None
-    """Why not; None: compared, or not requested."""
-    differences: tuple[str, ...]
-    """The first differences, one sentence each."""
+    not_simulated: str | None  # Why not; None: compared, or not requested.
+    differences: tuple[str, ...]  # The first differences, one sentence each.
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""

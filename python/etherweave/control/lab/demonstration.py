@@ -29,8 +29,7 @@ from etherweave.control.rules import Purpose
 from etherweave.control.text import mac_text
 from etherweave.linux.namespaces import inside
 
-UNASSIGNED = FACTORY + 0xFE
-"""A factory address that no host of a lab has."""
+UNASSIGNED = FACTORY + 0xFE  # A factory address that no host of a lab has.
 
 StepResult: TypeAlias = Callable[[str, Any], object]
 """Takes the name of a step and its figures, as soon as they are known."""
@@ -41,12 +40,10 @@ class AddressCheck:
     """Addresses that hosts got by DMP."""
 
     hosts: int
-    addressed: int
-    """Hosts with the address of the plan."""
+    addressed: int  # Hosts with the address of the plan.
     requests: int
     answers: int
-    elsewhere: int
-    """Frames of DMP at other ports than that of the requesting host."""
+    elsewhere: int  # Frames of DMP at other ports than that of the requesting host.
     round_trip_ms_median: float
     layout: str
 
@@ -57,10 +54,8 @@ class UnknownDestinationCheck:
 
     addresses: tuple[str, ...]
     sent: int
-    entered: int
-    """Captured at their port of entry."""
-    elsewhere: int
-    """Captured at any other port of a switch."""
+    entered: int  # Captured at their port of entry.
+    elsewhere: int  # Captured at any other port of a switch.
 
 
 @dataclass(frozen=True)
@@ -69,18 +64,13 @@ class RuleCounts:
 
     installed: tuple[int, ...]
     """Rules of each switch that the design counts, read back from the switch."""
-    alternatives: tuple[int, ...]
-    """Those of them that are alternatives."""
-    total: tuple[int, ...]
-    """All rules of each switch, with admission, DMP and broadcasts."""
+    alternatives: tuple[int, ...]  # Those of them that are alternatives.
+    total: tuple[int, ...]  # All rules of each switch, with admission, DMP and broadcasts.
     design_min: int
     design_mean: float
-    design_max: int
-    """Of the minimal rules, as ``etherweave design`` counts them."""
-    is_minimal: bool
-    """Whether minimal rules are installed, whose numbers must equal the model's."""
-    flat: int
-    """Rules of each switch if there was one per host."""
+    design_max: int  # Of the minimal rules, as ``etherweave design`` counts them.
+    is_minimal: bool  # Whether minimal rules are installed, whose numbers must equal the model's.
+    flat: int  # Rules of each switch if there was one per host.
 
 
 @dataclass(frozen=True)
@@ -92,8 +82,7 @@ class Traffic:
     pings: int
     answered: int
     round_trip_ms: float
-    tcp_gbps: float | None
-    """By iperf3; None: not installed."""
+    tcp_gbps: float | None  # By iperf3; None: not installed.
 
 
 @dataclass(frozen=True)
@@ -108,10 +97,8 @@ class Demonstration:
     unknown: UnknownDestinationCheck
     rules: RuleCounts
     paths: PathComparison
-    pausing: PauseResult | None
-    """None: no conditional rule of this fabric has another port."""
-    traffic: Traffic | None
-    """None: ping is not installed, or hosts have no IPv4 addresses."""
+    pausing: PauseResult | None  # None: no conditional rule of this fabric has another port.
+    traffic: Traffic | None  # None: ping is not installed, or hosts have no IPv4 addresses.
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -248,10 +235,8 @@ def count_rules(lab: Lab, scenario: Path) -> RuleCounts:
 
 
 PINGS = 5
-PATIENCE_S = 5.0
-"""Longest wait for a server to listen [s]."""
-_LISTENING = "0A"
-"""State of a socket in ``/proc/net/tcp``, proc(5)."""
+PATIENCE_S = 5.0  # Longest wait for a server to listen [s].
+_LISTENING = "0A"  # State of a socket in ``/proc/net/tcp``, proc(5).
 
 
 def traffic(layout: Layout) -> Traffic | None:

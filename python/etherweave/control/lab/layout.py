@@ -29,8 +29,7 @@ class LayoutError(ValueError):
 class LabPort(NamedTuple):
     """A port of a switch."""
 
-    switch: int
-    """Index in the plan."""
+    switch: int  # Index in the plan.
     port: int
 
 
@@ -38,8 +37,7 @@ class LabPort(NamedTuple):
 class Layout:
     """Names, plan and cables of a lab."""
 
-    prefix: str
-    """Of the names of all labs of a machine."""
+    prefix: str  # Of the names of all labs of a machine.
     name: str
     planned: PlannedDeployment
     guests: frozenset[str] = frozenset()

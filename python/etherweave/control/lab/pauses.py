@@ -17,8 +17,7 @@ from etherweave.control.pause.frame import QUANTA_MAX, Pause, encode
 from etherweave.linux.namespaces import inside
 from etherweave.linux.packets import sender
 
-EVERY_S = 0.05
-"""Between two PAUSE frames [s]; each lasts 0.34 s at the rate of a lab's cables."""
+EVERY_S = 0.05  # Between two PAUSE frames [s]; each lasts 0.34 s at the rate of a lab's cables.
 SOURCE = 0x00005E0053FF
 """The last of the MAC addresses for documentation: no host's, which are the first."""
 
@@ -60,10 +59,8 @@ def _repeat(one: socket.socket, stop: threading.Event) -> None:
         one.send(encode(Pause(SOURCE, QUANTA_MAX)))
 
 
-FRAMES = 200
-"""Sent in each phase [frames]."""
-PATIENCE_S = 5.0
-"""Longest wait for the reaction of a switch [s]."""
+FRAMES = 200  # Sent in each phase [frames].
+PATIENCE_S = 5.0  # Longest wait for the reaction of a switch [s].
 
 
 class DiversionCase(NamedTuple):
@@ -81,10 +78,8 @@ class PausePhase:
     frames: int
     by_default: int
     by_alternative: int
-    path: tuple[str, ...]
-    """Switches on the path of the last frame."""
-    as_tables: bool
-    """Whether all left by ports that the tables allow in this phase."""
+    path: tuple[str, ...]  # Switches on the path of the last frame.
+    as_tables: bool  # Whether all left by ports that the tables allow in this phase.
 
 
 @dataclass(frozen=True)
@@ -98,12 +93,9 @@ class PauseResult:
     before: PausePhase
     paused: PausePhase
     resumed: PausePhase
-    diverted_ms: float
-    """From the first PAUSE frame to the first probe at the other port."""
-    restored_ms: float
-    """From the frame that ends the pause to the first probe at the port."""
-    lost: int
-    """Frames that did not arrive."""
+    diverted_ms: float  # From the first PAUSE frame to the first probe at the other port.
+    restored_ms: float  # From the frame that ends the pause to the first probe at the port.
+    lost: int  # Frames that did not arrive.
 
 
 def find_diversion(layout: Layout) -> DiversionCase | None:

@@ -34,8 +34,7 @@ class ObservedFrame(NamedTuple):
     """A frame at a port of a switch."""
 
     end: LabPort
-    leaves: bool
-    """Whether the switch sent it; otherwise it received it."""
+    leaves: bool  # Whether the switch sent it; otherwise it received it.
     octets: bytes
 
 
@@ -122,12 +121,9 @@ def _filter(one: socket.socket, ether_type: int) -> None:
 
 
 ETHER_TYPE = 0x88B6
-OCTETS = 60
-"""Of a probe, without its check sequence: the shortest frame of Ethernet."""
-AT_ONCE = 32
-"""Probes in flight: few enough for the queues of ports."""
-LIMIT_S = 5.0
-"""Longest wait for probes in flight [s]."""
+OCTETS = 60  # Of a probe, without its check sequence: the shortest frame of Ethernet.
+AT_ONCE = 32  # Probes in flight: few enough for the queues of ports.
+LIMIT_S = 5.0  # Longest wait for probes in flight [s].
 
 _MAGIC = b"EWLP"
 _HEADER = struct.Struct(">6s6sH4sI")
@@ -136,10 +132,8 @@ _HEADER = struct.Struct(">6s6sH4sI")
 class ProbeFrame(NamedTuple):
     """A frame to send."""
 
-    source: int
-    """Index of the host."""
-    target: int
-    """MAC address."""
+    source: int  # Index of the host.
+    target: int  # MAC address.
 
 
 class PathHop(NamedTuple):
@@ -153,14 +147,10 @@ class PathHop(NamedTuple):
 class ProbePath(NamedTuple):
     """The path of a probe."""
 
-    hops: tuple[PathHop, ...]
-    """In order, from the host's switch on."""
-    entered: bool
-    """Whether it was captured at its port of entry."""
-    host: str | None
-    """Host where it arrived; None: at none."""
-    strays: int
-    """Captures at ports that are not on the path: copies, as of a flood."""
+    hops: tuple[PathHop, ...]  # In order, from the host's switch on.
+    entered: bool  # Whether it was captured at its port of entry.
+    host: str | None  # Host where it arrived; None: at none.
+    strays: int  # Captures at ports that are not on the path: copies, as of a flood.
 
 
 def encode(target: int, source: int, number: int) -> bytes:

@@ -35,22 +35,17 @@ class LabScope(NamedTuple):
     """Directory and prefix of a set of labs."""
 
     directory: Path
-    prefix: str = "ew-lab."
-    """Of the names of namespaces."""
+    prefix: str = "ew-lab."  # Of the names of namespaces.
 
 
 @dataclass(frozen=True)
 class LabRecord:
     """What a lab was made of."""
 
-    failed: tuple[str, ...]
-    """Failed cables that its plan avoids."""
-    plane: str
-    """Implementation of its switches."""
-    guests: tuple[str, ...] = ()
-    """Hosts that are virtual machines."""
-    boot: BootRecord | None = None
-    """Figures of the boot; None: it was not brought up completely."""
+    failed: tuple[str, ...]  # Failed cables that its plan avoids.
+    plane: str  # Implementation of its switches.
+    guests: tuple[str, ...] = ()  # Hosts that are virtual machines.
+    boot: BootRecord | None = None  # Figures of the boot; None: it was not brought up completely.
 
 
 def machine_scope() -> LabScope:

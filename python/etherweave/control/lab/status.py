@@ -24,12 +24,10 @@ class HostStatus:
     namespace: str
     switch: str
     port: int
-    mac: str | None
-    """None: the namespace or its interface does not exist."""
+    mac: str | None  # None: the namespace or its interface does not exist.
     mac_planned: str
     ipv4: str
-    processes: int
-    """Number of processes in the namespace."""
+    processes: int  # Number of processes in the namespace.
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,7 @@ class SwitchStatus:
     """State of a switch."""
 
     switch: str
-    rules: int
-    """As planned."""
+    rules: int  # As planned.
     ports: tuple[PortStatus, ...]
 
 
@@ -59,8 +56,7 @@ class Status:
     name: str
     fabric: str
     plane: str
-    is_running: bool
-    """Whether its switches run."""
+    is_running: bool  # Whether its switches run.
     obeys_pauses: bool
     hosts: tuple[HostStatus, ...]
     switches: tuple[SwitchStatus, ...]

@@ -29,14 +29,11 @@ from etherweave.control.lab.state import LabRecord, read
 from etherweave.control.ovs.daemons import Daemons, Datapath
 from etherweave.control.rules import FabricPlan, SwitchPlan
 
-RATE = 100_000_000
-"""Rate of a lab's cables for pause quanta [b/s]: 65,535 quanta last 0.34 s."""
+RATE = 100_000_000  # Rate of a lab's cables for pause quanta [b/s]: 65,535 quanta last 0.34 s.
 
-_LOOK_S = 0.05
-"""Between two looks at what is installed [s]."""
+_LOOK_S = 0.05  # Between two looks at what is installed [s].
 
-PINS = "pins.json"
-"""File in a lab's directory with the pinned maps of each switch in the kernel."""
+PINS = "pins.json"  # File in a lab's directory with the pinned maps of each switch in the kernel.
 
 
 def main() -> None:

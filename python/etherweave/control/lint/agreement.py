@@ -163,8 +163,7 @@ def intent(site: Configurations) -> Iterator[LintFault]:
 
 
 STRICT = ("STRICT", "FIXED")
-ROUNDED_BYTES = 1000
-"""Commands of switches take thresholds in kilobytes [B]."""
+ROUNDED_BYTES = 1000  # Commands of switches take thresholds in kilobytes [B].
 
 
 def _queues(

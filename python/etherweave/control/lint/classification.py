@@ -7,11 +7,9 @@ from etherweave.control.lint.comparison import Difference, Property
 from etherweave.control.lint.config_db import ConfiguredPort
 from etherweave.control.qos.policy import ranges
 
-FIXED = "FIXED"
-"""The scheduler of a queue that no command changes."""
+FIXED = "FIXED"  # The scheduler of a queue that no command changes.
 SHARED = ("DWRR", "WRR")
-ClassPlace: TypeAlias = tuple[int | None, int | None]
-"""Priority group and queue."""
+ClassPlace: TypeAlias = tuple[int | None, int | None]  # Priority group and queue.
 ClassPlaces: TypeAlias = Mapping[int, ClassPlace]
 
 

@@ -20,23 +20,20 @@ PLACES_SHOWN = 3
 class Property(Generic[Compared]):
     """A property in which devices should be alike."""
 
-    name: str
-    """Name of the property in findings without a majority."""
+    name: str  # Name of the property in findings without a majority.
     value: Callable[[Compared], Hashable]
     differences: Callable[[Compared, Compared], Iterator[Difference]]
     """Between a device and the one that it is compared with, whose value differs."""
     reasons: Callable[[Collection[Compared]], Callable[[Compared], str]] | None = None
     """Makes, of all devices, a function that says why one of them is right, or nothing."""
-    absent: Hashable = None
-    """The value that cannot be right, however many have it."""
+    absent: Hashable = None  # The value that cannot be right, however many have it.
 
 
 class Peers(NamedTuple):
     """Devices that are compared with each other."""
 
     kind: str
-    usual: str
-    """Words of findings for the value that most have."""
+    usual: str  # Words of findings for the value that most have.
 
 
 def compare(

@@ -127,8 +127,7 @@ class MissingName(NamedTuple):
     place: str
     reference: str
     name: str
-    known: tuple[str, ...]
-    """Names of that kind that are configured."""
+    known: tuple[str, ...]  # Names of that kind that are configured.
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,16 +136,14 @@ class BufferProfile:
 
     name: str
     pool: str
-    xoff_bytes: int
-    """0: lossy."""
+    xoff_bytes: int  # 0: lossy.
 
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredQueue:
     """A queue's scheduler and marking."""
 
-    kind: str
-    """DWRR, WRR, STRICT, or nothing."""
+    kind: str  # DWRR, WRR, STRICT, or nothing.
     weight: int | None
     wred: str
 
@@ -161,14 +158,11 @@ class ConfiguredPort:
     mtu_bytes: int | None
     length_m: int | None
     channel: str | None
-    lossless: frozenset[int]
-    """Priorities for which PFC is enabled."""
+    lossless: frozenset[int]  # Priorities for which PFC is enabled.
     watched: frozenset[int]
     has_watchdog: bool
-    maps: Mapping[str, NumberMap]
-    """Maps of the port, by field of PORT_QOS_MAP."""
-    groups: Mapping[int, BufferProfile | None]
-    """By priority group; None: computed by the switch."""
+    maps: Mapping[str, NumberMap]  # Maps of the port, by field of PORT_QOS_MAP.
+    groups: Mapping[int, BufferProfile | None]  # By priority group; None: computed by the switch.
     queues: Mapping[int, ConfiguredQueue]
     mapped: frozenset[int] = frozenset()
     """Code points that the configuration itself maps to traffic classes."""
@@ -189,13 +183,10 @@ class ConfiguredSwitch:
     file: str
     name: str
     tables: RawTables
-    ports: tuple[ConfiguredPort, ...]
-    """Ports that are not shut down."""
-    unreadable: tuple[tuple[str, str, str], ...]
-    """Place, value, and what is expected."""
+    ports: tuple[ConfiguredPort, ...]  # Ports that are not shut down.
+    unreadable: tuple[tuple[str, str, str], ...]  # Place, value, and what is expected.
     system: System = SONIC
-    unknown: tuple[str, ...] = ()
-    """Fields that SONiC does not know, with their tables."""
+    unknown: tuple[str, ...] = ()  # Fields that SONiC does not know, with their tables.
     repeated: frozenset[str] = frozenset()
     """Ports that are configured like at least :data:`SAMPLES` others, which are not in here."""
     missing: tuple[MissingName, ...] = ()

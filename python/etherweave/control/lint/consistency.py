@@ -18,8 +18,7 @@ REQUIRED = {
     "BUFFER_PORT_EGRESS_PROFILE_LIST": "profile_list",
 }
 """By table of SONiC, the reference without which an entry configures nothing."""
-OF_PORTS = ("BUFFER_PG", "BUFFER_QUEUE", "QUEUE")
-"""Tables with keys PORT|NUMBER."""
+OF_PORTS = ("BUFFER_PG", "BUFFER_QUEUE", "QUEUE")  # Tables with keys PORT|NUMBER.
 LISTS_OF_PORTS = (
     "PORT_QOS_MAP",
     "PFC_WD",

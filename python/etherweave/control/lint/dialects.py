@@ -21,11 +21,7 @@ HOSTNAME = re.compile(r"(?<=^hostname )\S+$", re.MULTILINE)
 class Dialect:
     """A form of commands."""
 
-    system: System
-    """The system that takes them."""
-    read: Callable[[str], SwitchSettings]
-    """Read them; what is not known is counted."""
-    sign: re.Pattern[str]
-    """Lines that only files of this form have."""
-    hostname: re.Pattern[str] = HOSTNAME
-    """The name of the switch."""
+    system: System  # The system that takes them.
+    read: Callable[[str], SwitchSettings]  # Read them; what is not known is counted.
+    sign: re.Pattern[str]  # Lines that only files of this form have.
+    hostname: re.Pattern[str] = HOSTNAME  # The name of the switch.

@@ -28,10 +28,8 @@ IGNORED = ("description", "switchport", "load-interval", "no", "ip", "lldp")
 """First words of commands for ports that do not concern lossless traffic."""
 MODES = ("router", "vlan", "management", "class-map", "policy-map", "route-map", "daemon", "vrf")
 """Commands whose modes are left out."""
-ROUTED_MTU = "1500"
-"""MTU of a routed port that no command configures [B]."""
-DEFAULT = "default"
-"""The trust of a port that no command configures."""
+ROUTED_MTU = "1500"  # MTU of a routed port that no command configures [B].
+DEFAULT = "default"  # The trust of a port that no command configures.
 _INTERFACE = re.compile(r"(?i)(ethernet|et|port-channel|po)(\d.*)")
 _PROMPT = re.compile(r"^\S*\(config[^)]*\) ?# ?")
 _UNITS = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from etherweave.control.lint import port_settings
 
-REST = "class-default"
-"""The class of frames that no other class matches."""
+REST = "class-default"  # The class of frames that no other class matches.
 
 
 @dataclass(slots=True)
@@ -18,8 +17,7 @@ class PolicyMaps:
 
     matches: dict[str, port_settings.Settings] = field(default_factory=dict)
     """By class, ``dscp N`` and ``pcp N`` that it matches."""
-    unread: set[str] = field(default_factory=set)
-    """Classes with other matches."""
+    unread: set[str] = field(default_factory=set)  # Classes with other matches.
     actions: dict[str, dict[str, port_settings.Settings]] = field(default_factory=dict)
     """By policy and class, in order: ``class``, ``remark`` and ``police``."""
     _class: str = ""

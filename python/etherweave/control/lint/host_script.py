@@ -16,14 +16,12 @@ from etherweave.control.lint.host_options import checked
 from etherweave.control.lint.port_settings import NAMED
 
 EVERY = range(8)
-DSCP_SELECTOR = "5"
-"""Selector of code points in applications of DCBX: IEEE 802.1Qcd."""
+DSCP_SELECTOR = "5"  # Selector of code points in applications of DCBX: IEEE 802.1Qcd.
 _COMMENTS = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _CONTINUED = re.compile(r"\\\r?\n")
 _ASSIGNED = re.compile(r"""^[ \t]*(?:export )?(\w+)=["']?([\w.,:=-]+)["']?[ \t]*$""", re.MULTILINE)
 _USED = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
-_UNKNOWN = "$"
-"""Signs of values that a shell computes: nothing is known of the setting."""
+_UNKNOWN = "$"  # Signs of values that a shell computes: nothing is known of the setting.
 _ENDS = frozenset({";", ";;", "&", "&&", "||", "(", ")", "{", "}"})
 _BEFORE = frozenset({"sudo", "then", "do", "else", "if", "!", "command", "exec", "env", "-E", "-n"})
 """Words before a command."""
@@ -42,8 +40,7 @@ class NicSettings:
     weights: dict[int, int] = field(default_factory=dict)
     """By traffic class [%]; 0 where it is strict."""
     priority_of_dscp: dict[int, int] = field(default_factory=dict)
-    trust: str = ""
-    """Empty: no command says, and NICs trust 802.1p."""
+    trust: str = ""  # Empty: no command says, and NICs trust 802.1p.
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +50,14 @@ class ConfiguredHost:
     file: str
     name: str
     mtu_bytes: int | None
-    pauses: bool | None
-    """Whether 802.3x is enabled."""
-    nics: tuple[NicSettings, ...]
-    """One for each tool that the script calls and each device."""
+    pauses: bool | None  # Whether 802.3x is enabled.
+    nics: tuple[NicSettings, ...]  # One for each tool that the script calls and each device.
     unreadable: tuple[tuple[str, str, str], ...]
     octets: tuple[int, ...] = ()
     """Traffic class octets that RoCE's packets carry: the code point in the upper six bits."""
     cnp_dscp: int | None = None
-    ecn_off: frozenset[int] = frozenset()
-    """Priorities for which congestion control is off."""
-    is_tagged: bool = False
-    """Whether frames get a VLAN tag with a priority."""
+    ecn_off: frozenset[int] = frozenset()  # Priorities for which congestion control is off.
+    is_tagged: bool = False  # Whether frames get a VLAN tag with a priority.
 
     def is_understood(self) -> bool:
         """Whether the script has a command that concerns lossless traffic."""

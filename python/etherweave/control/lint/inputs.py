@@ -29,10 +29,8 @@ from etherweave.control.qos.nos import FABRIC, PATCH, PORT_NAMES
 from etherweave.control.qos.policy import Policy, PortPolicy
 from etherweave.control.qos.sonic import LOOKUP
 
-BESIDE = (LOOKUP, PATCH)
-"""Files of ``control export`` that repeat others."""
-FORMS = 8
-"""Forms of switches, the last ones, with which the next is compared."""
+BESIDE = (LOOKUP, PATCH)  # Files of ``control export`` that repeat others.
+FORMS = 8  # Forms of switches, the last ones, with which the next is compared.
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +40,8 @@ class UnreadFile:
     file: str
     commands: tuple[str, ...]
     """Commands, the first of each kind with its place; none: the whole file."""
-    shown_by: str = ""
-    """The command whose output the file is, in place of a configuration."""
-    system: str = ""
-    """The system that the configuration is for, which is not read."""
+    shown_by: str = ""  # The command whose output the file is, in place of a configuration.
+    system: str = ""  # The system that the configuration is for, which is not read.
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +116,8 @@ SIGNS = {kind: dialect.sign for kind, dialect in DIALECTS.items()} | {
     )
 }
 """Lines that only files of a kind have."""
-LINES_MAX = 200_000
-"""Of the commands of a switch."""
-HEAD = 1 << 20
-"""Length of the beginning in which they are looked for."""
+LINES_MAX = 200_000  # Of the commands of a switch.
+HEAD = 1 << 20  # Length of the beginning in which they are looked for.
 
 
 _NVUE_JSON = re.compile(r'\s*\[\s*\{\s*"(?:header|set)"\s*:')
@@ -205,8 +199,7 @@ class LintFault(NamedTuple):
     """A violation of a rule at one place."""
 
     file: str
-    place: str
-    """Port, table or entry within the file."""
+    place: str  # Port, table or entry within the file.
     found: str
     expected: str
 

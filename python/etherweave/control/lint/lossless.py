@@ -29,8 +29,7 @@ from etherweave.control.qos.policy import FlowControl
 FRAME_BYTES = 1500
 """Largest lossless frames where nothing says more: RoCE's packets are shorter [B]."""
 PORTS = Peers("ports", "as on most ports of the switch")
-SERVICE_PORTS = 3
-"""The most slow ports for service that a SKU of SONiC has beside its fast ones."""
+SERVICE_PORTS = 3  # The most slow ports for service that a SKU of SONiC has beside its fast ones.
 
 
 def each(site: Configurations) -> Iterator[tuple[ConfiguredSwitch, ConfiguredPort]]:
@@ -295,8 +294,7 @@ def pools(site: Configurations) -> Iterator[LintFault]:
 
 
 MODES = ("static", "dynamic")
-SIDES = ("ingress", "egress", "both")
-"""Values of BUFFER_POOL; ``both`` is Innovium's."""
+SIDES = ("ingress", "egress", "both")  # Values of BUFFER_POOL; ``both`` is Innovium's.
 
 
 def _incomplete(switch: ConfiguredSwitch) -> Iterator[LintFault]:

@@ -22,14 +22,11 @@ from etherweave.control.lint.port_settings import (
 from etherweave.control.lint.systems import CUMULUS
 from etherweave.control.qos.nvue_yaml import names as nvue_names
 
-GLOBAL = "default-global"
-"""The profile of all ports."""
-EVERY_PORT = "all ports"
-"""The port of a configuration that names none."""
+GLOBAL = "default-global"  # The profile of all ports.
+EVERY_PORT = "all ports"  # The port of a configuration that names none.
 LOSSLESS, LOSSY = "default-lossless", "default-lossy"
 """Traffic pools: by default, all memory is lossy."""
-ROCE_POOL = "roce-lossless"
-"""The pool of ``qos roce``."""
+ROCE_POOL = "roce-lossless"  # The pool of ``qos roce``.
 LOSSLESS_POOLS = frozenset({LOSSLESS, ROCE_POOL})
 POOLS = {"0": LOSSY, "1": LOSSLESS, "2": "mc-lossy"}
 """Ingress pools of the advanced buffer configuration, and the traffic pools that they are."""
@@ -46,8 +43,7 @@ ROCE: Settings = {
     ("cable",): "100",
 }
 """What ``qos roce`` configures: table of the default configuration in the chapter on RoCE."""
-SERVICE_POOL = "0"
-"""The service pool that always exists."""
+SERVICE_POOL = "0"  # The service pool that always exists.
 LOSSLESS_ROCE = (("lossless", "3"), ("pause",), ("cable",))
 """Settings that its mode ``lossy`` leaves out."""
 
@@ -360,8 +356,7 @@ _KINDS = {
     "congestion-control": _congestion,
 }
 """Profiles of ports."""
-PROFILES = (*_KINDS, "remark", "egress-shaper")
-"""The same, and those that rules do not read."""
+PROFILES = (*_KINDS, "remark", "egress-shaper")  # The same, and those that rules do not read.
 
 
 def _numbers(text: str, most: int) -> list[str]:

@@ -37,16 +37,11 @@ NAMED = {
     **{f"af{one}{two}": 8 * one + 2 * two for one in range(1, 5) for two in range(1, 4)},
 }
 """Code points by name: RFC 2474, RFC 2597, RFC 3246."""
-PORTS_MAX = 4096
-"""Ports of a command."""
-WORK_MAX = 2_000_000
-"""Ports of all commands of a switch together."""
-COMMAND_MAX = 60
-"""Length of a command that is not known, in a note [characters]."""
-PAUSES = "send receive"
-"""Both directions of 802.3x pauses."""
-COMPUTED = "NULL"
-"""The profile of a group that the switch computes."""
+PORTS_MAX = 4096  # Ports of a command.
+WORK_MAX = 2_000_000  # Ports of all commands of a switch together.
+COMMAND_MAX = 60  # Length of a command that is not known, in a note [characters].
+PAUSES = "send receive"  # Both directions of 802.3x pauses.
+COMPUTED = "NULL"  # The profile of a group that the switch computes.
 DEFAULTS: Settings = {
     **{("dscp", str(dscp)): str(dscp // 8) for dscp in range(64)},
     **{(key, one): one for key in ("pcp", "queue") for one in EIGHT},
@@ -61,12 +56,10 @@ class SwitchSettings:
     """What a file configures, and what could not be read of it."""
 
     name: str = ""
-    every: Settings = field(default_factory=DEFAULTS.copy)
-    """Of all ports."""
+    every: Settings = field(default_factory=DEFAULTS.copy)  # Of all ports.
     channels: dict[str, Settings] = field(default_factory=dict)
     ports: dict[str, Settings] = field(default_factory=dict)
-    profiles: dict[str, dict[str, str]] = field(default_factory=dict)
-    """As BUFFER_PROFILE has them."""
+    profiles: dict[str, dict[str, str]] = field(default_factory=dict)  # As BUFFER_PROFILE has them.
     pools: dict[str, dict[str, str]] = field(default_factory=dict)
     watchdog: dict[str, str] = field(default_factory=dict)
     """Fields of PFC_WD for all ports, and POLL_INTERVAL."""
@@ -74,18 +67,13 @@ class SwitchSettings:
     """Place, value, and what is expected."""
     unread: dict[str, str] = field(default_factory=dict)
     """First command of each kind that is not known, with its place, by its first words."""
-    unused: list[str] = field(default_factory=list)
-    """Profiles that no port has."""
+    unused: list[str] = field(default_factory=list)  # Profiles that no port has.
     defined: dict[str, dict[str, None]] = field(default_factory=dict)
     """By the words of a reference, the names that commands configure or that always exist."""
-    references: list[tuple[str, str, str]] = field(default_factory=list)
-    """Place, words and name."""
-    place: str = ""
-    """Place of the command that is read."""
-    work: int = 0
-    """Ports of all commands."""
-    known: int = 0
-    """Commands that are known."""
+    references: list[tuple[str, str, str]] = field(default_factory=list)  # Place, words and name.
+    place: str = ""  # Place of the command that is read.
+    work: int = 0  # Ports of all commands.
+    known: int = 0  # Commands that are known.
 
     def of(self, name: str, is_channel: bool = False) -> Settings:
         """Return the settings of a port or a port channel."""

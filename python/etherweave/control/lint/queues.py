@@ -173,10 +173,8 @@ def watchdog(site: Configurations) -> Iterator[LintFault]:
             yield LintFault(switch.file, port.name, found, "every lossless priority")
 
 
-ACTIONS = ("drop", "forward")
-"""Actions of SONiC's watchdog that end a storm."""
-REPORTING = ("alert", "notify-only")
-"""Actions of the watchdog that only report."""
+ACTIONS = ("drop", "forward")  # Actions of SONiC's watchdog that end a storm.
+REPORTING = ("alert", "notify-only")  # Actions of the watchdog that only report.
 
 
 def watchdog_times(site: Configurations) -> Iterator[LintFault]:
@@ -225,8 +223,7 @@ def _time(system: System, field: str, text: str, poll_ms: int) -> Iterator[tuple
 
 
 NEEDED = ("tc_to_pg_map", "tc_to_queue_map")
-INTO = ("dscp_to_tc_map", "dot1p_to_tc_map")
-"""Maps that put packets into traffic classes."""
+INTO = ("dscp_to_tc_map", "dot1p_to_tc_map")  # Maps that put packets into traffic classes.
 
 
 def bound(site: Configurations) -> Iterator[LintFault]:

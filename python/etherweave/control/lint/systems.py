@@ -8,18 +8,14 @@ from dataclasses import dataclass, field
 class System:
     """An operating system."""
 
-    name: str
-    """As ``control export --nos`` takes it."""
+    name: str  # As ``control export --nos`` takes it.
     terms: Mapping[str, str]
     """Names of settings in findings; what is not here cannot be configured."""
-    inactive: str = ""
-    """The threshold of a group that gets next to nothing of its pool."""
+    inactive: str = ""  # The threshold of a group that gets next to nothing of its pool.
     times_ms: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Ranges of the watchdog's times."""
-    poll_ms: int = 0
-    """The watchdog's polling interval where nothing is configured [ms]."""
-    polls: int = 1
-    """Polls that the watchdog's times must have room for."""
+    poll_ms: int = 0  # The watchdog's polling interval where nothing is configured [ms].
+    polls: int = 1  # Polls that the watchdog's times must have room for.
 
     def place(self, table: str, key: str) -> str:
         """Name an entry of a table, as far as the system has the table."""

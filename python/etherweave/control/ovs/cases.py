@@ -15,26 +15,22 @@ from etherweave.control.plan import PlannedDeployment
 from etherweave.control.rules import CLASS_TABLE, CONTROLLER, HostPlan
 from etherweave.control.text import ipv4_text, mac_text
 
-PortAddress: TypeAlias = tuple[int, int]
-"""A switch, by its index in the plan, and a port of it."""
+PortAddress: TypeAlias = tuple[int, int]  # A switch, by its index in the plan, and a port of it.
 
 BROADCAST = 0xFFFFFFFFFFFF
 ALL_NODES = 0x333300000001
 """All nodes of an IPv6 link (RFC 2464, section 7; RFC 4291, section 2.7.1)."""
-MULTICAST_DNS = 0x01005E0000FB
-"""224.0.0.251 (RFC 1112, section 6.4; RFC 6762, section 3)."""
+MULTICAST_DNS = 0x01005E0000FB  # 224.0.0.251 (RFC 1112, section 6.4; RFC 6762, section 3).
 PRECISION_TIME = 0x011B19000000
 """A vendor's block: IEEE 1588 over Ethernet (IEEE 1588-2019, annex E)."""
-LOCAL_GROUP = 0x030000000001
-"""Locally administered (IEEE 802-2014, clause 8.2)."""
+LOCAL_GROUP = 0x030000000001  # Locally administered (IEEE 802-2014, clause 8.2).
 FACTORY = 0x00005E005301
 """Of the unicast addresses for documents (RFC 7042, section 2.1.2): of no host."""
 PAUSE_GROUP, LLDP_GROUP = 0x0180C2000001, 0x0180C200000E
 """IEEE 802.3, annex 31B; IEEE 802.1AB, clause 7.1."""
 RESERVED_GROUPS = range(0x0180C2000000, 0x0180C2000010)
 """Addresses of frames that stay on their link (IEEE 802.1Q-2018, table 8-1)."""
-_REQUEST, _REPLY = 1, 2
-"""Operations of ARP (RFC 826)."""
+_REQUEST, _REPLY = 1, 2  # Operations of ARP (RFC 826).
 _FIELDS = {
     "eth.src": "dl_src",
     "eth.dst": "dl_dst",
@@ -45,42 +41,32 @@ _FIELDS = {
     "arp.tha": "arp_tha",
 }
 """What Open vSwitch's datapath calls a field, and what its rules do."""
-BROADCASTERS_MAX = 32
-"""Number of hosts that send broadcasts, each of which passes every switch."""
+BROADCASTERS_MAX = 32  # Number of hosts that send broadcasts, each of which passes every switch.
 _HASH_MAX = 0xFFFF
-_ATTEMPTS = 64
-"""Attempts to find an unused address at random."""
+_ATTEMPTS = 64  # Attempts to find an unused address at random.
 
 
 class FrameKind(StrEnum):
     """What a frame verifies."""
 
-    UNICAST = "unicast"
-    """To another host."""
+    UNICAST = "unicast"  # To another host.
     PAUSED = "unicast, ports paused"
     """The same, while ports that conditional rules depend on are paused."""
     LOSSLESS = "lossless unicast"
     """With an IEEE 802.1Q tag, in a priority that a frame may have on its path."""
-    UNKNOWN = "unknown address"
-    """To an address that no host has."""
+    UNKNOWN = "unknown address"  # To an address that no host has.
     SPOOFED = "spoofed source"
     """With another host's address as its source, or one that no host has."""
-    SPOOFED_ARP = "spoofed ARP"
-    """With the sender's own MAC address and another's IPv4 address."""
-    REQUEST = "DMP request"
-    """For the sender's hierarchical address."""
-    STRAY = "DMP from a switch"
-    """Sent between switches, where no request may arrive."""
+    SPOOFED_ARP = "spoofed ARP"  # With the sender's own MAC address and another's IPv4 address.
+    REQUEST = "DMP request"  # For the sender's hierarchical address.
+    STRAY = "DMP from a switch"  # Sent between switches, where no request may arrive.
     BROADCAST = "broadcast"
     MULTICAST = "IPv6 multicast"
     MULTICAST_IPV4 = "IPv4 multicast"
-    GROUP = "other group"
-    """A frame to a vendor's group, or to a locally administered group."""
-    RESERVED = "reserved group"
-    """A frame to an address whose frames stay on their link."""
+    GROUP = "other group"  # A frame to a vendor's group, or to a locally administered group.
+    RESERVED = "reserved group"  # A frame to an address whose frames stay on their link.
     RESOLUTION = "ARP request"
-    PAUSE = "PAUSE frame"
-    """Meant for the other end of the cable only."""
+    PAUSE = "PAUSE frame"  # Meant for the other end of the cable only.
     DISCOVERY = "LLDP frame"
 
 
@@ -110,13 +96,10 @@ class FrameCase(NamedTuple):
     """A frame, and where it must arrive."""
 
     kind: FrameKind
-    source: int
-    """Index of the host that sends it; −1: sent by a switch."""
-    destination: int
-    """Index of the host that it is for; −1: no single host."""
+    source: int  # Index of the host that sends it; −1: sent by a switch.
+    destination: int  # Index of the host that it is for; −1: no single host.
     probe: InjectedFrame
-    headers: FieldChanges
-    """Fields of the frame that is sent."""
+    headers: FieldChanges  # Fields of the frame that is sent.
     arrivals: Mapping[PortAddress, FieldChanges]
     """Ports where it must arrive once, with the fields that must differ from those sent."""
 
@@ -128,16 +111,13 @@ class CaseContext:
     planned: PlannedDeployment
     factory: Mapping[str, int]
     """Addresses that hosts keep, by name, where switches rewrite them; otherwise empty."""
-    places: tuple[PortAddress, ...]
-    """By host."""
+    places: tuple[PortAddress, ...]  # By host.
     raising: frozenset[PortAddress]
     """Ports at which the priority of arriving lossless frames is raised."""
-    is_class_written: bool
-    """Whether rules write the priority of lossless frames."""
+    is_class_written: bool  # Whether rules write the priority of lossless frames.
     links: Mapping[PortAddress, int]
     """Of every port of a link that is up the switch at the other end."""
-    islands: tuple[int, ...]
-    """By switch, its connected component."""
+    islands: tuple[int, ...]  # By switch, its connected component.
     chance: random.Random
 
     @property

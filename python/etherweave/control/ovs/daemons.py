@@ -16,29 +16,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-_SOCKET_PATH_MAX = 107
-"""Longest name of a Unix socket [octets], unix(7)."""
-_SOCKET_NAME_MAX = len("/run/") + 32
-"""Room for a bridge's name and ``.mgmt`` below the directory."""
-_PATIENCE_S = 5.0
-"""Longest wait for a daemon to end before it is killed [s]."""
+_SOCKET_PATH_MAX = 107  # Longest name of a Unix socket [octets], unix(7).
+_SOCKET_NAME_MAX = len("/run/") + 32  # Room for a bridge's name and ``.mgmt`` below the directory.
+_PATIENCE_S = 5.0  # Longest wait for a daemon to end before it is killed [s].
 
 
 class Datapath(StrEnum):
     """What forwards packets."""
 
-    DUMMY = "dummy"
-    """Nothing: packets are injected and traced, without interfaces and privileges."""
-    NETDEV = "netdev"
-    """Threads of the daemon, between network interfaces; requires root."""
+    DUMMY = "dummy"  # Nothing: packets are injected and traced, without interfaces and privileges.
+    NETDEV = "netdev"  # Threads of the daemon, between network interfaces; requires root.
 
 
 @dataclass(frozen=True, slots=True)
 class Daemons:
     """A running Open vSwitch."""
 
-    directory: Path
-    """Absolute; holds ``db``, ``run`` and ``log``."""
+    directory: Path  # Absolute; holds ``db``, ``run`` and ``log``.
     datapath: Datapath
 
     @property
@@ -175,8 +169,7 @@ def _end(pid: int) -> None:
 
 NEEDED = ("ovsdb-tool", "ovsdb-server", "ovs-vsctl", "ovs-vswitchd", "ovs-ofctl")
 """Programs that bridges need."""
-TIMEOUT_S = 120.0
-"""Longest that a program may take [s]."""
+TIMEOUT_S = 120.0  # Longest that a program may take [s].
 _DAEMON_PATHS = ("/usr/sbin", "/usr/local/sbin", "/sbin")
 """Directories of daemons, which are in the PATH of root only."""
 

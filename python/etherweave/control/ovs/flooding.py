@@ -26,8 +26,7 @@ class AddressedFrame:
 
     sender: int
     receiver: int
-    reached: frozenset[int]
-    """Hosts that get it."""
+    reached: frozenset[int]  # Hosts that get it.
 
     @property
     def is_flooded(self) -> bool:
@@ -39,10 +38,8 @@ class AddressedFrame:
 class FloodingTrial:
     """Frames in the order of their phases."""
 
-    unknown: AddressedFrame
-    """The first: no switch knows its receiver."""
-    known: list[AddressedFrame]
-    """Between all pairs of hosts, after each pair has exchanged frames."""
+    unknown: AddressedFrame  # The first: no switch knows its receiver.
+    known: list[AddressedFrame]  # Between all pairs of hosts, after each pair has exchanged frames.
     overflowing: list[AddressedFrame]
     """Between random hosts, where tables have room for some addresses only."""
 

@@ -26,8 +26,7 @@ DecisionQuery: TypeAlias = tuple[int, int, int, int]
 class AllowedPorts(NamedTuple):
     """Ports by which a packet may leave a switch."""
 
-    by_table: tuple[int, ...]
-    """Of the flow table."""
+    by_table: tuple[int, ...]  # Of the flow table.
     by_routing: tuple[int, ...] | None
     """Of the routing algorithm; None: not applicable, because ports are paused."""
     written: int = 0
@@ -38,14 +37,10 @@ class FrameFinding(NamedTuple):
     """A frame that was not forwarded as designed."""
 
     kind: FrameKind
-    source: str
-    """Name of the host, or of the switch, that it comes from."""
-    destination: str
-    """Name of the host that it is for; empty: no single host."""
-    switch: str
-    """The switch where it differs."""
-    rule: str
-    """The rule that decided there."""
+    source: str  # Name of the host, or of the switch, that it comes from.
+    destination: str  # Name of the host that it is for; empty: no single host.
+    switch: str  # The switch where it differs.
+    rule: str  # The rule that decided there.
     found: str
     expected: str
 

@@ -27,8 +27,7 @@ _METER = re.compile(r"meter=(\d+) pktps burst bands=\s+type=drop rate=(\d+) burs
 _AT_ONCE = 8
 """Number of bridges. The switch daemon processes all bridges for a request to any of them, so that
 several requests at once cost little more than one."""
-_DIFFERENT = 2
-"""Exit code of ``diff-flows`` for differences."""
+_DIFFERENT = 2  # Exit code of ``diff-flows`` for differences.
 
 
 def load(

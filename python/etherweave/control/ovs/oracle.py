@@ -16,8 +16,7 @@ from etherweave.control.ovs.daemons import OvsError
 from etherweave.control.ovs.trace import BridgeVisit, FieldChanges, Hit, SentFrame, parse
 from etherweave.control.rules import FabricPlan
 
-CONTROL_PLANE = -1
-"""Index instead of a switch's where a frame leaves to the controller."""
+CONTROL_PLANE = -1  # Index instead of a switch's where a frame leaves to the controller.
 _BRIDGE = re.compile(r"  (\S+):")
 _PORT = re.compile(r"    \S+ (\d+)/(\d+): .*")
 
@@ -25,22 +24,17 @@ _PORT = re.compile(r"    \S+ (\d+)/(\d+): .*")
 class InjectedFrame(NamedTuple):
     """A frame that enters the fabric."""
 
-    switch: int
-    """Index in the plan."""
+    switch: int  # Index in the plan.
     port: int
-    fields: str
-    """Its fields, in the form of ``ovs-ofctl``: ``dl_src=…,dl_dst=…``."""
+    fields: str  # Its fields, in the form of ``ovs-ofctl``: ``dl_src=…,dl_dst=…``.
 
 
 class TraceHop(NamedTuple):
     """A switch on the path of a frame."""
 
-    switch: int
-    """Index in the plan."""
-    port: int
-    """Port of entry."""
-    visit: BridgeVisit
-    """Rules that it matched."""
+    switch: int  # Index in the plan.
+    port: int  # Port of entry.
+    visit: BridgeVisit  # Rules that it matched.
 
     @property
     def hit(self) -> Hit:
@@ -56,11 +50,9 @@ class TraceHop(NamedTuple):
 class Delivery(NamedTuple):
     """A frame that left the fabric."""
 
-    switch: int
-    """Index in the plan; ``CONTROL_PLANE``: it left to the controller."""
+    switch: int  # Index in the plan; ``CONTROL_PLANE``: it left to the controller.
     port: int
-    changes: FieldChanges
-    """Fields that were written on the path."""
+    changes: FieldChanges  # Fields that were written on the path.
 
 
 class FramePath(NamedTuple):
@@ -68,8 +60,7 @@ class FramePath(NamedTuple):
 
     hops: tuple[TraceHop, ...]
     deliveries: tuple[Delivery, ...]
-    remarks: tuple[str, ...]
-    """Remarks of Open vSwitch; none on a correct path."""
+    remarks: tuple[str, ...]  # Remarks of Open vSwitch; none on a correct path.
 
 
 class Oracle(AbstractContextManager["Oracle"]):
@@ -129,14 +120,12 @@ class Oracle(AbstractContextManager["Oracle"]):
         return FramePath(tuple(hops), tuple(deliveries), trace.remarks)
 
 
-TIMEOUT_S = 60.0
-"""Longest silence of a daemon [s]."""
+TIMEOUT_S = 60.0  # Longest silence of a daemon [s].
 _IN_FLIGHT_MAX = 16
 """Requests without a reply: enough to hide waiting, few enough for the socket's buffer."""
 _DECODER = json.JSONDecoder()
 _READ = 1 << 18
-_ANSWER_MAX = 1 << 26
-"""Characters of an answer; longer ones are no trace of any fabric."""
+_ANSWER_MAX = 1 << 26  # Characters of an answer; longer ones are no trace of any fabric.
 
 
 class ControlSocket(AbstractContextManager["ControlSocket"]):

@@ -23,8 +23,7 @@ from typing import NamedTuple, TypeAlias
 
 from etherweave.control.rules import CONTROLLER, IN_PORT
 
-FieldChanges: TypeAlias = dict[str, str]
-"""What was written, by field: ``eth.dst``."""
+FieldChanges: TypeAlias = dict[str, str]  # What was written, by field: ``eth.dst``.
 
 _BRIDGE = re.compile(r'bridge\("(.*)"\)')
 _HIT = re.compile(r"(\d+)\. (?:(.*), )?priority (\d+)(?:, cookie .*)?")
@@ -47,19 +46,15 @@ class Hit(NamedTuple):
     """A table that a frame passed, and the rule that decided there."""
 
     table: int
-    match: str
-    """As Open vSwitch writes it; empty: any frame."""
-    priority: int | None
-    """None: no rule matched, and the frame ended."""
+    match: str  # As Open vSwitch writes it; empty: any frame.
+    priority: int | None  # None: no rule matched, and the frame ended.
 
 
 class SentFrame(NamedTuple):
     """A frame on its way out of a bridge."""
 
-    port: int
-    """``IN_PORT``: back by the port of entry."""
-    hit: Hit
-    """The rule with this output."""
+    port: int  # ``IN_PORT``: back by the port of entry.
+    hit: Hit  # The rule with this output.
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +64,8 @@ class BridgeVisit:
     bridge: str
     came_from: tuple[int, int] | None
     """Number of the visit before, from 0, and the port by which the frame left it."""
-    hits: list[Hit] = field(default_factory=list)
-    """In order."""
-    sent: list[SentFrame] = field(default_factory=list)
-    """In order."""
+    hits: list[Hit] = field(default_factory=list)  # In order.
+    sent: list[SentFrame] = field(default_factory=list)  # In order.
     suppressed: list[SentFrame] = field(default_factory=list)
     """Outputs to the port of entry, which OpenFlow suppresses unless they are ``IN_PORT``."""
 
@@ -80,8 +73,7 @@ class BridgeVisit:
 class EmittedFrame(NamedTuple):
     """A frame that leaves the fabric."""
 
-    port: int
-    """Number in the datapath, which all bridges share."""
+    port: int  # Number in the datapath, which all bridges share.
     changes: FieldChanges
 
 
@@ -90,8 +82,7 @@ class Trace(NamedTuple):
 
     visits: tuple[BridgeVisit, ...]
     frames: tuple[EmittedFrame, ...]
-    remarks: tuple[str, ...]
-    """What Open vSwitch prints that it did not execute."""
+    remarks: tuple[str, ...]  # What Open vSwitch prints that it did not execute.
 
 
 def parse(text: str) -> Trace:

@@ -44,18 +44,15 @@ from etherweave.control.rules import FabricPlan, Purpose, SwitchPlan
 VerifyProgress: TypeAlias = Callable[[str, int, int], object]
 """Called with what is being done, how much of it is done, and how much there is."""
 
-BATCH = 4096
-"""Frames between two queries to the core, which processes many at once much faster."""
+BATCH = 4096  # Frames between two queries to the core, which processes many at once much faster.
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
     """Options of a verification."""
 
-    pairs: int | None = 1000
-    """Number of pairs of hosts; None: all."""
-    seed: int = 1
-    """Seed of all random choices."""
+    pairs: int | None = 1000  # Number of pairs of hosts; None: all.
+    seed: int = 1  # Seed of all random choices.
     keep: Path | None = None
     """Directory for the files of Open vSwitch, which stay; default: one that is removed."""
 
@@ -64,20 +61,14 @@ class VerifyOptions:
 class VerifyReport:
     """Results of a verification."""
 
-    followed: dict[FrameKind, int]
-    """Number of frames that were followed, by kind."""
-    findings: tuple[FrameFinding, ...]
-    """The first difference of every frame that has one."""
+    followed: dict[FrameKind, int]  # Number of frames that were followed, by kind.
+    findings: tuple[FrameFinding, ...]  # The first difference of every frame that has one.
     differences: dict[str, list[str]]
     """Rules, groups and meters that bridges lack or have in excess, by switch."""
-    rules: dict[Purpose, int]
-    """Number of rules of all switches, by purpose."""
-    rules_matched: int
-    """Number of rules that at least one frame matched."""
-    build_s: float
-    """Time for bridges and rules [s]."""
-    trace_s: float
-    """Time for following frames and comparing them [s]."""
+    rules: dict[Purpose, int]  # Number of rules of all switches, by purpose.
+    rules_matched: int  # Number of rules that at least one frame matched.
+    build_s: float  # Time for bridges and rules [s].
+    trace_s: float  # Time for following frames and comparing them [s].
 
     @property
     def is_good(self) -> bool:

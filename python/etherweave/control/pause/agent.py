@@ -22,10 +22,8 @@ from etherweave.control.rules import SwitchPlan
 from etherweave.linux.packets import received_ns, receiver
 
 _READ = 2048
-_AT_ONCE = 64
-"""Frames of a port that are read before other ports are read."""
-_AGE_MAX_NS = 10**9
-"""Upper limit for the age of a frame in a socket's queue [ns]."""
+_AT_ONCE = 64  # Frames of a port that are read before other ports are read.
+_AGE_MAX_NS = 10**9  # Upper limit for the age of a frame in a socket's queue [ns].
 
 
 class AgentError(RuntimeError):
@@ -35,10 +33,8 @@ class AgentError(RuntimeError):
 class AgentTotals(NamedTuple):
     """What an agent has received and changed."""
 
-    frames: int
-    """PAUSE and PFC frames that were received."""
-    changes: int
-    """Rules that were changed."""
+    frames: int  # PAUSE and PFC frames that were received.
+    changes: int  # Rules that were changed.
 
 
 def serve(

@@ -13,22 +13,16 @@ the NIC's.
 import struct
 from typing import NamedTuple, TypeAlias
 
-ETHER_TYPE = 0x8808
-"""MAC control (802.3, 31.4.1.3)."""
+ETHER_TYPE = 0x8808  # MAC control (802.3, 31.4.1.3).
 DESTINATION = 0x0180C2000001
 """Destination of PAUSE and PFC, which no bridge forwards (802.3, 31B.1)."""
-PAUSE = 0x0001
-"""Opcode (802.3, table 31A-1)."""
-PFC = 0x0101
-"""Opcode (802.3, table 31A-1)."""
-CLASSES = 8
-"""Priorities that PFC pauses one by one."""
-QUANTUM_BITS = 512
-"""Length of a quantum [bit times] (802.3, 31B.2)."""
+PAUSE = 0x0001  # Opcode (802.3, table 31A-1).
+PFC = 0x0101  # Opcode (802.3, table 31A-1).
+CLASSES = 8  # Priorities that PFC pauses one by one.
+QUANTUM_BITS = 512  # Length of a quantum [bit times] (802.3, 31B.2).
 QUANTA_MAX = 0xFFFF
 
-OCTETS_MIN = 60
-"""Of a frame without its check sequence (802.3, 4A.2.3.2.4)."""
+OCTETS_MIN = 60  # Of a frame without its check sequence (802.3, 4A.2.3.2.4).
 
 _HEADER = struct.Struct(">6s6sHH")
 _PAUSE = struct.Struct(">H")
@@ -42,17 +36,14 @@ class FrameError(ValueError):
 class Pause(NamedTuple):
     """Pauses, or resumes, everything that the receiver sends on this link (802.3x)."""
 
-    source: int
-    """MAC address of the port that sends it."""
-    quanta: int
-    """For how long [quanta], 0 to 65,535; 0: resume."""
+    source: int  # MAC address of the port that sends it.
+    quanta: int  # For how long [quanta], 0 to 65,535; 0: resume.
 
 
 class ClassPause(NamedTuple):
     """Pauses, or resumes, single priorities (PFC)."""
 
-    source: int
-    """MAC address of the port that sends it."""
+    source: int  # MAC address of the port that sends it.
     quanta: tuple[int | None, ...]
     """Of each priority, 0 to 7: for how long [quanta]; 0: resume; None: unchanged."""
 

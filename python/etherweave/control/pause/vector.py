@@ -7,11 +7,9 @@ from typing import NamedTuple
 from etherweave.control.pause.frame import CLASSES, Pause, PauseFrame
 from etherweave.control.rules import CLASS_TABLE, FlowRule, Purpose, SwitchPlan, WriteMetadata
 
-UNTAGGED_CLASS = 0
-"""The priority of packets without a VLAN tag (IEEE 802.1Q-2018, table 6-4)."""
+UNTAGGED_CLASS = 0  # The priority of packets without a VLAN tag (IEEE 802.1Q-2018, table 6-4).
 
-_ALL = CLASSES
-"""Index of a port's timer for PAUSE, after those of its priorities."""
+_ALL = CLASSES  # Index of a port's timer for PAUSE, after those of its priorities.
 
 
 class PauseTimers:
@@ -82,12 +80,9 @@ class VectorRule(NamedTuple):
     """A rule that writes the vector for some packets."""
 
     rule: FlowRule
-    mask: int
-    """Bits of the vector."""
-    traffic_class: int | None
-    """The priority of those packets; None: any."""
-    sent_in: Mapping[int, int]
-    """Priority in which rules send them instead, by port."""
+    mask: int  # Bits of the vector.
+    traffic_class: int | None  # The priority of those packets; None: any.
+    sent_in: Mapping[int, int]  # Priority in which rules send them instead, by port.
 
     def writing(self, vector: int) -> FlowRule:
         """Return the rule with a vector."""

@@ -54,15 +54,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 CNP_DSCP = 48
-LOSSLESS = 3
-"""Priority of lossless traffic where the scenario names none."""
+LOSSLESS = 3  # Priority of lossless traffic where the scenario names none.
 MTU_BYTES = 9000
-MTU_RANGE = (1500, 9216)
-"""MTUs that switches accept [B]."""
-MARKING = Marking(150_000, 1_500_000, 100)
-"""ECN of RoCE with PFC where the scenario has none."""
-LOSSLESS_SHARE = 50
-"""Share of a port for all lossless classes where the scenario names none [%]."""
+MTU_RANGE = (1500, 9216)  # MTUs that switches accept [B].
+MARKING = Marking(150_000, 1_500_000, 100)  # ECN of RoCE with PFC where the scenario has none.
+LOSSLESS_SHARE = 50  # Share of a port for all lossless classes where the scenario names none [%].
 VENDOR = "as NVIDIA's guide of RoCE for Cumulus Linux 5.14"
 WATCHDOG = Watchdog(detect_ms=200, restore_ms=200, poll_ms=200)
 
@@ -77,19 +73,15 @@ class ExportOptions:
     dscps: Mapping[int, int] = field(default_factory=dict)
     """Code points that hosts write, by priority."""
     cnp_dscp: int = CNP_DSCP
-    watchdog: Watchdog | None = None
-    """Absent: the scenario's, or else 200 ms each."""
+    watchdog: Watchdog | None = None  # Absent: the scenario's, or else 200 ms each.
     is_watched: bool = True
-    marks: bool = True
-    """Whether RoCE with PFC has ECN and DCQCN where the scenario has neither."""
+    marks: bool = True  # Whether RoCE with PFC has ECN and DCQCN where the scenario has neither.
     routing: str | None = None
     """The routing that must be free of deadlock; default: the scenario's."""
-    system: str = "sonic"
-    """Operating system of the switches."""
+    system: str = "sonic"  # Operating system of the switches.
     device: str | None = None
     """Profile of the switches; default: the scenario's, or one that is fast enough."""
-    lookup: LookupTable | None = None
-    """The device's own table of headroom."""
+    lookup: LookupTable | None = None  # The device's own table of headroom.
     sonic: SonicForm = field(default_factory=SonicForm)
 
 
@@ -219,8 +211,7 @@ class Shares:
 
     class_of_priority: list[int]
     weights: list[int]
-    notes: tuple[str, ...] = ()
-    """What differs from the scenario."""
+    notes: tuple[str, ...] = ()  # What differs from the scenario.
 
 
 def _owner(options: ExportOptions, dscp: int | None) -> int | None:

@@ -12,19 +12,16 @@ from typing import Any, TypeAlias
 from etherweave.api.fabrics import fabric
 from etherweave.control.qos.policy import PolicyError
 
-GENERIC = "spectrum"
-"""The profile that stands for no device: it has no cells."""
+GENERIC = "spectrum"  # The profile that stands for no device: it has no cells.
 BY_RATE = ((100_000, "sn2700"), (200_000, "sn3700"), (400_000, "sn4700"), (800_000, "sn5600"))
 EOS_BY_RATE = ((100_000, "tomahawk"), (400_000, "tomahawk3"), (800_000, "tomahawk5"))
 """Devices where the scenario names none: the first whose ports [Mb/s] are fast enough."""
-CABLES_M = (5, 40, 300)
-"""Lengths that SONiC's lookup tables have for every rate [m]."""
+CABLES_M = (5, 40, 300)  # Lengths that SONiC's lookup tables have for every rate [m].
 XON_BYTES = 19 << 10
 """XON of NVIDIA's tables: the latency of the pipeline in buffer_headroom_mellanox.lua [B]."""
 EIGHT_LANES = {"sn4700": 400_000, "sn5600": 800_000}
 """Rates [Mb/s] of ports with eight lanes, whose pipeline takes twice as much."""
-AMPLE = "1GiB"
-"""Memory of a switch whose memory is not the question."""
+AMPLE = "1GiB"  # Memory of a switch whose memory is not the question.
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +33,7 @@ class LookupRow:
     xoff: int
 
 
-LookupTable: TypeAlias = Mapping[tuple[int, int], LookupRow]
-"""By rate [Mb/s] and length [m]."""
+LookupTable: TypeAlias = Mapping[tuple[int, int], LookupRow]  # By rate [Mb/s] and length [m].
 
 
 def device_for(rate_mbps: int, system: str) -> str:

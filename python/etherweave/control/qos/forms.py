@@ -12,15 +12,12 @@ from typing import Any, TypeAlias
 
 from etherweave.control.qos.policy import HostPolicy, PortPolicy, SwitchPolicy
 
-Texts: TypeAlias = Mapping[str, str]
-"""By the name of the file."""
+Texts: TypeAlias = Mapping[str, str]  # By the name of the file.
 
 MARK = "\ue000"
 """A character for private use (Unicode, 23.5): no name has it, and no text that is printable."""
-OWN = MARK + MARK
-"""Where the name of the device stands."""
-FORMS = 64
-"""Forms that are kept: a fabric without regularity has as many as switches."""
+OWN = MARK + MARK  # Where the name of the device stands.
+FORMS = 64  # Forms that are kept: a fabric without regularity has as many as switches.
 
 _PLACE = re.compile(f"{MARK}([0-9]*){MARK}(?: port 0)?")
 _LIKE = ("number", "is_host", "rate_mbps", "length_m", "cable_m", "headroom_bytes", "bundle")

@@ -32,12 +32,9 @@ Export: TypeAlias = Callable[[Policy, SwitchPolicy], dict[str, str]]
 FABRIC = "fabric.json"
 """The values that the configurations follow from, with which the linter compares them."""
 HOSTS = "hosts"
-PATCH = "patch.json"
-"""Changes of a running SONiC switch, for ``config apply-patch``."""
-BY_LINE = ("switches", "hosts")
-"""Fields of the policy with an entry to a line."""
-LINES = 1024
-"""Lines that are written at once."""
+PATCH = "patch.json"  # Changes of a running SONiC switch, for ``config apply-patch``.
+BY_LINE = ("switches", "hosts")  # Fields of the policy with an entry to a line.
+LINES = 1024  # Lines that are written at once.
 
 Running: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Tables of running SONiC switches, by the switches' names."""

@@ -13,8 +13,7 @@ COLLECTIONS = ("member", "switch-priority", "traffic-class", "dscp", "pcp", "int
 """Nodes below which names stand: what follows is a key, with a value or without one."""
 SCALARS = ("qos mapping", "qos egress-queue-mapping")
 """Below these, a name is a value at the end of a command: ``dscp 26 switch-priority 3``."""
-TEXTS = ("hostname",)
-"""Nodes with texts, whatever they look like."""
+TEXTS = ("hostname",)  # Nodes with texts, whatever they look like.
 
 
 def document(comment: str, commands: str) -> str:

@@ -11,10 +11,8 @@ from functools import cached_property
 
 from etherweave.api.code_points import octet
 
-PRIORITIES = range(8)
-"""Of 802.1Q."""
-DSCPS = range(64)
-"""Code points of RFC 2474."""
+PRIORITIES = range(8)  # Of 802.1Q.
+DSCPS = range(64)  # Code points of RFC 2474.
 
 
 class PolicyError(ValueError):
@@ -34,12 +32,9 @@ class Priority:
     """A priority and its traffic."""
 
     number: int
-    dscps: tuple[int, ...]
-    """Code points that switches map to it."""
-    mark: int
-    """The code point that hosts write."""
-    traffic_class: int
-    """The traffic class, and queue, that it maps to."""
+    dscps: tuple[int, ...]  # Code points that switches map to it.
+    mark: int  # The code point that hosts write.
+    traffic_class: int  # The traffic class, and queue, that it maps to.
     is_lossless: bool
 
     @property
@@ -76,16 +71,14 @@ class Marking:
 
     minimum_bytes: int
     maximum_bytes: int
-    percent: int
-    """Share of packets marked just below the maximum."""
+    percent: int  # Share of packets marked just below the maximum.
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
     """Limit of a group or queue in the shared pool; one of both is given."""
 
-    alpha: float | None
-    """Limit as a multiple of the free memory."""
+    alpha: float | None  # Limit as a multiple of the free memory.
     size_bytes: int | None
 
 
@@ -94,8 +87,7 @@ class BufferPolicy:
     """Packet memory of every switch."""
 
     buffer_bytes: int
-    reserve_bytes: int
-    """Of each port and lossless priority; of each port for all lossy ones."""
+    reserve_bytes: int  # Of each port and lossless priority; of each port for all lossy ones.
     xon_offset_bytes: int
     ingress: Threshold
     egress: Threshold
@@ -107,8 +99,7 @@ class SonicForm:
 
     is_whole: bool = False
     """With PORT, PORTCHANNEL and DEVICE_METADATA, for a switch that has no configuration yet."""
-    is_dynamic: bool = False
-    """The switch computes headroom itself, in the dynamic buffer model."""
+    is_dynamic: bool = False  # The switch computes headroom itself, in the dynamic buffer model.
     over_subscription: int = 0
     """Sum of headroom over a pool that all groups share; 0: each group has its own."""
 
@@ -120,25 +111,21 @@ class Watchdog:
     detect_ms: int
     restore_ms: int
     poll_ms: int
-    action: str = "drop"
-    """``drop``, ``forward`` or ``alert``."""
+    action: str = "drop"  # ``drop``, ``forward`` or ``alert``.
 
 
 @dataclass(frozen=True, slots=True)
 class PortPolicy:
     """A port of a switch and the device at the other end of its cable."""
 
-    number: int
-    """From 0."""
+    number: int  # From 0.
     peer: str
     peer_port: int
     is_host: bool
     rate_mbps: int
     length_m: float
-    cable_m: int
-    """The length that tables of switches have for it: rounded up [m]."""
-    headroom_bytes: int
-    """Of each lossless priority, for ``cable_m``."""
+    cable_m: int  # The length that tables of switches have for it: rounded up [m].
+    headroom_bytes: int  # Of each lossless priority, for ``cable_m``.
     bundle: int | None
     """The port channel that it belongs to, from 1: links in parallel to one switch."""
 
@@ -148,8 +135,7 @@ class SwitchPolicy:
     """A switch."""
 
     name: str
-    pool_bytes: int
-    """Shared by its ports, reserves and headroom taken off."""
+    pool_bytes: int  # Shared by its ports, reserves and headroom taken off.
     ports: tuple[PortPolicy, ...]
 
     @cached_property
@@ -182,8 +168,7 @@ class SwitchPolicy:
 class HostPolicy:
     """A port of a host, and the port of a switch that it is plugged into."""
 
-    name: str
-    """The host's; host0.1 where the host has several ports."""
+    name: str  # The host's; host0.1 where the host has several ports.
     switch: str
     switch_port: int
 
@@ -201,22 +186,17 @@ class Policy:
     """Policy of a fabric."""
 
     name: str
-    device: str
-    """Profile of the switches."""
+    device: str  # Profile of the switches.
     flow_control: FlowControl
-    priorities: tuple[Priority, ...]
-    """All eight."""
-    classes: tuple[TrafficClass, ...]
-    """All eight."""
+    priorities: tuple[Priority, ...]  # All eight.
+    classes: tuple[TrafficClass, ...]  # All eight.
     marking: Marking | None
     memory: BufferPolicy
     watchdog: Watchdog | None
     sonic: SonicForm
-    mtu_bytes: int
-    """Above Ethernet, of hosts and switches."""
+    mtu_bytes: int  # Above Ethernet, of hosts and switches.
     is_roce: bool
-    cnp_dscp: int | None
-    """Code point of congestion notifications, if NICs send them."""
+    cnp_dscp: int | None  # Code point of congestion notifications, if NICs send them.
     routing: str
     routing_priorities: int
     """Number of lossless priorities that the routing's deadlock proof needs."""
@@ -225,8 +205,7 @@ class Policy:
     switches: tuple[SwitchPolicy, ...]
     hosts: tuple[HostPolicy, ...]
     jobs: tuple[JobPolicy, ...]
-    notes: tuple[str, ...]
-    """Differences between scenario and configuration that systems force."""
+    notes: tuple[str, ...]  # Differences between scenario and configuration that systems force.
 
     @property
     def lossless(self) -> tuple[Priority, ...]:

@@ -28,8 +28,7 @@ ConfigEntry: TypeAlias = dict[str, str | list[str]]
 ConfigTable: TypeAlias = dict[str, ConfigEntry]
 ConfigTables: TypeAlias = dict[str, ConfigTable]
 
-MAP = "ETHERWEAVE"
-"""Name of every map."""
+MAP = "ETHERWEAVE"  # Name of every map.
 INGRESS, EGRESS_LOSSLESS, EGRESS_LOSSY = (
     "ingress_lossless_pool",
     "egress_lossless_pool",
@@ -41,8 +40,7 @@ INGRESS_LOSSLESS, INGRESS_LOSSY, LOSSLESS_QUEUE, LOSSY_QUEUE = (
     "egress_lossless_profile",
     "egress_lossy_profile",
 )
-CABLES = "AZURE"
-"""The only name that SONiC's buffer manager reads."""
+CABLES = "AZURE"  # The only name that SONiC's buffer manager reads.
 IDENTITY = ("DEVICE_METADATA", "PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER")
 """Tables of a configuration that is whole."""
 LOOKUP = "pg_profile_lookup.ini"

@@ -15,8 +15,7 @@ Operation: TypeAlias = dict[str, Any]
 
 BY_PORT = ("BUFFER_PG", "BUFFER_QUEUE", "QUEUE")
 """Tables with keys PORT|NUMBERS, of which ranges overlap with exported numbers."""
-MERGED = ("CABLE_LENGTH", "DEVICE_METADATA", "PORT")
-"""Tables whose entries have fields of others."""
+MERGED = ("CABLE_LENGTH", "DEVICE_METADATA", "PORT")  # Tables whose entries have fields of others.
 
 
 def patch(name: str, running: Mapping[str, Any], exported: ConfigTables) -> list[Operation]:

@@ -21,10 +21,8 @@ _TOKEN = re.compile(
     r"""\s+|//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|'[^']*'|[{};]|(?:(?!//|/\*)[^\s{};"'])+""",
     re.DOTALL,
 )
-LISTS = ("profile_list",)
-"""Leaf-lists that a configuration has as one text, with commas between."""
-TEMPLATED = "flex_counter"
-"""A model that uses names of other models' tables."""
+LISTS = ("profile_list",)  # Leaf-lists that a configuration has as one text, with commas between.
+TEMPLATED = "flex_counter"  # A model that uses names of other models' tables.
 
 
 class YangError(ValueError):
@@ -54,8 +52,7 @@ class TableModel:
 
     module: str
     namespace: str
-    top: str
-    """The container of the module."""
+    top: str  # The container of the module.
     table: Statement
 
 

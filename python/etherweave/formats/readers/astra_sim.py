@@ -12,8 +12,7 @@ from math import prod
 from etherweave.formats.network import Network
 from etherweave.formats.texts import Source, items, mapping, number, yaml
 
-NPUS_MAX = 2**18
-"""Most accelerators."""
+NPUS_MAX = 2**18  # Most accelerators.
 OWN_SWITCH = "each accelerator has a switch of its own, which forwards"
 
 

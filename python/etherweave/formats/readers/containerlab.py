@@ -12,8 +12,7 @@ from etherweave.formats.network import Network
 from etherweave.formats.texts import Source, items, mapping, yaml
 
 HOST_KINDS = ("linux", "k8s-kind", "ext-container", "host")
-OUTSIDE = ("host", "mgmt-net", "macvlan")
-"""Ends of links that are no nodes."""
+OUTSIDE = ("host", "mgmt-net", "macvlan")  # Ends of links that are no nodes.
 
 
 def recognises(file: Source) -> bool:

@@ -14,10 +14,8 @@ from etherweave.formats.network import Network
 from etherweave.formats.readers.node_link import kind_of
 from etherweave.formats.texts import Source, number
 
-DEPTH_MAX = 64
-"""Most subgraphs in each other."""
-PAIRS_MAX = 2**20
-"""Most edges of a statement such as ``{a b} -- {c d}``."""
+DEPTH_MAX = 64  # Most subgraphs in each other.
+PAIRS_MAX = 2**20  # Most edges of a statement such as ``{a b} -- {c d}``.
 RATE = re.compile(r"(?:(\d+)\s*x\s*)?(\d+(?:\.\d+)?\s*[MGTg](?:[bB]\w*(?:/s)?)?)")
 """A label that is a rate, or a number of links of a rate."""
 _TOKEN = re.compile(

@@ -24,8 +24,7 @@ def distance_m(first: tuple[float, float], second: tuple[float, float]) -> float
     return 2 * RADIUS_M * asin(sqrt(min(lift, 1)))
 
 
-LENGTH_MAX_M = 1_000_000
-"""Longest cable of a scenario [m]."""
+LENGTH_MAX_M = 1_000_000  # Longest cable of a scenario [m].
 
 
 def length_between(places: tuple[object, object, object, object]) -> float | None:

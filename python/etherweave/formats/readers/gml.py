@@ -13,8 +13,7 @@ from etherweave.formats.readers.zoo import zoo_network
 from etherweave.formats.texts import Source
 
 DEPTH_MAX = 64
-Entry: TypeAlias = "tuple[str, Value, str]"
-"""Key, value and place."""
+Entry: TypeAlias = "tuple[str, Value, str]"  # Key, value and place.
 Value: TypeAlias = "str | list[Entry]"
 _TOKEN = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:\"([^\"]*)\"|([^\s\[\]\"]+)|([\[\]]))")
 

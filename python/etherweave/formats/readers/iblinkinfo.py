@@ -12,8 +12,7 @@ from etherweave.formats.texts import Source
 
 SIGNALLED_GBPS = {"FDR": 14.0625, "EDR": 25.78125, "HDR": 53.125, "NDR": 106.25, "XDR": 212.5}
 """Signalling rates of a SerDes lane [Gb/s], where they differ from the kernel's."""
-NEAR = 0.02
-"""Largest relative difference from a known rate."""
+NEAR = 0.02  # Largest relative difference from a known rate.
 _HEAD = re.compile(r"(CA|Switch):\s*(?:(0x[0-9a-fA-F]+)\s+)?(.*?):?\s*$")
 _LINE = re.compile(
     r"\s*(?:0x\w+\s+\"[^\"]*\"\s+)?(\d+)\s+(\d+)\[[^\]]*\]\s*==\(\s*(.*?)\s*\)==>\s*"

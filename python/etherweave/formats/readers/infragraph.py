@@ -14,10 +14,8 @@ from etherweave.formats.texts import Source, items, json_value, mapping, number,
 
 UNITS = {"gigabits_per_second": "Gb/s", "gigabytes_per_second": "GB/s"}
 """Choices of a bandwidth, and the unit of a rate."""
-LATENCIES = {"ns": 1, "us": 1_000, "ms": 1_000_000}
-"""Choices of a latency [ns]."""
-ENDS_MAX = 2**20
-"""Most ends of an edge."""
+LATENCIES = {"ns": 1, "us": 1_000, "ms": 1_000_000}  # Choices of a latency [ns].
+ENDS_MAX = 2**20  # Most ends of an edge.
 SWITCH_KINDS = {"port", "switch", "cpu", "memory"}
 """Kinds of the components that a switch has; NICs and accelerators are those of hosts."""
 

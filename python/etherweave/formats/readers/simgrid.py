@@ -12,8 +12,7 @@ from itertools import combinations, product
 from etherweave.formats.network import Network
 from etherweave.formats.texts import Element, Source, number, xml
 
-HOSTS_MAX = 2**18
-"""Most hosts of a cluster."""
+HOSTS_MAX = 2**18  # Most hosts of a cluster.
 _DECIMAL = {prefix: 1000**power for power, prefix in enumerate(("", "K", "M", "G", "T", "P", "E"))}
 _BINARY = {f"{prefix}i": 1024**power for power, prefix in enumerate(("K", "M", "G", "T"), 1)}
 

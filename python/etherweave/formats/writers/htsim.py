@@ -14,8 +14,7 @@ from etherweave.api.inputs import InputError
 from etherweave.api.results import Result
 from etherweave.formats.listing import Listing, flows, listing
 
-BYTES_MAX = 2**31 - 1
-"""Largest flow that ``connection_matrix.cpp`` reads, by ``stoi``."""
+BYTES_MAX = 2**31 - 1  # Largest flow that ``connection_matrix.cpp`` reads, by ``stoi``.
 EXPECTED = "a tree of two or three tiers of equal switches, as htsim builds it"
 
 
@@ -25,12 +24,9 @@ class _Stage:
 
     rate_gbps: float
     delay_ns: float
-    bundle: int
-    """Parallel cables of a pair."""
-    down: int
-    """Cables from below of an upper node."""
-    up: int
-    """Cables upwards of a lower node."""
+    bundle: int  # Parallel cables of a pair.
+    down: int  # Cables from below of an upper node.
+    up: int  # Cables upwards of a lower node.
 
 
 def files(fabric: _core.Fabric, result: Result | None) -> Mapping[str, str]:

@@ -10,8 +10,7 @@ from etherweave import _core
 from etherweave.api.results import Result
 from etherweave.formats.listing import flows, listing, number_text
 
-START_S = 2
-"""Start of the first flow, as in HPCC's examples [s]."""
+START_S = 2  # Start of the first flow, as in HPCC's examples [s].
 PRIORITY, PORT = 3, 100
 """Priority group and destination port of a normal flow, as ``fct_analysis.py`` wants them."""
 

@@ -29,8 +29,7 @@ class Place(NamedTuple):
     """Where a host sits."""
 
     switch: str
-    group: str = ""
-    """Of the switch; empty where switches have none."""
+    group: str = ""  # Of the switch; empty where switches have none.
 
 
 @dataclass(frozen=True)
@@ -38,21 +37,17 @@ class Benchmarks:
     """A run of benchmarks."""
 
     name: str
-    facts: dict[str, Any]
-    """Of ``benchmarks.json``."""
+    facts: dict[str, Any]  # Of ``benchmarks.json``.
     launches: pl.DataFrame
-    measurements: pl.DataFrame
-    """With a column ``value`` in the base unit; only those that count."""
+    measurements: pl.DataFrame  # With a column ``value`` in the base unit; only those that count.
     points: pl.DataFrame
     """With ``median``, ``low``, ``high``… in the base unit, one statistic of each."""
     simulation: pl.DataFrame | None = None
     """Simulated figures; see :func:`etherweave.pages.benchmarks.predictions.predictions`."""
     mtus: Mapping[str, int] = field(default_factory=dict)
     """Of fabrics, where the interface was seen [bytes]."""
-    places: Mapping[str, Place] = field(default_factory=dict)
-    """Of hosts, where they are known."""
-    directory: Path | None = None
-    """Holds what hosts counted during launches, if it was recorded."""
+    places: Mapping[str, Place] = field(default_factory=dict)  # Of hosts, where they are known.
+    directory: Path | None = None  # Holds what hosts counted during launches, if it was recorded.
 
     @property
     def networks(self) -> dict[str, dict[str, Any]]:

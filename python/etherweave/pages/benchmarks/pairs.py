@@ -15,18 +15,14 @@ from etherweave.pages.benchmarks.data import Benchmarks, Place, hosts_of, in_ord
 from etherweave.pages.benchmarks.slow_paths import PairMatrix, pair_classes, suspects
 from etherweave.report.section import Section, Table
 
-PAIRS_MIN = 3
-"""Fewer are no map."""
+PAIRS_MIN = 3  # Fewer are no map.
 COLOURS = "cividis"
 ABSENT = "#e4e4e4"
-_TITLE = 36
-"""Characters in a line of a map's title."""
-_NAMED_MAX = 48
-"""Hosts whose names fit beside a map; of more, switches are named."""
+_TITLE = 36  # Characters in a line of a map's title.
+_NAMED_MAX = 48  # Hosts whose names fit beside a map; of more, switches are named.
 _PARTS_MAX = 20
 """Switches or groups whose names fit beside a map; lines of more would hide its cells."""
-_UPRIGHT = 36
-"""Characters of names that fit above a map side by side."""
+_UPRIGHT = 36  # Characters of names that fit above a map side by side.
 
 
 @dataclass(frozen=True)
@@ -34,8 +30,7 @@ class PairMap:
     """Values between hosts."""
 
     title: str
-    label: str
-    """Unit of the values."""
+    label: str  # Unit of the values.
     matrix: PairMatrix
 
 

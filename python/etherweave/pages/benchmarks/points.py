@@ -14,10 +14,8 @@ RATES_CAPTION = (
     "Medians of launches with their 95 % interval, hollow where unstable; dashed is the rate of a "
     "host's link, dotted the payload of full frames, black lines are published figures."
 )
-_RATES_MAX = 30
-"""Rows that are shown; the table of points has all."""
-_LINK = "bandwidth"
-"""The metric of one pair in one direction, which its link bounds."""
+_RATES_MAX = 30  # Rows that are shown; the table of points has all.
+_LINK = "bandwidth"  # The metric of one pair in one direction, which its link bounds.
 _NAMES = ("program", "hosts", "ranks_per_node", "labels")
 
 
@@ -63,8 +61,7 @@ def _draw_rate(axes: Axes, place: int, row: dict[str, Any], colour: str) -> None
 
 _SCALES = {"s": (1e6, "us"), "B/s": (8e-9, "Gb/s"), "1/s": (1.0, "1/s"), "B": (1.0, "B")}
 _COUNT = (1.0, "")
-_MAX = 500
-"""Rows that are shown; the tables beside the page have all."""
+_MAX = 500  # Rows that are shown; the tables beside the page have all.
 _VALUES = ("median", "low", "high", "min", "max", "p99", "reference_low", "reference_high")
 _WORDS = ("program", "fabric", "hosts", "metric", "labels")
 

@@ -19,8 +19,7 @@ from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, 
 from etherweave.bench.telemetry.tables import file_name
 from etherweave.report.bounds import Floats
 
-_FAMILIES = (INTERFACE, PRIORITY, RDMA)
-"""Families shown thing by thing; processors are added up."""
+_FAMILIES = (INTERFACE, PRIORITY, RDMA)  # Families shown thing by thing; processors are added up.
 _IDLE = "idle_s"
 
 
@@ -30,28 +29,23 @@ class RecordedLaunch(NamedTuple):
     name: str
     experiment: str
     is_warm_up: bool
-    start_ns: int
-    """Since 1970 [ns]."""
-    seconds: float
-    """Until it ended [s]."""
+    start_ns: int  # Since 1970 [ns].
+    seconds: float  # Until it ended [s].
 
 
 class CounterKey(NamedTuple):
     """A counter of a thing."""
 
     family: str
-    thing: str
-    """Empty where there is one only: the tested interface, all processors."""
+    thing: str  # Empty where there is one only: the tested interface, all processors.
     column: str
 
 
 class CounterSteps(NamedTuple):
     """How a counter rose."""
 
-    times: Floats
-    """Since the launch began [s]."""
-    risen: Floats
-    """Since the first sample."""
+    times: Floats  # Since the launch began [s].
+    risen: Floats  # Since the first sample.
 
 
 @dataclass(frozen=True)
@@ -60,14 +54,11 @@ class HostRecording:
 
     launch: RecordedLaunch
     host: str
-    failure: str
-    """Why nothing, or not everything, was recorded; empty if everything was."""
-    epoch: Epoch | None = None
-    """``None`` when it cannot be read."""
+    failure: str  # Why nothing, or not everything, was recorded; empty if everything was.
+    epoch: Epoch | None = None  # ``None`` when it cannot be read.
     steps: Mapping[CounterKey, CounterSteps] = field(default_factory=dict)
     processors: int = 0
-    busiest: float | None = None
-    """Share of its time that the busiest processor worked, 0..1."""
+    busiest: float | None = None  # Share of its time that the busiest processor worked, 0..1.
 
     def total(self, family: Family, *columns: str) -> float | None:
         """Add up by how much counters rose; ``None`` where they are not counted."""
@@ -96,8 +87,7 @@ class HostRecording:
 
 
 _PAUSES = ("received_pauses", "sent_pauses")
-LOSSES = ("out_of_sequence", "sequence_errors", "timeouts", "out_of_buffer")
-"""Of RDMA."""
+LOSSES = ("out_of_sequence", "sequence_errors", "timeouts", "out_of_buffer")  # Of RDMA.
 _TROUBLES = {
     INTERFACE.name: ("received_drops", "sent_drops", "received_errors", *_PAUSES),
     PRIORITY.name: _PAUSES,

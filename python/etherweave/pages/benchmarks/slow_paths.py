@@ -19,36 +19,28 @@ from etherweave.pages.benchmarks.data import Place
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-WORSE = 0.1
-"""How much worse than usual something must be to be reported."""
-SPREADS = 3.0
-"""How many times the usual spread it must be worse by, beside that."""
-_NORMAL = 1.4826
-"""From the median absolute deviation to a standard deviation, of normal numbers."""
-_HOSTS_MIN = 4
-"""With fewer hosts the slow end of a pair cannot be found."""
+WORSE = 0.1  # How much worse than usual something must be to be reported.
+SPREADS = 3.0  # How many times the usual spread it must be worse by, beside that.
+_NORMAL = 1.4826  # From the median absolute deviation to a standard deviation, of normal numbers.
+_HOSTS_MIN = 4  # With fewer hosts the slow end of a pair cannot be found.
 _SWITCHES_MIN = 3
 _PAIRS_MAX = 5
-_PAIRS_BOTH_DIRECTIONS = 2
-"""Values of a single pair, which is reported as such."""
+_PAIRS_BOTH_DIRECTIONS = 2  # Values of a single pair, which is reported as such.
 
 
 class Suspect(NamedTuple):
     """What is suspected."""
 
     who: str
-    words: str
-    """What is slow, and where to look."""
-    factor: float
-    """How many times worse than usual."""
+    words: str  # What is slow, and where to look.
+    factor: float  # How many times worse than usual.
 
 
 class PairClass(NamedTuple):
     """Pairs that are alike."""
 
     name: str
-    pairs: int
-    """Of hosts, in either direction."""
+    pairs: int  # Of hosts, in either direction.
     median: float
 
 
@@ -57,8 +49,7 @@ class PairMatrix:
     """What was measured between hosts."""
 
     hosts: Sequence[str]
-    values: Floats
-    """Not a number where nothing was measured; rows send."""
+    values: Floats  # Not a number where nothing was measured; rows send.
     is_higher_better: bool
     places: Mapping[str, Place]
 
@@ -110,8 +101,7 @@ def suspects(matrix: PairMatrix) -> list[Suspect]:
     return suspected
 
 
-Localised = Iterator[tuple[Suspect, Bools]]
-"""A suspect, and the pairs that it explains."""
+Localised = Iterator[tuple[Suspect, Bools]]  # A suspect, and the pairs that it explains.
 
 
 def _hosts(matrix: PairMatrix, slow: Floats, least: float) -> Localised:

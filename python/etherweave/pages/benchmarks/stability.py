@@ -63,8 +63,7 @@ STABILITY_CAPTION = (
     "rounds. A slope is drift of the machine; a column of its own is a launch that went wrong as a "
     "whole."
 )
-_UNSTABLE_MAX = 200
-"""Points that are listed."""
+_UNSTABLE_MAX = 200  # Points that are listed.
 
 
 def stability(benchmarks: Benchmarks) -> Section:

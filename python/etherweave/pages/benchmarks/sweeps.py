@@ -26,8 +26,7 @@ SWEEP_CAPTION = (
     "crosses are simulated. "
 )
 _NAMES = ["program", "fabric", "hosts", "ranks_per_node", "labels"]
-_HOSTS_MAX = 6
-"""Placements of a test that are curves with names of their own; more are one name's."""
+_HOSTS_MAX = 6  # Placements of a test that are curves with names of their own; more are one name's.
 
 
 class SweepSetting(NamedTuple):
@@ -35,10 +34,8 @@ class SweepSetting(NamedTuple):
 
     fabric: str
     medium: Medium
-    rows: pl.DataFrame
-    """Points of the panel on this fabric."""
-    alpha: float | None
-    """Of the smallest message on this fabric, where it was measured [s]."""
+    rows: pl.DataFrame  # Points of the panel on this fabric.
+    alpha: float | None  # Of the smallest message on this fabric, where it was measured [s].
 
 
 SweepBounds = Callable[[SweepSetting, Floats], Iterator[SizeBound]]
@@ -49,10 +46,8 @@ class Sweep(NamedTuple):
     """How one kind of curve is drawn."""
 
     unit: str
-    scale: float
-    """From base units to those of the axis."""
-    label: str
-    """Of the axis."""
+    scale: float  # From base units to those of the axis.
+    label: str  # Of the axis.
     bounds: SweepBounds
 
 
@@ -148,8 +143,7 @@ def _bounds(benchmarks: Benchmarks, rows: pl.DataFrame, sweep: Sweep) -> Iterato
 _RATE_BOUND = "No payload passes the dashed line, and none in full frames the dotted one."
 _LINKS = {"bandwidth": 1, "bandwidth_both": 2, "bandwidth_rank": 1, "bandwidth_bus": 1}
 """How often a metric counts a host's link; others are not bound by one."""
-_EXCESS = 1.05
-"""A shaper's burst may carry a little more than the rate."""
+_EXCESS = 1.05  # A shaper's burst may carry a little more than the rate.
 
 
 def bandwidth(benchmarks: Benchmarks) -> Section | None:
@@ -194,8 +188,7 @@ _TIME_BOUND = (
     "least such a message and the bytes that must pass a host's link (Chan et al. 2007, Thakur et "
     "al. 2005), unless switches take part in it."
 )
-_ONE_WAY = ("latency", "round_trip", "call_time")
-"""Metrics of messages that pass a host's link."""
+_ONE_WAY = ("latency", "round_trip", "call_time")  # Metrics of messages that pass a host's link.
 
 
 def latency(benchmarks: Benchmarks) -> Section | None:

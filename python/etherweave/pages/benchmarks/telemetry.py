@@ -18,14 +18,10 @@ from etherweave.pages.benchmarks.recordings import (
 )
 from etherweave.report.section import FOLDED_FROM, Builder, Section, Table
 
-READ_MAX = 1_000
-"""Recordings (a host in a launch) that are read, unless a single launch has more."""
-EXPERIMENTS_MAX = 8
-"""That are drawn."""
-LAUNCHES_MAX = 12
-"""Of an experiment, that are drawn."""
-ROWS_MAX = 200
-"""Of the table."""
+READ_MAX = 1_000  # Recordings (a host in a launch) that are read, unless a single launch has more.
+EXPERIMENTS_MAX = 8  # That are drawn.
+LAUNCHES_MAX = 12  # Of an experiment, that are drawn.
+ROWS_MAX = 200  # Of the table.
 CHOICE = "those that lost, paused or failed most go first, then those that came first"
 CAPTION = (
     "What each host counted from shortly before a launch until it had ended. Processors busy is "
@@ -42,12 +38,9 @@ class RecordingOverview:
     """All recordings of a run, or as many as are read."""
 
     benchmarks: Benchmarks
-    tracks: Sequence[HostRecording]
-    """In the order of time; launches are read whole or not at all."""
-    left_out: int
-    """Launches that were not read."""
-    silent: int
-    """Launches that were kept without any recording."""
+    tracks: Sequence[HostRecording]  # In the order of time; launches are read whole or not at all.
+    left_out: int  # Launches that were not read.
+    silent: int  # Launches that were kept without any recording.
 
 
 def builders(benchmarks: Benchmarks) -> list[Builder[Benchmarks]]:
@@ -142,8 +135,7 @@ class _TotalsColumn(NamedTuple):
     """A column of totals."""
 
     head: str
-    cell: Callable[[HostRecording], str]
-    """Empty where it is not counted."""
+    cell: Callable[[HostRecording], str]  # Empty where it is not counted.
 
 
 def table(overview: RecordingOverview) -> Builder[Benchmarks]:

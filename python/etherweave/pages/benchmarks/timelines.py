@@ -19,14 +19,10 @@ from etherweave.pages.benchmarks.recordings import (
 from etherweave.report.bounds import Floats
 from etherweave.report.style import ASIDE, DASHES, GIGABITS, INK, SERIES, literal
 
-HOSTS_MAX = 4
-"""That have a column of their own."""
-CELLS_MAX = 160
-"""Of a line: what a column of the page can show."""
-SERIES_MAX = 8
-"""Lines of a panel: those that rose most."""
-_MARGIN = 0.25
-"""Of a launch's time, that is shown of what was recorded before and after."""
+HOSTS_MAX = 4  # That have a column of their own.
+CELLS_MAX = 160  # Of a line: what a column of the page can show.
+SERIES_MAX = 8  # Lines of a panel: those that rose most.
+_MARGIN = 0.25  # Of a launch's time, that is shown of what was recorded before and after.
 _NAMES_MAX = 16
 """Launches that are named above the columns of a figure, each time all columns together."""
 _SHADE, _WARM_UP = "#e8eef4", "#faf3d8"
@@ -35,16 +31,12 @@ _SHADE, _WARM_UP = "#e8eef4", "#faf3d8"
 class TimelinePanel(NamedTuple):
     """A row of the figure."""
 
-    label: str
-    """Of its axis."""
+    label: str  # Of its axis.
     family: str
     columns: tuple[str, ...]
-    scale: float = 1.0
-    """From rises per second to the axis."""
-    is_always: bool = False
-    """Whether it is shown when nothing rose."""
-    is_least_worst: bool = False
-    """Whether the host that counts least is the one to be named."""
+    scale: float = 1.0  # From rises per second to the axis.
+    is_always: bool = False  # Whether it is shown when nothing rose.
+    is_least_worst: bool = False  # Whether the host that counts least is the one to be named.
 
 
 _PAUSES = ("received_pauses", "sent_pauses")
@@ -73,10 +65,8 @@ class TimelineAxis(NamedTuple):
     """Launches beside each other on one axis."""
 
     launches: Sequence[RecordedLaunch]
-    edges: Sequence[Floats]
-    """Of the cells of each, since it began [s]."""
-    places: Sequence[float]
-    """Where each begins on the axis [s]."""
+    edges: Sequence[Floats]  # Of the cells of each, since it began [s].
+    places: Sequence[float]  # Where each begins on the axis [s].
 
 
 class CounterLines(NamedTuple):

@@ -19,8 +19,7 @@ from etherweave.report.section import FOLDED_FROM, Builder, Section, Table
 from etherweave.report.sizes import SizeCurve, SizePanel, draw
 from etherweave.report.style import ASIDE, DASHES, INK, SERIES, literal, name_decades
 
-ROWS_MAX = 40
-"""Workloads that are drawn."""
+ROWS_MAX = 40  # Workloads that are drawn.
 ERRORS_CAPTION = (
     "Times of an iteration (of streams: of all together), as shares of the measured median. Dots "
     "are launches, the bar is the interval of their median, the cross is what was predicted, with "
@@ -117,10 +116,8 @@ def _us(seconds: float) -> str:
     return f"{seconds * 1e6:,.2f}" if seconds < 1e-3 else f"{seconds * 1e6:,.0f}"
 
 
-WORKLOADS_MAX = 8
-"""That are drawn."""
-LAUNCHES_MAX = 12
-"""That are drawn one by one."""
+WORKLOADS_MAX = 8  # That are drawn.
+LAUNCHES_MAX = 12  # That are drawn one by one.
 _POINTS = np.linspace(0, 1, 201)
 ITERATIONS_CAPTION = (
     "Share of the iterations that took at most so long, over all ranks: of all launches together "

@@ -13,22 +13,17 @@ from etherweave.report.drawing.wiring import Switch, Wiring
 
 Cell: TypeAlias = tuple[int, ...]
 
-WHOLE_MAX = 300
-"""Switches of a grid that is drawn whole."""
-ROW_MAX = 16
-"""Switches in a row that is drawn whole, in such a grid."""
-FOLDED_ROW_MAX = 8
-"""The same in a larger grid."""
+WHOLE_MAX = 300  # Switches of a grid that is drawn whole.
+ROW_MAX = 16  # Switches in a row that is drawn whole, in such a grid.
+FOLDED_ROW_MAX = 8  # The same in a larger grid.
 
 
 @dataclass(frozen=True)
 class Axis:
     """A dimension."""
 
-    letter: str
-    """What it is called."""
-    spans: tuple[range, ...]
-    """Coordinates that share a place, by place."""
+    letter: str  # What it is called.
+    spans: tuple[range, ...]  # Coordinates that share a place, by place.
 
     def places(self) -> tuple[int, ...]:
         """Place of each coordinate."""
@@ -44,10 +39,8 @@ class Axis:
 class Cells:
     """The cells of a grid."""
 
-    wiring: Wiring
-    """The fabric."""
-    axes: tuple[Axis, ...]
-    """Last dimension first, as coordinates are."""
+    wiring: Wiring  # The fabric.
+    axes: tuple[Axis, ...]  # Last dimension first, as coordinates are.
 
     @classmethod
     def of(cls, wiring: Wiring) -> "Cells":

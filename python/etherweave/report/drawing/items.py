@@ -10,24 +10,18 @@ from etherweave.report.drawing import hosts
 from etherweave.report.drawing.picture import Mark, Picture, Point, Shape, Words, count, short
 from etherweave.report.drawing.wiring import Bundle, Switch, Wiring
 
-ROW_MAX = 9
-"""Switches in a row that folds; a box stands for the middle of a longer one."""
+ROW_MAX = 9  # Switches in a row that folds; a box stands for the middle of a longer one.
 
 
 @dataclass(frozen=True)
 class Item:
     """What stands in a row: a switch, or a box for several things."""
 
-    key: str
-    """Unique in the drawing."""
-    label: str
-    """Within it."""
-    members: tuple[Switch, ...]
-    """The switches that it stands for."""
-    is_folded: bool = False
-    """Whether it stands for several things."""
-    is_tall: bool = False
-    """Whether it stands for subtrees, from their leaves to their tops."""
+    key: str  # Unique in the drawing.
+    label: str  # Within it.
+    members: tuple[Switch, ...]  # The switches that it stands for.
+    is_folded: bool = False  # Whether it stands for several things.
+    is_tall: bool = False  # Whether it stands for subtrees, from their leaves to their tops.
 
 
 def row(switches: Sequence[Switch], folds: bool) -> tuple[Item, ...]:

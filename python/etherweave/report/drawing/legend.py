@@ -8,12 +8,9 @@ from etherweave.report.drawing.picture import Line, Picture, Words, count, short
 from etherweave.report.drawing.render import LOAD_STEPS, MARGIN, extent, load_step, uniform_counts
 from etherweave.report.drawing.wiring import Wiring
 
-SAMPLE = 26.0
-"""Length of a line in the legend [pt]."""
-ROW = 12.0
-"""Height of a row of text [pt]."""
-WIDTH_MIN = 400.0
-"""Of a page, so that titles and legends have room [pt]."""
+SAMPLE = 26.0  # Length of a line in the legend [pt].
+ROW = 12.0  # Height of a row of text [pt].
+WIDTH_MIN = 400.0  # Of a page, so that titles and legends have room [pt].
 NAMES = {
     "k_ary_fat_tree": "k-ary fat tree",
     "folded_clos": "folded Clos",

@@ -16,10 +16,8 @@ from matplotlib.textpath import TextToPath
 
 FONT = FontProperties(family="DejaVu Sans")
 """That of all figures: it comes with matplotlib, so that widths are the same everywhere."""
-STAND_IN = "□"
-"""For a letter that the font lacks."""
-LETTERS_MAX = 28
-"""Of a name; longer ones are cut in the middle."""
+STAND_IN = "□"  # For a letter that the font lacks.
+LETTERS_MAX = 28  # Of a name; longer ones are cut in the middle.
 
 
 @cache
@@ -71,18 +69,12 @@ Shape: TypeAlias = Literal["switch", "host", "folded"]
 class Mark:
     """A switch, a host, or a box that stands for many."""
 
-    key: str
-    """What it is, unique in its picture."""
-    place: Point
-    """Of its centre."""
-    size: Point
-    """Width and height."""
-    label: str = ""
-    """Within it; may have several lines."""
-    shape: Shape = "switch"
-    """How it is drawn."""
-    is_highlighted: bool = False
-    """Whether it is the one to look at."""
+    key: str  # What it is, unique in its picture.
+    place: Point  # Of its centre.
+    size: Point  # Width and height.
+    label: str = ""  # Within it; may have several lines.
+    shape: Shape = "switch"  # How it is drawn.
+    is_highlighted: bool = False  # Whether it is the one to look at.
 
     def edge(self, x: float, y: float) -> Point:
         """Place at its edge: -1..=1 from left to right and from bottom to top."""
@@ -93,22 +85,15 @@ class Mark:
 class Line:
     """One or several parallel links."""
 
-    path: Sequence[Point]
-    """Two points of a straight line, or four of a cubic Bézier curve."""
-    link_class: str
-    """Host, local or global."""
-    medium: str
-    """Copper, optical, or mixed."""
-    rate_gbps: float
-    """Of one link, the slowest where they differ [Gb/s]."""
-    count: int = 1
-    """How many links it stands for."""
-    is_highlighted: bool = False
-    """Whether it is one to look at."""
+    path: Sequence[Point]  # Two points of a straight line, or four of a cubic Bézier curve.
+    link_class: str  # Host, local or global.
+    medium: str  # Copper, optical, or mixed.
+    rate_gbps: float  # Of one link, the slowest where they differ [Gb/s].
+    count: int = 1  # How many links it stands for.
+    is_highlighted: bool = False  # Whether it is one to look at.
     is_bundle: bool = False
     """Whether an end is a box for many things, so that its count says nothing of parallel links."""
-    is_repeated: bool = False
-    """Whether its links are counted by another line too."""
+    is_repeated: bool = False  # Whether its links are counted by another line too.
     load: float | None = None
     """Share of its rate that the busiest of its links sends; None without a run."""
 
@@ -127,54 +112,37 @@ class Line:
 class Area:
     """A shaded neighbourhood: a pod, a group, a row."""
 
-    low: Point
-    """Its lower left corner."""
-    high: Point
-    """Its upper right corner."""
-    depth: int = 0
-    """How many areas it lies in; deeper ones are darker."""
-    is_framed: bool = False
-    """Whether its edge is drawn."""
+    low: Point  # Its lower left corner.
+    high: Point  # Its upper right corner.
+    depth: int = 0  # How many areas it lies in; deeper ones are darker.
+    is_framed: bool = False  # Whether its edge is drawn.
 
 
 @dataclass(frozen=True)
 class Words:
     """A line of text."""
 
-    place: Point
-    """Where it is anchored."""
-    text: str
-    """As written."""
-    size: float = 7.0
-    """Of its letters."""
-    across: Literal["left", "center", "right"] = "center"
-    """Which of its sides is at the place."""
+    place: Point  # Where it is anchored.
+    text: str  # As written.
+    size: float = 7.0  # Of its letters.
+    across: Literal["left", "center", "right"] = "center"  # Which of its sides is at the place.
     along: Literal["top", "center", "bottom", "baseline"] = "center"
     """Which height of it is at the place."""
-    turn: float = 0.0
-    """Anticlockwise [degrees]."""
-    is_bold: bool = False
-    """Whether it is a title."""
-    has_halo: bool = False
-    """Whether lines below it are wiped out."""
+    turn: float = 0.0  # Anticlockwise [degrees].
+    is_bold: bool = False  # Whether it is a title.
+    has_halo: bool = False  # Whether lines below it are wiped out.
 
 
 @dataclass
 class Picture:
     """A fabric, laid out; layouts add to it until it is finished."""
 
-    marks: list[Mark] = field(default_factory=list)
-    """Drawn above lines."""
-    lines: list[Line] = field(default_factory=list)
-    """Drawn above areas."""
-    areas: list[Area] = field(default_factory=list)
-    """Drawn first."""
-    words: list[Words] = field(default_factory=list)
-    """Drawn last."""
-    notes: Sequence[str] = ()
-    """How to read it, a sentence each."""
-    links_inside: int = 0
-    """Links with both ends in one folded box, which are not drawn."""
+    marks: list[Mark] = field(default_factory=list)  # Drawn above lines.
+    lines: list[Line] = field(default_factory=list)  # Drawn above areas.
+    areas: list[Area] = field(default_factory=list)  # Drawn first.
+    words: list[Words] = field(default_factory=list)  # Drawn last.
+    notes: Sequence[str] = ()  # How to read it, a sentence each.
+    links_inside: int = 0  # Links with both ends in one folded box, which are not drawn.
 
     @property
     def has_highlight(self) -> bool:

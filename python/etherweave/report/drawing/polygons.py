@@ -13,14 +13,10 @@ from etherweave.report.drawing.items import Drawing
 from etherweave.report.drawing.picture import Mark, Picture, Point, Words, short, width
 from etherweave.report.drawing.wiring import Switch, TooLargeError, Wiring
 
-DOTS_MAX = 96
-"""On the circle; with more hosts, each dot stands for several."""
-RADIUS_MIN = 64.0
-"""Of the circle [pt]."""
-PITCH = 13.0
-"""Along the circle [pt]."""
-SIZE = 6.5
-"""Of names."""
+DOTS_MAX = 96  # On the circle; with more hosts, each dot stands for several.
+RADIUS_MIN = 64.0  # Of the circle [pt].
+PITCH = 13.0  # Along the circle [pt].
+SIZE = 6.5  # Of names.
 
 
 def star(wiring: Wiring) -> Picture:
@@ -55,14 +51,10 @@ def _name(share: Sequence[str], radius: float, degrees: float) -> Words:
     return Words(place, text, SIZE, "right", turn=degrees + 180)
 
 
-SWITCHES_MAX = 300
-"""Largest number of switches whose links can be distinguished."""
-SPACE = 50.0
-"""Between neighbours of a polygon [pt]."""
-HOSTS_AWAY = 20.0
-"""From a switch to its hosts [pt]."""
-GAP = 26.0
-"""Between polygons [pt]."""
+SWITCHES_MAX = 300  # Largest number of switches whose links can be distinguished.
+SPACE = 50.0  # Between neighbours of a polygon [pt].
+HOSTS_AWAY = 20.0  # From a switch to its hosts [pt].
+GAP = 26.0  # Between polygons [pt].
 
 
 def slim_fly(wiring: Wiring) -> Picture:

@@ -13,14 +13,10 @@ from etherweave.report.drawing.picture import Area, Mark, Picture, Words, count,
 from etherweave.report.drawing.tree import GAP, HIGH, PAD, item_width
 from etherweave.report.drawing.wiring import Switch, Wiring
 
-SERVERS_MAX = 5
-"""Of a pod, drawn one by one."""
-PODS_MAX = 4
-"""Drawn in detail, when their switches are not too many."""
-SWITCHES_MAX = 48
-"""Of a fabric whose pods are all drawn in detail."""
-NIC_STEP = 11.0
-"""Between the nics of a server [pt]."""
+SERVERS_MAX = 5  # Of a pod, drawn one by one.
+PODS_MAX = 4  # Drawn in detail, when their switches are not too many.
+SWITCHES_MAX = 48  # Of a fabric whose pods are all drawn in detail.
+NIC_STEP = 11.0  # Between the nics of a server [pt].
 LEAF_ROW = 0.0
 SERVER_ROW = -96.0
 SPINE_ROW = 104.0
@@ -30,24 +26,18 @@ SPINE_ROW = 104.0
 class Server:
     """A server, or several as one box."""
 
-    name: str
-    """Shown below it."""
-    nics: tuple[str, ...]
-    """Hosts that are drawn as dots; empty for a box."""
-    members: tuple[str, ...]
-    """Hosts that it stands for."""
+    name: str  # Shown below it.
+    nics: tuple[str, ...]  # Hosts that are drawn as dots; empty for a box.
+    members: tuple[str, ...]  # Hosts that it stands for.
 
 
 @dataclass(frozen=True)
 class Pod:
     """Leaves with the servers below them."""
 
-    number: int
-    """Its coordinate."""
-    leaves: tuple[Item, ...]
-    """In the order of rails; one tall box for a folded pod."""
-    servers: tuple[Server, ...]
-    """In order; none of a folded pod."""
+    number: int  # Its coordinate.
+    leaves: tuple[Item, ...]  # In the order of rails; one tall box for a folded pod.
+    servers: tuple[Server, ...]  # In order; none of a folded pod.
 
 
 def layout(wiring: Wiring) -> Picture:

@@ -19,8 +19,7 @@ from matplotlib.path import Path as Outline
 from etherweave.report.drawing.picture import Area, Line, Mark, Picture, Point, Words, width
 from etherweave.report.style import INK, house
 
-Box: TypeAlias = tuple[float, float, float, float]
-"""Left, bottom, right, top."""
+Box: TypeAlias = tuple[float, float, float, float]  # Left, bottom, right, top.
 
 SHARES = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82, 0.12, 0.88)
 """Places on a line that a number is tried at."""
@@ -108,8 +107,7 @@ DASHES: dict[str, str | tuple[float, tuple[float, ...]]] = {
 """Of media."""
 WIDTHS = {"plain": 0.9, "faint": 0.6, "highlighted": 1.8, "bundle": 1.7}
 """Of lines, by how much they matter [pt]."""
-ALPHAS = {"faint": 0.55, "bundle": 0.45}
-"""Of those that step back."""
+ALPHAS = {"faint": 0.55, "bundle": 0.45}  # Of those that step back.
 LOAD_STEPS = (
     (0.01, "#c4c4c4", 0.6),
     (0.1, "#fee391", 1.0),
@@ -119,8 +117,7 @@ LOAD_STEPS = (
     (math.inf, "#8c2d04", 3.0),
 )
 """Upper ends of steps of load, with the colours of YlOrBr by C. Brewer and widths of lines [pt]."""
-MARGIN = 14.0
-"""Around the drawing [pt]."""
+MARGIN = 14.0  # Around the drawing [pt].
 
 _SHADES = ("#f1f4f7", "#e2e8ee", "#d3dce4")
 _FRAME = "#9aa7b3"
@@ -197,18 +194,12 @@ def _area(axes: Axes, area: Area) -> None:
 class _Look:
     """How lines look."""
 
-    name: str
-    """Name of their group in the file."""
-    colour: str
-    """Name of matplotlib."""
-    width: float
-    """Width of the line [pt]."""
-    dash: str | tuple[float, tuple[float, ...]]
-    """Dashes of the medium."""
-    alpha: float | None = None
-    """Opacity of lines that step back."""
-    depth: float = 2
-    """Lines of a higher depth are drawn above others."""
+    name: str  # Name of their group in the file.
+    colour: str  # Name of matplotlib.
+    width: float  # Width of the line [pt].
+    dash: str | tuple[float, tuple[float, ...]]  # Dashes of the medium.
+    alpha: float | None = None  # Opacity of lines that step back.
+    depth: float = 2  # Lines of a higher depth are drawn above others.
 
 
 def _lines(axes: Axes, picture: Picture) -> None:

@@ -22,30 +22,21 @@ class TooLargeError(ValueError):
 class Switch:
     """A switch."""
 
-    name: str
-    """Unique in its fabric."""
-    level: int
-    """How far it is above the hosts' switches."""
-    hosts: int
-    """How many hang on it."""
-    coordinates: tuple[int, ...]
-    """One for each axis of the fabric."""
+    name: str  # Unique in its fabric.
+    level: int  # How far it is above the hosts' switches.
+    hosts: int  # How many hang on it.
+    coordinates: tuple[int, ...]  # One for each axis of the fabric.
 
 
 @dataclass(frozen=True)
 class Bundle:
     """All links of a class between two drawn things."""
 
-    ends: tuple[str, str]
-    """Their keys."""
-    link_class: str
-    """Host, local or global."""
-    medium: str
-    """Copper, optical, or mixed."""
-    rate_gbps: float
-    """Of one link, the slowest where they differ [Gb/s]."""
-    count: int
-    """How many links."""
+    ends: tuple[str, str]  # Their keys.
+    link_class: str  # Host, local or global.
+    medium: str  # Copper, optical, or mixed.
+    rate_gbps: float  # Of one link, the slowest where they differ [Gb/s].
+    count: int  # How many links.
     load: float | None = None
     """Share of its rate that the busiest of them sends in its busier direction; None without a
     run."""
@@ -55,20 +46,13 @@ class Bundle:
 class Wiring:
     """What is connected to what."""
 
-    name: str
-    """Of the fabric."""
-    family: str
-    """As a scenario calls it."""
-    shape: str
-    """The order in which its switches are joined."""
-    parameters: Mapping[str, object]
-    """Of the family, as in the resolved scenario."""
-    axes: tuple[str, ...]
-    """Of the coordinates."""
-    switches: tuple[Switch, ...]
-    """In the order of ids."""
-    hosts: polars.DataFrame
-    """Columns ``host``, ``switch``, in the order of ids."""
+    name: str  # Of the fabric.
+    family: str  # As a scenario calls it.
+    shape: str  # The order in which its switches are joined.
+    parameters: Mapping[str, object]  # Of the family, as in the resolved scenario.
+    axes: tuple[str, ...]  # Of the coordinates.
+    switches: tuple[Switch, ...]  # In the order of ids.
+    hosts: polars.DataFrame  # Columns ``host``, ``switch``, in the order of ids.
     links: polars.DataFrame
     """Columns ``from``, ``to``, ``class``, ``rate_gbps``, ``medium``, ``load`` and others."""
 

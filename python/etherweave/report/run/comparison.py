@@ -23,8 +23,7 @@ from etherweave.report.result_fabric import Fabric, fabric
 from etherweave.report.section import Section, Table
 from etherweave.report.style import ASIDE, DASHES, GIGABITS, INK, SERIES, finish_rows, mark_link
 
-POINTS = 400
-"""Of a curve."""
+POINTS = 400  # Of a curve.
 ITERATIONS_HEAD = (
     *("job", "result", "iterations", "5 % [us]", "median [us]", "95 % [us]"),
     *("medians of launches [us]", "ratio"),
@@ -41,8 +40,7 @@ ITERATIONS_CAPTION = (
 class ComparedResults:
     """A result, and others of the same jobs."""
 
-    results: Sequence[Result]
-    """The first is what the others are compared with."""
+    results: Sequence[Result]  # The first is what the others are compared with.
 
     @property
     def labels(self) -> list[str]:
@@ -220,16 +218,11 @@ _GOODPUT_HEAD = ("job", "result", "goodput [Gb/s]", "ratio")
 
 class _GoodputBar(NamedTuple):
     job: str
-    result: int
-    """Its place among the results."""
-    label: str
-    """Of the result."""
-    rate: float
-    """[Gb/s]."""
-    ratio: str
-    """To the first result."""
-    fabric: Fabric | None
-    """Of an incast, whose streams share a link."""
+    result: int  # Its place among the results.
+    label: str  # Of the result.
+    rate: float  # [Gb/s].
+    ratio: str  # To the first result.
+    fabric: Fabric | None  # Of an incast, whose streams share a link.
     figures: Sequence[Reference]
 
 

@@ -21,14 +21,11 @@ from etherweave.report.run.ports import ports
 from etherweave.report.section import Section
 from etherweave.report.style import ASIDE, SERIES, literal
 
-Labelled: TypeAlias = Mapping[str, Result]
-"""Results by the label that they have in figures."""
+Labelled: TypeAlias = Mapping[str, Result]  # Results by the label that they have in figures.
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-SHARES = 400
-"""Points of a curve of shares."""
-BINS = 60
-"""Periods of a figure over time."""
+SHARES = 400  # Points of a curve of shares.
+BINS = 60  # Periods of a figure over time.
 PERCENTILES = {"p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9"}
 
 SIZES_CAPTION = (

@@ -14,8 +14,7 @@ CAPTION = (
     "many flows, at the largest size of each; the table has classes of sizes. Quantiles beyond "
     "which no flow lies are left out."
 )
-DRAWN = ("p50", "p95", "p99")
-"""Quantiles that are drawn."""
+DRAWN = ("p50", "p95", "p99")  # Quantiles that are drawn.
 NAMES = {"p999": "p99.9"}
 
 

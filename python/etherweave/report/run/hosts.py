@@ -107,8 +107,7 @@ def scatter(axes: Axes, rows: pl.DataFrame, colour: str) -> None:
     axes.margins(x=0.01)
 
 
-BARS_MAX = 80
-"""Of streams with a bar each; more are drawn as a curve."""
+BARS_MAX = 80  # Of streams with a bar each; more are drawn as a curve.
 
 STREAMS_CAPTION = (
     "Payload that reached the application, by the time from the end of the warm-up on; "

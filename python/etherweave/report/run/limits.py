@@ -37,8 +37,7 @@ _COLOURS = dict(
 )
 HOPS_MAX = 5_000_000
 """Packet-hops of a run that is repeated, to observe its ranks, for its page: a second or two."""
-Bar = tuple[str, JobLimits]
-"""A label, and the parts of the bar."""
+Bar = tuple[str, JobLimits]  # A label, and the parts of the bar.
 
 
 def explained(result: Result) -> Result:

@@ -35,14 +35,11 @@ CAPTION = (
 class _TestLine(NamedTuple):
     """A test in one result, over all sizes that its jobs have."""
 
-    label: str
-    """Of the result."""
+    label: str  # Of the result.
     is_simulated: bool
     fabric: Fabric
-    alpha: float
-    """Of the result's smallest ping-pong; 0 without one [s]."""
-    points: Sequence[Quantity]
-    """By size."""
+    alpha: float  # Of the result's smallest ping-pong; 0 without one [s].
+    points: Sequence[Quantity]  # By size.
 
     @property
     def first(self) -> Quantity:

@@ -20,8 +20,7 @@ from etherweave.api.what_if import BY_FLOW
 from etherweave.report.section import Section, Table
 from etherweave.report.style import INK
 
-NAMED_MAX = 40
-"""Of rows with a name each."""
+NAMED_MAX = 40  # Of rows with a name each.
 
 _SECONDS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
@@ -30,10 +29,8 @@ _SECONDS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 class MapLayer:
     """What one column of port_maps shows."""
 
-    column: str
-    """Of :func:`ports`."""
-    title: str
-    """Above the map."""
+    column: str  # Of :func:`ports`.
+    title: str  # Above the map.
 
 
 def measured_ns(result: Result) -> float:
@@ -152,8 +149,7 @@ def _number(node: str) -> tuple[str, int]:
 
 UNEVEN_MIN = 1.25
 """Load of a switch's busiest link over the mean of its links, from which on they are uneven."""
-BUSY_MIN = 50
-"""Load of a link from which on messages wait for each other there [% of its rate]."""
+BUSY_MIN = 50  # Load of a link from which on messages wait for each other there [% of its rate].
 TREES = {"fat_tree", "folded_clos", "rail_optimised"}
 """Fabrics in which all uplinks of a switch lead to any host."""
 UTILISATION_CAPTION = (
@@ -256,8 +252,7 @@ COUNTER_COLUMNS = {
     "ecn_marked_packets": "ECN marks",
     "occupancy_bytes_max": "peak queue [B]",
 }
-ROWS_MAX = 200
-"""Of ports that are listed one by one."""
+ROWS_MAX = 200  # Of ports that are listed one by one.
 
 
 def counters(result: Result) -> Section | None:

@@ -14,16 +14,12 @@ from etherweave.report.run.timeline import COMPUTE, Timeline, communication_map,
 from etherweave.report.section import Builder, Section
 from etherweave.report.style import SERIES, WholeNumbers
 
-ITERATIONS = 4
-"""Number of iterations that are drawn, as in Figure 8 of Benito et al. 2015."""
+ITERATIONS = 4  # Number of iterations that are drawn, as in Figure 8 of Benito et al. 2015.
 RECTANGLES_MAX = 10_000
 """Number of rectangles, and of lines; fewer iterations are drawn where more would be needed."""
-HALVINGS = 40
-"""Of the share of a window that can be drawn."""
-LINE_WIDTHS = (0.2, 0.6)
-"""Of messages: many are thin, or they would hide what the ranks do [pt]."""
-LINES_WIDE = 300.0
-"""Sum of the widths of lines between these [pt]."""
+HALVINGS = 40  # Of the share of a window that can be drawn.
+LINE_WIDTHS = (0.2, 0.6)  # Of messages: many are thin, or they would hide what the ranks do [pt].
+LINES_WIDE = 300.0  # Sum of the widths of lines between these [pt].
 CAPTION = (
     "Blue: computation; orange: communication, waiting included; yellow: messages between two "
     "ranks, from the send to the end of the receive."
@@ -35,10 +31,8 @@ _COMPUTES, _COMMUNICATES, _MESSAGE = SERIES[0], SERIES[1], "#f0c000"
 class Window:
     """A window of time."""
 
-    from_ns: float
-    """Its beginning [ns]."""
-    until_ns: float
-    """Its end, behind that [ns]."""
+    from_ns: float  # Its beginning [ns].
+    until_ns: float  # Its end, behind that [ns].
 
     def shortened(self, part: float, anchor_ns: float) -> "Window":
         """Keep a part of it around a time."""
@@ -50,10 +44,8 @@ class Window:
 class WindowRequest:
     """A window that a reader asks for."""
 
-    from_ns: float | None = None
-    """Its beginning [ns]; None: that of the ranks."""
-    until_ns: float | None = None
-    """Its end [ns]; None: that of the ranks."""
+    from_ns: float | None = None  # Its beginning [ns]; None: that of the ranks.
+    until_ns: float | None = None  # Its end [ns]; None: that of the ranks.
 
     def __post_init__(self) -> None:
         start, end = self.from_ns, self.until_ns
@@ -182,8 +174,7 @@ def _from_its_start(timeline: Timeline, wanted: Window) -> Window:
     return _fitting(wanted, wanted.from_ns, _counter(timeline))
 
 
-Count = Callable[[Window], int]
-"""The rectangles, or lines, of a window, whichever are more."""
+Count = Callable[[Window], int]  # The rectangles, or lines, of a window, whichever are more.
 
 
 def _fitting(window: Window, anchor_ns: float, count: Count) -> Window:

@@ -24,12 +24,9 @@ LINES_MAX = len(SERIES)
 class Panel:
     """What one column shows over time."""
 
-    column: str
-    """Of the table of samples."""
-    label: str
-    """At the axis, with the unit."""
-    divisor: float = 1
-    """Of the values, for the unit."""
+    column: str  # Of the table of samples.
+    label: str  # At the axis, with the unit.
+    divisor: float = 1  # Of the values, for the unit.
 
 
 PORT_PANELS = (
@@ -47,8 +44,7 @@ MAP_PANELS = (
     Panel("occupancy_bytes", "queue [kB]", 1e3),
     Panel("paused", "paused [% of the time]"),
 )
-ROWS_MAX, ROWS_NAMED = 128, 32
-"""Links of a map, and those whose names stand in the picture."""
+ROWS_MAX, ROWS_NAMED = 128, 32  # Links of a map, and those whose names stand in the picture.
 MAPS_CAPTION = (
     "A row for each sampled link. Over each period the bytes on the wire, and for how long the "
     "peer had the port paused, of several priorities the longest; at its end the bytes that wait "

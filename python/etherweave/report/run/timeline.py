@@ -17,10 +17,8 @@ from etherweave.report.periods import Period, period
 from etherweave.report.section import Section, Table
 from etherweave.report.style import WholeNumbers
 
-COMPUTE = ("compute", "sleep")
-"""Activities that are no communication."""
-CELLS = 400
-"""Of the map of all time."""
+COMPUTE = ("compute", "sleep")  # Activities that are no communication.
+CELLS = 400  # Of the map of all time.
 MAP_CAPTION = (
     "A row for each rank. The colour is the part of the time that it spent in communication: in "
     "calls of MPI, or waiting for messages. While one of its streams computes, a rank computes: "
@@ -33,12 +31,10 @@ class Timeline:
     """What the ranks of one job did, and their messages."""
 
     job: str
-    title: str
-    """The job's name, with how it was simulated where not all jobs are alike."""
+    title: str  # The job's name, with how it was simulated where not all jobs are alike.
     activities: pl.DataFrame
     """``rank``, ``activity``, ``start_ns`` and ``end_ns``; those of a rank do not overlap."""
-    transfers: pl.DataFrame
-    """``source``, ``destination``, ``start_ns`` and ``end_ns``."""
+    transfers: pl.DataFrame  # ``source``, ``destination``, ``start_ns`` and ``end_ns``.
 
     @property
     def bounds_ns(self) -> tuple[float, float]:

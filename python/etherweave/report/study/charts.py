@@ -28,18 +28,13 @@ MARKERS = "osD^vP"
 class DrawnBar:
     """A computed value, and what was published."""
 
-    label: str
-    """Below the bar."""
-    colour: str
-    """Of the bar."""
-    value: float
-    """Height of the bar; not a number when there is none."""
-    published: PublishedValue | None = None
-    """To be marked."""
+    label: str  # Below the bar.
+    colour: str  # Of the bar.
+    value: float  # Height of the bar; not a number when there is none.
+    published: PublishedValue | None = None  # To be marked.
     interval: tuple[float, float] | None = None
     """Interval of 90 % over samples, drawn broad over the bar."""
-    together: tuple[float, float] | None = None
-    """The same with the error of the model, drawn thin."""
+    together: tuple[float, float] | None = None  # The same with the error of the model, drawn thin.
 
 
 def draw_bars(axes: Axes, bars: Sequence[DrawnBar], label: str) -> None:
@@ -160,8 +155,7 @@ def _lines_section(chart: LineChart, study: StudyResult) -> Section:
     return Section(chart.name, chart.title, chart.caption, figure, tables, chart.checks)
 
 
-_MANY = 6
-"""Lines from which on a chart is higher, and has its legend below."""
+_MANY = 6  # Lines from which on a chart is higher, and has its legend below.
 
 
 def _draw_guide(axes: Axes, guide: Guide) -> None:

@@ -70,8 +70,7 @@ def take(
 
 _CPU = "sys/devices/system/cpu"
 _PREFIXES = ("UCX_", "OMPI_MCA_", "PRTE_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "FI_", "NCCL_")
-_KERNEL_THREAD = 0x200000
-"""``PF_KTHREAD`` in linux/sched.h."""
+_KERNEL_THREAD = 0x200000  # ``PF_KTHREAD`` in linux/sched.h.
 _ALSO = ("OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES")
 
 

@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 from etherweave.bench.environment.snapshot import Gap
 
-LIMIT_S = 5.0
-"""No tool takes longer [s]."""
-_MAX = 1 << 20
-"""No file of interest is larger [bytes]."""
+LIMIT_S = 5.0  # No tool takes longer [s].
+_MAX = 1 << 20  # No file of interest is larger [bytes].
 
 
 class ToolResult(NamedTuple):

@@ -138,8 +138,7 @@ def _qdiscs(text: str | None) -> tuple[str, ...]:
 
 
 _HOST = re.compile(r"[0-9A-Za-z]([0-9A-Za-z.:_-]{0,252}[0-9A-Za-z])?")
-_HEADERS = 28
-"""IPv4 and ICMP echo without options [bytes]."""
+_HEADERS = 28  # IPv4 and ICMP echo without options [bytes].
 
 
 def path_to(files: HostFiles, host: str) -> NetworkPath | None:

@@ -15,12 +15,9 @@ from etherweave.bench.telemetry.sampling import Sample
 from etherweave.bench.telemetry.switches import onyx, openconfig, snmp, sonic, sonic_cli, sonic_gnmi
 from etherweave.bench.telemetry.switches.reader import PortCounters, SwitchReader
 
-NO_ANSWER = "no answer"
-"""Begins the reason of a gap."""
-ANSWER_S = 10.0
-"""Longest time for an answer [s]."""
-_TEXT_MAX = 1 << 26
-"""Longest answer [bytes]."""
+NO_ANSWER = "no answer"  # Begins the reason of a gap.
+ANSWER_S = 10.0  # Longest time for an answer [s].
+_TEXT_MAX = 1 << 26  # Longest answer [bytes].
 READERS: dict[str, SwitchReader] = {
     reader.name: reader
     for reader in (

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from etherweave.bench.telemetry.counters import CounterRow, Value
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, Family
 
-Answers = Sequence[str]
-"""Output of a switch at each command."""
+Answers = Sequence[str]  # Output of a switch at each command.
 
 
 @dataclass
@@ -33,10 +32,8 @@ class PortCounters:
 class SwitchReader:
     """Asks switches of one kind."""
 
-    name: str
-    """Name in a site's file."""
-    of: str
-    """Name of its input, for messages."""
+    name: str  # Name in a site's file.
+    of: str  # Name of its input, for messages.
     commands: tuple[tuple[str, ...], ...]
     """Words of each command behind those that reach the switch."""
     parse: Callable[[Answers], Mapping[str, PortCounters]]

@@ -25,8 +25,7 @@ _COLUMNS = {
     "TX_PKTS": "sent_pauses",
     "RX_PAUSE_DURATION_US": "paused_s",
 }
-_DEPTH_MAX = 12
-"""Levels of an answer; what is deeper is none of these."""
+_DEPTH_MAX = 12  # Levels of an answer; what is deeper is none of these.
 
 
 def counters(texts: Mapping[str, Any]) -> PortCounters:
