@@ -188,6 +188,7 @@ impl Wires {
     /// Schedules an event of this shard.
     #[inline]
     pub fn schedule_at(&mut self, time: Time, place: PortIndex, kind: Kind, index: u32) {
+        debug_assert!(time >= self.now, "event in the past: {kind:?} {index} at {time:?}, now {:?}", self.now);
         let key = self.key(place, kind, index);
         self.queue.push(Event::new(time, key, 0));
     }

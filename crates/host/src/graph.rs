@@ -57,7 +57,8 @@ impl Processors {
         }
     }
 
-    /// Sees to it that an event comes when the next wait of a driver ends.
+    /// Sees to it that an event comes when the next wait of a driver ends: now, of a wait that ended while the rank,
+    /// which starts later than its job, had not started.
     fn expect_wake(&mut self, wires: &mut Wires, rank: ThreadIndex) {
         let graph = self.graph(rank);
         if let Some(next) = graph.run.next_wait()
@@ -65,7 +66,7 @@ impl Processors {
         {
             graph.wakes_at = next;
             let place = self.threads[rank].place;
-            wires.schedule_at(next, place, Kind::Wake, rank.get());
+            wires.schedule_at(next.max(wires.now), place, Kind::Wake, rank.get());
         }
     }
 

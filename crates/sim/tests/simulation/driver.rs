@@ -138,3 +138,28 @@ fn drivers_decide_the_same_on_any_number_of_threads() {
         }
     }
 }
+
+/// Waits a nanosecond, and computes.
+struct Sleeper(bool);
+
+impl Driver for Sleeper {
+    fn on_event(&mut self, _now: Time, event: DriverEvent, next: &mut NextOperations<'_>) {
+        if event == DriverEvent::Started {
+            next.wait(Duration::from_ns(1));
+        } else if !std::mem::replace(&mut self.0, true) {
+            next.perform(0, GraphOp::Compute { duration: SERVICE });
+        }
+    }
+}
+
+#[test]
+fn a_wait_that_ends_before_its_rank_starts_ends_as_the_rank_starts() {
+    let mut params = roce();
+    params.host.start_jitter = Duration::from_us(500);
+    let sleeper = || Arc::new(Graph::driven(vec![ExecutionStream::Core], &[], || Sleeper(false)));
+    let job = job_of(Traffic::Graphs { ranks: vec![sleeper(); 8], iterations: 1 }, Priority::new(0));
+    let report = run(&experiment(one_switch(8), params, vec![job]), 2);
+    let started: Vec<Duration> = report.iterations.iter().map(|row| row.duration - SERVICE).collect();
+    assert!(started.iter().all(|&late| late < Duration::from_us(500)), "{started:?}");
+    assert!(started.iter().any(|&late| late > Duration::from_us(50)), "starts are drawn: {started:?}");
+}
