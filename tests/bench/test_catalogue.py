@@ -28,7 +28,7 @@ TIERS = {
     1: "osu imb perftest iperf3 iperf2 netperf qperf gpcnet hpcc hpl",
     2: "npb ember chatterbug mpigraph ucx_perftest fi_pingpong sockperf nuttcp netpipe nccl_tests "
     "gloo openfoam",
-    3: "fio iozone spdk_perf ycsb redis_benchmark wrk rpc_perf param",
+    3: "fio iozone spdk_perf ycsb redis_benchmark wrk rpc_perf param mlperf pico",
 }
 WITHOUT_SOURCE = {"apache_thrift", "tf_grpc_bench", "ec_bench", "mrbench", "textbends"}
 WITHOUT_SOURCE |= {"cloud_file_systems"}

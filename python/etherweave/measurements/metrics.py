@@ -100,6 +100,7 @@ MEMORY_BANDWIDTH = _more("memory_bandwidth", Unit.BYTES_PER_SECOND, "Memory traf
 MESSAGE_RATE = _more("message_rate", Unit.PER_SECOND, "Messages of all pairs.")
 TRANSACTION_RATE = _more("transaction_rate", Unit.PER_SECOND, "Requests that were answered.")
 OPERATION_RATE = _more("operation_rate", Unit.PER_SECOND, "Operations; labels say which.")
+SAMPLE_RATE = _more("sample_rate", Unit.PER_SECOND, "Samples of training or fine-tuning.")
 FLOP_RATE = _more("flop_rate", Unit.PER_SECOND, "Floating-point operations.")
 UPDATE_RATE = _more("update_rate", Unit.PER_SECOND, "Updates at random places of a global table.")
 OVERLAP = _more(
