@@ -9,6 +9,7 @@ mod graph;
 mod groups;
 mod message;
 mod node;
+mod stream_order;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -35,6 +36,7 @@ mod attribute {
     pub const IS_CPU: &str = "is_cpu_op";
     pub const THREAD: &str = "tid";
     pub const STREAM: &str = "stream";
+    pub const DEVICE: &str = "device";
     pub const OPERATIONS: &str = "num_ops";
     pub const COLLECTIVE: &str = "comm_type";
     pub const SIZE: &str = "comm_size";
@@ -45,6 +47,21 @@ mod attribute {
     pub const DIMENSIONS: &str = "involved_dim";
     /// The time that is rounded to `duration_micros`; of no writer but this one.
     pub const DURATION: &str = "duration_ps";
+}
+
+/// Answer to a trace in which nothing waits for what streams of an accelerator perform, as converters of PyTorch's
+/// profiles write it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MissingDependencies {
+    /// An error with their number.
+    #[default]
+    Refuse,
+    /// A stream performs its nodes in the order of their starts, and a node waits for what had ended on other streams
+    /// of its device when it began.
+    Rebuild,
+    /// None: such nodes begin when what launches them is complete.
+    Ignore,
 }
 
 /// Execution traces of Chakra (`chakra`).
@@ -64,6 +81,8 @@ pub struct Chakra {
     pub groups: BTreeMap<String, Vec<u32>>,
     /// Whether nodes wait for those in `ctrl_deps` too, not only for those in `data_deps`.
     pub control_dependencies: bool,
+    /// Answer to nodes of an accelerator's streams for which nothing waits.
+    pub missing_dependencies: MissingDependencies,
     /// Factor of the times of computations, 0 or more.
     pub compute_scale: f64,
     /// Time of an accelerator for 10^12 operations, for computations that have `num_ops` and no duration; absent: such
@@ -87,6 +106,7 @@ struct Rules {
     /// How many ranks there are.
     ranks: u32,
     control_dependencies: bool,
+    missing_dependencies: MissingDependencies,
     compute_scale: f64,
     per_teraflop: Option<Duration>,
 }
@@ -99,6 +119,7 @@ impl Default for Chakra {
             sha256: None,
             groups: BTreeMap::new(),
             control_dependencies: true,
+            missing_dependencies: MissingDependencies::Refuse,
             compute_scale: 1.0,
             per_teraflop: None,
             library: Library::Nccl,
@@ -141,6 +162,7 @@ impl Chakra {
         let rules = Rules {
             ranks: self.content.len() as u32,
             control_dependencies: self.control_dependencies,
+            missing_dependencies: self.missing_dependencies,
             compute_scale: self.compute_scale,
             per_teraflop: self.per_teraflop,
         };
@@ -155,8 +177,10 @@ impl Chakra {
         let mut left = OPERATIONS_MAX;
         let mut graphs = Vec::new();
         for rank in ranks {
-            let graph =
-                read(rank).and_then(|trace| RankGraph::new(&trace, rank as u32).build(&mut collectives, &rule, left));
+            let graph = read(rank).and_then(|trace| {
+                let order = stream_order::order(&trace, rules.missing_dependencies)?;
+                RankGraph::new(&trace, rank as u32).build(&order, &mut collectives, &rule, left)
+            });
             let graph = graph.map_err(|error| self.error(rank, error))?;
             left -= graph.len();
             graphs.push(Arc::new(graph));

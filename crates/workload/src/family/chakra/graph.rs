@@ -31,12 +31,14 @@ impl<'a> RankGraph<'a> {
         RankGraph { trace, rank, graph, streams: BTreeMap::new(), own: OwnMessages::default(), nodes }
     }
 
-    /// The graph, of at most `operations_max` operations.
+    /// The graph, of at most `operations_max` operations; of each pair of places in `order` the first node waits for
+    /// the second, too.
     ///
     /// # Errors
     /// When there are more, a node waits for one that does not exist or for itself, or a collective is too long.
     pub fn build(
         mut self,
+        order: &[[u32; 2]],
         collectives: &mut Collectives,
         rule: &Rule,
         operations_max: usize,
@@ -53,6 +55,9 @@ impl<'a> RankGraph<'a> {
             for other in self.trace.dependencies(node) {
                 self.graph.after(begin, &[self.nodes[other?][1]]);
             }
+        }
+        for &[node, other] in order {
+            self.graph.after(self.nodes[node as usize][0], &[self.nodes[other as usize][1]]);
         }
         let (trace, nodes) = (self.trace, self.nodes);
         let of_operation =
@@ -105,7 +110,7 @@ impl<'a> RankGraph<'a> {
         for (name, number) in &mut self.streams {
             *number = self.graph.stream(match name {
                 StreamName::Thread(_) => ExecutionStream::Core,
-                StreamName::Accelerator(_) | StreamName::Computation | StreamName::Communication => {
+                StreamName::Accelerator { .. } | StreamName::Computation | StreamName::Communication => {
                     ExecutionStream::Accelerator
                 }
             });

@@ -24,6 +24,8 @@ pub(super) struct Node {
     pub control_dependencies: Vec<u64>,
     #[prost(uint64, repeated, tag = "5")]
     pub data_dependencies: Vec<u64>,
+    #[prost(uint64, tag = "6")]
+    pub start_micros: u64,
     #[prost(uint64, tag = "7")]
     pub duration_micros: u64,
     #[prost(message, optional, tag = "8")]

@@ -27,7 +27,7 @@ const PROCESS_GROUPS: &str = "process_group:init";
 /// The highest number of 32 bits means any tag.
 const TAG_MAX: u32 = u32::MAX - 1;
 /// How much of a name is kept for errors [B]; kernels have long ones.
-const NAME_MAX: usize = 79;
+const NAME_MAX: usize = 63;
 
 /// What is read of a rank's trace, nodes by their numbers.
 pub(super) struct RankTrace {
@@ -46,6 +46,10 @@ pub(super) struct TraceNode {
     pub name: Box<str>,
     pub does: Activity,
     pub stream: StreamName,
+    /// When the traced machine began it [us].
+    pub start_micros: u64,
+    /// How long it took there [us], at most 71 minutes.
+    duration_micros: u32,
     /// Where what it waits for begins, those that only `ctrl_deps` names, and where all of it ends.
     dependencies: [u32; 3],
 }
@@ -79,11 +83,21 @@ pub(super) struct CollectiveNode {
 pub(super) enum StreamName {
     /// A thread of the CPU.
     Thread(i64),
-    /// A stream of an accelerator that the trace numbers.
-    Accelerator(i64),
+    /// A stream of an accelerator that the trace numbers: of which device, and which.
+    Accelerator {
+        device: i32,
+        stream: i64,
+    },
     /// The accelerator, where the trace says no more.
     Computation,
     Communication,
+}
+
+impl StreamName {
+    /// The device of a stream that the trace numbers.
+    pub fn device(self) -> Option<i32> {
+        if let StreamName::Accelerator { device, .. } = self { Some(device) } else { None }
+    }
 }
 
 impl RankTrace {
@@ -137,6 +151,8 @@ impl RankTrace {
             name,
             does,
             stream,
+            start_micros: node.start_micros,
+            duration_micros: u32::try_from(node.duration_micros).unwrap_or(u32::MAX),
             dependencies: [begin, control, end].map(|place| place as u32),
         });
         Ok(())
@@ -172,6 +188,11 @@ impl RankTrace {
 }
 
 impl TraceNode {
+    /// When it had ended in the traced machine [us].
+    pub fn end_micros(&self) -> u64 {
+        self.start_micros.saturating_add(self.duration_micros.into())
+    }
+
     /// It waits for a node that is none.
     fn missing(&self, id: u64, is_control: bool) -> InputError {
         let missing = |list: &str, expected| {
@@ -344,7 +365,11 @@ fn stream(node: &Node, does: &Activity) -> Result<StreamName, InputError> {
         return Ok(StreamName::Thread(thread.unwrap_or(0)));
     }
     Ok(match number(attribute::STREAM)?.or(thread) {
-        Some(number) => StreamName::Accelerator(number),
+        Some(stream) => {
+            let device = attributes.integer(attribute::DEVICE)?.unwrap_or(0);
+            let wrong = |_| InputError::new("", format_args!("{} {device}", attribute::DEVICE), "a number of 32 bits");
+            StreamName::Accelerator { device: i32::try_from(device).map_err(wrong)?, stream }
+        }
         None if does.is_communication() => StreamName::Communication,
         None => StreamName::Computation,
     })

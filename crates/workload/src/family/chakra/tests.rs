@@ -381,10 +381,10 @@ fn nodes_that_cannot_be_performed_are_named() {
     assert!(twice.contains("node 3 \"n3\": a second node of this number"), "{twice}");
     let cycle = refused(&ranks(&[&[compute(1, 1, &[]), compute(2, 1, &[3]), compute(3, 1, &[2])]]));
     assert!(cycle.contains("node 2 \"n2\": waits for itself through others"), "{cycle}");
-    // Of characters of three bytes 26 are 78 bytes, and 27 more than are shown.
+    // Of characters of three bytes 21 are 63 bytes, and 22 more than are shown.
     let long = Node { name: "\u{20ac}".repeat(99), ..node(3, 0, &[], &[]) };
     let long = refused(&ranks(&[&[long]]));
-    assert!(long.contains(&format!("node 3 \"{}\": a node of type 0", "\u{20ac}".repeat(26))), "{long}");
+    assert!(long.contains(&format!("node 3 \"{}\": a node of type 0", "\u{20ac}".repeat(21))), "{long}");
     let text = Attribute::new("comm_dst", Value::Text("1".to_owned()));
     let text = refused(&ranks(&[&[Node { attributes: vec![text], ..node(3, kind::SEND, &[], &[]) }]]));
     assert!(text.contains("comm_dst is no integer; expected an integer of any width"), "{text}");
@@ -434,6 +434,72 @@ fn control_dependencies_can_be_left_out() {
     assert!(dangling.contains(expected), "{dangling}");
     let without = Chakra { control_dependencies: false, ..with }.graphs().unwrap();
     assert_eq!(without[0].nodes().unwrap().waits(), [0, 1]);
+}
+
+/// A thread launches kernels on streams 7 and 20 of device 0 and on stream 7 of device 1, a broadcast and a reduction
+/// among them; nothing but launches is written, as in mlcommons/chakra, issue 215.
+fn profile() -> Vec<Node> {
+    let launch = |id| on_cpu(Node { duration_micros: 1, ..node(id, kind::COMPUTE, &[("tid", 1)], &[]) });
+    let kernel = |id: u64, [device, stream]: [i64; 2], [start, duration]: [u64; 2]| Node {
+        start_micros: start,
+        duration_micros: duration,
+        ..node(id, kind::COMPUTE, &[("device", device), ("stream", stream)], &[id - 100])
+    };
+    let of_all = |kind: i64, kernel: Node| {
+        let attributes = [("comm_type", kind), ("comm_size", 8)];
+        let own = attributes.map(|(name, number)| Attribute::new(name, Value::Int64(number)));
+        Node { kind: kind::COLLECTIVE, attributes: kernel.attributes.iter().cloned().chain(own).collect(), ..kernel }
+    };
+    let kernels = [
+        of_all(5, kernel(101, [0, 20], [10, 5])),
+        kernel(102, [0, 7], [15, 10]),
+        kernel(103, [0, 7], [25, 10]),
+        of_all(0, kernel(104, [0, 20], [27, 20])),
+        kernel(105, [0, 7], [35, 4]),
+        kernel(106, [1, 7], [36, 1]),
+        kernel(107, [0, 7], [47, 3]),
+    ];
+    (1..=7).map(launch).chain(kernels).collect()
+}
+
+/// Places of nodes that a node waits for, by the numbers of nodes.
+fn waits(graph: &Graph, chakra: &Chakra) -> Vec<(u64, Vec<u64>)> {
+    let trace = RankTrace::read(&chakra.content[0], 0, &RULES).unwrap();
+    let order = stream_order::order(&trace, chakra.missing_dependencies).unwrap();
+    assert!(graph.len() >= trace.nodes.len());
+    let id = |place: u32| trace.nodes[place as usize].id;
+    let mut waits: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    order.iter().for_each(|&[node, other]| waits.entry(id(node)).or_default().push(id(other)));
+    waits.values_mut().for_each(|others| others.sort_unstable());
+    waits.into_iter().collect()
+}
+
+#[test]
+fn missing_dependencies_of_streams_are_refused_or_rebuilt_from_device_stream_and_start() {
+    let nodes = profile();
+    let refuse = ranks(&[&nodes, &nodes]);
+    // The last ones of three streams have none behind them.
+    assert_eq!(
+        refused(&refuse),
+        "file: rank 0: node 101 \"n101\": one of 4 on streams of an accelerator, behind which others follow, and for \
+         which nothing waits; expected dependencies on them, or `missing_dependencies` as \"rebuild\", by device, \
+         stream and start, or as \"ignore\""
+    );
+    let ignore = Chakra { missing_dependencies: MissingDependencies::Ignore, ..refuse.clone() };
+    let rebuild = Chakra { missing_dependencies: MissingDependencies::Rebuild, ..refuse };
+    let graphs = rebuild.graphs().unwrap();
+    assert_eq!(graphs[0].len(), ignore.graphs().unwrap()[0].len(), "the broadcast is kept");
+    // Kernel 102 waits for the broadcast, which ended when it began, the reduction for 102 alone on stream 7, and 107
+    // for the reduction; 105 began before that ended, and device 1 is apart.
+    let expected = [(102, vec![101]), (103, vec![102]), (104, vec![101, 102]), (105, vec![103]), (107, vec![104, 105])];
+    assert_eq!(waits(&graphs[0], &rebuild), expected);
+    assert_eq!(waits(&graphs[0], &ignore), []);
+    let unstarted: Vec<Node> = nodes.into_iter().map(|node| Node { start_micros: 0, ..node }).collect();
+    assert_eq!(
+        refused(&Chakra { missing_dependencies: MissingDependencies::Rebuild, ..ranks(&[&unstarted, &unstarted]) }),
+        "file: rank 0: node 102 \"n102\": one of 7 on streams of an accelerator without start_time_micros; expected \
+         starts, by which dependencies are rebuilt"
+    );
 }
 
 #[test]
@@ -524,6 +590,14 @@ fn the_trace_that_is_damaged_below_is_a_good_one() {
     assert_eq!(chakra(&good()).graphs().unwrap().len(), 2);
 }
 
+const RULES: Rules = Rules {
+    ranks: 2,
+    control_dependencies: true,
+    missing_dependencies: MissingDependencies::Refuse,
+    compute_scale: 1.0,
+    per_teraflop: None,
+};
+
 proptest! {
     #[test]
     fn no_damage_breaks_the_reader(
@@ -539,8 +613,7 @@ proptest! {
         // One in a few is cut.
         first.truncate(cut.index(4 * first.len()));
         let length = first.len();
-        let rules = Rules { ranks: 2, control_dependencies: true, compute_scale: 1.0, per_teraflop: None };
-        if let Ok(read) = RankTrace::read(&TraceFile::new(first.clone(), String::new()), 0, &rules) {
+        if let Ok(read) = RankTrace::read(&TraceFile::new(first.clone(), String::new()), 0, &RULES) {
             // A byte that is compressed stands for 1,032 at most (RFC 1951).
             let longest = if is_compressed { 1_032 * length } else { length };
             assert!(read.memory() <= 64 * longest, "{} B of {length} B", read.memory());
