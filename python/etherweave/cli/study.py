@@ -69,8 +69,9 @@ def study(
         Directory of the results; default: results/NAME, with --full results/NAME-full.
     full
         Run every published experiment; may take hours.
-    only : GLOB
-        Run only the experiments of these names, such as 'p2p.*', and check what they suffice for.
+    only : GLOB,...
+        Run only the experiments of these names, such as 'p2p.*,fft.*', and check what they
+        suffice for.
     fresh
         Run experiments again that have a result.
     samples : N
@@ -201,19 +202,32 @@ def _print(done: "StudyResult", every: bool) -> None:
         _print_checks(shown, declared.value_name)
     _print_tried(done.failed)
     print(f"{done.verdict}.")
-    if done.not_run:
-        print(f"Not run: {', '.join(done.not_run)}.")
+    _print_not_run(done)
     for about, reason in done.unavailable.items():
         print(f"Not possible here: {about}: {reason}.")
-    _print_assumptions(done.study.assumptions())
+    if not done.not_run:
+        _print_assumptions(done.study.assumptions())
+
+
+def _print_not_run(done: "StudyResult") -> None:
+    """Print the checks that a part does not suffice for, by an experiment that each lacks."""
+    lacking: dict[str, list[str]] = {}
+    for check, experiment in done.not_run.items():
+        lacking.setdefault(experiment, []).append(check)
+    if lacking:
+        print("Not checked, for an experiment that --only leaves out:")
+    for experiment, checks in lacking.items():
+        text = f"{experiment}: {', '.join(checks)}."
+        print(textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="    "))
 
 
 def _print_checks(checks: "list[StudyCheck]", value_name: str) -> None:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     has_other = any(check.basis for check in checks)
-    table = Table("check", "", value_name, "published", "bounds", *["basis"] * has_other)
+    check_column = Column("check", overflow="fold")
+    table = Table(check_column, "", value_name, "published", "bounds", *["basis"] * has_other)
     for check in checks:
         table.add_row(*_cells(check), *[check.reference] * has_other)
     Console(width=None if sys.stdout.isatty() else 120).print(table)

@@ -92,8 +92,8 @@ class StudyResult:
     """Holds a directory for each experiment."""
     full: bool = False
     """Whether all that was published was carried out."""
-    not_run: tuple[str, ...] = ()
-    """Checks of which an experiment was left out."""
+    not_run: Mapping[str, str] = field(default_factory=dict)
+    """Checks of which an experiment was left out, and its name."""
     unavailable: Mapping[str, str] = field(default_factory=dict)
     """Checks that this machine cannot make, and what it lacks."""
     taken_s: Mapping[str, float] = field(default_factory=dict)
@@ -102,6 +102,8 @@ class StudyResult:
     @property
     def verdict(self) -> str:
         """How many figures pass; those that the publication does not have are counted apart."""
+        if not self.checks:
+            return "No figure has all experiments that it needs"
         own, other = self.published_checks, self.further_checks
         text = f"{sum(check.is_passed for check in own)} of {len(own)} figures pass"
         if other:

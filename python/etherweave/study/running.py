@@ -44,8 +44,8 @@ def run_study(
     full
         Whether to carry out all that was published, where that takes long.
     only
-        Pattern of the experiments to run, such as ``"p2p.*"``; checks that need others are listed
-        as not run.
+        Patterns of the experiments to run, such as ``"p2p.*,fft.*"``; checks that need others are
+        listed as not run.
     fresh
         Whether to run experiments again that have a result.
     processes, where
@@ -81,7 +81,7 @@ def run_study(
     results = _PartialResults({name: load_result(below(output, name)) for name in wanted})
     checks, not_run = check(study, results, full)
     lacking = {row: missing[name] for row, name in not_run.items() if name in missing}
-    left_out = tuple(row for row in not_run if row not in lacking)
+    left_out = {row: name for row, name in not_run.items() if row not in lacking}
     result = StudyResult(study, checks, output, full, left_out, lacking, taken_s)
     if not left_out:
         # Of the whole study only: a part does not take its place.
@@ -90,7 +90,8 @@ def run_study(
 
 
 def _matching(known: Sequence[StudyExperiment], only: str) -> list[StudyExperiment]:
-    wanted = [experiment for experiment in known if fnmatchcase(experiment.name, only)]
+    patterns = [pattern.strip() for pattern in only.split(",")]
+    wanted = [item for item in known if any(fnmatchcase(item.name, each) for each in patterns)]
     if not wanted:
         groups = dict.fromkeys(f"{experiment.name.split('.')[0]}.*" for experiment in known)
         raise KeyError(f"no experiment {only!r}; known: {', '.join(groups)}")
