@@ -48,11 +48,7 @@ CASES = [
     Case("permutation_65536", threads=2, repeats=3),
     Case("all_to_all_1024", repeats=3, counted={"job.0.workload.all_to_all.ranks": 256}),
     Case("all_to_all_1024", threads=2, repeats=3),
-    Case(
-        "allreduce_4096",
-        repeats=3,
-        counted={"job.0.workload.osu_collective.ranks": 512},
-    ),
+    Case("allreduce_4096", repeats=3, counted={"job.0.workload.osu_collective.ranks": 512}),
     Case("allreduce_4096", threads=2, repeats=3),
     Case("flows_1000000", repeats=1),
     Case("flow_tree_65536", repeats=1),

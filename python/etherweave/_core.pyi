@@ -323,9 +323,7 @@ class Fabric:
     def estimate_design(self) -> str:
         """Estimate what ``design`` needs, as JSON."""
     def design(
-        self,
-        progress: Callable[[str, float | None], bool] | None,
-        memory_limit: str | None = None,
+        self, progress: Callable[[str, float | None], bool] | None, memory_limit: str | None = None
     ) -> Design | None:
         """All its figures; ``progress`` returns whether to continue. None when it stopped."""
 

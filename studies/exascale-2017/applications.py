@@ -20,9 +20,7 @@ CG = {"npb_cg": {"ranks": 1_024, "class": "D", "inner": 2}}
 
 LOADS: dict[str, dict[str, object]] = {
     "benign": {"job.0.placement": {"random": {}}},
-    "adversarial": {
-        "job.0.workload": {"permutation": {"ranks": 1_056, "partner": {"shift": 32}}},
-    },
+    "adversarial": {"job.0.workload": {"permutation": {"ranks": 1_056, "partner": {"shift": 32}}}},
     "planes": {"job.0.placement": {"linear": {}}},
     "cg.benign": {"job.0.workload": CG, "job.0.placement": {"random": {}}},
     "cg.adversarial": {

@@ -134,11 +134,7 @@ OTHERS = {
 }
 """Fabrics that the publication does not show under traffic: large ones only when all is wanted."""
 
-REACTIONS = {
-    "cg": "cg_controller",
-    "steady": "steady_controller",
-    "reaction": "reaction",
-}
+REACTIONS = {"cg": "cg_controller", "steady": "steady_controller", "reaction": "reaction"}
 """Traffic that changes: as often as CG does, seldom, and once."""
 
 SAMPLING_MS = (2, 3)  # Reactions of a controller that samples packets [ms].
@@ -238,12 +234,7 @@ def deployments() -> list[StudyExperiment]:
 
 def curves(full: bool) -> list[CurveExperiment]:
     """List a curve for each fabric, pattern and routing, the longest first."""
-    return [
-        *_other_curves(full),
-        *_table_2_curves(),
-        *_figure_12_curves(full),
-        *_fogsim_curves(),
-    ]
+    return [*_other_curves(full), *_table_2_curves(), *_figure_12_curves(full), *_fogsim_curves()]
 
 
 def _table_2_curves() -> Iterator[CurveExperiment]:

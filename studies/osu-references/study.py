@@ -49,10 +49,7 @@ def _experiment(name: str) -> RunExperiment:
         "latency": {"osu_latency": {**size, "warm_up": 5, "iterations": 2 * few}},
         "bandwidth": {"osu_bw": {**size, "warm_up": 1, "iterations": max(few // 4, 1)}},
     }[case.metric]
-    overrides = {
-        "job.0.workload": workload,
-        "job.0.ranks_per_host": case.pairs,
-    }
+    overrides = {"job.0.workload": workload, "job.0.ranks_per_host": case.pairs}
     return RunExperiment(name, case.profile, overrides)
 
 

@@ -15,16 +15,7 @@ from etherweave.report.run.hosts import scatter
 from etherweave.report.run.ports import MapLayer, port_maps, ports
 from etherweave.report.section import Section, Table
 from etherweave.report.study.charts import DrawnBar, bars_table, draw_bars
-from etherweave.report.style import (
-    COLOURS,
-    INK,
-    LABELS,
-    POINTS_MAX,
-    SERIES,
-    key,
-    line,
-    mark,
-)
+from etherweave.report.style import COLOURS, INK, LABELS, POINTS_MAX, SERIES, key, line, mark
 from etherweave.study import PublishedValue, StudyResult
 
 from .interference import CASES, case_results, colour, iterations, label, totals_s

@@ -35,10 +35,7 @@ def listed(lines: Iterable[str]) -> dict[str, object]:
 
 SIXTEEN = flows(enumerate(PERMUTATION))
 INCAST = flows((source, 15) for source in range(15))
-BOTH = {
-    "transport.uet.rccc": {"base_round_trip": "14.02272us"},
-    "switch.ecn.last_hop": False,
-}
+BOTH = {"transport.uet.rccc": {"base_round_trip": "14.02272us"}, "switch.ecn.last_hop": False}
 """Credits of the receiver beside the window of the sender."""
 THOUSAND = {"permutation_streams": {"ranks": 1024, "message": f"{LOAD}B"}}
 CASES: dict[str, tuple[str, dict[str, object]]] = {

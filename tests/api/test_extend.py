@@ -61,11 +61,7 @@ def _bytes_of_table(table: pyarrow.Table) -> bytes:
 def test_a_class_that_does_what_a_member_does_gives_its_tables_to_the_byte(
     file: str, key: str, control: Any
 ) -> None:
-    observed = {
-        "observe.period": "20us",
-        "observe.until": "1ms",
-        "observe.flows": ["* -> *"],
-    }
+    observed = {"observe.period": "20us", "observe.until": "1ms", "observe.flows": ["* -> *"]}
     member = etherweave.run(SCENARIOS / file, observed)
     prototype = etherweave.run(
         scenario_without(file, key), observed, extend={"congestion": control}

@@ -16,10 +16,7 @@ SCENARIO: dict[str, Any] = {
     "run": {"end": "1ms"},
     "observe": {"ranks": True, "ports": ["switches"], "period": "100us"},
     "job": [
-        {
-            "name": "ring",
-            "workload": {"halo3d": {"pex": 2, "pey": 2, "pez": 1, "iterations": 2}},
-        }
+        {"name": "ring", "workload": {"halo3d": {"pex": 2, "pey": 2, "pez": 1, "iterations": 2}}}
     ],
 }
 FIELDS = {

@@ -332,11 +332,7 @@ def test_a_damaged_configuration_is_reported_in_one_sentence(tmp_path: Path, sys
     assert offences(home, tmp_path / "copy", lambda copy: ["control", "lint", copy]) == []
 
 
-ODD_WORDS = {
-    "no UTF-8": os.fsdecode(b"\xff\xfe.toml"),
-    "long": "x" * 5000,
-    "empty": "",
-}
+ODD_WORDS = {"no UTF-8": os.fsdecode(b"\xff\xfe.toml"), "long": "x" * 5000, "empty": ""}
 
 
 @pytest.mark.parametrize(

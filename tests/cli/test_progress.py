@@ -19,11 +19,7 @@ from etherweave.cli.progress import (
 
 def facts(wall_s: float, fraction: float | None = None, end_ns: float | None = None) -> Progress:
     return Progress(
-        simulated_ns=2e6,
-        end_ns=end_ns,
-        packet_hops=30_000_000,
-        wall_s=wall_s,
-        fraction=fraction,
+        simulated_ns=2e6, end_ns=end_ns, packet_hops=30_000_000, wall_s=wall_s, fraction=fraction
     )
 
 

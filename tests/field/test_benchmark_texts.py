@@ -171,10 +171,7 @@ def test_osu_tests_are_known_by_their_titles(
         assert (
             report.program,
             {measurement.metric.name for measurement in report.measurements},
-        ) == (
-            program,
-            {metric},
-        )
+        ) == (program, {metric})
         assert len(report.measurements) == 2
 
 

@@ -29,9 +29,7 @@ def printed(errors: str) -> list[str]:
     return [line.removeprefix("WARNING: ") for line in errors.splitlines() if "WARNING: " in line]
 
 
-def test_warnings_before_and_after_a_run_are_in_its_summary_and_on_its_page(
-    tmp_path: Path,
-) -> None:
+def test_warnings_before_and_after_a_run_are_in_its_summary_and_on_its_page(tmp_path: Path) -> None:
     output = tmp_path / "result"
     done = invoke("run", LIMIT, "--json", "-o", output)
     warnings = json.loads(done.stdout)["warnings"]

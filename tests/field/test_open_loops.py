@@ -83,12 +83,7 @@ BOTH: dict[str, object] = {
     "switch": {"model": "input_queued"},
     "flow_control": {"credits": {}},
     "job": [{"name": "a", "workload": {"osu_latency": {"iterations": 1, "warm_up": 0}}}],
-    "open_loop": {
-        "routings": ["ecmp"],
-        "loads": [0.01],
-        "warm_up": "10us",
-        "measured": "200us",
-    },
+    "open_loop": {"routings": ["ecmp"], "loads": [0.01], "warm_up": "10us", "measured": "200us"},
 }
 """A file of `run` and `curve`."""
 

@@ -71,10 +71,7 @@ def test_every_table_of_a_result_is_a_file_and_a_sheet(tmp_path: Path) -> None:
     assert {path.stem for path in (tmp_path / "csv").iterdir()} == names, done.stderr
     for name in names:
         read = polars.read_csv(tmp_path / f"csv/{name}.csv", infer_schema_length=None)
-        assert (read.columns, read.height) == (
-            result.columns(name),
-            result.to_polars(name).height,
-        )
+        assert (read.columns, read.height) == (result.columns(name), result.to_polars(name).height)
     command_line.invoke("tables", home, "--form", "xlsx")
     for number, name in enumerate(sorted(names), 1):
         assert cells(home / "tables.xlsx", number)[0] == result.columns(name)

@@ -22,13 +22,7 @@ SCENARIO = {
         }
     ],
 }
-NAMES = [
-    "slowdown_by_size",
-    "completion_shares",
-    "queue_shares",
-    "load_shares",
-    "rates_over_time",
-]
+NAMES = ["slowdown_by_size", "completion_shares", "queue_shares", "load_shares", "rates_over_time"]
 
 
 @pytest.fixture(scope="module")

@@ -57,12 +57,7 @@ def test_a_latent_cache_goes_to_every_rank_from_one() -> None:
 
 def test_prompts_wait_as_in_a_queue() -> None:
     """M/D/1: half of the load by what is free of it, in units of the work."""
-    drawn = {
-        "count": 4_000,
-        "interval": "20ms",
-        "input": {"fixed": 100},
-        "output": {"fixed": 1},
-    }
+    drawn = {"count": 4_000, "interval": "20ms", "input": {"fixed": 100}, "output": {"fixed": 1}}
     served = figures(requests={"drawn": drawn}, decode_step="0ms", decode_per_request="0ms")
     work = START + 100 * TOKEN
     load = work / 20e-3

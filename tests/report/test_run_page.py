@@ -19,9 +19,7 @@ from etherweave.report.run.hosts import iterations
 from etherweave.report.run.ports import spread
 
 TAPERED: dict[str, Any] = {
-    "topology": {
-        "fat_tree": {"leaves": 2, "hosts_per_leaf": 8, "cores": 2, "links_per_core": 2},
-    },
+    "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 8, "cores": 2, "links_per_core": 2}},
     "flow_control": {"pfc": {}},
     "transport": {"roce": {}},
     "job": [

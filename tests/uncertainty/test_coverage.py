@@ -10,12 +10,7 @@ import pytest
 from etherweave.report.reliability import draw
 from etherweave.study import StudyCheck
 from etherweave.uncertainty.check_rows import FITS, CheckRow, Conditions, has_figure
-from etherweave.uncertainty.coverage import (
-    check_intervals,
-    coverage,
-    crps,
-    predicted,
-)
+from etherweave.uncertainty.coverage import check_intervals, coverage, crps, predicted
 from etherweave.uncertainty.model_errors import Estimate
 
 ID = "infiniband-edr.latency.{}.8.1"

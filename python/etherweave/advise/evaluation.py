@@ -29,11 +29,7 @@ class Evaluation:
 
     @classmethod
     def of(
-        cls,
-        question: Question,
-        bills: Mapping[str, Bill],
-        draws: Sequence[Draw],
-        times: Times,
+        cls, question: Question, bills: Mapping[str, Bill], draws: Sequence[Draw], times: Times
     ) -> "Evaluation":
         """Leave out jobs that no fabric runs, and fabrics that do not run all others.
 

@@ -290,11 +290,7 @@ def _search(
     except ValueError as error:
         raise AdviseError(str(error)) from None
     proposed = etherweave.find(
-        request.hosts,
-        request.radix,
-        request.rate,
-        hosts_max=request.hosts_max,
-        rank=request.rank,
+        request.hosts, request.radix, request.rate, hosts_max=request.hosts_max, rank=request.rank
     )
     families = [metrics["name"] for metrics in proposed.comparison["metrics"]][: request.most]
     keys = _keys(table, one, file, where)

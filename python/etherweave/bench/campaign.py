@@ -298,10 +298,7 @@ def _background(
     adapter, name = adapter_of(program)
     lasting_s = math.ceil(limit_s(seconds, options.launch_s)) + 1
     request = plans.BenchmarkRequest(
-        name,
-        nodes=max(len(options.hosts), 2),
-        seconds=lasting_s,
-        device=network.device or None,
+        name, nodes=max(len(options.hosts), 2), seconds=lasting_s, device=network.device or None
     )
     plan = adapter.plan(request, plans.FabricEstimate(network.rate, network.latency))
     if plan.forecast.seconds < lasting_s:

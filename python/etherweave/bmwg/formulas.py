@@ -7,12 +7,7 @@ T, I and Y are the drafts for training, for inference and their terminology
 import math
 from collections.abc import Iterable, Sequence
 
-ALGORITHM_FACTORS = {
-    "allreduce": 2.0,
-    "allgather": 1.0,
-    "reduce_scatter": 1.0,
-    "alltoall": 1.0,
-}
+ALGORITHM_FACTORS = {"allreduce": 2.0, "allgather": 1.0, "reduce_scatter": 1.0, "alltoall": 1.0}
 """Factors of (n - 1)/n in the bus bandwidth of a collective of n participants (Y 3)."""
 ETHERNET_BYTES, TAG_BYTES, FCS_BYTES = 14, 4, 4
 IPV4_BYTES, UDP_BYTES, BTH_BYTES, RETH_BYTES, ICRC_BYTES = 20, 8, 12, 16, 4

@@ -11,14 +11,7 @@ from etherweave.api.outputs import write_text
 from etherweave.cli.design_page import WIDTH, print_table
 from etherweave.cli.exits import mistakes
 from etherweave.cli.extras import require
-from etherweave.cli.parameters import (
-    AsJson,
-    DryRun,
-    ExecutorName,
-    Workers,
-    directory,
-    output_file,
-)
+from etherweave.cli.parameters import AsJson, DryRun, ExecutorName, Workers, directory, output_file
 from etherweave.cli.progress import work_progress
 from etherweave.cli.sweep import print_expectation
 from etherweave.cli.verbs import FileGroup, nested

@@ -14,14 +14,7 @@ import etherweave
 from etherweave.api.outputs import new_files
 from etherweave.bench.measure.errors import MeasureLaunchError
 from etherweave.cli.bench.amounts import TrafficLimit
-from etherweave.cli.exits import (
-    INTERRUPTED,
-    mistakes,
-    notice,
-    print_error,
-    print_warnings,
-    reject,
-)
+from etherweave.cli.exits import INTERRUPTED, mistakes, notice, print_error, print_warnings, reject
 from etherweave.cli.measure import (
     LAUNCH_MISTAKES,
     TIME_LIMIT,

@@ -234,11 +234,7 @@ def _draw_metrics(comparison: Figures, path: Path | None) -> None:
 
 
 def _export(
-    files: list[str],
-    forms: list[str],
-    changes: dict[str, object],
-    output: Path,
-    load: Path | None,
+    files: list[str], forms: list[str], changes: dict[str, object], output: Path, load: Path | None
 ) -> None:
     directory(output)
     result = Result.load(load) if load else None

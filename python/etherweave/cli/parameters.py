@@ -51,8 +51,7 @@ Uncertain = Annotated[
     ),
 ]
 Seed = Annotated[
-    int | None,
-    typer.Option(min=0, max=2**63 - 1, metavar="N", help="Seed of all random streams."),
+    int | None, typer.Option(min=0, max=2**63 - 1, metavar="N", help="Seed of all random streams.")
 ]
 Threads = Annotated[
     int,

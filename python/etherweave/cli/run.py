@@ -229,9 +229,7 @@ def _simulate(
 
 
 def _alone(
-    simulate: Callable[[dict[str, object]], Result],
-    changes: dict[str, object],
-    together: Result,
+    simulate: Callable[[dict[str, object]], Result], changes: dict[str, object], together: Result
 ) -> dict[str, Result]:
     """Run each job of a complete run that is not in the background alone."""
     if together.is_partial:

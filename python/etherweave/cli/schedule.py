@@ -8,14 +8,7 @@ from etherweave import _core
 from etherweave.api.outputs import below, write_bytes
 from etherweave.api.scenario import literals, read
 from etherweave.cli.exits import mistakes, notice, reject
-from etherweave.cli.parameters import (
-    AsJson,
-    File,
-    Natural,
-    Settings,
-    directory,
-    overrides,
-)
+from etherweave.cli.parameters import AsJson, File, Natural, Settings, directory, overrides
 from etherweave.cli.progress import byte_progress
 
 EXAMPLES = """Examples:

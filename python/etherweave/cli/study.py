@@ -12,20 +12,9 @@ import typer
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, notice, os_error, print_error, reject
 from etherweave.cli.extras import require
-from etherweave.cli.parameters import (
-    ALL_PROCESSORS,
-    AsJson,
-    ExecutorName,
-    Threads,
-    directory,
-)
+from etherweave.cli.parameters import ALL_PROCESSORS, AsJson, ExecutorName, Threads, directory
 from etherweave.cli.progress import work_progress
-from etherweave.cli.uncertainty import (
-    INTERVAL_HEAD,
-    interval_facts,
-    interval_row,
-    print_coverage,
-)
+from etherweave.cli.uncertainty import INTERVAL_HEAD, interval_facts, interval_row, print_coverage
 
 if TYPE_CHECKING:
     from etherweave.study import StudyCheck, StudyRecord, StudyResult

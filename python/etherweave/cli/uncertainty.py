@@ -101,8 +101,7 @@ def errors_verb(as_json: AsJson = False) -> None:
 
 
 Directories = Annotated[
-    list[Path],
-    typer.Argument(metavar="DIRECTORY...", help="Results of studies, complete ones."),
+    list[Path], typer.Argument(metavar="DIRECTORY...", help="Results of studies, complete ones.")
 ]
 
 

@@ -15,13 +15,7 @@ from polars.exceptions import PolarsError
 from etherweave.api.results import Result
 from etherweave.archives import is_archive, recorded
 from etherweave.measurements.files import CALIBRATION_FILE, RESULTS
-from etherweave.report import (
-    WindowRequest,
-    is_recording,
-    write_recording,
-    write_run,
-    write_study,
-)
+from etherweave.report import WindowRequest, is_recording, write_recording, write_run, write_study
 from etherweave.study import CHECKS, load_study_result
 
 __all__ = ["write_report"]

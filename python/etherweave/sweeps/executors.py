@@ -143,9 +143,7 @@ class _Worker:
         program = f"{modules}; from {__spec__.name} import serve; serve{arguments!r}"
         with other:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", program],
-                stdin=subprocess.DEVNULL,
-                pass_fds=[other.fileno()],
+                [sys.executable, "-c", program], stdin=subprocess.DEVNULL, pass_fds=[other.fileno()]
             )
         self.task: Task = ("", None)
 

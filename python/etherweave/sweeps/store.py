@@ -119,12 +119,7 @@ class SweepStore:
 
     def keep_plan(self, sweep: Sweep, runs: Sequence[Run]) -> None:
         """Write what the sweep consists of, for its status."""
-        facts = {
-            "name": sweep.name,
-            "build": build(),
-            "machine": machine(),
-            "axes": sweep.axes,
-        }
+        facts = {"name": sweep.name, "build": build(), "machine": machine(), "axes": sweep.axes}
         self._replace(PLAN, json.dumps({**facts, "runs": [run.id for run in runs]}))
 
     def axes(self) -> Sequence[str]:

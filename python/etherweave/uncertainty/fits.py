@@ -18,13 +18,7 @@ SENDING = "host.mpi_roce.send_overhead"
 HANDLING = "host.mpi_roce.handling_overhead"
 RATE_PARTS = (HANDLING, "host.mpi_roce.receive_overhead")
 """Summands of the time of a receiver for each of many small messages, each once."""
-PARTS = (
-    SENDING,
-    HANDLING,
-    "nic.transmit_latency",
-    "nic.receive_latency",
-    "switch.latency",
-)
+PARTS = (SENDING, HANDLING, "nic.transmit_latency", "nic.receive_latency", "switch.latency")
 """Summands of the time of a message, each once (docs/models/interconnects.md)."""
 _TIME = re.compile(r"([0-9.]+)(?: to ([0-9.]+))? us\b")
 _BYTES = re.compile(r"([0-9][0-9,.]*) MB/s(?: of \d+ pairs)? at ([0-9]+ (?:B|KiB|MiB))\b")

@@ -369,7 +369,7 @@ ADAPTER = Adapter(
     options=OPTIONS,
     refused={
         "osu_oshm_alltoall": "OSU Micro-Benchmarks 7.4 have no such test; those of collectives are "
-        "osu_oshm_barrier, _broadcast, _collect, _fcollect and _reduce",
+        "osu_oshm_barrier, _broadcast, _collect, _fcollect and _reduce"
     },
     metrics=(
         *(LATENCY, CALL_TIME, BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, MESSAGE_RATE),

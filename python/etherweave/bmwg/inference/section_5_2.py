@@ -3,13 +3,7 @@
 from collections.abc import Sequence
 
 from etherweave.bmwg.fabric import BenchFabric
-from etherweave.bmwg.kpis import (
-    LATENCY_TITLES,
-    SETTING,
-    SOFTWARE,
-    latency_cells,
-    latency_columns,
-)
+from etherweave.bmwg.kpis import LATENCY_TITLES, SETTING, SOFTWARE, latency_cells, latency_columns
 from etherweave.bmwg.kv_latency import AXES, kv_latency_cases, transfer_times_us
 from etherweave.bmwg.model import Case, Cell, Column, Included, Plot, ReportTable
 from etherweave.bmwg.settings import KIB, MIB

@@ -3,12 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from etherweave.bmwg.dispatch import (
-    MODELS,
-    dispatch_job,
-    dispatch_metrics,
-    pair_bytes,
-)
+from etherweave.bmwg.dispatch import MODELS, dispatch_job, dispatch_metrics, pair_bytes
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.model import Case, Included, Plot, ReportTable, labelled, table
 

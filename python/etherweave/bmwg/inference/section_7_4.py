@@ -6,14 +6,7 @@ from etherweave.api.results import Result
 from etherweave.bmwg.dispatch import MODELS, dispatch_job, pair_bytes
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import percentile
-from etherweave.bmwg.kpis import (
-    BOUNDARY,
-    SETTING,
-    SOFTWARE,
-    health,
-    iterations_us,
-    rows,
-)
+from etherweave.bmwg.kpis import BOUNDARY, SETTING, SOFTWARE, health, iterations_us, rows
 from etherweave.bmwg.model import Case, Cell, Column, Included, ReportTable, labelled
 from etherweave.bmwg.settings import MIB
 from etherweave.bmwg.traffic import uniform

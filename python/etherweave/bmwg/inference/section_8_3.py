@@ -15,10 +15,7 @@ def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     """Let small messages of experts come beside KV transfers to a host, and the reverse."""
     counts, end_us = ((2, 4, 8, 16), 20_000) if full else ((2, 4), 4_000)
     made = []
-    for name, kinds in (
-        ("KV first, then EP", (KV, EP)),
-        ("EP first, then KV", (EP, KV)),
-    ):
+    for name, kinds in (("KV first, then EP", (KV, EP)), ("EP first, then KV", (EP, KV))):
         made += convergence_cases(fabric, counts, {name: {}}, ONSET_US, end_us, kinds)
     return made
 

@@ -21,10 +21,7 @@ def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
     leaf = next(iter(fabric.leaves))
     link = f"{leaf} - {fabric.host_names[source]}"
     message = 16 * MIB if full else 4 * MIB
-    variants: Mapping[str, Changes] = {
-        "retry at the link": {"retry": {}},
-        "transport alone": {},
-    }
+    variants: Mapping[str, Changes] = {"retry at the link": {"retry": {}}, "transport alone": {}}
     made = []
     for rate in ERRORS:
         for variant, retry in variants.items():

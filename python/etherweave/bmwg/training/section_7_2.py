@@ -42,10 +42,7 @@ def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
             Column("longest paused port [us]", REPORTED),
             lambda _, run: counters(fabric, run).paused_us_max,
         ),
-        (
-            Column("largest queue [B]", REPORTED),
-            lambda _, run: counters(fabric, run).occupancy_max,
-        ),
+        (Column("largest queue [B]", REPORTED), lambda _, run: counters(fabric, run).occupancy_max),
         (Column("storms", REPORTED), lambda _, run: sum(1 for _ in rows(run, "storms", "node"))),
         *health(fabric),
     ]

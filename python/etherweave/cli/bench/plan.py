@@ -33,15 +33,13 @@ etherweave bench plan --all"""
 
 Ranks = Annotated[int, typer.Option(min=1, help="Start this many processes on each host.")]
 Iterations = Annotated[
-    int | None,
-    typer.Option(min=1, help="Repeat each size this often. Default: the program's own."),
+    int | None, typer.Option(min=1, help="Repeat each size this often. Default: the program's own.")
 ]
 Streams = Annotated[
     int, typer.Option(min=1, help="Open this many connections between a pair of hosts.")
 ]
 ProgramOptions = Annotated[
-    list[str] | None,
-    typer.Option(hidden=True, help="Pass these on to the program."),
+    list[str] | None, typer.Option(hidden=True, help="Pass these on to the program.")
 ]
 """Words after ``--``."""
 Duration = Annotated[

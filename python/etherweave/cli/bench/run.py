@@ -18,14 +18,7 @@ from etherweave.cli.bench.plan import (
     duration_of,
     sizes_of,
 )
-from etherweave.cli.exits import (
-    FAILED,
-    INTERRUPTED,
-    notice,
-    os_error,
-    print_error,
-    reject,
-)
+from etherweave.cli.exits import FAILED, INTERRUPTED, notice, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson, directory
 from etherweave.cli.progress import count_progress
 

@@ -45,8 +45,7 @@ Listen = Annotated[
     ),
 ]
 Probe = Annotated[
-    str,
-    typer.Option("--probe", metavar="TIME", help="Time between two LLDP probes of a port."),
+    str, typer.Option("--probe", metavar="TIME", help="Time between two LLDP probes of a port.")
 ]
 TlsKey = Annotated[
     Path | None,

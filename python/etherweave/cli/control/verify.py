@@ -114,8 +114,7 @@ def _print(planned: PlannedDeployment, report: VerifyReport) -> None:
     ]
     print_table(("frames", ">followed", ">wrong"), rows)
     print_table(
-        ("purpose", ">total"),
-        [(purpose, f"{count:,}") for purpose, count in report.rules.items()],
+        ("purpose", ">total"), [(purpose, f"{count:,}") for purpose, count in report.rules.items()]
     )
     print(f"  {report.rules_matched:,} of {sum(report.rules.values()):,} rules matched a frame")
     print(f"  {report.build_s:.1f} s to build, {report.traces_per_s:,.0f} frames/s followed")

@@ -8,17 +8,9 @@ import typer
 from etherweave.api.scenario import ScenarioSource
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, print_error
-from etherweave.cli.lab.parameters import (
-    reported_errors,
-    root_only,
-    step_printer,
-)
+from etherweave.cli.lab.parameters import reported_errors, root_only, step_printer
 from etherweave.cli.parameters import AsJson, Settings, overrides
-from etherweave.control.lab.announcement_trials import (
-    AnnouncementTrial,
-    announce_in_labs,
-    failures,
-)
+from etherweave.control.lab.announcement_trials import AnnouncementTrial, announce_in_labs, failures
 
 FOUR_HOSTS: ScenarioSource = {
     "name": "four hosts",

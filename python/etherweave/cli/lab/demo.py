@@ -8,12 +8,7 @@ import typer
 
 from etherweave.api.scenario import ScenarioSource
 from etherweave.cli.exits import FAILED, print_error
-from etherweave.cli.lab.parameters import (
-    PlaneOption,
-    reported_errors,
-    root_only,
-    step_printer,
-)
+from etherweave.cli.lab.parameters import PlaneOption, reported_errors, root_only, step_printer
 from etherweave.cli.parameters import AsJson, Settings, overrides
 from etherweave.cli.progress import count_progress
 from etherweave.control.lab import lifecycle, state

@@ -9,11 +9,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from etherweave.api.inputs import decoded, read_json, reason
-from etherweave.bench.calibration import (
-    CalibratedConstant,
-    Calibration,
-    ComparedWorkload,
-)
+from etherweave.bench.calibration import CalibratedConstant, Calibration, ComparedWorkload
 from etherweave.bench.calibration.collecting import LAUNCHES
 from etherweave.bench.calibration.measured import loaded
 from etherweave.bench.calibration.plans import directory_of

@@ -5,15 +5,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from etherweave.api.limits import (
-    DIVIDED,
-    HIDES,
-    PARTS,
-    JobLimits,
-    difference,
-    limits,
-    time_words,
-)
+from etherweave.api.limits import DIVIDED, HIDES, PARTS, JobLimits, difference, limits, time_words
 from etherweave.api.results import Result
 from etherweave.api.simulation import ScenarioError, run
 from etherweave.report.run.comparison import ComparedResults

@@ -58,10 +58,7 @@ MEASURED: list[Builder[Result]] = [iterations, nodes, streams]
 COMPARED: list[Builder[ComparedResults]] = [iteration_times, goodput, compared_limits]
 """For results of the same jobs."""
 
-REFERENCES: list[Builder[ComparedResults]] = [
-    *osu.sections,
-    *benchmarks.sections,
-]
+REFERENCES: list[Builder[ComparedResults]] = [*osu.sections, *benchmarks.sections]
 """For one result or several: curves of benchmarks, beside published ones."""
 
 ENDS = {
