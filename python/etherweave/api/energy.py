@@ -18,18 +18,12 @@ _SAVINGS = {"sleeps": "low_power_idle", "rates": "rate_adaptation"}
 class Energy(NamedTuple):
     """Energy of a run."""
 
-    profile: str
-    """Profile of power."""
-    duration_s: float
-    """Duration of the run [s]."""
-    switches_j: float
-    """Energy of switches with their ports, modules, buffers and tables [J]."""
-    nics_j: float
-    """Energy of NICs [J]; processors and memory of hosts are not counted."""
-    saving: str
-    """How ports saved energy: ``always_on`` where they did not."""
-    certainty: str
-    """How many figures of the profile are published."""
+    profile: str  # Profile of power.
+    duration_s: float  # Duration of the run [s].
+    switches_j: float  # Energy of switches with their ports, modules, buffers and tables [J].
+    nics_j: float  # Energy of NICs [J]; processors and memory of hosts are not counted.
+    saving: str  # How ports saved energy: ``always_on`` where they did not.
+    certainty: str  # How many figures of the profile are published.
 
     @property
     def total_j(self) -> float:

@@ -19,13 +19,11 @@ from etherweave.api.simulation import EstimateCallback, FaultError
 T = TypeVar("T")
 U = TypeVar("U")
 
-Figures: TypeAlias = dict[str, Any]
-"""Figures by name, units as suffixes."""
+Figures: TypeAlias = dict[str, Any]  # Figures by name, units as suffixes.
 PortSent: TypeAlias = tuple[str, int, int, int, int | None, tuple[float, float] | None]
 """Node, port, bytes and packets sent, wakes, a rate and for how long the port had it [ns]."""
 
-Cause: TypeAlias = tuple[str, str]
-"""Message of a fault, and its place in the code."""
+Cause: TypeAlias = tuple[str, str]  # Message of a fault, and its place in the code.
 StepCallback: TypeAlias = Callable[[str, str, float | None], bool]
 """Takes a fabric's name, the next step of its design and, where it is known, the share of the step
 that is done; returns whether to continue."""
@@ -40,8 +38,7 @@ GOALS = {
 """Names of rankings: the metric, and whether more of it is better."""
 
 
-HOSTS_MAX = 2**32 - 1
-"""The most hosts that a request can name."""
+HOSTS_MAX = 2**32 - 1  # The most hosts that a request can name.
 
 
 class Carrier(Protocol):
@@ -61,10 +58,8 @@ class StoppedError(Exception):
 class Proposals:
     """Fabrics with enough hosts."""
 
-    comparison: Figures
-    """Their ``designs`` and ``metrics``, best first."""
-    scenarios: dict[str, str]
-    """A scenario of each, as TOML, by its name."""
+    comparison: Figures  # Their ``designs`` and ``metrics``, best first.
+    scenarios: dict[str, str]  # A scenario of each, as TOML, by its name.
     rejected: list[str]
     """Reasons why families have no such fabric, and why a fabric could not be designed."""
 

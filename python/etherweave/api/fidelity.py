@@ -10,8 +10,7 @@ from etherweave.api.results import FidelityError, Result, Summary
 from etherweave.api.scenario import Overrides, ScenarioSource
 from etherweave.api.simulation import resolve
 
-_Stream: TypeAlias = tuple[str, str, str, int]
-"""Job, sender, receiver and number of a stream."""
+_Stream: TypeAlias = tuple[str, str, str, int]  # Job, sender, receiver and number of a stream.
 
 FIGURES = ("mean_us", "median_us", "p99_us", "goodput_gbps")
 """What is compared of iterations or streams, where there is any."""
@@ -20,8 +19,7 @@ MODES = {"packet": "packets", "flow": "flow-level mode"}
 """What is simulated of the messages of a job, by fidelity."""
 
 
-_LEFT_OUT = "run.fidelity: "
-"""How warnings begin of what flow-level mode leaves out of a run."""
+_LEFT_OUT = "run.fidelity: "  # How warnings begin of what flow-level mode leaves out of a run.
 
 
 def fidelities(resolved: str) -> dict[str, str]:

@@ -19,16 +19,12 @@ from etherweave.api.results import Result
 from etherweave.api.units import Unit, amount, rate_of, time_of
 from etherweave.api.warm_up import warm_up_end
 
-CLASSES = (10_000, 100_000, 1_000_000, 10_000_000)
-"""Sizes that part the classes of flows [B]."""
-SIZES = "sizes"
-"""Key of the figures of classes."""
-BUCKETS = 20
-"""Buckets of equally many flows, as figures of papers have them."""
+CLASSES = (10_000, 100_000, 1_000_000, 10_000_000)  # Sizes that part the classes of flows [B].
+SIZES = "sizes"  # Key of the figures of classes.
+BUCKETS = 20  # Buckets of equally many flows, as figures of papers have them.
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 """Quantiles of slowdowns that are given, by name."""
-TAIL_MIN = 1
-"""Flows that lie beyond a quantile, at least, where it is given."""
+TAIL_MIN = 1  # Flows that lie beyond a quantile, at least, where it is given.
 
 
 @dataclass(frozen=True, kw_only=True)

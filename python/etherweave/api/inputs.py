@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SIZE_MAX = 256 * 2**20
-"""Largest file that is read unless the caller gives another limit [bytes]."""
+SIZE_MAX = 256 * 2**20  # Largest file that is read unless the caller gives another limit [bytes].
 
 
 class InputError(OSError, ValueError):

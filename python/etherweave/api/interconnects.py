@@ -10,23 +10,16 @@ from etherweave.api.slowdown import slowdowns
 from etherweave.api.units import rate_of
 
 PAIRS, WINDOW, HOSTS = 16, 64, 64
-RANKS = 4
-"""Ranks of each of GPCNeT's congestors on a host; its tests have one there."""
-START_US = 500
-"""Start of GPCNeT's tests, when congestors run."""
-TURNS = 512
-"""Messages of a rank to the root of an incast between two synchronisations."""
+RANKS = 4  # Ranks of each of GPCNeT's congestors on a host; its tests have one there.
+START_US = 500  # Start of GPCNeT's tests, when congestors run.
+TURNS = 512  # Messages of a rank to the root of an incast between two synchronisations.
 PASSES = 2
 """Passes of such an incast, at the rate of its link, for which tests run: pauses come and go with
 them, some for a pass."""
-CONGESTORS = ("alltoall", "incast", "put_incast", "get_broadcast")
-"""Kinds of GPCNeT's congestors."""
-ALONE_US = 2_000
-"""Time for which they run without congestors."""
-BLOCK = 4_096
-"""Message of a congestor [B]."""
-PRODUCT = "product."
-"""Beginning of keys of a profile that no scenario has."""
+CONGESTORS = ("alltoall", "incast", "put_incast", "get_broadcast")  # Kinds of GPCNeT's congestors.
+ALONE_US = 2_000  # Time for which they run without congestors.
+BLOCK = 4_096  # Message of a congestor [B].
+PRODUCT = "product."  # Beginning of keys of a profile that no scenario has.
 MIB = 1 << 20
 
 

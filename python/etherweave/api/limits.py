@@ -33,18 +33,14 @@ PARTS = {
 """Parts of a path: where they belong, and in words."""
 PLACES = {"program": "the program", "host": "the host", "network": "the network"}
 """Where parts belong, in words."""
-HIDES = 0.5
-"""Share of hosts in the time of a job from which on they hide the network."""
+HIDES = 0.5  # Share of hosts in the time of a job from which on they hide the network.
 CAUSE_MIN = 0.01
 """Share of a job's time from which on the first cause of waits in the network is named."""
-RANKS_MAX = 3
-"""Ranks that are named whose packets go first."""
-PARTS_MAX = 3
-"""Parts that are named by which two runs differ."""
+RANKS_MAX = 3  # Ranks that are named whose packets go first.
+PARTS_MAX = 3  # Parts that are named by which two runs differ.
 PART_MIN = 0.1
 """Share of the largest difference of a part from which on another is named beside it."""
-DIVIDED = ("network", "rendezvous")
-"""Parts that waits divide."""
+DIVIDED = ("network", "rendezvous")  # Parts that waits divide.
 KINDS = {
     "uplinks": "collisions at uplinks",
     "downlinks": "collisions at downlinks",
@@ -67,26 +63,19 @@ QUEUES = {
     "of_host": "nic",
 }
 """Kinds of queues, by the link of the port."""
-BAR = 40
-"""Characters of a bar."""
+BAR = 40  # Characters of a bar.
 
 
 @dataclass(frozen=True)
 class Stretch:
     """A part of the path of a job."""
 
-    rank: int
-    """The rank that spends the time, or waits."""
-    host: str
-    """Its host."""
-    part: str
-    """One of :data:`PARTS`."""
-    source: int
-    """The rank whose message is waited for; the rank itself where none is."""
-    start_ns: float
-    """Its beginning [ns]."""
-    end_ns: float
-    """Its end [ns]."""
+    rank: int  # The rank that spends the time, or waits.
+    host: str  # Its host.
+    part: str  # One of :data:`PARTS`.
+    source: int  # The rank whose message is waited for; the rank itself where none is.
+    start_ns: float  # Its beginning [ns].
+    end_ns: float  # Its end [ns].
 
     @property
     def time_ns(self) -> float:
@@ -98,14 +87,10 @@ class Stretch:
 class Cause:
     """Why messages on the path of a job wait in the network, and where."""
 
-    reason: str
-    """``queue``, ``own``, ``pause``, ``credits``, ``window``, ``lost`` or ``other``."""
-    node: str
-    """Switch or host of the port; empty where it is no port."""
-    peer: str
-    """The other end of its link."""
-    cause_node: str
-    """Switch or host that causes a pause or a lack of credits."""
+    reason: str  # ``queue``, ``own``, ``pause``, ``credits``, ``window``, ``lost`` or ``other``.
+    node: str  # Switch or host of the port; empty where it is no port.
+    peer: str  # The other end of its link.
+    cause_node: str  # Switch or host that causes a pause or a lack of credits.
     cause_peer: str
     """The other end of the link there; empty of a host that takes packets too slowly."""
     link: str
@@ -170,30 +155,21 @@ class Cause:
 class Wait:
     """A part of what a message on the path waits in the network."""
 
-    cause: Cause
-    """Why, and where."""
-    rank: int
-    """The rank that waits for the message."""
-    source: int
-    """The rank that sent it."""
-    of_job: str
-    """Job whose packets go first; empty where none do."""
-    of_rank: int
-    """Rank that sends them."""
-    start_ns: float
-    """Start of the part of the path [ns]."""
-    time_ns: float
-    """Duration [ns]."""
+    cause: Cause  # Why, and where.
+    rank: int  # The rank that waits for the message.
+    source: int  # The rank that sent it.
+    of_job: str  # Job whose packets go first; empty where none do.
+    of_rank: int  # Rank that sends them.
+    start_ns: float  # Start of the part of the path [ns].
+    time_ns: float  # Duration [ns].
 
 
 @dataclass(frozen=True)
 class JobLimits:
     """What limits one job."""
 
-    job: str
-    """Its name."""
-    path: Sequence[Stretch]
-    """All parts, in order of time."""
+    job: str  # Its name.
+    path: Sequence[Stretch]  # All parts, in order of time.
     waits: Sequence[Wait] = ()
     """Waits of messages in the network by port, where the run records them."""
 

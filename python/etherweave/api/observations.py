@@ -18,12 +18,9 @@ if TYPE_CHECKING:
 class PatternInterval:
     """The batches of one pattern."""
 
-    pattern: str
-    """Name of the pattern."""
-    start_ns: int
-    """Start of the first of its batches [ns]."""
-    end_ns: int
-    """End of the last of its batches [ns]."""
+    pattern: str  # Name of the pattern.
+    start_ns: int  # Start of the first of its batches [ns].
+    end_ns: int  # End of the last of its batches [ns].
     pairs: "polars.DataFrame"
     """Mean ``utilisation`` of the channels from ``group_from`` to ``group_to``."""
 

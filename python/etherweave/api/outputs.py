@@ -18,10 +18,8 @@ from etherweave.api.inputs import InputError
 if TYPE_CHECKING:
     import polars
 
-NAME_BYTES_MAX = 255
-"""Longest name of a file on Linux (NAME_MAX) [bytes]."""
-PART = ".part"
-"""Ends the name of a file that is not complete, which begins with a dot."""
+NAME_BYTES_MAX = 255  # Longest name of a file on Linux (NAME_MAX) [bytes].
+PART = ".part"  # Ends the name of a file that is not complete, which begins with a dot.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """First characters of texts that spreadsheets execute (OWASP, CSV Injection)."""
 

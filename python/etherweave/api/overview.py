@@ -15,10 +15,8 @@ from etherweave.api.limits import limits
 from etherweave.api.results import Result
 from etherweave.api.samples import rounds, time_of_all
 
-WORST_MAX = 3
-"""Largest number of ports that are named [ports]."""
-PRIORITIES = 8
-"""Rows that a port may have: IEEE 802.1Q priorities."""
+WORST_MAX = 3  # Largest number of ports that are named [ports].
+PRIORITIES = 8  # Rows that a port may have: IEEE 802.1Q priorities.
 PAUSE_CAUSES = ("xoff", "refresh", "xon")
 """Why a pause frame is sent: to pause, to prolong a pause, to resume."""
 

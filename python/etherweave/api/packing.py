@@ -46,15 +46,12 @@ class Manifest:
     """The first member of an archive."""
 
     format: int
-    name: str
-    """Name of the scenario."""
+    name: str  # Name of the scenario.
     seed: int
     versions: dict[str, str]
     """Versions of Etherweave, of its core and of the library that wrote the tables."""
-    machine: dict[str, str]
-    """Machine that the result was computed on."""
-    files: dict[str, PackedFile]
-    """Other members by name."""
+    machine: dict[str, str]  # Machine that the result was computed on.
+    files: dict[str, PackedFile]  # Other members by name.
 
 
 class MismatchError(Exception):

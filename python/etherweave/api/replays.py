@@ -22,65 +22,46 @@ _LIBRARIES = {
     r"MPICH Version:\s*4\b": "mpich_4",
 }
 """Libraries whose rules are known, by a pattern of the beginning of what MPI says of itself."""
-JOB = "program"
-"""Name of the job where the scenario has none."""
-RECORDED = ".ewr"
-"""How the names of the recorder's files end."""
-WORKLOAD = "job.0.workload."
-"""How keys of the program's workload begin."""
-TRACE_KEYS = ("file", "text", "sha256")
-"""Keys of a workload that name its trace."""
+JOB = "program"  # Name of the job where the scenario has none.
+RECORDED = ".ewr"  # How the names of the recorder's files end.
+WORKLOAD = "job.0.workload."  # How keys of the program's workload begin.
+TRACE_KEYS = ("file", "text", "sha256")  # Keys of a workload that name its trace.
 MISSING = (
     "No such file or directory; expected the directory of a recording, an OTF2 archive (.otf2), or "
     "a trace in GOAL or Chakra"
 )
 """What is said of a recording or a trace that does not exist."""
-RANK = "{rank}"
-"""Stands for the number of a rank in the names of Chakra's files."""
+RANK = "{rank}"  # Stands for the number of a rank in the names of Chakra's files.
 CHAKRA_FILE = re.compile(r"\.(et|et\.gz|chakra)$")
-RANKED = re.compile(r"^(.*?)\d+(\D*)$")
-"""The number of a rank in the name of a file: the last one."""
-LIBRARY = "open_mpi_4_1"
-"""Rules for a recording of any other library."""
+RANKED = re.compile(r"^(.*?)\d+(\D*)$")  # The number of a rank in the name of a file: the last one.
+LIBRARY = "open_mpi_4_1"  # Rules for a recording of any other library.
 
 
 class RecordingFacts(TypedDict):
     """What a recording is about."""
 
     ranks: int
-    hosts: list[str]
-    """Each once."""
-    library: str
-    """MPI of rank 0, as it says itself."""
-    span_ns: int
-    """From the first start to the last end of recording [ns]."""
-    calls: int
-    """Of all ranks."""
-    compute_share: float
-    """Part of the time of all ranks between calls."""
-    recorder_share: float
-    """Part of the time of all ranks that recording took."""
-    record_ns_max: int
-    """Time of a record, on the rank where it takes longest [ns]."""
-    clock_error_ns_max: int
-    """Error of a clock against that of rank 0 [ns]."""
-    not_recorded: list[str]
-    """Functions whose messages are not recorded; a replay refuses them."""
+    hosts: list[str]  # Each once.
+    library: str  # MPI of rank 0, as it says itself.
+    span_ns: int  # From the first start to the last end of recording [ns].
+    calls: int  # Of all ranks.
+    compute_share: float  # Part of the time of all ranks between calls.
+    recorder_share: float  # Part of the time of all ranks that recording took.
+    record_ns_max: int  # Time of a record, on the rank where it takes longest [ns].
+    clock_error_ns_max: int  # Error of a clock against that of rank 0 [ns].
+    not_recorded: list[str]  # Functions whose messages are not recorded; a replay refuses them.
 
 
 @dataclass(frozen=True)
 class Replay:
     """A recorded program, or a trace, and its simulation."""
 
-    recorded: RecordingFacts | None
-    """None of a trace, which does not say what was measured."""
+    recorded: RecordingFacts | None  # None of a trace, which does not say what was measured.
     library: str | None
     """Whose rules carried out collectives; None where the trace or its defaults say so."""
     compute_scale: float
-    job: str
-    """Name of the job that performs it."""
-    result: Result
-    """Of the simulation; the program is one iteration of the job."""
+    job: str  # Name of the job that performs it.
+    result: Result  # Of the simulation; the program is one iteration of the job.
 
     @property
     def predicted_ns(self) -> float:
@@ -108,8 +89,7 @@ class Replay:
         }
 
 
-_WAITED_AT = 20
-"""Place in the head of a file [B]: four bytes, in millionths of the time."""
+_WAITED_AT = 20  # Place in the head of a file [B]: four bytes, in millionths of the time.
 
 
 def processor_wait(directory: Path) -> float:
@@ -227,12 +207,9 @@ def replay(
 class ErrorPlace:
     """What errors are about that the core finds in an override: the trace, or the scenario."""
 
-    source: Path
-    """The recording or the trace, as its user names it."""
-    origin: str
-    """The scenario."""
-    kind: str
-    """The workload that reads the trace."""
+    source: Path  # The recording or the trace, as its user names it.
+    origin: str  # The scenario.
+    kind: str  # The workload that reads the trace.
 
     def named(self, mistake: _core.Mistake, has_own: bool) -> _core.Mistake:
         """Return a mistake that the core reports, at the file that it is about.

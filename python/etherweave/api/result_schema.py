@@ -18,10 +18,8 @@ from etherweave.api.inputs import InputError, decoded, read_parquet, read_text
 if TYPE_CHECKING:
     import pyarrow
 
-SUMMARY_BYTES_MAX = 16 * 2**20
-"""Largest summary that is read [bytes]."""
-SCENARIO_BYTES_MAX = 256 * 2**20
-"""Largest resolved scenario that is read [bytes]."""
+SUMMARY_BYTES_MAX = 16 * 2**20  # Largest summary that is read [bytes].
+SCENARIO_BYTES_MAX = 256 * 2**20  # Largest resolved scenario that is read [bytes].
 MEASURED_TABLES: Mapping[str, Mapping[str, str]] = {
     "messages": {},
     "ranks": {"job": "text", "rank": "integer", "host": "text", "scenario_host": "text"},

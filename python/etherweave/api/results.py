@@ -41,21 +41,16 @@ Finished: TypeAlias = Literal["complete", "interrupted", "time_limit", "stuck", 
 class FaultCause(TypedDict):
     """Text of a fault of the core."""
 
-    message: str
-    """The fault."""
-    place: str
-    """File and line of the code."""
+    message: str  # The fault.
+    place: str  # File and line of the code.
 
 
 class Fingerprint(TypedDict):
     """A run by its ingredients, so that a difference says what changed."""
 
-    t: str
-    """Times at which packets moved."""
-    p: str
-    """Ports that they moved through."""
-    k: str
-    """Kinds of packets."""
+    t: str  # Times at which packets moved.
+    p: str  # Ports that they moved through.
+    k: str  # Kinds of packets.
     l: str  # noqa: E741 - the ingredient's name
     """Lengths of packets."""
 
@@ -63,22 +58,14 @@ class Fingerprint(TypedDict):
 class Measured(TypedDict):
     """How a result was measured, not simulated."""
 
-    launcher: str
-    """Launcher that started the ranks."""
-    command: list[str]
-    """Its arguments, without those of a single launch."""
-    compiler: str
-    """Compiler of the executor."""
-    launches: int
-    """Number of complete launches."""
-    ranks: int
-    """Number of ranks of all jobs."""
-    hosts: int
-    """Number of real hosts."""
-    messages: int
-    """Number of messages that programs sent, over all launches."""
-    payload_bytes: int
-    """Payload of these messages [B]."""
+    launcher: str  # Launcher that started the ranks.
+    command: list[str]  # Its arguments, without those of a single launch.
+    compiler: str  # Compiler of the executor.
+    launches: int  # Number of complete launches.
+    ranks: int  # Number of ranks of all jobs.
+    hosts: int  # Number of real hosts.
+    messages: int  # Number of messages that programs sent, over all launches.
+    payload_bytes: int  # Payload of these messages [B].
     clock_error_ns_max: float
     """Largest error of the clock of a rank against that of the first [ns]."""
     start_missed_ns_max: float
@@ -90,12 +77,9 @@ class Measured(TypedDict):
 class FidelityError(TypedDict):
     """A figure of flow-level mode against that of packets."""
 
-    job: str
-    """Name of the job."""
-    figure: str
-    """Which figure of it: mean_us, median_us, p99_us, goodput_gbps."""
-    error: float
-    """(flow - packet) / packet."""
+    job: str  # Name of the job.
+    figure: str  # Which figure of it: mean_us, median_us, p99_us, goodput_gbps.
+    error: float  # (flow - packet) / packet.
 
 
 class Summary(TypedDict):

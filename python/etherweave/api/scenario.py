@@ -17,8 +17,7 @@ from etherweave.api.inputs import InputError, read_text
 class ScenarioText:
     """A scenario whose text is not, or not yet, in its file, such as that of an editor."""
 
-    text: str
-    """TOML."""
+    text: str  # TOML.
     origin: str = "<scenario>"
     """Path of the file, which errors name, and from whose directory the scenario names others."""
 

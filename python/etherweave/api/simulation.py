@@ -36,18 +36,14 @@ class Progress(TypedDict):
 class Estimate(TypedDict):
     """What a simulation is expected to need, known before it starts."""
 
-    memory_bytes: int
-    """Most memory at once [B]."""
-    memory_parts: list[tuple[str, int]]
-    """Its largest parts, the largest first: name and bytes."""
-    disk_bytes: int
-    """Tables and captures, if they are written [B]."""
+    memory_bytes: int  # Most memory at once [B].
+    memory_parts: list[tuple[str, int]]  # Its largest parts, the largest first: name and bytes.
+    disk_bytes: int  # Tables and captures, if they are written [B].
     packet_hops: int | None
     """Packets over links, each link counted; None where the scenario does not say when it ends."""
     run_s: float | None
     """Time on one thread of the machine of the benchmarks, without set-up [s]; None as above."""
-    setup_s: float
-    """Time to build the tables of its routing on that machine [s]."""
+    setup_s: float  # Time to build the tables of its routing on that machine [s].
     warnings: list[str]
     """What a reader must know before the start, such as that the routing may deadlock."""
 
@@ -230,14 +226,10 @@ class StepTimes(TypedDict):
 
     operations: float
     """Operations of the model for all tokens; what is computed again does not count."""
-    computation_s: float
-    """Computation of an accelerator, the mean over stages [s]."""
-    bubble_s: float
-    """What stages wait for each other where all take the same time [s]."""
-    imbalance_s: float
-    """What they wait more because some take longer [s]."""
-    in_node_s: float
-    """What collectives within the nodes add, by their formula [s]."""
+    computation_s: float  # Computation of an accelerator, the mean over stages [s].
+    bubble_s: float  # What stages wait for each other where all take the same time [s].
+    imbalance_s: float  # What they wait more because some take longer [s].
+    in_node_s: float  # What collectives within the nodes add, by their formula [s].
 
 
 def step_times(training: Mapping[str, object]) -> StepTimes:
@@ -249,14 +241,11 @@ def step_times(training: Mapping[str, object]) -> StepTimes:
 class MoeLoads(TypedDict):
     """Sums over a layer of experts that are known before it is simulated."""
 
-    network_tokens: float
-    """Copies of tokens that a rank sends over the network, in the mean."""
-    token_bytes: list[int]
-    """Payload of a copy in a dispatch, and in a combine [B]."""
+    network_tokens: float  # Copies of tokens that a rank sends over the network, in the mean.
+    token_bytes: list[int]  # Payload of a copy in a dispatch, and in a combine [B].
     logical_bytes: list[float]
     """What DeepEP's tests divide by the time of a dispatch, and of a combine [B]."""
-    imbalance: float
-    """Tokens of the rank with the most over the mean."""
+    imbalance: float  # Tokens of the rank with the most over the mean.
 
 
 def moe_loads(moe: Mapping[str, object], seed: int) -> MoeLoads:

@@ -14,10 +14,8 @@ class Slowdown:
     """A job among others and alone."""
 
     job: str
-    figure: str
-    """What is compared: ``mean iteration``, ``mean completion`` or ``goodput``."""
-    unit: str
-    """Of both figures."""
+    figure: str  # What is compared: ``mean iteration``, ``mean completion`` or ``goodput``.
+    unit: str  # Of both figures.
     together: float
     alone: float
 

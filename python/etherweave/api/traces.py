@@ -26,17 +26,14 @@ if TYPE_CHECKING:
     import pyarrow
 
 FORMAT = "https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU"
-EDGE_NS = 1
-"""Before the end of a slice, so that an arrow there belongs to that slice [ns]."""
+EDGE_NS = 1  # Before the end of a slice, so that an arrow there belongs to that slice [ns].
 
-ROWS = 1 << 16
-"""Rows of a table that are in memory as Python's values at once."""
+ROWS = 1 << 16  # Rows of a table that are in memory as Python's values at once.
 ABSENT = {"job": "recorded", "stream": 0}
 """Values of columns that tables of a recorded program, which is one job of one thread, lack."""
 
 Event: TypeAlias = dict[str, Any]
-Tables: TypeAlias = "Mapping[str, pyarrow.Table]"
-"""Tables by name."""
+Tables: TypeAlias = "Mapping[str, pyarrow.Table]"  # Tables by name.
 
 
 class _Numbers(dict[str, int]):

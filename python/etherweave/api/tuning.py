@@ -23,12 +23,9 @@ COLUMNS = (
     *("nNodes", "nRanks", "numPipeOps", "regBuff"),
 )
 """Columns of the file; the last two may be left out."""
-ANY = -1
-"""Matches any group, and leaves channels to NCCL."""
-SIZE_END = 2**32 - 1
-"""End of the last range, which the plug-in's documents use for all sizes [B]."""
-LINES_MAX = 10_000
-"""Most lines of a file."""
+ANY = -1  # Matches any group, and leaves channels to NCCL.
+SIZE_END = 2**32 - 1  # End of the last range, which the plug-in's documents use for all sizes [B].
+LINES_MAX = 10_000  # Most lines of a file.
 ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
 """Algorithms that the plug-in knows."""
 PROTOCOLS = ("ll", "ll128", "simple")
@@ -39,11 +36,9 @@ SIMULATED = {"tree": "double_tree", "ring": "ring"}
 class Operation(NamedTuple):
     """A collective of the plug-in as ``nccl_tests`` has it."""
 
-    name: str
-    """Key of ``operation``."""
+    name: str  # Key of ``operation``.
     has_root: bool
-    is_of_blocks: bool
-    """Whether its size in scenarios is that of a rank's block."""
+    is_of_blocks: bool  # Whether its size in scenarios is that of a rank's block.
     algorithms: tuple[str, ...]
 
 
@@ -62,8 +57,7 @@ class Entry:
 
     collective: str
     min_bytes: int
-    max_bytes: int
-    """Last size of the range [B]."""
+    max_bytes: int  # Last size of the range [B].
     algorithm: str
     protocol: str
     channels: int = ANY
@@ -94,14 +88,11 @@ class Timing:
 
     collective: str
     group: Group
-    size: int
-    """Bytes as NCCL counts them: the vector, or all blocks."""
-    own_s: float
-    """Time by NCCL's own choice [s]."""
+    size: int  # Bytes as NCCL counts them: the vector, or all blocks.
+    own_s: float  # Time by NCCL's own choice [s].
     chosen: tuple[str, str] | None
     """Algorithm and protocol; None where NCCL's own choice is as fast, or a file says nothing."""
-    chosen_s: float
-    """Time by them [s]."""
+    chosen_s: float  # Time by them [s].
 
     @property
     def gain(self) -> float:

@@ -8,8 +8,7 @@ Winter Simulation Conference, 2000). Nothing is imported for tables.
 import math
 from collections.abc import Sequence
 
-BATCH = 5
-"""Values of a batch."""
+BATCH = 5  # Values of a batch.
 LEFT_OUT_MAX = 0.5
 """Largest share of the batches that may be left out; the minimum beyond it says nothing."""
 

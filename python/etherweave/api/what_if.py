@@ -14,13 +14,10 @@ from etherweave.api.overview import overview
 from etherweave.api.results import Result
 from etherweave.api.simulation import ScenarioError
 
-Scenario = dict[str, Any]
-"""A resolved scenario."""
-Simulate = Callable[[Scenario], Result]
-"""Runs a scenario."""
+Scenario = dict[str, Any]  # A resolved scenario.
+Simulate = Callable[[Scenario], Result]  # Runs a scenario.
 
-COPIES = "_per_kib"
-"""How keys of a host end that are costs of copies."""
+COPIES = "_per_kib"  # How keys of a host end that are costs of copies.
 BY_FLOW = ("up_down", "ecmp", "shortest_path", "minimal")
 """Routings by which every packet of a flow may take one path."""
 GROUPS = ("dragonfly", "dragonfly_plus", "flattened_butterfly", "hyperx")
@@ -33,10 +30,8 @@ CALLS = ("_call", "_overhead", "receive_frame", "receive_batch", "acknowledgemen
 class Question:
     """One limit less."""
 
-    name: str
-    """As a command line has it."""
-    words: str
-    """In words."""
+    name: str  # As a command line has it.
+    words: str  # In words.
     change: Callable[[Scenario], str]
     """Changes a scenario; returns why that makes no difference, and nothing where it does."""
 
@@ -45,18 +40,12 @@ class Question:
 class Answer:
     """The time of a job without one limit."""
 
-    name: str
-    """Of the question."""
-    words: str
-    """The question in words."""
-    job: str
-    """Name of the job."""
-    base_us: float
-    """Its time with all limits [us]."""
-    time_us: float | None
-    """Its time without this one [us]; None where that is not known."""
-    reason: str = ""
-    """Why it is not."""
+    name: str  # Of the question.
+    words: str  # The question in words.
+    job: str  # Name of the job.
+    base_us: float  # Its time with all limits [us].
+    time_us: float | None  # Its time without this one [us]; None where that is not known.
+    reason: str = ""  # Why it is not.
 
     @property
     def saved(self) -> float | None:

@@ -10,8 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-_PRIOR = 0.02
-"""Share of all work that expected seconds count for, as if they had been measured."""
+_PRIOR = 0.02  # Share of all work that expected seconds count for, as if they had been measured.
 
 
 class Work:
@@ -110,8 +109,7 @@ class Work:
         return ends
 
 
-WorkCallback: TypeAlias = Callable[[Work], None]
-"""Takes work whenever an item has ended."""
+WorkCallback: TypeAlias = Callable[[Work], None]  # Takes work whenever an item has ended.
 
 
 def unheard(work: Work) -> None:
