@@ -354,8 +354,7 @@ def test_a_price_of_a_node_in_another_currency_is_a_mistake(tmp_path: Path) -> N
 
 def test_the_verb_prints_the_ranking_json_and_a_page(tmp_path: Path) -> None:
     path = write(tmp_path)
-    done = run_here("advise", path, "-o", tmp_path / "out", "--html", tmp_path / "page")
-    assert done.returncode == 0, done.stderr
+    done = run_here("advise", path, "-o", tmp_path / "out", "--html", tmp_path / "page", code=0)
     for text in ("1  fast", "2  slow", "[USD, example]", "Not modelled:", "would be level at"):
         assert text in done.stdout
     page = (tmp_path / "page" / "report.html").read_text()

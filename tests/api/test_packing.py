@@ -143,17 +143,14 @@ def test_a_wrong_archive_leaves_nothing(
 @pytest.mark.parametrize("content", [b"", b"no archive", gzip.compress(b"no tar", mtime=0)])
 def test_what_is_no_archive_is_said_in_a_sentence(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.tar.gz").write_bytes(content)
-    done = command_line.invoke("unpack", tmp_path / "a.tar.gz", "-o", tmp_path / "c")
-    assert done.exit_code == 2
+    done = command_line.invoke("unpack", tmp_path / "a.tar.gz", "-o", tmp_path / "c", code=2)
     assert "expected an archive of etherweave pack" in done.stderr.replace("\n", " ")
 
 
 def test_the_command_line_packs_and_repeats(result: Path, tmp_path: Path) -> None:
     archive = tmp_path / "a.tar.gz"
     assert command_line.invoke("pack", result, "-o", archive).exit_code == 0
-    done = command_line.invoke("unpack", archive, "-o", tmp_path / "c", "--check")
-    assert done.exit_code == 0, done.stderr
+    done = command_line.invoke("unpack", archive, "-o", tmp_path / "c", "--check", code=0)
     assert "iterations: equal bytes" in done.stdout
-    again = command_line.invoke("unpack", archive, "-o", tmp_path / "c")
-    assert again.exit_code == 2
+    again = command_line.invoke("unpack", archive, "-o", tmp_path / "c", code=2)
     assert "is not empty" in again.stderr

@@ -43,8 +43,7 @@ def fabric(tmp_path: Path) -> Path:
 
 
 def predicted(*words: object) -> float:
-    done = run_here("replay", *words, "--json")
-    assert done.returncode == 0, done.stderr
+    done = run_here("replay", *words, "--json", code=0)
     found = json.loads(done.stdout)
     assert (found["recorded"], found["recorded_ns"], found["error"]) == (None, None, None)
     span_ns: float = found["predicted_ns"]
@@ -97,8 +96,7 @@ def test_a_stuck_replay_names_the_ranks_that_wait_and_keeps_its_result(
 
 def test_a_run_that_ends_before_the_trace_gives_no_time(fabric: Path, tmp_path: Path) -> None:
     (trace := tmp_path / "t.goal").write_text(GOAL)
-    done = run_here("replay", trace, "--on", fabric, "--set", "run.end=1us")
-    assert done.returncode == 2
+    done = run_here("replay", trace, "--on", fabric, "--set", "run.end=1us", code=2)
     assert done.stderr == ("fabric: run.end: a has not ended then; expected a later end, or none\n")
 
 
@@ -118,8 +116,7 @@ def test_the_workload_of_a_job_keeps_its_other_keys(tmp_path: Path) -> None:
         'topology.single_switch.hosts = 4\n[[job]]\nname = "a"\n[job.workload.goal]\n'
         'file = "none.goal"\nsha256 = "00"\niterations = 3\n'
     )
-    done = run_here("replay", trace, "--on", scenario, "-o", tmp_path / "result")
-    assert done.returncode == 0, done.stderr
+    run_here("replay", trace, "--on", scenario, "-o", tmp_path / "result", code=0)
     assert set(Result.load(tmp_path / "result").values("iterations", "iteration")) == {0, 1, 2}
     half, given = SCENARIOS / "chakra.toml", ("--compute-scale", "1")
     assert predicted(SCENARIOS / "chakra", "--on", half) < predicted(
@@ -190,8 +187,7 @@ def test_an_error_of_the_job_names_the_scenario(tmp_path: Path) -> None:
 @pytest.mark.parametrize("verb", ["run", "show", "design"])
 def test_a_trace_in_place_of_a_scenario_is_a_mistake(verb: str, tmp_path: Path) -> None:
     (trace := tmp_path / "t.goal").write_text(GOAL)
-    done = run_here(verb, trace)
-    assert done.returncode == 2
+    done = run_here(verb, trace, code=2)
     assert done.stderr.startswith(f"{trace}: a trace; expected a scenario, on which")
 
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -170,8 +171,7 @@ def test_an_archive_is_replayed_and_drawn_as_a_recording_is(tmp_path: Path, verb
     on = tmp_path / "fabric.toml"
     on.write_text(FABRIC.format(hosts=2))
     keep = tmp_path / "kept"
-    whole = run_here("replay", source, "--on", on, "--keep", keep, "--json")
-    assert whole.returncode == 0, whole.stderr
+    whole = run_here("replay", source, "--on", on, "--keep", keep, "--json", code=0)
     assert json.loads(whole.stdout) == json.loads(
         run_here("replay", keep, "--on", on, "--json").stdout
     )
@@ -179,68 +179,61 @@ def test_an_archive_is_replayed_and_drawn_as_a_recording_is(tmp_path: Path, verb
     assert (again.returncode, "has a recording" in again.stderr) == (2, True)
 
 
-def with_puts(archive: Archive) -> None:
+def during(*calls: Callable[[Archive], None]) -> Callable[[Archive], None]:
+    """Write events of rank 0 between the calls with which a program starts and ends."""
+
+    def write(archive: Archive) -> None:
+        for part in (started, *calls, ended):
+            part(archive)
+
+    return write
+
+
+def call(name: str, event: Callable[[Archive], Any]) -> Callable[[Archive], None]:
+    """Write a call of rank 0 with an event."""
+    return lambda archive: archive.call(0, name, 2_000, 2_100, event(archive))
+
+
+def put(archive: Archive) -> Any:
     window = archive.trace.definitions.rma_wins.create("window", comm=archive.world)
-    started(archive)
-    archive.call(0, "MPI_Put", 2_000, 2_100, events.RmaPut(2_000, window, 1, 8, 3))
-    ended(archive)
-
-
-def lost(archive: Archive) -> None:
-    started(archive)
-    archive.call(0, "MPI_Send", 2_000, 2_100, events.MpiSend(2_000, 1, archive.world, 42, 100))
-    ended(archive)
+    return events.RmaPut(2_000, window, 1, 8, 3)
 
 
 @pytest.mark.parametrize(
-    ("write", "error"),
+    ("call", "error"),
     [
-        (with_puts, "rank 0: RmaPut, which is not recorded; expected a program that"),
-        (lost, "rank0 sends a message of 100 B under tag 42 that rank1 does not receive"),
+        (call("MPI_Put", put), "rank 0: RmaPut, which is not recorded; expected a program that"),
+        (
+            call("MPI_Send", lambda archive: events.MpiSend(2_000, 1, archive.world, 42, 100)),
+            "rank0 sends a message of 100 B under tag 42 that rank1 does not receive",
+        ),
     ],
 )
 def test_what_a_recording_cannot_have_is_refused(
-    write: Callable[[Archive], None], error: str, tmp_path: Path
+    call: Callable[[Archive], None], error: str, tmp_path: Path
 ) -> None:
     on = tmp_path / "fabric.toml"
     on.write_text(FABRIC.format(hosts=2))
-    done = run_here("replay", anchor(tmp_path, write), "--on", on)
-    assert (done.returncode, error in done.stderr) == (2, True), done.stderr
+    done = run_here("replay", anchor(tmp_path, during(call)), "--on", on, code=2)
+    assert error in done.stderr
 
 
 def lonely(archive: Archive) -> None:
     archive.call(0, "MPI_Init", 0, 10)
 
 
-def outside(archive: Archive) -> None:
-    started(archive)
-    archive.write(0, events.MpiSend(2_000, 1, archive.world, 7, 100))
-    ended(archive)
-
-
 def threads(archive: Archive) -> None:
-    started(archive)
     definitions = archive.trace.definitions
     other = definitions.locations.create("thread 1", group=archive.locations[0].group)
     region = archive.region("MPI_Send")
     send = events.MpiSend(2_000, 1, archive.world, 7, 100)
     for event in (events.Enter(2_000, region), send, events.Leave(2_100, region)):
         archive.trace.event_writer_from_location(other)(event)
-    ended(archive)
 
 
-def never(archive: Archive) -> None:
-    started(archive)
-    begun = events.NonBlockingCollectiveRequest(3_000, 8)
-    archive.call(0, "MPI_Ibarrier", 3_000, 3_010, begun)
-    ended(archive)
-
-
-def partly(archive: Archive) -> None:
-    started(archive)
-    end = events.MpiCollectiveEnd(2_100, CollectiveOp.ALLTOALLV, archive.world, ROOT_NONE, 8, 8)
-    archive.call(0, "MPI_Alltoallv", 2_000, 2_100, end)
-    ended(archive)
+def partly(archive: Archive) -> Any:
+    sums = (CollectiveOp.ALLTOALLV, archive.world, ROOT_NONE, 8, 8)
+    return events.MpiCollectiveEnd(2_100, *sums)
 
 
 def cut(archive: Archive) -> None:
@@ -249,29 +242,23 @@ def cut(archive: Archive) -> None:
     archive.write(0, events.MpiRecv(2_100, 1, archive.world, 7, 100))
 
 
-def unopened(archive: Archive) -> None:
-    started(archive)
-    archive.call(0, "MPI_Wait", 2_000, 2_100, events.MpiIsendComplete(2_050, 77))
-    ended(archive)
-
-
-def nobody(archive: Archive) -> None:
-    started(archive)
-    archive.call(0, "MPI_Send", 2_000, 2_100, events.MpiSend(2_050, 5, archive.world, 7, 100))
-    ended(archive)
+OUTSIDE = during(lambda archive: archive.write(0, events.MpiSend(2_000, 1, archive.world, 7, 100)))
+NEVER = call("MPI_Ibarrier", lambda _: events.NonBlockingCollectiveRequest(2_000, 8))
+UNOPENED = call("MPI_Wait", lambda _: events.MpiIsendComplete(2_050, 77))
+NOBODY = call("MPI_Send", lambda archive: events.MpiSend(2_050, 5, archive.world, 7, 100))
 
 
 @pytest.mark.parametrize(
     ("write", "message"),
     [
         (lonely, "rank 1 has 0 of 0 events; expected all of them"),
-        (outside, "rank 0: a message outside of a call; expected regions of MPI"),
-        (threads, "thread 1 of MPI Rank 0 exchanges messages, but is no rank; expected"),
-        (never, "rank 0: a collective that never completes"),
-        (partly, "rank 0: a collective that not all members called"),
+        (OUTSIDE, "rank 0: a message outside of a call; expected regions of MPI"),
+        (during(threads), "thread 1 of MPI Rank 0 exchanges messages, but is no rank; expected"),
+        (during(NEVER), "rank 0: a collective that never completes"),
+        (during(call("MPI_Alltoallv", partly)), "rank 0: a collective that not all members called"),
         (cut, "rank 0: the archive ends within a call"),
-        (unopened, "rank 0: request 77 completes, but is not open"),
-        (nobody, "rank 0: member 5 of a communicator of 2"),
+        (during(UNOPENED), "rank 0: request 77 completes, but is not open"),
+        (during(NOBODY), "rank 0: member 5 of a communicator of 2"),
     ],
 )
 def test_an_archive_without_a_whole_program_is_refused(

@@ -48,8 +48,7 @@ def test_streams_of_iperf3_share_the_link_as_simulated_streams_do(tmp_path: Path
     file.write_text(toml.document(scenario()))
     place.write_text(SITE)
     words = ("--site", place, "--fabric", "tcp", "--program", "iperf3", "--duration", "3s")
-    done = command_line.run("measure", file, "-o", tmp_path / "measured", *words)
-    assert done.returncode == 0, done.stderr
+    done = command_line.run("measure", file, "-o", tmp_path / "measured", *words, code=0)
     assert "clocks" not in done.stdout
     measured = etherweave.Result.load(tmp_path / "measured")
     streams = measured.to_polars("streams")
@@ -132,6 +131,5 @@ def test_other_workloads_and_a_single_host_are_refused() -> None:
 def test_a_program_needs_a_site(tmp_path: Path) -> None:
     file = tmp_path / "incast.toml"
     file.write_text(toml.document(scenario()))
-    done = command_line.invoke("measure", file, "--program", "iperf3")
-    assert done.exit_code == 2
+    done = command_line.invoke("measure", file, "--program", "iperf3", code=2)
     assert "expected --site FILE" in done.output

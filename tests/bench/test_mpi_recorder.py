@@ -50,8 +50,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = ["mpicc", "-o", str(directory / "program"), str(directory / "program.c")]
     subprocess.run(words, check=True)
     command = [*launcher(RANKS), str(directory / "program")]
-    done = run_here("record", "-o", directory / "files", "--json", "--", *command)
-    assert done.returncode == 0, done.stderr
+    done = run_here("record", "-o", directory / "files", "--json", "--", *command, code=0)
     facts = json.loads(done.stdout)
     assert (facts["ranks"], len(facts["hosts"])) == (RANKS, 1)
     assert 0 < facts["compute_share"] < 1
@@ -194,14 +193,12 @@ CHALLENGE = written("hpccinf.txt")
 def test_all_tests_of_the_hpc_challenge_are_recorded_and_replayed(tmp_path: Path) -> None:
     (tmp_path / "hpccinf.txt").write_text(CHALLENGE)
     command = [*launcher(2), "-wdir", str(tmp_path), "hpcc"]
-    done = run_here("record", "-o", tmp_path / "files", "--json", "--", *command)
-    assert done.returncode == 0, done.stderr
+    done = run_here("record", "-o", tmp_path / "files", "--json", "--", *command, code=0)
     assert "Success=1" in (tmp_path / "hpccoutf.txt").read_text()
     facts = json.loads(done.stdout)
     assert facts["calls"] > 10_000
     words = ("replay", tmp_path / "files", "--on", fabric(tmp_path, 2), "--json")
-    replayed = run_here(*words)
-    assert replayed.returncode == 0, replayed.stderr
+    replayed = run_here(*words, code=0)
     predicted = json.loads(replayed.stdout)
     waited = {"processor_wait_max": facts["processor_wait_max"]}
     assert predicted["recorded"] | waited == facts
@@ -236,8 +233,7 @@ def goal(source: Path, keep: Path) -> str:
 
 
 def test_a_replay_needs_a_host_for_every_rank(recorded: Path, tmp_path: Path) -> None:
-    done = run_here("replay", recorded, "--on", fabric(tmp_path, RANKS - 1))
-    assert done.returncode == 2
+    done = run_here("replay", recorded, "--on", fabric(tmp_path, RANKS - 1), code=2)
     assert "3" in done.stderr and "2" in done.stderr
 
 
@@ -257,8 +253,7 @@ def test_files_of_some_ranks_or_cut_ones_are_refused(recorded: Path, tmp_path: P
 def test_the_overhead_is_that_of_pairs(recorded: Path, tmp_path: Path) -> None:
     command = [*launcher(RANKS), str(recorded.parent / "program")]
     words = ("record", "-o", tmp_path / "files", "--measure", "2")
-    done = run_here(*words, "--json", "--", *command)
-    assert done.returncode == 0, done.stderr
+    done = run_here(*words, "--json", "--", *command, code=0)
     found = json.loads(done.stdout)["overhead"]
     assert [len(found[name]) for name in ("without_s", "with_s")] == [2, 2]
     assert len(list((tmp_path / "files").glob("*.ewr"))) == RANKS

@@ -185,8 +185,7 @@ def test_a_test_whose_trials_all_fail_says_why_and_ends_with_1(tmp_path: Path) -
     """DCQCN needs switches that mark, which this one does not."""
     file = tmp_path / "unmarked.toml"
     file.write_text(SWITCH)
-    done = command_line.run_here("bmwg", file, "--tests", "7.3,8.3", "-o", tmp_path / "out")
-    assert done.returncode == 1
+    done = command_line.run_here("bmwg", file, "--tests", "7.3,8.3", "-o", tmp_path / "out", code=1)
     assert "7.3 Convergence of DCQCN: 0 of 6 trials" in done.stdout
     assert "Excluded, 3: mistake: override: transport.roce.dcqcn: no switch.ecn" in done.stdout
     assert "8.3 Packet spraying: 2 of 2 trials" in done.stdout
@@ -195,8 +194,9 @@ def test_a_test_whose_trials_all_fail_says_why_and_ends_with_1(tmp_path: Path) -
 def test_a_switch_alone_has_no_uplink_to_fail(tmp_path: Path) -> None:
     file = tmp_path / "switch.toml"
     file.write_text(SWITCH)
-    done = command_line.run_here("bmwg", file, "--tests", "8.1,11.2", "-o", tmp_path / "out")
-    assert done.returncode == 0
+    done = command_line.run_here(
+        "bmwg", file, "--tests", "8.1,11.2", "-o", tmp_path / "out", code=0
+    )
     assert "Excluded, 1: needs links between switches" in done.stdout
 
 

@@ -39,8 +39,7 @@ def scenario(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def explained(*arguments: str | Path) -> dict[str, Any]:
-    done = command_line.run_here("explain", *arguments, "--json")
-    assert done.returncode == 0, done.stderr
+    done = command_line.run_here("explain", *arguments, "--json", code=0)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
@@ -106,16 +105,14 @@ def test_a_report_of_two_results_says_which_part_differs(scenario: Path, tmp_pat
 def test_what_cannot_be_explained_says_why(
     arguments: tuple[str | Path, ...], expected: str
 ) -> None:
-    done = command_line.run_here("explain", *arguments)
-    assert done.returncode == 2
+    done = command_line.run_here("explain", *arguments, code=2)
     assert expected in done.stderr
 
 
 def test_a_result_without_ranks_says_which_key_is_missing(tmp_path: Path) -> None:
     unseen = {key: COPIES[key] for key in COPIES if key != "observe"}
     etherweave.run(unseen).save(tmp_path / "result")
-    done = command_line.run_here("explain", tmp_path / "result")
-    assert done.returncode == 2
+    done = command_line.run_here("explain", tmp_path / "result", code=2)
     assert "expected observe.ranks = true" in done.stderr
 
 

@@ -71,8 +71,7 @@ def test_a_run_leaves_its_result_until_the_fault_in_its_output(
     scenario: Path, tmp_path: Path
 ) -> None:
     home = tmp_path / "result"
-    done = invoke("run", scenario, "-o", home)
-    assert done.exit_code == FAULT, done.output
+    done = invoke("run", scenario, "-o", home, code=FAULT)
     assert "seed: 7\nsimulated: " in _check(done.stderr, home)
     result = Result.load(home)
     assert result.is_partial and result.values("iterations", "duration_ns")
@@ -82,8 +81,7 @@ def test_a_run_leaves_its_result_until_the_fault_in_its_output(
 def test_without_an_output_the_result_is_in_a_new_directory(
     scenario: Path, temporary: Path
 ) -> None:
-    done = invoke("run", scenario)
-    assert done.exit_code == FAULT, done.output
+    done = invoke("run", scenario, code=FAULT)
     (home,) = temporary.glob("etherweave-fault-*")
     _check(done.stderr, home)
     assert (home / "summary.json").is_file()
@@ -151,8 +149,7 @@ def test_a_curve_leaves_its_points_until_the_fault(
 ) -> None:
     changes = ('open_loop.routings=["ecmp"]', "open_loop.loads=[0.1,0.2]")
     words = [word for change in changes for word in ("--set", change)]
-    done = invoke("curve", scenario, *words, "-o", tmp_path / "points.csv")
-    assert done.exit_code == FAULT, done.output
+    done = invoke("curve", scenario, *words, "-o", tmp_path / "points.csv", code=FAULT)
     assert done.stdout.count("uniform") == 2
     (home,) = temporary.glob("etherweave-fault-*")
     assert "points: 2\n" in _check(done.stderr, home)
@@ -171,15 +168,13 @@ def test_designs_leave_what_the_fault_has_not_taken(scenario: Path, temporary: P
     (home,) = temporary.glob("etherweave-fault-*")
     _check(done.stderr, home)
     assert json.loads((home / "figures.json").read_text())["name"] == "pair"
-    compared = invoke("design", "--compare", panics, scenario, "--json")
-    assert compared.exit_code == FAULT, compared.output
+    compared = invoke("design", "--compare", panics, scenario, "--json", code=FAULT)
     assert [design["name"] for design in json.loads(compared.stdout)["designs"]] == ["pair"]
 
 
 @pytest.mark.usefixtures("faulty_fabrics")
 def test_proposals_leave_what_the_fault_has_not_taken(temporary: Path) -> None:
-    done = invoke("design", "--find", "hosts=16", "radix=8", "--json")
-    assert done.exit_code == FAULT, done.output
+    done = invoke("design", "--find", "hosts=16", "radix=8", "--json", code=FAULT)
     found = json.loads(done.stdout)["designs"]
     (home,) = temporary.glob("etherweave-fault-*")
     assert f"fabrics: {len(found)}\n" in (home / "fault.txt").read_text()
@@ -201,7 +196,6 @@ def test_a_panic_of_any_verb_leaves_the_scenario(
 
     monkeypatch.setattr(_core, function, Panicking())
     monkeypatch.setattr(_core, "take_fault", lambda: (MESSAGE, PLACE))
-    done = invoke(verb, scenario)
-    assert done.exit_code == FAULT, done.output
+    done = invoke(verb, scenario, code=FAULT)
     (home,) = temporary.glob("etherweave-fault-*")
     _check(done.stderr, home)

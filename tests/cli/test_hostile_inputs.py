@@ -84,29 +84,40 @@ def offences(
     return found
 
 
-@pytest.mark.parametrize("kind", ["simulated", "measured"])
-def test_a_damaged_result_is_reported_in_one_sentence(
-    whole: dict[str, Path], kind: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("kind", "words", "pattern"),
+    [
+        ("simulated", lambda copy, _: ["report", copy], "**/*"),
+        ("measured", lambda copy, _: ["report", copy], "**/*"),
+        (
+            "simulated",
+            lambda copy, whole: ["report", whole["measured"], "--beside", copy],
+            "*.json",
+        ),
+        *(
+            (
+                kind,
+                lambda copy, whole: ["design", _scenario(whole), "--load", copy, "--json"],
+                "**/*",
+            )
+            for kind in ("simulated", "measured")
+        ),
+    ],
+    ids=["simulated", "measured", "beside", "load simulated", "load measured"],
+)
+def test_a_damaged_result_is_refused_in_one_sentence(
+    whole: dict[str, Path],
+    kind: str,
+    words: Callable[[Path, dict[str, Path]], Sequence[object]],
+    pattern: str,
+    tmp_path: Path,
 ) -> None:
-    assert offences(whole[kind], tmp_path / "copy", lambda copy: ["report", copy]) == []
+    found = offences(whole[kind], tmp_path / "copy", lambda copy: words(copy, whole), pattern)
+    assert found == []
 
 
-def test_a_damaged_result_is_no_load_of_a_design(whole: dict[str, Path], tmp_path: Path) -> None:
-    scenario = whole["file"] / "one.toml"
-
-    def words(copy: Path) -> list[object]:
-        return ["design", scenario, "--load", copy, "--json"]
-
-    assert offences(whole["simulated"], tmp_path / "copy", words) == []
-
-
-def test_a_damaged_result_is_nothing_to_stand_beside(
-    whole: dict[str, Path], tmp_path: Path
-) -> None:
-    def words(copy: Path) -> list[object]:
-        return ["report", whole["measured"], "--beside", copy]
-
-    assert offences(whole["simulated"], tmp_path / "copy", words, "*.json") == []
+def _scenario(whole: dict[str, Path]) -> Path:
+    return whole["file"] / "one.toml"
 
 
 @pytest.mark.long
@@ -221,17 +232,6 @@ def test_a_damaged_measurement_is_nothing_to_fit_to(
     pattern = "*.*" if kind == "measured" else "[bm]*.*"
     # Most damages leave something that is fitted to, which takes a second.
     assert offences(whole[kind], tmp_path / "copy", words, pattern, cases_max=20) == []
-
-
-def test_a_damaged_measurement_is_no_load_of_a_design(
-    whole: dict[str, Path], tmp_path: Path
-) -> None:
-    scenario = whole["file"] / "one.toml"
-
-    def words(copy: Path) -> list[object]:
-        return ["design", scenario, "--load", copy, "--json"]
-
-    assert offences(whole["measured"], tmp_path / "copy", words) == []
 
 
 def test_a_damaged_calibration_is_reported_in_one_sentence(tmp_path: Path) -> None:

@@ -70,8 +70,7 @@ def test_profiles_are_compared_side_by_side_by_the_figures_that_differ() -> None
 
 
 def test_an_unknown_profile_is_named_beside_the_known() -> None:
-    done = command_line.run_here("interconnects", "arise")
-    assert done.returncode == 2
+    done = command_line.run_here("interconnects", "arise", code=2)
     assert "no interconnect 'arise'; known: ethernet-1-tcp" in done.stderr
 
 

@@ -32,16 +32,14 @@ def test_a_scenario_that_is_resolved_is_a_scenario_with_the_same_defaults(path: 
 
 @pytest.mark.parametrize("kind", ["first", "design/clos_300k", "open_loop/reaction", "lab/clos_16"])
 def test_the_verb_shows_scenarios_with_and_without_jobs(kind: str) -> None:
-    done = command_line.run_here("show", ROOT / f"scenarios/{kind}.toml")
-    assert done.returncode == 0, done.stderr
+    done = command_line.run_here("show", ROOT / f"scenarios/{kind}.toml", code=0)
     assert tomllib.loads(done.stdout)["topology"]
 
 
 def test_a_mistake_of_a_scenario_without_jobs_is_one_line_with_its_place(tmp_path: Path) -> None:
     scenario = tmp_path / "wrong.toml"
     scenario.write_text("[topology.mesh]\n\n[open_loop]\nloads = 1\n")
-    done = command_line.run_here("show", scenario)
-    assert done.returncode == 2
+    done = command_line.run_here("show", scenario, code=2)
     assert done.stderr.startswith(f"{scenario}:4:")
     assert done.stderr.count("\n") == 1
 

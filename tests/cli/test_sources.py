@@ -112,8 +112,7 @@ def test_a_cited_command_that_takes_seconds_succeeds(
     quote: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    done = invoke(*shlex.split(quote)[1:])
-    assert done.exit_code == 0, done.output
+    invoke(*shlex.split(quote)[1:], code=0)
 
 
 @pytest.mark.parametrize(

@@ -44,12 +44,10 @@ def test_a_group_without_an_entry_takes_ring_with_simple(tmp_path: Path) -> None
     ],
 )
 def test_a_mistake_is_named(words: tuple[str, ...], reason: str) -> None:
-    done = command_line.run_here("tune", SCENARIO, *words)
-    assert done.returncode == 2
+    done = command_line.run_here("tune", SCENARIO, *words, code=2)
     assert reason in done.stderr
 
 
 def test_a_scenario_without_nccl_is_refused() -> None:
-    done = command_line.run_here("tune", SCENARIO.with_name("first.toml"))
-    assert done.returncode == 2
+    done = command_line.run_here("tune", SCENARIO.with_name("first.toml"), code=2)
     assert "expected one with workload.nccl_tests" in done.stderr

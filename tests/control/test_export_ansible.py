@@ -16,8 +16,7 @@ TESTBED = Path(__file__).parents[2] / "scenarios/qos_ets.toml"
 def exported(place: Path, system: str, *words: object) -> dict[str, Any]:
     out, roles = place / "files", place / "roles of ansible"
     command = ("control", "export", TESTBED, "--nos", system, "-o", out, "--ansible", roles)
-    done = command_line.invoke(*command, *words)
-    assert done.exit_code == 0, done.output
+    command_line.invoke(*command, *words, code=0)
     return {
         str(path.relative_to(roles)): yaml.safe_load(path.read_text())
         for path in roles.rglob("*.yml")
@@ -53,8 +52,7 @@ def test_ports_of_a_host_have_a_script_and_a_device_each(tmp_path: Path) -> None
     planes = Path(__file__).parents[2] / "scenarios/two_planes.toml"
     out, roles = tmp_path / "files", tmp_path / "roles"
     words = ("--nos", "sonic", "-o", out, "--ansible", roles)
-    done = command_line.invoke("control", "export", planes, *words)
-    assert done.exit_code == 0, done.output
+    command_line.invoke("control", "export", planes, *words, code=0)
     hosts = yaml.safe_load((roles / "inventory.yml").read_text())["all"]["children"]["hosts"][
         "hosts"
     ]
@@ -65,6 +63,5 @@ def test_ports_of_a_host_have_a_script_and_a_device_each(tmp_path: Path) -> None
 
 def test_roles_without_exported_files_are_refused(tmp_path: Path) -> None:
     words = ("--nos", "sonic", "--ansible", tmp_path / "roles")
-    done = command_line.invoke("control", "export", TESTBED, *words)
-    assert done.exit_code == 2
+    done = command_line.invoke("control", "export", TESTBED, *words, code=2)
     assert "--ansible: roles apply exported files" in done.output

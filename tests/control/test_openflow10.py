@@ -150,8 +150,7 @@ def test_the_switch_in_the_kernel_refuses_rules_for_openflow_1_0() -> None:
 def test_the_controller_refuses_a_plan_for_openflow_1_0(tmp_path: Path) -> None:
     scenario = tmp_path / "pair.toml"
     scenario.write_text("topology.single_switch.hosts = 2\ncontrol.protocol = 'openflow10'\n")
-    done = command_line.run_here("control", "serve", scenario)
-    assert done.returncode == 2
+    done = command_line.run_here("control", "serve", scenario, code=2)
     assert "the controller speaks OpenFlow 1.3" in done.stderr
 
 

@@ -383,8 +383,7 @@ def scenario(tmp_path: Path) -> Path:
 
 @pytest.mark.needs("ovs")
 def test_the_verb_prints_counts_and_ends_with_zero(scenario: Path) -> None:
-    done = command_line.invoke("control", "verify", scenario, "--pairs", "50")
-    assert done.exit_code == 0, done.output
+    done = command_line.invoke("control", "verify", scenario, "--pairs", "50", code=0)
     rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
     assert rows["unicast"] == ["50", "0"]
     assert rows["dmp"] == [str(12 + 6)], "an answer per host, a drop per switch"
@@ -399,8 +398,7 @@ def test_the_verb_names_what_is_wrong_and_ends_with_one(
     bad = with_rules(made, "group0.switch0", wrong_port)
     monkeypatch.setattr(verb, "warned_plan", lambda *_, **__: bad)
     command = ["control", "verify", str(scenario), "--pairs", "all", "--json"]
-    done = command_line.invoke(*command)
-    assert done.exit_code == 1
+    done = command_line.invoke(*command, code=1)
     result = json.loads(done.stdout)
     assert result["good"] is False
     # By the default rule: port 3 to the other switch became port 4 to another group.
@@ -409,8 +407,7 @@ def test_the_verb_names_what_is_wrong_and_ends_with_one(
         *("it goes to port 4", "port 3 by the flow table"),
     )
     assert expected._asdict() in result["findings"]
-    page = command_line.invoke(*command[:-1])
-    assert page.exit_code == 1
+    page = command_line.invoke(*command[:-1], code=1)
     assert f"{expected}\n" in page.stderr
 
 
@@ -427,15 +424,13 @@ def test_a_machine_without_open_vswitch_is_an_error(
     scenario: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verb, "missing", lambda: ["ovs-vswitchd", "ovs-ofctl"])
-    done = command_line.invoke("control", "verify", scenario)
-    assert done.exit_code == 2
+    done = command_line.invoke("control", "verify", scenario, code=2)
     assert "not found: ovs-vswitchd, ovs-ofctl; expected Open vSwitch" in done.stderr
 
 
 @pytest.mark.needs("ovs")
 def test_a_cable_that_is_not_there_is_the_user_s_mistake(scenario: Path) -> None:
-    done = command_line.invoke("control", "verify", scenario, "--failed", "a - b")
-    assert done.exit_code == 2
+    done = command_line.invoke("control", "verify", scenario, "--failed", "a - b", code=2)
     assert 'no cable "a - b"' in done.stderr
 
 

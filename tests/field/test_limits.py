@@ -273,8 +273,7 @@ def test_a_signal_ends_the_building_of_a_large_fabric(number: str, tmp_path: Pat
 
 def test_the_time_of_building_is_known_before() -> None:
     case = CASES / "56-building-ignores-ctrl-c" / "dragonfly_plus_h255.toml"
-    done = invoke("show", case)
-    assert done.exit_code == 0
+    done = invoke("show", case, code=0)
     assert "to build before" in done.stderr, done.stderr
 
 

@@ -55,8 +55,9 @@ def test_a_node_whose_name_leads_out_of_the_output_is_refused(
     output = tmp_path / "a" / "b" / "out"
     output.mkdir(parents=True)
     before = tree(tmp_path)
-    done = invoke(*verb, tmp_path / scenario, *(() if verb == ("show",) else ("-o", output)))
-    assert done.exit_code == 2
+    done = invoke(
+        *verb, tmp_path / scenario, *(() if verb == ("show",) else ("-o", output)), code=2
+    )
     keys = {"s.toml": "nodes.2.id", "g.toml": "node.id: line 1"}
     place = f"{scenario}:1:17: topology.custom.file.{keys[scenario]}: "
     assert place in done.stderr and '"../../../outside/PWN' in done.stderr, done.stderr
@@ -65,8 +66,9 @@ def test_a_node_whose_name_leads_out_of_the_output_is_refused(
 
 
 def test_a_job_whose_name_leads_out_of_the_output_is_refused_before_it_runs(tmp_path: Path) -> None:
-    done = invoke("run", CASES / "57-job-name-with-slash" / "n1.toml", "-o", tmp_path / "out")
-    assert done.exit_code == 2
+    done = invoke(
+        "run", CASES / "57-job-name-with-slash" / "n1.toml", "-o", tmp_path / "out", code=2
+    )
     assert "n1.toml:9:1: " in done.stderr and "job.0.name: " in done.stderr
     assert tree(tmp_path) == {}
 
@@ -99,8 +101,7 @@ def test_names_of_nodes_and_jobs_are_names_of_files(name: str) -> None:
 def test_other_names_are_kept_and_stay_below_the_output(name: str, tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text(json.dumps(fabric(name)))
     (tmp_path / "s.toml").write_text('topology.custom.file = "t.json"\n')
-    done = invoke("control", "plan", tmp_path / "s.toml", "-o", tmp_path / "out")
-    assert done.exit_code == 0, done.stderr
+    invoke("control", "plan", tmp_path / "s.toml", "-o", tmp_path / "out", code=0)
     kinds = ("flows", "groups", "meters")
     assert set(tree(tmp_path / "out")) == {"hosts.csv", *(f"{name}.{kind}" for kind in kinds)}
 

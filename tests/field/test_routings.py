@@ -61,12 +61,10 @@ def test_a_routing_takes_the_priorities_that_it_needs_and_show_prints_them(
 ) -> None:
     file = tmp_path / "scenario.toml"
     file.write_text(f'routing = "{routing}"\n{DRAGONFLY}')
-    done = command_line.invoke("show", file)
-    assert done.exit_code == 0, done.stderr
+    done = command_line.invoke("show", file, code=0)
     assert tomllib.loads(done.stdout)["flow_control"]["pfc"]["priorities"] == priorities
     short = 'job.0.workload.permutation_streams.message="1kB"'
-    done = command_line.invoke("run", file, "--set", short)
-    assert done.exit_code == 0, done.stderr
+    done = command_line.invoke("run", file, "--set", short, code=0)
 
 
 PAUSE_ALONE: dict[str, object] = {"open_loop__tables__conditional__trigger": "pause"}
@@ -120,8 +118,7 @@ def test_a_depth_of_output_queues_that_nothing_asks_for_is_refused(tmp_path: Pat
             "open_loop.tables.conditional.trigger=pause",
         ),
     ):
-        done = command_line.invoke("show", file, *depth, *changes)
-        assert done.exit_code == 2
+        done = command_line.invoke("show", file, *depth, *changes, code=2)
         assert "switch.output_queue: 20kB; expected 40KiB, the default" in done.stderr
 
 

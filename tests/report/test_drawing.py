@@ -363,8 +363,7 @@ def test_the_verb_refuses_what_it_cannot_draw(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("small.toml").write_text("[topology.mesh]\n")
-    done = command_line.invoke("design", *arguments)
-    assert done.exit_code == 2
+    done = command_line.invoke("design", *arguments, code=2)
     assert mistake in done.stderr
     assert done.stderr.count("\n") == 1
 

@@ -96,8 +96,7 @@ def test_dask_carries_out_the_experiments_of_a_study(folder: Path) -> None:
 @pytest.mark.slow
 def test_a_folder_with_a_declared_chart_and_no_code_runs_by_its_path(folder: Path) -> None:
     out = folder.parent / "out"
-    done = invoke("study", str(folder), "-o", str(out), "--json", "--threads", "1")
-    assert done.exit_code == 0, done.output
+    done = invoke("study", str(folder), "-o", str(out), "--json", "--threads", "1", code=0)
     checks = {row["id"]: row for row in json.loads(done.stdout)["checks"]}
     assert checks["usual"]["pass"]
     assert not checks["slow"]["pass"]
@@ -147,8 +146,7 @@ def test_a_recorded_run_is_counted_by_the_bounds_of_now(folder: Path) -> None:
 
 @pytest.mark.parametrize("more", [[], ["--fresh", "--full"], ["--fresh", "--only", "ping.slow"]])
 def test_only_a_complete_fresh_run_is_recorded(folder: Path, more: list[str]) -> None:
-    done = invoke("study", str(folder), "--record", *more)
-    assert done.exit_code == 2
+    done = invoke("study", str(folder), "--record", *more, code=2)
     assert done.stderr == "--record: expected with --fresh, without --full and --only\n"
 
 

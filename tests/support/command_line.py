@@ -13,27 +13,41 @@ COLUMNS = 120  # Width of the terminal, so that no message wraps.
 
 
 def run(
-    *arguments: object, text: str | None = None, timeout_s: float = 120
+    *arguments: object, text: str | None = None, timeout_s: float = 120, code: int | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own; a run that takes longer fails the test."""
+    """Run the command line in a process of its own; a run that takes longer fails the test.
+
+    So does one that ends with another exit code than `code`, here and below.
+    """
     words = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(
+    done = subprocess.run(
         words, capture_output=True, text=True, check=False, timeout=timeout_s, input=text
     )
+    assert code in (None, done.returncode), (done.returncode, done.stdout + done.stderr)
+    return done
 
 
-def invoke(*arguments: object, text: str | bytes | None = None, columns: int = COLUMNS) -> Result:
+def invoke(
+    *arguments: object,
+    text: str | bytes | None = None,
+    columns: int = COLUMNS,
+    code: int | None = None,
+) -> Result:
     """Run the command line to its end in this process, on a terminal of some columns."""
     from etherweave.cli import app
 
-    return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [*map(str, arguments)], input=text)
+    runner = CliRunner(env={"COLUMNS": str(columns)})
+    done = runner.invoke(app, [*map(str, arguments)], input=text)
+    assert code in (None, done.exit_code), (done.exit_code, done.output, done.exception)
+    return done
 
 
-def run_here(*arguments: object) -> subprocess.CompletedProcess[str]:
+def run_here(*arguments: object, code: int | None = None) -> subprocess.CompletedProcess[str]:
     """Run the command line to its end in this process, which takes a tenth of the time."""
     done = invoke(*arguments)
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
+    assert code in (None, done.exit_code), (done.exit_code, done.output)
     return subprocess.CompletedProcess((), done.exit_code, done.stdout, done.stderr)
 
 

@@ -122,8 +122,7 @@ def _command(pid: str) -> str:
 
 def test_runs_that_fail_are_rows_with_their_message(tmp_path: Path) -> None:
     path = write(tmp_path, "values = [2, 12, 0]", seeds=1)
-    done = run_here("sweep", path, "-o", tmp_path / "out", "--json")
-    assert done.returncode == 1
+    done = run_here("sweep", path, "-o", tmp_path / "out", "--json", code=1)
     assert json.loads(done.stdout)["failed"] == 6
     rows = SweepStore(tmp_path / "out").table()
     found = dict(rows.select("job.0.workload.incast.sources", "message").iter_rows())
@@ -168,8 +167,7 @@ def test_a_full_disk_ends_a_sweep_with_its_reason_and_later_it_goes_on(
     out.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12k", "none", out], check=True)
     try:
-        done = run_here("sweep", path, "-o", out)
-        assert done.returncode == 2
+        done = run_here("sweep", path, "-o", out, code=2)
         assert os.strerror(errno.ENOSPC) in done.stderr
         kept = len(SweepStore(out).records())
         assert 0 < kept < RUNS
@@ -240,8 +238,7 @@ def test_an_axis_that_is_not_named_is_not_averaged_in_silence(
     words: tuple[str, ...], titles: set[str], whole: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "plot.svg"
-    done = run_here("sweep", "plot", whole, f"x={SOURCES}", "y=goodput_gbps", *words, "-o", out)
-    assert done.returncode == 0, done.stderr
+    run_here("sweep", "plot", whole, f"x={SOURCES}", "y=goodput_gbps", *words, "-o", out, code=0)
     drawn = re.findall(r"<!-- (.*?) -->", out.read_text())
     assert {text for text in drawn if " = " in text} == titles
     assert "goodput [Gb/s]" in drawn

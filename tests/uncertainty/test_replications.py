@@ -122,6 +122,5 @@ def test_the_verb_prints_means_with_intervals_and_gives_them_as_json(
     ],
 )
 def test_mistakes_of_replications_are_named(file: Path, words: list[str], message: str) -> None:
-    failed = run_here("run", file, *words)
-    assert failed.returncode == 2
+    failed = run_here("run", file, *words, code=2)
     assert message in failed.stderr

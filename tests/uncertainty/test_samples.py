@@ -84,8 +84,7 @@ def test_any_number_of_processes_and_an_interruption_give_the_same_bytes(
     def sampled(home: str, processes: int) -> str:
         options = ["--samples", 8, "-o", tmp_path / home, "--threads", processes, "--json"]
         ranges = [word for one in RANGES for word in ("--uncertain", one)]
-        done = run_here("run", file, *options, *ranges)
-        assert done.returncode == 0, done.stderr
+        done = run_here("run", file, *options, *ranges, code=0)
         return done.stdout
 
     first = sampled("one", 1)
@@ -157,8 +156,7 @@ def test_a_scenario_without_unknowns_varies_by_its_seeds(tmp_path: Path) -> None
 def test_what_cannot_be_drawn_is_named(
     file: Path, tmp_path: Path, words: list[object], message: str
 ) -> None:
-    done = run_here("run", file, "-o", tmp_path / "out", *words)
-    assert done.returncode == 2
+    done = run_here("run", file, "-o", tmp_path / "out", *words, code=2)
     assert message in done.stderr
     assert not (tmp_path / "out").exists(), "nothing is simulated before"
 

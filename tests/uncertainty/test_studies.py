@@ -167,16 +167,14 @@ bars = [{ label = "near", check = "near" }, { label = "paper", check = "paper" }
 
 def test_the_verb_prints_bounds_and_intervals_side_by_side(folder: Path, tmp_path: Path) -> None:
     words = ("study", folder, "-o", tmp_path / "out", "--threads", 1, "--samples", 8)
-    done = run_here(*words, "--all", "--only", "*")
-    assert done.returncode == 0, done.stderr
+    done = run_here(*words, "--all", "--only", "*", code=0)
     assert "8 samples of 2 unknowns in 2 experiments; intervals of 90 %:" in done.stdout
     facts = json.loads(run_here(*words, "--json").stdout)
     near = next(row for row in facts["checks"] if row["id"] == "near")
     low, high = near["intervals_90"]["parameters"]["interval"]
     assert low < near["value"] < high
     assert near["pass"] and near["intervals_90"]["model"] is None
-    refused = run_here(*words[:-1], 2)
-    assert refused.returncode == 2
+    refused = run_here(*words[:-1], 2, code=2)
     assert "2 samples; expected 8 to 65,536" in refused.stderr
 
 
