@@ -366,8 +366,7 @@ def test_tables_follow_one_another() -> None:
 def test_the_command_writes_files_that_the_plan_says(tmp_path: Path) -> None:
     scenario = tmp_path / "dragonfly.toml"
     scenario.write_text("[topology.dragonfly]\n")
-    done = command("control", "plan", str(scenario), "-o", str(tmp_path / "rules"))
-    assert done.returncode == 0, done.stderr
+    done = command("control", "plan", str(scenario), "-o", str(tmp_path / "rules"), code=0)
     assert "subtotal: design 9 11 348" in " ".join(done.stdout.split())
     flows = (tmp_path / "rules" / "group0.switch0.flows").read_text().splitlines()
     assert flows == list(text.flows(planned(DRAGONFLY).plan.switches[0].rules))
@@ -397,8 +396,7 @@ def test_the_command_gives_json_and_refuses_what_is_wrong(tmp_path: Path) -> Non
 def test_the_command_warns_and_its_json_names_every_step(tmp_path: Path) -> None:
     scenario = tmp_path / "dragonfly.toml"
     scenario.write_text('[topology.dragonfly]\n[control]\nrules = "conditional"\n')
-    done = command("control", "plan", str(scenario))
-    assert done.returncode == 0
+    done = command("control", "plan", str(scenario), code=0)
     assert "WARNING: control.priorities: none" in done.stderr
     priorities = ("--set", "control.priorities=[3,4]")
     done = command("control", "plan", str(scenario), *priorities, "--json")

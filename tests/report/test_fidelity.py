@@ -91,8 +91,7 @@ def test_completion_times_are_compared_of_streams_that_have_ended_in_both() -> N
 def test_the_command_line_prints_both() -> None:
     file = ROOT / "scenarios" / "permutation.toml"
     change = ("--set", 'job.0.workload.permutation.bytes="256KiB"')
-    done = command("run", file, "--compare-fidelity", *change)
-    assert done.returncode == 0
+    done = command("run", file, "--compare-fidelity", *change, code=0)
     assert "flow-level mode in 1/" in done.stdout
     assert "mean_us" in done.stdout
     found = json.loads(command("run", file, "--compare-fidelity", "--json", *change).stdout)

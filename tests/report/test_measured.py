@@ -133,8 +133,7 @@ def test_jobs_that_only_one_result_has_stay_away(simulated: Result) -> None:
 def test_a_report_shows_both(tmp_path: Path, simulated: Result, measured: Result) -> None:
     simulated.save(tmp_path / "simulated")
     measured.save(tmp_path / "measured")
-    done = command("report", tmp_path / "simulated", "--beside", tmp_path / "measured")
-    assert done.returncode == 0, done.stderr
+    command("report", tmp_path / "simulated", "--beside", tmp_path / "measured", code=0)
     page = (tmp_path / "simulated" / "report.html").read_text()
     assert "Simulated and measured" in page
     assert "measured: 7 ranks shared 1 host" in page
@@ -164,8 +163,7 @@ def test_schedules_are_written_for_other_programs(tmp_path: Path) -> None:
     scenario = {**SCENARIO, "run": {}, "host": {"timer_slack": "0s"}}
     file = tmp_path / "halo.toml"
     file.write_text(toml.document({**scenario, "job": [halo]}))
-    done = command("schedule", file, "-o", tmp_path / "out", "--goal", "--chakra", "--json")
-    assert done.returncode == 0, done.stderr
+    done = command("schedule", file, "-o", tmp_path / "out", "--goal", "--chakra", "--json", code=0)
     (row,) = json.loads(done.stdout)
     names = ["0.ews", "0.goal", "0.bin", "0.{rank}.et"]
     assert [Path(name).name for name in row["files"]] == names
@@ -215,8 +213,7 @@ def test_a_graph_that_is_no_sequence_is_written_as_traces(tmp_path: Path) -> Non
     file.write_text(
         toml.document({**scenario, "job": [{"name": "step", "workload": {"training": training}}]})
     )
-    done = command("schedule", file, "-o", tmp_path / "out", "--chakra")
-    assert done.returncode == 0, done.stderr
+    done = command("schedule", file, "-o", tmp_path / "out", "--chakra", code=0)
     assert done.stdout == f"{tmp_path}/out/0.{{rank}}.et\n"
     assert "rank0 has 5 streams; expected a graph that is a sequence" in done.stderr
     original = etherweave.run(file)
@@ -240,14 +237,12 @@ def test_a_mistake_in_a_goal_text_leaves_no_binary(tmp_path: Path) -> None:
     done = command("schedule", file, "-o", tmp_path / "out")
     assert (done.returncode, list((tmp_path / "out").iterdir())) == (2, [])
     assert done.stderr.startswith(f"{file}: text: line 3: a: calc; expected `send Nb to RANK`, ")
-    done = command("schedule", file, "-o", tmp_path / "out", "--goal")
-    assert done.returncode == 2
+    done = command("schedule", file, "-o", tmp_path / "out", "--goal", code=2)
     assert done.stderr.startswith("--set, --goal, --chakra: beside the GOAL text")
 
 
 def test_streams_have_no_goal(tmp_path: Path) -> None:
     file = tmp_path / "incast.toml"
     file.write_text(toml.document({**SCENARIO, "job": SCENARIO["job"][1:]}))
-    done = command("schedule", file, "-o", tmp_path / "out", "--goal")
-    assert done.returncode == 2
+    done = command("schedule", file, "-o", tmp_path / "out", "--goal", code=2)
     assert done.stderr == "incast: streams; expected programs of ranks, which GOAL is about\n"
