@@ -82,13 +82,7 @@ def listing(fabric: _core.Fabric, is_single_homed: bool = False) -> Listing:
 
 
 def flows(result: Result) -> list[Flow]:
-    """List the flows of a run in the order of their starts, the first one at 0.
-
-    Raises
-    ------
-    InputError
-        When the run has no flows.
-    """
+    """List the flows of a run by start, the first at 0; raises `InputError` where it has none."""
     if "flow_times" not in result.tables:
         expected = "a result of workload.flows, such as scenarios/flows.toml"
         raise InputError(result.summary["name"], f"has no table flow_times; expected {expected}")

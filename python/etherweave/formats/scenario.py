@@ -61,12 +61,7 @@ def as_it_is(path: Path, name: str, answers: Answers) -> ImportedScenario | None
 def scenario_of(network: Network, name: str, answers: Answers) -> ImportedScenario:
     """Make a scenario of a network.
 
-    Raises
-    ------
-    InputError
-        When no node is known to be a host.
-    ScenarioError
-        When the core does not build the fabric.
+    Raises `InputError` where no node is known to be a host, and the core's `ScenarioError`.
     """
     assumed = list(network.assumed)
     _settle_kinds(network, answers, assumed)

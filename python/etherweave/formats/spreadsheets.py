@@ -38,13 +38,7 @@ def write_csv(directory: Path, tables: Mapping[str, "polars.DataFrame"]) -> list
 
 
 def write_workbook(path: Path, tables: Mapping[str, "polars.DataFrame"]) -> None:
-    """Write each table as a sheet of a workbook.
-
-    Raises
-    ------
-    InputError
-        When a table has more than :data:`ROWS_MAX` rows.
-    """
+    """Write each table as a sheet of a workbook; raises `InputError` beyond `ROWS_MAX` rows."""
     import xlsxwriter
 
     for name, table in tables.items():

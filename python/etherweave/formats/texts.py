@@ -76,13 +76,7 @@ class Element:
 
 
 def xml(file: Source) -> Element:
-    """Read XML.
-
-    Raises
-    ------
-    InputError
-        When it is not well-formed, declares entities or is too deep.
-    """
+    """Read XML; raises `InputError` where it is malformed, declares entities or is too deep."""
     root = Element("", {}, "")
     path = [root]
     parser = expat.ParserCreate()
@@ -118,13 +112,7 @@ def xml(file: Source) -> Element:
 
 
 def yaml(file: Source) -> Any:
-    """Read YAML.
-
-    Raises
-    ------
-    InputError
-        When it is not YAML, too large or too deep, or has aliases.
-    """
+    """Read YAML; raises `InputError` where it is none, too large or deep, or has aliases."""
     import yaml as library
 
     _check_tree_size(file)
@@ -150,13 +138,7 @@ def yaml(file: Source) -> Any:
 
 
 def json_value(file: Source) -> Any:
-    """Read JSON.
-
-    Raises
-    ------
-    InputError
-        When it is not JSON, or too large.
-    """
+    """Read JSON; raises `InputError` where it is none, or too large."""
     import json
 
     _check_tree_size(file)

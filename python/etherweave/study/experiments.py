@@ -74,12 +74,8 @@ class RunExperiment(ScenarioExperiment):
     def carry_out(self, home: Path, directory: Path) -> None:
         """Run the scenario.
 
-        Raises
-        ------
-        RuntimeError
-            When the run got stuck.
-        ValueError
-            When it has a fault; its result is in a directory beside that of the experiment.
+        Raises `RuntimeError` where the run got stuck, and `ValueError` where it has a fault: its
+        result is then in a directory beside that of the experiment.
         """
         try:
             result = etherweave.run(self.file(home), self.overrides)
@@ -107,13 +103,7 @@ class ExperimentResult:
 
     @classmethod
     def load(cls, directory: Path) -> Self:
-        """Read what :meth:`save` wrote.
-
-        Raises
-        ------
-        FileNotFoundError
-            When there is none.
-        """
+        """Read what :meth:`save` wrote; raises `FileNotFoundError` where there is nothing."""
         return cls(*(_READERS[Path(file).suffix](directory / file) for file in cls._files()))
 
     @classmethod

@@ -178,13 +178,7 @@ def sampled_scenario(
 
 
 def check_count(samples: int) -> None:
-    """Refuse a number of samples that makes no interval, or too many.
-
-    Raises
-    ------
-    UncertaintyError
-        Says how many there may be.
-    """
+    """Raise `UncertaintyError` for a number of samples that makes no interval, or too many."""
     if not SAMPLES_MIN <= samples <= SAMPLES_MAX:
         raise UncertaintyError(f"{samples:,} samples; expected {SAMPLES_MIN} to {SAMPLES_MAX:,}")
 
@@ -198,13 +192,7 @@ def sampled_text(
     *,
     has_site: bool = False,
 ) -> SampledScenario:
-    """Prepare samples of a scenario that is read: its name, its text, and what errors call it.
-
-    Raises
-    ------
-    UncertaintyError, ScenarioError
-        As from :func:`sampled_scenario`.
-    """
+    """Prepare samples of a scenario that is read: its name, its text, and what errors call it."""
     name, text, origin = scenario
     resolved = _core.resolve(text, origin, literals(changes))
     _try_ends(text, origin, changes, declared)
@@ -324,13 +312,7 @@ def _within_memory(
     memory_limit: str | None,
     on_notice: Callable[[str], None],
 ) -> Executor:
-    """Take as many processes of this machine as fit its memory.
-
-    Raises
-    ------
-    UncertaintyError
-        When not even one does.
-    """
+    """Take as many processes as fit this machine's memory; raises `UncertaintyError` for none."""
     if where.name != "local":
         return where
     room = size_of(memory_limit) if memory_limit else available_bytes()
