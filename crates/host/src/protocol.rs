@@ -77,7 +77,7 @@ pub trait TransportState: ProtocolState {
     fn after_sending(_nics: &mut Nics, _wires: &mut Wires, _endpoint: EndpointIndex) {}
 
     /// Does what is due.
-    fn on_alarm(_nics: &mut Nics, _wires: &mut Wires, _endpoint: EndpointIndex, _alarm: Alarm) {}
+    fn on_alarm(_hosts: &mut Hosts, _wires: &mut Wires, _endpoint: EndpointIndex, _alarm: Alarm) {}
 
     /// Puts a message of `length` bytes into a connection's stream; returns where it ends.
     fn post(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64;
@@ -277,16 +277,16 @@ macro_rules! protocols {
                     $(Protocol::$protocol { .. } => <$state>::after_sending(self, wires, endpoint),)*
                 }
             }
-
-            /// Something is due for an endpoint.
-            pub fn transport_alarm(&mut self, wires: &mut Wires, endpoint: EndpointIndex, alarm: Alarm) {
-                match self.endpoints[endpoint].protocol {
-                    $(Protocol::$protocol { .. } => <$state>::on_alarm(self, wires, endpoint, alarm),)*
-                }
-            }
         }
 
         impl Hosts {
+            /// Something is due for an endpoint.
+            pub fn transport_alarm(&mut self, wires: &mut Wires, endpoint: EndpointIndex, alarm: Alarm) {
+                match self.nics.endpoints[endpoint].protocol {
+                    $(Protocol::$protocol { .. } => <$state>::on_alarm(self, wires, endpoint, alarm),)*
+                }
+            }
+
             /// Puts a message of `length` bytes into a connection's stream; returns where it ends.
             pub fn post_bytes(
                 &mut self,

@@ -57,7 +57,7 @@ fn serve(hosts: &mut Hosts, wires: &mut Wires, end: Time) {
                 Kind::Start => hosts.thread_start(wires, ThreadIndex::new(event.key.index())),
                 Kind::ThreadDone => hosts.thread_done(wires, ThreadIndex::new(event.key.index())),
                 Kind::TransportTimer => {
-                    hosts.nics.transport_alarm(wires, EndpointIndex::new(event.key.index()), Alarm::Timeout)
+                    hosts.transport_alarm(wires, EndpointIndex::new(event.key.index()), Alarm::Timeout)
                 }
                 other => unreachable!("a host alone has no {other:?}"),
             }

@@ -107,7 +107,7 @@ impl Pair {
             }
             Kind::Start => hosts.thread_start(wires, ThreadIndex::new(index)),
             Kind::ThreadDone => hosts.thread_done(wires, ThreadIndex::new(index)),
-            Kind::TransportTimer => hosts.nics.transport_alarm(wires, EndpointIndex::new(index), Alarm::Timeout),
+            Kind::TransportTimer => hosts.transport_alarm(wires, EndpointIndex::new(index), Alarm::Timeout),
             Kind::Announce => hosts.nics.announce(wires, event.packet()),
             Kind::Deliver => self.deliver(event, HostIndex::new(port.get())),
             other => unreachable!("two hosts have no {other:?}"),

@@ -102,7 +102,7 @@ impl Shard {
 
     /// Something is due for an endpoint.
     fn transport_alarm(&mut self, endpoint: u32, alarm: Alarm) {
-        self.hosts.nics.transport_alarm(&mut self.wires, EndpointIndex::new(endpoint), alarm);
+        self.hosts.transport_alarm(&mut self.wires, EndpointIndex::new(endpoint), alarm);
     }
 
     #[inline(never)]

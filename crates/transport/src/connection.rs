@@ -126,8 +126,8 @@ pub struct AnswerPacket {
 pub trait ConnectionEnd: ConnectionState + Sized {
     /// Its parameters.
     type Params: TransportParams;
-    /// Whether its receivers may grant credits to sources.
-    const GRANTS_CREDITS: bool = false;
+    /// Whether its ends send control packets beside answers, such as grants of credits.
+    const HAS_CONTROL_PACKETS: bool = false;
 
     /// The parameters of a transport, if this is its state.
     fn params(transport: &Transport) -> Option<&Self::Params>;
@@ -164,7 +164,7 @@ pub trait ConnectionEnd: ConnectionState + Sized {
     /// Starts the timers that the packet needs which was sent last.
     fn after_sending(&mut self, now: Time, params: &Self::Params) -> Alarms;
 
-    /// Does what is due. Returns when that is due again.
+    /// Does what is due, which may complete messages that nobody acknowledges. Returns when that is due again.
     fn on_alarm(&mut self, now: Time, alarm: Alarm, params: &Self::Params) -> Option<Time>;
 
     /// Takes a data packet, which none behind it has overtaken where the network `keeps_order`.
@@ -196,7 +196,7 @@ pub trait ConnectionEnd: ConnectionState + Sized {
         false
     }
 
-    /// Takes a congestion notification, or a packet about credits.
+    /// Takes a congestion notification, or a control packet.
     fn on_congestion(&mut self, _now: Time, _packet: &TransportPacket) {}
 
     /// Time that the next grant takes of the receiver's link, where one must be scheduled: [`Alarm::Tail`] at that end,
@@ -205,9 +205,9 @@ pub trait ConnectionEnd: ConnectionState + Sized {
         None
     }
 
-    /// Whether to send a grant now, which is an answer of kind [`PacketKind::Cnp`].
-    fn takes_grant(&mut self) -> bool {
-        false
+    /// The kind of the control packet to send now, if there is one: [`ConnectionEnd::answer`] makes it.
+    fn takes_control(&mut self) -> Option<PacketKind> {
+        None
     }
 
     /// Entropy value of a packet, by which switches hash it in addition to its connection.

@@ -59,6 +59,8 @@ struct ByNics<E: ConnectionEnd> {
     receiver: E,
     timers: BTreeSet<Time>,
     pacing: Option<Time>,
+    /// Control packets of the sender that wait for the link.
+    control: Vec<TransportPacket>,
     /// When a grant of credits is due, and from when on others may be.
     grant: Option<Time>,
     grants_from: Time,
@@ -67,8 +69,9 @@ struct ByNics<E: ConnectionEnd> {
 impl<E: ConnectionEnd> ByNics<E> {
     fn new(params: E::Params) -> ByNics<E> {
         let [sender, receiver] = [(); 2].map(|()| E::begin(&params, RATE));
-        let (headers, timers) = (params.headers(), BTreeSet::new());
-        ByNics { params, headers, sender, receiver, timers, pacing: None, grant: None, grants_from: Time::ZERO }
+        let (headers, timers, control) = (params.headers(), BTreeSet::new(), Vec::new());
+        let (pacing, grant, grants_from) = (None, None, Time::ZERO);
+        ByNics { params, headers, sender, receiver, timers, pacing, control, grant, grants_from }
     }
 }
 
@@ -92,6 +95,9 @@ impl<E: ConnectionEnd> Ends for ByNics<E> {
     }
 
     fn next_packet(&mut self, now: Time) -> Option<(TransportPacket, ByteRange)> {
+        if let Some(packet) = self.control.pop() {
+            return Some((packet, ByteRange::default()));
+        }
         let packet = self.sender.next_packet(now, &self.params, &self.headers)?;
         let Alarms { timeout, pacing, .. } = self.sender.after_sending(now, &self.params);
         self.timers.extend(timeout);
@@ -112,7 +118,8 @@ impl<E: ConnectionEnd> Ends for ByNics<E> {
         if data.kind == PacketKind::Cnp {
             self.receiver.on_congestion(now, &data);
             self.schedule_grant(now);
-            return None;
+            let kind = self.receiver.takes_control();
+            return kind.map(|kind| (Some(self.receiver.answer(kind, &self.headers)), false));
         }
         let notifies = is_marked && self.receiver.notifies_congestion(now, &self.params);
         assert_eq!(data.sent, sent);
@@ -134,6 +141,8 @@ impl<E: ConnectionEnd> Ends for ByNics<E> {
             self.sender.on_congestion(now, &packet);
         } else if let Some(AnswerPacket { packet, blocks }) = answer {
             self.timers.extend(self.sender.on_answer(now, &packet, blocks, &self.params));
+            let kind = self.sender.takes_control();
+            self.control.extend(kind.map(|kind| self.sender.answer(kind, &self.headers).packet));
         }
     }
 
@@ -144,7 +153,8 @@ impl<E: ConnectionEnd> Ends for ByNics<E> {
     fn on_timer(&mut self, now: Time) -> Option<Self::Answer> {
         if self.grant.take_if(|due| *due <= now).is_some() {
             self.receiver.on_alarm(now, Alarm::Tail(1), &self.params);
-            let grant = self.receiver.takes_grant().then(|| self.receiver.answer(PacketKind::Cnp, &self.headers));
+            let kind = self.receiver.takes_control();
+            let grant = kind.map(|kind| self.receiver.answer(kind, &self.headers));
             self.schedule_grant(now);
             return grant.map(|grant| (Some(grant), false));
         }
@@ -413,10 +423,12 @@ fn each_uet() -> Vec<UetParams> {
     let spread = schemes.map(|load_balancing| UetParams { load_balancing, ..defaults.clone() });
     let ordered = UetParams { delivery: Delivery::Rod, ..defaults.clone() };
     let short = UetParams { psn_range: 2, ..defaults.clone() };
-    let windows = [&ordered, &defaults].map(|params| UetParams { nscc: Some(Nscc::default()), ..params.clone() });
+    let repeated = UetParams { delivery: Delivery::Rudi, ..defaults.clone() };
+    let windows =
+        [&ordered, &defaults, &repeated].map(|params| UetParams { nscc: Some(Nscc::default()), ..params.clone() });
     let granted =
         [&ordered, &defaults, &windows[1]].map(|params| UetParams { rccc: Some(Rccc::default()), ..params.clone() });
-    [spread.to_vec(), vec![ordered, short], windows.to_vec(), granted.to_vec()].concat()
+    [spread.to_vec(), vec![ordered, short, repeated], windows.to_vec(), granted.to_vec()].concat()
 }
 
 /// Transfers `messages` over every transport.
@@ -441,6 +453,9 @@ fn transfer_by_every_transport(seed: u64, messages: &[u64], faults: Faults) {
     for params in each_uet() {
         Channel::new(ByNics::<UetEnd>::new(params), faults, seed).transfer(messages);
     }
+    let datagrams = UetParams { delivery: Delivery::Uud, payload_mtu: Bytes::new(MTU), ..UetParams::default() };
+    let lossless = Faults { lost: 0, trimmed: 0, ..faults };
+    Channel::new(ByNics::<UetEnd>::new(datagrams), lossless, seed).transfer(messages);
     for &congestion_control in CongestionControl::ALL {
         for loss_detection in [None, Some(SegmentLoss::Duplicates), Some(SegmentLoss::Time)] {
             let sack = loss_detection.is_some();

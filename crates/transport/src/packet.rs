@@ -16,7 +16,7 @@ pub enum PacketKind {
     Ack,
     /// RoCE negative acknowledgement: packet sequence error.
     Nak,
-    /// DCQCN congestion notification; grant of credits or request for them.
+    /// DCQCN congestion notification; grant of credits, request for them or for an acknowledgement.
     Cnp,
     /// Not on the wire: informs the receiver where a message will end.
     Announcement,

@@ -67,7 +67,7 @@ CompactionKindName: TypeAlias = Literal[
 ]
 CompletionOrderName: TypeAlias = Literal["posted", "any"]
 CongestionControlName: TypeAlias = Literal["cubic", "new_reno", "dctcp", "bbr"]
-DeliveryName: TypeAlias = Literal["rud", "rod"]
+DeliveryName: TypeAlias = Literal["rud", "rod", "rudi", "uud"]
 FftScopeName: TypeAlias = Literal["star", "single"]
 FidelityName: TypeAlias = Literal["packet", "flow"]
 FirstArrivalName: TypeAlias = Literal["random", "aligned"]

@@ -5,7 +5,7 @@ use etherweave_primitives::{BitRate, HostId, Time};
 use etherweave_transport::roce::header::bits;
 use etherweave_transport::tcp::TcpParams;
 use etherweave_transport::telemetry::{PathTelemetry, PortTelemetry, header_bytes};
-use etherweave_transport::uet::{Rccc, UetParams};
+use etherweave_transport::uet::{Delivery, Rccc, UetParams};
 use etherweave_transport::{ByteRange, SackBlocks};
 
 use super::size::{PREAMBLE_AND_GAP, RoceSizes, tcp_wire_bytes};
@@ -102,19 +102,26 @@ fn every_roce_frame_is_as_long_as_the_simulation_reckons() {
 
 #[test]
 fn every_frame_of_ultra_ethernet_is_as_long_as_the_simulation_reckons() {
-    let transport = Transport::Uet(UetParams::default());
-    let headers = transport.headers();
-    let params = SimParams { transport, ..SimParams::default() };
-    // Ethernet 18, tag 4, preamble and gap 20, IPv4 20, UDP 8, then packet delivery and a standard request, 12 + 44, or
-    // an acknowledgement with the state of congestion control, 32.
-    assert_eq!((headers.other, headers.ack), (42 + 28 + 12 + 44, 42 + 28 + 32));
-    for payload in [1, 1000, 4096] {
-        let octets = packet_octets(packet(PacketKind::Data, 0, payload), None, &params);
-        assert_eq!(on_the_wire(&octets), headers.other + payload);
+    // Ethernet 18, tag 4, preamble and gap 20, IPv4 20, UDP 8, then packet delivery and a standard request of 44, or an
+    // acknowledgement. RUDI answers by 8 or 16, which name the packet; nobody answers UUD.
+    let single = 32;
+    let cases = [(Delivery::Rud, 2, 12, 32, 32), (Delivery::Rod, 3, 12, 32, 32), (Delivery::Rudi, 4, 8, 8, 16)];
+    for (delivery, kind, request, ack, nak) in [cases.to_vec(), vec![(Delivery::Uud, 6, 4, 32, 32)]].concat() {
+        let transport = Transport::Uet(UetParams { delivery, ..UetParams::default() });
+        let headers = transport.headers();
+        let params = SimParams { transport, ..SimParams::default() };
+        assert_eq!((headers.other, headers.ack), (42 + 28 + request + 44, (42 + 28 + ack).max(84)));
+        for payload in [1, 1000, 4096] {
+            let octets = packet_octets(packet(PacketKind::Data, 0, payload), None, &params);
+            assert_eq!((on_the_wire(&octets), octets[14 + 4 + 28] >> 3), (headers.other + payload, kind));
+        }
+        let bits = if delivery == Delivery::Rudi { single } else { 0 };
+        for (kind, length) in [(PacketKind::Ack, ack), (PacketKind::Nak, nak)] {
+            let octets = packet_octets(packet(kind, bits, 0), None, &params);
+            assert_eq!(on_the_wire(&octets), (42 + 28 + length).max(84), "{delivery:?} {kind:?}");
+        }
     }
-    for kind in [PacketKind::Ack, PacketKind::Nak] {
-        assert_eq!(on_the_wire(&packet_octets(packet(kind, 0, 0), None, &params)), headers.ack);
-    }
+    let params = SimParams { transport: Transport::Uet(UetParams::default()), ..SimParams::default() };
     let trimmed = Packet { wire: 128 + PREAMBLE_AND_GAP, flags: flags::TRIMMED, ..packet(PacketKind::Data, 0, 0) };
     assert_eq!(on_the_wire(&packet_octets(trimmed, None, &params)), 148);
 }
@@ -131,9 +138,10 @@ fn a_request_has_its_fields_where_the_reference_provider_has_them() {
     assert_eq!(octets[udp + 8..][..12], [0x11, 0x8c, 0, 0, 0, 0, 0, 7, 0, 1, 0, 7]);
 }
 
-/// A grant of 64 quanta is a control packet of 16 B, and data of a source with credits has a target of 4 B.
+/// A grant of 64 quanta and a request for acknowledgements up to number 64 are control packets of 16 B, and data of a
+/// source with credits has a target of 4 B.
 #[test]
-fn packets_about_credits_are_control_packets() {
+fn grants_and_requests_are_control_packets() {
     let transport = Transport::Uet(UetParams { rccc: Some(Rccc::default()), ..UetParams::default() });
     let headers = transport.headers();
     let params = SimParams { transport, ..SimParams::default() };
@@ -143,6 +151,9 @@ fn packets_about_credits_are_control_packets() {
     // Type 11 in five bits, control type 7 in four.
     assert_eq!(grant[14 + 4 + 20 + 8..][..2], [0x5b, 0x80]);
     assert_eq!(grant[grant.len() - 4..], [0, 0, 0, 64]);
+    let request = packet_octets(Packet { word: 64, ..packet(PacketKind::Cnp, 2, 0) }, None, &params);
+    assert_eq!(on_the_wire(&request), headers.notification);
+    assert_eq!(request[14 + 4 + 20 + 8..][..8], [0x58, 0x80, 0, 0, 0, 0, 0, 63]);
     let data = packet_octets(Packet { acknowledged: 64 << 32, ..packet(PacketKind::Data, 0, 64) }, None, &params);
     assert_eq!((on_the_wire(&data), data[14 + 4 + 20 + 8]), (headers.other + 64, 13 << 3 | 1));
 }

@@ -72,16 +72,17 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
         }
     }
 
-    fn on_alarm(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex, alarm: Alarm) {
-        let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
+    fn on_alarm(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, alarm: Alarm) {
+        let (state, params) = parts::<E>(&mut hosts.nics.endpoints[endpoint], &wires.constants);
+        let before = state.acknowledged();
         if let Some(time) = ConnectionEnd::on_alarm(state, wires.now, alarm, params) {
-            expect(nics, wires, endpoint, time, alarm);
+            expect(&hosts.nics, wires, endpoint, time, alarm);
         }
-        if E::GRANTS_CREDITS && E::of(&mut nics.endpoints[endpoint].protocol).takes_grant() {
-            send_answer::<E>(nics, wires, endpoint, PacketKind::Cnp, NO_SIDE);
-            schedule_grant::<E>(nics, wires, endpoint);
+        if E::of(&mut hosts.nics.endpoints[endpoint].protocol).acknowledged() > before {
+            return take_progress::<E>(hosts, wires, endpoint);
         }
-        wake::<E>(nics, wires, endpoint);
+        send_control::<E>(&mut hosts.nics, wires, endpoint);
+        wake::<E>(&mut hosts.nics, wires, endpoint);
     }
 
     /// A processor writes short messages with the doorbell; the NIC reads others from memory first.
@@ -153,7 +154,7 @@ fn take_data<E: ConnectionEnd + ProtocolState>(
     if let Some(kind) = answer.kind() {
         send_answer::<E>(&mut hosts.nics, wires, endpoint, kind, packet.side);
     }
-    if E::GRANTS_CREDITS {
+    if E::HAS_CONTROL_PACKETS {
         schedule_grant::<E>(&mut hosts.nics, wires, endpoint);
     }
     if is_new && bytes == 0 {
@@ -164,7 +165,7 @@ fn take_data<E: ConnectionEnd + ProtocolState>(
     }
 }
 
-/// Takes a congestion notification, or a packet about credits.
+/// Takes a congestion notification, or a control packet.
 fn take_notification<E: ConnectionEnd + ProtocolState>(
     nics: &mut Nics,
     wires: &mut Wires,
@@ -172,9 +173,22 @@ fn take_notification<E: ConnectionEnd + ProtocolState>(
     packet: &Packet,
 ) {
     E::of(&mut nics.endpoints[endpoint].protocol).on_congestion(wires.now, &packet.content());
-    if E::GRANTS_CREDITS {
+    if E::HAS_CONTROL_PACKETS {
+        send_control::<E>(nics, wires, endpoint);
         schedule_grant::<E>(nics, wires, endpoint);
         wake::<E>(nics, wires, endpoint);
+    }
+}
+
+/// Sends the control packet that is due, if there is one.
+#[inline]
+fn send_control<E: ConnectionEnd + ProtocolState>(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
+    if !E::HAS_CONTROL_PACKETS {
+        return;
+    }
+    if let Some(kind) = E::of(&mut nics.endpoints[endpoint].protocol).takes_control() {
+        send_answer::<E>(nics, wires, endpoint, kind, NO_SIDE);
+        schedule_grant::<E>(nics, wires, endpoint);
     }
 }
 
@@ -240,13 +254,20 @@ fn take_answer<E: ConnectionEnd + ProtocolState>(
         state.on_telemetry(path, packet.acknowledged);
     }
     let blocks = wires.packets.remove_side(packet.side);
-    let timeout = state.on_answer(wires.now, &packet.content(), blocks, params);
+    if let Some(time) = state.on_answer(wires.now, &packet.content(), blocks, params) {
+        expect(&hosts.nics, wires, endpoint, time, Alarm::Timeout);
+    }
+    send_control::<E>(&mut hosts.nics, wires, endpoint);
+    take_progress::<E>(hosts, wires, endpoint);
+}
+
+/// Goes on where a connection has learned what has arrived.
+#[inline]
+fn take_progress<E: ConnectionEnd + ProtocolState>(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex) {
+    let state = E::of(&mut hosts.nics.endpoints[endpoint].protocol);
     let acknowledged = state.acknowledged();
     if wires.fluid.is_some() && state.is_idle() {
         hosts.nics.packets_acknowledged(wires, endpoint);
-    }
-    if let Some(time) = timeout {
-        expect(&hosts.nics, wires, endpoint, time, Alarm::Timeout);
     }
     wake::<E>(&mut hosts.nics, wires, endpoint);
     hosts.acknowledged(wires, endpoint, acknowledged);

@@ -84,8 +84,8 @@ impl TransportState for TcpState {
         nics.after_sending_tcp(wires, endpoint);
     }
 
-    fn on_alarm(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex, _: Alarm) {
-        nics.tcp_timer(wires, endpoint);
+    fn on_alarm(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, _: Alarm) {
+        hosts.nics.tcp_timer(wires, endpoint);
     }
 
     fn post(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64 {

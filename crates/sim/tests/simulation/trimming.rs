@@ -5,7 +5,7 @@ use etherweave_routing::RoutingKind;
 use etherweave_sim::params::{
     EcnMarking, FlowControl, Forwarding, MarkAt, SimParams, SwitchParams, Threshold, Transport, Trimming,
 };
-use etherweave_sim::{Experiment, Paths, PreparedRouting, Report};
+use etherweave_sim::{Experiment, FlowRow, Paths, PreparedRouting, Report};
 use etherweave_topology::{Family, FatTree, Topology};
 use etherweave_transport::uet::{Delivery, LoadBalancing, Nscc, UetParams};
 use etherweave_workload::{StreamSpec, Traffic};
@@ -53,7 +53,7 @@ fn naks(report: &Report) -> u64 {
     report.flows.iter().map(|row| row.naks).sum()
 }
 
-fn checked(experiment: &Experiment) -> Report {
+fn checked(experiment: &Experiment, bytes: u64) -> Report {
     let report = run(experiment, 1);
     assert_eq!(report.ports, run(experiment, 3).ports);
     let timeouts: u64 = report.flows.iter().map(|row| row.timeouts).sum();
@@ -61,7 +61,7 @@ fn checked(experiment: &Experiment) -> Report {
     assert!(trimmed(&report) > 0);
     assert_eq!((report.totals.dropped, timeouts), (0, 0));
     assert_eq!((naks(&report), resent), (trimmed(&report), trimmed(&report)), "each is reported and sent again once");
-    assert_eq!(report.flows.iter().map(|row| row.bytes).sum::<u64>(), 4 * 8 * 200_000);
+    assert_eq!(report.flows.iter().map(|row| row.bytes).sum::<u64>(), bytes);
     report
 }
 
@@ -72,9 +72,35 @@ fn each_trimmed_packet_is_reported_and_sent_again_and_nothing_is_dropped() {
             let mut params = params(UetParams { nscc, psn_range: 64, ..UetParams::default() });
             params.switch.forwarding = forwarding;
             let job = job_of(incast(8, 200_000), Priority::new(0));
-            checked(&experiment(one_switch(9), params, vec![job]));
+            checked(&experiment(one_switch(9), params, vec![job]), 4 * 8 * 200_000);
         }
     }
+}
+
+/// Windows of 31 senders close below what is out, and less than the receiver waits for may come of that: control packets
+/// ask for it, and nothing waits for a timer.
+#[test]
+fn no_window_that_closes_waits_for_a_timer() {
+    for delivery in [Delivery::Rud, Delivery::Rudi] {
+        let params = params(UetParams { nscc: Some(Nscc::default()), delivery, ..UetParams::default() });
+        let job = job_of(incast(31, 200_000), Priority::new(0));
+        checked(&experiment(one_switch(32), params, vec![job]), 4 * 31 * 200_000);
+    }
+}
+
+/// Nobody repeats the datagrams of UUD that find no room: a message with such never completes, and its sender goes on.
+#[test]
+fn datagrams_that_are_lost_are_not_repeated() {
+    let mut params = params(UetParams { delivery: Delivery::Uud, ..UetParams::default() });
+    params.switch.trimming = None;
+    let job = job_of(incast(8, 200_000), Priority::new(0));
+    let report = run(&experiment(one_switch(9), params, vec![job]), 1);
+    let sum = |count: fn(&FlowRow) -> u64| report.flows.iter().map(count).sum::<u64>();
+    assert!(report.totals.dropped > 0);
+    assert_eq!(
+        (sum(|row| row.retransmissions), sum(|row| row.timeouts), sum(|row| row.bytes)),
+        (0, 0, 4 * 8 * 200_000)
+    );
 }
 
 fn tree() -> Topology {
@@ -89,7 +115,7 @@ fn by_packet(uet: UetParams, traffic: Traffic) -> Experiment {
 
 #[test]
 fn trimmed_packets_keep_their_priority_where_switches_decide_for_every_packet() {
-    checked(&by_packet(UetParams { psn_range: 64, ..UetParams::default() }, incast(8, 200_000)));
+    checked(&by_packet(UetParams { psn_range: 64, ..UetParams::default() }, incast(8, 200_000)), 4 * 8 * 200_000);
 }
 
 /// Hosts 4 to 7 send to hosts 8 to 11: packets of each take all four links up, or a single one.

@@ -4,7 +4,7 @@ use etherweave_primitives::{Bytes, Duration, Priority};
 
 use super::entropy::{LoadBalancer, LoadBalancing};
 use super::frame;
-use super::params::{Delivery, FixedFrames, PDS_ACK, PDS_CONTROL, UetFrames, UetParams};
+use super::params::{Delivery, FixedFrames, PDS_ACK, PDS_CONTROL, PDS_RUDI, UetFrames, UetParams};
 use crate::frame::size::{IPV4, UDP, wire_bytes, wire_overhead};
 use crate::packet::{FrameEnds, SideContent, TransportPacket};
 use crate::params::{Checked, check_timer, require, require_effect, require_within};
@@ -25,11 +25,11 @@ impl TransportParams for UetParams {
     }
 
     fn places_any_order(&self) -> bool {
-        self.delivery == Delivery::Rud
+        self.delivery != Delivery::Rod
     }
 
     fn answers_trimmed(&self) -> bool {
-        true
+        self.delivery != Delivery::Uud
     }
 
     fn control_priority(&self) -> Option<Priority> {
@@ -48,7 +48,10 @@ impl TransportParams for UetParams {
     fn headers(&self) -> Headers {
         let above = |header| wire_bytes(true, IPV4 + UDP + header);
         let (data, ack, notification) = match self.frames {
-            UetFrames::Udp => (wire_overhead(true) + self.request_headers(), above(PDS_ACK), above(PDS_CONTROL)),
+            UetFrames::Udp => {
+                let ack = if self.delivery == Delivery::Rudi { PDS_RUDI } else { PDS_ACK };
+                (wire_overhead(true) + self.request_headers(), above(ack), above(PDS_CONTROL))
+            }
             UetFrames::Fixed(FixedFrames { header, control }) => {
                 let control = control.get() as u32;
                 (header.get() as u32, control, control)
@@ -58,8 +61,10 @@ impl TransportParams for UetParams {
     }
 
     fn packets_per_ack(&self) -> u32 {
-        let packet = self.payload_mtu.get() + u64::from(self.counted_header());
-        self.ack_trigger.get().div_ceil(packet) as u32
+        match self.delivery {
+            Delivery::Rudi => 1,
+            _ => self.ack_trigger.get().div_ceil(self.counted_packet()) as u32,
+        }
     }
 
     fn window(&self) -> ConnectionWindow {
@@ -82,7 +87,7 @@ impl TransportParams for UetParams {
         let (key, count) = ("transport.uet.entropies", self.entropies);
         let is_power = count.is_power_of_two() && count <= 1 << 16;
         require(is_power, key, count, "a power of two, 1 to 65,536")?;
-        let (is_spread, default) = (self.delivery == Delivery::Rud, UetParams::default());
+        let (is_spread, default) = (self.delivery != Delivery::Rod, UetParams::default());
         require_effect(is_spread, key, count, default.entropies, "spreads packets of ordered delivery")?;
         let (key, scheme) = ("transport.uet.load_balancing", self.load_balancing);
         let expected = "mixed, the default: packets of ordered delivery take one path";
@@ -91,6 +96,7 @@ impl TransportParams for UetParams {
         require(self.load_balancer.is_none() || scheme == LoadBalancing::Mixed, key, "another scheme", expected)?;
         let expected = "delivery \"rud\": packets of ordered delivery take one path";
         require(is_spread || self.load_balancer.is_none(), "transport.uet.load_balancer", "rod", expected)?;
+        check_delivery(self)?;
         check_congestion(self, do_switches_mark)
     }
 
@@ -99,7 +105,7 @@ impl TransportParams for UetParams {
     }
 
     fn octets(&self, ends: &FrameEnds, packet: &TransportPacket, _side: Option<&SideContent>) -> (u16, Vec<u8>) {
-        frame::octets(ends, packet, self.rccc.is_some())
+        frame::octets(ends, packet, self)
     }
 }
 
@@ -118,6 +124,22 @@ fn check_frames(uet: &UetParams) -> Checked {
     }
 }
 
+/// RUDI and UUD keep no context: what acts on it has no effect.
+fn check_delivery(uet: &UetParams) -> Checked {
+    let (is_answered, default) = (uet.delivery != Delivery::Uud, UetParams::default());
+    if matches!(uet.delivery, Delivery::Rud | Delivery::Rod) {
+        return Ok(());
+    }
+    let (key, trigger) = ("transport.uet.ack_trigger", uet.ack_trigger);
+    require_effect(false, key, trigger, default.ack_trigger, "coalesces acknowledgements of \"rud\" and \"rod\"")?;
+    let expected = "delivery \"rud\" or \"rod\": no other has requests with a target of credits";
+    require(uet.rccc.is_none(), "transport.uet.rccc", "a delivery without contexts", expected)?;
+    let expected = "another delivery: nobody answers datagrams";
+    require(is_answered || uet.nscc.is_none(), "transport.uet.nscc", "uud", expected)?;
+    let (key, timeout) = ("transport.uet.retransmission_timeout", uet.retransmission_timeout);
+    require_effect(is_answered, key, timeout, default.retransmission_timeout, "repeats what is acknowledged")
+}
+
 fn check_congestion(uet: &UetParams, do_switches_mark: bool) -> Checked {
     if let Some(rccc) = &uet.rccc {
         rccc.check().map_err(|error| error.within("transport.uet.rccc"))?;
@@ -128,6 +150,5 @@ fn check_congestion(uet: &UetParams, do_switches_mark: bool) -> Checked {
     };
     let expected = "marking switches: nothing would distinguish a queue from an empty path";
     require(do_switches_mark, "transport.uet.nscc", "no switch.ecn", expected)?;
-    let packet = uet.payload_mtu.get() + u64::from(uet.counted_header());
-    nscc.check(packet).map_err(|error| error.within("transport.uet.nscc"))
+    nscc.check(uet.counted_packet()).map_err(|error| error.within("transport.uet.nscc"))
 }

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{BitRate, Duration, Time};
 
-use super::header::{self, AckHeader, credit};
+use super::header::{self, AckHeader};
 use super::params::UetParams;
 use super::receiver::UetReceiver;
 use super::sender::UetSender;
@@ -52,7 +52,7 @@ impl ConnectionState for UetEnd {
 
 impl ConnectionEnd for UetEnd {
     type Params = UetParams;
-    const GRANTS_CREDITS: bool = true;
+    const HAS_CONTROL_PACKETS: bool = true;
 
     #[inline]
     fn params(transport: &Transport) -> Option<&UetParams> {
@@ -114,11 +114,16 @@ impl ConnectionEnd for UetEnd {
     fn answer(&mut self, kind: PacketKind, headers: &Headers) -> AnswerPacket {
         if kind == PacketKind::Cnp {
             let mut packet = TransportPacket::new(kind, headers.notification, 0);
-            self.receiver.grant(&mut packet);
+            match self.sender.asks_ack() {
+                true => packet.header = self.sender.ack_request(),
+                false => self.receiver.grant(&mut packet),
+            }
             return AnswerPacket { packet, blocks: None };
         }
-        let mut packet = TransportPacket::new(kind, headers.ack, 0);
-        self.receiver.acknowledge(kind == PacketKind::Nak).write(&mut packet);
+        let ack = self.receiver.acknowledge(kind == PacketKind::Nak);
+        let is_short = kind == PacketKind::Nak && ack.has(header::answer::SINGLE);
+        let mut packet = TransportPacket::new(kind, if is_short { headers.notification } else { headers.ack }, 0);
+        ack.write(&mut packet);
         AnswerPacket { packet, blocks: None }
     }
 
@@ -143,9 +148,9 @@ impl ConnectionEnd for UetEnd {
 
     /// A request of the source, or a grant of the receiver.
     fn on_congestion(&mut self, _now: Time, packet: &TransportPacket) {
-        match packet.header.1 & credit::REQUEST {
+        match packet.header.1 {
             0 => self.sender.on_grant(packet),
-            _ => self.receiver.on_credit_request(packet),
+            _ => self.receiver.on_control(packet),
         }
     }
 
@@ -153,8 +158,12 @@ impl ConnectionEnd for UetEnd {
         self.receiver.grants()?.schedule()
     }
 
-    fn takes_grant(&mut self) -> bool {
-        self.receiver.grants().is_some_and(|grants| grants.take_due())
+    fn takes_control(&mut self) -> Option<PacketKind> {
+        if self.receiver.takes_ack_request() {
+            return Some(PacketKind::Ack);
+        }
+        let is_granted = self.receiver.grants().is_some_and(|grants| grants.take_due());
+        (is_granted || self.sender.asks_ack()).then_some(PacketKind::Cnp)
     }
 
     #[inline]

@@ -3,8 +3,8 @@
 //! Layouts after the structures of the reference provider (`uet_pkt_hdr.h`). Fields that the simulator does not know,
 //! such as addresses of memory, are zero. Lengths of a trimmed packet are those of what is left.
 
-use super::header::{AckHeader, answer, credit, credits, entropy, request};
-use super::params::SES_REQUEST;
+use super::header::{AckHeader, answer, control, credits, entropy, request};
+use super::params::{Delivery, PDS_CONTROL, SES_REQUEST, UetParams};
 use crate::frame::ethernet::{ip, ipv4};
 use crate::frame::internet;
 use crate::frame::size::{IPV4 as IPV4_HEADER, UDP as UDP_HEADER, wire_overhead};
@@ -16,11 +16,18 @@ const UDP: u8 = 17;
 const PORT: u16 = 4793;
 /// Types of packet delivery.
 const RUD_REQUEST: u16 = 2;
+const ROD_REQUEST: u16 = 3;
+const RUDI_REQUEST: u16 = 4;
+const RUDI_RESPONSE: u16 = 5;
+const UUD_REQUEST: u16 = 6;
 const ACK_CC: u16 = 8;
+const NACK: u16 = 10;
 const NACK_CCX: u16 = 12;
 const CONTROL: u16 = 11;
 const RUD_CC_REQUEST: u16 = 13;
+const ROD_CC_REQUEST: u16 = 14;
 /// Types of control packets.
+const ACK_REQUESTED: u16 = 1;
 const CREDIT: u16 = 7;
 const CREDIT_REQUEST: u16 = 8;
 /// Next headers: a standard request, or none.
@@ -37,9 +44,9 @@ const TRIMMED_LAST_HOP: u8 = 0x02;
 const OUT_OF_ORDER: u8 = 0x0d;
 
 /// The EtherType of a packet, and the octets above.
-pub(super) fn octets(ends: &FrameEnds, packet: &TransportPacket, has_credits: bool) -> (u16, Vec<u8>) {
+pub(super) fn octets(ends: &FrameEnds, packet: &TransportPacket, params: &UetParams) -> (u16, Vec<u8>) {
     let body = match packet.kind {
-        PacketKind::Data => request_octets(ends, packet, has_credits),
+        PacketKind::Data => request_octets(ends, packet, params),
         PacketKind::Cnp => control_octets(ends, packet),
         _ => answer_octets(ends, packet),
     };
@@ -67,21 +74,35 @@ fn context(queue: u32) -> [u8; 2] {
     ((queue % u32::from(u16::MAX)) as u16 + 1).to_be_bytes()
 }
 
-fn request_octets(ends: &FrameEnds, packet: &TransportPacket, has_credits: bool) -> Vec<u8> {
+fn request_octets(ends: &FrameEnds, packet: &TransportPacket, params: &UetParams) -> Vec<u8> {
     let (number, bits) = packet.header;
+    let has_credits = params.rccc.is_some();
+    let kind = match (params.delivery, has_credits) {
+        (Delivery::Rud, false) => RUD_REQUEST,
+        (Delivery::Rud, true) => RUD_CC_REQUEST,
+        (Delivery::Rod, false) => ROD_REQUEST,
+        (Delivery::Rod, true) => ROD_CC_REQUEST,
+        (Delivery::Rudi, _) => RUDI_REQUEST,
+        (Delivery::Uud, _) => UUD_REQUEST,
+    };
     let bit = |is_set: bool, bit: u16| if is_set { bit } else { 0 };
     let flags = bit(packet.has(flags::RETRANSMISSION), RETRANSMITTED)
         | bit(bits & request::ACK != 0, ACK_REQUEST)
         | bit(bits & request::SYN != 0, SYN);
-    let mut octets = prologue(if has_credits { RUD_CC_REQUEST } else { RUD_REQUEST }, STANDARD_REQUEST, flags).to_vec();
+    let has_context = matches!(params.delivery, Delivery::Rud | Delivery::Rod);
+    let mut octets = prologue(kind, STANDARD_REQUEST, if has_context { flags } else { flags & RETRANSMITTED }).to_vec();
     octets.extend([0; 2]);
-    octets.extend(number.to_be_bytes());
-    octets.extend(context(ends.queue));
-    octets.extend(if bits & request::SYN != 0 {
-        ((number & 0xfff) as u16).to_be_bytes()
-    } else {
-        context(ends.queue ^ 1)
-    });
+    if params.delivery != Delivery::Uud {
+        octets.extend(number.to_be_bytes());
+    }
+    if has_context {
+        octets.extend(context(ends.queue));
+        octets.extend(if bits & request::SYN != 0 {
+            ((number & 0xfff) as u16).to_be_bytes()
+        } else {
+            context(ends.queue ^ 1)
+        });
+    }
     if has_credits {
         octets.extend((credits(packet) & 0xff_ffff).to_be_bytes());
     }
@@ -93,11 +114,17 @@ fn request_octets(ends: &FrameEnds, packet: &TransportPacket, has_credits: bool)
     octets
 }
 
-/// A grant of credits, or a request for them.
+/// A grant of credits, a request for them, or one for an acknowledgement.
 fn control_octets(ends: &FrameEnds, packet: &TransportPacket) -> Vec<u8> {
-    let control = if packet.header.1 & credit::REQUEST == 0 { CREDIT } else { CREDIT_REQUEST };
-    let mut octets = prologue(CONTROL, control, 0).to_vec();
-    octets.extend([0; 6]);
+    let kind = match packet.header.1 {
+        0 => CREDIT,
+        control::ACK_REQUEST => ACK_REQUESTED,
+        _ => CREDIT_REQUEST,
+    };
+    let last = if kind == ACK_REQUESTED { packet.header.0.wrapping_sub(1) } else { 0 };
+    let mut octets = prologue(CONTROL, kind, 0).to_vec();
+    octets.extend([0; 2]);
+    octets.extend(last.to_be_bytes());
     octets.extend(context(ends.queue));
     octets.extend(context(ends.queue ^ 1));
     octets.extend((credits(packet) & 0xff_ffff).to_be_bytes());
@@ -106,7 +133,16 @@ fn control_octets(ends: &FrameEnds, packet: &TransportPacket) -> Vec<u8> {
 
 fn answer_octets(ends: &FrameEnds, packet: &TransportPacket) -> Vec<u8> {
     let ack = AckHeader::read(packet);
+    let is_single = ack.has(answer::SINGLE);
+    if is_single && packet.kind == PacketKind::Ack {
+        return [&prologue(RUDI_RESPONSE, NONE, flags_of(&ack))[..], &[0; 2], &(ack.bitmap as u32).to_be_bytes()]
+            .concat();
+    }
     let mut octets = if packet.kind == PacketKind::Nak { negative(ends, &ack) } else { positive(ends, &ack) };
+    if is_single {
+        octets.resize(PDS_CONTROL as usize, 0);
+        return octets;
+    }
     // State of congestion control: service time, pending window, received bytes, packets out of order.
     octets.extend([0; 3]);
     octets.extend(&ack.received.to_be_bytes()[1..]);
@@ -115,10 +151,13 @@ fn answer_octets(ends: &FrameEnds, packet: &TransportPacket) -> Vec<u8> {
     octets
 }
 
-fn positive(ends: &FrameEnds, ack: &AckHeader) -> Vec<u8> {
+fn flags_of(ack: &AckHeader) -> u16 {
     let bit = |is_set: bool, bit: u16| if is_set { bit } else { 0 };
-    let flags = bit(ack.has(answer::ECN_ECHO), MARKED) | bit(ack.has(answer::RETRANSMITTED), RETRANSMITTED);
-    let mut octets = prologue(ACK_CC, NONE, flags).to_vec();
+    bit(ack.has(answer::ECN_ECHO), MARKED) | bit(ack.has(answer::RETRANSMITTED), RETRANSMITTED)
+}
+
+fn positive(ends: &FrameEnds, ack: &AckHeader) -> Vec<u8> {
+    let mut octets = prologue(ACK_CC, NONE, flags_of(ack)).to_vec();
     octets.extend([0; 2]);
     octets.extend(ack.cumulative.wrapping_sub(1).to_be_bytes());
     octets.extend(context(ends.queue));
@@ -136,7 +175,8 @@ fn negative(ends: &FrameEnds, ack: &AckHeader) -> Vec<u8> {
         (false, false) => TRIMMED,
     };
     let flags = if ack.has(answer::ECN_ECHO) { MARKED } else { 0 };
-    let mut octets = prologue(NACK_CCX, NONE, flags).to_vec();
+    let kind = if ack.has(answer::SINGLE) { NACK } else { NACK_CCX };
+    let mut octets = prologue(kind, NONE, flags).to_vec();
     octets.extend([code, 0]);
     octets.extend((ack.bitmap as u32).to_be_bytes());
     octets.extend(context(ends.queue));

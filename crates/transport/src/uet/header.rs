@@ -26,6 +26,10 @@ pub mod answer {
     pub const LAST_HOP: u8 = 4;
     /// That packet came behind a gap of ordered delivery.
     pub const OUT_OF_ORDER: u8 = 8;
+    /// It answers a control packet, which has no round trip of data.
+    pub const REQUESTED: u8 = 16;
+    /// It is about that packet alone, as answers of RUDI are.
+    pub const SINGLE: u8 = 32;
 }
 
 /// Units in which an acknowledgement counts received bytes: 2^8 (table 3-74).
@@ -40,7 +44,7 @@ pub struct AckHeader {
     pub cumulative: u32,
     /// Distance of the first packet of `bitmap` from there.
     pub bitmap_offset: u16,
-    /// Packets that have arrived; of a negative acknowledgement the packet that it names.
+    /// Packets that have arrived; of a negative acknowledgement, and of one about a single packet, which that is.
     pub bitmap: u64,
     /// Entropy value of the packet that it answers.
     pub entropy: u16,
@@ -90,10 +94,12 @@ impl AckHeader {
     }
 }
 
-/// Bits of the byte of a packet about credits.
-pub mod credit {
-    /// It asks for credits, and grants none.
-    pub const REQUEST: u8 = 1;
+/// Bits of the byte of a control packet; without any it grants credits.
+pub mod control {
+    /// It asks for credits.
+    pub const CREDIT_REQUEST: u8 = 1;
+    /// It asks for an acknowledgement.
+    pub const ACK_REQUEST: u8 = 2;
 }
 
 /// Credits that a data packet or a request asks for, or that a grant gives [quanta].

@@ -11,8 +11,10 @@
 //! where a packet asks for it, is marked, is the first, or comes twice. What a switch has trimmed is answered by a
 //! negative acknowledgement, and is sent again; what nobody answers, when its time is over.
 //!
-//! Guarantees: as those of [`crate::roce`]. Left out: unreliable delivery, resources of receivers that run out,
-//! close of contexts, security.
+//! RUDI and UUD keep no contexts: the receiver answers each packet of the one, and none of the other.
+//!
+//! Guarantees: as those of [`crate::roce`], but for UUD, which repeats nothing. Left out: resources of receivers that
+//! run out, close of contexts, security.
 
 mod answers;
 mod end;

@@ -20,7 +20,7 @@ pub enum NsccVariant {
     #[default]
     Specification,
     /// The reference simulator uet-htsim: the delay above the target of a packet without a mark counts as a quarter of
-    /// the base round trip.
+    /// the base round trip, and nothing asks for acknowledgements when the window closes below what is out.
     Htsim,
 }
 
@@ -202,12 +202,22 @@ impl NsccWindow {
         self.window as u64
     }
 
-    /// Takes an acknowledgement.
-    pub fn acknowledged(&mut self, now: Time, feedback: &NsccFeedback) {
-        let &NsccFeedback { acked, round_trip, is_marked, .. } = feedback;
+    /// Whether control packets ask for acknowledgements where it closes: the reference simulator waits for its timer.
+    pub fn asks(&self) -> bool {
+        self.variant == NsccVariant::Specification
+    }
+
+    /// Takes an acknowledgement without a round trip.
+    pub fn received(&mut self, acked: u64) {
         self.adapt.ignored += acked;
         self.adapt.achieved += acked;
         self.received += acked;
+    }
+
+    /// Takes an acknowledgement.
+    pub fn acknowledged(&mut self, now: Time, feedback: &NsccFeedback) {
+        let &NsccFeedback { acked, round_trip, is_marked, .. } = feedback;
+        self.received(acked);
         self.measure(round_trip.as_ps());
         let delay = round_trip.as_ps().saturating_sub(self.base);
         self.average(delay, is_marked);

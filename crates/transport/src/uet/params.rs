@@ -17,6 +17,11 @@ pub enum Delivery {
     /// ROD, reliable and ordered: packets take one path, the receiver discards what follows a gap, and the sender goes
     /// back to it.
     Rod,
+    /// RUDI, reliable and unordered for operations that may be repeated: the receiver keeps nothing of a source, and
+    /// answers each packet.
+    Rudi,
+    /// UUD, unreliable and unordered: datagrams that nobody answers.
+    Uud,
 }
 
 /// Sizes of frames.
@@ -41,12 +46,16 @@ pub struct FixedFrames {
 }
 
 /// Header of packet delivery on a request of RUD or ROD [B].
-pub(super) const PDS_REQUEST: u32 = 12;
+const PDS_REQUEST: u32 = 12;
+/// The same of RUDI, and of its answer [B].
+pub(super) const PDS_RUDI: u32 = 8;
+/// The same of UUD [B].
+const PDS_UUD: u32 = 4;
 /// What a target of credits adds to it [B].
-pub(super) const CREDIT_TARGET: u32 = 4;
+const CREDIT_TARGET: u32 = 4;
 /// Header of packet delivery on an acknowledgement with the state of congestion control, or a negative one [B].
 pub(super) const PDS_ACK: u32 = 32;
-/// Header of packet delivery on a control packet, such as one about credits [B].
+/// Header of packet delivery on a control packet, such as one about credits, or a negative acknowledgement of RUDI [B].
 pub(super) const PDS_CONTROL: u32 = 16;
 /// Semantic header of a standard request [B].
 pub(super) const SES_REQUEST: u32 = 44;
@@ -107,6 +116,15 @@ impl UetParams {
     }
 
     fn pds_request(&self) -> u32 {
-        PDS_REQUEST + if self.rccc.is_some() { CREDIT_TARGET } else { 0 }
+        match self.delivery {
+            Delivery::Rud | Delivery::Rod => PDS_REQUEST + if self.rccc.is_some() { CREDIT_TARGET } else { 0 },
+            Delivery::Rudi => PDS_RUDI,
+            Delivery::Uud => PDS_UUD,
+        }
+    }
+
+    /// A full packet, as windows count it [B].
+    pub(super) fn counted_packet(&self) -> u64 {
+        self.payload_mtu.get() + u64::from(self.counted_header())
     }
 }

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{BitRate, Time};
 
-use super::header::{AckHeader, answer, credits, entropy, request, with_credits};
+use super::header::{AckHeader, answer, control, credits, entropy, request, with_credits};
 use super::params::{Delivery, UetParams};
 use super::rccc::Grants;
 use crate::ByteRange;
@@ -31,6 +31,10 @@ pub(super) struct UetReceiver {
     /// Facts of the packet that is answered.
     reply: Reply,
     grants: Option<Grants>,
+    /// Packets below are acknowledged as they arrive, since a control packet asked for that.
+    asked: u64,
+    /// Whether that packet is to be answered.
+    is_asked: bool,
     pub(super) out_of_order: u64,
     pub(super) naks: u64,
 }
@@ -56,18 +60,23 @@ impl UetReceiver {
         self.grants.as_mut()
     }
 
-    /// Takes the credits that a data packet or a request asks for.
-    pub(super) fn on_request(&mut self, packet: &TransportPacket) {
-        if let Some(grants) = &mut self.grants {
-            grants.ask(credits(packet));
+    /// Takes a control packet of a source that has no credit, or asks for an acknowledgement.
+    pub(super) fn on_control(&mut self, packet: &TransportPacket) {
+        if packet.header.1 & control::ACK_REQUEST != 0 {
+            (self.asked, self.is_asked) = (self.asked.max(self.number(packet.header.0)), true);
+        }
+        if let Some(grants) = self.grants.as_mut().filter(|_| packet.header.1 & control::CREDIT_REQUEST != 0) {
+            grants.ask_without_credit(credits(packet));
         }
     }
 
-    /// Takes the request of a source that has no credit.
-    pub(super) fn on_credit_request(&mut self, packet: &TransportPacket) {
-        if let Some(grants) = &mut self.grants {
-            grants.ask_without_credit(credits(packet));
+    /// Whether a control packet is to be answered now.
+    pub(super) fn takes_ack_request(&mut self) -> bool {
+        let is_asked = std::mem::take(&mut self.is_asked);
+        if is_asked {
+            self.reply.bits = answer::REQUESTED;
         }
+        is_asked
     }
 
     /// Writes a grant into a packet.
@@ -76,12 +85,24 @@ impl UetReceiver {
         packet.acknowledged = with_credits(granted, 0);
     }
 
+    /// Takes a data packet. Every one of RUDI is answered, and none of UUD.
     pub(super) fn on_data(&mut self, packet: &TransportPacket, params: &UetParams) -> Reception {
-        self.on_request(packet);
+        let reception = self.take(packet, params);
+        let answer = match (params.delivery, reception.answer) {
+            (Delivery::Uud, _) => Answer::None,
+            (Delivery::Rudi, Answer::None) => Answer::Positive,
+            (_, answer) => answer,
+        };
+        Reception { answer, ..reception }
+    }
+
+    fn take(&mut self, packet: &TransportPacket, params: &UetParams) -> Reception {
+        if let Some(grants) = &mut self.grants {
+            grants.ask(credits(packet));
+        }
         let (number, bits) = packet.header;
         let expected = self.packets.next();
-        // Numbers are nearer than 2^31 to the one that is expected.
-        let number = expected.wrapping_add_signed(i64::from(number.wrapping_sub(expected as u32) as i32));
+        let number = self.number(number);
         let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
         let is_marked = packet.has(flags::CONGESTION);
         self.reply = Reply {
@@ -89,7 +110,8 @@ impl UetReceiver {
             entropy: entropy(packet),
             bits: bit(is_marked, answer::ECN_ECHO)
                 | bit(packet.has(flags::RETRANSMISSION), answer::RETRANSMITTED)
-                | bit(packet.has(flags::LAST_HOP), answer::LAST_HOP),
+                | bit(packet.has(flags::LAST_HOP), answer::LAST_HOP)
+                | bit(params.delivery == Delivery::Rudi, answer::SINGLE),
             sent: packet.sent,
         };
         let range = ByteRange::new(number, number.wrapping_add(1));
@@ -105,6 +127,12 @@ impl UetReceiver {
             return Reception { answer: self.report_gap(), ..NOTHING_NEW };
         }
         self.place(packet, range, is_marked || bits & request::ACK != 0, params)
+    }
+
+    /// Numbers are nearer than 2^31 to the one that is expected.
+    fn number(&self, number: u32) -> u64 {
+        let expected = self.packets.next();
+        expected.wrapping_add_signed(i64::from(number.wrapping_sub(expected as u32) as i32))
     }
 
     /// Ordered delivery discards what follows a gap, and reports the first of it.
@@ -143,7 +171,11 @@ impl UetReceiver {
             self.requested = self.requested.max(range.end);
         }
         let is_first = self.received == counted;
-        let is_due = is_requested || fills || is_first || self.unacknowledged >= params.ack_trigger.get();
+        let is_due = is_requested
+            || fills
+            || is_first
+            || range.start < self.asked
+            || self.unacknowledged >= params.ack_trigger.get();
         let answer = if is_due { Answer::Positive } else { Answer::None };
         Reception { answer, bytes: self.bytes.next() - before, is_new: true }
     }
@@ -159,7 +191,7 @@ impl UetReceiver {
         AckHeader {
             cumulative: cumulative as u32,
             bitmap_offset: (base - cumulative) as u16,
-            bitmap: if is_negative { number } else { self.bitmap(base) },
+            bitmap: if is_negative || bits & answer::SINGLE != 0 { number } else { self.bitmap(base) },
             entropy,
             received: AckHeader::units(self.received),
             bits,

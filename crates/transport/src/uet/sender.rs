@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use etherweave_primitives::{BitRate, Time};
 
 use super::entropy::{Balancer, PathFeedback};
-use super::header::{AckHeader, answer, credit, credits, request, with_credits};
+use super::header::{AckHeader, answer, control, credits, request, with_credits};
 use super::nscc::{NsccFeedback, NsccWindow, PacketSizes};
 use super::params::{Delivery, UetParams};
 use super::rccc::SourceCredit;
@@ -33,8 +33,8 @@ struct SentPacket {
     /// Times that it was sent again.
     repeats: u8,
     state: PacketState,
-    /// First and last of its message, as bits of a request.
-    place: u8,
+    /// First and last of its message, and whether it asks for an acknowledgement, as bits of a request.
+    bits: u8,
 }
 
 /// See the module. Packet sequence numbers wrap at 2^32, and their distances are below 2^15.
@@ -62,6 +62,10 @@ pub(super) struct UetSender {
     message: Outgoing,
     is_established: bool,
     is_held: bool,
+    /// Number up to which packets are known to be acknowledged as they arrive.
+    asked: u32,
+    /// Whether a control packet is to ask for that.
+    asks_ack: bool,
     timer_at: Option<Time>,
     pub(super) acknowledged_at: Time,
     congestion: Option<NsccWindow>,
@@ -69,6 +73,7 @@ pub(super) struct UetSender {
     /// Whether credits are asked for again because nothing came for long.
     asks_again: bool,
     entropies: Balancer,
+    rate: BitRate,
     pub(super) sent_packets: u64,
     pub(super) retransmitted_packets: u64,
     pub(super) timeouts: u64,
@@ -76,8 +81,7 @@ pub(super) struct UetSender {
 
 impl UetSender {
     pub(super) fn new(params: &UetParams, rate: BitRate) -> UetSender {
-        let payload = params.payload_mtu.get();
-        let sizes = PacketSizes { payload, counted: payload + u64::from(params.counted_header()) };
+        let sizes = PacketSizes { payload: params.payload_mtu.get(), counted: params.counted_packet() };
         UetSender {
             posted: 0,
             next: 0,
@@ -93,12 +97,15 @@ impl UetSender {
             message: Outgoing::default(),
             is_established: false,
             is_held: false,
+            asked: 0,
+            asks_ack: false,
             timer_at: None,
             acknowledged_at: Time::ZERO,
             congestion: params.nscc.as_ref().map(|nscc| NsccWindow::new(nscc, rate, sizes)),
             credit: params.rccc.as_ref().map(|rccc| SourceCredit::new(rccc, rate, sizes.counted)),
             asks_again: false,
             entropies: Balancer::new(params.load_balancer.as_ref(), params.load_balancing, params.entropies),
+            rate,
             sent_packets: 0,
             retransmitted_packets: 0,
             timeouts: 0,
@@ -150,10 +157,9 @@ impl UetSender {
 
     /// A full packet must fit (3.6.13).
     fn has_window(&self, params: &UetParams) -> bool {
-        let packet = params.payload_mtu.get() as i64 + i64::from(params.counted_header());
         let window = self.congestion.as_ref().map(NsccWindow::bytes);
         let window = window.or(self.credit.as_ref().map(SourceCredit::max));
-        window.is_none_or(|window| self.in_flight.max(0) + packet <= window as i64)
+        window.is_none_or(|window| self.in_flight() + params.counted_packet() <= window)
     }
 
     /// Most that may be in flight now [B].
@@ -177,14 +183,21 @@ impl UetSender {
         let place = self.place_of(number).expect("a packet that is sent is not acknowledged");
         let packet = &mut self.packets[place];
         (packet.sent, packet.entropy, packet.state) = (now, entropy, PacketState::InFlight);
-        let packet = *packet;
+        let mut packet = *packet;
         self.in_flight += i64::from(packet.payload + params.counted_header());
         self.sent_packets += 1;
         let target = self.spend(packet.payload, params);
         let is_repeated = packet.repeats > 0;
         let wants_ack = is_repeated || self.is_ack_needed(params);
+        if wants_ack {
+            packet.bits |= request::ACK;
+            self.packets[place].bits = packet.bits;
+        }
+        if params.delivery == Delivery::Uud {
+            self.forget(params);
+        }
         let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
-        let bits = packet.place | bit(wants_ack, request::ACK) | bit(!self.is_established, request::SYN);
+        let bits = packet.bits | bit(!self.is_established, request::SYN);
         let marks = bit(self.congestion.is_some(), flags::ECN_CAPABLE);
         Some(TransportPacket {
             flags: marks | bit(is_repeated, flags::RETRANSMISSION),
@@ -202,17 +215,16 @@ impl UetSender {
         let Some(credit) = &mut self.credit else { return 0 };
         self.asks_again = false;
         credit.spend(u64::from(payload + params.counted_header()));
-        credit.request(demand, params.payload_mtu.get() + u64::from(params.counted_header()))
+        credit.request(demand, params.counted_packet())
     }
 
     /// Asks for credits without data.
     fn ask(&mut self, now: Time, params: &UetParams, headers: &Headers) -> TransportPacket {
         let demand = self.demand(params);
-        let packet = params.payload_mtu.get() + u64::from(params.counted_header());
         self.asks_again = false;
-        let target = self.credit.as_mut().map_or(0, |credit| credit.request(demand, packet));
+        let target = self.credit.as_mut().map_or(0, |credit| credit.request(demand, params.counted_packet()));
         TransportPacket {
-            header: (0, credit::REQUEST),
+            header: (0, control::CREDIT_REQUEST),
             acknowledged: with_credits(target, 0),
             sent: now,
             ..TransportPacket::new(PacketKind::Cnp, headers.notification, 0)
@@ -234,6 +246,32 @@ impl UetSender {
             credit.confirm();
             credit.grant(credits(packet));
         }
+    }
+
+    /// Whether a control packet is to ask for acknowledgements.
+    pub(super) fn asks_ack(&self) -> bool {
+        self.asks_ack
+    }
+
+    /// The header of that packet: acknowledgements of what was sent so far.
+    pub(super) fn ack_request(&mut self) -> (u32, u8) {
+        self.asks_ack = false;
+        (self.asked, control::ACK_REQUEST)
+    }
+
+    /// Has a control packet ask for acknowledgements where the window closes below what is out: the receiver may wait
+    /// for more than will come. Ordered delivery discards most of that.
+    fn ask_if_closed(&mut self, params: &UetParams) {
+        let end = self.first.wrapping_add(self.packets.len() as u32);
+        let asks = params.delivery != Delivery::Rod && self.congestion.as_ref().is_some_and(NsccWindow::asks);
+        let waits = self.lost_count > 0 || self.has_new(params);
+        if self.asked == end || !asks || !waits || self.has_window(params) {
+            return;
+        }
+        let new = self.place_of(self.asked).unwrap_or_default();
+        let is_silent = |packet: &SentPacket| packet.state == PacketState::InFlight && packet.bits & request::ACK == 0;
+        self.asks_ack = self.packets.range(new..).any(is_silent);
+        self.asked = end;
     }
 
     /// Whether the receiver must answer at once: nothing follows, or the window holds less than it waits for (3.6.13).
@@ -281,7 +319,7 @@ impl UetSender {
             entropy: 0,
             repeats: 0,
             state: PacketState::InFlight,
-            place: first | last,
+            bits: first | last,
         });
         self.next += payload;
         self.first.wrapping_add(self.packets.len() as u32 - 1)
@@ -290,13 +328,22 @@ impl UetSender {
     /// When a timer must run for the packet that was just sent, unless it runs.
     #[inline]
     pub(super) fn start_timer(&mut self, now: Time, params: &UetParams) -> Option<Time> {
-        let due = now + params.retransmission_timeout;
+        let due = match params.delivery {
+            // The last bit of a datagram has left.
+            Delivery::Uud => now + self.rate.serialization_time(params.payload_mtu),
+            _ => now + params.retransmission_timeout,
+        };
         self.timer_at.is_none_or(|at| due < at).then(|| *self.timer_at.insert(due))
     }
 
     /// Declares packets lost whose time is over. Returns when the next may be due.
     pub(super) fn on_timer(&mut self, now: Time, params: &UetParams) -> Option<Time> {
         if self.timer_at != Some(now) {
+            return None;
+        }
+        if params.delivery == Delivery::Uud {
+            self.timer_at = None;
+            (self.acknowledged, self.acknowledged_at) = (self.next, now);
             return None;
         }
         let timeout = |packet: &SentPacket| {
@@ -349,6 +396,9 @@ impl UetSender {
         if let Some(credit) = &mut self.credit {
             credit.confirm();
         }
+        if ack.has(answer::SINGLE) {
+            return if is_negative { self.take_loss(now, ack, params) } else { self.take_response(now, ack, params) };
+        }
         self.arrive_below(now, ack.cumulative, params);
         // An acknowledgement that another overtook counts fewer bytes, or many more modulo 2^24.
         let acked = Some(ack.received_since(self.received)).filter(|&acked| acked < 1 << 31).unwrap_or_default();
@@ -362,11 +412,30 @@ impl UetSender {
             self.arrive_by_bitmap(ack, params);
             self.take_signal(now, ack, acked, params);
         }
+        self.ask_if_closed(params);
+    }
+
+    /// Takes an answer of RUDI, which is about a single packet.
+    fn take_response(&mut self, now: Time, ack: &AckHeader, params: &UetParams) {
+        let place = self.place_of(ack.bitmap as u32);
+        let Some(place) = place.filter(|&place| self.packets[place].state != PacketState::Arrived) else { return };
+        self.arrive(place, params);
+        let acked = u64::from(self.packets[place].payload + params.counted_header());
+        self.in_flight -= acked as i64;
+        let count = self.packets.iter().take_while(|packet| packet.state == PacketState::Arrived).count();
+        self.arrive_below(now, self.first.wrapping_add(count as u32), params);
+        self.take_signal(now, ack, acked, params);
     }
 
     fn take_signal(&mut self, now: Time, ack: &AckHeader, acked: u64, params: &UetParams) {
         let is_marked = ack.has(answer::ECN_ECHO);
-        let in_flight = self.in_flight.max(0) as u64;
+        let in_flight = self.in_flight();
+        if ack.has(answer::REQUESTED) {
+            if let Some(window) = &mut self.congestion {
+                window.received(acked);
+            }
+            return;
+        }
         if let Some(window) = &mut self.congestion {
             let round_trip = now.since(ack.sent);
             window.acknowledged(now, &NsccFeedback { acked, round_trip, is_marked, in_flight });
@@ -390,7 +459,7 @@ impl UetSender {
         let Some(place) = place else { return };
         let bytes = u64::from(self.packets[place].payload + params.counted_header());
         self.lose(place, params);
-        let in_flight = self.in_flight.max(0) as u64;
+        let in_flight = self.in_flight();
         if let Some(window) = &mut self.congestion {
             let is_granted = params.rccc.is_some() && ack.has(answer::LAST_HOP);
             window.trimmed(now, bytes, in_flight, is_granted);
@@ -439,11 +508,26 @@ impl UetSender {
             let number = base.wrapping_add(bits.trailing_zeros());
             bits &= bits - 1;
             let Some(place) = self.place_of(number) else { continue };
-            let packet = self.packets[place];
-            if packet.state != PacketState::Arrived {
-                self.note_arrival(place, params);
-                self.arrived.insert(ByteRange::new(packet.offset, packet.offset + u64::from(packet.payload)));
+            if self.packets[place].state != PacketState::Arrived {
+                self.arrive(place, params);
             }
+        }
+    }
+
+    /// A packet has arrived beyond the first that is missing.
+    fn arrive(&mut self, place: usize, params: &UetParams) {
+        self.note_arrival(place, params);
+        let SentPacket { offset, payload, .. } = self.packets[place];
+        self.arrived.insert(ByteRange::new(offset, offset + u64::from(payload)));
+    }
+
+    /// Keeps nothing of a datagram.
+    fn forget(&mut self, params: &UetParams) {
+        let sent = self.packets.pop_back().expect("just sent");
+        self.first = self.first.wrapping_add(1);
+        self.in_flight -= i64::from(sent.payload + params.counted_header());
+        while self.outgoing.first().is_some_and(|messages| messages.end <= self.next) {
+            self.outgoing.pop_front();
         }
     }
 

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use etherweave_primitives::Priority;
     use etherweave_transport::tcp::TcpParams;
-    use etherweave_transport::uet::{Delivery, Nscc, UetParams};
+    use etherweave_transport::uet::{Delivery, Nscc, Rccc, UetParams};
 
     fn rejected(change: impl FnOnce(&mut SimParams)) -> String {
         let mut params = SimParams::default();
@@ -172,6 +172,16 @@ mod tests {
         assert_eq!(uet(&|uet| uet.entropies = 48), "transport.uet.entropies");
         assert_eq!(uet(&|uet| (uet.delivery, uet.entropies) = (Delivery::Rod, 8)), "transport.uet.entropies");
         assert_eq!(uet(&|uet| uet.payload_mtu = Bytes::new(4000)), "transport.uet.payload_mtu");
+        let rccc = Some(Rccc::default());
+        assert_eq!(uet(&|uet| (uet.delivery, uet.rccc) = (Delivery::Rudi, rccc.clone())), "transport.uet.rccc");
+        let trigger = Bytes::new(4096);
+        assert_eq!(
+            uet(&|uet| (uet.delivery, uet.ack_trigger) = (Delivery::Rudi, trigger)),
+            "transport.uet.ack_trigger"
+        );
+        let timeout = Duration::from_us(100);
+        let datagrams = uet(&|uet| (uet.delivery, uet.retransmission_timeout) = (Delivery::Uud, timeout));
+        assert_eq!(datagrams, "transport.uet.retransmission_timeout");
         assert_eq!(uet(&|uet| uet.psn_range = 1 << 16), "transport.uet.psn_range");
         let marked = rejected(|params| {
             let (queue_min, queue_max) = (Bytes::new(1), Bytes::new(2));
