@@ -24,8 +24,9 @@ here = command_line.run_here
 
 
 def test_run_prints_iteration_times_and_saves_a_result(tmp_path: Path) -> None:
-    done = etherweave("run", SCENARIOS / "first.toml", "-o", tmp_path / "result", "--seed", "5")
-    assert done.returncode == 0, done.stderr
+    done = etherweave(
+        "run", SCENARIOS / "first.toml", "-o", tmp_path / "result", "--seed", "5", code=0
+    )
     assert "latency: osu_latency 1.00 us; 1000 iterations, mean 2.00 us" in done.stdout
     result = Result.load(tmp_path / "result")
     assert result.summary["seed"] == 5
@@ -44,8 +45,7 @@ def test_json_has_the_summary_and_the_times_of_each_job() -> None:
 def test_a_mistake_is_one_line_with_its_place(tmp_path: Path) -> None:
     scenario = tmp_path / "wrong.toml"
     scenario.write_text("[switch]\nlatency = 300\n")
-    done = here("run", scenario)
-    assert done.returncode == 2
+    done = here("run", scenario, code=2)
     assert done.stderr.startswith(f"{scenario}:2:1: switch.latency: ")
     assert done.stderr.count("\n") == 1
 
@@ -70,8 +70,7 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_among_the_options_is_one_line(arguments: list[str], message: str) -> None:
-    done = here("run", SCENARIOS / "first.toml", *arguments)
-    assert done.returncode == 2
+    done = here("run", SCENARIOS / "first.toml", *arguments, code=2)
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
 
@@ -103,8 +102,7 @@ def test_python_runs_the_package_as_the_command_line() -> None:
 @pytest.mark.parametrize("verb", ["run", "show"])
 def test_a_scenario_that_is_not_there_is_one_line(verb: str, tmp_path: Path) -> None:
     for path, why in ((tmp_path / "no.toml", "No such file or directory"), (tmp_path, "Is a dir")):
-        done = here(verb, path)
-        assert done.returncode == 2
+        done = here(verb, path, code=2)
         assert done.stderr.startswith(f"{path}: {why}")
         assert done.stderr.count("\n") == 1
 
@@ -122,8 +120,7 @@ def test_a_capture_that_cannot_be_written_fails_before_the_run(tmp_path: Path) -
 def test_each_capture_has_its_own_file_with_its_host_in_it(tmp_path: Path) -> None:
     files = {host: tmp_path / f"{host}.pcapng" for host in ("host0", "host1")}
     captures = [part for host in files for part in ("--pcap", f"{host}={files[host]}")]
-    done = here("run", SCENARIOS / "first.toml", "--threads", "2", *captures)
-    assert done.returncode == 0, done.stderr
+    here("run", SCENARIOS / "first.toml", "--threads", "2", *captures, code=0)
     for host, file in files.items():
         assert host.encode() in file.read_bytes()[:100]
         assert file.stat().st_size > 100_000
@@ -132,8 +129,7 @@ def test_each_capture_has_its_own_file_with_its_host_in_it(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_a_part_of_a_study_lists_what_did_not_run(tmp_path: Path) -> None:
     words = ["study", "sandia-2020", "-o", str(tmp_path), "--only", "p2p.roce_v2.*"]
-    done = command_line.invoke(*words)
-    assert done.exit_code == 0, done.stderr
+    done = command_line.invoke(*words, code=0)
     assert "2 of 2 figures pass.\nNot checked, for an experiment that --only" in done.stdout
     assert "  p2p.roce_v1.bandwidth: p2p.roce_v1.bandwidth" in done.stdout
     assert "Assumed where" not in done.stdout
@@ -249,8 +245,7 @@ def test_a_stuck_run_reports_which_rank_waits_and_fails(tmp_path: Path) -> None:
         "ingress_threshold.alpha = 0.25\n[[job]]\nname = 'cycle'\n"
         "workload.permutation_streams = { ranks = 5, message = '10MB', partner.shift = 2 }\n"
     )
-    done = etherweave("run", scenario)
-    assert done.returncode == 3, done.stderr
+    done = etherweave("run", scenario, code=3)
     assert "priority 0 is paused by s" in done.stderr
 
 
@@ -278,8 +273,7 @@ def test_every_parameter_of_every_verb_has_a_help() -> None:
 @pytest.mark.slow
 def test_a_report_is_written_beside_its_result(tmp_path: Path) -> None:
     here("run", SCENARIOS / "incast_roce.toml", "-o", tmp_path)
-    done = here("report", tmp_path)
-    assert done.returncode == 0, done.stderr
+    here("report", tmp_path, code=0)
     assert (tmp_path / "report.html").stat().st_size > 20_000
 
 
@@ -289,6 +283,5 @@ def test_an_empty_table_in_a_file_of_overrides_counts(tmp_path: Path) -> None:
         "transport.roce.dcqcn = {}\n"
         'switch.ecn = { queue_min = "50kB", queue_max = "200kB", share_max = 0.1 }\n'
     )
-    done = command_line.invoke("show", SCENARIOS / "first.toml", "--set", f"@{overrides}")
-    assert done.exit_code == 0, done.stderr
+    done = command_line.invoke("show", SCENARIOS / "first.toml", "--set", f"@{overrides}", code=0)
     assert "[transport.roce.dcqcn]" in done.stdout

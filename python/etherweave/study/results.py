@@ -15,8 +15,7 @@ from etherweave.study.deployments import FIGURES, DeploymentResult
 from etherweave.study.experiments import DESIGN, POINTS, CurveResult, DesignResult
 from etherweave.study.folder import PublishedValue, Study, load_study, shipped
 
-CHECKS = "checks.json"
-"""A directory with this file holds the results of a study."""
+CHECKS = "checks.json"  # A directory with this file holds the results of a study.
 
 
 class MissingResultError(LookupError):
@@ -27,20 +26,15 @@ class MissingResultError(LookupError):
 class StudyCheck:
     """A published figure beside the computed one."""
 
-    id: str
-    """What is compared."""
-    source: str
-    """Where it was published, and in which words."""
+    id: str  # What is compared.
+    source: str  # Where it was published, and in which words.
     expected: float | None
     """The published figure, or that of another basis; None where there is no number."""
     tolerance: tuple[float | None, float | None]
     """Bounds within which it counts as reproduced; None where there is none."""
-    unit: str
-    """Of all of them."""
-    value: float
-    """The computed figure; not a number where there is none."""
-    tried: str = ""
-    """Of a figure that is known to fail: what was tried."""
+    unit: str  # Of all of them.
+    value: float  # The computed figure; not a number where there is none.
+    tried: str = ""  # Of a figure that is known to fail: what was tried.
     basis: str = ""
     """Origin of a figure that the publication does not have: a simulator, a formula."""
 
@@ -84,14 +78,10 @@ def check_of(row: Mapping[str, str], value: float) -> StudyCheck:
 class StudyResult:
     """All checks of a study, and where the results of its experiments are."""
 
-    study: Study
-    """What was carried out."""
-    checks: Sequence[StudyCheck]
-    """In the order of publication."""
-    directory: Path
-    """Holds a directory for each experiment."""
-    full: bool = False
-    """Whether all that was published was carried out."""
+    study: Study  # What was carried out.
+    checks: Sequence[StudyCheck]  # In the order of publication.
+    directory: Path  # Holds a directory for each experiment.
+    full: bool = False  # Whether all that was published was carried out.
     not_run: Mapping[str, str] = field(default_factory=dict)
     """Checks of which an experiment was left out, and its name."""
     unavailable: Mapping[str, str] = field(default_factory=dict)

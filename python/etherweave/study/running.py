@@ -17,8 +17,7 @@ from etherweave.study.records import recorded_times
 from etherweave.study.results import CHECKS, StudyCheck, StudyResult, check_of, load_result
 from etherweave.sweeps.executors import WorkerError, executor
 
-_MARK = "experiment.json"
-"""Written last: with it, a result is whole."""
+_MARK = "experiment.json"  # Written last: with it, a result is whole.
 
 
 def run_study(
