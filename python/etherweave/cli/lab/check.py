@@ -1,6 +1,7 @@
 """The verb ``lab check``."""
 
 import json
+from dataclasses import asdict
 
 import typer
 
@@ -37,7 +38,7 @@ def check_verb(*, name: Name = None, tables_only: bool = False, as_json: AsJson 
             comparison = compare(
                 lab.layout, scenario, progress=lambda done, of: progress(done, of, "")
             )
-    print(json.dumps(comparison.as_json())) if as_json else _print(comparison)
+    print(json.dumps(asdict(comparison))) if as_json else _print(comparison)
     for line in comparison.differences:
         print_error(line)
     if comparison.differences:

@@ -1,6 +1,7 @@
 """The verb ``lab demo``."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def demo_verb(
             progress("removing everything")
             lifecycle.down(scope, NAME)
     if as_json:
-        print(json.dumps(result.as_json(), indent=2))
+        print(json.dumps(asdict(result), indent=2))
     _end(result)
 
 

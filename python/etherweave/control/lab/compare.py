@@ -7,8 +7,8 @@ the simulator, in the same scenario.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
 from etherweave._core import ScenarioError
 from etherweave.api.observations import observe
@@ -44,10 +44,6 @@ class PathComparison:
     """Pairs whose probe used the same links as in the simulator; None: not compared."""
     not_simulated: str | None  # Why not; None: compared, or not requested.
     differences: tuple[str, ...]  # The first differences, one sentence each.
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return asdict(self)
 
 
 def compare(

@@ -100,10 +100,6 @@ class Demonstration:
     pausing: PauseResult | None  # None: no conditional rule of this fabric has another port.
     traffic: Traffic | None  # None: ping is not installed, or hosts have no IPv4 addresses.
 
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return asdict(self)
-
 
 def demonstrate(
     lab: Lab, progress: StepResult = lambda *_: None, count: CountProgress = lambda *_: None
@@ -151,7 +147,7 @@ def demonstrate_in_lab(
         result = demonstrate(lab)
     finally:
         down(scope, name)
-    return {**result.as_json(), "failures": failures(result)}
+    return {**asdict(result), "failures": failures(result)}
 
 
 def failures(result: Demonstration) -> list[str]:
