@@ -77,8 +77,8 @@ fn each_trimmed_packet_is_reported_and_sent_again_and_nothing_is_dropped() {
     }
 }
 
-/// Windows of 31 senders close below what is out, and less than the receiver waits for may come of that: control packets
-/// ask for it, and nothing waits for a timer.
+/// Windows of 31 senders close below what is out, and less than the receiver waits for may come of that: control
+/// packets ask for it, and nothing waits for a timer.
 #[test]
 fn no_window_that_closes_waits_for_a_timer() {
     for delivery in [Delivery::Rud, Delivery::Rudi] {
