@@ -1,0 +1,223 @@
+"""Figures of services and of training, as bytes, messages and queueing theory have them."""
+
+from math import sqrt
+from typing import Any
+
+import pytest
+
+import etherweave
+from etherweave.api.simulation import moe_loads
+from etherweave.measurements.quantities import Quantity, quantities
+
+LINK = 12.5e9  # Of 100 Gb/s [bytes/s].
+
+
+def simulated(hosts: int, workload: dict[str, Any], **keys: Any) -> dict[tuple[str, str], Quantity]:
+    """Run a job on a switch, a rank on each host; return its figures by test and metric."""
+    job = {"job": [{"name": "job", "workload": workload}]}
+    result = etherweave.run({"topology": {"single_switch": {"hosts": hosts}}, **job, **keys})
+    return {(figure.test, figure.metric.name): figure for figure in quantities(result)}
+
+
+def by_flows(
+    hosts: int, workload: dict[str, Any], rate: str = "100"
+) -> dict[tuple[str, str], float]:
+    """Run a job in flow-level mode over RoCE at a rate [Gb/s]; return its medians."""
+    nic = {"nic": {"context_switch": "7ns"}} if rate == "400" else {}
+    profile = {"interconnect": {"profile": f"ethernet-{rate}-roce"}, **nic}
+    found = simulated(hosts, workload, run={"fidelity": "flow"}, **profile)
+    return {key: figure.median for key, figure in found.items()}
+
+
+SIZE = 1_000_000_000 * 14  # A checkpoint of 10^9 parameters.
+
+
+def elapsed(**keys: Any) -> float:
+    """Save a model of 10^9 parameters by links of 100 Gb/s; return the time [s]."""
+    checkpoint = {"parameters": 1_000_000_000, "piece": "16MiB", **keys}
+    hosts = keys.get("writers", 16) + keys.get("servers", 4)
+    time, rate = by_flows(hosts, {"checkpoint": checkpoint}).values()
+    assert rate == pytest.approx(SIZE / time)
+    return time
+
+
+@pytest.mark.parametrize("access", ["save", "restore"])
+def test_a_checkpoint_takes_the_slowest_of_links_and_storage(access: str) -> None:
+    servers = elapsed(access=access)
+    assert SIZE / (4 * LINK) < servers < 1.1 * SIZE / (4 * LINK)
+    storage = elapsed(access=access, server_rate="40Gb/s")
+    assert SIZE / (4 * 5e9) < storage < 1.1 * SIZE / (4 * 5e9)
+    writers = elapsed(access=access, writers=2, servers=4)
+    assert SIZE / (2 * LINK) < writers < 1.1 * SIZE / (2 * LINK)
+
+
+def test_checkpoints_begin_at_their_interval_or_behind_the_one_before() -> None:
+    assert elapsed(checkpoints=3) == pytest.approx(elapsed(), rel=0.02)
+    assert elapsed(checkpoints=2, interval="2s") == pytest.approx(elapsed(), rel=0.02)
+
+
+NODE = {"accelerators": 4, "rate": "1000Gb/s", "latency": "20us"}
+
+
+def layer(hosts: int, keys: dict[str, Any]) -> dict[str, Any]:
+    return {"ranks": hosts, "experts": 64, "node": NODE, **keys}
+
+
+def times(hosts: int, **keys: Any) -> dict[str, float]:
+    """Run a layer of experts on a switch of 400 Gb/s; return seconds of dispatch and combine."""
+    found = by_flows(hosts, {"moe": layer(hosts, keys)}, "400")
+    return {test: time for (test, metric), time in found.items() if metric == "call_time"}
+
+
+def loads(hosts: int, **keys: Any) -> Any:
+    """Return how much the ranks of the same layer exchange."""
+    return moe_loads(layer(hosts, keys), 1)
+
+
+def test_a_node_takes_the_rate_of_its_links() -> None:
+    taken = times(4, tokens=2048)
+    copies = loads(4, tokens=2048)["logical_bytes"][1] / 14_336
+    # What reaches the rank with the most is within a few percent of the mean.
+    assert taken["dispatch"] == pytest.approx(20e-6 + copies * 7_472 / 125e9, rel=0.04)
+    assert taken["combine"] == pytest.approx(20e-6 + copies * 14_416 / 125e9, rel=0.04)
+
+
+def test_an_exchange_takes_the_slower_of_network_and_links() -> None:
+    keys = {"tokens": 2048, "format": "bf16"}
+    tokens = loads(16, **keys)["network_tokens"]
+    fast, slow = (times(16, **keys, node=NODE | {"rate": rate}) for rate in ("4Tb/s", "200Gb/s"))
+    for exchange in ("dispatch", "combine"):
+        network = tokens * 14_416 / 50e9
+        assert 1.0 < (fast[exchange] - 20e-6) / network < 1.15
+        # A token reaches 8 experts of 16 ranks: 6.5 of them over links of 25 GB/s.
+        assert slow[exchange] > 2048 * 6.4 * 14_416 / 25e9 > 2 * network
+
+
+def test_with_low_latency_a_message_takes_its_time() -> None:
+    keys = {"tokens": 128, "mode": "low_latency"}
+    messages = loads(16, **keys)["network_tokens"]
+    assert messages == pytest.approx(128 * 8 * 0.75, rel=0.02)
+    taken = times(16, **keys)
+    assert taken["dispatch"] == pytest.approx(20e-6 + messages * 190e-9, rel=0.1)
+    # A combine's 14,336 B take the wire longer than 190 ns.
+    assert taken["combine"] > 20e-6 + messages * 14_336 / 50e9
+
+
+START, TOKEN, STEP = 5e-3, 50e-6, 15e-3
+"""Computation of a prompt and of its tokens, and a step of a lone request."""
+
+
+def served(**keys: Any) -> dict[tuple[str, str], float]:
+    """Run a service of a language model on 16 hosts."""
+    return by_flows(16, {"inference": keys})
+
+
+def lone(**keys: Any) -> dict[tuple[str, str], float]:
+    """Run requests of 4,096 tokens that never meet."""
+    drawn = {"count": 5, "interval": "5s", "input": {"fixed": 4096}, "output": {"fixed": 8}}
+    return served(requests={"drawn": drawn}, decode_per_request="0ms", **keys)
+
+
+def test_a_lone_request_takes_its_prompt_its_bytes_and_a_step() -> None:
+    pushed = lone()
+    moved = 4_096 * 327_680 / 8 / LINK
+    assert pushed["mean", "transfer"] == pytest.approx(moved, rel=0.06)
+    expected = START + 4_096 * TOKEN + pushed["mean", "transfer"] + STEP
+    assert pushed["mean", "time_to_first_token"] == pytest.approx(expected, rel=1e-3)
+    assert pushed["mean", "time_between_tokens"] == pytest.approx(STEP, rel=1e-6)
+    share = pushed["mean", "transfer"] / pushed["mean", "time_to_first_token"]
+    assert pushed["", "fabric_share"] == pytest.approx(share, rel=1e-3)
+
+
+def test_layers_that_leave_early_hide_all_but_the_last() -> None:
+    whole, layers = lone()["mean", "transfer"], lone(layers=8)["mean", "transfer"]
+    # A tenth of the bytes is left when the prompt is computed: its 209.8 ms hide the others.
+    assert layers == pytest.approx(whole / 10, rel=0.05)
+    pulled = lone(transfer="pull")["mean", "transfer"]
+    assert whole < pulled < whole + 100e-6
+
+
+def test_a_latent_cache_goes_to_every_rank_from_one() -> None:
+    latent = {"latent": {"layers": 61, "width": 576, "value_bytes": 2}}
+    moved = 4_096 * 70_272 / LINK
+    assert lone(cache=latent)["mean", "transfer"] == pytest.approx(moved, rel=0.06)
+
+
+def test_prompts_wait_as_in_a_queue() -> None:
+    """M/D/1: half of the load by what is free of it, in units of the work."""
+    drawn = {"count": 4_000, "interval": "20ms", "input": {"fixed": 100}, "output": {"fixed": 1}}
+    found = served(requests={"drawn": drawn}, decode_step="0ms", decode_per_request="0ms")
+    work = START + 100 * TOKEN
+    load = work / 20e-3
+    expected = load / (2 * (1 - load)) * work
+    assert found["mean", "queueing"] == pytest.approx(expected, rel=0.15)
+    assert found["", "goodput"] == pytest.approx(50, rel=0.05)
+
+
+def figures(hosts: int, transport: str = "roce", **keys: Any) -> dict[str, Quantity]:
+    """Run requests, and return their figures by test: a rate has none."""
+    found = simulated(hosts, {"request_response": keys}, transport={transport: {}})
+    return {test: figure for (test, _), figure in found.items()}
+
+
+def mean(hosts: int, **keys: Any) -> float:
+    """Return the mean time of a request [s]."""
+    return figures(hosts, **keys)["mean"].median
+
+
+def test_a_client_alone_waits_for_the_network_and_the_work() -> None:
+    bare = figures(2, requests=50)
+    # A lone request is asked when the one before is answered: the rate is one by its time.
+    assert bare[""].median == pytest.approx(1 / bare["mean"].median, rel=1e-3)
+    assert bare["p50"].median <= bare["p95"].median <= bare["p99"].median
+    worked = figures(2, requests=50, service="30us")
+    assert worked["mean"].median == pytest.approx(bare["mean"].median + 30e-6, abs=2e-7)
+    thought = figures(
+        2, requests=50, service="30us", load={"closed": {"outstanding": 1, "think": "50us"}}
+    )
+    # One pause less than requests.
+    assert 50 / thought[""].median == pytest.approx(
+        50 * thought["mean"].median + 49 * 50e-6, rel=1e-3
+    )
+
+
+def test_one_request_at_a_time_over_tcp_is_netperf() -> None:
+    bare = figures(2, "tcp", requests=50)
+    netperf = bare["TCP REQUEST/RESPONSE"]
+    assert (netperf.program, netperf.size_bytes, netperf.ranks) == ("netperf", 1, 2)
+    assert netperf.values == bare[""].values
+    worked = figures(2, "tcp", requests=50, service="30us")
+    assert set(worked) == {"mean", "p50", "p95", "p99", ""}
+
+
+def test_threads_of_a_server_work_side_by_side() -> None:
+    keys: dict[str, Any] = {"requests": 40, "service": "200us", "clients": 4}
+    alone, together = mean(5, **keys), mean(5, **keys, threads=4)
+    # Four wait for one thread, which has all of them in turn.
+    assert alone == pytest.approx(4 * 200e-6, rel=0.1)
+    assert together == pytest.approx(200e-6, rel=0.1)
+
+
+@pytest.mark.parametrize(("kind", "factor"), [("constant", 0.5), ("exponential", 1.0)])
+def test_requests_at_random_times_wait_as_in_a_queue(kind: str, factor: float) -> None:
+    clients, work, load = 8, 100e-6, 0.5
+    keys = {"service": "100us", "service_times": kind, "clients": clients, "requests": 10_000}
+    interval = f"{clients * work / load * 1e6:.0f}us"
+    taken = mean(9, **keys, load={"open": {"interval": interval}})
+    lone = mean(9, clients=1, requests=50)
+    # M/G/1 (Pollaczek and Khinchine): W = load / (1 - load) * work * (1 + variance) / 2.
+    wait = load / (1 - load) * work * factor
+    # The mean of n waits of M/M/1 at half of the load has variance 29 wait^2 / n, since waits that
+    # follow each other are alike. Messages take time of the thread, too.
+    assert taken - lone - work == pytest.approx(wait, rel=3 * sqrt(29 / 80_000) + 0.05)
+
+
+def test_a_fan_out_waits_for_the_slowest_server() -> None:
+    keys = {"service": "1ms", "service_times": "exponential", "servers": 4, "requests": 20_000}
+    single = mean(5, **keys)
+    assert single == pytest.approx(1e-3, rel=4 / sqrt(20_000) + 0.01)
+    # The largest of four exponential times: 1 + 1/2 + 1/3 + 1/4, of variance 1 + 1/4 + 1/9 + 1/16.
+    harmonic, variance = 25 / 12, 205 / 144
+    assert mean(5, **keys, fan_out=4) == pytest.approx(
+        harmonic * 1e-3, rel=4 * sqrt(variance / 20_000) / harmonic + 0.01
+    )
