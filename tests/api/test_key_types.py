@@ -1,4 +1,4 @@
-"""Keys of scenarios have types, which checkers and editors know."""
+"""Keys of scenarios have types, which checkers and editors know, and a schema."""
 
 import os
 import subprocess
@@ -12,6 +12,8 @@ from support.documents import ROOT
 sys.path.insert(0, str(ROOT / "docs/site"))
 
 import key_types
+
+from etherweave import _core
 
 STUB = ROOT / "python/etherweave/api/scenario_keys.pyi"
 
@@ -59,3 +61,11 @@ def test_a_type_checker_reports_wrong_keys_and_values(tmp_path: Path) -> None:
     first = (head + RIGHT).count("\n") + 1
     found = [int(line.split(":")[1]) for line in done.stdout.splitlines() if "error:" in line]
     assert found == list(range(first, first + WRONG.count("\n"))), done.stdout
+
+
+COMMITTED = Path(__file__).parents[2] / "docs" / "scenario.schema.json"
+
+
+def test_the_committed_schema_is_that_of_the_code() -> None:
+    command = f"etherweave schema > docs/{COMMITTED.name}"
+    assert COMMITTED.read_text().strip() == _core.schema().strip(), f"run: {command}"

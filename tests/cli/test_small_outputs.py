@@ -1,4 +1,4 @@
-"""Lines of ``replay`` and ``lab exec``."""
+"""Lines of ``replay``, ``calibrate`` and ``lab exec``."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,6 +8,7 @@ import pytest
 
 from etherweave.api.replays import processor_wait
 from etherweave.cli import replay
+from etherweave.cli.calibrate import interval_us, not_determined
 from etherweave.cli.lab import exec as lab_exec
 from etherweave.control.lab import lifecycle
 
@@ -53,3 +54,18 @@ def test_a_command_in_a_lab_may_stand_behind_two_dashes(
     monkeypatch.setattr(lab_exec, "execute", lambda *call: calls.append(call))
     lab_exec.exec_verb("host0", words)
     assert calls == [("host0", tmp_path / "hosts", ["ping", "host7"])]
+
+
+def constants(**inferred: bool) -> list[Any]:
+    return [SimpleNamespace(key=key, is_inferred=value) for key, value in inferred.items()]
+
+
+def test_what_is_not_determined_is_named() -> None:
+    assert not_determined(constants(a=True)) == ""
+    assert not_determined(constants(a=True, b=False)) == "not determined by these measurements: b"
+    assert not_determined(constants(a=False, b=False)).startswith("these measurements determine no")
+
+
+def test_a_value_that_nothing_varies_has_no_interval() -> None:
+    assert interval_us(146e-6, 146.2e-6) == "none"
+    assert interval_us(146e-6, 152e-6) == "146 to 152"

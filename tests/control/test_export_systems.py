@@ -1,4 +1,4 @@
-"""Exported commands of Onyx, Cumulus and EOS against their vendors' documents."""
+"""Exported commands of Onyx, Cumulus and EOS against their vendors' documents, and compared."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from etherweave.control.qos import nvue_yaml
+from etherweave.control.qos.comparison import NONE, REASONS, SETTINGS, compared
 from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import SYSTEMS, files
 from etherweave.control.qos.policy import Policy, PolicyError
@@ -226,3 +227,38 @@ def test_a_cable_that_is_rounded_up_is_noted_where_the_files_depend_on_it(
 ) -> None:
     notes = policy({"topology": PAIR}, options=ExportOptions(system=system)).notes
     assert [one for one in notes if one.startswith("cables: ")] == [note] * bool(note)
+
+
+SCENARIO: dict[str, object] = {
+    "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 1, "cores": 1, "links_per_core": 2}},
+    "transport": {"roce": {}},
+}
+
+
+def found(**changes: object) -> dict[tuple[str, str], str]:
+    scenario = SCENARIO | changes
+    policies = {
+        system: policy(scenario, options=ExportOptions(system=system)) for system in SYSTEMS
+    }
+    return {(one.setting, one.system): one.line for one in compared(policies)}
+
+
+def test_every_system_writes_every_setting_or_says_why_not() -> None:
+    lines = found()
+    assert lines.keys() == {(setting, system) for setting in SETTINGS for system in SYSTEMS}
+    assert [place for place, line in lines.items() if line == NONE] == []
+    assert all(lines[place] == reason for place, reason in REASONS.items())
+
+
+def test_lines_are_those_of_the_lossless_class() -> None:
+    lines = found()
+    share = "share of the lossless class"
+    assert lines[share, "sonic"] == "SCHEDULER scheduler.3 weight = 50"
+    assert lines[share, "cumulus"].endswith("traffic-class 3 bw-percent 50")
+    assert lines[share, "eos"] == "bandwidth guaranteed percent 50"
+    assert lines["ECN", "onyx"].endswith("minimum-absolute 150 maximum-absolute 1500")
+
+
+def test_what_a_scenario_does_not_have_is_said() -> None:
+    lines = found(flow_control={"none": {}})
+    assert {lines["PFC of the lossless priority", system] for system in SYSTEMS} == {NONE}

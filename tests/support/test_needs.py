@@ -1,4 +1,4 @@
-"""Needs of tests: missing things are named with their package, unknown ones are errors."""
+"""Needs of tests: missing things are named with their package; groups of tests stay together."""
 
 import shutil
 from pathlib import Path
@@ -53,3 +53,11 @@ def test_a_test_with_an_unknown_need_ends_the_session(pytester: pytest.Pytester)
     done = pytester.runpytest("-p", "no:cacheprovider")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines("*test_nothing: unknown need 'perpetuum mobile'; known: *")
+
+
+def test_tests_of_a_group_stay_on_one_processor(request: pytest.FixtureRequest) -> None:
+    """Guard what pytest-xdist does with groups: with some versions of pytest, nothing."""
+    (mark,) = request.node.iter_markers("xdist_group")
+    is_side_by_side = request.config.getoption("loadgroup", default=False)
+    group = request.node.nodeid.rpartition("@")[2] if is_side_by_side else mark.args[0]
+    assert group == mark.args[0]
