@@ -25,8 +25,8 @@ def by_flows(
     """Run a job in flow-level mode over RoCE at a rate [Gb/s]; return its medians."""
     nic = {"nic": {"context_switch": "7ns"}} if rate == "400" else {}
     profile = {"interconnect": {"profile": f"ethernet-{rate}-roce"}, **nic}
-    found = simulated(hosts, workload, run={"fidelity": "flow"}, **profile)
-    return {key: figure.median for key, figure in found.items()}
+    results = simulated(hosts, workload, run={"fidelity": "flow"}, **profile)
+    return {key: figure.median for key, figure in results.items()}
 
 
 SIZE = 1_000_000_000 * 14  # A checkpoint of 10^9 parameters.
@@ -65,8 +65,8 @@ def layer(hosts: int, keys: dict[str, Any]) -> dict[str, Any]:
 
 def times(hosts: int, **keys: Any) -> dict[str, float]:
     """Run a layer of experts on a switch of 400 Gb/s; return seconds of dispatch and combine."""
-    found = by_flows(hosts, {"moe": layer(hosts, keys)}, "400")
-    return {test: time for (test, metric), time in found.items() if metric == "call_time"}
+    results = by_flows(hosts, {"moe": layer(hosts, keys)}, "400")
+    return {test: time for (test, metric), time in results.items() if metric == "call_time"}
 
 
 def loads(hosts: int, **keys: Any) -> Any:
@@ -146,18 +146,18 @@ def test_a_latent_cache_goes_to_every_rank_from_one() -> None:
 def test_prompts_wait_as_in_a_queue() -> None:
     """M/D/1: half of the load by what is free of it, in units of the work."""
     drawn = {"count": 4_000, "interval": "20ms", "input": {"fixed": 100}, "output": {"fixed": 1}}
-    found = served(requests={"drawn": drawn}, decode_step="0ms", decode_per_request="0ms")
+    results = served(requests={"drawn": drawn}, decode_step="0ms", decode_per_request="0ms")
     work = START + 100 * TOKEN
     load = work / 20e-3
     expected = load / (2 * (1 - load)) * work
-    assert found["mean", "queueing"] == pytest.approx(expected, rel=0.15)
-    assert found["", "goodput"] == pytest.approx(50, rel=0.05)
+    assert results["mean", "queueing"] == pytest.approx(expected, rel=0.15)
+    assert results["", "goodput"] == pytest.approx(50, rel=0.05)
 
 
 def figures(hosts: int, transport: str = "roce", **keys: Any) -> dict[str, Quantity]:
     """Run requests, and return their figures by test: a rate has none."""
-    found = simulated(hosts, {"request_response": keys}, transport={transport: {}})
-    return {test: figure for (test, _), figure in found.items()}
+    results = simulated(hosts, {"request_response": keys}, transport={transport: {}})
+    return {test: figure for (test, _), figure in results.items()}
 
 
 def mean(hosts: int, **keys: Any) -> float:

@@ -71,9 +71,9 @@ def test_no_profile_is_fitted_to_the_survey_or_to_more_than_three_figures(path: 
 def test_latencies_of_a_message_of_8_bytes_are_those_of_table_1(tmp_path: Path) -> None:
     """But for Slingshot-11, whose profile is fitted to a measurement that Table 1 contradicts."""
     done = checks("hot-interconnects-2022", tmp_path, "*_latency.*.8.1")
-    found = {name: check for name, check in done.items() if name.startswith("table1.latency")}
-    assert len(found) == 9
-    failed = {name for name, check in found.items() if not check.is_passed}
+    latencies = {name: check for name, check in done.items() if name.startswith("table1.latency")}
+    assert len(latencies) == 9
+    failed = {name for name, check in latencies.items() if not check.is_passed}
     assert failed == {"table1.latency.slingshot"}
 
 
@@ -101,8 +101,8 @@ def test_the_shipped_constants_are_those_that_are_fitted() -> None:
     def amount(text: str) -> float:
         return rate_of(text) if text.endswith("b/s") else time_of(text)
 
-    for key, check, _, found, fitted, _ in calibration.calibrate(load_study("osu-references")):
-        assert amount(found) == pytest.approx(amount(fitted), rel=0.05), (key, check)
+    for key, check, _, stated, fitted, _ in calibration.calibrate(load_study("osu-references")):
+        assert amount(stated) == pytest.approx(amount(fitted), rel=0.05), (key, check)
 
 
 def test_a_constant_is_fitted_to_the_nearest_step_and_holds_for_its_scenario_only(
