@@ -37,7 +37,7 @@ pub fn pronouns(file: &File) -> Vec<Finding> {
         .collect()
 }
 
-/// The documentation of an item begins with a noun or a verb.
+/// The documentation of an item, below or beside it, begins with a noun or a verb.
 pub fn fragments(file: &File) -> Vec<Finding> {
     let lines: Vec<&str> = file.text.lines().map(str::trim_start).collect();
     let first = |index: usize| match file.extension() {
@@ -45,7 +45,7 @@ pub fn fragments(file: &File) -> Vec<Finding> {
             let above = index.checked_sub(1).map_or("", |above| lines[above]);
             lines[index].strip_prefix("/// ").filter(|_| !above.starts_with("///"))
         }
-        "py" => lines[index].strip_prefix("\"\"\""),
+        "py" => lines[index].strip_prefix("\"\"\"").or_else(|| beside(lines[index])),
         _ => None,
     };
     (0..lines.len())
@@ -54,6 +54,11 @@ pub fn fragments(file: &File) -> Vec<Finding> {
             Some(file.finding(index + 1, format!("the documentation begins with `{word}`: a noun or a verb")))
         })
         .collect()
+}
+
+/// The comment beside a statement of Python.
+fn beside(line: &str) -> Option<&str> {
+    line.split_once("  # ").filter(|(code, _)| !code.starts_with('#')).map(|(_, comment)| comment)
 }
 
 /// This file lists what it rejects.
@@ -134,6 +139,7 @@ mod tests {
         check(fragments, "a.rs", "/// Of hosts on this fabric.\npub hosts: u32,\n", &[1]);
         check(fragments, "a.rs", "/// Rate of the link,\n/// In bits per second.\npub rate: u32,\n", &[]);
         check(fragments, "a.py", "RUNS = 2\n\"\"\"By which runs are named.\"\"\"\n", &[2]);
+        check(fragments, "a.py", "RUNS = 2  # By which runs are named.\nNAME = 2  # Name of a run.\n# Of all\n", &[1]);
         check(fragments, "a.py", "\"\"\"Instances of runs.\"\"\"\n", &[]);
     }
 }
