@@ -232,3 +232,19 @@ def test_an_interrupted_conversion_leaves_what_was_there(tmp_path: Path) -> None
     process.communicate(timeout=60)
     assert (process.returncode, binary.read_bytes()) == (130, b"before")
     assert not (tmp_path / "t.bin.part").exists()
+
+
+def test_experts_are_written_as_chakra_and_goal_and_take_as_long(tmp_path: Path) -> None:
+    """Messages of a driver, in the order in which it sends them, by the library that it has."""
+    file = SCENARIOS / "moe.toml"
+    own = ("--set", "job.0.workload.moe.tokens=64", "--set", "run.fidelity=flow")
+    same = ("--set", "host.mpi_roce.profile=deepep", "--set", "job.0.connections=10")
+    assert run_here("run", file, *own, *same, "-o", tmp_path / "r").returncode == 0
+    run = Result.load(tmp_path / "r")
+    rows = (run.values("iterations", column) for column in ("start_ns", "duration_ns"))
+    span_ns = max(map(sum, zip(*rows, strict=True)))
+    done = run_here("schedule", file, *own, "-o", tmp_path, "--chakra", "--goal")
+    assert done.returncode == 0, done.stderr
+    for trace in ("0.{rank}.et", "0.goal"):
+        on = ("--on", file, "--set", "run.fidelity=flow", *same)
+        assert predicted(tmp_path / trace, *on) == pytest.approx(span_ns, rel=0.01)

@@ -41,7 +41,7 @@ pub struct JobSchedule {
     pub amounts: Amounts,
     /// The schedule, as [`Schedule::to_bytes`] writes it; an error for graphs that are no sequences, which have none.
     pub bytes: Result<Vec<u8>, ScenarioError>,
-    /// What it sends.
+    /// What it sends, in operations that are known before a run.
     traffic: Traffic,
 }
 
@@ -106,13 +106,14 @@ impl Schedules {
         let rate_bps = rates.min().unwrap_or(0);
         let numbered = experiment.jobs.into_iter().enumerate();
         let jobs = numbered.map(|(number, job)| schedule(&document, &scenario, topology, (number, job), warm_up));
+        let jobs = jobs.collect::<Result<_, _>>()?;
         Ok(Schedules {
             name: scenario.name.clone(),
             seed: scenario.seed,
             resolved: scenario.resolved(),
             rate_bps,
             end_ns: scenario.run.end.map(|end| end.as_ns_f64()),
-            jobs: jobs.collect(),
+            jobs,
         })
     }
 }
@@ -127,7 +128,7 @@ fn schedule(
     topology: &Topology,
     (number, job): (usize, Job),
     warm_up: u32,
-) -> JobSchedule {
+) -> Result<JobSchedule, ScenarioError> {
     let amounts = Amounts::of(&job.traffic);
     let hosts = job.hosts.iter().map(|&host| topology.host_name(host).to_owned()).collect();
     let bytes = programs(&job.traffic).and_then(|traffic| {
@@ -144,7 +145,10 @@ fn schedule(
         let key = if error.key.is_empty() { String::new() } else { format!("{}: ", error.key) };
         document.error(format!("job.{number}.workload"), format!("{key}{}", error.found), error.expected)
     });
-    JobSchedule { name: job.name, hosts, amounts, bytes, traffic: job.traffic }
+    let unrolled = scenario.job[number].workload.unrolled(scenario.seed);
+    let unrolled = unrolled.map_err(|errors| document.locate(errors.within(&format!("job.{number}.workload"))))?;
+    let traffic = unrolled.unwrap_or(job.traffic);
+    Ok(JobSchedule { name: job.name, hosts, amounts, bytes, traffic })
 }
 
 /// What the executor performs: of graphs the sequences that they are, which must end whatever the library's sends wait

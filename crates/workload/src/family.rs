@@ -115,6 +115,16 @@ macro_rules! family {
                 }
             }
 
+            /// The same for files, of operations that are known before a run; none where that is its traffic.
+            ///
+            /// # Errors
+            /// As [`Workload::traffic`]; when it is longer than memory is meant for.
+            pub fn unrolled(&self, seed: u64) -> Result<Option<Traffic>, InputErrors> {
+                match self {
+                    $(Workload::$member(parameters) => parameters.unrolled(seed),)*
+                }
+            }
+
             /// How much it is.
             ///
             /// # Errors

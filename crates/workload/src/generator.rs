@@ -16,6 +16,14 @@ pub(crate) trait Generator {
     /// When the parameters make no workload.
     fn traffic(&self, seed: u64) -> Result<Traffic, InputErrors>;
 
+    /// Its traffic for files, where that has drivers whose operations are known before a run; else none.
+    ///
+    /// # Errors
+    /// As [`Generator::traffic`]; when it is longer than memory is meant for.
+    fn unrolled(&self, _seed: u64) -> Result<Option<Traffic>, InputErrors> {
+        Ok(None)
+    }
+
     /// How much it is, before it is built.
     ///
     /// # Errors

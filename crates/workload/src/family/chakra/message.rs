@@ -7,6 +7,9 @@ pub(super) struct GlobalMetadata {
     /// Of the schema.
     #[prost(string, tag = "1")]
     pub version: String,
+    /// `schema`, where a converter says no version.
+    #[prost(message, repeated, tag = "2")]
+    pub attributes: Vec<Attribute>,
 }
 
 /// A node of the graph.

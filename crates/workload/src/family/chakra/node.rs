@@ -107,9 +107,10 @@ impl RankTrace {
     /// When it is damaged, or a node cannot be performed; with the byte, or the node.
     pub fn read(file: &TraceFile, rank: u32, rules: &Rules) -> Result<RankTrace, InputError> {
         let mut messages = Messages::of(file)?;
-        if messages.next::<GlobalMetadata>()?.is_none() {
+        let Some(metadata) = messages.next::<GlobalMetadata>()? else {
             return Err(InputError::new("", "an empty file", "a trace"));
-        }
+        };
+        check_version(&metadata)?;
         let mut trace = RankTrace { nodes: Vec::new(), dependencies: Vec::new(), groups: BTreeMap::new(), members: 0 };
         while let Some(node) = messages.next::<Node>()? {
             trace.add(node, rank, rules)?;
@@ -210,6 +211,18 @@ impl TraceNode {
     }
 }
 
+/// Rejects a version of another schema. Converters of PyTorch's traces write it behind that of PyTorch, as in
+/// `1.1.1-chakra.0.0.4`.
+fn check_version(metadata: &GlobalMetadata) -> Result<(), InputError> {
+    let schema = match Attributes(&metadata.attributes).value("schema") {
+        Some(Value::Text(schema)) => schema.split_once("chakra.").map_or("", |(_, version)| version),
+        _ => "",
+    };
+    let version = if metadata.version.is_empty() { schema } else { &metadata.version };
+    let is_read = version.is_empty() || version == "0.0.4" || version.starts_with("1.");
+    InputError::unless(is_read, "", format_args!("version {}", shortened(version)), "0.0.4 or 1 of Chakra's schema")
+}
+
 /// Numbers in order, each once.
 fn sorted(mut numbers: Vec<u64>) -> Vec<u64> {
     numbers.sort_unstable();
@@ -229,9 +242,9 @@ fn node_error(id: u64, name: &str, found: impl std::fmt::Display, expected: impl
 /// The attributes of a node, by name.
 struct Attributes<'a>(&'a [Attribute]);
 
-impl Attributes<'_> {
+impl<'a> Attributes<'a> {
     /// The last of this name, as protobuf takes the last of a field.
-    fn value(&self, name: &str) -> Option<&Value> {
+    fn value(&self, name: &str) -> Option<&'a Value> {
         self.0.iter().rev().find(|one| one.name == name)?.value.as_ref()
     }
 

@@ -12,7 +12,13 @@ use crate::{ExecutionStream, Fft, Goal, GraphBuilder, GraphOp, Halo3d, Op, Workl
 
 /// A trace of these nodes.
 fn trace(nodes: &[Node]) -> Vec<u8> {
-    let mut bytes = GlobalMetadata { version: "0.0.4".to_owned() }.encode_length_delimited_to_vec();
+    trace_of("0.0.4", nodes)
+}
+
+/// The same of a version of the schema.
+fn trace_of(version: &str, nodes: &[Node]) -> Vec<u8> {
+    let metadata = GlobalMetadata { version: version.to_owned(), ..GlobalMetadata::default() };
+    let mut bytes = metadata.encode_length_delimited_to_vec();
     nodes.iter().for_each(|node| node.encode_length_delimited(&mut bytes).unwrap());
     bytes
 }
@@ -144,6 +150,23 @@ fn integers_of_any_width_are_read() {
         let read = ranks(&[&[widened(send(0, 1, &[]))], &[widened(receive(0, 0, &[]))]]).graphs().unwrap();
         assert_eq!(read, expected);
     }
+}
+
+#[test]
+fn versions_of_other_schemas_are_refused() {
+    let node = [compute(0, 1, &[])];
+    for version in ["", "0.0.4", "1.0.0", "1.2"] {
+        assert!(chakra(&[trace_of(version, &node)]).graphs().is_ok(), "{version}");
+    }
+    let expected = "file: rank 0: version 0.0.1; expected 0.0.4 or 1 of Chakra's schema";
+    assert_eq!(refused(&chakra(&[trace_of("0.0.1", &node)])), expected);
+    let of_converter = |schema: &str| {
+        let attributes = vec![Attribute::new("schema", Value::Text(schema.to_owned()))];
+        let metadata = GlobalMetadata { attributes, ..GlobalMetadata::default() };
+        chakra(&[[metadata.encode_length_delimited_to_vec(), node[0].encode_length_delimited_to_vec()].concat()])
+    };
+    assert!(of_converter("1.1.1-chakra.0.0.4").graphs().is_ok());
+    assert_eq!(refused(&of_converter("1.0.1-chakra.0.0.1")), expected);
 }
 
 fn compressed(bytes: &[u8]) -> Vec<u8> {

@@ -10,7 +10,7 @@ use crate::graph::{graphs_of, topological};
 use crate::{ExecutionStream, Graph, GraphOp, NodeLists, Traffic};
 
 /// The version of the schema.
-const VERSION: &str = "0.0.4";
+const VERSION: &str = "1.0.0";
 
 /// The traces of all ranks.
 ///
@@ -35,7 +35,7 @@ fn trace(graph: &Graph, rank: usize) -> Result<Vec<u8>, InputError> {
 
 fn begin() -> Vec<u8> {
     let mut bytes = Vec::new();
-    push(&mut bytes, &GlobalMetadata { version: VERSION.to_owned() });
+    push(&mut bytes, &GlobalMetadata { version: VERSION.to_owned(), ..GlobalMetadata::default() });
     bytes
 }
 

@@ -10,29 +10,14 @@ use std::sync::Arc;
 
 use etherweave_primitives::{Duration, Rank, Time};
 
-use super::MoeMode;
-use super::plan::Plan;
+use super::plan::{Chunk, Phase, Plan};
 use crate::{Driver, DriverEvent, ExecutionStream, Graph, GraphFacts, GraphOp, MessageSum, NextOperations};
 
 /// Streams of a rank: messages, and copies over the links of its node.
-const NETWORK: u8 = 0;
-const LINKS: u8 = 1;
+pub(super) const NETWORK: u8 = 0;
+pub(super) const LINKS: u8 = 1;
 /// Phases whose messages may be under way at once, and have tags of their own.
-const TAGS: u32 = 4;
-
-/// The two exchanges of a layer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Dispatch,
-    Combine,
-}
-
-/// A message.
-#[derive(Clone, Copy)]
-struct Chunk {
-    peer: u32,
-    tokens: u64,
-}
+pub(super) const TAGS: u32 = 4;
 
 /// Exchanges tokens, and records how long each exchange takes.
 struct Exchanges {
@@ -89,11 +74,6 @@ impl Exchanges {
         if self.begun % 2 == 1 { Phase::Dispatch } else { Phase::Combine }
     }
 
-    /// A copy of a token in the present exchange [B].
-    fn bytes(&self) -> u64 {
-        self.plan.moe.token_bytes()[usize::from(self.phase() == Phase::Combine)]
-    }
-
     /// The kernel of the next exchange starts.
     fn start(&mut self, now: Time, next: &mut NextOperations<'_>) {
         self.begun += 1;
@@ -103,16 +83,20 @@ impl Exchanges {
     }
 
     fn exchange(&mut self, next: &mut NextOperations<'_>) {
-        let (plan, bytes) = (Arc::clone(&self.plan), self.bytes());
-        for _ in 0..self.receives() {
+        let (plan, phase) = (Arc::clone(&self.plan), self.phase());
+        let bytes = plan.bytes(phase);
+        let received = plan.peers(self.rank).map(|peer| plan.messages(plan.copies(phase, peer, self.rank)));
+        for _ in 0..received.sum() {
             let tag = Some(self.begun % TAGS);
             self.begin(NETWORK, GraphOp::Receive { peer: None, tag, bytes: plan.moe.chunk() * bytes }, next);
         }
         let [near, reaching] = plan.near_and_reaching(self.rank, bytes);
         self.left += 1;
         next.wait(reaching);
-        let is_forwarded = self.is_hierarchical() && self.phase() == Phase::Combine;
-        self.chunks(|own, chunk| if is_forwarded { own.forward(chunk, next) } else { own.send(chunk, next) });
+        let is_forwarded = plan.is_hierarchical() && phase == Phase::Combine;
+        for chunk in plan.chunks(phase, self.rank) {
+            if is_forwarded { self.forward(chunk, next) } else { self.send(chunk, next) }
+        }
         // What other nodes wait for passes the links first.
         self.begin(LINKS, GraphOp::Compute { duration: near }, next);
     }
@@ -122,57 +106,18 @@ impl Exchanges {
         next.perform(stream, op)
     }
 
-    /// Copies of the present exchange to a peer, and from it.
-    fn tokens(&self, peer: u32) -> [u64; 2] {
-        let flows = [self.plan.tokens(self.rank, peer), self.plan.tokens(peer, self.rank)];
-        if self.phase() == Phase::Dispatch { flows } else { [flows[1], flows[0]] }
-    }
-
-    fn receives(&self) -> u64 {
-        self.plan.peers(self.rank).map(|peer| self.plan.messages(self.tokens(peer)[1])).sum()
-    }
-
-    /// Goes through the messages, one for each peer in turn.
-    fn chunks(&mut self, mut take: impl FnMut(&mut Exchanges, Chunk)) {
-        let mut loads: Vec<Chunk> =
-            self.plan.peers(self.rank).map(|peer| Chunk { peer, tokens: self.tokens(peer)[0] }).collect();
-        let most = self.plan.moe.chunk();
-        while !loads.is_empty() {
-            loads.retain_mut(|load| {
-                let tokens = load.tokens.min(most);
-                load.tokens -= tokens;
-                if tokens > 0 {
-                    take(self, Chunk { tokens, ..*load });
-                }
-                load.tokens > 0
-            });
-        }
-    }
-
     fn send(&mut self, chunk: Chunk, next: &mut NextOperations<'_>) {
-        let (tag, bytes) = (self.begun % TAGS, chunk.tokens * self.bytes());
+        let (tag, bytes) = (self.begun % TAGS, chunk.tokens * self.plan.bytes(self.phase()));
         self.begin(NETWORK, GraphOp::Send { peer: Rank::new(chunk.peer), tag, bytes }, next);
     }
 
     /// Passes a message over the links: after it has come in a dispatch, before it goes in a combine.
     fn forward(&mut self, chunk: Chunk, next: &mut NextOperations<'_>) {
-        let duration = self.forwarding(chunk);
+        let duration = self.plan.forwarding(self.phase(), self.rank, chunk);
         let operation = self.begin(LINKS, GraphOp::Compute { duration }, next);
         if self.phase() == Phase::Combine {
             self.forwards.insert(operation, chunk);
         }
-    }
-
-    /// Whether messages pass the links; with low latency they are where they go.
-    fn is_hierarchical(&self) -> bool {
-        self.plan.moe.mode == MoeMode::Normal
-    }
-
-    /// Time of a message on the links: the mean of all of this peer.
-    fn forwarding(&self, chunk: Chunk) -> Duration {
-        let load = self.plan.load(chunk.peer, self.plan.part_of(self.rank));
-        let all = self.plan.in_node(load.copies, self.bytes()).as_ps();
-        Duration::from_ps((u128::from(all) * u128::from(chunk.tokens) / u128::from(load.tokens)) as u64)
     }
 
     /// The exchange is complete.
@@ -201,8 +146,8 @@ impl Driver for Exchanges {
         if let Some(chunk) = self.forwards.remove(&operation) {
             self.send(chunk, next);
         }
-        if let (Some(message), Phase::Dispatch, true) = (received, self.phase(), self.is_hierarchical()) {
-            let tokens = message.bytes / self.bytes();
+        if let (Some(message), Phase::Dispatch, true) = (received, self.phase(), self.plan.is_hierarchical()) {
+            let tokens = message.bytes / self.plan.bytes(Phase::Dispatch);
             self.forward(Chunk { peer: message.peer.get(), tokens }, next);
         }
         if self.left == 0 {

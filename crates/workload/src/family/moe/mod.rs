@@ -11,6 +11,7 @@
 mod driver;
 mod gate;
 mod plan;
+mod unrolled;
 
 use std::sync::Arc;
 
@@ -114,6 +115,13 @@ impl Generator for Moe {
 
     fn traffic(&self, seed: u64) -> Result<Traffic, InputErrors> {
         Ok(Traffic::Graphs { ranks: self.graphs(seed)?, iterations: 1 })
+    }
+
+    fn unrolled(&self, seed: u64) -> Result<Option<Traffic>, InputErrors> {
+        self.check()?;
+        let plan = Plan::new(self, seed)?;
+        let graphs = (0..self.ranks).map(|rank| Ok(Arc::new(unrolled::graph(&plan, rank)?)));
+        Ok(Some(Traffic::Graphs { ranks: graphs.collect::<Result<_, InputError>>()?, iterations: 1 }))
     }
 
     fn size(&self) -> Result<TrafficSize, InputErrors> {
@@ -297,6 +305,26 @@ mod tests {
                 "tokens = 50" => assert_eq!(peers, [9, 17, 25]),
                 "ranks = 8\ntokens = 9" => assert!(peers.is_empty()),
                 _ => assert_eq!(peers, (8..32).collect::<Vec<_>>()),
+            }
+        }
+    }
+
+    /// Files have the messages of the drivers, and the time that they compute.
+    #[test]
+    fn what_is_written_is_what_drivers_do() {
+        for keys in
+            ["tokens = 50\niterations = 2\ncompute = \"7us\"", "tokens = 9\nmode = \"low_latency\"", "ranks = 8"]
+        {
+            let moe = workload(keys);
+            let (Traffic::Graphs { ranks: driven, .. }, Some(Traffic::Graphs { ranks, .. })) =
+                (moe.traffic(1).unwrap(), moe.unrolled(1).unwrap())
+            else {
+                panic!("graphs")
+            };
+            assert_eq!(crate::check_graphs(&ranks), Ok(()), "{keys}");
+            for (graph, driver) in ranks.iter().zip(driven) {
+                let [own, other] = [graph, &driver].map(|graph| (graph.facts().sent, graph.facts().received));
+                assert_eq!(own, other, "{keys}");
             }
         }
     }

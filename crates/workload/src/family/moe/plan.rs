@@ -14,6 +14,20 @@ pub(super) struct Load {
     pub copies: u64,
 }
 
+/// The two exchanges of a layer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    Dispatch,
+    Combine,
+}
+
+/// A message.
+#[derive(Clone, Copy)]
+pub(super) struct Chunk {
+    pub peer: u32,
+    pub tokens: u64,
+}
+
 /// Tokens between all ranks.
 pub(super) struct Plan {
     pub moe: Moe,
@@ -141,6 +155,44 @@ impl Plan {
     /// Copies from a rank to a peer over the network.
     pub fn tokens(&self, source: u32, peer: u32) -> u64 {
         self.load(source, self.part_of(peer)).tokens
+    }
+
+    /// A copy of a token in an exchange [B].
+    pub fn bytes(&self, phase: Phase) -> u64 {
+        self.moe.token_bytes()[usize::from(phase == Phase::Combine)]
+    }
+
+    /// Copies from a rank to a peer in an exchange.
+    pub fn copies(&self, phase: Phase, from: u32, to: u32) -> u64 {
+        if phase == Phase::Dispatch { self.tokens(from, to) } else { self.tokens(to, from) }
+    }
+
+    /// Whether messages pass the links; with low latency they are where they go.
+    pub fn is_hierarchical(&self) -> bool {
+        self.moe.mode == MoeMode::Normal
+    }
+
+    /// Messages of a rank in an exchange, one for each peer in turn.
+    pub fn chunks(&self, phase: Phase, rank: u32) -> Vec<Chunk> {
+        let load = |peer| Chunk { peer, tokens: self.copies(phase, rank, peer) };
+        let mut loads: Vec<Chunk> = self.peers(rank).map(load).collect();
+        let mut chunks = Vec::new();
+        while !loads.is_empty() {
+            loads.retain_mut(|load| {
+                let tokens = load.tokens.min(self.moe.chunk());
+                load.tokens -= tokens;
+                chunks.extend((tokens > 0).then_some(Chunk { tokens, ..*load }));
+                load.tokens > 0
+            });
+        }
+        chunks
+    }
+
+    /// Time of a message of a rank on the links: the mean of all of this peer.
+    pub fn forwarding(&self, phase: Phase, rank: u32, chunk: Chunk) -> Duration {
+        let load = self.load(chunk.peer, self.part_of(rank));
+        let all = self.in_node(load.copies, self.bytes(phase)).as_ps();
+        Duration::from_ps((u128::from(all) * u128::from(chunk.tokens) / u128::from(load.tokens)) as u64)
     }
 
     pub fn peers_by_rank(&self, rank: u32) -> Vec<Rank> {
