@@ -203,6 +203,34 @@ def test_accelerators_of_a_node_share_a_bus_bandwidth() -> None:
 
 
 @pytest.mark.parametrize(
+    ("operation", "test", "blocks", "in_node"),
+    [
+        ("sendrecv", "sendrecv_perf", 1, 0),
+        ("gather", "gather_perf", 8, 0),
+        ("hypercube", "hypercube_perf", 8, 7),
+    ],
+)
+def test_sends_and_receives_of_nccl_fill_the_interface_of_their_place(
+    operation: str, test: str, blocks: int, in_node: int
+) -> None:
+    """Two servers of eight: blocks of 64 MiB by one interface, at 50 GB/s with headers.
+
+    Before, rounds of a hypercube pass so many in a node at 460 GB/s.
+    """
+    size = 64 << 20
+    root = {"root": 0} if operation == "gather" else {}
+    text = Path("scenarios/nccl_tests.toml").read_text(encoding="utf-8")
+    scenario = tomllib.loads(text)
+    scenario["topology"]["rail_optimised"] |= {"servers": 2, "servers_per_pod": 2}
+    facts = {"ranks": 16, "iterations": 1, "operation": {operation: root | {"bytes": "64MiB"}}}
+    scenario["job"][0]["workload"]["nccl_tests"] = facts
+    call, bus = quantities(etherweave.run(scenario))
+    assert call.test == bus.test == test
+    expected = blocks * size / 50e9 + in_node * size / 460e9
+    assert 1.02 < call.median / expected < 1.10
+
+
+@pytest.mark.parametrize(
     ("operation", "algorithm"),
     [({"allreduce": {"bytes": "16MiB"}}, "ring"), ({"alltoall": {"bytes": "256KiB"}}, "pairwise")],
 )

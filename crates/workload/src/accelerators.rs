@@ -15,7 +15,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Rank};
 
-use crate::collective::{Algorithm, Collective, Communicator, FlowOp, Library, Protocol, Rule};
+use crate::collective::{Algorithm, BLOCKING, Collective, Communicator, FlowOp, Library, Protocol, Rule};
 use crate::limits::positive;
 use crate::{GraphBuilder, GraphOp, NodeId, Op};
 
@@ -82,6 +82,8 @@ pub(crate) struct Group {
     me: u32,
     /// How many of the group each node has.
     in_node: u32,
+    /// Its place among those of its node.
+    place: u32,
 }
 
 /// What a collective takes: its start in the node, then transfers in the node beside messages between nodes.
@@ -159,6 +161,14 @@ pub(crate) enum Operation {
     Broadcast,
     /// The sum of all vectors, to the first.
     Reduce,
+    /// The block of each, to the first.
+    Gather,
+    /// A block for each, from the first.
+    Scatter,
+    /// A block from each to the next.
+    Sendrecv,
+    /// The block of each, to all, in rounds of twice as many.
+    Hypercube,
 }
 
 impl Group {
@@ -171,12 +181,12 @@ impl Group {
         let member = |number: u32| first + number % inner.size * inner.stride + number / inner.size * outer.stride;
         let across = (number % in_node..inner.size * outer.size).step_by(in_node as usize);
         let across = across.map(|number| Rank::new(member(number))).collect();
-        Group { across: Communicator::new(across, context), me: number / in_node, in_node }
+        Group { across: Communicator::new(across, context), me: number / in_node, in_node, place: number % in_node }
     }
 
     /// The group of these, each in a node of its own, as the one with this number among them sees it.
     pub fn apart(ranks: Vec<Rank>, me: u32, context: u8) -> Group {
-        Group { across: Communicator::new(ranks, context), me, in_node: 1 }
+        Group { across: Communicator::new(ranks, context), me, in_node: 1, place: 0 }
     }
 
     /// How many members.
@@ -189,7 +199,7 @@ impl Group {
         self.across.size() > 1
     }
 
-    /// What an operation on `bytes` takes: of a vector, the whole of it; of pairs, the block of each.
+    /// What an operation on `bytes` takes: of a vector, the whole of it; of pairs and of members, the block of each.
     pub fn exchange(&self, operation: Operation, bytes: u64, accelerators: &Accelerators) -> Exchange {
         let (nodes, in_node) = (u64::from(self.across.size()), u64::from(self.in_node));
         let collective = match operation {
@@ -200,16 +210,34 @@ impl Group {
             Operation::Reduce => Collective::Reduce { root: 0, bytes: Bytes::new(bytes.div_ceil(in_node)) },
             // What all of a node have for one of another node: that one's place in the node sends it.
             Operation::Alltoall => Collective::Alltoall { bytes: Bytes::new(bytes * in_node) },
+            // What goes to another place of another node passes the own node to that place first (PXN).
+            Operation::Gather => Collective::Gather { root: 0, bytes: Bytes::new(bytes * in_node) },
+            Operation::Scatter => Collective::Scatter { root: 0, bytes: Bytes::new(bytes) },
+            Operation::Sendrecv | Operation::Hypercube => Collective::Allgather { bytes: Bytes::new(bytes * in_node) },
         };
-        let messages = if self.has_messages() { self.messages(&collective, accelerators) } else { Messages::None };
+        let is_first_alone = matches!(operation, Operation::Gather | Operation::Sendrecv);
+        let messages = match operation {
+            _ if !self.has_messages() || is_first_alone && self.place > 0 => Messages::None,
+            Operation::Sendrecv => self.shift(bytes),
+            _ => self.messages(&collective, accelerators),
+        };
         let [latency, in_accelerators] = match (accelerators.call, self.size(), in_node) {
             (_, 1, _) => [Duration::ZERO; 2],
-            (Some(_), ..) => self.rule(accelerators).call_times(&collective, self.across.size()),
+            // Each round of a hypercube is a call.
+            (Some(_), size, _) => {
+                let rounds = if operation == Operation::Hypercube { size.ilog2() } else { 1 };
+                let [latency, in_node] = self.rule(accelerators).call_times(&collective, self.across.size());
+                [latency * u64::from(rounds), in_node]
+            }
             (None, _, 1) => [accelerators.launch, Duration::ZERO],
             (None, ..) => [accelerators.launch + accelerators.node.latency, Duration::ZERO],
         };
         let in_node = self.time_in_node(operation, bytes, accelerators.node).max(in_accelerators);
-        Exchange { latency, in_node, messages }
+        match operation {
+            // Rounds within nodes come first.
+            Operation::Hypercube => Exchange { latency: latency + in_node, in_node: Duration::ZERO, messages },
+            _ => Exchange { latency, in_node, messages },
+        }
     }
 
     /// Question to the library: of a single node by the links in it.
@@ -245,6 +273,14 @@ impl Group {
         Messages::Sequence(ops)
     }
 
+    /// A message to the next node, and one from the node before.
+    fn shift(&self, bytes: u64) -> Messages {
+        let nodes = self.across.size();
+        let [next, before] = [1, nodes - 1].map(|step| self.across.member((self.me + step) % nodes));
+        let (tag, receive) = (BLOCKING, Op::Irecv { peer: before, tag: BLOCKING, bytes });
+        Messages::Sequence(vec![receive, Op::Isend { peer: next, tag, bytes }, Op::WaitAll])
+    }
+
     /// By the definition of bus bandwidth: n accelerators move (n - 1)/n of a vector, twice for an all-reduce; of
     /// pairs, what each has for the others of its node, or for their places in other nodes.
     fn time_in_node(&self, operation: Operation, bytes: u64, node: &AcceleratorNode) -> Duration {
@@ -256,8 +292,10 @@ impl Group {
         let moved = match operation {
             Operation::Allreduce => 2 * bytes * others / in_node,
             Operation::ReduceScatter | Operation::Allgather => bytes * others / in_node,
-            Operation::Broadcast | Operation::Reduce => bytes,
-            Operation::Alltoall => bytes * others * u64::from(self.across.size()),
+            Operation::Broadcast | Operation::Reduce | Operation::Sendrecv => bytes,
+            Operation::Gather | Operation::Hypercube => bytes * others,
+            Operation::Scatter if self.me > 0 => 0,
+            Operation::Alltoall | Operation::Scatter => bytes * others * u64::from(self.across.size()),
         };
         // In a mesh so few accelerators have so many of the links.
         let links = if node.is_mesh { node.accelerators - 1 } else { in_node as u32 - 1 };

@@ -1017,12 +1017,58 @@ class MpiParams(Table):
     temporary_min: Key[str | None, str]
     temporary_per_kib: Key[str | None, str]
 
+class NcclOperation(Table):
+    allreduce: Key[NcclOperationAllreduce, NcclOperationAllreduce | Keys]
+    reduce_scatter: Key[NcclOperationReduceScatter, NcclOperationReduceScatter | Keys]
+    allgather: Key[NcclOperationAllgather, NcclOperationAllgather | Keys]
+    alltoall: Key[NcclOperationAlltoall, NcclOperationAlltoall | Keys]
+    bcast: Key[NcclOperationBcast, NcclOperationBcast | Keys]
+    reduce: Key[NcclOperationReduce, NcclOperationReduce | Keys]
+    gather: Key[NcclOperationGather, NcclOperationGather | Keys]
+    scatter: Key[NcclOperationScatter, NcclOperationScatter | Keys]
+    sendrecv: Key[NcclOperationSendrecv, NcclOperationSendrecv | Keys]
+    hypercube: Key[NcclOperationHypercube, NcclOperationHypercube | Keys]
+
+class NcclOperationAllgather(Table):
+    bytes: Key[str | None, str]
+
+class NcclOperationAllreduce(Table):
+    bytes: Key[str | None, str]
+
+class NcclOperationAlltoall(Table):
+    bytes: Key[str | None, str]
+
+class NcclOperationBcast(Table):
+    bytes: Key[str | None, str]
+    root: Key[int | None, int]
+
+class NcclOperationGather(Table):
+    bytes: Key[str | None, str]
+    root: Key[int | None, int]
+
+class NcclOperationHypercube(Table):
+    bytes: Key[str | None, str]
+
+class NcclOperationReduce(Table):
+    bytes: Key[str | None, str]
+    root: Key[int | None, int]
+
+class NcclOperationReduceScatter(Table):
+    bytes: Key[str | None, str]
+
+class NcclOperationScatter(Table):
+    bytes: Key[str | None, str]
+    root: Key[int | None, int]
+
+class NcclOperationSendrecv(Table):
+    bytes: Key[str | None, str]
+
 class NcclTests(Table):
     algorithm: Key[AlgorithmName | None, AlgorithmName]
     iterations: Key[int, int]
     network_rate: Key[str, str]
     node: Key[AcceleratorNode, AcceleratorNode | Keys]
-    operation: Key[Collective, Collective | Keys | CollectiveName]
+    operation: Key[NcclOperation, NcclOperation | Keys]
     protocol: Key[ProtocolName | None, ProtocolName]
     ranks: Key[int, int]
     rounds: Key[int | None, int]

@@ -5,10 +5,14 @@ from etherweave.measurements.metrics import BANDWIDTH_BUS, CALL_TIME
 from etherweave.measurements.quantities import Quantity, quantities
 
 ELEMENT = 4  # Bytes of a ``float``, the type that the programs take by themselves.
-_DIVIDED = ("all_gather_perf", "reduce_scatter_perf", "alltoall_perf")
+_ROOTED = ("broadcast_perf", "reduce_perf", "gather_perf", "scatter_perf")
+_DIVIDED = (
+    *("all_gather_perf", "reduce_scatter_perf", "alltoall_perf", "hypercube_perf"),
+    *_ROOTED[2:],
+)
 """Programs whose count is that of a rank."""
-_ROOTED = ("broadcast_perf", "reduce_perf")
-_REDUCING = ("all_reduce_perf", "reduce_scatter_perf", "reduce_perf")
+_REDUCING = ("all_reduce_perf", "reduce_scatter_perf", "reduce_perf", "sendrecv_perf")
+"""Programs that print an operation, ``sum`` by themselves; one of them makes no use of it."""
 _HEADS = (
     f"#{'':57}{'out-of-place':>20}{'in-place':>31}",
     f"#{'size':>12}{'count':>14}{'type':>10}{'redop':>8}{'root':>8}"
@@ -33,7 +37,10 @@ def _row(call: Quantity, bus: Quantity) -> str:
     size = call.size_bytes or 0
     count = size // ELEMENT // (call.ranks if call.test in _DIVIDED else 1)
     operation = "sum" if call.test in _REDUCING else "none"
+    operation = "" if call.test == "hypercube_perf" else operation
     root = 0 if call.test in _ROOTED else -1
     time, algorithm = call.median * 1e6, size / call.median / 1e9
+    if call.test == "hypercube_perf":  # The own block is not counted.
+        algorithm = bus.median / 1e9
     times = f"{time:>9.2f}{algorithm:>8.2f}{bus.median / 1e9:>8.2f}{0:>7}"
     return f"{size:>13}{count:>14}{'float':>10}{operation:>8}{root:>8}{times}{times}"

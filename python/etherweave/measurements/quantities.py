@@ -132,6 +132,14 @@ def _mean(rows: Columns) -> float:
     return fmean(rows["duration_ns"]) * 1e-9
 
 
+def _slowest(rows: Columns) -> float:
+    """Return the mean iteration of the rank that takes longest [s]."""
+    times: dict[int, list[float]] = {}
+    for rank, time in zip(rows["rank"], rows["duration_ns"], strict=True):
+        times.setdefault(rank, []).append(time)
+    return max(map(fmean, times.values())) * 1e-9
+
+
 def _latency(job: _Job) -> list[Quantity]:
     size = size_of(job.facts["bytes"])
     values = tuple(_mean(rows) / 2 for rows in job.rows)
@@ -227,9 +235,13 @@ def _collective(job: _Job) -> list[Quantity]:
 
 
 def _nccl_tests(job: _Job) -> list[Quantity]:
-    """Take a collective as the programs of nccl-tests do: its mean time, and its bus bandwidth."""
+    """Take a collective as the programs of nccl-tests do: its mean time, and its bus bandwidth.
+
+    Where the data of a rank pass the interface of another, that one's time is the rank's.
+    """
     ((name, facts),) = job.facts["operation"].items()
-    values = tuple(_mean(rows) for rows in job.rows)
+    is_by_place = name in ("gather", "scatter", "sendrecv")
+    values = tuple(_slowest(rows) if is_by_place else _mean(rows) for rows in job.rows)
     bus = _bus(job, name, _block(facts["bytes"]), values)
     call = bus._replace(metric=CALL_TIME, values=values)
     return [call, bus._replace(interfaces=int(job.facts["node"]["accelerators"]))]
@@ -251,9 +263,13 @@ _NCCL_TESTS: dict[str, tuple[str, Callable[[int], float], bool]] = {
     "alltoall": ("alltoall_perf", lambda ranks: (ranks - 1) / ranks, True),
     "bcast": ("broadcast_perf", lambda _: 1, False),
     "reduce": ("reduce_perf", lambda _: 1, False),
+    "gather": ("gather_perf", lambda ranks: (ranks - 1) / ranks, True),
+    "scatter": ("scatter_perf", lambda ranks: (ranks - 1) / ranks, True),
+    "sendrecv": ("sendrecv_perf", lambda _: 1, False),
+    "hypercube": ("hypercube_perf", lambda ranks: (ranks - 1) / ranks, True),
 }
 """Of a collective the program of nccl-tests, what of its size each rank must move, and whether
-that is the size of all blocks together (PERFORMANCE.md of nccl-tests)."""
+that is the size of all blocks together (PERFORMANCE.md and ``src/*.cu`` of nccl-tests)."""
 
 
 def _block(written: str | list[str]) -> int:

@@ -226,6 +226,11 @@ impl Communicator {
         Communicator::new((0..ranks).map(Rank::new).collect(), 0)
     }
 
+    /// The member of a number.
+    pub(crate) fn member(&self, number: u32) -> Rank {
+        self.members[number as usize]
+    }
+
     /// How many members.
     pub fn size(&self) -> u32 {
         self.members.len() as u32

@@ -5,14 +5,78 @@ use std::sync::Arc;
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, params};
 
 use crate::accelerators::{AcceleratorNode, Accelerators, Call, Group, Members, Operation};
-use crate::collective::{Algorithm, Collective, Library, Protocol};
+use crate::collective::{Algorithm, Library, Protocol};
 use crate::generator::Generator;
-use crate::limits::{ALL_PAIRS_MAX, at_least, positive, within};
+use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, positive, within};
 use crate::size::sampled_graphs;
 use crate::{ExecutionStream, Graph, GraphBuilder, Traffic, TrafficSize};
 
 /// Most accelerators.
 const RANKS_MAX: u32 = 1 << 16;
+
+/// Program of nccl-tests, named by what its accelerators do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum NcclOperation {
+    /// `all_reduce_perf`.
+    Allreduce {
+        /// The whole vector [B].
+        bytes: Bytes,
+    },
+    /// `reduce_scatter_perf`.
+    ReduceScatter {
+        /// The whole vector [B].
+        bytes: Bytes,
+    },
+    /// `all_gather_perf`.
+    Allgather {
+        /// Block of each rank [B].
+        bytes: Bytes,
+    },
+    /// `alltoall_perf`.
+    Alltoall {
+        /// Block of each pair [B].
+        bytes: Bytes,
+    },
+    /// `broadcast_perf`.
+    Bcast {
+        /// Rank that has the data: 0.
+        root: u32,
+        /// The whole message [B].
+        bytes: Bytes,
+    },
+    /// `reduce_perf`.
+    Reduce {
+        /// Rank that gets the result: 0.
+        root: u32,
+        /// The whole vector [B].
+        bytes: Bytes,
+    },
+    /// `gather_perf`.
+    Gather {
+        /// Rank that gets the data: 0.
+        root: u32,
+        /// Block of each rank [B].
+        bytes: Bytes,
+    },
+    /// `scatter_perf`.
+    Scatter {
+        /// Rank that has the data: 0.
+        root: u32,
+        /// Block of each rank [B].
+        bytes: Bytes,
+    },
+    /// `sendrecv_perf`: each rank sends to the next, and the last to the first.
+    Sendrecv {
+        /// The message [B].
+        bytes: Bytes,
+    },
+    /// `hypercube_perf`: an all-gather in rounds, each a call.
+    Hypercube {
+        /// Block of each rank [B].
+        bytes: Bytes,
+    },
+}
 
 params! {
     /// A collective of NCCL on accelerators in nodes (`nccl_tests`), each a rank with a network interface. An iteration
@@ -20,8 +84,8 @@ params! {
     pub struct NcclTests {
         /// Accelerators, 2 to 65,536.
         pub ranks: u32 = 16,
-        /// What they do: allreduce, reduce_scatter, allgather, alltoall, or bcast or reduce with root 0.
-        pub operation: Collective = Collective::Allreduce { bytes: Bytes::new(32 << 20) },
+        /// What they do.
+        pub operation: NcclOperation = NcclOperation::Allreduce { bytes: Bytes::new(32 << 20) },
         /// What joins those of a node; their ranks are in a row.
         pub node: AcceleratorNode = AcceleratorNode::default(),
         /// Rate of an accelerator's network, by which NCCL chooses.
@@ -76,7 +140,11 @@ impl NcclTests {
     fn graph(&self, rank: u32, operation: Operation, bytes: u64) -> Graph {
         let NcclTests { ref node, rounds, algorithm, protocol, .. } = *self;
         let network_rate = Some(self.network_rate);
-        let call = Some(Call { algorithm: algorithm.map(|named| wire(named, operation)), protocol });
+        let algorithm = match operation {
+            Operation::Hypercube => Some(Algorithm::RecursiveDoubling),
+            _ => algorithm.map(|named| wire(named, operation)),
+        };
+        let call = Some(Call { algorithm, protocol });
         let (library, launch) = (Library::Nccl, Duration::ZERO);
         let accelerators = Accelerators { node, library, network_rate, rounds, launch, call };
         let world = Members { stride: 1, size: self.ranks };
@@ -87,37 +155,49 @@ impl NcclTests {
         graph.build().expect("operations wait for earlier ones only")
     }
 
-    /// What a call is, of how many bytes: of a vector all of them, of pairs those of each.
+    /// What a call is, of how many bytes: of a vector all of them, of pairs and of ranks those of each.
     fn check(&self) -> Result<(Operation, u64), InputErrors> {
         within("ranks", self.ranks, 2..=RANKS_MAX)?;
-        let node = self.node.accelerators;
+        let (operation, root, bytes) = self.called();
+        let (node, ranks) = (self.node.accelerators, self.ranks);
         InputErrors::all([
-            within("node.accelerators", node, 1..=self.ranks),
+            within("node.accelerators", node, 1..=ranks),
             self.node.check(),
             positive("network_rate", self.network_rate),
             self.rounds.map_or(Ok(()), |rounds| at_least("rounds", rounds, 2)),
             at_least("iterations", self.iterations, 1),
+            InputError::unless(root == 0, "operation.root", root, 0),
+            at_most("operation.bytes", bytes, COLLECTIVE_MAX),
+            self.check_call(operation),
         ])?;
-        self.operation.check("operation", self.ranks)?;
         let expected = format_args!("a multiple of {node}, the accelerators of a node");
-        InputError::unless(self.ranks.is_multiple_of(node), "ranks", self.ranks, expected)?;
-        let called = match self.operation {
-            Collective::Allreduce { bytes } => (Operation::Allreduce, bytes.get()),
-            Collective::ReduceScatter { bytes } => (Operation::ReduceScatter, bytes.get()),
-            Collective::Allgather { bytes } => (Operation::Allgather, bytes.get() * u64::from(self.ranks)),
-            Collective::Alltoall { bytes } => {
-                within("ranks", self.ranks, 2..=ALL_PAIRS_MAX)?;
-                (Operation::Alltoall, bytes.get())
+        InputError::unless(ranks.is_multiple_of(node), "ranks", ranks, expected)?;
+        match operation {
+            Operation::Alltoall => within("ranks", ranks, 2..=ALL_PAIRS_MAX)?,
+            Operation::Hypercube => {
+                let expected = "a power of two, the corners of a hypercube";
+                InputError::unless(ranks.is_power_of_two(), "ranks", ranks, expected)?;
             }
-            Collective::Bcast { root: 0, bytes } => (Operation::Broadcast, bytes.get()),
-            Collective::Reduce { root: 0, bytes } => (Operation::Reduce, bytes.get()),
-            _ => {
-                let expected = "one of allreduce, reduce_scatter, allgather, alltoall, or bcast or reduce with root 0";
-                return Err(InputError::new("operation", self.operation.kind().name(), expected).into());
-            }
-        };
-        self.check_call(called.0)?;
-        Ok(called)
+            _ => {}
+        }
+        let blocks = if operation == Operation::Allgather { u64::from(ranks) } else { 1 };
+        Ok((operation, bytes.get() * blocks))
+    }
+
+    /// What the operation is to accelerators in nodes, with its root.
+    fn called(&self) -> (Operation, u32, Bytes) {
+        match self.operation {
+            NcclOperation::Allreduce { bytes } => (Operation::Allreduce, 0, bytes),
+            NcclOperation::ReduceScatter { bytes } => (Operation::ReduceScatter, 0, bytes),
+            NcclOperation::Allgather { bytes } => (Operation::Allgather, 0, bytes),
+            NcclOperation::Alltoall { bytes } => (Operation::Alltoall, 0, bytes),
+            NcclOperation::Bcast { root, bytes } => (Operation::Broadcast, root, bytes),
+            NcclOperation::Reduce { root, bytes } => (Operation::Reduce, root, bytes),
+            NcclOperation::Gather { root, bytes } => (Operation::Gather, root, bytes),
+            NcclOperation::Scatter { root, bytes } => (Operation::Scatter, root, bytes),
+            NcclOperation::Sendrecv { bytes } => (Operation::Sendrecv, 0, bytes),
+            NcclOperation::Hypercube { bytes } => (Operation::Hypercube, 0, bytes),
+        }
     }
 
     /// An algorithm has a protocol, and NCCL has both for the operation.
@@ -127,7 +207,11 @@ impl NcclTests {
         InputError::unless(self.algorithm.is_some() == self.protocol.is_some(), "protocol", protocol, expected)?;
         let Some(algorithm) = self.algorithm else { return Ok(()) };
         let (is_known, expected) = match operation {
-            Operation::Alltoall => (false, "none: NCCL sends and receives"),
+            Operation::Alltoall
+            | Operation::Gather
+            | Operation::Scatter
+            | Operation::Sendrecv
+            | Operation::Hypercube => (false, "none: NCCL sends and receives"),
             Operation::Allreduce => {
                 (matches!(algorithm, Algorithm::Ring | Algorithm::DoubleTree), "one of ring, double_tree")
             }
@@ -152,19 +236,42 @@ mod tests {
 
     #[test]
     fn every_call_sends_what_is_received() {
-        let vectors = ["allreduce", "reduce_scatter", "allgather", "alltoall", "bcast", "reduce"];
-        for (operation, bytes) in vectors.iter().flat_map(|name| [(name, "8B"), (name, "3MB")]) {
-            for node in [1, 2, 12] {
-                let root = if vectors[4..].contains(operation) { "root = 0, " } else { "" };
-                let keys = format!(
-                    "ranks = 24\nnode.accelerators = {node}\noperation.{operation} = {{ {root}bytes = \"{bytes}\" }}"
-                );
-                let Traffic::Graphs { ranks, .. } = toml::from_str::<NcclTests>(&keys).unwrap().traffic(1).unwrap()
-                else {
-                    panic!("graphs of {keys}")
-                };
-                assert_eq!((ranks.len(), check_graphs(&ranks)), (24, Ok(())), "{keys}");
+        let vectors = ["allreduce", "reduce_scatter", "allgather", "alltoall", "sendrecv", "hypercube"];
+        let rooted = ["bcast", "reduce", "gather", "scatter"];
+        for (operation, bytes) in vectors.iter().chain(&rooted).flat_map(|name| [(name, "8B"), (name, "3MB")]) {
+            let ranks = if *operation == "hypercube" { 16 } else { 24 };
+            for node in [1, 2, ranks / 2] {
+                let tests = tests_of(ranks, node, operation, bytes);
+                let Traffic::Graphs { ranks: graphs, .. } = tests.traffic(1).unwrap() else { panic!("graphs") };
+                assert_eq!((graphs.len() as u32, check_graphs(&graphs)), (ranks, Ok(())), "{operation} {bytes} {node}");
             }
+        }
+    }
+
+    fn tests_of(ranks: u32, node: u32, operation: &str, bytes: &str) -> NcclTests {
+        let root = if ["bcast", "reduce", "gather", "scatter"].contains(&operation) { "root = 0, " } else { "" };
+        toml::from_str(&format!(
+            "ranks = {ranks}\nnode.accelerators = {node}\noperation.{operation} = {{ {root}bytes = \"{bytes}\" }}"
+        ))
+        .unwrap()
+    }
+
+    /// Bytes that each of sixteen ranks in two nodes sends to the other node, of 1000 B. What is for the first, or for
+    /// the next node, leaves by the first of a node; what the first has for others, by their places; of a hypercube,
+    /// the blocks of a node leave by each of its ranks.
+    #[test]
+    fn what_leaves_a_node_leaves_by_the_interface_of_its_place() {
+        let first_of_both: [u64; 16] = std::array::from_fn(|rank| if rank % 8 == 0 { 1_000 } else { 0 });
+        let gathered: [u64; 16] = std::array::from_fn(|rank| if rank == 8 { 8_000 } else { 0 });
+        let scattered: [u64; 16] = std::array::from_fn(|rank| if rank < 8 { 1_000 } else { 0 });
+        let all =
+            [("sendrecv", first_of_both), ("gather", gathered), ("scatter", scattered), ("hypercube", [8_000; 16])];
+        for (operation, expected) in all {
+            let Traffic::Graphs { ranks, .. } = tests_of(16, 8, operation, "1kB").traffic(1).unwrap() else {
+                panic!("graphs")
+            };
+            let sent: Vec<u64> = ranks.iter().map(|graph| graph.facts().sent.bytes).collect();
+            assert_eq!(sent, expected, "{operation}");
         }
     }
 
@@ -172,9 +279,9 @@ mod tests {
     fn what_nccl_has_not_is_refused() {
         let error = |keys: &str| toml::from_str::<NcclTests>(keys).unwrap().traffic(1).unwrap_err().to_string();
         assert_eq!(error("ranks = 12"), "ranks: 12; expected a multiple of 8, the accelerators of a node");
-        let expected = "operation: gather; expected one of allreduce, reduce_scatter, allgather, alltoall, or bcast or \
-                        reduce with root 0";
-        assert_eq!(error("operation.gather = { root = 0, bytes = \"1kB\" }"), expected);
+        assert_eq!(error("operation.gather = { root = 1, bytes = \"1kB\" }"), "operation.root: 1; expected 0");
+        let expected = "ranks: 24; expected a power of two, the corners of a hypercube";
+        assert_eq!(error("ranks = 24\noperation.hypercube.bytes = \"1kB\""), expected);
         assert_eq!(error("algorithm = \"ring\""), "protocol: none; expected one of ll, ll128, simple");
         assert_eq!(error("protocol = \"ll\""), "protocol: ll; expected none without an algorithm");
         let tree = "algorithm = \"double_tree\"\nprotocol = \"ll\"\noperation.allgather.bytes = \"1kB\"";
