@@ -9,7 +9,7 @@ use crate::per_packet::choice::any;
 use crate::per_packet::clos::ClosPlan;
 use crate::per_packet::{
     FabricPlan, HashScope, InputChannel, KnownTraffic, LoadView, MeasuredGroups, NextHop, OutputChannel, PacketRouting,
-    RoutedPacket,
+    RoutedPacket, unsuited,
 };
 
 /// A nanosecond [ps].
@@ -70,6 +70,9 @@ impl FabricPlan for ElasticPlan {
 
     fn of(topology: &Topology) -> Result<ElasticPlan, InputError> {
         let tree = ClosPlan::of(topology)?;
+        if !tree.is_in_rows() {
+            return Err(unsuited("one whose leaves have no hosts in a row".to_owned(), Self::FABRIC));
+        }
         let rates = |of_hosts: bool| {
             let channels = topology.channels().iter();
             let of_class = channels.filter(move |channel| (channel.class == LinkClass::Host) == of_hosts);

@@ -33,6 +33,9 @@ struct TreeSwitch {
 #[derive(Clone, Debug)]
 pub struct ClosPlan {
     hosts_per_leaf: Divisor,
+    /// Leaves that hosts in a row are on, one each, before the first leaf has the next: the NICs of a server on rails.
+    /// Else 1.
+    rails: Divisor,
     /// Leaves below a full switch, by level.
     spans: Vec<Divisor>,
     stations: Vec<TreeSwitch>,
@@ -58,6 +61,7 @@ impl FabricPlan for ClosPlan {
         let hosts_per_leaf = fullest(topology).max(1);
         let mut plan = ClosPlan {
             hosts_per_leaf: Divisor::new(hosts_per_leaf),
+            rails: Divisor::new(rails(topology)),
             spans: vec![Divisor::new(1)],
             stations: vec![TreeSwitch::default(); topology.switches()],
             down: Vec::new(),
@@ -85,6 +89,14 @@ fn fullest(topology: &Topology) -> u32 {
     (0..topology.switches()).map(hosts).max().unwrap_or(0)
 }
 
+/// How far the first two hosts of the first leaf are apart.
+fn rails(topology: &Topology) -> u32 {
+    let hosts = (0..topology.hosts()).map(HostId::from_index);
+    let mut own = hosts.filter(|&host| topology.switch_of(host) == SwitchId::new(0));
+    let apart = own.next().zip(own.next()).map_or(1, |(first, second)| second.get() - first.get());
+    if apart <= Divisor::MAX { apart } else { 1 }
+}
+
 impl ClosPlan {
     /// A switch whose lower levels are known already; none where it does not belong to a tree.
     fn station(&mut self, topology: &Topology, at: SwitchId) -> Option<TreeSwitch> {
@@ -105,8 +117,8 @@ impl ClosPlan {
 
     /// Whether the hosts of a leaf are those that follow from its number.
     fn has_hosts(&self, at: SwitchId, below: &[Node]) -> bool {
-        let first = at.get() * self.hosts_per_leaf.get();
-        below.iter().zip(first..).all(|(&end, host)| end == Node::Host(HostId::new(host)))
+        let hosts = (self.first_host(at.get())..).step_by(self.rails.get() as usize);
+        below.iter().zip(hosts).all(|(&end, host)| end == Node::Host(HostId::new(host)))
     }
 
     /// A switch above others: its subtrees follow one another without a gap, all full but the last.
@@ -184,20 +196,34 @@ impl ClosPlan {
 
     /// The first host of a leaf.
     pub(crate) fn first_host(&self, leaf: u32) -> u32 {
-        leaf * self.hosts_per_leaf.get()
+        let pod = self.rails.quotient(leaf);
+        pod * self.rails.get() * self.hosts_per_leaf.get() + leaf - pod * self.rails.get()
+    }
+
+    /// Whether hosts in a row are on a leaf.
+    pub(crate) fn is_in_rows(&self) -> bool {
+        self.rails.get() == 1
+    }
+
+    /// The leaf of a host, and its port there.
+    #[inline]
+    fn place(&self, host: u32) -> (u32, u8) {
+        let rails = self.rails.get();
+        let server = if rails == 1 { host } else { self.rails.quotient(host) };
+        let pod = self.hosts_per_leaf.quotient(server);
+        (pod * rails + host - server * rails, (server - pod * self.hosts_per_leaf.get()) as u8)
     }
 
     /// The ports by which a packet may go on, all as near to its host.
     #[inline]
     pub(crate) fn ports_towards(&self, at: u32, host: u32) -> Range<u8> {
         let station = &self.stations[at as usize];
-        let leaf = self.hosts_per_leaf.quotient(host);
+        let (leaf, port) = self.place(host);
         let within = leaf.wrapping_sub(station.first_leaf);
         if within >= station.leaves {
             return station.up..station.ports;
         }
         if station.level == 0 {
-            let port = (host - leaf * self.hosts_per_leaf.get()) as u8;
             return port..port + 1;
         }
         let subtree = self.spans[usize::from(station.level) - 1].quotient(within);
@@ -209,7 +235,7 @@ impl ClosPlan {
 #[cfg(test)]
 mod tests {
     use etherweave_topology::{
-        Dragonfly, Family, FatTree, FlattenedButterfly, FoldedClos, KAryFatTree, StagedFatTree, Uplinks,
+        Dragonfly, Family, FatTree, FlattenedButterfly, FoldedClos, KAryFatTree, RailOptimised, StagedFatTree, Uplinks,
     };
 
     use super::*;
@@ -220,6 +246,7 @@ mod tests {
             |topologies: Vec<Topology>| topologies.iter().for_each(|topology| drop(ClosPlan::of(topology).unwrap()));
         of(FatTree::examples().iter().map(|family| family.generate().unwrap()).collect());
         of(KAryFatTree::examples().iter().map(|family| family.generate().unwrap()).collect());
+        of(RailOptimised::examples().iter().map(|family| family.generate().unwrap()).collect());
         of(StagedFatTree::examples().iter().map(|family| family.generate().unwrap()).collect());
         // Of 19 hosts on 4 levels of 4 ports, the last two pods' four uplinks do not reach all five cores.
         let folded = FoldedClos::examples().into_iter().filter(|folded| folded.hosts != 19);
@@ -233,6 +260,17 @@ mod tests {
         assert_eq!((plan.ports_towards(0, 1), plan.ports_towards(0, 2), plan.ports_towards(0, 15)), (1..2, 2..4, 2..4));
         assert_eq!((plan.ports_towards(8, 1), plan.ports_towards(8, 2), plan.ports_towards(8, 4)), (0..1, 1..2, 2..4));
         assert_eq!((plan.ports_towards(16, 0), plan.ports_towards(16, 15)), (0..1, 3..4));
+    }
+
+    /// Two rails of three servers in a pod, in two pods: leaves 0 to 3, and two spines from 4 on, two links each. Host 7
+    /// is the second interface of the first server of the second pod, on leaf 3.
+    #[test]
+    fn interfaces_of_a_server_are_on_leaves_of_their_own() {
+        let fabric = RailOptimised { rails: 2, servers: 5, servers_per_pod: 3, spines: 2, ..RailOptimised::default() };
+        let plan = ClosPlan::of(&RailOptimised { links_per_spine: 2, ..fabric }.generate().unwrap()).unwrap();
+        assert_eq!((0..4).map(|leaf| plan.first_host(leaf)).collect::<Vec<_>>(), [0, 1, 6, 7]);
+        assert_eq!((plan.ports_towards(0, 4), plan.ports_towards(1, 4), plan.ports_towards(3, 9)), (2..3, 3..7, 1..2));
+        assert_eq!((plan.ports_towards(4, 0), plan.ports_towards(4, 5), plan.ports_towards(5, 7)), (0..2, 2..4, 6..8));
     }
 
     #[test]
