@@ -72,6 +72,7 @@ class Case:
     changes: Mapping[str, object]  # Keys of the scenario with values.
     excluded: str = ""  # Why it is not attempted; empty where it is.
     may_deadlock: bool = False  # Whether a run without progress is a result.
+    is_searched: bool = False  # Whether the largest load without loss is looked for.
 
     @property
     def name(self) -> str:

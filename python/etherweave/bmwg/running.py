@@ -1,7 +1,7 @@
 """Runs the cases of tests as a sweep: in parallel, and only those that have no result yet."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from etherweave.api.work import WorkCallback, unheard
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.family import Entry, bench_test
 from etherweave.bmwg.model import Case, ReportTable, Trial
+from etherweave.bmwg.search import searched
 from etherweave.sweeps import Executor, Sweep, SweepStore, sweep
 from etherweave.sweeps.store import TABLES, Record
 
@@ -105,7 +106,11 @@ def run_tests(
         for case in chain(*repetitions)
         if not case.excluded
     }
-    known = _carried_out(fabric, draft, attempted, home, executor, on_progress)
+    known = searched(
+        _carried_out(fabric, draft, attempted, home, executor, on_progress),
+        fabric.nic_gbps,
+        lambda cases: _carried_out(fabric, draft, cases, home, executor, on_progress),
+    )
     results = []
     for entry in entries:
         trials, tables = [], []
@@ -128,11 +133,13 @@ def _repeated(cases: Sequence[Case], seed: int, number: int) -> Sequence[Case]:
     if not number:
         return cases
     return [
-        Case(
-            {**case.labels, REPETITION: number + 1},
-            {**case.changes, "seed": int(str(case.changes.get("seed", seed))) + number * SEED_STEP},
-            case.excluded,
-            case.may_deadlock,
+        replace(
+            case,
+            labels={**case.labels, REPETITION: number + 1},
+            changes={
+                **case.changes,
+                "seed": int(str(case.changes.get("seed", seed))) + number * SEED_STEP,
+            },
         )
         for case in cases
     ]

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from etherweave.api.results import Result
 from etherweave.bmwg.fabric import BenchFabric
 from etherweave.bmwg.formulas import write_payload_share
-from etherweave.bmwg.kpis import BOUNDARY, REPORTED, health, stream_rates, uplink_shares
+from etherweave.bmwg.kpis import BOUNDARY, REPORTED, SETTING, health, stream_rates, uplink_shares
 from etherweave.bmwg.model import Case, Column, Included, Plot, ReportTable, labelled, table
+from etherweave.bmwg.search import LOAD
 from etherweave.bmwg.settings import Changes, window
 from etherweave.bmwg.traffic import Job, named, write
 
@@ -31,11 +32,15 @@ def throughput_cases(
     streams: Sequence[int],
     variants: Mapping[str, Changes],
 ) -> list[Case]:
-    """Make a case for each variant of the fabric, size, number of QPs and direction."""
+    """Make a case for each variant of the fabric, size, number of QPs and direction.
+
+    Full ones look for the largest load without loss.
+    """
     return [
         Case(
             labelled(AXES, variant, size, count, direction),
             {"job": pair_jobs(fabric, size, count, direction), **window(full), **changes},
+            is_searched=full,
         )
         for variant, changes in variants.items()
         for size in sizes
@@ -68,6 +73,7 @@ def throughput_table(fabric: BenchFabric, trials: Included, title: str) -> Repor
             lambda _, run: max(uplink_shares(fabric, run), default=None),
         ),
         *health(fabric),
+        (Column(LOAD, SETTING), lambda case, _: case.labels.get(LOAD, 100)),
     ]
     note = (
         f"{len(fabric.pairs())} pairs of hosts on different leaves. Theoretical: the line rate "

@@ -262,8 +262,8 @@ mod tests {
         assert_eq!((plan.ports_towards(16, 0), plan.ports_towards(16, 15)), (0..1, 3..4));
     }
 
-    /// Two rails of three servers in a pod, in two pods: leaves 0 to 3, and two spines from 4 on, two links each. Host 7
-    /// is the second interface of the first server of the second pod, on leaf 3.
+    /// Two rails of three servers in a pod, in two pods: leaves 0 to 3, and two spines from 4 on, two links each.
+    /// Host 7 is the second interface of the first server of the second pod, on leaf 3.
     #[test]
     fn interfaces_of_a_server_are_on_leaves_of_their_own() {
         let fabric = RailOptimised { rails: 2, servers: 5, servers_per_pod: 3, spines: 2, ..RailOptimised::default() };
