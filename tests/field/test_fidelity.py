@@ -22,7 +22,6 @@ def _summary(case: str, *words: str) -> dict[str, object]:
     [
         ("40-hybrid-with-credits/credits.toml", "complete"),
         ("52-credits-flow-level-end/limit.toml", "time_limit"),
-        ("53-credits-flow-level-tcp/tcp.toml", "complete"),
     ],
 )
 def test_credits_are_counted_to_the_end_of_runs_in_flow_level_mode(

@@ -16,6 +16,12 @@ pub fn prefetch<T>(elements: &[T], index: usize, bytes: usize) {
     }
 }
 
+/// Begins to fetch a value.
+#[inline(always)]
+pub fn prefetch_value<T>(value: &T) {
+    prefetch(std::slice::from_ref(value), 0, size_of::<T>());
+}
+
 /// Begins to fetch some cache lines of an element that is aligned to them. Any index will do.
 #[inline(always)]
 pub fn prefetch_lines<T>(elements: &[T], index: usize, lines: Range<usize>) {

@@ -4,10 +4,8 @@ use super::active::Active;
 use super::max_min::Share;
 use super::paths::{Flow, LinkPlace, Links, Tables};
 
-/// How often it is counted what limits rates: in every so many solutions, as many fewer as these are rarer.
+/// How often it is counted what limits rates: in every so many solutions.
 const COUNTED: u64 = 16;
-/// Rates hold for one of so many parts of the time that messages take on average, where they are not rarer.
-const PARTS: u64 = super::MESSAGE_PARTS;
 /// More than one full link.
 const SEVERAL: u32 = u32::MAX;
 
@@ -25,9 +23,6 @@ pub struct LeftOutCounts {
     overtaken: u64,
     begun_held_back: u64,
     begun_behind: u64,
-    /// Segments of TCP, and those of several frames that meet moderated interrupts.
-    segments: u64,
-    moderated: u64,
     queue_limits: QueueLimits,
     /// What would wait for each class of each link in the solution that was counted last, and for which something
     /// would.
@@ -102,8 +97,6 @@ impl LeftOutCounts {
             overtaken: 0,
             begun_held_back: 0,
             begun_behind: 0,
-            segments: 0,
-            moderated: 0,
             queue_limits,
             queues: vec![LinkQueue::default(); links * classes],
             queued: Vec::new(),
@@ -139,16 +132,6 @@ impl LeftOutCounts {
         share(self.overtaken, self.begun)
     }
 
-    /// The share of segments of several frames that meet moderated interrupts.
-    pub fn moderated(&self) -> f64 {
-        share(self.moderated, self.segments)
-    }
-
-    /// A segment of TCP has come.
-    pub fn count_segment(&mut self, is_moderated: bool) {
-        (self.segments, self.moderated) = (self.segments + 1, self.moderated + u64::from(is_moderated));
-    }
-
     /// A connection begins, before its links carry it.
     pub(super) fn count_begun(&mut self, begun: &Begun<'_>, load: impl Fn(u32) -> LinkLoad) {
         let &Begun { links, wire, classes, tables } = begun;
@@ -172,11 +155,10 @@ impl LeftOutCounts {
         self.overtaken += 1;
     }
 
-    /// Begins with the next solution, of those that hold for one of so many `parts` of the time of messages; says
-    /// whether it is counted. The first are all, as short runs have no others.
-    pub(super) fn next_solution(&mut self, parts: u64) -> bool {
+    /// Begins with the next solution; says whether it is counted. The first are all, as short runs have no others.
+    pub(super) fn next_solution(&mut self) -> bool {
         self.number += 1;
-        let is_counted = self.number <= COUNTED || self.number.is_multiple_of(COUNTED * parts / PARTS);
+        let is_counted = self.number <= COUNTED || self.number.is_multiple_of(COUNTED);
         if is_counted {
             self.counted = self.number;
         }

@@ -49,10 +49,8 @@ const BUSY: f64 = 0.5;
 /// Connections on a link that are fewer are none: sums of shares are rounded.
 const NONE: f64 = 1e-6;
 
-/// Rates hold for one of so many parts of the mean time between two ends of messages of a connection,
-pub const MESSAGE_PARTS: u64 = 64;
-/// or segments of TCP, many of which are a message.
-pub const SEGMENT_PARTS: u64 = 4;
+/// Rates hold for one of so many parts of the mean time between two ends of messages of a connection.
+const MESSAGE_PARTS: u64 = 64;
 /// Rates hold until each of so many connections of a host has sent a packet, if it has more.
 const CONNECTIONS: usize = 8;
 /// All active connections of a run, and what they share.
@@ -79,10 +77,9 @@ pub struct Fluid {
     solved: Time,
     /// The time of a packet.
     packet: Duration,
-    /// Ends of messages of all connections; rates hold for one of so many parts of the mean time between two.
+    /// Ends of messages of all connections.
     message_ends: Ends,
     counted: Counted,
-    parts: u64,
     /// For how long rates hold that were solved last; those of the present if that is less.
     interval: Duration,
     /// The longest of them.
@@ -120,8 +117,6 @@ pub struct FluidParams {
     pub hosts: usize,
     /// The most branches of a connection.
     pub branches: usize,
-    /// Rates hold for one of so many parts of the time that messages take.
-    pub parts: u64,
     /// Traffic classes that are used, each with its weight: 0 of a strict one.
     pub classes: Vec<(usize, u8)>,
     /// Most that may wait in a switch.
@@ -138,8 +133,7 @@ impl Fluid {
 
     /// Nothing is sent yet.
     pub fn new(params: FluidParams) -> Fluid {
-        let FluidParams { capacities, places, packet, hosts, branches, parts, mut classes, queue_limits, beside } =
-            params;
+        let FluidParams { capacities, places, packet, hosts, branches, mut classes, queue_limits, beside } = params;
         classes.sort_by_key(|&(class, weight)| (weight > 0, Reverse(class)));
         let mut class_numbers = [0; 8];
         (0..).zip(&classes).for_each(|(number, &(class, _))| class_numbers[class] = number);
@@ -165,7 +159,6 @@ impl Fluid {
             interval: packet,
             interval_max: packet,
             turn_max: packet,
-            parts,
             hosts,
             scheduled: Time::MAX,
             flows: Vec::new(),
@@ -342,9 +335,9 @@ impl Fluid {
         self.active[place as usize].rate
     }
 
-    /// What a link carries [B/ps].
-    pub fn capacity(&self, link: PortIndex) -> f64 {
-        self.solver.capacity(link.get())
+    /// Whether a link leads to a host.
+    pub fn is_last(&self, link: PortIndex) -> bool {
+        self.places[link.get() as usize] == LinkPlace::ToHost
     }
 
     /// When there is something to do next.
@@ -481,7 +474,7 @@ impl Fluid {
     /// lengths those count that end often: the long ones beside them would last while others begin, and links would
     /// carry more than they can.
     fn interval_of(&self, between: f64) -> Duration {
-        self.turn().max(Duration::from_ps((between / self.parts as f64) as u64))
+        self.turn().max(Duration::from_ps((between / MESSAGE_PARTS as f64) as u64))
     }
 
     /// The time until connections of a host have sent a packet each, which is how often switches share a link.
@@ -559,7 +552,7 @@ impl Fluid {
 
     /// Counts what packets would do otherwise at these rates, in some solutions.
     fn count_left_out(&mut self, tables: Tables<'_>) {
-        if !self.left_out.next_solution(self.parts) {
+        if !self.left_out.next_solution() {
             return;
         }
         let (flows, shares, classes) = (self.flows.as_slice(), self.shares.as_slice(), self.solver.classes());

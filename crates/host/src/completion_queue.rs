@@ -6,7 +6,6 @@ use etherweave_engine::params::{
 use etherweave_primitives::{Duration, Time};
 
 use super::moderation::{AdaptiveModeration, QueueTotals};
-use super::segments::FrameTrain;
 
 /// See the module.
 pub(super) struct CompletionQueue {
@@ -66,28 +65,6 @@ impl CompletionQueue {
         } else if self.completions == 1 || self.timer == ModerationTimer::Completion {
             self.raised_at = now + self.profile.period;
         }
-    }
-
-    /// Frames are complete, one after another, while nothing polls.
-    pub fn complete_train(&mut self, train: &FrameTrain) {
-        let before = self.completions;
-        self.completions += train.frames;
-        let ModerationProfile { period, count } = self.profile;
-        let expired = match self.timer {
-            ModerationTimer::Completion if train.gap() < period => train.last + period,
-            ModerationTimer::Event if before > 0 => self.raised_at,
-            ModerationTimer::Completion | ModerationTimer::Event => train.first + period,
-        };
-        let is_full = self.completions >= count;
-        let full = train.first + train.gap() * u64::from(count.saturating_sub(before + 1));
-        if before == 0 || self.raised_at > train.first {
-            self.raised_at = if is_full { expired.min(full) } else { expired };
-        }
-    }
-
-    /// Whether an interrupt may wait for more.
-    pub fn is_moderated(&self) -> bool {
-        self.adaptive.is_some() || self.profile.count > 1 && !self.profile.period.is_zero()
     }
 
     /// When the NIC raises the interrupt, as things stand, or has.
@@ -174,22 +151,6 @@ mod tests {
     #[test]
     fn a_frame_after_the_interrupt_does_not_postpone_it() {
         assert_eq!(raised(ModerationTimer::Completion, fixed(8, 9), &[0, 8, 9]), [8, 8, 8]);
-    }
-
-    /// Three frames at 0, `gap` and twice that [us], one by one or as a train that is known when it has come.
-    #[test]
-    fn frames_of_a_train_raise_the_interrupt_when_they_would_one_by_one() {
-        for timer in [ModerationTimer::Completion, ModerationTimer::Event] {
-            for (moderation, gap) in
-                [(Moderation::Off {}, 3), (fixed(8, 9), 3), (fixed(8, 9), 8), (fixed(8, 3), 3), (fixed(8, 2), 9)]
-            {
-                let params = ReceiveParams { timer, moderation: moderation.clone(), ..ReceiveParams::default() };
-                let mut queue = CompletionQueue::of_receive(&params);
-                queue.complete_train(&FrameTrain { first: at(0), last: at(2 * gap), frames: 3 });
-                let one_by_one = raised(timer, moderation, &[0, gap, 2 * gap]);
-                assert_eq!(queue.raised_at(), at(one_by_one[2]), "{params:?} {gap}");
-            }
-        }
     }
 
     #[test]

@@ -13,6 +13,9 @@ impl Nics {
     pub fn announce_to_peer(&mut self, wires: &mut Wires, endpoint: EndpointIndex, message: Message) {
         let end = &self.endpoints[endpoint];
         let (remote, peer) = (end.remote, end.peer());
+        if !end.is_in_packets() {
+            return self.endpoints[remote].incoming.push_back(message); // All hosts of flow-level mode share a shard.
+        }
         let handle = wires.packets.insert(message.announcement(remote));
         let time = wires.now + wires.constants.lookahead;
         wires.post(peer, Kind::Announce, remote.get(), time, handle);

@@ -1,6 +1,6 @@
 //! A connection in flow-level mode: its messages go one after another, at rates that [`crate::fluid`] gives.
 
-use std::collections::VecDeque;
+use std::num::NonZeroU32;
 
 use etherweave_engine::Wires;
 use etherweave_engine::constants::RunConstants;
@@ -10,6 +10,7 @@ use etherweave_fluid::{Branch, Departures, Links, PathSet, Window, lateness};
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 use etherweave_primitives::{Bytes, Duration, Time};
 use etherweave_topology::reverse;
+use etherweave_transport::ShortQueue;
 use etherweave_transport::roce::Operation;
 
 use super::message::MessageKind;
@@ -29,32 +30,26 @@ pub struct FluidState {
     /// Packets that its messages would take.
     packets: u64,
     /// Messages that have not been sent, and those in the network.
-    waiting: VecDeque<Load>,
-    in_network: VecDeque<Load>,
+    waiting: ShortQueue<Load>,
+    in_network: ShortQueue<Load>,
     /// When the last of them arrives.
     arrives: Time,
     /// Time of the NIC's read of the first message since it was idle: later messages are delayed by it too.
     read: Duration,
     /// Once it is known.
     window: Option<Window>,
-    /// Whether what it sends is being handed over.
-    is_fed: bool,
 }
 
 /// A message on the wire.
 #[derive(Clone, Copy)]
-pub(super) struct Load {
-    /// Where it ends in the stream.
-    pub end: u64,
-    pub bytes: u64,
-    pub packets: u64,
+struct Load {
+    bytes: u64,
+    packets: u64,
     /// All packets [B], and the largest of them.
-    pub wire: u64,
-    pub largest: u32,
-    /// It is handed over bit by bit until then.
-    pub until: Time,
+    wire: u64,
+    largest: NonZeroU32,
     /// Since when it drains, or waits to.
-    pub began: Time,
+    began: Time,
 }
 
 /// What of `bytes` has come by `time`, if they come evenly from `began` until `end`.
@@ -71,22 +66,16 @@ impl Default for FluidState {
             posted: 0,
             acknowledged: 0,
             packets: 0,
-            waiting: VecDeque::new(),
-            in_network: VecDeque::new(),
+            waiting: ShortQueue::default(),
+            in_network: ShortQueue::default(),
             arrives: Time::ZERO,
             read: Duration::ZERO,
             window: None,
-            is_fed: false,
         }
     }
 }
 
 impl FluidState {
-    /// Messages that have not been sent.
-    pub fn unsent(&self) -> usize {
-        self.waiting.len()
-    }
-
     /// Its place among the active connections, if it sends.
     pub fn place(&self) -> Option<u32> {
         Some(self.place).filter(|&place| place != NOWHERE)
@@ -109,7 +98,7 @@ impl FluidState {
 }
 
 /// A message of `bytes` as packets with their headers.
-fn load(bytes: u64, end: u64, operation: Operation, payload: Bytes, headers: &Headers) -> Load {
+fn load(bytes: u64, operation: Operation, payload: Bytes, headers: &Headers) -> Load {
     let payload = payload.get();
     let packets = bytes.div_ceil(payload).max(1);
     let (first, other, last) = match operation {
@@ -123,8 +112,9 @@ fn load(bytes: u64, end: u64, operation: Operation, payload: Bytes, headers: &He
         _ => u64::from(first) + u64::from(last) + (packets - 2) * u64::from(other),
     };
     let largest = first + if packets == 1 { tail as u32 } else { payload as u32 };
+    let largest = NonZeroU32::new(largest).expect("a packet has a header");
     let wire = all + (packets - 1) * payload + tail;
-    Load { end, bytes, packets, wire, largest, until: Time::ZERO, began: Time::ZERO }
+    Load { bytes, packets, wire, largest, began: Time::ZERO }
 }
 
 impl Nics {
@@ -147,37 +137,25 @@ impl Nics {
         }
         state.posted += bytes;
         let end = state.posted;
-        self.fluid_load(wires, endpoint, load(bytes, end, operation, payload, headers));
+        let load = Load { began: wires.now, ..load(bytes, operation, payload, headers) };
+        state.waiting.push_back(load);
+        let (place, window, wire) = (state.place, state.window, load.wire as f64);
+        if place != NOWHERE {
+            wires.fluid.as_mut().expect("a run in flow-level mode has it").post(place, wire);
+            return end;
+        }
+        let links = self.fluid_links(wires, endpoint);
+        let window = window.unwrap_or_else(|| fluid_window(wires, number, &links));
+        self.endpoints[endpoint].fluid().window = Some(window);
+        self.fluid_begin(wires, endpoint, links, window, wire);
         end
     }
 
-    /// A connection has something more to send.
-    pub(super) fn fluid_load(&mut self, wires: &mut Wires, endpoint: EndpointIndex, load: Load) {
-        let now = wires.now;
-        let state = self.endpoints[endpoint].fluid();
-        state.waiting.push_back(Load { began: now, ..load });
-        if state.place == NOWHERE {
-            self.fluid_start(wires, endpoint, &load);
-        } else {
-            let (place, fluid) = (state.place, wires.fluid.as_mut());
-            fluid.expect("a run in flow-level mode has it").post(place, load.wire as f64);
-        }
-    }
-
-    /// A connection begins to send.
-    fn fluid_start(&mut self, wires: &mut Wires, endpoint: EndpointIndex, load: &Load) {
-        let (now, links) = (wires.now, self.fluid_links(wires, endpoint));
-        let number = self.endpoints[endpoint].protocol.transport();
-        let known = self.endpoints[endpoint].fluid().window;
-        let window = known.unwrap_or_else(|| fluid_window(wires, number, &links));
-        let state = self.endpoints[endpoint].fluid();
-        (state.window, state.is_fed) = (Some(window), load.until > now);
-        let fed = Window { bytes: load.wire as f64, round: load.until.since(now).as_ps() as f64 };
-        self.fluid_begin(wires, endpoint, links, if load.until > now { fed } else { window }, load.wire as f64);
-    }
-
     fn fluid_begin(&mut self, wires: &mut Wires, endpoint: EndpointIndex, links: Links, window: Window, wire: f64) {
-        let (now, both) = (wires.now, [links, self.fluid_links(wires, self.endpoints[endpoint].remote)]);
+        // Waits of acknowledgements are for packets.
+        let is_beside_packets = wires.constants.has_packets;
+        let back = if is_beside_packets { self.fluid_links(wires, self.endpoints[endpoint].remote) } else { links };
+        let (now, both) = (wires.now, [links, back]);
         let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
         let place = fluid.begin(now, endpoint, both, window, wire, wires.constants.fluid_tables());
         *self.active_place(endpoint) = place;
@@ -205,7 +183,7 @@ impl Nics {
         let number = self.endpoints[endpoint].protocol.transport();
         let constants = std::sync::Arc::clone(&wires.constants);
         let payload = constants.params.transport_of(number).payload();
-        let wire = load(bytes, 0, operation, payload, constants.headers_of(number)).wire as f64;
+        let wire = load(bytes, operation, payload, constants.headers_of(number)).wire as f64;
         let links = self.fluid_links(wires, endpoint);
         let window = fluid_window(wires, number, &links);
         let (now, place) = (wires.now, *self.active_place(endpoint));
@@ -251,7 +229,8 @@ impl Nics {
             return Links { first, last, parts: [1.0; 2], paths, class };
         }
         let route = &wires.constants.routes[end.route as usize..];
-        let count = route.iter().position(|&port| wires.ports[port].peer.is_host).expect("a route ends at a host");
+        let fluid = wires.fluid.as_ref().expect("a run in flow-level mode has it");
+        let count = route.iter().position(|&port| fluid.is_last(port)).expect("a route ends at a host");
         let branch = Branch { route: end.route, count: count as u32, weight: 1.0 };
         Links { first, last: route[count], parts: [1.0; 2], paths: PathSet::One(branch), class }
     }
@@ -281,14 +260,14 @@ impl Nics {
         let (now, links) = (wires.now, self.fluid_links(wires, endpoint));
         let state = self.endpoints[endpoint].fluid();
         let load = state.waiting.pop_front().expect("an active connection has a message");
-        state.waiting.iter_mut().take(1).for_each(|next| next.began = now);
-        let (place, next, is_fed) = (state.place, state.waiting.front().copied(), state.is_fed);
+        state.waiting.first_mut().into_iter().for_each(|next| next.began = now);
+        let (place, next) = (state.place, state.waiting.first().copied());
         self.count_fluid(wires, endpoint, place, &load);
         // What it took at its rate includes a packet on the slowest link.
-        let slowest = |(port, _): (PortIndex, f64)| wires.ports[port].serialization_time(load.largest);
+        let slowest = |(port, _): (PortIndex, f64)| wires.ports[port].serialization_time(load.largest.get());
         let of_packet = links.shares(wires.constants.fluid_tables()).map(slowest).max().unwrap_or(Duration::ZERO);
         let of_packet = Duration::from_ps((of_packet.as_ps() as f64 * links.part_max()).round() as u64);
-        let latency = fluid_latency(wires, &links, load.largest);
+        let latency = fluid_latency(wires, &links, load.largest.get());
         let before = self.endpoints[endpoint].fluid().in_network.iter().map(|load| load.packets).sum();
         let number = self.endpoints[endpoint].protocol.transport();
         let late = fluid_lateness(wires, number, &links, place, before, &load);
@@ -300,15 +279,8 @@ impl Nics {
         wires.schedule_at(arrives, port, Kind::FluidArrive, endpoint.get());
         let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
         match next {
-            Some(next) if is_fed || next.until > now => {
-                self.fluid_end(wires, endpoint);
-                self.fluid_start(wires, endpoint, &next);
-            }
             Some(next) => fluid.go_on(now, place, next.wire as f64),
             None => self.fluid_end(wires, endpoint),
-        }
-        if wires.constants.params.transport.is_in_kernel() {
-            self.segment_sent(wires, endpoint, latency);
         }
     }
 
@@ -336,7 +308,7 @@ impl Nics {
         let since_warm_up = |bytes, began: Time| bytes - come_by(wires.constants.warm_up, bytes, [began, end]);
         let sent = state.in_network.iter();
         let sent = sent.map(|load| (come_by(end, load.bytes, [load.began, state.arrives]), load.began));
-        let drains = state.waiting.front().zip(state.place());
+        let drains = state.waiting.first().zip(state.place());
         let drains = drains.map(|(load, place)| {
             let left = (fluid.left(place, end) / load.wire as f64).clamp(0.0, 1.0);
             ((load.bytes as f64 * (1.0 - left)) as u64, load.began)
@@ -356,22 +328,21 @@ impl Hosts {
             let time = wires.now.since(wires.fingerprint_from);
             fingerprint.add_message(time, reverse(wires.channels[last]), load.wire);
         }
-        if wires.constants.params.transport.is_in_kernel() {
-            return self.segment_arrived(wires, endpoint);
-        }
         let (now, warm_up) = (wires.now, wires.constants.warm_up);
         if now >= warm_up {
             self.nics.endpoints[remote].warm_up_intake += come_by(warm_up, load.bytes, [load.began, now]);
         }
-        self.take_bytes(wires, remote, load.bytes, load.end);
-        let links = self.nics.fluid_links(wires, remote);
-        let number = self.nics.endpoints[remote].protocol.transport();
-        let latency = fluid_latency(wires, &links, wires.constants.headers_of(number).ack);
-        self.nics.endpoints[endpoint].fluid().acknowledged = load.end;
+        let state = self.nics.endpoints[endpoint].fluid();
+        state.acknowledged += load.bytes;
+        let arrived = state.acknowledged;
+        self.take_bytes(wires, remote, load.bytes, arrived);
         if self.nics.endpoints[endpoint].owner_waits_for != u64::MAX {
+            let links = self.nics.fluid_links(wires, remote);
+            let number = self.nics.endpoints[remote].protocol.transport();
+            let latency = fluid_latency(wires, &links, wires.constants.headers_of(number).ack);
             let port = self.nics.hosts[self.nics.endpoints[endpoint].host].port;
             let key = wires.key(port, Kind::FluidAcknowledged, endpoint.get());
-            wires.queue.push(Event::new(wires.now + latency, key, load.end as u32));
+            wires.queue.push(Event::new(wires.now + latency, key, arrived as u32));
         }
     }
 
@@ -414,13 +385,13 @@ pub(super) fn fluid_latency(wires: &Wires, links: &Links, wire: u32) -> Duration
 fn fluid_lateness(wires: &Wires, number: u8, links: &Links, place: u32, before: u64, load: &Load) -> Duration {
     let latencies = links.latencies(wires.constants.fluid_tables());
     let transport = wires.constants.params.transport_of(number);
-    if transport.is_in_kernel() || latencies.is_empty() {
+    if latencies.is_empty() {
         return Duration::ZERO;
     }
     let fluid = wires.fluid.as_ref().expect("a run in flow-level mode has it");
     let missing = load.packets * transport.payload().get() - load.bytes;
-    let gap = f64::from(load.largest) / fluid.rate(place);
-    let tail = (u64::from(load.largest).saturating_sub(missing)) as f64 / fluid.rate(place);
+    let gap = f64::from(load.largest.get()) / fluid.rate(place);
+    let tail = (u64::from(load.largest.get()).saturating_sub(missing)) as f64 / fluid.rate(place);
     let late = lateness(latencies, Departures { packets: before + load.packets, gap, tail });
     Duration::from_ps(late.max(0.0).round() as u64)
 }

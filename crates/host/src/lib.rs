@@ -41,7 +41,6 @@ mod rank;
 mod rank_records;
 mod receive_queue;
 pub mod rss;
-mod segments;
 mod shared_memory;
 mod socket;
 mod softirq;

@@ -59,11 +59,6 @@ pub trait TransportState: ProtocolState {
         None
     }
 
-    /// Whether it sends segments in flow-level mode, into which it cuts messages.
-    fn sends_segments(&self) -> bool {
-        false
-    }
-
     /// The next packet, and whether more can follow at once.
     fn next_packet(end: &mut Endpoint, now: Time, constants: &RunConstants) -> (Option<Packet>, bool);
 
@@ -232,11 +227,6 @@ macro_rules! protocols {
                 }
             }
 
-            fn sends_segments(&self) -> bool {
-                match self {
-                    $(Protocol::$protocol { state, .. } => state.sends_segments(),)*
-                }
-            }
         }
 
         $(
@@ -346,7 +336,7 @@ macro_rules! define_protocols {
             /// Kernel TCP.
             Tcp(Box<TcpState>) of "tcp" by TcpState,
             /// Reliable connection in flow-level mode.
-            Fluid(Box<FluidState>) of "roce" by FluidState,
+            Fluid(FluidState) of "roce" by FluidState,
         }
     };
 }
@@ -378,14 +368,9 @@ impl Endpoint {
         self.protocol.fluid().is_none()
     }
 
-    /// Its messages in flow-level mode, unless the transport cuts them into segments.
+    /// Its messages in flow-level mode.
     pub(super) fn messages(&self) -> Option<&FluidState> {
-        self.protocol.fluid().filter(|_| !self.sends_segments())
-    }
-
-    /// Whether it sends segments in flow-level mode.
-    pub(super) fn sends_segments(&self) -> bool {
-        self.protocol.sends_segments()
+        self.protocol.fluid()
     }
 
     /// The place among the active connections of flow-level mode, if its messages are simulated and it has one.

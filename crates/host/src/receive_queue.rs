@@ -11,7 +11,6 @@ use etherweave_kernel::indices::{CoreIndex, HostIndex};
 use etherweave_primitives::Time;
 
 use super::completion_queue::CompletionQueue;
-use super::segments::FrameTrain;
 
 /// State of the interrupt side of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,11 +34,8 @@ pub struct ReceiveQueue {
     pub(super) softirq: Softirq,
     /// When its present event is due; earlier ones that are still in the calendar are void.
     pub(super) due: Time,
-    /// When the present batch began, and what has been begun will be done, if it could be worked on as its frames came.
-    pub(super) began: Time,
+    /// When what has been begun will be done.
     pub(super) free_at: Time,
-    /// Until then it was polled.
-    pub(super) polled_until: Time,
     /// Frames in it.
     pub(super) occupancy: u32,
     /// Batches so far: the number of the present one.
@@ -57,9 +53,7 @@ impl ReceiveQueue {
             frames: (NO_PACKET, NO_PACKET),
             softirq: Softirq::Armed,
             due: Time::ZERO,
-            began: Time::ZERO,
             free_at: Time::ZERO,
-            polled_until: Time::ZERO,
             occupancy: 0,
             batch: 0,
             receive: CompletionQueue::of_receive(&params.receive),
@@ -74,16 +68,6 @@ impl ReceiveQueue {
             self.receive.complete(now);
         }
         is_idle
-    }
-
-    /// The frames of a segment have come.
-    pub(super) fn complete_train(&mut self, train: &FrameTrain) {
-        self.receive.complete_train(train);
-    }
-
-    /// Whether an interrupt of what is received may wait for more.
-    pub(super) fn is_moderated(&self) -> bool {
-        self.receive.is_moderated()
     }
 
     /// The NIC has sent a segment of `frames` and `bytes` in all. Whether it needs an interrupt.
@@ -115,10 +99,10 @@ impl ReceiveQueue {
         }
     }
 
-    /// `frames` of `bytes` in all, one of them in the queue, have been worked on.
-    pub(super) fn took(&mut self, frames: u32, bytes: u32) {
+    /// A frame of `bytes` has been worked on.
+    pub(super) fn took(&mut self, bytes: u32) {
         self.occupancy -= 1;
-        self.receive.count(frames.into(), bytes.into());
+        self.receive.count(1, bytes.into());
     }
 
     /// Polling has found the queue empty: arms the interrupt. How many profiles are set.

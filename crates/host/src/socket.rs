@@ -6,14 +6,10 @@ use etherweave_kernel::indices::ReceiveQueueIndex;
 use etherweave_primitives::Time;
 use etherweave_transport::tcp::{Receiver, Segment, Sender, TcpParams};
 
-use super::segments::{SEGMENTS, SegmentFlow};
-
 /// Bytes that wait to be copied into the socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingWrite {
     pub(super) left: u64,
-    /// Most of it that is copied at once in flow-level mode.
-    pub(super) piece: u64,
     /// Whether nothing of it has been copied yet.
     pub(super) is_new: bool,
     /// Whether a request of the rank completes with it.
@@ -83,8 +79,6 @@ pub struct TcpState {
     pub(super) wants_timer: bool,
     /// Data frames sent.
     pub packets: u64,
-    /// What becomes of segments in flow-level mode.
-    pub flow: Option<Box<SegmentFlow>>,
 }
 
 impl TcpState {
@@ -119,7 +113,6 @@ impl TcpState {
             timer_at: None,
             wants_timer: false,
             packets: 0,
-            flow: None,
         }
     }
 
@@ -138,49 +131,12 @@ impl TcpState {
     /// Hands the NIC all that TCP may send now.
     pub(super) fn fill(&mut self, now: Time) {
         self.is_held = false;
-        while let Some(segment) = self.sender.next_segment(now, self.segment_max()) {
+        while let Some(segment) = self.sender.next_segment(now, self.offload) {
             self.queued += u64::from(segment.len);
             self.backlog.push_back(segment);
             if self.queued > self.limit {
                 self.is_held = true;
                 return;
-            }
-        }
-    }
-
-    /// The largest segment. Those of flow-level mode arrive whole: several of them make a window.
-    fn segment_max(&self) -> u32 {
-        let Some(flow) = &self.flow else { return self.offload };
-        let most = flow.piece.max(self.offload.into());
-        if flow.is_open {
-            return most as u32;
-        }
-        (self.sender.window() / SEGMENTS).clamp(most.min(2 * u64::from(self.mss)), most) as u32
-    }
-
-    /// Frames of a segment.
-    pub(super) fn frames(&self, payload: u32) -> u32 {
-        if payload <= self.mss { 1 } else { payload.div_ceil(self.mss) }
-    }
-
-    /// Takes the first segment, which the NIC has sent.
-    pub(super) fn take(&mut self, now: Time) -> Segment {
-        let segment = *self.backlog.front().expect("what was sent has waited");
-        self.cut += segment.len;
-        self.queued -= u64::from(segment.len);
-        self.end_cut(segment.len, now);
-        segment
-    }
-
-    /// The first segment is sent, if all of it is cut.
-    #[inline]
-    fn end_cut(&mut self, len: u32, now: Time) {
-        if self.cut == len {
-            (self.cut, self.completed) = (0, len);
-            self.backlog.pop_front();
-            if self.is_held && self.queued <= self.limit {
-                self.fill(now);
-                self.wants_timer = true;
             }
         }
     }
@@ -192,7 +148,14 @@ impl TcpState {
         let offset = segment.seq + u64::from(self.cut);
         self.cut += payload;
         self.queued -= u64::from(payload);
-        self.end_cut(segment.len, now);
+        if self.cut == segment.len {
+            (self.cut, self.completed) = (0, segment.len);
+            self.backlog.pop_front();
+            if self.is_held && self.queued <= self.limit {
+                self.fill(now);
+                self.wants_timer = true;
+            }
+        }
         Some((segment, offset, payload))
     }
 }

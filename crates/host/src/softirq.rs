@@ -8,15 +8,13 @@
 
 use etherweave_engine::Wires;
 use etherweave_engine::event::Kind;
-use etherweave_engine::packet::{Handle, NO_PACKET, Packet, PacketKind, flags};
-use etherweave_engine::params::CpuCosts;
+use etherweave_engine::packet::{Handle, NO_PACKET, PacketKind, flags};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, ReceiveQueueIndex};
 use etherweave_primitives::{Duration, Time};
 use etherweave_transport::tcp::{Ack, AckAction, SegmentArrival, TcpHeader};
 
 use super::OWN_CORE;
 use super::receive_queue::Softirq;
-use super::segments::{BatchSizes, FrameTrain};
 use crate::{Hosts, Nics};
 
 /// Frames that a poll takes at most (Linux: `NAPI_POLL_WEIGHT`).
@@ -28,25 +26,6 @@ struct FrameBatch {
     data: u32,
     acks: u32,
     merged: u32,
-    /// Entries of the queue: frames, or segments of flow-level mode.
-    handles: u32,
-    /// In flow-level mode: when the first frame came, and what is left to do when the last has come.
-    first: Time,
-    tail: Duration,
-}
-
-impl FrameBatch {
-    /// A segment is as many frames, of which the last batch has those that [`Packet::word`] says.
-    #[inline(never)]
-    fn add_train(&mut self, packet: &Packet, frames: u32, costs: &CpuCosts) {
-        let at_once = (costs.offload.get() / u64::from(packet.payload / frames).max(1)).clamp(1, BUDGET as u64) as u32;
-        if self.data == 1 {
-            self.first = Time::from_ps(packet.acknowledged);
-        }
-        self.data += frames - 1;
-        self.merged += frames.div_ceil(at_once) - 1;
-        self.tail = costs.receive_batch + costs.receive_frame * u64::from(BatchSizes::from_word(packet.word).last);
-    }
 }
 
 /// Connections that a batch has touched, in the order of their first frames.
@@ -144,17 +123,9 @@ impl Nics {
                     state.merged_frames = if is_first || is_full { 1 } else { state.merged_frames + 1 };
                     batch.merged += u32::from(is_first || is_full);
                     batch.data += 1;
-                    if state.flow.is_some() {
-                        let frames = state.frames(packet.payload);
-                        batch.add_train(packet, frames, costs);
-                        let behind = state.merged_frames + frames - 2;
-                        batch.merged += behind / merge_frames;
-                        state.merged_frames = behind % merge_frames + 1;
-                    }
                 }
                 PacketKind::Ack | PacketKind::Nak | PacketKind::Cnp | PacketKind::Announcement => batch.acks += 1,
             }
-            batch.handles += 1;
             bytes += u64::from(packet.payload);
             handle = packet.next;
         }
@@ -169,14 +140,7 @@ impl Nics {
         queue.frames.0 = packet.next;
         wires.totals.delivered += 1;
         let state = self.endpoints[packet.endpoint].tcp();
-        if let Some(flow) = &mut state.flow
-            && packet.kind == PacketKind::Data
-            && state.receiver.readable() == 0
-        {
-            let frames = packet.payload.div_ceil(state.mss).max(1);
-            flow.readable([queue.began, queue.free_at], &packet, frames, &wires.constants.params.host.cpu);
-        }
-        queue.took(state.frames(packet.payload), packet.wire);
+        queue.took(packet.wire);
         if !std::mem::replace(&mut state.is_touched, true) {
             touched.endpoints[touched.count] = packet.endpoint;
             touched.count += 1;
@@ -191,9 +155,6 @@ impl Nics {
                 window_reduced: header.window_reduced,
                 timestamp: packet.sent,
             };
-            if state.flow.is_some() {
-                state.receiver.open_to(arrival.seq + u64::from(arrival.len));
-            }
             if state.receiver.changes_echo(&arrival) {
                 self.send_ack(wires, packet.endpoint);
             }
@@ -222,46 +183,6 @@ impl Nics {
 }
 
 impl Hosts {
-    /// A segment has come whole, in flow-level mode: its first frame has had its interrupt, or was polled.
-    pub(super) fn queue_segment(
-        &mut self,
-        wires: &mut Wires,
-        number: ReceiveQueueIndex,
-        handle: Handle,
-        train: &FrameTrain,
-    ) {
-        if self.processors.observes_ranks {
-            self.observe_arrival(wires, &wires.packets[handle]);
-        }
-        self.nics.append_frame(wires, number, handle);
-        let costs = &wires.constants.params.host.cpu;
-        let queue = &mut self.nics.receive_queues[number];
-        let fluid = wires.fluid.as_mut().expect("segments come whole in flow-level mode");
-        fluid.left_out.count_segment(queue.is_moderated() && train.frames > 1);
-        let is_idle = !matches!(queue.softirq, Softirq::Running(_));
-        let was_polled = train.first <= queue.polled_until && train.keeps_polling(costs);
-        let waits = is_idle && !(was_polled && queue.softirq == Softirq::Armed);
-        if waits {
-            queue.complete_train(train);
-        }
-        let due = if waits { queue.raised_at() + costs.interrupt } else { train.first };
-        let wait = due.since(train.first);
-        wires.packets[handle].word = train.batch_sizes(wait, costs).to_word();
-        match queue.softirq {
-            Softirq::Armed if waits => {
-                queue.softirq = Softirq::Scheduled;
-                let taken_at = train.last_taken_at(wait, costs);
-                self.nics.expect_softirq(wires, number, taken_at.max(wires.now));
-            }
-            Softirq::Armed => {
-                queue.poll();
-                self.begin_batch(wires, number);
-            }
-            Softirq::Scheduled => self.nics.expect_interrupt(wires, number),
-            Softirq::Running(_) => {}
-        }
-    }
-
     /// The interrupt has come, or a batch is done.
     pub fn softirq(&mut self, wires: &mut Wires, number: ReceiveQueueIndex) {
         let interrupt = wires.constants.params.host.cpu.interrupt;
@@ -282,7 +203,6 @@ impl Hosts {
                 self.begin_batch(wires, number);
             }
             Softirq::Running(frames) => {
-                queue.polled_until = wires.now;
                 queue.poll();
                 self.finish_batch(wires, number, frames);
                 self.begin_batch(wires, number);
@@ -295,19 +215,19 @@ impl Hosts {
         let batch = self.nics.measure_batch(wires, number);
         let params = &wires.constants.params.host;
         let queue = &mut self.nics.receive_queues[number];
-        if batch.handles == 0 {
+        let frames = batch.data + batch.acks;
+        if frames == 0 {
             return self.nics.arm(wires, number);
         }
-        queue.softirq = Softirq::Running(batch.handles);
+        queue.softirq = Softirq::Running(frames);
         let (data, acks, merged) = (u64::from(batch.data), u64::from(batch.acks), u64::from(batch.merged));
         let costs = &params.cpu;
         let cost: Duration = costs.receive_batch * merged + costs.receive_frame * data + costs.acknowledgement * acks;
-        queue.began = queue.free_at.max(batch.first);
         queue.free_at = match queue.core {
-            OWN_CORE => queue.began + cost,
-            core => self.processors.cores[core].interrupt(queue.began, cost),
+            OWN_CORE => queue.free_at + cost,
+            core => self.processors.cores[core].interrupt(queue.free_at, cost),
         };
-        let done = queue.free_at.max(wires.now + batch.tail);
+        let done = queue.free_at.max(wires.now);
         self.nics.expect_softirq(wires, number, done);
     }
 

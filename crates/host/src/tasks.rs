@@ -4,12 +4,11 @@ use etherweave_engine::Wires;
 use etherweave_engine::event::PrefetchHint;
 use etherweave_kernel::indices::ThreadIndex;
 
-use super::OWN_CORE;
 use super::costs::EagerLimits;
 use super::message::MessageKind;
 use super::shared_memory::{Neighbour, handling_cost};
 use super::task_cost::TaskCost;
-use super::thread::{Role, Task, Thread};
+use super::thread::{Role, Task};
 use crate::Hosts;
 
 impl Hosts {
@@ -38,7 +37,6 @@ impl Hosts {
         }
         self.processors.progress_of(wires, thread);
         let task = self.processors.threads[thread].current.take().expect("a task is in progress");
-        self.processors.threads[thread].free_at = wires.now;
         match task {
             Task::Step(endpoint) => self.step_done(wires, thread, endpoint),
             Task::Handle(endpoint, message) => {
@@ -84,21 +82,15 @@ impl Hosts {
                 let (bytes, calls) = self.nics.write_size(wires, endpoint, is_stream);
                 let costs = &wires.constants.params.host.cpu;
                 let cost = TaskCost::of(costs.send_call * calls).and_copy(costs.send_per_kib, bytes);
-                if bytes > costs.offload.get() {
-                    self.nics.begin_write(wires, endpoint, bytes, cost.time);
-                }
                 (Task::Write(endpoint, bytes), cost)
             }
             Task::Read(endpoint, _) => {
-                let Thread { role, free_at, core, .. } = &self.processors.threads[thread];
+                let role = &self.processors.threads[thread].role;
                 let asked = if let Role::Sink(sink) = role { Some(sink.bytes) } else { None };
                 let (bytes, calls) = self.nics.read_size(wires, endpoint, asked);
                 let costs = &wires.constants.params.host.cpu;
                 let call = TaskCost::of(costs.receive_call * calls);
-                let whole = call.and_copy(costs.receive_per_kib, bytes);
-                // A core that is shared has had something else to do.
-                let idle_since = if *core == OWN_CORE { *free_at } else { wires.now };
-                (Task::Read(endpoint, bytes), self.nics.left_of_read(wires, endpoint, bytes, whole, idle_since))
+                (Task::Read(endpoint, bytes), call.and_copy(costs.receive_per_kib, bytes))
             }
             Task::Handle(endpoint, message) if Neighbour::of(endpoint).is_some() => {
                 (task, handling_cost(&wires.constants.params.host.shared_memory, &message))

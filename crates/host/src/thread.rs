@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use etherweave_engine::memory::prefetch;
+use etherweave_engine::memory::prefetch_value;
 use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use etherweave_primitives::{Duration, Time};
 use etherweave_workload::IdealTime;
@@ -60,8 +60,6 @@ pub struct Thread {
     pub complex: u32,
     /// What interrupts had taken of the core when the present task began; `None` while it needs no shared core.
     pub interrupts: Option<Duration>,
-    /// When its last task was done; in flow-level mode when that could have been.
-    pub free_at: Time,
     /// When its last message to a rank of the same host is in that rank's queue.
     pub shared_at: Time,
     /// What is to be done.
@@ -75,7 +73,6 @@ pub struct Thread {
 impl Thread {
     /// An idle thread of a host, by its number in the shard.
     pub fn new(host: HostIndex, at: &Host, job: u32, core: CoreIndex, role: Role) -> Thread {
-        let (free_at, shared_at) = (Time::ZERO, Time::ZERO);
         let (complex, interrupts, inbox, current) = (0, None, VecDeque::new(), None);
         Thread {
             host,
@@ -85,8 +82,7 @@ impl Thread {
             core,
             complex,
             interrupts,
-            free_at,
-            shared_at,
+            shared_at: Time::ZERO,
             inbox,
             current,
             role,
@@ -105,7 +101,7 @@ impl Thread {
     #[inline]
     pub fn prefetch_next(&self) {
         if let Some(task) = self.inbox.front() {
-            prefetch(std::slice::from_ref(task), 0, size_of::<Task>());
+            prefetch_value(task);
         }
         if let Role::Rank(rank) = &self.role {
             rank.prefetch_op();

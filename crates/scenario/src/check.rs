@@ -220,8 +220,8 @@ fn slow_nic(scenario: &Scenario, topology: &Topology) -> Option<String> {
 
 /// Links of hosts that are faster than their NICs in flow-level mode, which has no receive buffers.
 fn draining_nic(scenario: &Scenario, topology: &Topology) -> Option<String> {
-    let by_nic = |job: &JobSpec| !scenario.fidelity(job).is_packet() && !scenario.transport_of(job).is_in_kernel();
-    let (rate, is_used) = (scenario.nic.drain_rate, scenario.job.iter().any(by_nic));
+    let is_used = scenario.job.iter().any(|job| !scenario.fidelity(job).is_packet());
+    let rate = scenario.nic.drain_rate;
     let fastest = host_rates(topology).max().filter(|&fastest| fastest > rate)?;
     (is_used && scenario.nic.pcie.is_none()).then(|| {
         format!(

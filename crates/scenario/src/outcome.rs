@@ -197,11 +197,6 @@ fn left_out(shares: &LeftOut) -> impl Iterator<Item = String> + use<> {
             format!("packets of {} of connections overtake each other, and {again}", percent(shares.overtaken)),
             LEFT_OUT_MAX,
         ),
-        (
-            shares.moderated,
-            format!("{} of segments are several frames, whose interrupts are moderated", percent(shares.moderated)),
-            LEFT_OUT_MAX,
-        ),
     ];
     let concerns = warnings.into_iter().filter(|&(share, _, max)| share > max);
     concerns.map(|(_, what, _)| format!("run.fidelity: {what}, which \"flow\" does not simulate"))

@@ -29,6 +29,11 @@ impl<T> ShortQueue<T> {
         self.first.as_ref()
     }
 
+    /// The first element, to be changed.
+    pub fn first_mut(&mut self) -> Option<&mut T> {
+        self.first.as_mut()
+    }
+
     /// The last element.
     #[inline]
     pub fn last_mut(&mut self) -> Option<&mut T> {

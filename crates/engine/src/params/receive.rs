@@ -82,17 +82,6 @@ params! {
     }
 }
 
-impl ReceiveParams {
-    /// The longest that moderation makes a frame wait.
-    pub fn period_max(&self) -> Duration {
-        match &self.moderation {
-            Moderation::Off {} => Duration::ZERO,
-            Moderation::Fixed(profile) => profile.period,
-            Moderation::Adaptive(_) => self.timer.receive_profiles()[PROFILES - 1].period,
-        }
-    }
-}
-
 /// Completions of what the kernel sends, in the queue that shares an interrupt with a receive queue.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -25,8 +25,7 @@ impl ConnectionState for FluidState {
 
 impl TransportState for FluidState {
     fn begin(_: &SimParams, transport: &Transport, fidelity: Fidelity, _: BitRate) -> Option<FluidState> {
-        let is_own = !fidelity.is_packet() && !transport.is_in_kernel() && transport.has_flow_level();
-        is_own.then(FluidState::default)
+        (!fidelity.is_packet() && transport.has_flow_level()).then(FluidState::default)
     }
 
     fn memory(_: &Transport) -> Option<u64> {

@@ -14,10 +14,8 @@ use etherweave_transport::tcp::TcpHeader;
 use etherweave_transport::{ALLOCATION, ConnectionState};
 
 use super::{Alarm, ReceivedCounts, SendState, SentCounts, TransportState};
-use crate::fluid::FluidState;
 use crate::graph_state::{Request, RequestPart};
 use crate::message::MessageKind;
-use crate::segments;
 use crate::socket::{PendingWrite, TcpState};
 use crate::thread::{Role, Task};
 use crate::{Endpoint, ReceiveQueue};
@@ -47,10 +45,8 @@ impl ConnectionState for TcpState {
 }
 
 impl TransportState for TcpState {
-    fn begin(params: &SimParams, transport: &Transport, fidelity: Fidelity, _: BitRate) -> Option<TcpState> {
-        let mut state = TcpState::new(transport.tcp()?, params.host.cpu.offload.get() as u32);
-        state.flow = (!fidelity.is_packet()).then(Box::default);
-        Some(state)
+    fn begin(params: &SimParams, transport: &Transport, _: Fidelity, _: BitRate) -> Option<TcpState> {
+        Some(TcpState::new(transport.tcp()?, params.host.cpu.offload.get() as u32))
     }
 
     fn memory(transport: &Transport) -> Option<u64> {
@@ -60,18 +56,6 @@ impl TransportState for TcpState {
 
     fn unwritten(&self) -> u64 {
         self.writes.iter().map(|write| write.left).sum()
-    }
-
-    fn fluid(&self) -> Option<&FluidState> {
-        self.flow.as_ref().map(|flow| &flow.fluid)
-    }
-
-    fn fluid_mut(&mut self) -> Option<&mut FluidState> {
-        self.flow.as_mut().map(|flow| &mut flow.fluid)
-    }
-
-    fn sends_segments(&self) -> bool {
-        self.flow.is_some()
     }
 
     #[inline]
@@ -146,8 +130,7 @@ impl Hosts {
         let written = if is_inline { length.min(state.sender.send_buffer_free()) } else { 0 };
         if written < length {
             let completes = kind == MessageKind::Payload;
-            let piece = segments::piece(length, wires.constants.params.host.cpu.offload.get());
-            state.writes.push_back(PendingWrite { left: length - written, piece, is_new: written == 0, completes });
+            state.writes.push_back(PendingWrite { left: length - written, is_new: written == 0, completes });
         }
         if written > 0 {
             state.leave_by(state.channels.of_thread);
@@ -162,10 +145,9 @@ impl Hosts {
     pub(crate) fn tcp_write_stream(&mut self, wires: &mut Wires, thread: ThreadIndex) {
         let source = self.processors.source(thread);
         let (endpoint, left) = (source.endpoint, source.bytes);
-        let piece = segments::piece(left, wires.constants.params.host.cpu.offload.get());
         let state = self.nics.endpoints[endpoint].tcp();
         state.posted += left;
-        state.writes.push_back(PendingWrite { left, piece, is_new: true, completes: true });
+        state.writes.push_back(PendingWrite { left, is_new: true, completes: true });
         self.expect_write(wires, endpoint);
     }
 
@@ -184,15 +166,12 @@ impl Hosts {
 
     /// Bytes have been copied into the socket.
     pub(crate) fn write_done(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
-        let offload = wires.constants.params.host.cpu.offload.get();
         let end = &mut self.nics.endpoints[endpoint];
         let thread = end.thread;
         let state = end.tcp();
         state.is_write_assigned = false;
-        if bytes <= offload {
-            state.leave_by(state.channels.of_thread);
-            state.sender.write(bytes);
-        }
+        state.leave_by(state.channels.of_thread);
+        state.sender.write(bytes);
         let first = state.writes.front_mut().expect("a write is in progress");
         first.left -= bytes;
         first.is_new = false;
@@ -223,11 +202,7 @@ impl Hosts {
 
     /// Bytes have been copied out of the socket.
     pub(crate) fn read_done(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
-        let thread = self.nics.endpoints[endpoint].thread;
         let state = self.nics.endpoints[endpoint].tcp();
-        if let Some(flow) = &state.flow {
-            self.processors.threads[thread].free_at = flow.read_at;
-        }
         state.is_read_assigned = false;
         state.leave_by(state.channels.of_thread);
         state.consumed += bytes;
@@ -280,12 +255,9 @@ impl Nics {
         let offload = wires.constants.params.host.cpu.offload.get();
         let state = self.endpoints[endpoint].tcp();
         let first = state.writes.front().expect("a write was assigned for it");
-        let PendingWrite { left, piece, is_new, .. } = *first;
-        let free = state.sender.send_buffer_free();
-        let most =
-            if is_new || !self.moves_much(wires, endpoint) { offload } else { segments::most(left, piece, offload) };
-        let bytes = left.min(most).min(free);
-        let calls = if is_stream { u64::from(is_new) } else { bytes.div_ceil(offload).max(1) };
+        let PendingWrite { left, is_new, .. } = *first;
+        let bytes = left.min(offload).min(state.sender.send_buffer_free());
+        let calls = if is_stream { u64::from(is_new) } else { 1 };
         (bytes, calls)
     }
 
@@ -293,8 +265,8 @@ impl Nics {
     pub(crate) fn read_size(&mut self, wires: &Wires, endpoint: EndpointIndex, asked: Option<u64>) -> (u64, u64) {
         let largest = 2 * wires.constants.params.host.cpu.offload.get();
         let readable = self.endpoints[endpoint].tcp().receiver.readable();
-        let bytes = if self.moves_much(wires, endpoint) { readable } else { readable.min(largest) };
-        let calls = asked.map_or_else(|| bytes.div_ceil(largest).max(1), |asked| bytes.div_ceil(asked));
+        let bytes = readable.min(largest);
+        let calls = asked.map_or(1, |asked| bytes.div_ceil(asked));
         (bytes, calls)
     }
 
@@ -305,9 +277,7 @@ impl Nics {
         if state.queued <= state.limit {
             state.fill(now);
         }
-        if state.flow.is_some() {
-            self.send_segments(wires, endpoint);
-        } else if !state.backlog.is_empty() {
+        if !state.backlog.is_empty() {
             self.activate(wires, endpoint);
         }
         self.set_timer(wires, endpoint);
@@ -330,12 +300,8 @@ impl Nics {
             packet.side = wires.packets.insert_side(ack.sack);
         }
         let state = self.endpoints[endpoint].tcp();
-        let (channel, is_flow) = (state.channel(), state.flow.is_some());
-        if is_flow {
-            self.send_idle(wires, endpoint, packet);
-        } else {
-            self.send_control(wires, endpoint, packet);
-        }
+        let channel = state.channel();
+        self.send_control(wires, endpoint, packet);
         if let Some(channel) = channel {
             self.sent_by(wires, channel, 1, wire.into());
         }

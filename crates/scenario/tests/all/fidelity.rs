@@ -247,63 +247,6 @@ fn ratio_of_iterations(text: &str) -> f64 {
     flow / packet
 }
 
-/// A lone small message takes as long to the picosecond, whatever its parts are; long ones within two percent.
-#[test]
-fn lone_pairs_over_tcp_take_the_same_time_within_two_percent() {
-    let fabrics = [
-        "[flow_control.none]\n[topology.single_switch]\nhosts = 2\nrate = \"100Gb/s\"",
-        "[flow_control.pfc]\npriorities = [0]\n[topology.single_switch]\nhosts = 2\nrate = \"10Gb/s\"",
-        "switch.forwarding = \"store_and_forward\"\n[topology.k_ary_fat_tree]\nk = 4",
-        "[host.receive]\nmoderation.fixed = { period = \"8us\", count = 64 }\n[topology.dragonfly]",
-        "[host]\ncpu.merge_frames = 8\nmemory_rate = \"60Gb/s\"\n[topology.single_switch]\nhosts = 2",
-    ];
-    let workloads = [
-        ("latency = { bytes = \"8B\", iterations = 100 }", 1e-6),
-        ("latency = { bytes = \"8KiB\", iterations = 100 }", 1e-6),
-        ("latency = { bytes = \"64KiB\", iterations = 50 }", 0.005),
-        ("latency = { bytes = \"1MiB\", iterations = 20 }", 0.02),
-        ("bw = { bytes = \"8MiB\", iterations = 2 }", 0.02),
-    ];
-    for (fabric, (workload, error)) in fabrics.iter().flat_map(|fabric| workloads.map(|workload| (fabric, workload))) {
-        let text = format!("{fabric}\n[transport.tcp]\n[[job]]\nname = \"pair\"\nworkload.osu_{workload}\n");
-        let ratio = ratio_of_iterations(&text);
-        assert!((ratio - 1.0).abs() < error, "{fabric} {workload}: {ratio}");
-    }
-}
-
-/// Ranks write and read in turn, so their threads limit them.
-#[test]
-fn collectives_over_tcp_take_the_same_time_within_three_percent() {
-    let cases = [("allreduce", "8B"), ("allreduce", "256KiB"), ("alltoall", "64KiB"), ("alltoall", "1MiB")];
-    for (operation, bytes) in cases {
-        let workload =
-            format!("osu_collective = {{ operation.{operation}.bytes = \"{bytes}\", ranks = 8, iterations = 3 }}");
-        let ratio = ratio_of_iterations(&format!(
-            "topology.single_switch = {{ hosts = 8 }}\n[transport.tcp]\n[[job]]\nname = \"job\"\nworkload.{workload}\n"
-        ));
-        assert!((ratio - 1.0).abs() < 0.03, "{operation} {bytes}: {ratio}");
-    }
-}
-
-/// Without flow control the full link would lose packets, which is said.
-#[test]
-fn senders_over_tcp_to_one_host_get_equal_shares() {
-    let text = |flow_control: &str| {
-        format!(
-            "topology.single_switch = {{ hosts = 8, rate = \"100Gb/s\" }}\nrun.end = \"20ms\"\n\
-             run.warm_up = \"5ms\"\n[transport.tcp]\n[flow_control.{flow_control}]\n[[job]]\nname = \"incast\"\n\
-             workload.incast = {{ sources = 7, message = \"1MiB\" }}\n"
-        )
-    };
-    let [packet, flow] = ["packet", "flow"].map(|fidelity| goodput(&run(&text("pfc"), fidelity, 1).unwrap()));
-    let [packet, mean] = [&packet, &flow].map(|rates| mean(rates));
-    assert!((mean / packet - 1.0).abs() < 0.01, "{mean} {packet}");
-    assert!(flow.iter().all(|rate| (rate / mean - 1.0).abs() < 0.05), "{flow:?}");
-    for (flow_control, warns) in [("none", true), ("pfc", false)] {
-        assert_eq!(is_warned(&text(flow_control), "flow", "where packets may be lost"), warns, "{flow_control}");
-    }
-}
-
 /// Whether a run ends with a warning that contains some words.
 fn is_warned(text: &str, fidelity: &str, words: &str) -> bool {
     run(text, fidelity, 1).unwrap().summary.warnings.iter().any(|warning| warning.contains(words))
@@ -410,36 +353,16 @@ fn congestion_control_at_full_links_is_warned_of() {
         (4, format!("{ecn}.roce.dcqcn = {{}}"), true),
         (1, format!("{ecn}.roce.dcqcn = {{}}"), false),
         (4, "transport.roce = {}".to_owned(), false),
-        (4, format!("{ecn}.tcp.ecn = true"), true),
-        (4, "transport.tcp = {}".to_owned(), false),
     ] {
         let text = text(sources, &transport);
         assert_eq!(is_warned(&text, "flow", "where congestion control sets them"), expected, "{text}");
     }
 }
 
-/// What is one frame comes alike; of a long message several frames do.
-#[test]
-fn moderated_interrupts_of_long_messages_are_warned_of() {
-    for (bytes, more, expected) in [
-        ("1MiB", "host.profile = \"mlnx-ofed-4.6\"", true),
-        ("8B", "host.profile = \"mlnx-ofed-4.6\"", false),
-        ("1MiB", "host.receive.moderation.fixed = { period = \"32us\", count = 64 }", true),
-        ("1MiB", "", false),
-    ] {
-        let text = format!(
-            "topology.single_switch.hosts = 2\ntransport.tcp = {{}}\n{more}\n[[job]]\nname = \"pair\"\n\
-             workload.osu_latency = {{ bytes = \"{bytes}\", iterations = 20 }}\n"
-        );
-        assert_eq!(is_warned(&text, "flow", "interrupts are moderated"), expected, "{text}");
-    }
-}
-
 #[test]
 fn a_run_is_the_same_on_any_number_of_threads() {
     let text = "[topology.k_ary_fat_tree]\nk = 4\n[[job]]\nname = \"job\"\nworkload.all_to_all = { ranks = 16 }\n";
-    let over_tcp = format!("[transport.tcp]\n{text}");
-    for text in [text, &over_tcp, &permutation("ugal_local", "dragonfly", 72, "\"random\"")] {
+    for text in [text, &permutation("ugal_local", "dragonfly", 72, "\"random\"")] {
         let [one, three] = [1, 3].map(|threads| run(text, "flow", threads).unwrap().summary);
         assert_eq!((one.end_ns, &one.fingerprint, one.events), (three.end_ns, &three.fingerprint, three.events));
         assert!(one.fingerprint.is_some_and(|fingerprint| fingerprint.t != "0"));
@@ -454,6 +377,10 @@ fn what_needs_packets_is_rejected_with_its_key() {
         ("switch.shaper = { rate = \"10Gb/s\", burst = \"16KiB\" }", "nic.shaper"),
         ("nic.low_power_idle = { sleep = \"3us\", wake = \"5us\" }", "nic.low_power_idle: a link that sleeps"),
         ("switch.low_power_idle = { sleep = \"3us\", wake = \"5us\" }", "switch.low_power_idle: links that sleep"),
+        (
+            "transport.tcp = {}",
+            "transport: one that is simulated in packets alone; expected run.fidelity = \"packet\" with it",
+        ),
         ("observe = { period = \"1us\", until = \"1ms\", ports = [\"switches\"] }", "observe: time series"),
     ];
     for (more, expected) in cases {
@@ -566,10 +493,6 @@ fn messages_and_packets_on_a_link_carry_no_more_than_it_does_and_share_it() {
 fn what_flow_level_mode_rejects_is_rejected_for_single_jobs_and_all_of_them_are_no_hybrid() {
     let refused = |changes: &[(&str, &str)]| run_with(HYBRID, changes, 1).err().unwrap().to_string();
     let cases = [
-        (
-            ("transport", "{ tcp = {} }"),
-            "transport: tcp beside jobs in packets; expected every job.fidelity = \"packet\" with it",
-        ),
         (("job.0.fidelity", "\"flow\""), "job.0.fidelity: flow for every job; expected run.fidelity = \"flow\""),
         (("job.1.fidelity", "\"fluid\""), "job.1.fidelity"),
         (("job.1.priority", "3"), "jobs in several traffic classes, some in packets"),
@@ -666,13 +589,6 @@ fn what_only_packets_need_is_not_asked_for_without_them() {
         let error = run(&text, "packet", 1).err().unwrap_or_else(|| panic!("{head}")).to_string();
         assert!(error.contains(key), "{head}: {error}");
     }
-}
-
-/// Twice the segment size is more than the offload takes.
-#[test]
-fn segments_of_tcp_are_as_large_as_the_offload_takes() {
-    let text = format!("transport.tcp.mss = \"35584B\"\n{PAIR}workload.osu_latency = {{ iterations = 1 }}\n");
-    assert_eq!(run(&text, "flow", 1).unwrap().summary.finished, "complete");
 }
 
 /// The callback panics as a fault of the simulator would. The pair has sent its first message by then.

@@ -6,7 +6,7 @@ use etherweave_engine::constants::RunConstants;
 use etherweave_engine::impaired_link::Background;
 use etherweave_engine::params::{SwitchModel, SwitchParams, Threshold};
 use etherweave_engine::port::{Owner, Port};
-use etherweave_fluid::{BesidePackets, Fluid, FluidParams, LinkPlace, MESSAGE_PARTS, QueueLimits, SEGMENT_PARTS};
+use etherweave_fluid::{BesidePackets, Fluid, FluidParams, LinkPlace, QueueLimits};
 use etherweave_host::fluid::{NOWHERE, packet_time};
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{BitRate, InputError, InputErrors};
@@ -56,7 +56,6 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
             "one that is simulated in packets alone",
             params.transports().all(|transport| transport.has_flow_level()),
         ),
-        ("transport", "tcp beside jobs in packets", !params.transport.is_in_kernel() || !has_packets(experiment)),
         (
             "job.shared_hosts",
             "hosts of several jobs, some in packets",
@@ -130,7 +129,6 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
         let (queue, packet) = (queue_max(&shard.wires.constants), f64::from(shard.wires.constants.largest_frame));
         BesidePackets::new(shard.wires.channels.len(), queue, packet)
     });
-    let parts = if experiment.params.transport.is_in_kernel() { SEGMENT_PARTS } else { MESSAGE_PARTS };
     let switch = &experiment.params.switch;
     Fluid::new(FluidParams {
         capacities,
@@ -138,7 +136,6 @@ fn fluid(experiment: &Experiment, shard: &Shard, has_packets: bool) -> Fluid {
         packet: packet_time(&shard.wires.constants, rates),
         hosts: topology.host_ports().count(),
         branches,
-        parts,
         classes,
         queue_limits: QueueLimits {
             egress: most_waiting(switch, switch.egress_threshold),

@@ -14,17 +14,13 @@ pub struct LeftOut {
     pub held_back: f64,
     /// Connections that begin behind packets of others, which take longer than their messages take at their share.
     pub delayed: f64,
-    /// Rates that a link behind a switch limits, where packets may be lost: over RoCE only where more would wait than
-    /// the switch holds.
+    /// Rates that a link behind a switch limits, where packets may be lost since more would wait than the switch holds.
     pub lost: f64,
     /// Rates that a link behind a switch limits, where a congestion control would set them.
     pub controlled: f64,
     /// Connections whose packets overtake each other, since some of them wait with others' for links of which they use
     /// more than half: some are sent again.
     pub overtaken: f64,
-    /// Segments of several frames of TCP whose interrupts wait for more: with packets they meet other acknowledgements,
-    /// and adaptive moderation takes other steps.
-    pub moderated: f64,
 }
 
 impl Simulation {
@@ -34,17 +30,13 @@ impl Simulation {
         else {
             return LeftOut::default();
         };
-        // Where kernels send, it is not known how much waits in switches.
-        let lost =
-            if shard.wires.constants.params.transport.is_in_kernel() { counts.limited() } else { counts.overflowing() };
         let of = |share: f64, applies: bool| if applies { share } else { 0.0 };
         LeftOut {
             held_back: of(counts.held_back(), shard.wires.constants.nic_pause_mask != 0),
             delayed: counts.delayed(),
-            lost: of(lost, may_lose_packets(shard)),
+            lost: of(counts.overflowing(), may_lose_packets(shard)),
             controlled: of(counts.limited(), controls_congestion(shard)),
             overtaken: of(counts.overtaken(), resends_what_is_overtaken(shard)),
-            moderated: counts.moderated(),
         }
     }
 }

@@ -22,10 +22,6 @@ impl TransportParams for TcpParams {
         true
     }
 
-    fn has_flow_level(&self) -> bool {
-        true
-    }
-
     fn slows_before_loss(&self, do_switches_mark: bool) -> bool {
         self.ecn && do_switches_mark
     }

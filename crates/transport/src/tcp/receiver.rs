@@ -129,11 +129,6 @@ impl Receiver {
         if filled || newly_marked { self.due_now() } else { self.due_sometime(now) }
     }
 
-    /// Takes all that comes before `end`: see [`Sender::open`](super::Sender::open).
-    pub fn open_to(&mut self, end: u64) {
-        self.window.edge = self.window.edge.max(end);
-    }
-
     /// The ACK that stands for everything received so far. The host sends it alone or on data.
     pub fn make_ack(&mut self, _now: Time) -> Ack {
         self.deadline = None;

@@ -90,8 +90,6 @@ pub struct Sender {
     pub(super) tail_probe: Option<TailProbe>,
     pub(super) forced: Option<Forced>,
     pub(super) reduced: bool,
-    /// What may be unacknowledged though windows are smaller, as they hold nothing back [B].
-    floor: u64,
     /// Pacing has held a segment back.
     is_held: bool,
     pub(super) counters: SenderCounters,
@@ -124,7 +122,6 @@ impl Sender {
             tail_probe: None,
             forced: None,
             reduced: false,
-            floor: 0,
             is_held: false,
             counters: SenderCounters::default(),
         }
@@ -213,7 +210,7 @@ impl Sender {
     }
 
     fn buffer_limit(&self) -> u64 {
-        self.buffer.limit().max(self.floor)
+        self.buffer.limit()
     }
 
     /// Whether the application may start to write `bytes`: they fit, or, where they never could, a third of the buffer
@@ -231,11 +228,6 @@ impl Sender {
     /// What may be unacknowledged, by both windows [B].
     pub fn window(&self) -> u64 {
         self.congestion.window().min(self.window_end - self.scoreboard.una())
-    }
-
-    /// Lets so much be unacknowledged at least, where windows are known to hold nothing back.
-    pub fn open(&mut self, bytes: u64) {
-        self.floor = bytes;
     }
 
     /// Slow-start threshold [B].
@@ -323,7 +315,7 @@ impl Sender {
         if is_first {
             self.usage.before_first(now, self.round_trip.timeout(), &mut self.congestion);
         }
-        let quota = self.congestion.window().max(self.floor).saturating_sub(self.scoreboard.in_flight());
+        let quota = self.congestion.window().saturating_sub(self.scoreboard.in_flight());
         let len = self.sendable(len_max.min(quota));
         if len == 0 {
             self.arm_persist(now);
@@ -335,8 +327,7 @@ impl Sender {
     /// How much of the unsent data makes a segment: all of it, or whole segment sizes (silly window avoidance,
     /// RFC 9293, section 3.8.6.2.1, without Nagle's algorithm).
     pub(super) fn sendable(&self, quota: u64) -> u64 {
-        let window_end = self.window_end.max(self.scoreboard.una() + self.floor);
-        let quota = quota.min(window_end.saturating_sub(self.scoreboard.sent_to()));
+        let quota = quota.min(self.window_end.saturating_sub(self.scoreboard.sent_to()));
         let unsent = self.unsent();
         if unsent <= quota { unsent } else { quota / self.mss * self.mss }
     }

@@ -160,17 +160,3 @@ fn for_dctcp_an_ack_echoes_the_marks_of_what_it_acknowledges() {
     receiver.on_segment(NOW, &segment(2));
     assert!(!receiver.make_ack(NOW).ecn_echo, "without a report of the sender");
 }
-
-/// Of 64 segments ten may be sent at first, and as many arrive as half the receive buffer of 87,380 B holds.
-#[test]
-fn an_opened_connection_sends_and_takes_more_than_its_windows() {
-    let params = TcpParams::default();
-    let (mut sender, mut receiver) = (Sender::new(&params), Receiver::new(&params));
-    let bytes = 64 * params.mss.get();
-    sender.write(bytes);
-    sender.open(bytes);
-    assert_eq!(sender.next_segment(Time::ZERO, u32::MAX).map(|segment| u64::from(segment.len)), Some(bytes));
-    receiver.open_to(bytes);
-    receiver.on_segment(Time::ZERO, &SegmentArrival { len: bytes as u32, ..SegmentArrival::default() });
-    assert_eq!(receiver.readable(), bytes);
-}
