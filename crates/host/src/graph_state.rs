@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use etherweave_engine::memory::{prefetch, prefetch_value};
 use etherweave_kernel::indices::EndpointIndex;
 use etherweave_primitives::Time;
 use etherweave_workload::{ExecutionStream, Graph, GraphOp, GraphRun, Received};
@@ -102,6 +103,24 @@ impl GraphState {
         };
         state.begin(start);
         state
+    }
+
+    /// Begins to fetch its lists.
+    #[inline]
+    pub(super) fn prefetch_lists(&self) {
+        prefetch_value(self.run.graph());
+        prefetch(&self.streams.states, 0, size_of::<StreamState>());
+    }
+
+    /// Begins to fetch the operation that its first stream performs or performs next.
+    #[inline]
+    pub(super) fn prefetch_node(&self) {
+        let first = &self.streams.states[usize::from(FIRST)];
+        let node = first.node.or_else(|| first.ready.front().copied());
+        if let (Some(node), Some((nodes, waits))) = (node, self.run.in_memory()) {
+            nodes.node(node).into_iter().for_each(prefetch_value);
+            prefetch(waits, node as usize, size_of::<u32>());
+        }
     }
 
     /// How many rows it will record.

@@ -4,7 +4,7 @@ mod loops;
 
 use std::collections::VecDeque;
 
-use etherweave_engine::memory::prefetch;
+use etherweave_engine::memory::{prefetch, prefetch_value};
 use etherweave_engine::params::Noise;
 use etherweave_kernel::indices::EndpointIndex;
 use etherweave_primitives::{Duration, Rank, Stream, Time};
@@ -209,6 +209,18 @@ impl RankState {
             prefetch(&block.ops, self.cursor.place(), 2 * size_of::<Op>());
         }
         prefetch(&self.peers, self.peer + 1, size_of::<(u32, EndpointIndex)>());
+    }
+
+    /// Begins to fetch what its graph needs: in the first step the graph, in the second its lists, in the third the
+    /// present operation.
+    #[inline]
+    pub fn prefetch_graph(&self, step: usize) {
+        let Some(graph) = &self.graph else { return };
+        match step {
+            0 => prefetch_value(&**graph),
+            1 => graph.prefetch_lists(),
+            _ => graph.prefetch_node(),
+        }
     }
 
     /// The present operation.

@@ -332,8 +332,13 @@ fn traffic(scenario: &Scenario, topology: &Topology) -> (Vec<TrafficSize>, Input
     let mut errors = InputErrors::default();
     let size = |(number, job): (usize, &JobSpec)| {
         let several = u64::from(job.connections.count());
-        let of_pairs =
-            |size: TrafficSize| TrafficSize { connections: size.connections.saturating_mul(several), ..size };
+        // Flow-level mode has no packets.
+        let has_packets = scenario.fidelity(job).is_packet();
+        let of_pairs = |size: TrafficSize| TrafficSize {
+            connections: size.connections.saturating_mul(several),
+            burst_bytes: if has_packets { size.burst_bytes } else { 0 },
+            ..size
+        };
         let size = || match scenario.run.has(&job.name) {
             true => job.workload.size().map(of_pairs),
             false => Ok(TrafficSize::default()),

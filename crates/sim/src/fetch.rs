@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use etherweave_engine::Wires;
 use etherweave_engine::event::{Event, Kind};
-use etherweave_engine::memory::{prefetch, prefetch_lines};
+use etherweave_engine::memory::{prefetch, prefetch_lines, prefetch_value};
 use etherweave_engine::packet::Handle;
 use etherweave_engine::port::{Owner, Port};
-use etherweave_host::{Host, Hosts, Nics, RankState, Role, Thread, lines};
+use etherweave_host::{Endpoint, Host, Hosts, Nics, Role, Thread, lines};
 use etherweave_kernel::LocalIndex;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex, ThreadIndex};
 use etherweave_switch::buffer::Group;
@@ -30,6 +30,48 @@ pub(super) fn fetch(wires: &Wires, switches: &Switches, hosts: &Hosts) {
     far.for_each(|chunk| chunk.iter().for_each(|event| fetch_first(wires, switches, hosts, event)));
     near.for_each(|chunk| chunk.iter().for_each(|event| fetch_second(wires, switches, hosts, event)));
     wires.queue.bucket().iter().for_each(|event| fetch_third(wires, switches, hosts, event));
+}
+
+/// Steps of [`fetch_ahead`], and events from one to the next.
+const STEPS: usize = 7;
+const STRIDE: usize = 4;
+
+/// Begins to fetch what ranks need for the events of a bucket that has more of them than caches hold: of one event
+/// after another, each step some events before the next.
+pub(super) fn fetch_ahead(wires: &Wires, hosts: &Hosts) {
+    let bucket = wires.queue.bucket();
+    for step in 0..STEPS {
+        let Some(place) = bucket.len().checked_sub(STRIDE * (STEPS - step)) else { continue };
+        let Some(event) = bucket.get(place) else { continue };
+        let index = event.key.index();
+        match (event.key.kind(), step) {
+            (Kind::ThreadDone | Kind::Start, 0) => fetch_first_of_rank(wires, hosts, event),
+            (Kind::ThreadDone | Kind::Start, 1..5) => fetch_rank(hosts, ThreadIndex::new(index), step - 1),
+            (Kind::FluidArrive, 0) => prefetch(&hosts.nics.endpoints, index as usize, size_of::<Endpoint>()),
+            (Kind::FluidArrive, 1) => {
+                let remote = hosts.nics.endpoints[EndpointIndex::new(index)].remote;
+                prefetch(&hosts.nics.endpoints, remote.place(), size_of::<Endpoint>());
+            }
+            (Kind::FluidArrive, _) => {
+                let thread = hosts.nics.endpoints[hosts.nics.endpoints[EndpointIndex::new(index)].remote].thread;
+                match step {
+                    2 => prefetch(&hosts.processors.threads, thread.place(), size_of::<Thread>()),
+                    _ => fetch_rank(hosts, thread, step - 3),
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What a rank needs, step by step.
+fn fetch_rank(hosts: &Hosts, thread: ThreadIndex, step: usize) {
+    if let Role::Rank(rank) = &hosts.processors.threads[thread].role {
+        match step {
+            0 => prefetch_value(&**rank),
+            _ => rank.prefetch_graph(step - 1),
+        }
+    }
 }
 
 #[inline(always)]
@@ -64,7 +106,7 @@ fn fetch_first_of_rank(wires: &Wires, hosts: &Hosts, event: &Event) {
     if event.key.is(Kind::Announce) {
         wires.packets.prefetch(event.packet());
         fetch_endpoint(&hosts.nics, event.hint.as_endpoint().0, lines::MESSAGES);
-    } else if event.key.is(Kind::ThreadDone) {
+    } else if event.key.is(Kind::ThreadDone) || event.key.is(Kind::Start) {
         prefetch(&hosts.processors.threads, event.key.index() as usize, size_of::<Thread>());
         if let (endpoint, true) = event.hint.as_endpoint() {
             prefetch(&wires.ports, event.key.place().place(), size_of::<Port>());
@@ -127,7 +169,7 @@ fn fetch_second(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event
         fetch_host(&hosts.nics, wires, place);
     } else if event.key.is(Kind::ThreadDone) {
         if let Role::Rank(rank) = &hosts.processors.threads[ThreadIndex::new(event.key.index())].role {
-            prefetch(std::slice::from_ref(&**rank), 0, size_of::<RankState>());
+            prefetch_value(&**rank);
         }
         if event.hint.as_endpoint().1 {
             fetch_host(&hosts.nics, wires, place);

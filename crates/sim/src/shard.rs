@@ -16,12 +16,14 @@ use etherweave_primitives::Time;
 use etherweave_switch::Switches;
 use etherweave_transport::connection::Alarm;
 
-use crate::fetch::fetch;
+use crate::fetch::{fetch, fetch_ahead};
 use crate::loop_watch::LoopWatch;
 use crate::sampling::{Owners, Sampler};
 
 /// Ports [B] that a processor's own cache holds together with their packets.
 const CACHED: usize = 1 << 18;
+/// Events of a bucket whose memory no processor's own cache holds at once.
+const LONG: usize = 64;
 /// Packets for which there is room from the start: twice as many as a permutation has under way. Room that is never
 /// used takes no memory, and what is used then lies in huge pages from its first touch on.
 const PACKETS_PER_PORT: usize = 4;
@@ -77,6 +79,10 @@ impl Shard {
         let is_plain = self.wires.has_plain_arrivals();
         while self.wires.queue.next_time().is_some_and(|next| next < end) {
             if !is_cached {
+                if self.wires.queue.bucket().len() > LONG && self.wires.fluid.is_some() {
+                    self.serve_long_bucket(end);
+                    continue;
+                }
                 fetch(&self.wires, &self.switches, &self.hosts);
             }
             while let Some(event) = self.wires.queue.pop_current(end) {
@@ -85,6 +91,18 @@ impl Shard {
                 self.wires.totals.events += 1;
                 self.dispatch(event, is_plain);
             }
+        }
+    }
+
+    /// Serves a bucket of many events, mostly of ranks that do the same at one time.
+    #[inline(never)]
+    fn serve_long_bucket(&mut self, end: Time) {
+        let is_plain = self.wires.has_plain_arrivals();
+        while let Some(event) = self.wires.queue.pop_current(end) {
+            fetch_ahead(&self.wires, &self.hosts);
+            self.wires.now = event.time;
+            self.wires.totals.events += 1;
+            self.dispatch(event, is_plain);
         }
     }
 

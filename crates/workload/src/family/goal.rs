@@ -36,8 +36,8 @@ const CALC_MAX: u64 = 5_000_000 * 1_000_000_000;
 
 /// What is read of a file to learn how many ranks it has [B].
 const HEAD_BYTES: u64 = 1 << 20;
-/// The shortest operation, `calc 0` and the end of its line [B].
-const LINE_BYTES_MIN: u64 = 7;
+/// What is read of a file at once to count its lines [B].
+const PIECE_BYTES: u64 = 1 << 20;
 /// Memory of a line [B]: an operation with what a run keeps of it, or a dependency.
 const LINE_BYTES: u64 = 48;
 /// Blocks of a graph in a file that a rank has in memory at once, as far as is known before it runs.
@@ -96,9 +96,9 @@ impl Generator for Goal {
         Ok(Traffic::Graphs { ranks: self.graphs()?, iterations: self.iterations })
     }
 
-    /// A line is an operation at most; what is sent is not read.
+    /// A line is an operation at most, and each connection has a message; what is sent is not read.
     fn size(&self) -> Result<TrafficSize, InputErrors> {
-        let (ranks, lines) = (self.ranks(), self.operations_max());
+        let (ranks, (lines, sends)) = (self.ranks(), self.counts_max());
         let pairs = ranks.saturating_mul(ranks.saturating_sub(1)) / 2;
         let window = WINDOW_BLOCKS * BLOCK_BYTES + size_of::<Graph>() as u64;
         let windows = ranks.saturating_mul(window).saturating_add(self.window_bytes());
@@ -106,9 +106,9 @@ impl Generator for Goal {
             ranks,
             receivers: ranks,
             program_bytes: if self.is_in_file() { windows } else { lines * LINE_BYTES },
-            connections: pairs.min(lines),
+            connections: pairs.min(sends),
             rows: ranks.saturating_mul(u64::from(self.iterations)),
-            messages: Some(lines.saturating_mul(u64::from(self.iterations))),
+            messages: Some(sends.saturating_mul(u64::from(self.iterations))),
             bytes: None,
             burst_bytes: u64::MAX,
         })
@@ -116,10 +116,24 @@ impl Generator for Goal {
 }
 
 impl Goal {
-    /// Most operations and dependencies that it can have, before anything is built.
-    fn operations_max(&self) -> u64 {
-        let Some(file) = &self.content else { return self.text.lines().count() as u64 };
-        file.length() / if self.is_in_file() { binary::NODE_BYTES as u64 } else { LINE_BYTES_MIN }
+    /// Most operations and dependencies that it can have, and most messages, before anything is built.
+    fn counts_max(&self) -> (u64, u64) {
+        let Some(file) = &self.content else { return counts_of(self.text.as_bytes()) };
+        if self.is_in_file() {
+            let operations = file.length() / binary::NODE_BYTES as u64;
+            return (operations, operations);
+        }
+        let (mut lines, mut sends) = (1, 0);
+        // Pieces overlap by less than a word.
+        for at in (0..file.length()).step_by(PIECE_BYTES as usize) {
+            let mut piece = vec![0; (file.length() - at).min(PIECE_BYTES + SEND.len() as u64 - 1) as usize];
+            if file.read_at(&mut piece, at).is_err() {
+                break; // Reading it says so.
+            }
+            let (more_lines, more_sends) = counts_of(&piece);
+            (lines, sends) = (lines + more_lines, sends + more_sends);
+        }
+        (lines, sends)
     }
 
     /// What its ranks have in memory while they perform operations that wait for nothing, all at once [B]; 0 of a text,
@@ -188,6 +202,16 @@ impl Goal {
     pub fn is_binary(head: &[u8]) -> bool {
         binary::is_goal(head)
     }
+}
+
+/// How an operation is written that sends a message.
+const SEND: &[u8] = b"send";
+
+/// Lines of a text, and sends in it.
+fn counts_of(text: &[u8]) -> (u64, u64) {
+    let lines = text.iter().filter(|&&byte| byte == b'\n').count();
+    let sends = text.windows(SEND.len()).filter(|&window| window == SEND).count();
+    (lines as u64 + 1, sends as u64)
 }
 
 /// The graphs of a text, in memory, or of a binary, in its file.

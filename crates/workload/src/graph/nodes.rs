@@ -12,22 +12,21 @@ pub(super) const ANY: u32 = u32::MAX;
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct NodeLists {
     nodes: Vec<Node>,
-    /// Of each node, where its dependants on completion and those on start end; they begin where those of the node
-    /// before end.
-    ends: Vec<[u32; 2]>,
     /// Numbers of nodes of the graph.
     dependants: Vec<u32>,
     /// How many operations each node waits for.
     pub(super) waits: Vec<u32>,
 }
 
-/// An operation without what it does not have.
+/// An operation without what it does not have, and where those that wait for it are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Node {
     /// Payload [B], time [ps] or repetitions.
     amount: u64,
     peer: u32,
     tag: u32,
+    /// Ends of the dependants on completion and of those on start; they begin where those of the node before end.
+    ends: [u32; 2],
     kind: NodeKind,
     stream: u8,
 }
@@ -42,7 +41,7 @@ enum NodeKind {
 }
 
 impl Node {
-    fn new(op: GraphOp, stream: u8) -> Node {
+    fn new(op: GraphOp, stream: u8, end: u32) -> Node {
         let (kind, amount, peer, tag) = match op {
             GraphOp::Send { peer, tag, bytes } => (NodeKind::Send, bytes, peer.get(), tag),
             GraphOp::Receive { peer, tag, bytes } => {
@@ -52,7 +51,7 @@ impl Node {
             GraphOp::Copy { bytes } => (NodeKind::Copy, bytes, 0, 0),
             GraphOp::Repeat { times, per } => (NodeKind::Repeat, times.into(), per, 0),
         };
-        Node { amount, peer, tag, kind, stream }
+        Node { amount, peer, tag, ends: [end; 2], kind, stream }
     }
 
     fn op(self) -> GraphOp {
@@ -87,6 +86,12 @@ impl NodeLists {
         self.nodes[node as usize].op()
     }
 
+    /// Memory of a node, for who fetches it beforehand.
+    #[inline]
+    pub fn node(&self, node: u32) -> Option<&(impl Sized + use<>)> {
+        self.nodes.get(node as usize)
+    }
+
     /// The stream that performs a node.
     #[inline]
     pub fn stream(&self, node: u32) -> u8 {
@@ -106,20 +111,20 @@ impl NodeLists {
     /// Nodes that wait for the completion of `node`, lowest first.
     #[inline]
     pub fn after(&self, node: u32) -> &[u32] {
-        let begin = node.checked_sub(1).map_or(0, |before| self.ends[before as usize][1]);
-        &self.dependants[begin as usize..self.ends[node as usize][0] as usize]
+        let begin = node.checked_sub(1).map_or(0, |before| self.nodes[before as usize].ends[1]);
+        &self.dependants[begin as usize..self.nodes[node as usize].ends[0] as usize]
     }
 
     /// Nodes that wait for the start of `node`, lowest first.
     #[inline]
     pub fn after_start(&self, node: u32) -> &[u32] {
-        let [begin, end] = self.ends[node as usize];
+        let [begin, end] = self.nodes[node as usize].ends;
         &self.dependants[begin as usize..end as usize]
     }
 
     /// What the lists take in memory [B].
     pub fn memory(&self) -> u64 {
-        let lists = self.nodes.len() * (size_of::<Node>() + size_of::<[u32; 2]>()) + 4 * self.waits.len();
+        let lists = self.nodes.len() * size_of::<Node>() + 4 * self.waits.len();
         (lists + 4 * self.dependants.len()) as u64
     }
 
@@ -127,7 +132,6 @@ impl NodeLists {
     pub(super) fn with_capacity(nodes: usize, dependencies: usize) -> NodeLists {
         NodeLists {
             nodes: Vec::with_capacity(nodes),
-            ends: Vec::with_capacity(nodes),
             dependants: Vec::with_capacity(dependencies),
             waits: Vec::with_capacity(nodes),
         }
@@ -136,7 +140,6 @@ impl NodeLists {
     /// Leaves no node.
     pub(crate) fn clear(&mut self) {
         self.nodes.clear();
-        self.ends.clear();
         self.dependants.clear();
         self.waits.clear();
     }
@@ -144,8 +147,7 @@ impl NodeLists {
     /// Adds a node, for which nothing waits so far.
     pub(crate) fn push(&mut self, op: GraphOp, stream: u8, waits: u32) {
         let end = self.dependants.len() as u32;
-        self.nodes.push(Node::new(op, stream));
-        self.ends.push([end, end]);
+        self.nodes.push(Node::new(op, stream, end));
         self.waits.push(waits);
     }
 
@@ -160,7 +162,7 @@ impl NodeLists {
             self.dependants[begin..].sort_unstable();
         }
         let end = u32::try_from(self.dependants.len()).expect("fewer than 2^32 dependencies");
-        let [complete, start] = self.ends.last_mut().expect("there is a node");
+        let [complete, start] = &mut self.nodes.last_mut().expect("there is a node").ends;
         *start = end;
         if !is_start {
             *complete = end;

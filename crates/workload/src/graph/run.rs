@@ -105,6 +105,12 @@ impl GraphRun {
         }
     }
 
+    /// Nodes of a graph in memory, and what each of them waits for.
+    #[inline]
+    pub fn in_memory(&self) -> Option<(&NodeLists, &[u32])> {
+        if let Nodes::Memory(nodes) = &self.graph.nodes { Some((nodes, &self.waits)) } else { None }
+    }
+
     /// The operation of a node that has started and is not complete.
     #[inline]
     pub fn op(&self, node: u32) -> GraphOp {
