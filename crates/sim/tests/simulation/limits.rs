@@ -98,7 +98,7 @@ fn parts_follow_each_other_without_a_gap_and_are_alike_on_any_number_of_threads(
         Workload::AllToAll(AllToAll { ranks: 6, bytes, iterations: 2, ..AllToAll::default() }),
         Workload::OsuOneSidedLatency(OsuOneSidedLatency { bytes, iterations: 3, ..OsuOneSidedLatency::default() }),
     ];
-    for params in [roce(), tcp(), flow_level(roce()), flow_level(tcp())] {
+    for params in [roce(), tcp(), flow_level(roce())] {
         for workload in &workloads {
             let job = job_of(workload.traffic(1).unwrap(), Priority::new(0));
             let topology = one_switch(job.hosts.len() as u32);

@@ -4,7 +4,7 @@ use etherweave_primitives::{Duration, Time};
 
 use super::channel::MSS;
 use crate::ByteRange;
-use crate::tcp::{AckAction, CongestionControl, Receiver, SegmentArrival, Sender, TcpParams};
+use crate::tcp::{AckAction, CongestionControl, Receiver, SegmentArrival, TcpParams};
 
 const NOW: Time = Time::ZERO;
 
