@@ -246,14 +246,16 @@ def test_a_job_that_names_flow_level_mode_is_simulated_so(tmp_path: Path) -> Non
 
 FLOW_FIRST = 'fidelity = "flow first"\nrank = "throughput"\n' + SETTINGS
 SHAPER = 'nic.shaper = { rate = "90Gb/s", burst = "64KiB" }\n'
-CONTROLLED = '''nic.pcie = { generation = 3, width = 8 }
+CONTROLLED = """nic.pcie = { generation = 3, width = 8 }
 transport.roce.dcqcn = {}
 switch.ecn = { queue_min = "50kB", queue_max = "200kB", share_max = 0.1 }
-'''
-"""A congestion control sets the rates of a gather, which the link to its root limits."""
-GATHER = JOB.split("workload")[0] + """workload.osu_collective = { \
-    operation.gather = { bytes = "1MiB", root = 0 }, ranks = 4, iterations = 2, warm_up = 0 }
 """
+"""A congestion control sets the rates of a gather, which the link to its root limits."""
+GATHER = JOB.replace(
+    JOB[JOB.index("workload") :],
+    "workload.osu_collective = { operation.gather = { bytes = '1MiB', root = 0 }, ranks = 4, "
+    "iterations = 2, warm_up = 0 }\n",
+)
 
 
 def test_fabrics_that_are_far_behind_by_messages_are_not_simulated_by_packets(
