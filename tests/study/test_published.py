@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import etherweave
@@ -35,6 +36,20 @@ def test_a_case_of_uet_htsim_is_within_its_bounds(case: str, tmp_path: Path) -> 
     done = checks("uec-2025", tmp_path, case)
     assert done
     assert [name for name, check in done.items() if not check.is_passed] == []
+
+
+def test_credits_keep_an_incast_of_64_within_three_percent_and_queues_below_a_round_trip() -> None:
+    incast = {"incast": {"sources": 64, "message": "2MB", "messages": 1}}
+    keys = {"topology.k_ary_fat_tree.k": 8, "job.0.workload": incast}
+    result = etherweave.run(load_study("uec-2025").home / "credits.toml", keys)
+    frames = 2_000_000 + -(-2_000_000 // 4086) * 64
+    # 12.5 B a nanosecond.
+    ideal = 64 * frames / 12.5
+    times = result.to_polars("flows")["acknowledged_ns"].to_list()
+    assert ideal < max(times) < 1.03 * ideal
+    switches = ~pl.col("node").str.starts_with("host") & (pl.col("priority") == 0)
+    queues = result.to_polars("ports").filter(switches)["occupancy_bytes_max"]
+    assert max(queues.to_list()) < 14_022.72 * 12.5
 
 
 @pytest.mark.slow
