@@ -15,6 +15,7 @@
 
 use etherweave_primitives::{ChannelId, Duration, Geometric, Purpose, Stream, Time};
 
+use crate::fec::ForwardErrorCorrection;
 use crate::frame::size::PREAMBLE_AND_GAP;
 
 /// What a bit error rate is counted in: 10^-18.
@@ -25,8 +26,10 @@ const RATE_STEPS: u64 = 1_000_000_000_000_000_000;
 pub struct DegradedLink {
     /// Either of its channels.
     pub channel: ChannelId,
-    /// Probability of each bit to be wrong, 0..=0.001, in steps of 10^-18.
+    /// Probability of each bit to be wrong before forward error correction, 0..=0.001, in steps of 10^-18.
     pub bit_error_rate: f64,
+    /// Forward error correction. Absent: none, or the rate is that behind it.
+    pub fec: Option<ForwardErrorCorrection>,
     /// Frames are damaged from here on.
     pub from: Duration,
     /// Frames that begin at this time or later are not. Absent: all are.
@@ -85,6 +88,8 @@ struct ErrorPeriod {
     begin: Time,
     end: Time,
     correct_bits: Geometric,
+    /// Bits that each frame is longer by, for codewords that it shares.
+    span: u64,
     /// Bits that still pass before the next wrong one.
     until_error: u64,
     retry: Option<LinkRetry>,
@@ -112,7 +117,7 @@ impl DegradedChannel {
         let mut passage = Passage { is_damaged: false, late: Duration::ZERO };
         let period = self.periods.iter_mut().find(|period| period.begin <= time && time < period.end);
         let Some(period) = period else { return passage };
-        let bits = u64::from(wire - PREAMBLE_AND_GAP) * 8;
+        let bits = u64::from(wire - PREAMBLE_AND_GAP) * 8 + period.span;
         passage.is_damaged = period.is_hit(bits, &mut self.random);
         let Some(retry) = period.retry.filter(|_| passage.is_damaged) else { return passage };
         let mut replays = 0;
@@ -132,12 +137,14 @@ impl DegradedChannel {
 
 impl ErrorPeriod {
     fn new(link: &DegradedLink, random: &mut Stream) -> Option<ErrorPeriod> {
-        let steps = (link.bit_error_rate * RATE_STEPS as f64).round() as u64;
+        let rate = link.fec.map_or(link.bit_error_rate, |fec| fec.residual(link.bit_error_rate));
+        let span = link.fec.map_or(0, ForwardErrorCorrection::span);
+        let steps = (rate * RATE_STEPS as f64).round() as u64;
         (steps > 0).then(|| {
             let correct_bits = Geometric::new(steps, RATE_STEPS);
             let until_error = correct_bits.draw(random);
             let end = link.until.map_or(Time::MAX, |until| Time::ZERO + until);
-            ErrorPeriod { begin: Time::ZERO + link.from, end, correct_bits, until_error, retry: link.retry }
+            ErrorPeriod { begin: Time::ZERO + link.from, end, correct_bits, span, until_error, retry: link.retry }
         })
     }
 
@@ -157,7 +164,8 @@ mod tests {
     use super::*;
 
     fn link(bit_error_rate: f64) -> DegradedLink {
-        DegradedLink { channel: ChannelId::new(6), bit_error_rate, from: Duration::ZERO, until: None, retry: None }
+        let (channel, from) = (ChannelId::new(6), Duration::ZERO);
+        DegradedLink { channel, bit_error_rate, fec: None, from, until: None, retry: None }
     }
 
     fn channel(links: &[DegradedLink]) -> DegradedChannel {
@@ -183,6 +191,16 @@ mod tests {
             let bound = 5.0 * (mean * (1.0 - share)).sqrt();
             assert!((hits - mean).abs() < bound, "{hits} of {frames}, expected {mean} ± {bound}");
         }
+    }
+
+    /// RS(544,514) at 9e-4: a codeword has 4.9 wrong symbols on the mean, and of more than 15 none is corrected.
+    #[test]
+    fn a_frame_survives_behind_a_code_when_all_its_codewords_are_corrected() {
+        let (fec, bytes, frames) = (ForwardErrorCorrection::Rs544, 4_178u32, 2_000_000);
+        let mut channel = channel(&[DegradedLink { fec: Some(fec), ..link(9e-4) }]);
+        let hits = (0..frames).filter(|_| is_hit(&mut channel, Time::ZERO, bytes + PREAMBLE_AND_GAP)).count() as f64;
+        let mean = f64::from(frames) * fec.residual(9e-4) * (5_120 + 8 * bytes) as f64;
+        assert!((hits - mean).abs() < 5.0 * mean.sqrt() && mean > 100.0, "{hits}, expected {mean}");
     }
 
     #[test]

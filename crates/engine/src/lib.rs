@@ -17,6 +17,7 @@ pub mod credits;
 pub mod degraded;
 mod egress;
 pub mod event;
+pub mod fec;
 pub mod fingerprint;
 pub mod frame;
 mod impaired;

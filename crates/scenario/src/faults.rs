@@ -4,7 +4,7 @@
 use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, Priority, SwitchId};
 use etherweave_routing::Outage;
 use etherweave_sim::params::FlowControl;
-use etherweave_sim::{DegradedLink, LinkRetry, PauseStorm};
+use etherweave_sim::{DegradedLink, ForwardErrorCorrection, LinkRetry, PauseStorm};
 use etherweave_topology::Topology;
 
 use crate::Scenario;
@@ -35,8 +35,11 @@ pub struct DegradedSpec {
     /// Which of several parallel cables, counted from 0 by the ports of the first end. Default 0.
     #[serde(default)]
     pub parallel: u32,
-    /// Bit error rate, 0..=0.001, in steps of 10^-18.
+    /// Bit error rate, 0..=0.001, in steps of 10^-18; before `fec`, where there is one.
     pub bit_error_rate: f64,
+    /// Forward error correction of the link. Absent: `bit_error_rate` is that behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fec: Option<ForwardErrorCorrection>,
     /// Start of the fault. Default "0s".
     #[serde(default)]
     pub from: Duration,
@@ -75,8 +78,8 @@ impl DegradedSpec {
         if let Some(end) = scenario.run.end.filter(|&end| self.from >= end) {
             return Err(InputError::new("from", self.from, format!("less than the end of the run, {end}")));
         }
-        let DegradedSpec { bit_error_rate, from, until, retry, .. } = *self;
-        Ok(DegradedLink { channel, bit_error_rate, from, until, retry })
+        let DegradedSpec { bit_error_rate, fec, from, until, retry, .. } = *self;
+        Ok(DegradedLink { channel, bit_error_rate, fec, from, until, retry })
     }
 }
 

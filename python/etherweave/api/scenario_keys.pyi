@@ -74,6 +74,7 @@ FirstArrivalName: TypeAlias = Literal["random", "aligned"]
 FlowSizesName: TypeAlias = Literal[
     "web_search", "facebook_hadoop", "hadoop", "storage", "data_mining"
 ]
+ForwardErrorCorrectionName: TypeAlias = Literal["rs528", "rs544", "rs544_interleaved"]
 ForwardingName: TypeAlias = Literal["store_and_forward", "cut_through"]
 GateName: TypeAlias = Literal["uniform"]
 GpcnetCongestionName: TypeAlias = Literal["alltoall", "incast", "put_incast", "get_broadcast"]
@@ -402,6 +403,7 @@ class Credits(Table):
     priorities: Key[Sequence[int], Sequence[int]]
     return_latency: Key[str, str]
     unit: Key[str, str]
+    update_spacing: Key[str | None, str]
 
 class Custom(Table):
     as_built: Key[AsBuilt, AsBuilt | Keys]
@@ -435,6 +437,7 @@ class Dcqcn(Table):
 
 class DegradedSpec(Table):
     bit_error_rate: Key[float | None, float]
+    fec: Key[ForwardErrorCorrectionName | None, ForwardErrorCorrectionName]
     link: Key[str | None, str]
     parallel: Key[int, int]
     retry: Key[LinkRetry, LinkRetry | Keys]

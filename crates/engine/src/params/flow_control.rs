@@ -87,10 +87,23 @@ params! {
         /// Time from when room is free until credits for it are on the cable back. Not published; 100 ns is the
         /// latency of a whole EDR or Omni-Path switch.
         pub return_latency: Duration = Duration::from_ns(100),
+        /// Messages with credits as links of Ultra Ethernet have them: at most one in so many bytes of the link, 400 to
+        /// 17,296 B, inside of frames too. Credits wait for the next, at most; the time of all these bytes is counted.
+        /// Absent: credits wait for no message.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub update_spacing: Option<Bytes> = None,
     }
 }
 
+/// Credits that the counters of messages distinguish: 15 bits.
+const UPDATE_CREDITS: u64 = 1 << 15;
+
 impl Credits {
+    /// Whether the counters of its messages, where it has such, suffice for a buffer.
+    pub fn counts(&self, buffer: Bytes) -> bool {
+        self.update_spacing.is_none() || buffer.get() / self.unit.get() < UPDATE_CREDITS
+    }
+
     /// The stated buffer of a port at a link of a class.
     pub fn buffer_at(&self, class: LinkClass) -> Option<Bytes> {
         self.global_buffer.filter(|_| class == LinkClass::Global).or(self.buffer)

@@ -111,8 +111,17 @@ fn round_trip(channel: &Channel, constants: &RunConstants) -> Duration {
 
 /// From the moment when room is free to the arrival of its credits over a cable.
 pub(super) fn credit_delay(channel: &Channel, constants: &RunConstants) -> Duration {
-    let latency = credits(constants).map_or(Duration::ZERO, |credits| credits.return_latency);
-    channel.length.propagation_time() + latency
+    let Some(credits) = credits(constants) else { return channel.length.propagation_time() };
+    let wait = credits.update_spacing.map_or(Duration::ZERO, |spacing| channel.rate.serialization_time(spacing));
+    channel.length.propagation_time() + credits.return_latency + wait
+}
+
+/// Rejects a buffer with more credits than messages about them count.
+pub(super) fn check_counters(channel: &Channel, constants: &RunConstants) -> Result<(), InputError> {
+    let Some(credits) = credits(constants) else { return Ok(()) };
+    let buffer = credit_buffer(channel, constants);
+    let expected = format!("units of which a buffer of {buffer} has less than 2^15, as messages count");
+    InputError::unless(credits.counts(buffer), "flow_control.credits.unit", credits.unit, expected)
 }
 
 /// Bytes of the outer header of frames on a channel.

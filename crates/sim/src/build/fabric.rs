@@ -15,7 +15,9 @@ use etherweave_switch::Switch;
 use etherweave_switch::buffer::{Group, SharedBuffer};
 use etherweave_topology::{Channel, Node, Topology, reverse};
 
-use super::buffers::{buffer_sizes, check_nic, credit_delay, credits, headroom_of, outer_header, port_credits};
+use super::buffers::{
+    buffer_sizes, check_counters, check_nic, credit_delay, credits, headroom_of, outer_header, port_credits,
+};
 use super::crossbars;
 use super::delays::{delay, pause_delay};
 use super::layout::{Layout, nodes};
@@ -63,6 +65,7 @@ pub(super) fn has_one_rate(topology: &Topology) -> bool {
 
 /// Rejects a fabric whose switches or NICs have too little memory for its packets.
 pub(super) fn check(topology: &Topology, constants: &RunConstants) -> Result<(), InputError> {
+    topology.channels().iter().try_for_each(|channel| check_counters(channel, constants))?;
     nodes(topology).try_for_each(|node| match node {
         Node::Host(host) => check_nic(topology, host, constants),
         Node::Switch(switch) => buffer_sizes(topology, constants, switch).map(drop),

@@ -83,14 +83,16 @@ fn round_trip(params: &SimParams, credits: &Credits, cable: u64) -> Duration {
         Forwarding::CutThrough => params.switch.header.get() * BYTE,
     };
     let propagation = Length::from_m(cable).propagation_time();
-    Duration::from_ps(before_service) + propagation * 2 + params.switch.latency + credits.return_latency
+    let update = Duration::from_ps(credits.update_spacing.map_or(0, |spacing| spacing.get() * BYTE));
+    Duration::from_ps(before_service) + propagation * 2 + params.switch.latency + credits.return_latency + update
 }
 
 #[test]
 fn k_frames_of_buffer_carry_k_frames_a_round_trip_but_no_more_than_the_rate() {
     for forwarding in [Forwarding::StoreAndForward, Forwarding::CutThrough] {
         for (cable, k) in [(1_000, 1), (1_000, 2), (1_000, 7), (300, 3), (300, 12), (50, 2), (50, 8)] {
-            let credits = frames(k);
+            // Some links send credits in messages, one in 2 KiB.
+            let credits = Credits { update_spacing: (k % 2 == 0).then_some(Bytes::new(2_048)), ..frames(k) };
             let mut params = with_credits(ideal(), credits.clone());
             params.switch.forwarding = forwarding;
             let packets = 40 * k;
@@ -264,6 +266,7 @@ fn damaged_packets_and_shaped_ports_keep_no_credits() {
         let every = |number: usize| DegradedLink {
             channel: ChannelId::from_index(2 * number),
             bit_error_rate: 1e-6,
+            fec: None,
             from: Duration::ZERO,
             until: None,
             retry: None,

@@ -15,7 +15,7 @@ const MTU: u64 = 4_096;
 const WIRE_ONLY: u64 = 20;
 
 fn degraded(channel: ChannelId, bit_error_rate: f64) -> DegradedLink {
-    DegradedLink { channel, bit_error_rate, from: Duration::ZERO, until: None, retry: None }
+    DegradedLink { channel, bit_error_rate, fec: None, from: Duration::ZERO, until: None, retry: None }
 }
 
 fn sizes() -> RoceSizes {

@@ -275,6 +275,9 @@ fn check_credits(credits: &Credits, frame: Bytes) -> Checked {
     check_lossless("flow_control.credits.priorities", &credits.priorities)?;
     check_delay("flow_control.credits.return_latency", credits.return_latency)?;
     require_within(Bytes::new(1)..=CREDIT_MAX, "flow_control.credits.unit", credits.unit)?;
+    if let Some(spacing) = credits.update_spacing {
+        require_within(Bytes::new(400)..=Bytes::new(17_296), "flow_control.credits.update_spacing", spacing)?;
+    }
     let unit = credits.unit.get();
     let frame = Bytes::new((frame.get() - u64::from(size::PREAMBLE_AND_GAP)).next_multiple_of(unit));
     let least = format!("at least {frame}: the largest frame, in units of {unit} B");
