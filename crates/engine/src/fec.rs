@@ -33,7 +33,7 @@ impl ForwardErrorCorrection {
         }
     }
 
-    /// Bits that a frame is longer by for the chance that a codeword of it is lost: it begins and ends within some.
+    /// Bits by which a frame counts longer than it is, as it begins and ends within codewords.
     pub fn span(self) -> u64 {
         self.shape().1 * CARRIED
     }
