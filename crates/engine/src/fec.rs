@@ -1,8 +1,8 @@
 //! Forward error correction: what the Reed-Solomon codes of IEEE 802.3 leave of bit errors.
 //!
 //! A codeword has n symbols of ten bits, of which 514 are data: 20 blocks of 257 bits, for 5,120 bits of frames and
-//! gaps (64B/66B, transcoded). It is corrected while no more than (n − 514) / 2 symbols are wrong; otherwise all frames that
-//! it has a part of are discarded. Bit errors are independent, and so are frames that share a codeword.
+//! gaps (64B/66B, transcoded). It is corrected while no more than (n − 514) / 2 symbols are wrong; otherwise all
+//! frames that it has a part of are discarded. Bit errors are independent, and so are frames that share a codeword.
 
 /// Symbols of data in a codeword.
 const DATA: u32 = 514;
