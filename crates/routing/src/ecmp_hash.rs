@@ -1,7 +1,7 @@
-//! A static hash per flow in two steps, as in switches.
+//! Static choices per flow: a hash in two steps, as in Ethernet switches, or the destination, as in InfiniBand's.
 
 use etherweave_primitives::{ChannelId, SwitchId, mix};
-use etherweave_topology::Topology;
+use etherweave_topology::{Node, Topology};
 
 use crate::{FlowKey, Selection};
 
@@ -29,17 +29,59 @@ impl EcmpHash {
             (0..topology.channels().len()).map(|c| topology.port_channel(ChannelId::from_index(c)) as u32).collect();
         HashSelection {
             salts: (0..topology.switches() as u64).map(salt).collect(),
+            strides: Vec::new(),
             has_bundles: topology.port_channels() < port_channels.len(),
             port_channels,
         }
     }
 }
 
-/// An [`EcmpHash`] prepared for a topology.
+/// Hops by the number of the destination, which the forwarding tables of InfiniBand's fat-tree routing have (D-Mod-K: E.
+/// Zahavi, *D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees*, 2010): at
+/// level *l* the destination over the product of the uplinks of switches below, modulo the choices.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DestinationModulo {}
+
+impl DestinationModulo {
+    /// What destinations are divided by at each switch.
+    pub fn build(&self, topology: &Topology) -> HashSelection {
+        let strides = strides(topology);
+        let of_switch = |switch| strides[usize::from(topology.level(SwitchId::from_index(switch)))];
+        HashSelection {
+            strides: (0..topology.switches()).map(of_switch).collect(),
+            ..EcmpHash::default().build(topology)
+        }
+    }
+}
+
+/// Product of the uplinks of switches below, by level.
+fn strides(topology: &Topology) -> Vec<usize> {
+    let (mut strides, mut uplinks) = (Vec::new(), Vec::new());
+    for switch in (0..topology.switches()).map(SwitchId::from_index) {
+        let level = usize::from(topology.level(switch));
+        let is_up = |&&channel: &&ChannelId| match topology.channel(channel).to.node {
+            Node::Switch(above) => usize::from(topology.level(above)) > level,
+            Node::Host(_) => false,
+        };
+        uplinks.resize(uplinks.len().max(level + 1), 0);
+        uplinks[level] = topology.out_channels(switch).iter().filter(is_up).count().max(uplinks[level]);
+    }
+    let mut product = 1;
+    for count in uplinks {
+        strides.push(product);
+        product *= count.max(1);
+    }
+    strides
+}
+
+/// An [`EcmpHash`] or a [`DestinationModulo`] prepared for a topology.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HashSelection {
     /// By switch.
     salts: Vec<u64>,
+    /// What destinations are divided by, by switch; empty of a hash.
+    strides: Vec<usize>,
     /// Whether any port channel has more than one member.
     has_bundles: bool,
     /// By channel.
@@ -51,6 +93,7 @@ impl Selection for HashSelection {
         match candidates {
             [] => panic!("a selection picks among at least one candidate"),
             &[only] => only,
+            _ if !self.strides.is_empty() => candidates[key.dst.index() / self.strides[at.index()] % candidates.len()],
             _ => {
                 let word = mix(key.digest() ^ self.salts[at.index()]);
                 let next_hop = self.next_hop(word, candidates);

@@ -13,7 +13,7 @@ use crate::per_packet::{
     ButterflyPlan, ClosPlan, DragonflyPlan, FabricOf, GridPlan, HashScope, PacketRouting, RoutingBasis,
 };
 use crate::plan::RoutingPlan;
-use crate::{EcmpHash, HashSelection, Legality, RoutingTable};
+use crate::{DestinationModulo, EcmpHash, HashSelection, Legality, RoutingTable};
 
 mod adaptive_minimal;
 mod adaptive_up;
@@ -557,6 +557,8 @@ fn suited_fabrics() -> Vec<&'static str> {
 pub enum SelectionKind {
     /// A static hash per flow: first the next hop, then the member of the port channel.
     EcmpHash(EcmpHash),
+    /// The destination, modulo the choices: D-Mod-K.
+    DestinationModulo(DestinationModulo),
 }
 
 impl Default for SelectionKind {
@@ -570,6 +572,7 @@ impl SelectionKind {
     pub fn build(&self, topology: &Topology) -> HashSelection {
         match self {
             SelectionKind::EcmpHash(parameters) => parameters.build(topology),
+            SelectionKind::DestinationModulo(parameters) => parameters.build(topology),
         }
     }
 }

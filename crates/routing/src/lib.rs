@@ -61,7 +61,7 @@ mod tree;
 pub use channel_order::ChannelOrder;
 pub use deadlock::dependency_cycle;
 pub use decision::{Routing, Selection};
-pub use ecmp_hash::{EcmpHash, HashSelection};
+pub use ecmp_hash::{DestinationModulo, EcmpHash, HashSelection};
 pub use flow::FlowKey;
 pub use hop::ChannelHop;
 pub use kind::*;

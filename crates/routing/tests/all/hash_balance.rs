@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
-use etherweave_routing::{EcmpHash, FlowKey, Routing, RoutingKind, Selection, path};
+use etherweave_routing::{DestinationModulo, EcmpHash, FlowKey, Routing, RoutingKind, Selection, path};
 use etherweave_topology::{Family, FatTree, KAryFatTree, Topology};
 
 const FLOWS: u64 = 40_000;
@@ -86,6 +86,24 @@ fn another_seed_is_another_spread() {
     let agreeing = one.iter().zip(&other).filter(|(a, b)| a == b).count() as u64;
     assert!(agreeing.abs_diff(FLOWS / 4) < 5 * 87, "{agreeing}");
     assert_eq!(with_seed(1), one);
+}
+
+/// Zahavi's theorem: a tree whose levels have as many links up as down carries any shift of its hosts without sharing.
+#[test]
+fn destinations_modulo_uplinks_share_no_link_in_a_shift_of_all_hosts() {
+    let topology = KAryFatTree::default().generate().unwrap();
+    let routing = RoutingKind::UpDown.build(&topology).unwrap();
+    let selection = DestinationModulo {}.build(&topology);
+    let hosts = topology.hosts();
+    for shift in [1, 4, 17, 37, 64] {
+        let key = |src: usize| FlowKey {
+            src: HostId::from_index(src),
+            dst: HostId::from_index((src + shift) % hosts),
+            entropy: src as u64,
+        };
+        let paths = (0..hosts).flat_map(|src| path(&topology, &routing, &selection, &key(src)).unwrap());
+        assert_eq!(count(paths).values().max(), Some(&1), "shift {shift}");
+    }
 }
 
 /// How many cores flows between two pods of a k = 8 fat tree meet.

@@ -155,7 +155,7 @@ fn kinds_parse_from_their_scenario_names() {
     };
     let scenario = read("up_down").unwrap();
     assert_eq!(scenario.routing, RoutingKind::UpDown);
-    let SelectionKind::EcmpHash(hash) = scenario.selection;
+    let SelectionKind::EcmpHash(hash) = scenario.selection else { panic!("a hash is stated") };
     assert_eq!((hash.seed, hash.polarised), (3, false));
     let error = read("ugall").unwrap_err().to_string();
     assert!(error.contains("up_down") && error.contains("shortest_path"), "{error}");
