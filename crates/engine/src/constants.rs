@@ -100,6 +100,8 @@ pub struct RunConstants {
     pub transports: Vec<u8>,
     /// Whether links fail, so that it is noted when what they lose arrives again.
     pub notes_losses: bool,
+    /// Longest vector that ranks reduce in their caches [B].
+    pub vector_cached_max: u64,
     /// Whether packets of any job are simulated: without them, switches and NICs have neither buffers nor credits.
     pub has_packets: bool,
 }
@@ -219,6 +221,7 @@ impl RunConstants {
             has_background: false,
             transports: Vec::new(),
             notes_losses: false,
+            vector_cached_max: 0,
             has_packets: true,
         }
     }

@@ -8,7 +8,7 @@ use etherweave_workload::collective::TAG_BASE;
 use etherweave_workload::{Access, Op};
 
 use super::shared_memory::{self, Neighbour};
-use super::task_cost::TaskCost;
+use super::task_cost::{TaskCost, per_kib};
 
 /// Longest messages that go without waiting for their receivers.
 #[derive(Clone, Copy)]
@@ -41,7 +41,7 @@ pub(super) fn op_cost(constants: &RunConstants, job: u32, endpoint: EndpointInde
         Op::Irecv { .. } => TaskCost::of(constants.mpi(job).receive_overhead),
         Op::Copy { bytes } => copy_cost(constants, job, bytes),
         Op::Prepare { copied, temporary } => prepare_cost(constants.mpi(job), copied, temporary),
-        Op::Reduce { bytes } => TaskCost::of_reduction(constants.mpi(job).reduce_per_kib, bytes),
+        Op::Reduce { bytes, vector } => reduce_cost(constants, job, bytes, vector),
         Op::Compute { duration } => TaskCost::of(duration),
         // A rank prices its looks by its connections.
         Op::Poll { .. } | Op::Sleep { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => {
@@ -53,6 +53,15 @@ pub(super) fn op_cost(constants: &RunConstants, job: u32, endpoint: EndpointInde
 /// Whether an operation in memory costs nothing, so that it is no task.
 pub(super) fn is_free(constants: &RunConstants, job: u32, op: Op) -> bool {
     op_cost(constants, job, EndpointIndex::new(0), op, 0).time.is_zero()
+}
+
+/// Processor time to add up what came: of a vector that lies in caches nothing moves through memory.
+fn reduce_cost(constants: &RunConstants, job: u32, bytes: u64, vector: u64) -> TaskCost {
+    let mpi = constants.mpi(job);
+    match mpi.reduce_cached_per_kib.filter(|_| vector <= constants.vector_cached_max) {
+        Some(cached) => TaskCost::of(per_kib(cached.min(mpi.reduce_per_kib), bytes)),
+        None => TaskCost::of_reduction(mpi.reduce_per_kib, bytes),
+    }
 }
 
 /// Processor time of a copy, and of the kernel for a temporary buffer that the allocator maps anew.

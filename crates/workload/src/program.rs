@@ -59,6 +59,8 @@ pub enum Op {
     Reduce {
         /// Bytes that are added [B].
         bytes: u64,
+        /// Length of the vector of which they are a part [B].
+        vector: u64,
     },
     /// Looks for messages, as `MPI_Test` does, and finds none: what has arrived is handled in the next wait.
     Poll {

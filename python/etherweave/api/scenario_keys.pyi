@@ -1014,6 +1014,7 @@ class MpiParams(Table):
         ],
     ]
     receive_overhead: Key[str, str]
+    reduce_cached_per_kib: Key[str | None, str]
     reduce_per_kib: Key[str | None, str]
     self_per_kib: Key[str, str]
     send_overhead: Key[str, str]
@@ -1447,12 +1448,14 @@ class SampleSpec(Table):
 
 class SelectionKind(Table):
     ecmp_hash: Key[EcmpHash, EcmpHash | Keys]
+    destination_modulo: Key[Any, Any]
 
 class ServedRequests(Table):
     drawn: Key[DrawnRequests, DrawnRequests | Keys]
     listed: Key[ListedRequests, ListedRequests | Keys]
 
 class SharedMemoryParams(Table):
+    cache: Key[str | None, str]
     collective_eager_max: Key[str | None, str]
     complex: Key[int | None, int]
     eager_max: Key[str, str]

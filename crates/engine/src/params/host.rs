@@ -121,6 +121,10 @@ pub struct MpiParams {
     /// Adding up 1 KiB of what a rank has received in a collective to its own. Default "0s".
     #[serde(skip_serializing_if = "super::is_zero")]
     pub reduce_per_kib: Duration,
+    /// The same of a vector whose three buffers, sent, received and temporary, lie in the rank's share of
+    /// `host.shared_memory.cache`, at most `reduce_per_kib`. Absent: as that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reduce_cached_per_kib: Option<Duration>,
     /// Mapping 1 KiB of a temporary buffer of a collective, which the kernel clears. Default "0s".
     #[serde(skip_serializing_if = "super::is_zero")]
     pub temporary_per_kib: Duration,
@@ -153,6 +157,7 @@ impl MpiParams {
             eager_receive_per_kib: Duration::ZERO,
             self_per_kib: Duration::ZERO,
             reduce_per_kib: Duration::ZERO,
+            reduce_cached_per_kib: None,
             temporary_per_kib: Duration::ZERO,
             temporary_min: Bytes::ZERO,
             poll: Duration::ZERO,
@@ -189,6 +194,7 @@ impl MpiParams {
             eager_receive_per_kib: Duration::ZERO,
             self_per_kib: Duration::ZERO,
             reduce_per_kib: Duration::ZERO,
+            reduce_cached_per_kib: None,
             temporary_per_kib: Duration::ZERO,
             temporary_min: Bytes::ZERO,
             poll: Duration::ZERO,
@@ -247,6 +253,7 @@ struct MpiChanges {
     eager_receive_per_kib: Option<Duration>,
     self_per_kib: Option<Duration>,
     reduce_per_kib: Option<Duration>,
+    reduce_cached_per_kib: Option<Duration>,
     temporary_per_kib: Option<Duration>,
     temporary_min: Option<Bytes>,
     poll: Option<Duration>,
@@ -269,6 +276,7 @@ fn mpi_over_tcp<'de, D: serde::Deserializer<'de>>(source: D) -> Result<MpiParams
         eager_receive_per_kib: changes.eager_receive_per_kib.unwrap_or(before.eager_receive_per_kib),
         self_per_kib: changes.self_per_kib.unwrap_or(before.self_per_kib),
         reduce_per_kib: changes.reduce_per_kib.unwrap_or(before.reduce_per_kib),
+        reduce_cached_per_kib: changes.reduce_cached_per_kib.or(before.reduce_cached_per_kib),
         temporary_per_kib: changes.temporary_per_kib.unwrap_or(before.temporary_per_kib),
         temporary_min: changes.temporary_min.unwrap_or(before.temporary_min),
         poll: changes.poll.unwrap_or(before.poll),

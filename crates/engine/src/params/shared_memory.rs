@@ -18,6 +18,9 @@ pub struct SharedMemoryParams {
     /// counted in place of cores where `host.cores` is absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complex: Option<u32>,
+    /// Last-level cache of a complex, in which NICs write what arrives; its ranks have equal shares. Default 0: none.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub cache: Bytes,
     /// The latency between cores that share no last-level cache. Absent: `latency`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub far_latency: Option<Duration>,
@@ -44,6 +47,7 @@ impl Default for SharedMemoryParams {
             send_overhead: Duration::from_ns(120),
             latency: Duration::from_ns(80),
             complex: None,
+            cache: Bytes::ZERO,
             far_latency: None,
             handling_overhead: Duration::from_ns(120),
             eager_max: Bytes::new(4 << 10),
@@ -61,6 +65,12 @@ impl SharedMemoryParams {
     /// The complex of the core, or the rank, that is number `place` of its host.
     pub fn complex_of(&self, place: u32) -> u32 {
         self.complex.map_or(0, |cores| place / cores)
+    }
+
+    /// Longest vector that a rank reduces in its share of the cache [B], where a host has `ranks`: it has three buffers.
+    pub fn vector_cached_max(&self, ranks: u64) -> u64 {
+        let sharing = self.complex.map_or(ranks, |cores| ranks.min(u64::from(cores)));
+        self.cache.get() / (3 * sharing.max(1))
     }
 
     /// Latency between two complexes.

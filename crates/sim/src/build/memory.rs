@@ -26,7 +26,7 @@ fn fastest_copy(host: &HostParams) -> Option<Duration> {
 }
 
 /// Most threads of a host.
-fn threads_max(experiment: &Experiment) -> u64 {
+pub fn threads_max(experiment: &Experiment) -> u64 {
     let mut threads = vec![0; experiment.topology.hosts()];
     for job in &experiment.jobs {
         match &job.traffic {

@@ -267,6 +267,8 @@ impl Plan {
         constants.has_packets = fluid::has_packets(experiment);
         constants.params.host.memory_rate =
             experiment.params.host.memory_rate.filter(|_| memory::is_a_limit(experiment));
+        let memory = &experiment.params.host.shared_memory;
+        constants.vector_cached_max = memory.vector_cached_max(memory::threads_max(experiment));
         constants.lookahead = fabric::lookahead(topology, &constants)?;
         // Input-queued switches wait for a tail when the packet leads its queue.
         let is_shared = experiment.params.switch.model == SwitchModel::SharedBuffer;

@@ -195,18 +195,22 @@ fn ranks_of_a_host_share_the_rate_of_its_memory() {
 }
 
 /// A rank adds up what others sent it: of an all-reduce of two ranks by recursive doubling, all of the vector once.
-/// 100 ns for each KiB.
+/// 100 ns for each KiB, or 40 ns where three vectors fit the rank's cache.
 #[test]
 fn what_a_collective_adds_up_takes_time() {
-    let time = |reduce_per_kib| {
+    let time = |reduce_ns, cache| {
         let mut params = roce();
-        params.host.mpi_roce.reduce_per_kib = reduce_per_kib;
+        params.host.mpi_roce.reduce_per_kib = Duration::from_ns(reduce_ns);
+        params.host.mpi_roce.reduce_cached_per_kib = Some(Duration::from_ns(40));
+        params.host.shared_memory.cache = Bytes::new(cache);
         let operation = Collective::Allreduce { bytes: Bytes::new(4 << 10) };
         let workload = OsuCollective { ranks: 2, operation, warm_up: 0, iterations: 1, ..Default::default() };
         let traffic = Workload::OsuCollective(workload).traffic(1).unwrap();
         run(&on_hosts(params, traffic, &[0, 1]), 1).iterations[0].duration
     };
-    assert_eq!(time(Duration::from_ns(100)), time(Duration::ZERO) + Duration::from_ns(400));
+    let none = time(0, 12 << 10);
+    assert_eq!(time(100, (12 << 10) - 1), none + Duration::from_ns(400));
+    assert_eq!(time(100, 12 << 10), none + Duration::from_ns(160));
 }
 
 /// An all-reduce of 4 KiB copies the vector to its result, 100 ns for each KiB, and takes a temporary buffer as long.

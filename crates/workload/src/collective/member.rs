@@ -215,7 +215,7 @@ impl<'a> Member<'a> {
         self.push_local(Op::WaitAll);
         let bytes = std::mem::take(&mut self.unreduced);
         if bytes > 0 {
-            self.push_local(Op::Reduce { bytes });
+            self.push_local(Op::Reduce { bytes, vector: self.layout.total() });
         }
     }
 

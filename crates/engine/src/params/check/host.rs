@@ -179,6 +179,7 @@ fn check_mpi(key: &str, mpi: &MpiParams) -> Checked {
     check_per_kib(&format!("{key}.eager_receive_per_kib"), mpi.eager_receive_per_kib)?;
     check_per_kib(&format!("{key}.self_per_kib"), mpi.self_per_kib)?;
     check_per_kib(&format!("{key}.reduce_per_kib"), mpi.reduce_per_kib)?;
+    check_per_kib(&format!("{key}.reduce_cached_per_kib"), mpi.reduce_cached_per_kib.unwrap_or(Duration::ZERO))?;
     check_per_kib(&format!("{key}.temporary_per_kib"), mpi.temporary_per_kib)?;
     let has_bytes = mpi.fragment.is_none_or(|fragment| fragment.get() > 0);
     require(has_bytes, &format!("{key}.fragment"), Bytes::ZERO, "1B or more")?;
