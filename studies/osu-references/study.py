@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 import polars as pl
@@ -12,13 +13,15 @@ from etherweave.study.declared import Metric, Results
 from etherweave.study.experiments import RunExperiment
 
 LARGE = 64 << 10
+RING = {"tests": ["latency"], "rings": 3, "latency_turns": 40}
+"""Turns of GPCNeT's random ring."""
 
 
 class Case(NamedTuple):
     """What an id names: ``infiniband-edr.latency.openmpi.8.1``."""
 
     profile: str
-    metric: str  # ``latency`` or ``bandwidth``, of all pairs of a NIC.
+    metric: str  # ``latency``, ``bandwidth`` of all pairs of a NIC, or ``ring``: GPCNeT's latency.
     library: str  # Whose figure it is: of those with the same profile.
     size: int
     pairs: int  # On a NIC.
@@ -48,8 +51,14 @@ def _experiment(name: str) -> RunExperiment:
     workload = {
         "latency": {"osu_latency": {**size, "warm_up": 5, "iterations": 2 * few}},
         "bandwidth": {"osu_bw": {**size, "warm_up": 1, "iterations": max(few // 4, 1)}},
+        "ring": {"gpcnet": {"ranks": 64 * case.pairs, **RING}},
     }[case.metric]
-    overrides = {"job.0.workload": workload, "job.0.ranks_per_host": case.pairs}
+    overrides: dict[str, object] = {
+        "job.0.workload": workload,
+        "job.0.ranks_per_host": case.pairs,
+    }
+    if case.metric == "ring":
+        overrides["topology.single_switch.hosts"] = 64
     return RunExperiment(name, case.profile, overrides)
 
 
@@ -59,6 +68,8 @@ def metrics() -> dict[str, Metric]:
 
 
 def figure(name: str, results: Results) -> float:
-    """Return a latency [us], or a bandwidth [MB/s]."""
+    """Return a latency [us], or a bandwidth [MB/s]. GPCNeT's latency is half of a turn."""
+    if Case.of(name).metric == "ring":
+        return fmean(results[name].values("iterations", "duration_ns")) / 2e3
     found = quantities(results[name])[0].median
     return found * (1e6 if Case.of(name).metric == "latency" else 1e-6)

@@ -1,6 +1,7 @@
 """Allreduce as PICO's campaigns measured it: each row on the profile of its interconnect."""
 
 import csv
+import random
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,8 @@ ALGORITHMS: dict[str, dict[str, object]] = {
     "ring": {"algorithm": "ring"},
 }
 """Keys of ``osu_collective`` by the name of an algorithm, without that of its library."""
+NODES = {"lumi": (2_048, 16), "mare_nostrum": (6_480, 32)}
+"""Nodes of a system, and of an allocation."""
 
 
 class Case(NamedTuple):
@@ -58,7 +61,13 @@ def _experiment(name: str) -> RunExperiment:
         **ALGORITHMS[case.algorithm],
     }
     overrides = {f"job.0.workload.osu_collective.{key}": value for key, value in keys.items()}
-    return RunExperiment(name, case.system, overrides)
+    placement = {"job.0.placement.hosts": allocation(case.system)}
+    return RunExperiment(name, case.system, overrides | placement)
+
+
+def allocation(system: str) -> list[int]:
+    """Draw the nodes of an allocation, in the order of their names, as a scheduler lists them."""
+    return sorted(random.Random(system).sample(range(NODES[system][0]), NODES[system][1]))
 
 
 def metrics() -> dict[str, Metric]:
