@@ -13,8 +13,7 @@ from etherweave.study.declared import Metric, Results
 from etherweave.study.experiments import RunExperiment
 
 LARGE = 64 << 10
-RING = {"tests": ["latency"], "rings": 3, "latency_turns": 40}
-"""Turns of GPCNeT's random ring."""
+RING = {"tests": ["latency"], "rings": 3, "latency_turns": 40}  # Turns of a random ring.
 
 
 class Case(NamedTuple):
@@ -53,10 +52,7 @@ def _experiment(name: str) -> RunExperiment:
         "bandwidth": {"osu_bw": {**size, "warm_up": 1, "iterations": max(few // 4, 1)}},
         "ring": {"gpcnet": {"ranks": 64 * case.pairs, **RING}},
     }[case.metric]
-    overrides: dict[str, object] = {
-        "job.0.workload": workload,
-        "job.0.ranks_per_host": case.pairs,
-    }
+    overrides: dict[str, object] = {"job.0.workload": workload, "job.0.ranks_per_host": case.pairs}
     if case.metric == "ring":
         overrides["topology.single_switch.hosts"] = 64
     return RunExperiment(name, case.profile, overrides)
