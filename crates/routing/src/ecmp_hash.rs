@@ -36,9 +36,9 @@ impl EcmpHash {
     }
 }
 
-/// Hops by the number of the destination, which the forwarding tables of InfiniBand's fat-tree routing have (D-Mod-K: E.
-/// Zahavi, *D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees*, 2010): at
-/// level *l* the destination over the product of the uplinks of switches below, modulo the choices.
+/// Hops by the number of the destination, as the forwarding tables of InfiniBand's fat-tree routing have them (D-Mod-K:
+/// E. Zahavi, *D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees*, 2010):
+/// the destination over the product of the uplinks of switches of each level below, modulo the choices.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DestinationModulo {}

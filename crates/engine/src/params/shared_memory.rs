@@ -67,7 +67,7 @@ impl SharedMemoryParams {
         self.complex.map_or(0, |cores| place / cores)
     }
 
-    /// Longest vector that a rank reduces in its share of the cache [B], where a host has `ranks`: it has three buffers.
+    /// Longest vector [B] that a rank reduces in its share of the cache, where a host has `ranks`: a third of it.
     pub fn vector_cached_max(&self, ranks: u64) -> u64 {
         let sharing = self.complex.map_or(ranks, |cores| ranks.min(u64::from(cores)));
         self.cache.get() / (3 * sharing.max(1))
