@@ -211,6 +211,7 @@ class ArrangementRandom(Table):
 class Arrival(Table):
     bernoulli: Key[Bernoulli, Bernoulli | Keys]
     poisson: Key[Any, Any]
+    log_normal: Key[LogNormal, LogNormal | Keys]
     on_off: Key[OnOff, OnOff | Keys]
     periodic: Key[Periodic, Periodic | Keys]
 
@@ -948,6 +949,9 @@ class ListedRequests(Table):
 class LoadBalancer(Table): ...
 
 class LowPowerIdleTimes(Table):
+class LogNormal(Table):
+    sigma: Key[float, float]
+
     after: Key[str, str]
     sleep: Key[str | None, str]
     wake: Key[str | None, str]

@@ -6,10 +6,12 @@
 //! - [`HostArrivals`] is what one host carries from packet to packet: its own random stream, and a fraction of a
 //!   picosecond, so that rounding moves no mean.
 //!
-//! Guarantees: over a long time every member offers the load it was asked for; a gap takes a few multiplications, no
-//! memory and no platform mathematics; the gaps of a host depend on the seed, the host and the plan alone.
+//! Guarantees: over a long time every member offers the load it was asked for; a gap takes a few multiplications
+//! (roots, where it is log-normal), no memory and no platform mathematics; the gaps of a host depend on the seed, the
+//! host and the plan alone.
 
 mod bernoulli;
+mod log_normal;
 mod on_off;
 mod periodic;
 mod poisson;
@@ -17,6 +19,7 @@ mod poisson;
 use etherweave_primitives::{Duration, HostId, InputError, Purpose, Stream};
 
 pub use bernoulli::Bernoulli;
+pub use log_normal::LogNormal;
 pub use on_off::{BurstLength, OnOff};
 pub use periodic::{FirstArrival, Periodic};
 pub use poisson::Poisson;
@@ -173,6 +176,8 @@ arrivals! {
     Bernoulli = bernoulli, "bernoulli";
     /// Gaps without memory.
     Poisson = poisson, "poisson";
+    /// Gaps whose logarithms are normal.
+    LogNormal = log_normal, "log_normal";
     /// Bursts with silence between them.
     OnOff = on_off, "on_off";
     /// Equal gaps.

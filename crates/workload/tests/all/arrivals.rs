@@ -1,7 +1,9 @@
 //! The suite that every arrival process passes, and what each promises beyond it.
 
 use etherweave_primitives::{Duration, HostId};
-use etherweave_workload::arrival::{Bernoulli, BurstLength, FirstArrival, GAP_MAX, OnOff, Periodic, Poisson};
+use etherweave_workload::arrival::{
+    Bernoulli, BurstLength, FirstArrival, GAP_MAX, LogNormal, OnOff, Periodic, Poisson,
+};
 use etherweave_workload::{Arrival, ArrivalPlan, HostArrivals, Share};
 
 /// 1,000 bytes at 40 Gb/s.
@@ -29,6 +31,8 @@ fn spread(arrival: &Arrival, load: f64) -> f64 {
         // A geometric number of slots with chance p has squared coefficient of variation 1 − p.
         Arrival::Bernoulli(bernoulli) => load * (1.0 - load / f64::from(bernoulli.slots_per_packet)),
         Arrival::Poisson(_) => load,
+        // The squared coefficient of variation of a log-normal number.
+        Arrival::LogNormal(LogNormal { sigma }) => load * ((sigma * sigma).exp() - 1.0),
         Arrival::OnOff(bursts) => burst_spread(bursts, load),
         Arrival::Periodic(_) => 0.0,
     }
@@ -52,6 +56,7 @@ fn burst_spread(bursts: &OnOff, load: f64) -> f64 {
 fn members() -> Vec<Arrival> {
     let mut members = Arrival::defaults();
     members.push(Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 }));
+    members.push(Arrival::LogNormal(LogNormal { sigma: 0.3 }));
     members.push(Arrival::Periodic(Periodic { phase: FirstArrival::Aligned }));
     let bursts = [
         OnOff { burst: 1, ..OnOff::default() },
@@ -151,6 +156,21 @@ fn poisson_gaps_fall_evenly_into_classes_of_equal_chance() {
     assert!(chi_square < 52.4, "{chi_square}");
 }
 
+/// Of a normal number 2.275, 15.866 and 50 % lie beyond two, one and no deviations.
+#[test]
+fn logarithms_of_log_normal_gaps_are_normal() {
+    let sigma = 2.0_f64;
+    let gaps = gaps(&plan(&Arrival::LogNormal(LogNormal { sigma }), 0.4), DRAWS);
+    let median = PACKET.as_ps() as f64 / 0.4 / (sigma * sigma / 2.0).exp();
+    for (deviations, share) in [(-2.0, 0.97725), (-1.0, 0.84134), (0.0, 0.5), (1.0, 0.15866), (2.0, 0.02275)] {
+        let bound = median * (sigma * deviations).exp();
+        let beyond = gaps.iter().filter(|&&gap| gap as f64 > bound).count() as f64 / DRAWS as f64;
+        // Four deviations of a binomial share.
+        let margin = 4.0 * (share * (1.0_f64 - share) / DRAWS as f64).sqrt();
+        assert!((beyond - share).abs() < margin, "{beyond} beyond {deviations} deviations");
+    }
+}
+
 /// Lengths of the complete bursts among so many packets.
 fn bursts(bursts: &OnOff) -> Vec<f64> {
     let gaps = gaps(&plan(&Arrival::OnOff(bursts.clone()), 0.1), 4 * DRAWS);
@@ -222,6 +242,7 @@ fn parameters_that_make_no_process_are_refused() {
     let rare =
         "load: 0.000000001 of a link where a packet takes 1s; expected 0, or a packet in at most 281s on average";
     check(poisson(), Duration::from_ms(1_000), 1e-9, rare);
+    check(Arrival::LogNormal(LogNormal { sigma: 4.0 }), PACKET, 0.5, "sigma: 4; expected 0.1 to 3");
     let bernoulli = |slots_per_packet| Arrival::Bernoulli(Bernoulli { slots_per_packet });
     check(bernoulli(0), PACKET, 0.5, "slots_per_packet: 0; expected 1 to 1000");
     check(bernoulli(9), Duration::from_ps(8), 0.5, "slots_per_packet: 9 slots in 8ps; expected slots of at least 1ps");
