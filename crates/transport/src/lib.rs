@@ -19,6 +19,8 @@ macro_rules! roce_congestion_controls {
             hpcc: crate::hpcc::Hpcc => Hpcc(crate::hpcc::LinkWindow);
             /// Congestion control by delay, in place of the others.
             swift: crate::swift::Swift => Swift(crate::swift::DelayWindow);
+            /// Congestion control by the slope of delays, and a rate, in place of the others.
+            timely: crate::timely::Timely => Timely(crate::timely::SlopeRate);
             /// Congestion control of the caller, for exploration, in place of the others.
             prototype: crate::prototype::Prototype => Prototype(crate::prototype::PrototypeControl);
         }
@@ -66,6 +68,7 @@ mod short_queue;
 mod swift;
 pub mod tcp;
 pub mod telemetry;
+mod timely;
 mod transport;
 pub mod uet;
 
@@ -75,6 +78,7 @@ pub use mark_window::Dctcp;
 pub use ranges::{ByteRange, Ranges};
 pub use short_queue::ShortQueue;
 pub use swift::Swift;
+pub use timely::Timely;
 pub use transport::{ConnectionWindow, FlowWindow, Headers, Overtaken, ResentCounts, Transport, TransportParams};
 
 /// Bytes that an allocation takes beside its content, about.

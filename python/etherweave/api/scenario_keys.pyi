@@ -1426,6 +1426,7 @@ class RoceParams(Table):
     swift: Key[Swift, Swift | Keys]
     tail_loss_probe_min: Key[str, str]
     version: Key[RoceVersionName, RoceVersionName]
+    timely: Key[Timely, Timely | Keys]
     window: Key[str, str]
 
 class RoutingKind(Table):
@@ -1646,6 +1647,17 @@ class Threshold(Table):
     static: Key[str | None, str]
 
 class TokenBucket(Table):
+class Timely(Table):
+    additive_increase: Key[str, str]
+    decrease: Key[int, int]
+    high: Key[str, str]
+    hyper_after: Key[int, int]
+    low: Key[str, str]
+    rate_min: Key[int, int]
+    round_trip_min: Key[str, str]
+    segment: Key[str, str]
+    weight: Key[int, int]
+
     burst: Key[str | None, str]
     rate: Key[str | None, str]
 
