@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 import etherweave
@@ -51,6 +53,40 @@ def test_the_ideal_time_is_that_of_a_path_by_hand(forwarding: str) -> None:
     expected = {10_000: delays + large * 0.08, 64: delays + small * 0.08}
     columns = (result.values("flow_times", name) for name in ("bytes", "ideal_ns"))
     assert dict(zip(*columns, strict=True)) == pytest.approx(expected, abs=0.01)
+
+
+TWO = [{"size": 4, "rate": "100Gb/s", "cable": "20m"}] * 2
+
+
+@pytest.mark.parametrize(
+    ("topology", "destination", "metres", "slowest"),
+    [
+        ({"single_switch": {"hosts": 16}}, 9, [3, 3], 100),
+        (
+            {"fat_tree": {"leaves": 2, "hosts_per_leaf": 8, "cores": 2, "uplink_rate": "25Gb/s"}},
+            15,
+            [3, 20, 20, 3],
+            25,
+        ),
+        ({"torus": {"dimensions": TWO}}, 10, [3, 20, 20, 20, 20, 3], 100),
+        ({"hyperx": {"dimensions": TWO, "host_rate": "400Gb/s"}}, 20, [3, 20, 20, 3], 100),
+        ({"dragonfly": {"a": 4, "p": 2, "h": 2, "local_rate": "50Gb/s"}}, 7, [3, 8, 3], 50),
+    ],
+    ids=lambda case: next(iter(case)) if isinstance(case, dict) else "",
+)
+def test_ideal_times_of_five_fabrics_are_those_of_paths_by_hand(
+    topology: dict[str, Any], destination: int, metres: list[int], slowest: int
+) -> None:
+    """Cables at 5 ns/m, a switch between each two, and a frame of 1,000 B at the slowest rate."""
+    flows = listed([(0, destination, 1_000, 0)])
+    result = etherweave.run({**scenario(flows), "topology": topology})
+    values = tomllib.loads(result.resolved)
+    ends = [values["nic"]["transmit_latency"], values["nic"]["receive_latency"]]
+    switches = [values["switch"]["latency"]] * (len(metres) - 1)
+    delays = sum(map(time_of, ends + switches)) * 1e9 + 5 * sum(metres)
+    expected = delays + (1_000 + HEADERS + 16) * 8 / slowest
+    assert result.values("flow_times", "ideal_ns") == pytest.approx([expected], abs=0.01)
+    assert times(result).below == 0
 
 
 @pytest.mark.parametrize("ideal", ["hpcc", "abm"])
@@ -107,6 +143,43 @@ def test_a_link_that_flows_share_is_a_queue_of_processor_sharing() -> None:
     assert job.all.mean == pytest.approx(1 / (1 - load * 1.02), rel=0.06)
 
 
+@pytest.mark.parametrize(
+    ("transport", "fidelity"),
+    [("roce", "packet"), ("uet", "packet"), ("tcp", "packet"), ("roce", "flow")],
+)
+def test_a_flow_that_waits_starts_when_another_is_sent_or_has_arrived(
+    transport: str, fidelity: str
+) -> None:
+    head = "id,source,destination,bytes,start_us,after\n"
+    rows = "last,2,0,900,0.25,there\nsent,0,2,900,0.25,all\nthere,1,2,10,3,all\nall,0,1,9000,7,\n"
+    keys = {"transport": {transport: {}}, "run": {"fidelity": fidelity}}
+    waiting = scenario({"text": head + rows}, 3, **keys)
+    result = etherweave.run(waiting)
+    flows = result.to_polars("flow_times").sort("bytes").rows(named=True)
+    there, sent, last, all_of_it = sorted(flows, key=lambda flow: (flow["bytes"], flow["start_ns"]))
+    assert all_of_it["start_ns"] == 7_000
+    assert there["start_ns"] == pytest.approx(all_of_it["end_ns"] + 3_000)
+    assert last["start_ns"] == pytest.approx(there["end_ns"] + 250)
+    # An acknowledgement crosses two cables of 15 ns and a switch after the last byte is there.
+    assert sent["start_ns"] - 250 > all_of_it["end_ns"] + 30 * (fidelity == "packet")
+    assert result.summary["finished"] == "complete"
+    several = etherweave.run(waiting, threads=3).to_polars("flow_times")
+    assert several.equals(result.to_polars("flow_times"))
+
+
+def test_jobs_take_flows_of_a_list_by_priority() -> None:
+    text = "source,destination,bytes,priority\n0,1,900,0\n1,0,800,3\n0,1,700,3\n"
+    urgent = {"name": "urgent", "priority": 3, "shared_hosts": True}
+    urgent["workload"] = {"flows": {"text": text, "priority": 3}}
+    lossless = {"flow_control": {"pfc": {"priorities": [0, 3]}}}
+    both = scenario({"text": text, "priority": 0}, **lossless)
+    result = etherweave.run({**both, "job": [*both["job"], urgent]})
+    rows = result.to_polars("flow_times").select("job", "bytes").rows()
+    assert sorted(rows) == [("urgent", 700), ("urgent", 800), ("web", 900)]
+    with pytest.raises(etherweave.ScenarioError, match=r"priority: beside no list; expected none"):
+        etherweave.run(scenario({"ranks": 2, "priority": 0}))
+
+
 @pytest.mark.parametrize("load_of", ["host_links", "uplinks"])
 def test_the_load_is_of_host_links_or_of_uplinks(load_of: str) -> None:
     flows = {"ranks": 16, "load": 0.3, "load_of": load_of, "sizes": "storage", "duration": "2ms"}
@@ -156,6 +229,59 @@ def test_the_verb_prints_slowdowns_and_gives_them_as_json(tmp_path: Any) -> None
     failed = command_line.run_here("run", file, code=2)
     assert "job.0.workload.flows.file" in failed.stderr
     assert "line 3: x; expected a host from 0 to 1048575" in failed.stderr
+
+
+LISTED = {"source": [0, 1, 1], "destination": [1, 0, 0], "bytes": [5_000, 700, 64]}
+LISTED |= {"start_us": [0.0, 1.5, 0.25], "id": [4, 5, 6], "after": [None, None, 4]}
+
+
+def of_parquet(folder: Path, columns: dict[str, Any]) -> Path:
+    pyarrow.parquet.write_table(pyarrow.table(columns), folder / "list.parquet")
+    file = folder / "a.toml"
+    file.write_text(
+        '[topology.single_switch]\nhosts = 2\n[[job]]\nname = "web"\n'
+        'workload.flows = { file = "list.parquet" } # not file = "b.parquet"\n'
+    )
+    return file
+
+
+def test_a_list_in_parquet_is_that_of_its_rows_and_stands_in_the_result(tmp_path: Path) -> None:
+    result = etherweave.run(of_parquet(tmp_path, LISTED))
+    text = f"{','.join(LISTED)}\n0,1,5000,0,4,\n1,0,700,1.5,5,\n1,0,64,0.25,6,4\n"
+    expected = etherweave.run({**scenario({"text": text}), "name": "a"})
+    assert tomllib.loads(result.resolved)["job"][0]["workload"]["flows"]["text"] == text
+    assert result.to_polars("flow_times").equals(expected.to_polars("flow_times"))
+    replicated = command_line.run_here("run", tmp_path / "a.toml", "--replications", 2)
+    assert "slowdown" in replicated.stdout
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"source": ["x"]}, "list.parquet: column source of type string; expected numbers"),
+        ({"source": range(2**20 + 1)}, "1,048,577 rows; expected at most 1,048,576"),
+        ({"source": [0], "bytes": [1]}, "line 1: no column destination in source,bytes"),
+        ({**LISTED, "after": [None, None, 9]}, "line 4: after 9; expected the id of a flow"),
+    ],
+)
+def test_a_table_that_is_no_list_is_refused(
+    tmp_path: Path, columns: dict[str, Any], expected: str
+) -> None:
+    failed = command_line.run_here("run", of_parquet(tmp_path, columns))
+    assert failed.returncode == 2
+    assert expected in failed.stderr
+
+
+def test_a_parquet_file_that_is_none_is_refused(tmp_path: Path) -> None:
+    file = of_parquet(tmp_path, LISTED)
+    (tmp_path / "list.parquet").write_bytes(b"PAR1" + bytes(99))
+    expected = "list.parquet: damaged, or of another format; expected a table in Parquet"
+    assert expected in command_line.run_here("run", file).stderr
+    key = {"job.0.workload.flows.file": str(tmp_path / "list.parquet")}
+    with pytest.raises(etherweave.ScenarioError, match="a table in Parquet, which Python reads"):
+        etherweave.run(scenario({}), key)
+    (tmp_path / "list.parquet").unlink()
+    assert "list.parquet: No such file" in command_line.run_here("run", file).stderr
 
 
 FLOWS = sorted((Path(__file__).parents[2] / "scenarios/flows").glob("*.toml"))

@@ -70,6 +70,10 @@ impl Hosts {
         if wires.now < wires.constants.warm_up {
             end.warm_up_intake = end.intake.bytes;
         }
+        let (thread, arrived) = (end.thread, end.intake.bytes);
+        if !self.processors.followers.is_empty() && self.processors.has_flow(thread, arrived) {
+            self.processors.start_followers(wires, thread);
+        }
         while let Some(message) = self.nics.endpoints[endpoint].take_complete(received) {
             self.deliver(wires, endpoint, message);
         }

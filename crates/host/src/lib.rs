@@ -75,7 +75,7 @@ pub use receive_queue::ReceiveQueue;
 pub use shared_memory::Neighbour;
 pub use socket::TcpState;
 pub use step_kind::StepKind;
-pub use thread::{Role, SinkState, SourceState, Thread};
+pub use thread::{Follower, Role, SinkState, SourceState, Thread};
 
 rows! {
     /// One measured iteration of a rank.

@@ -8,7 +8,7 @@ use etherweave_primitives::{Bytes, Duration, Time};
 
 use super::rank_records::{RankRecords, StepTimes};
 use super::task_cost::TaskCost;
-use super::thread::Task;
+use super::thread::{Follower, Task};
 use super::{Core, OWN_CORE, Thread};
 
 /// Threads of a shard's hosts, the cores that they share, and the memory that they copy in.
@@ -16,6 +16,8 @@ use super::{Core, OWN_CORE, Thread};
 pub struct Processors {
     /// Threads of ranks and streams.
     pub threads: IndexVec<ThreadIndex, Thread>,
+    /// Flows that wait for others, by the threads that these have here.
+    pub followers: Vec<Follower>,
     /// Cores of all hosts, where ranks and receive queues share them.
     pub cores: IndexVec<CoreIndex, Core>,
     /// When the memory of each host has copied all that was begun, where that has a rate.

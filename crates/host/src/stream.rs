@@ -1,10 +1,11 @@
 //! Streams: equal messages one after another, as `ib_write_bw` and `iperf3` send them.
 
 use etherweave_engine::Wires;
+use etherweave_engine::event::Kind;
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 
 use super::message::MessageKind;
-use super::thread::{Role, SourceState};
+use super::thread::{Follower, Role, SourceState};
 use crate::{Hosts, Processors};
 
 impl Processors {
@@ -12,6 +13,25 @@ impl Processors {
         match &mut self.threads[thread].role {
             Role::Source(source) => source,
             Role::Rank(_) | Role::GraphStream(_) | Role::Sink(_) => unreachable!("only sources send streams"),
+        }
+    }
+
+    /// Whether a thread receives a flow of so many bytes.
+    pub(super) fn has_flow(&self, thread: ThreadIndex, bytes: u64) -> bool {
+        matches!(&self.threads[thread].role, Role::Sink(sink) if sink.ideal.is_some() && sink.total == Some(bytes))
+    }
+
+    /// Schedules the flows that wait for the end of a flow at a thread.
+    pub(super) fn start_followers(&mut self, wires: &mut Wires, before: ThreadIndex) {
+        let first = self.followers.partition_point(|follower| follower.before < before);
+        for number in first..self.followers.len() {
+            let Follower { before: other, thread, after } = self.followers[number];
+            if other != before {
+                break;
+            }
+            let start = wires.now + after;
+            self.source(thread).start = start;
+            wires.schedule_at(start, self.threads[thread].place, Kind::Start, thread.get());
         }
     }
 }
@@ -70,6 +90,7 @@ impl Hosts {
                 return;
             };
             self.nics.endpoints[endpoint].protocol.finish();
+            self.processors.start_followers(wires, thread);
         } else if self.processors.threads[thread].current.is_none() {
             self.source_next(wires, thread);
         }

@@ -126,10 +126,12 @@ pub struct SourceState {
     pub completed: u64,
     /// When the last message was complete.
     pub done_at: Option<Time>,
-    /// When it starts.
+    /// When it starts; of a flow that waits for another, the end of time until that ends.
     pub start: Time,
     /// Whether it is a flow, whose connection is used for nothing else.
     pub is_flow: bool,
+    /// Number of a flow in its job, where it waits for the end of another.
+    pub follows: Option<u32>,
 }
 
 impl SourceState {
@@ -153,6 +155,17 @@ impl SourceState {
         }
         ends
     }
+}
+
+/// A flow that starts when another has ended at its host.
+#[derive(Clone, Copy, Debug)]
+pub struct Follower {
+    /// Thread that sends or receives the other flow.
+    pub before: ThreadIndex,
+    /// Thread that sends the flow.
+    pub thread: ThreadIndex,
+    /// Time between both.
+    pub after: Duration,
 }
 
 /// The receiving side of a stream.

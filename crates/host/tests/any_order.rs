@@ -217,6 +217,7 @@ fn a_stream_goes_on_behind_a_message_that_lacks_a_packet_where_any_order_will_do
             done_at,
             start,
             is_flow: false,
+            follows: None,
         };
         let total = Some(6 * bytes);
         let sink = SinkState { endpoint: endpoint(1), bytes, stream: 0, start, total, ideal: None };

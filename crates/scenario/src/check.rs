@@ -325,9 +325,10 @@ fn longest_rest(traffic: &Traffic) -> Duration {
 
 /// The longest time in which no flow starts, before the last does.
 fn longest_gap(streams: &[StreamSpec]) -> Duration {
-    let starts = streams.iter().filter_map(|stream| stream.flow_start.map(|start| start.after));
-    let (longest, _) = starts.fold((Duration::ZERO, Duration::ZERO), |(longest, last), start| {
-        (longest.max(start.max(last) - last), start.max(last))
+    let starts = streams.iter().filter_map(|stream| stream.flow_start);
+    let (longest, _) = starts.fold((Duration::ZERO, Duration::ZERO), |(longest, last), start| match start.waits_for {
+        Some(_) => (longest.max(start.after), last),
+        None => (longest.max(start.after.max(last) - last), start.after.max(last)),
     });
     longest
 }

@@ -26,10 +26,13 @@ pub struct StreamSpec {
 /// Start of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct FlowStart {
-    /// After the start of its job.
+    /// After the start of its job, or after the end of the flow that it waits for.
     pub after: Duration,
     /// Ideal time of the flow.
     pub ideal: IdealTime,
+    /// The flow whose end it waits for, by its place in the job. Its source is where that flow ends: its receiver,
+    /// which has the last byte, or its sender, which has the last acknowledgement.
+    pub waits_for: Option<u32>,
 }
 
 /// Ideal time of a flow, by which its completion time is divided.

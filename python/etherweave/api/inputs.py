@@ -86,25 +86,43 @@ def read_toml(path: str | Path, size_max: int = SIZE_MAX) -> dict[str, Any]:
         raise InputError(path, f"{error}; expected TOML") from None
 
 
-def read_parquet(path: str | Path, has_metadata: bool = False) -> "pyarrow.Table":
+def read_parquet(
+    path: str | Path, has_metadata: bool = False, numbers_max: int | None = None
+) -> "pyarrow.Table":
     """Read a table in Parquet, and check its pages and its values.
 
     ``has_metadata`` is whether the schema keeps its metadata, in which octets may stand that polars
-    rejects.
+    rejects; ``numbers_max`` the most rows of a table that must hold numbers alone.
     """
     import pyarrow
     from pyarrow import parquet
 
     _check_type(path)
     try:
+        if numbers_max is not None:
+            _check_numbers(path, numbers_max)
         table = parquet.read_table(path, page_checksum_verification=True, partitioning=None)
         table.validate(full=True)
         if has_metadata:
             return table
         plain = [pyarrow.field(one.name, one.type, one.nullable) for one in table.schema]
         return pyarrow.Table.from_arrays(table.columns, schema=pyarrow.schema(plain))
+    except InputError:
+        raise
     except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
         raise InputError(path, _damage(path)) from error
+
+
+def _check_numbers(path: str | Path, rows_max: int) -> None:
+    """Reject a table of Parquet before it is read that has more rows, or texts."""
+    from pyarrow import parquet, types
+
+    metadata = parquet.read_metadata(path)
+    if metadata.num_rows > rows_max:
+        raise InputError(path, f"{metadata.num_rows:,} rows; expected at most {rows_max:,}")
+    for field in metadata.schema.to_arrow_schema():
+        if not (types.is_integer(field.type) or types.is_floating(field.type)):
+            raise InputError(path, f"column {field.name} of type {field.type}; expected numbers")
 
 
 def _damage(path: str | Path) -> str:

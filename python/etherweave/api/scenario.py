@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from etherweave.api import toml
+from etherweave.api.flow_lists import insert_lists
 from etherweave.api.inputs import InputError, read_text
 
 
@@ -30,19 +31,19 @@ TRACES = (".goal", ".bin", ".et", ".ewr", ".otf2")
 
 
 def read(scenario: ScenarioSource) -> tuple[str, str]:
-    """Return a scenario's text, and its name in errors.
+    """Return a scenario's text, with the rows of tables that it names, and its name in errors.
 
     Raises ``OSError`` when a file cannot be read: :class:`etherweave.api.inputs.InputError` when it
     is no text, or a trace.
     """
     if isinstance(scenario, ScenarioText):
-        return scenario.text, scenario.origin
+        return insert_lists(scenario.text, scenario.origin), scenario.origin
     if isinstance(scenario, Mapping):
-        return toml.document(scenario), "<scenario>"
+        return insert_lists(toml.document(scenario), "<scenario>"), "<scenario>"
     if Path(scenario).suffix in TRACES and Path(scenario).is_file():
         reason = "a trace; expected a scenario, on which `etherweave replay` simulates the trace"
         raise InputError(scenario, reason)
-    return read_text(scenario), str(scenario)
+    return insert_lists(read_text(scenario), str(scenario)), str(scenario)
 
 
 def literals(overrides: Overrides | None) -> list[tuple[str, str]]:

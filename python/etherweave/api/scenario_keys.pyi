@@ -615,6 +615,7 @@ class Flows(Table):
     load: Key[float, float]
     load_of: Key[LoadOfName, LoadOfName]
     pairs: Key[Pattern, Pattern | Keys]
+    priority: Key[int | None, int]
     ranks: Key[int | None, int]
     rate: Key[str | None, str]
     seed: Key[int | None, int]
@@ -948,10 +949,10 @@ class ListedRequests(Table):
 
 class LoadBalancer(Table): ...
 
-class LowPowerIdleTimes(Table):
 class LogNormal(Table):
     sigma: Key[float, float]
 
+class LowPowerIdleTimes(Table):
     after: Key[str, str]
     sleep: Key[str | None, str]
     wake: Key[str | None, str]
@@ -1425,8 +1426,8 @@ class RoceParams(Table):
     retransmission_timeout: Key[str, str]
     swift: Key[Swift, Swift | Keys]
     tail_loss_probe_min: Key[str, str]
-    version: Key[RoceVersionName, RoceVersionName]
     timely: Key[Timely, Timely | Keys]
+    version: Key[RoceVersionName, RoceVersionName]
     window: Key[str, str]
 
 class RoutingKind(Table):
@@ -1646,7 +1647,6 @@ class Threshold(Table):
     alpha: Key[float | None, float]
     static: Key[str | None, str]
 
-class TokenBucket(Table):
 class Timely(Table):
     additive_increase: Key[str, str]
     decrease: Key[int, int]
@@ -1658,6 +1658,7 @@ class Timely(Table):
     segment: Key[str, str]
     weight: Key[int, int]
 
+class TokenBucket(Table):
     burst: Key[str | None, str]
     rate: Key[str | None, str]
 

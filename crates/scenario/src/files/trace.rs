@@ -28,7 +28,8 @@ pub(super) const DUMPI: &str = "a DUMPI trace, whose library is not maintained s
 const CHAKRA: &str = "a Chakra execution trace of one rank, which `workload.chakra` reads with those of all other \
                       ranks, by their folder or as NAME.{rank}.et";
 /// Contents that are not read: how they begin, and what they are.
-const BEGINNINGS: [(&[u8], &str); 3] = [
+const BEGINNINGS: [(&[u8], &str); 4] = [
+    (b"PAR1", "a table in Parquet, which Python reads where the scenario itself names it, a file beside it"),
     (b"EWSCHED\n", "an executed schedule of `etherweave schedule`, and no trace"),
     (&[0x1f, 0x8b], "a file compressed by gzip"),
     (&[0x28, 0xb5, 0x2f, 0xfd], "a file compressed by zstd"),
@@ -60,11 +61,8 @@ pub(super) struct Format {
 pub(super) const GOAL: Format =
     Format { expected: "a schedule in GOAL, text or binary", other_name: other_format, other_content };
 /// A list of flows.
-pub(super) const FLOWS: Format = Format {
-    expected: "a list of flows as CSV, of ns-3's HPCC or of htsim",
-    other_name: |_| None,
-    other_content: |_| Ok(None),
-};
+pub(super) const FLOWS: Format =
+    Format { expected: "a list of flows as CSV, of ns-3's HPCC or of htsim", other_name: |_| None, other_content };
 
 /// Replaces the key `file` of a trace by its text, or by its path and its SHA-256.
 pub(super) fn insert(document: &mut Document, path: &[&str], format: &Format) -> Result<(), InputError> {

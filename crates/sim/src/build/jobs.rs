@@ -9,8 +9,8 @@ use etherweave_engine::params::{CoreParams, HostParams};
 use etherweave_engine::port::{Owner, PeerLink};
 use etherweave_host::rss::{self, Socket};
 use etherweave_host::{
-    Core, Endpoint, GraphState, Intake, MessageNumbers, Neighbour, OWN_CORE, Protocol, RankState, ReceiveQueue, Role,
-    SinkState, SourceState, Thread,
+    Core, Endpoint, Follower, GraphState, Intake, MessageNumbers, Neighbour, OWN_CORE, Protocol, RankState,
+    ReceiveQueue, Role, SinkState, SourceState, Thread,
 };
 use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Duration, HostId, InputError, InputErrors, Purpose, Stream, Time};
@@ -86,9 +86,10 @@ pub(super) fn populate(
                 neighbours.for_each(|pair| introduce(pair, &threads, shards));
             }
             Traffic::Streams(_) => {
-                for (connection, end) in connections[own.clone()].iter().zip(&ends[own]) {
+                for (connection, end) in connections[own.clone()].iter().zip(&ends[own.clone()]) {
                     add_stream(number, job, connection, end, shards);
                 }
+                add_followers(job, &ends[own], shards);
             }
         }
         first += count;
@@ -342,6 +343,8 @@ fn connect_rank(shard: &mut Shard, thread: ThreadIndex, to: (u32, Option<u8>), e
 fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[EndpointId; 2], shards: &mut [Shard]) {
     let Traffic::Streams(streams) = &job.traffic else { unreachable!("only streams have a number") };
     let spec = &streams[connection.number as usize];
+    let start = Time::ZERO + job.start + spec.flow_start.map_or(Duration::ZERO, |start| start.after);
+    let follows = spec.flow_start.and_then(|start| start.waits_for).map(|_| connection.number);
     let source = SourceState {
         endpoint: end[0].1,
         bytes: spec.bytes_per_message,
@@ -350,14 +353,15 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
         posted: 0,
         completed: 0,
         done_at: None,
-        start: Time::ZERO + job.start + spec.flow_start.map_or(Duration::ZERO, |start| start.after),
+        start: if follows.is_some() { Time::MAX } else { start },
         is_flow: spec.flow_start.is_some(),
+        follows,
     };
     let sink = SinkState {
         endpoint: end[1].1,
         bytes: spec.bytes_per_message,
         stream: connection.number,
-        start: source.start,
+        start,
         total: spec.messages.map(|messages| messages * spec.bytes_per_message),
         ideal: spec.flow_start.map(|start| start.ideal),
     };
@@ -371,6 +375,21 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
     let shard = &mut shards[end[0].0];
     shard.hosts.nics.endpoints[end[0].1].wait_for(spec.bytes_per_message);
     shard.wires.totals.unfinished += u64::from(!job.is_background);
+}
+
+/// Lets flows wait for others at the host that sees these end.
+fn add_followers(job: &Job, ends: &[[EndpointId; 2]], shards: &mut [Shard]) {
+    let Traffic::Streams(streams) = &job.traffic else { unreachable!("only streams wait for others") };
+    let thread = |(shard, endpoint): EndpointId, shards: &[Shard]| shards[shard].hosts.nics.endpoints[endpoint].thread;
+    for (spec, end) in streams.iter().zip(ends) {
+        let Some((start, other)) = spec.flow_start.and_then(|start| Some((start, start.waits_for?))) else { continue };
+        let side = usize::from(streams[other as usize].src_rank != spec.src_rank);
+        let at = ends[other as usize][side];
+        assert_eq!(at.0, end[0].0, "ends of a host lie in its shard");
+        let follower = Follower { before: thread(at, shards), thread: thread(end[0], shards), after: start.after };
+        shards[at.0].hosts.processors.followers.push(follower);
+    }
+    shards.iter_mut().for_each(|shard| shard.hosts.processors.followers.sort_by_key(|follower| follower.before));
 }
 
 /// Adds a thread at a host's port.
@@ -392,7 +411,9 @@ fn schedule_starts(shard: &mut Shard, experiment: &Experiment) {
         let time = start + start_jitter(shard, thread, experiment);
         (time, shard.hosts.nics.hosts[thread.host].port, index)
     };
-    let mut starts: Vec<(Time, PortIndex, ThreadIndex)> = shard.hosts.processors.threads.entries().map(start).collect();
+    let follows = |thread: &Thread| matches!(&thread.role, Role::Source(source) if source.follows.is_some());
+    let mut starts: Vec<(Time, PortIndex, ThreadIndex)> =
+        shard.hosts.processors.threads.entries().filter(|(_, thread)| !follows(thread)).map(start).collect();
     starts.sort_unstable();
     starts
         .into_iter()

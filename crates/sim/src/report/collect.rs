@@ -90,6 +90,7 @@ impl Simulation {
             logs: Vec::new(),
             ports: self.ports(far),
             streams: self.streams(),
+            late_starts: self.late_starts(),
             flows: self.flows(far),
             failures: self.failures(),
             sleeps: self.sleeps(),

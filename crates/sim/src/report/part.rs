@@ -26,6 +26,8 @@ pub(crate) struct ReportPart {
     pub ports: Vec<(ChannelId, PortRow)>,
     /// By job.
     pub streams: Vec<(u32, StreamRow)>,
+    /// Job, flow and start of flows that wait for others.
+    pub late_starts: Vec<(u32, u32, Time)>,
     /// Number of the sending end, by sender and receiver.
     pub flows: Vec<((u32, u32, u32), FlowRow)>,
     /// Ports that sleep between frames.
@@ -60,6 +62,7 @@ impl ReportPart {
         all.iterations.sort_unstable_by_key(|row| (row.job, row.rank, row.iteration));
         all.ports.sort_by_key(|&(channel, _)| end(channel));
         all.streams.sort_by_key(|(job, row)| (*job, row.stream));
+        all.start_streams();
         all.sort_flows();
         all.failures.sort_by_key(|(channel, row)| (end(*channel), row.from));
         all.recover();
@@ -76,6 +79,15 @@ impl ReportPart {
     /// Flows of equal hosts by what they carried.
     pub fn sort_flows(&mut self) {
         self.flows.sort_by_key(|&((source, destination, _), ref row)| (source, destination, row.bytes, row.packets));
+    }
+
+    /// Adds the starts of flows that wait for others, which their senders know.
+    fn start_streams(&mut self) {
+        for (job, stream, start) in std::mem::take(&mut self.late_starts) {
+            let place = self.streams.binary_search_by_key(&(job, stream), |(job, row)| (*job, row.stream));
+            let row = &mut self.streams[place.expect("both ends of a flow are of the run")].1;
+            (row.start, row.measured, row.end) = (start, row.measured.max(start), row.end.max(start));
+        }
     }
 
     /// Adds to each failure how its loss was made good.
@@ -102,6 +114,7 @@ impl ReportPart {
         append(&mut self.logs, next.logs);
         append(&mut self.ports, next.ports);
         append(&mut self.streams, next.streams);
+        append(&mut self.late_starts, next.late_starts);
         append(&mut self.flows, next.flows);
         append(&mut self.failures, next.failures);
         append(&mut self.sleeps, next.sleeps);
@@ -125,7 +138,7 @@ fn append<T>(all: &mut Vec<T>, mut next: Vec<T>) {
 
 wire! {
     ReportPart {
-        totals, packets_max, fingerprint, iterations, logs, ports, streams, flows, failures, sleeps, storms, learning,
-        replays, rates, losses, resent, received, switch_drops, nic_drops
+        totals, packets_max, fingerprint, iterations, logs, ports, streams, late_starts, flows, failures, sleeps,
+        storms, learning, replays, rates, losses, resent, received, switch_drops, nic_drops
     }
 }

@@ -1,6 +1,6 @@
 //! Streams.
 
-use etherweave_host::{Endpoint, Role, SinkState};
+use etherweave_host::{Endpoint, Role, SinkState, Thread};
 use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::{Duration, HostId, Time};
 
@@ -73,6 +73,16 @@ impl Simulation {
         }
         self.add_ideals(&mut rows, flows);
         rows
+    }
+
+    /// Job, number and start of flows that wait for others.
+    pub(super) fn late_starts(&self) -> Vec<(u32, u32, Time)> {
+        let threads = self.shards.iter().flat_map(|shard| &shard.hosts.processors.threads);
+        let start = |thread: &Thread| match &thread.role {
+            Role::Source(source) => Some((thread.job, source.follows?, source.start.min(self.end))),
+            Role::Rank(_) | Role::GraphStream(_) | Role::Sink(_) => None,
+        };
+        threads.filter_map(start).collect()
     }
 
     /// Adds the ideal times of flows, source by source.

@@ -13,7 +13,7 @@ mod draw;
 mod list;
 mod sizes;
 
-use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, params};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, Priority, params};
 
 pub use sizes::{FlowSizes, SizePoints};
 
@@ -65,13 +65,18 @@ params! {
         /// List of flows as text, in place of all that is drawn; `file = "NAME"` reads it from beside the scenario.
         #[serde(skip_serializing_if = "String::is_empty")]
         pub text: String = String::new(),
-        /// File beside the scenario with the list: CSV, or a list of ns-3's HPCC or of htsim. The resolved scenario has
-        /// a text of up to 1 MiB in its place; of other files it keeps the path.
+        /// File beside the scenario with the list: CSV, or a list of ns-3's HPCC or of htsim; Python reads one in
+        /// Parquet as CSV. The resolved scenario has a text of up to 1 MiB in its place; of other files it keeps the
+        /// path.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub file: Option<String> = None,
         /// SHA-256 that the file must have, in hexadecimal. Default: any.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub sha256: Option<String> = None,
+        /// Flows of a list in this priority alone: a job for each priority takes the others. Default: all, in
+        /// the priority of the job.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub priority: Option<Priority> = None,
         /// The file, once it is open; in place of the text.
         #[serde(skip)]
         pub content: Option<TraceFile> = None,
@@ -153,10 +158,19 @@ impl Flows {
                 self.check_alone()?;
                 flows
             }
-            None => self.drawn(self.seed.unwrap_or(seed))?,
+            None => {
+                let expected = "none without a list: job.N.priority is that of all flows";
+                InputError::unless(self.priority.is_none(), "priority", "beside no list", expected)?;
+                self.drawn(self.seed.unwrap_or(seed))?
+            }
         };
-        flows.sort_by_key(|flow| (flow.flow_start, flow.src_rank));
-        flows.truncate(self.flows_max.map_or(usize::MAX, |most| most as usize));
+        sort(&mut flows);
+        let waits = |flow: &StreamSpec| flow.flow_start.is_some_and(|start| start.waits_for.is_some());
+        if let Some(most) = self.flows_max {
+            let expected = "none: flows of the list wait for others";
+            InputError::unless(!flows.iter().any(waits), "flows_max", most, expected)?;
+            flows.truncate(most as usize);
+        }
         InputError::unless(!flows.is_empty(), "duration", self.duration, "a time in which a flow arrives")?;
         let mut count = vec![0; Generator::ranks(self) as usize];
         for flow in &mut flows {
@@ -183,6 +197,7 @@ impl Flows {
     }
 
     fn listed(&self) -> Result<Option<Vec<StreamSpec>>, InputError> {
+        let priority = self.priority.map(Priority::get);
         match &self.content {
             Some(file) if file.length() > LIST_BYTES_MAX => {
                 let length = format!("a list of {} bytes", file.length());
@@ -192,10 +207,10 @@ impl Flows {
                 let bytes = file.head(LIST_BYTES_MAX)?;
                 let text =
                     String::from_utf8(bytes).map_err(|_| InputError::new("file", "no text in UTF-8", "a list"))?;
-                list::read(&text).map(Some).map_err(|error| error.within("file"))
+                list::read(&text, priority).map(Some).map_err(|error| error.within("file"))
             }
             None if self.text.is_empty() => Ok(None),
-            None => list::read(&self.text).map(Some).map_err(|error| error.within("text")),
+            None => list::read(&self.text, priority).map(Some).map_err(|error| error.within("text")),
         }
     }
 
@@ -213,6 +228,7 @@ impl Flows {
             ("duration", self.duration != default.duration),
             ("incast", self.incast.is_some()),
             ("seed", self.seed.is_some()),
+            ("sha256", self.sha256.is_some() && self.file.is_none()),
         ];
         let expected = "none: the list says which flows there are";
         InputErrors::all(drawn.map(|(key, is_stated)| InputError::unless(!is_stated, key, "beside a list", expected)))
@@ -236,5 +252,21 @@ impl Flows {
             errors.check(InputError::unless(incast.load > Share::NONE, "incast.load", incast.load, "more than 0"));
         }
         errors.into_result()
+    }
+}
+
+/// Sorts flows by start and source; those that wait for others name them by their new places.
+fn sort(flows: &mut Vec<StreamSpec>) {
+    let key = |flow: &StreamSpec| (flow.flow_start.map(|start| start.after), flow.src_rank);
+    if flows.iter().all(|flow| flow.flow_start.is_none_or(|start| start.waits_for.is_none())) {
+        return flows.sort_by_key(key);
+    }
+    let mut order: Vec<usize> = (0..flows.len()).collect();
+    order.sort_by_key(|&place| key(&flows[place]));
+    let mut places = vec![0; order.len()];
+    (0..).zip(&order).for_each(|(new, &old)| places[old] = new);
+    *flows = order.iter().map(|&place| flows[place]).collect();
+    for start in flows.iter_mut().filter_map(|flow| flow.flow_start.as_mut()) {
+        start.waits_for = start.waits_for.map(|place| places[place as usize]);
     }
 }

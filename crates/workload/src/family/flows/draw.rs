@@ -108,7 +108,7 @@ pub(super) fn flow_of(src: u32, dst: u32, bytes: u64, after: Duration) -> Stream
         bytes_per_message: bytes,
         outstanding: 1,
         messages: Some(1),
-        flow_start: Some(FlowStart { after, ideal: IdealTime::default() }),
+        flow_start: Some(FlowStart { after, ideal: IdealTime::default(), waits_for: None }),
     }
 }
 

@@ -1,10 +1,12 @@
 //! Lists of flows as files have them: CSV, the flows of ns-3's HPCC, the connections of htsim.
 
-use etherweave_primitives::{Duration, InputError};
+use std::collections::BTreeMap;
+
+use etherweave_primitives::{Duration, InputError, Rank};
 
 use super::draw::flow_of;
+use crate::StreamSpec;
 use crate::limits::{MESSAGE_MAX, STREAMS_MAX};
-use crate::{FlowStart, StreamSpec};
 
 /// Hosts beyond which a list names none.
 const RANKS_MAX: u64 = 1 << 20;
@@ -16,26 +18,111 @@ pub(super) fn ranks(flows: &[StreamSpec]) -> u32 {
     flows.iter().map(|flow| flow.src_rank.max(flow.dst_rank).get() + 1).max().unwrap_or(0)
 }
 
-/// Flows of a list, in its order.
+/// Flows of a list, in its order: all, or those of a priority.
 ///
 /// # Errors
 /// At the line of a mistake.
-pub(super) fn read(text: &str) -> Result<Vec<StreamSpec>, InputError> {
+pub(super) fn read(text: &str, priority: Option<u8>) -> Result<Vec<StreamSpec>, InputError> {
     let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines()).map(|(number, line)| (number, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).peekable();
     let expected = "a head `source,destination,bytes,start`, a number of flows, or `Nodes N`";
     let &(number, head) = lines.peek().ok_or_else(|| InputError::new("", "an empty list", expected))?;
-    let flows = if head.parse::<u64>().is_ok() {
+    let mut flows = if head.parse::<u64>().is_ok() {
         hpcc(&mut lines)?
     } else if head.to_ascii_lowercase().starts_with("nodes") {
         htsim(&mut lines)?
     } else {
         csv(&mut lines)?
     };
+    if let Some(priority) = priority {
+        if let Some(flow) = flows.iter().find(|flow| flow.priority.is_none()) {
+            return Err(wrong(
+                flow.line,
+                "a flow without a priority",
+                "one, as the key priority asks for some of them",
+            ));
+        }
+        flows.retain(|flow| flow.priority == Some(priority));
+    }
     let count = flows.len() as u64;
     InputError::unless(count > 0, "", "no flow", "at least one flow").map_err(|error| error.at_line(number))?;
     InputError::unless(count <= STREAMS_MAX, "", format!("{count} flows"), format!("at most {STREAMS_MAX}"))?;
+    join(flows)
+}
+
+/// A flow as a line has it.
+struct ListedFlow<'t> {
+    line: usize,
+    spec: StreamSpec,
+    priority: Option<u8>,
+    /// Names of its end: for whom it ends, where the list says so.
+    ends: [Option<(&'t str, Option<FlowEnd>)>; 2],
+    /// Name of the end that it waits for.
+    after: Option<&'t str>,
+}
+
+/// Host that sees a flow end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FlowEnd {
+    Sent,
+    Received,
+}
+
+/// Replaces names of flows that others wait for by their places.
+fn join(listed: Vec<ListedFlow<'_>>) -> Result<Vec<StreamSpec>, InputError> {
+    let mut named = BTreeMap::new();
+    for (place, flow) in listed.iter().enumerate() {
+        for (name, end) in flow.ends.into_iter().flatten() {
+            if named.insert(name, (place, end)).is_some() {
+                return Err(wrong(flow.line, format!("{name} again"), "a name of its own for the end of each flow"));
+            }
+        }
+    }
+    let mut flows: Vec<StreamSpec> = listed.iter().map(|flow| flow.spec).collect();
+    for (place, flow) in listed.iter().enumerate() {
+        let Some(name) = flow.after else { continue };
+        let Some(&(other, end)) = named.get(name) else {
+            let expected = "the id of a flow of the list, in the same priority where that is asked for";
+            return Err(wrong(flow.line, format!("after {name}"), expected));
+        };
+        let [source, src, dst] = [flow.spec.src_rank, flows[other].src_rank, flows[other].dst_rank].map(Rank::get);
+        let is_seen = match end {
+            Some(FlowEnd::Sent) => source == src,
+            Some(FlowEnd::Received) => source == dst,
+            None => source == src || source == dst,
+        };
+        if !is_seen {
+            let expected = match end {
+                Some(FlowEnd::Sent) => format!("from {src}, the host that sees flow {name} sent"),
+                Some(FlowEnd::Received) => format!("from {dst}, the host that sees flow {name} arrive"),
+                None => format!("from {src} or {dst}, the hosts that see flow {name} end"),
+            };
+            return Err(wrong(flow.line, format!("from {source} after {name}"), expected));
+        }
+        if let Some(start) = &mut flows[place].flow_start {
+            start.waits_for = Some(other as u32);
+        }
+    }
+    check_order(&listed, &flows)?;
     Ok(flows)
+}
+
+/// Rejects flows that wait for each other.
+fn check_order(listed: &[ListedFlow<'_>], flows: &[StreamSpec]) -> Result<(), InputError> {
+    let before = |place: usize| flows[place].flow_start.and_then(|start| start.waits_for).map(|place| place as usize);
+    // The walk in which a flow was last met.
+    let mut met = vec![usize::MAX; flows.len()];
+    for first in 0..flows.len() {
+        let mut next = Some(first);
+        while let Some(place) = next.filter(|&place| met[place] == usize::MAX) {
+            met[place] = first;
+            next = before(place);
+        }
+        if let Some(place) = next.filter(|&place| met[place] == first) {
+            return Err(wrong(listed[place].line, "a flow that waits for itself, over others", "no cycle"));
+        }
+    }
+    Ok(())
 }
 
 /// Lines with their numbers.
@@ -46,8 +133,8 @@ fn wrong(number: usize, text: impl std::fmt::Display, expected: impl std::fmt::D
     InputError::new("", text, expected).at_line(number)
 }
 
-/// A flow between two hosts.
-fn flow(number: usize, ends: [&str; 2], bytes: &str, start: Duration) -> Result<StreamSpec, InputError> {
+/// A flow between two hosts, which nothing waits for.
+fn flow<'t>(number: usize, ends: [&str; 2], bytes: &str, start: Duration) -> Result<ListedFlow<'t>, InputError> {
     let host = |word: &str| {
         let host = word.parse::<u64>().ok().filter(|&host| host < RANKS_MAX);
         host.map(|host| host as u32).ok_or_else(|| wrong(number, word, format!("a host from 0 to {}", RANKS_MAX - 1)))
@@ -58,7 +145,13 @@ fn flow(number: usize, ends: [&str; 2], bytes: &str, start: Duration) -> Result<
     }
     let size = bytes.parse::<u64>().ok().filter(|size| (1..=MESSAGE_MAX.get()).contains(size));
     let size = size.ok_or_else(|| wrong(number, bytes, format!("bytes from 1 to {}", MESSAGE_MAX.get())))?;
-    Ok(flow_of(src, dst, size, start))
+    let spec = flow_of(src, dst, size, start);
+    Ok(ListedFlow { line: number, spec, priority: None, ends: [None; 2], after: None })
+}
+
+/// A priority of 802.1Q.
+fn priority(number: usize, word: &str) -> Result<u8, InputError> {
+    word.parse().ok().filter(|priority| *priority < 8).ok_or_else(|| wrong(number, word, "a priority from 0 to 7"))
 }
 
 /// A time of so many seconds, whose unit is a share of a second.
@@ -71,52 +164,62 @@ fn time(number: usize, word: &str, unit_s: f64) -> Result<Duration, InputError> 
 
 /// `traffic_gen` of HPCC: the number of flows, then `source destination group port bytes start_s`. Its simulations
 /// start at 2 s: the first flow starts at 0 here.
-fn hpcc<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<StreamSpec>, InputError> {
+fn hpcc<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<ListedFlow<'t>>, InputError> {
     let (head, count) = lines.next().expect("the caller has seen it");
     let mut flows = Vec::new();
     for (number, line) in lines {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [src, dst, _, _, bytes, start] = words[..] else {
+        let [src, dst, group, _, bytes, start] = words[..] else {
             return Err(wrong(number, line, "source, destination, priority group, port, bytes and start in seconds"));
         };
-        flows.push(flow(number, [src, dst], bytes, time(number, start, 1.0)?)?);
+        let listed = flow(number, [src, dst], bytes, time(number, start, 1.0)?)?;
+        flows.push(ListedFlow { priority: Some(priority(number, group)?), ..listed });
     }
     if count.parse() != Ok(flows.len()) {
         return Err(wrong(head, format!("{count}, where {} flows follow", flows.len()), "their number"));
     }
-    let mut starts: Vec<&mut FlowStart> = flows.iter_mut().filter_map(|flow| flow.flow_start.as_mut()).collect();
+    let mut starts: Vec<_> = flows.iter_mut().filter_map(|flow| flow.spec.flow_start.as_mut()).collect();
     let first = starts.iter().map(|start| start.after).min().unwrap_or(Duration::ZERO);
     starts.iter_mut().for_each(|start| start.after = start.after - first);
     Ok(flows)
 }
 
-/// A connection matrix of htsim: `Nodes N`, `Connections C`, then `SOURCE->DESTINATION start PS size B`.
-fn htsim<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<StreamSpec>, InputError> {
+/// A connection matrix of htsim: `Nodes N`, `Connections C`, then `SOURCE->DESTINATION start PS size B prio P`, with
+/// `trigger T` where it waits, `send_done_trigger T` and `recv_done_trigger T` where others wait for it; and the
+/// triggers, each of which a flow fires.
+fn htsim<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<ListedFlow<'t>>, InputError> {
     let mut flows = Vec::new();
     let mut announced = None;
     for (number, line) in lines {
         let words: Vec<&str> = line.split_whitespace().collect();
-        match words[0].to_ascii_lowercase().as_str() {
-            "nodes" => continue,
-            "connections" => {
-                announced = Some((number, words.get(1).copied().unwrap_or_default()));
-                continue;
-            }
-            "triggers" | "failures" if words.get(1) == Some(&"0") => continue,
-            _ => {}
-        }
-        let ends = words[0]
-            .split_once("->")
-            .ok_or_else(|| wrong(number, line, "SOURCE->DESTINATION; triggers and failures are not read"))?;
         let value = |name: &str| {
             let place = words.iter().position(|word| word.eq_ignore_ascii_case(name));
             place.and_then(|place| words.get(place + 1).copied())
         };
-        if value("trigger").is_some() {
-            return Err(wrong(number, line, "a flow that starts by itself: triggers are not read"));
+        match words[0].to_ascii_lowercase().as_str() {
+            "nodes" | "triggers" => continue,
+            "connections" => {
+                announced = Some((number, words.get(1).copied().unwrap_or_default()));
+                continue;
+            }
+            "failures" if words.get(1) == Some(&"0") => continue,
+            "trigger" if words.iter().any(|word| matches!(*word, "oneshot" | "multishot")) => continue,
+            "trigger" => return Err(wrong(number, line, "oneshot or multishot: a flow waits for one other")),
+            _ => {}
         }
+        let ends = words[0]
+            .split_once("->")
+            .ok_or_else(|| wrong(number, line, "SOURCE->DESTINATION; failures are not read"))?;
         let bytes = value("size").ok_or_else(|| wrong(number, line, "`size` with bytes"))?;
-        flows.push(flow(number, [ends.0, ends.1], bytes, time(number, value("start").unwrap_or("0"), 1e-12)?)?);
+        let after = value("trigger");
+        if after.is_some() && value("start").is_some() {
+            return Err(wrong(number, line, "start or trigger"));
+        }
+        let listed = flow(number, [ends.0, ends.1], bytes, time(number, value("start").unwrap_or("0"), 1e-12)?)?;
+        let ends = [("send_done_trigger", FlowEnd::Sent), ("recv_done_trigger", FlowEnd::Received)]
+            .map(|(name, end)| Some((value(name)?, Some(end))));
+        let priority = value("prio").map(|word| priority(number, word)).transpose()?;
+        flows.push(ListedFlow { priority, ends, after, ..listed });
     }
     match announced {
         Some((number, count)) if count.parse() != Ok(flows.len()) => {
@@ -133,6 +236,9 @@ struct Columns {
     bytes: usize,
     /// Place and unit [s].
     start: Option<(usize, f64)>,
+    priority: Option<usize>,
+    id: Option<usize>,
+    after: Option<usize>,
     count: usize,
 }
 
@@ -162,6 +268,9 @@ impl Columns {
             destination: needed(&["destination", "dst"])?,
             bytes: needed(&["bytes", "size"])?,
             start,
+            priority: place(&["priority"]),
+            id: place(&["id"]),
+            after: place(&["after"]),
             count: names.len(),
         })
     }
@@ -172,7 +281,7 @@ fn fields(line: &str, separator: char) -> impl Iterator<Item = &str> {
 }
 
 /// A table with a head. Without a start, all flows start at once.
-fn csv<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<StreamSpec>, InputError> {
+fn csv<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<ListedFlow<'t>>, InputError> {
     let head = lines.next().expect("the caller has seen it");
     let separator = [',', ';', '\t'].into_iter().find(|&separator| head.1.contains(separator)).unwrap_or(',');
     let columns = Columns::of(head, separator)?;
@@ -183,7 +292,11 @@ fn csv<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<StreamSpec>
             return Err(wrong(number, format!("{} fields", words.len()), format!("{}, as in the head", columns.count)));
         }
         let start = columns.start.map_or(Ok(Duration::ZERO), |(place, unit)| time(number, words[place], unit))?;
-        flows.push(flow(number, [words[columns.source], words[columns.destination]], words[columns.bytes], start)?);
+        let listed = flow(number, [words[columns.source], words[columns.destination]], words[columns.bytes], start)?;
+        let word = |place: Option<usize>| place.map(|place| words[place]).filter(|word| !word.is_empty());
+        let priority = word(columns.priority).map(|word| priority(number, word)).transpose()?;
+        let ends = [word(columns.id).map(|id| (id, None)), None];
+        flows.push(ListedFlow { priority, ends, after: word(columns.after), ..listed });
     }
     Ok(flows)
 }
@@ -197,11 +310,11 @@ mod tests {
         let row = |flow: &StreamSpec| {
             (flow.src_rank.get(), flow.dst_rank.get(), flow.bytes_per_message, flow.flow_start.unwrap().after.as_ps())
         };
-        read(text).unwrap().iter().map(row).collect()
+        read(text, None).unwrap().iter().map(row).collect()
     }
 
     fn error(text: &str) -> String {
-        read(text).unwrap_err().to_string()
+        read(text, None).unwrap_err().to_string()
     }
 
     #[test]
@@ -221,6 +334,31 @@ mod tests {
     }
 
     #[test]
+    fn a_flow_waits_for_another_at_the_host_that_sees_it_end() {
+        let waits = |text: &str| -> Vec<Option<u32>> {
+            read(text, None).unwrap().iter().map(|flow| flow.flow_start.unwrap().waits_for).collect()
+        };
+        let expected = vec![None, Some(0), Some(0), Some(1)];
+        let rows = "a,0,1,9,\n,0,2,9,a\nc,1,3,9,a\n";
+        assert_eq!(waits(&format!("id,src,dst,bytes,after\n{rows}")), expected[..3]);
+        let matrix = "Nodes 4\nConnections 4\nTriggers 3\n0->1 size 9 send_done_trigger 1 recv_done_trigger 2\n\
+                      0->2 trigger 1 size 9 recv_done_trigger 3\n1->3 trigger 2 size 9\n2->3 trigger 3 size 9\n\
+                      trigger id 1 oneshot\ntrigger id 2 oneshot\ntrigger id 3 oneshot\n";
+        assert_eq!(waits(matrix), expected);
+        let wrong = matrix.replace("2->3", "0->3");
+        assert!(error(&wrong).ends_with("from 0 after 3; expected from 2, the host that sees flow 3 arrive"));
+    }
+
+    #[test]
+    fn flows_of_a_priority_are_taken_from_a_list() {
+        let count = |text: &str| read(text, Some(2)).map(|flows| flows.len()).map_err(|error| error.to_string());
+        assert_eq!(count("src,dst,bytes,priority\n0,1,9,2\n0,2,9,3\n2,1,9,2\n"), Ok(2));
+        assert_eq!(count("2\n0 1 3 100 9 2.0\n0 1 2 100 9 2.0\n"), Ok(1));
+        let missing = count("Nodes 2\n0->1 size 9 prio 2\n1->0 size 9\n").unwrap_err();
+        assert!(missing.starts_with("line 3: a flow without a priority; expected one"), "{missing}");
+    }
+
+    #[test]
     fn mistakes_are_named_by_their_line() {
         assert_eq!(
             error("# nothing\n\n"),
@@ -234,10 +372,22 @@ mod tests {
         assert_eq!(error("src,dst,bytes\n0,1,0\n"), "line 2: 0; expected bytes from 1 to 1099511627776");
         assert_eq!(error("src,dst,bytes,start_s\n0,1,9,-1\n"), "line 2: -1; expected a start of 0 or more");
         assert_eq!(error("3\n0 1 3 100 9 2.0\n"), "line 1: 3, where 1 flows follow; expected their number");
-        assert!(error("Nodes 2\n0->1 id 1 trigger 2 size 9\n").contains("triggers are not read"));
+        assert!(error("Nodes 2\nFailures 1\n").contains("failures are not read"));
+        assert!(error("Nodes 2\ntrigger id 2 barrier count 2\n").contains("a flow waits for one other"));
+        assert!(error("Nodes 2\n0->1 id 1 trigger 2 start 1 size 9\n").contains("expected start or trigger"));
+        assert_eq!(error("3\n0 1 9 100 9 2.0\n"), "line 2: 9; expected a priority from 0 to 7");
         assert_eq!(
             error("Nodes 2\nConnections 2\n0->1 size 9\n"),
             "line 2: 2 connections, where 1 follow; expected their number"
         );
+        let error = |rows: &str| error(&format!("id,src,dst,bytes,after\n{rows}"));
+        let unknown = "line 3: after c; expected the id of a flow of the list, in the same priority where that is \
+                       asked for";
+        assert_eq!(error("a,0,1,9,\nb,1,2,9,c\n"), unknown);
+        assert!(error("a,0,1,9,\na,1,2,9,\n").starts_with("line 3: a again; expected a name"));
+        let far = "line 3: from 2 after a; expected from 0 or 1, the hosts that see flow a end";
+        assert_eq!(error("a,0,1,9,\nb,2,1,9,a\n"), far);
+        let cycle = "line 3: a flow that waits for itself, over others; expected no cycle";
+        assert_eq!(error("a,0,1,9,b\nb,1,0,9,c\nc,0,1,9,b\n"), cycle);
     }
 }

@@ -258,14 +258,20 @@ mod tests {
         }
     }
 
+    /// Of n draws the mean has a relative error of cv/√n: within four of them.
     #[test]
     fn drawn_sizes_have_the_mean_of_their_distribution() {
-        let draws = FlowSizes::Storage.draws().unwrap();
-        let mut random = Stream::new(1, etherweave_primitives::Purpose::Sizes, 0);
-        let count = 200_000;
-        let sum: u64 = (0..count).map(|_| draws.draw(&mut random)).sum();
-        let mean = sum as f64 / f64::from(count);
-        assert!((mean / draws.mean() - 1.0).abs() < 0.02, "{mean} where {} is the mean", draws.mean());
+        use FlowSizes::{DataMining, FacebookHadoop, Hadoop, Storage, WebSearch};
+        for sizes in [WebSearch, FacebookHadoop, Hadoop, Storage, DataMining] {
+            let draws = sizes.draws().unwrap();
+            let mut random = Stream::new(1, etherweave_primitives::Purpose::Sizes, 0);
+            let drawn: Vec<f64> = (0..200_000).map(|_| draws.draw(&mut random) as f64).collect();
+            let count = drawn.len() as f64;
+            let mean = drawn.iter().sum::<f64>() / count;
+            let variance = drawn.iter().map(|size| (size - mean).powi(2)).sum::<f64>() / count;
+            let error = (mean - draws.mean()).abs();
+            assert!(error < 4.0 * (variance / count).sqrt(), "{sizes:?}: {mean} where {} is the mean", draws.mean());
+        }
     }
 
     #[test]
