@@ -1,7 +1,7 @@
-"""HPCC against DCQCN on 320 hosts, the queue of DCTCP, and short flows of Swift."""
+"""HPCC against DCQCN on 320 hosts, DCTCP's queue, Swift, TIMELY, and incasts over trimming."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import polars as pl
@@ -24,6 +24,36 @@ CONTROLS: dict[str, dict[str, object]] = {
         "switch.ecn": {"queue_min": "400kB", "queue_max": "1600kB", "share_max": 0.2},
     },
     "swift": {"transport.roce.swift": {"base_target": "20us", "flow_scaling": "100us"}},
+}
+INCASTS = (16, 128)
+"""Senders of the incasts over trimming."""
+RESPONSE = 450_000
+"""Payload of each of them [B]."""
+ENDS = {"AB": ("host0", "host1"), "AC": ("host0", "host2"), "AD": ("host0", "host3")}
+ENDS |= {"AE": ("host0", "host4"), "FE": ("host5", "host4")}
+"""Source and destination of the flows in and out of A and E."""
+NEIGHBOURS: dict[str, dict[str, object]] = {
+    "ndp": {
+        "transport.uet": {
+            "payload_mtu": "8KiB",
+            "control_priority": 6,
+            "rccc": {"base_round_trip": "110us"},
+        },
+        "switch.egress_threshold": {"static": "72kB"},
+        "switch.trimming": {"size": "64B", "priority": 6},
+        "flow_control.none": {},
+        "ets.weights": [100, 0, 0, 0, 0, 0, 0, 0],
+    },
+    "dctcp": {
+        "transport.roce": {
+            "reliability": "selective_repeat",
+            "ack_every": 1,
+            "window": "512KiB",
+            "dctcp": {},
+        },
+        "switch.ecn": {"queue_min": "72kB", "queue_max": "72kB", "share_max": 1.0},
+        "flow_control.pfc": {},
+    },
 }
 
 
@@ -48,6 +78,26 @@ def experiments(full: bool) -> Iterator[RunExperiment]:
         "switch.ecn": marks,
     }
     yield RunExperiment("kernel.dctcp", "kernel", dctcp)
+    yield RunExperiment("ndp.in_and_out", "trimming")
+    for senders in INCASTS:
+        responses = listed((sender, senders, RESPONSE) for sender in range(senders))
+        alone = {"job.0.workload.flows.text": responses, "run.warm_up": "0s", "run.end": "1s"}
+        changes = {"topology.single_switch.hosts": senders + 1, **alone}
+        yield RunExperiment(f"ndp.incast.{senders}", "trimming", changes)
+    responses = listed((sender, 0, RESPONSE) for sender in range(8, 72))
+    for name, changes in NEIGHBOURS.items():
+        incast = {"job.1.workload.flows.text": responses, **changes}
+        yield RunExperiment(f"collateral.{name}", "collateral", incast)
+    probes = "source,destination,bytes,start_us\n"
+    probes += "".join(f"11,0,1000,{start}\n" for start in range(0, 30_000, 100))
+    for name, control in {"pfc": {}, "timely": {"transport.roce.timely": {}}}.items():
+        changes = {"job.1.workload.flows.text": probes, **control}
+        yield RunExperiment(f"probes.{name}", "probes", changes)
+
+
+def listed(flows: Iterable[tuple[int, int, int]]) -> str:
+    """Write flows that start at once as a list."""
+    return "source,destination,bytes\n" + "".join(f"{a},{b},{size}\n" for a, b, size in flows)
 
 
 def background(result: Result) -> FlowTimes:
@@ -97,8 +147,9 @@ def mean_queue(result: Result) -> float:
 
 
 def goodput(result: Result) -> float:
-    """Return what all streams received [Gb/s]."""
-    return math.fsum(result.values("streams", "goodput_gbps"))
+    """Return what the long streams received together [Gb/s]."""
+    streams = result.to_polars("streams").filter(pl.col("job") == "long")
+    return math.fsum(streams["goodput_gbps"])
 
 
 def gain(results: Results, share: float) -> float:
@@ -115,6 +166,30 @@ def long_flows(results: Results) -> float:
 def rpc_time(result: Result) -> float:
     """Return the 99th percentile of completion times of the shortest flows [us]."""
     return quantile([time for size, _, time in background(result).rows if size < RPC], 0.99)
+
+
+def rate_between(result: Result, ends: tuple[str, str]) -> float:
+    """Return what the stream between two hosts received [Gb/s]."""
+    streams = result.to_polars("streams")
+    is_own = (pl.col("source_host") == ends[0]) & (pl.col("destination_host") == ends[1])
+    return float(streams.filter(is_own)["goodput_gbps"].item())
+
+
+def overhead(result: Result) -> float:
+    """Return by which share the last flow of an incast ends after all payload at 10 Gb/s."""
+    ends = result.values("flow_times", "end_ns")
+    return max(ends) / (len(ends) * RESPONSE * 8 / 10) - 1
+
+
+def probe_time(result: Result) -> float:
+    """Return the 99th percentile of completion times of probes [us]."""
+    probes = next(times for times in flow_times(result) if times.job == "probes")
+    return quantile([time for _, _, time in probes.rows], 0.99)
+
+
+def neighbour(result: Result) -> float:
+    """Return what the long flow beside an incast received [Gb/s]."""
+    return rate_between(result, ("host79", "host1"))
 
 
 def ratio(figure: Callable[[Result], float], over: str, under: str, results: Results) -> float:
@@ -140,7 +215,16 @@ def metrics() -> dict[str, Metric]:
         "dctcp.goodput": partial(ratio, goodput, "kernel.dctcp", "kernel.new_reno"),
         "dctcp.queue.ratio": partial(ratio, mean_queue, "kernel.dctcp", "kernel.new_reno"),
         "swift.short.p99": partial(of, rpc_time, "swift.80"),
+        "ndp.collateral": partial(of, neighbour, "collateral.ndp"),
+        "ndp.collateral.ratio": partial(ratio, neighbour, "collateral.dctcp", "collateral.ndp"),
+        "timely.p99": partial(ratio, probe_time, "probes.pfc", "probes.timely"),
+        "timely.goodput": partial(of, goodput, "probes.timely"),
     }
+    for pair, ends in ENDS.items():
+        between = partial(rate_between, ends=ends)
+        figures[f"ndp.rate.{pair}"] = partial(of, between, "ndp.in_and_out")
+    for senders in INCASTS:
+        figures[f"ndp.incast.{senders}"] = partial(of, overhead, f"ndp.incast.{senders}")
     for load in LOADS:
         name = f"hpcc.{load}"
         figures[f"hpcc.short.p95.{load}"] = partial(of, partial(slowdown, share=0.95), name)
