@@ -39,8 +39,8 @@ impl GapPlan {
     }
 }
 
-/// A normal number by the polar method (Marsaglia and Bray, 1964): a point of the unit circle times the root of twice an
-/// exponential number, by operations that every platform rounds alike.
+/// A normal number by the polar method (Marsaglia and Bray, 1964): a point of the unit circle times the root of twice
+/// an exponential number, by operations that every platform rounds alike.
 fn normal(random: &mut Stream) -> f64 {
     loop {
         let [x, y] = [(); 2].map(|()| (random.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0);
