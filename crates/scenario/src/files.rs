@@ -196,8 +196,8 @@ pub(crate) fn insert(document: &mut Document) -> Result<(), ScenarioError> {
     for number in 0..jobs {
         let number = number.to_string();
         let workload = |name: &'static str| ["job", &number, "workload", name];
-        errors.check(trace::insert(document, &workload("goal"), &trace::GOAL));
-        errors.check(trace::insert(document, &workload("flows"), &trace::FLOWS));
+        errors.check(trace::insert(document, &workload("goal"), trace::GOAL));
+        errors.check(trace::insert(document, &workload("flows"), trace::FLOWS));
         let sizes = [&workload("flows")[..], &["sizes", "points"]].concat();
         let loads = [&workload("moe")[..], &["gate", "loads"]].concat();
         let requests = [&workload("inference")[..], &["requests", "listed"]].concat();

@@ -49,29 +49,19 @@ const HEAD_BYTES: u64 = 1 << 12;
 /// What is found, and what was expected.
 pub(super) type Mismatch = (String, String);
 
-/// Content that a file must have, and formats that are refused by name or by their beginning.
-pub(super) struct Format {
-    /// Words behind "expected" in an error.
-    expected: &'static str,
-    other_name: fn(&str) -> Option<&'static str>,
-    other_content: fn(&Path) -> Result<Option<&'static str>, String>,
-}
-
-/// A schedule.
-pub(super) const GOAL: Format =
-    Format { expected: "a schedule in GOAL, text or binary", other_name: other_format, other_content };
-/// A list of flows.
-pub(super) const FLOWS: Format =
-    Format { expected: "a list of flows as CSV, of ns-3's HPCC or of htsim", other_name: |_| None, other_content };
+/// Words behind "expected" in an error about a schedule.
+pub(super) const GOAL: &str = "a schedule in GOAL, text or binary";
+/// The same about a list of flows.
+pub(super) const FLOWS: &str = "a list of flows as CSV, of ns-3's HPCC or of htsim";
 
 /// Replaces the key `file` of a trace by its text, or by its path and its SHA-256.
-pub(super) fn insert(document: &mut Document, path: &[&str], format: &Format) -> Result<(), InputError> {
+pub(super) fn insert(document: &mut Document, path: &[&str], content: &str) -> Result<(), InputError> {
     let Some(table) = table(&mut document.values, path) else { return Ok(()) };
     let Some(name) = table.remove("file") else { return Ok(()) };
     let has_text = table.get("text").is_some_and(|text| text.as_str() != Some(""));
     let digest = table.remove("sha256");
     let key = format!("{}.file", path.join("."));
-    let values = values(document, &name, has_text, digest.as_ref(), format);
+    let values = values(document, &name, has_text, digest.as_ref(), content);
     let values = values.map_err(|(found, expected)| InputError::new(&key, found, expected))?;
     if values.contains_key("text") {
         document.files.push((format!("{}.text", path.join(".")), key));
@@ -88,7 +78,7 @@ fn values(
     name: &Value,
     has_text: bool,
     digest: Option<&Value>,
-    format: &Format,
+    content: &str,
 ) -> Result<Table, Mismatch> {
     let Value::String(name) = name else {
         return Err((name.to_string(), "the name of a file as a string".to_owned()));
@@ -96,20 +86,17 @@ fn values(
     if has_text {
         return Err(("given beside text".to_owned(), "only one of them".to_owned()));
     }
-    if let Some(other) = (format.other_name)(name) {
-        return Err((format!("\"{name}\", {other}"), format.expected.to_owned()));
+    if let Some(other) = other_format(name) {
+        return Err((format!("\"{name}\", {other}"), content.to_owned()));
     }
     let path = place(document, name);
     let unreadable = |reason: String| {
-        (
-            format!("\"{name}\" cannot be read ({reason})"),
-            format!("{}, beside the scenario and not compressed", format.expected),
-        )
+        (format!("\"{name}\" cannot be read ({reason})"), format!("{content}, beside the scenario and not compressed"))
     };
     let sha256 = sha256([&path]).map_err(unreadable)?;
     check_digest(&path, &sha256, digest)?;
-    if let Some(other) = (format.other_content)(&path).map_err(unreadable)? {
-        return Err((format!("\"{name}\", {other}"), format.expected.to_owned()));
+    if let Some(other) = other_content(&path).map_err(unreadable)? {
+        return Err((format!("\"{name}\", {other}"), content.to_owned()));
     }
     let values = match text(&path).map_err(unreadable)? {
         Some(text) => vec![("text", text)],
