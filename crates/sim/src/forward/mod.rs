@@ -21,7 +21,7 @@ use etherweave_workload::{LoopPlace, Share};
 
 pub use series::SkipLevel;
 use series::{Prospect, Series, Turn, parts};
-use standing::{JobLoop, Standing};
+use standing::{ExpectedTurn, JobLoop, Standing};
 
 use crate::loop_watch::LoopWatch;
 use crate::report::{Repeated, ReportPart, SkipRow};
@@ -150,12 +150,17 @@ impl Simulation {
         (time, place): (Time, LoopPlace),
         processes: &Processes,
     ) {
-        let Standing { digest, loops, obstacle, left_out } = self.standing(at, processes);
+        let period = forward.series.last().map_or(Duration::ZERO, |last| {
+            time.since(last.time) / u64::from(place.done.saturating_sub(last.place.done).max(1))
+        });
+        let (job, _) = forward.job.expect("a job is watched");
+        let expected = ExpectedTurn { job, time, done: place.done, period };
+        let Standing { digest, offsets, loops, obstacle, left_out } = self.standing(at, expected, processes);
         let key = |place: LoopPlace| (place.first, place.times);
         if forward.series.last().is_some_and(|last| key(last.place) != key(place) || last.place.done >= place.done) {
             forward.restart();
         }
-        forward.series.push(Turn { time, place, digest });
+        forward.series.push(Turn { time, place, digest, offsets: offsets.map(|sum| sum as i64) });
         let is_complete = left_out.is_none();
         forward.has_ended = !is_complete && forward.error == Share::NONE;
         forward.is_blocked = obstacle.is_some();
@@ -198,7 +203,7 @@ impl Simulation {
             passes > 0 && (job == own || allowed == 0 || Share::PARTS / u64::from(passes) <= allowed)
         };
         let times = times_left(loops, &passes).min(end.since(at).as_ps() / period.as_ps().max(1)) as u32;
-        let is_steady = level == SkipLevel::Repeated || forward.series.spread(turns) <= allowed;
+        let is_steady = level == SkipLevel::Repeated || forward.series.is_steady(turns, forward.error);
         if times == 0 || difference > allowed || !is_steady || !passes.iter().all(is_known) {
             return;
         }

@@ -14,6 +14,12 @@ const BATCHES: usize = 4;
 /// Fewest turns of a batch.
 const BATCH_MIN: usize = 4;
 
+/// Projections of the offsets between ranks.
+pub(super) const PROJECTIONS: usize = 8;
+/// Distance between mean offsets of the first batch and the last, as a share of the sum from batch to batch, from which
+/// on ranks drift: a third where offsets are noise, all where they have a trend.
+const DRIFT: f64 = 0.6;
+
 /// Digest of the events from one turn of a loop to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Digest {
@@ -42,6 +48,8 @@ pub(super) struct Turn {
     pub place: LoopPlace,
     /// Digest of the events since the turn before.
     pub digest: Digest,
+    /// Offsets between ranks, projected to a few numbers [ps].
+    pub offsets: [i64; PROJECTIONS],
 }
 
 /// Why turns to come are known.
@@ -131,12 +139,35 @@ impl Series {
     fn steady(&self, error: Share) -> Option<Prospect> {
         let mut batches = std::iter::successors(Some(BATCH_MIN), |batch| Some(2 * batch));
         let turns = BATCHES * batches.find(|batch| 2 * BATCHES * batch >= self.len())?;
-        let is_steady = error > Share::NONE && turns < self.len() && self.spread(turns) <= error.parts();
+        let is_steady = error > Share::NONE && turns < self.len() && self.is_steady(turns, error);
         is_steady.then(|| Prospect { level: SkipLevel::Steady, turns, span: self.span(turns) })
     }
 
+    /// Whether batches of the last turns take the same time, and ranks do not drift against each other so far that they
+    /// meet otherwise in what follows.
+    pub fn is_steady(&self, turns: usize, error: Share) -> bool {
+        let left = self.last().map_or(0, |turn| turn.place.times - turn.place.done);
+        let allowed = self.span(turns).as_ps() as f64 / turns as f64 * error.parts() as f64 / Share::PARTS as f64;
+        self.spread(turns) <= error.parts() && self.drift(turns) * f64::from(left) <= allowed
+    }
+
+    /// Drift of offsets between ranks in a turn, 0 where it is no more than noise [ps].
+    fn drift(&self, turns: usize) -> f64 {
+        let batch = turns / BATCHES;
+        let mean = |number: usize, projection: usize| {
+            let turns = self.turns[self.len() - (number + 1) * batch..].iter().take(batch);
+            turns.map(|turn| turn.offsets[projection] as f64).sum::<f64>() / batch as f64
+        };
+        let distance = |from: usize, to: usize| -> f64 {
+            (0..PROJECTIONS).map(|projection| (mean(from, projection) - mean(to, projection)).abs()).sum()
+        };
+        let steps: f64 = (1..BATCHES).map(|number| distance(number, number - 1)).sum();
+        let drift = distance(BATCHES - 1, 0);
+        if drift > DRIFT * steps { drift / (PROJECTIONS * (turns - batch)) as f64 } else { 0.0 }
+    }
+
     /// Largest less smallest mean of batches of the last turns, by the mean of all [parts of [`Share::PARTS`]].
-    pub fn spread(&self, turns: usize) -> u64 {
+    fn spread(&self, turns: usize) -> u64 {
         let batch = turns / BATCHES;
         let time = |back: usize| self.turns[self.len() - 1 - back].time;
         let spans = (0..BATCHES).map(|number| time(number * batch).since(time((number + 1) * batch)));
@@ -169,9 +200,27 @@ mod tests {
         for (done, (span, states)) in (0..).zip(spans) {
             time += Duration::from_ps(span);
             let place = LoopPlace { first: 0, times: 1000, done };
-            series.push(Turn { time, place, digest: Digest { states, ..Digest::default() } });
+            let digest = Digest { states, ..Digest::default() };
+            series.push(Turn { time, place, digest, offsets: [0; PROJECTIONS] });
         }
         series
+    }
+
+    /// Turns of 1 us, with offsets between ranks [ps].
+    fn drifting(offset: impl Fn(i64) -> i64) -> bool {
+        let mut series = series((0..32).map(|turn| (1_000_000, turn)));
+        for (number, turn) in (0..).zip(&mut series.turns) {
+            turn.offsets = [offset(number); PROJECTIONS];
+        }
+        series.prospect(error(), true).is_none()
+    }
+
+    #[test]
+    fn ranks_that_drift_against_each_other_are_not_steady() {
+        assert!(drifting(|turn| 20 * turn), "19 us in the 968 turns that are left, of which 10 ns are allowed");
+        assert!(drifting(|turn| 5_000 - 20 * turn - turn % 3));
+        assert!(!drifting(|turn| turn / 4), "less than 1 ns");
+        assert!(!drifting(|turn| 5_000 * (turn % 2)) && !drifting(|turn| 900 * (turn * 7919 % 13)), "noise");
     }
 
     fn error() -> Share {

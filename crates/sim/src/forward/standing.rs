@@ -4,10 +4,10 @@ use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_engine::frame::pause::priorities;
 use etherweave_host::{Host, Role};
 use etherweave_kernel::{Processes, wire};
-use etherweave_primitives::{Priority, Time, mix};
+use etherweave_primitives::{Duration, Priority, Time, mix};
 use etherweave_workload::LoopPlace;
 
-use super::series::Digest;
+use super::series::{Digest, PROJECTIONS};
 use crate::run::Simulation;
 use crate::shard::Shard;
 
@@ -35,10 +35,29 @@ impl JobLoop {
     }
 }
 
+/// Turn of the watched rank, and the time of a repetition, by which those of other ranks of its job are expected.
+#[derive(Clone, Copy)]
+pub(super) struct ExpectedTurn {
+    pub job: u32,
+    pub time: Time,
+    pub done: u32,
+    pub period: Duration,
+}
+
+impl ExpectedTurn {
+    /// How much later a rank has begun a repetition than expected, after so many [ps].
+    fn offset(&self, turned: Time, done: u32) -> i64 {
+        let ahead = i64::from(done) - i64::from(self.done);
+        turned.as_ps() as i64 - self.time.as_ps() as i64 - ahead.wrapping_mul(self.period.as_ps() as i64)
+    }
+}
+
 /// State of a part of the run.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Standing {
     pub digest: Digest,
+    /// Sums over ranks of the watched job, with random signs, of how much later they turn than expected [ps].
+    pub offsets: [u64; PROJECTIONS],
     /// Loops of jobs, ordered.
     pub loops: Vec<JobLoop>,
     /// Reason not to skip.
@@ -49,12 +68,12 @@ pub(super) struct Standing {
 
 wire! {
     JobLoop { job, rank, key, done }
-    Standing { digest, loops, obstacle, left_out }
+    Standing { digest, offsets, loops, obstacle, left_out }
 }
 
 impl Standing {
     /// State of a shard at a time; digests begin anew.
-    fn take(shard: &mut Shard, at: Time, jobs: &[String]) -> Standing {
+    fn take(shard: &mut Shard, at: Time, expected: ExpectedTurn, jobs: &[String]) -> Standing {
         let arrivals = shard.wires.fingerprint.replace(Fingerprint::default()).unwrap_or_default();
         shard.wires.fingerprint_from = at;
         let digest = Digest { arrivals, states: states(shard, at) };
@@ -66,6 +85,9 @@ impl Standing {
                 Role::Rank(rank) if rank.is_done => {}
                 Role::Rank(rank) => match rank.loop_place() {
                     Some(LoopPlace { first, times, done }) => {
+                        if thread.job == expected.job {
+                            standing.add_offset(rank.rank, expected.offset(rank.turned_at(), done));
+                        }
                         let (job, rank, key) = (thread.job, rank.rank, (first, times));
                         standing.add(JobLoop { job, rank, key, done: [done; 3] }, jobs);
                     }
@@ -96,6 +118,15 @@ impl Standing {
         }
     }
 
+    /// Adds how much later a rank turns than expected [ps].
+    fn add_offset(&mut self, rank: u32, offset: i64) {
+        let signs = mix(rank.into());
+        for (number, sum) in self.offsets.iter_mut().enumerate() {
+            let signed = if signs >> number & 1 == 0 { offset } else { offset.wrapping_neg() };
+            *sum = sum.wrapping_add(signed as u64);
+        }
+    }
+
     fn forbid(&mut self, obstacle: String) {
         self.obstacle.get_or_insert(obstacle);
     }
@@ -103,6 +134,7 @@ impl Standing {
     /// Adds that of another part of the run.
     fn merge(&mut self, other: Standing, jobs: &[String]) {
         self.digest.merge(&other.digest);
+        self.offsets.iter_mut().zip(other.offsets).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
         other.loops.into_iter().for_each(|own| self.add(own, jobs));
         self.obstacle = self.obstacle.take().or(other.obstacle);
         self.left_out = self.left_out.take().or(other.left_out);
@@ -111,10 +143,10 @@ impl Standing {
 
 impl Simulation {
     /// State of all shards of all processes.
-    pub(super) fn standing(&mut self, at: Time, processes: &Processes) -> Standing {
+    pub(super) fn standing(&mut self, at: Time, expected: ExpectedTurn, processes: &Processes) -> Standing {
         let jobs = &self.names.jobs;
         let mut own = Standing::default();
-        self.shards.iter_mut().for_each(|shard| own.merge(Standing::take(shard, at, jobs), jobs));
+        self.shards.iter_mut().for_each(|shard| own.merge(Standing::take(shard, at, expected, jobs), jobs));
         let mut all = Standing::default();
         processes.share(own).into_iter().for_each(|part| all.merge(part, jobs));
         all.loops.sort_unstable_by_key(|own| own.job);
