@@ -6,6 +6,7 @@ use etherweave_engine::port::Owner;
 use etherweave_kernel::IndexVec;
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex};
 
+use super::contexts::Contexts;
 use super::nic_times::NicTimes;
 use super::packet_route::Flowlet;
 use super::port_paths::SendingPorts;
@@ -19,6 +20,8 @@ pub struct Nics {
     pub hosts: IndexVec<HostIndex, Host>,
     /// Ends of connections.
     pub endpoints: IndexVec<EndpointIndex, Endpoint>,
+    /// States of connections that NICs hold, where not all.
+    pub contexts: Contexts,
     /// What chooses ports, where hosts have several.
     pub ports: SendingPorts,
     /// Flowlets of endpoints, where a routing distinguishes them.
@@ -44,6 +47,7 @@ impl Hosts {
             times: NicTimes::new(constants),
             hosts: IndexVec::default(),
             endpoints: IndexVec::default(),
+            contexts: Contexts::default(),
             ports: SendingPorts::default(),
             flowlets: IndexVec::default(),
             receive_queues: IndexVec::default(),

@@ -12,7 +12,6 @@ use etherweave_engine::event::{EventKey, Kind};
 use etherweave_engine::losses::ResentData;
 use etherweave_engine::packet::{Handle, Packet, PacketKind, flags};
 use etherweave_kernel::indices::HostIndex;
-use etherweave_primitives::Duration;
 
 use super::bus::HostInterface;
 use crate::{Hosts, Nics};
@@ -102,7 +101,13 @@ impl Nics {
             None => (wires.now, times.byte.of(wire)),
             Some(interface) => interface.receive(wires.now, &mut nic.buffer, &wires.packets[handle]),
         };
-        let service = moved + if is_switch { times.context_switch } else { Duration::ZERO };
+        let mut service = moved;
+        if is_switch {
+            service += times.context_switch;
+            if self.contexts.misses(host_index, self.endpoints[endpoint].number) {
+                service += times.context_miss;
+            }
+        }
         let drained_at = nic.buffer.after(start, service);
         let backlog = drained_at.since(start);
         if backlog > times.buffer && !has_room {

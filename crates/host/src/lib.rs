@@ -16,6 +16,7 @@ mod buffer_drain;
 mod bus;
 mod completion_queue;
 mod connection;
+mod contexts;
 mod core;
 mod costs;
 mod credits;
@@ -58,6 +59,7 @@ use etherweave_kernel::{RowNames, rows};
 
 pub use activity_kind::ActivityKind;
 pub use buffer_drain::BufferDrain;
+pub use contexts::Contexts;
 pub use core::{Core, OWN_CORE};
 pub use costs::reason_of_rendezvous;
 pub use endpoint::{Endpoint, Intake, MessageNumbers, lines};

@@ -23,6 +23,8 @@ pub struct NicTimes {
     pub xon: Duration,
     /// Kernel bypass: a packet of another connection than the one before takes so much longer.
     pub context_switch: Duration,
+    /// A packet of a connection whose state the NIC does not hold takes so much longer still.
+    pub context_miss: Duration,
 }
 
 impl NicTimes {
@@ -46,6 +48,7 @@ impl NicTimes {
             xoff: time(params.xoff),
             xon: time(params.xon),
             context_switch: if is_in_kernel { Duration::ZERO } else { params.context_switch },
+            context_miss: params.context_cache.as_ref().map_or(Duration::ZERO, |cache| cache.miss),
         }
     }
 }

@@ -26,6 +26,9 @@ params! {
         pub pcie: Option<Pcie> = None,
         /// Extra drain time of a packet whose connection is not that of the packet before.
         pub context_switch: Duration = Duration::from_ns(25),
+        /// Cache of the states of connections. Absent: the NIC holds all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub context_cache: Option<ContextCache> = None,
         /// Time from doorbell to first bit.
         pub transmit_latency: Duration = Duration::from_ns(216),
         /// Time from last bit to host memory.
@@ -49,7 +52,22 @@ params! {
     }
 }
 
+params! {
+    /// States of connections that a NIC holds; each has one place, by a hash of its number.
+    pub struct ContextCache {
+        /// States that it holds, 1 to 65536.
+        pub entries: u32 = 5_000,
+        /// Extra drain time of a packet whose connection has no state there: a read over the bus.
+        pub miss: Duration = Duration::from_ns(500),
+    }
+}
+
 impl NicParams {
+    /// Longest extra drain time of a packet of another connection than the one before.
+    pub fn switching_max(&self) -> Duration {
+        self.context_switch + self.context_cache.as_ref().map_or(Duration::ZERO, |cache| cache.miss)
+    }
+
     /// The rate at which a NIC sends into a link.
     pub fn clocked(&self, rate: BitRate, seed: u64, host: u32) -> BitRate {
         /// Hosts of this purpose stand above those that draw noise.

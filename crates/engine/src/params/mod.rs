@@ -36,12 +36,14 @@ pub use etherweave_transport::params::{
     RoceParams, RoceVersion,
 };
 pub use etherweave_transport::{
-    ConnectionWindow, Dctcp, FlowWindow, Headers, Hpcc, Overtaken, ResentCounts, Swift, Transport, TransportParams,
+    ConnectionWindow, Dctcp, FlowWindow, Headers, Hpcc, Overtaken, ResentCounts, Swift, Transport,
+    TransportParams,
 };
 pub use fidelity::Fidelity;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{
-    CpuCosts, HostParams, MpiParams, NicParams, UCX_COPY_PER_KIB, ucx_rendezvous_threshold, ucx_single_copy_threshold,
+    ContextCache, CpuCosts, HostParams, MpiParams, NicParams, UCX_COPY_PER_KIB, ucx_rendezvous_threshold,
+    ucx_single_copy_threshold,
 };
 pub use learning::AddressLearning;
 pub use low_power_idle::LowPowerIdleTimes;

@@ -101,7 +101,7 @@ fn credit_buffer(channel: &Channel, constants: &RunConstants) -> Bytes {
 /// How long a NIC with kernel bypass keeps a largest frame.
 fn drain_time(constants: &RunConstants) -> Duration {
     let nic = NicTimes::new(constants);
-    nic.rate.serialization_time(Bytes::new(constants.largest_frame.into())) + nic.context_switch
+    nic.rate.serialization_time(Bytes::new(constants.largest_frame.into())) + nic.context_switch + nic.context_miss
 }
 
 /// From the last bit sent into a channel to the return of its credits, if the far end frees the room at once.

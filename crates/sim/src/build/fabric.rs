@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::credits::CreditCounters;
-use etherweave_engine::params::FlowControl;
+use etherweave_engine::params::{FlowControl, NicParams};
 use etherweave_engine::port::{Owner, Peer, PeerLink, Port};
 use etherweave_engine::shaper::Shaper;
 use etherweave_engine::sleep::SleepingTransmitter;
 use etherweave_engine::stepped::SteppedTransmitter;
-use etherweave_host::Host;
+use etherweave_host::{Contexts, Host};
 use etherweave_primitives::{ChannelId, Duration, InputError, SwitchId};
 use etherweave_switch::Switch;
 use etherweave_switch::buffer::{Group, SharedBuffer};
@@ -85,7 +85,8 @@ pub(super) fn shards(
             shard.wires.credits = CreditCounters::new(credits.mask(), credits.unit.get() as u32);
         }
     }
-    let stall = constants.params.nic.command_stall.as_ref();
+    let NicParams { command_stall, context_cache, .. } = &constants.params.nic;
+    let stall = command_stall.as_ref();
     for node in nodes(topology) {
         let shard = &mut shards[layout.shard(node)];
         crossbars::add(shard, topology, node);
@@ -101,6 +102,7 @@ pub(super) fn shards(
         }
     }
     for shard in &mut shards {
+        shard.hosts.nics.contexts = Contexts::new(context_cache.as_ref(), shard.hosts.nics.hosts.len());
         shard.wires.queue = etherweave_engine::queue::EventQueue::new(shard.wires.ports.len() as u64 * EVENTS_PER_PORT);
     }
     Ok(shards)

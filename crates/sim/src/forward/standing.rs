@@ -184,6 +184,7 @@ fn left_out(shard: &Shard) -> Option<&'static str> {
     let keys = [
         ("host.noise", host.noise.is_some()),
         ("host.cores", host.cores.is_some()),
+        ("nic.context_cache", nic.context_cache.is_some()),
         ("nic.command_stall", nic.command_stall.is_some()),
         ("run.fidelity", wires.fluid.is_some()),
         ("routing", constants.packet_routing.is_some()),

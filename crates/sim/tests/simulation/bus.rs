@@ -2,10 +2,10 @@
 
 use etherweave_primitives::{Bytes, Duration, Priority, Rank};
 use etherweave_sim::frame::size::RoceSizes;
-use etherweave_sim::params::{Fidelity, Pcie, RoceParams, RoceVersion, SimParams, Transport};
-use etherweave_workload::{OsuBw, OsuLatency, StreamSpec, Traffic, Workload};
+use etherweave_sim::params::{ContextCache, Fidelity, Pcie, RoceParams, RoceVersion, SimParams, Transport};
+use etherweave_workload::{Incast, OsuBw, OsuLatency, StreamSpec, Traffic, Workload};
 
-use crate::common::{experiment, job, job_of, one_switch, run, run_for};
+use crate::common::{experiment, job, job_of, one_switch, roce, run, run_for};
 
 /// Payload of a packet [B].
 const PAYLOAD: u32 = 4_096;
@@ -123,4 +123,22 @@ fn a_nic_that_holds_packets_adds_the_bus_twice_in_each_direction() {
     }
     let many = round_trip(40_000, true) - round_trip(40_000, false);
     assert!(many < 6 * of(u64::from(PAYLOAD)), "packets between the first and the last overlap: {many} ps");
+}
+
+/// Packets of two connections in turn: where the NIC holds one state, each packet of the other waits for a read.
+#[test]
+fn a_connection_whose_state_is_elsewhere_takes_a_read() {
+    let packets_per_second = |entries| {
+        let mut params = roce();
+        let miss = Duration::from_us(1);
+        params.nic.context_cache = Some(ContextCache { entries, miss });
+        let incast = Incast { sources: 2, message: Bytes::new(4_096), ..Incast::default() };
+        let report =
+            run_for(&experiment(one_switch(3), params, vec![job(&Workload::Incast(incast))]), Duration::from_ms(5));
+        report.streams.iter().map(|row| row.bytes).sum::<u64>() as f64 / 4_096.0 / report.totals.end.as_ns_f64()
+    };
+    let (held, missed) = (packets_per_second(1_000), packets_per_second(1));
+    let nic = SimParams::default().nic;
+    let drain = nic.drain_rate.serialization_time(Bytes::new(4_096)) + nic.context_switch;
+    assert!(held > 1.5 * missed && missed * (drain.as_ns_f64() + 1_000.0) > 0.9, "{held} {missed} a ns");
 }

@@ -73,6 +73,10 @@ fn check_nic(nic: &NicParams) -> Checked {
     check_delay("nic.transmit_latency", nic.transmit_latency)?;
     check_delay("nic.receive_latency", nic.receive_latency)?;
     check_delay("nic.context_switch", nic.context_switch)?;
+    if let Some(cache) = &nic.context_cache {
+        require_within(1..=1 << 16, "nic.context_cache.entries", cache.entries)?;
+        check_delay("nic.context_cache.miss", cache.miss)?;
+    }
     require_within(0..=1_000, "nic.clock_ppm", nic.clock_ppm)?;
     require_within(RATES, "nic.drain_rate", nic.drain_rate)?;
     if let Some(pcie) = &nic.pcie {
@@ -116,7 +120,9 @@ fn check_room(params: &SimParams) -> Checked {
     let nic = &params.nic;
     let frame = Bytes::new(constants::largest_frame(params).into());
     let is_switching = !params.transports().all(|transport| transport.is_in_kernel());
-    let switching = if is_switching { nic.drain_rate.bytes_in(nic.context_switch) } else { Bytes::ZERO };
+    let is_used = is_switching || nic.context_cache.is_none();
+    require(is_used, "nic.context_cache", "over transports of the kernel", "a transport that NICs carry out")?;
+    let switching = if is_switching { nic.drain_rate.bytes_in(nic.switching_max()) } else { Bytes::ZERO };
     let room = frame + switching;
     let least = format!("at least {room}: a frame, {frame}, and drain_rate times context_switch, {switching}");
     require(nic.receive_buffer >= room, "nic.receive_buffer", nic.receive_buffer, least)
