@@ -17,6 +17,9 @@ macro_rules! roce_congestion_controls {
             dctcp: crate::mark_window::Dctcp => Dctcp(crate::mark_window::MarkWindow);
             /// Congestion control by what switches report of their links, in place of the others.
             hpcc: crate::hpcc::Hpcc => Hpcc(crate::hpcc::LinkWindow);
+            /// Congestion control by a delay behind each packet, as InfiniBand has it, in place of the others.
+            injection_delay: crate::injection_delay::InjectionDelay =>
+                InjectionDelay(crate::injection_delay::DelayedInjection);
             /// Congestion control by delay, in place of the others.
             swift: crate::swift::Swift => Swift(crate::swift::DelayWindow);
             /// Congestion control by the slope of delays, and a rate, in place of the others.
@@ -54,6 +57,7 @@ pub mod dcqcn;
 mod every_transport;
 pub mod frame;
 mod hpcc;
+mod injection_delay;
 mod mark_window;
 mod outgoing;
 pub mod packet;
@@ -74,6 +78,7 @@ pub mod uet;
 
 pub use connection::{ConnectionEnd, ConnectionState};
 pub use hpcc::Hpcc;
+pub use injection_delay::InjectionDelay;
 pub use mark_window::Dctcp;
 pub use ranges::{ByteRange, Ranges};
 pub use short_queue::ShortQueue;

@@ -36,7 +36,7 @@ pub use etherweave_transport::params::{
     RoceParams, RoceVersion,
 };
 pub use etherweave_transport::{
-    ConnectionWindow, Dctcp, FlowWindow, Headers, Hpcc, Overtaken, ResentCounts, Swift, Transport,
+    ConnectionWindow, Dctcp, FlowWindow, Headers, Hpcc, InjectionDelay, Overtaken, ResentCounts, Swift, Transport,
     TransportParams,
 };
 pub use fidelity::Fidelity;

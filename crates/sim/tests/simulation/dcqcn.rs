@@ -1,17 +1,17 @@
-//! DCQCN in whole simulations.
+//! Controls by marks and notifications in whole simulations.
 
 use etherweave_primitives::{Bytes, Duration, Time};
 use etherweave_sim::Report;
-use etherweave_sim::params::{Dcqcn, EcnMarking, MarkAt, Transport};
+use etherweave_sim::params::{Dcqcn, EcnMarking, InjectionDelay, MarkAt, RoceParams, Transport};
 use etherweave_workload::{Incast, Workload};
 
 use crate::common::{experiment, job, one_switch, roce, run};
 
 /// Two senders of 10 MB each to one host at 100 Gb/s.
-fn two_to_one(ecn: EcnMarking, dcqcn: Dcqcn) -> Report {
+fn two_to_one(ecn: EcnMarking, set: impl FnOnce(&mut RoceParams)) -> Report {
     let mut params = roce();
     let Transport::Roce(roce) = &mut params.transport else { unreachable!("RoCE is asked for") };
-    roce.dcqcn = Some(dcqcn);
+    set(roce);
     params.switch.ecn = Some(ecn);
     let message = Bytes::new(10_000_000);
     let incast = Incast { sources: 2, message, outstanding: 1, messages: Some(1), ..Incast::default() };
@@ -28,9 +28,22 @@ fn two_senders_to_one_finish_near_the_ideal_with_the_defaults_of_nics() {
     let (queue_min, queue_max) = (Bytes::new(50_000), Bytes::new(200_000));
     let report = two_to_one(
         EcnMarking { queue_min, queue_max, share_max: 0.1, mark_at: MarkAt::Dequeue, last_hop: true },
-        Dcqcn::default(),
+        |roce| roce.dcqcn = Some(Dcqcn::default()),
     );
     let ideal = Duration::from_ps(20_000_000 * 80 * (4_096 + 82) / 4_096);
     let ratio = completion(&report).as_ps() as f64 / ideal.as_ps() as f64;
     assert!((1.0..1.3).contains(&ratio), "{ratio}");
+}
+
+/// Two senders of injection delay, each with half of the line: the delay is a packet's time, and the queue stays short.
+#[test]
+fn two_senders_with_injection_delay_share_the_line_without_pauses() {
+    let queue_max = Bytes::new(50_000);
+    let (queue_min, share_max, mark_at) = (queue_max, 1.0, MarkAt::Dequeue);
+    let ecn = EcnMarking { queue_min, queue_max, share_max, mark_at, last_hop: true };
+    let report = two_to_one(ecn, |roce| roce.injection_delay = Some(InjectionDelay::default()));
+    let ideal = Duration::from_ps(20_000_000 * 80 * (4_096 + 82) / 4_096);
+    let ratio = completion(&report).as_ps() as f64 / ideal.as_ps() as f64;
+    let queue_max = report.ports.iter().map(|row| row.occupancy_bytes_max).max();
+    assert!((1.0..1.3).contains(&ratio), "{ratio}, {queue_max:?}");
 }
