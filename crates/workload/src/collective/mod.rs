@@ -205,12 +205,17 @@ collectives! {
         /// Block that each destination gets from every other member [B]; a shorter list is repeated.
         bytes: Vec<Bytes>,
     };
+    /// `MPI_Alltoallw`, of types that are contiguous in memory.
+    Alltoallw = "alltoallw" {
+        /// Block that each destination gets from every other member [B]; a shorter list is repeated.
+        bytes: Vec<Bytes>,
+    };
 }
 
 impl Kind {
     /// Whether its sizes are a list.
     fn is_listed(self) -> bool {
-        matches!(self, Kind::Gatherv | Kind::Scatterv | Kind::Allgatherv | Kind::Alltoallv)
+        matches!(self, Kind::Gatherv | Kind::Scatterv | Kind::Allgatherv | Kind::Alltoallv | Kind::Alltoallw)
     }
 }
 
@@ -304,7 +309,8 @@ impl Collective {
             | Collective::Allgatherv { .. }
             | Collective::NeighborAllgather { .. }
             | Collective::NeighborAlltoall { .. }
-            | Collective::Alltoallv { .. } => 0,
+            | Collective::Alltoallv { .. }
+            | Collective::Alltoallw { .. } => 0,
         }
     }
 
@@ -337,7 +343,8 @@ impl Collective {
             Collective::Gatherv { bytes, .. }
             | Collective::Scatterv { bytes, .. }
             | Collective::Allgatherv { bytes }
-            | Collective::Alltoallv { bytes } => bytes,
+            | Collective::Alltoallv { bytes }
+            | Collective::Alltoallw { bytes } => bytes,
         }
     }
 
@@ -359,7 +366,9 @@ impl Collective {
             | Collective::Scatter { .. }
             | Collective::Scatterv { .. }
             | Collective::Allgatherv { .. } => Layout::blocks(lengths, size),
-            Collective::Alltoall { .. } | Collective::Alltoallv { .. } => Layout::pairs(lengths, size),
+            Collective::Alltoall { .. } | Collective::Alltoallv { .. } | Collective::Alltoallw { .. } => {
+                Layout::pairs(lengths, size)
+            }
             Collective::NeighborAllgather { dims, bytes } | Collective::NeighborAlltoall { dims, bytes } => {
                 Layout::neighbors(dims.clone(), bytes.get())
             }

@@ -65,7 +65,7 @@ impl RankWorkload for OsuCollective {
     /// When there are fewer than two ranks, no iteration, or the operation or its algorithm has no meaning on so
     /// many ranks.
     fn programs_of(&self, ranks: impl Iterator<Item = u32>, _: u64) -> Result<Vec<Program>, InputErrors> {
-        let is_all_pairs = matches!(self.operation.kind(), Kind::Alltoall | Kind::Alltoallv);
+        let is_all_pairs = matches!(self.operation.kind(), Kind::Alltoall | Kind::Alltoallv | Kind::Alltoallw);
         let most = if is_all_pairs { ALL_PAIRS_MAX } else { u32::MAX };
         at_least("ranks", self.ranks, 2).and_then(|()| within("ranks", self.ranks, 2..=most))?;
         let mut errors = InputErrors::default();

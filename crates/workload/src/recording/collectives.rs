@@ -172,6 +172,7 @@ impl Matched {
                 Collective::Alltoallv { bytes: vec![Bytes::new(only.get() / pairs)] }
             }
             Kind::NeighborAllgather | Kind::NeighborAlltoall => unreachable!("no record has neighbours"),
+            Kind::Alltoallw => unreachable!("records have it as alltoallv"),
         }
     }
 }

@@ -17,6 +17,7 @@ pub(super) const FORMS: &[Form] = &[
     Form::new(Kind::Allgatherv, allgather),
     Form::new(Kind::Alltoall, alltoall),
     Form::new(Kind::Alltoallv, alltoall),
+    Form::new(Kind::Alltoallw, alltoall),
     Form::new(Kind::NeighborAllgather, neighbors),
     Form::new(Kind::NeighborAlltoall, neighbors),
     Form::new(Kind::Scan, scan),

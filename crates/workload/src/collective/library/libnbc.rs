@@ -19,6 +19,7 @@ pub(super) fn choice(ask: &Ask) -> Choice {
         Kind::ReduceScatter | Kind::ReduceScatterBlock => Choice::of(Algorithm::Composed),
         Kind::Alltoall
         | Kind::Alltoallv
+        | Kind::Alltoallw
         | Kind::Allgather
         | Kind::Allgatherv
         | Kind::Gather

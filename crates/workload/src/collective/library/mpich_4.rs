@@ -26,7 +26,7 @@ pub(super) fn choice(ask: &Ask) -> Choice {
         }
         Kind::ReduceScatter | Kind::ReduceScatterBlock => Choice::of(Algorithm::Pairwise),
         Kind::Alltoall => alltoall(ask),
-        Kind::Alltoallv => Choice::windowed(Algorithm::Linear, THROTTLE),
+        Kind::Alltoallv | Kind::Alltoallw => Choice::windowed(Algorithm::Linear, THROTTLE),
         Kind::Gather | Kind::Scatter => Choice::of(Algorithm::Binomial),
         Kind::Gatherv | Kind::Scatterv | Kind::NeighborAllgather | Kind::NeighborAlltoall => {
             Choice::of(Algorithm::Linear)

@@ -58,6 +58,7 @@ pub(super) fn choice(ask: &Ask) -> Choice {
         Kind::Barrier | Kind::Scan | Kind::Exscan => open_mpi_4_1::choice(ask),
         Kind::Alltoall
         | Kind::Alltoallv
+        | Kind::Alltoallw
         | Kind::Allgatherv
         | Kind::Gather
         | Kind::Gatherv

@@ -21,7 +21,9 @@ pub(super) fn choice(ask: &Ask) -> Choice {
         Kind::Reduce => reduce(ask),
         Kind::ReduceScatter => Choice::of(reduce_scatter(ask)),
         Kind::ReduceScatterBlock => Choice::of(Algorithm::Composed),
-        Kind::Scan | Kind::Exscan | Kind::NeighborAllgather | Kind::NeighborAlltoall => Choice::of(Algorithm::Linear),
+        Kind::Scan | Kind::Exscan | Kind::NeighborAllgather | Kind::NeighborAlltoall | Kind::Alltoallw => {
+            Choice::of(Algorithm::Linear)
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The tables of `coll_tuned_decision_fixed.c` of Open MPI 4.1 and 5.0, alike in both, for commutative operations.
 //! Nothing is divided into segments: its default length is 0.
 //!
-//! Not in the tables: scans and exchanges with neighbours are linear, as in `coll_basic`, and so are gathers and
-//! scatters of different lengths. Where Open MPI has several algorithms that send the same
+//! Not in the tables: scans, exchanges with neighbours and `alltoallw` are linear, as in `coll_basic`, and so are
+//! gathers and scatters of different lengths. Where Open MPI has several algorithms that send the same
 //! messages in the same order, one stands for them: its exchange of two, its linear all-to-all with synchronisation
 //! (whose default is no limit), its non-blocking linear scatter, and its segmented ring, which without a segment's
 //! length is the ring.
@@ -37,7 +37,8 @@ pub(super) fn choice(ask: &Ask) -> Choice {
         | Kind::NeighborAllgather
         | Kind::NeighborAlltoall
         | Kind::Scan
-        | Kind::Exscan => return Choice::of(Linear),
+        | Kind::Exscan
+        | Kind::Alltoallw => return Choice::of(Linear),
     };
     Choice::of(defined(listed(table, ask.size, bytes), ask))
 }

@@ -36,7 +36,9 @@ pub(super) fn choice(ask: &Ask) -> Choice {
         }
         Kind::Alltoall | Kind::Alltoallv | Kind::Gatherv | Kind::Scatterv => Choice::of(Algorithm::Linear),
         Kind::Gather | Kind::Scatter => Choice::of(Algorithm::Binomial),
-        Kind::Scan | Kind::Exscan | Kind::NeighborAllgather | Kind::NeighborAlltoall => open_mpi_4_1::choice(ask),
+        Kind::Scan | Kind::Exscan | Kind::NeighborAllgather | Kind::NeighborAlltoall | Kind::Alltoallw => {
+            open_mpi_4_1::choice(ask)
+        }
     }
 }
 

@@ -50,6 +50,7 @@ pub(super) fn before(collective: &Collective, layout: &Layout, me: u32) -> Vec<R
         Kind::Barrier
         | Kind::Alltoall
         | Kind::Alltoallv
+        | Kind::Alltoallw
         | Kind::NeighborAllgather
         | Kind::NeighborAlltoall
         | Kind::Reduce
@@ -77,7 +78,7 @@ pub(super) fn after(collective: &Collective, layout: &Layout, me: u32) -> Vec<Op
                 Some(1 << layout.neighbors_of(me)[owner as usize / 2][1 - owner as usize % 2])
             }
             // Block d came from d places down.
-            Kind::Alltoall | Kind::Alltoallv => Some(1 << ((me + ranks - owner) % ranks)),
+            Kind::Alltoall | Kind::Alltoallv | Kind::Alltoallw => Some(1 << ((me + ranks - owner) % ranks)),
             Kind::Reduce => (me == root).then_some(all(ranks)),
             Kind::Allreduce => Some(all(ranks)),
             Kind::ReduceScatter | Kind::ReduceScatterBlock => (owner == me).then_some(all(ranks)),

@@ -119,7 +119,7 @@ fn expected(algorithm: Algorithm, kind: Kind, sizes: &Sizes) -> Expected {
         Kind::ReduceScatterBlock => reduce_scatter(algorithm, &Sizes { vector: sizes.p * BLOCK, ..sizes.clone() }),
         Kind::Gather | Kind::Gatherv | Kind::Scatter | Kind::Scatterv => rooted(algorithm, kind, sizes),
         Kind::Allgather | Kind::Allgatherv => allgather(algorithm, kind, sizes),
-        Kind::Alltoall | Kind::Alltoallv => alltoall(algorithm, kind, sizes),
+        Kind::Alltoall | Kind::Alltoallv | Kind::Alltoallw => alltoall(algorithm, kind, sizes),
         // Two messages in each dimension of more than one member.
         Kind::NeighborAllgather | Kind::NeighborAlltoall => {
             let even = if sizes.p > 2 { 4 } else { 2 };
@@ -352,7 +352,7 @@ fn rooted(algorithm: Algorithm, kind: Kind, sizes: &Sizes) -> Expected {
 
 /// Bytes of all blocks; with different lengths every second one is empty.
 fn all_blocks(kind: Kind, p: u64) -> u64 {
-    if matches!(kind, Kind::Allgatherv | Kind::Alltoallv) { p.div_ceil(2) * BLOCK } else { p * BLOCK }
+    if matches!(kind, Kind::Allgatherv | Kind::Alltoallv | Kind::Alltoallw) { p.div_ceil(2) * BLOCK } else { p * BLOCK }
 }
 
 fn allgather(algorithm: Algorithm, kind: Kind, sizes: &Sizes) -> Expected {

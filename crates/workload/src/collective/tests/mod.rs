@@ -34,6 +34,7 @@ pub(super) fn collective(kind: Kind, bytes: u64, root: u32, ranks: u32) -> Colle
         Kind::Scatterv => Collective::Scatterv { root, bytes: vec![bytes, Bytes::ZERO] },
         Kind::Allgatherv => Collective::Allgatherv { bytes: vec![bytes, Bytes::ZERO] },
         Kind::Alltoallv => Collective::Alltoallv { bytes: vec![bytes, Bytes::ZERO] },
+        Kind::Alltoallw => Collective::Alltoallw { bytes: vec![bytes, Bytes::ZERO] },
     }
 }
 

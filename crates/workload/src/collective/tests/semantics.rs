@@ -19,7 +19,9 @@ fn sizes(kind: Kind) -> Vec<u64> {
             vec![0, 3, 20]
         }
         Kind::ReduceScatterBlock => vec![0, 8, 16],
-        Kind::Alltoall | Kind::Alltoallv | Kind::NeighborAllgather | Kind::NeighborAlltoall => vec![0, 20],
+        Kind::Alltoall | Kind::Alltoallv | Kind::Alltoallw | Kind::NeighborAllgather | Kind::NeighborAlltoall => {
+            vec![0, 20]
+        }
     }
 }
 
