@@ -83,6 +83,7 @@ const PROFILED: [Profiled; 8] = [
             ("connectx-5", include_str!("../../../profiles/nic/connectx-5.toml")),
             ("bcm57414", include_str!("../../../profiles/nic/bcm57414.toml")),
             ("ql41000", include_str!("../../../profiles/nic/ql41000.toml")),
+            ("t62100", include_str!("../../../profiles/nic/t62100.toml")),
         ],
     },
     Profiled {

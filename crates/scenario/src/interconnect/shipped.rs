@@ -41,9 +41,12 @@ shipped! {
     "infiniband-edr-ipoib",
     "infiniband-hdr-ipoib",
     "omni-path-100",
+    "omni-path-400",
     "slingshot-10",
     "slingshot-11",
     "aries",
+    "tofu",
+    "tofu-2",
     "tofu-d",
     "bxi-2",
 }
