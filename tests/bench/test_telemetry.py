@@ -122,6 +122,25 @@ def test_a_sample_holds_all_families_of_a_host(host: Path) -> None:
     assert rows["interface"][0].values[:2] == (1000, 2000)
 
 
+def test_energy_of_a_meter_of_the_host_is_its_power_by_time(
+    host: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """200 W for 2 s, then up to 300 W within 4 s: 400 and 1,000 J; other sensors are left out."""
+    for number, name in enumerate(("power_meter", "nct6775")):
+        home = host / f"sys/class/hwmon/hwmon{number}"
+        home.mkdir(parents=True)
+        (home / "name").write_text(f"{name}\n")
+        (home / "power1_average").write_text("200000000\n")
+    clock = iter([10, 12, 16])
+    monkeypatch.setattr(time, "monotonic_ns", lambda: next(clock) * 10**9)
+    sample = Sampler(["eth2"], host, lambda _: {})
+    rows = [sample().rows["energy"]]
+    (host / "sys/class/hwmon/hwmon0/power1_average").write_text("300000000\n")
+    rows.append(sample().rows["energy"])
+    expected = [[CounterRow(("meter hwmon0",), (joules,))] for joules in (400.0, 1400.0)]
+    assert rows == expected
+
+
 def test_energy_goes_on_where_its_counter_returns_to_zero(host: Path) -> None:
     zone = host / "sys/class/powercap/intel-rapl:0"
     zone.mkdir(parents=True)

@@ -100,6 +100,6 @@ RDMA = Family(
 ENERGY = Family(
     "energy",
     ("domain",),
-    (Column("used_j", "Energy that the processor's own model or meter counted (RAPL)."),),
+    (Column("used_j", "Energy by the processor's model or meter (RAPL), or a host's meter."),),
 )
 FAMILIES = (PROCESSOR, INTERFACE, PRIORITY, RDMA, ENERGY)

@@ -18,6 +18,7 @@ from etherweave.bench.telemetry.families import ENERGY, INTERFACE, PRIORITY, PRO
 TICKS = os.sysconf("SC_CLK_TCK")
 _DEVICES = "sys/class/infiniband"
 _POWERCAP = "sys/class/powercap"
+_HWMON = "sys/class/hwmon"
 
 
 class Sample(NamedTuple):
@@ -94,6 +95,28 @@ class EnergyMeter:
         return CounterRow(self._keys, ((self._returned_uj + counted) / 1e6,))
 
 
+class PowerMeter:
+    """A meter of a whole host's power (Documentation/hwmon/acpi_power_meter).
+
+    Its energy is the sum of mean powers of two neighbouring samples by the time between them.
+    """
+
+    def __init__(self, files: HostFiles, home: str) -> None:
+        self._path, self._keys = f"{home}/power1_average", (f"meter {home.rpartition('/')[2]}",)
+        self._last_uw, self._last_ns, self._joules = 0, 0, 0.0
+        self.is_known = files.text("", f"{home}/name") == "power_meter"
+
+    def row(self, files: HostFiles) -> CounterRow | None:
+        """Read it; ``None`` where this process may not."""
+        power_uw, now_ns = files.number("", self._path), time.monotonic_ns()
+        if power_uw is None:
+            return None
+        if self._last_ns:
+            self._joules += (self._last_uw + power_uw) / 2e6 * (now_ns - self._last_ns) / 1e9
+        self._last_uw, self._last_ns = power_uw, now_ns
+        return CounterRow(self._keys, (self._joules,))
+
+
 class Sampler:
     """Takes samples of a host.
 
@@ -118,7 +141,10 @@ class Sampler:
 
         zones = [name for name in self._files.names(_POWERCAP) if ":" in name]
         meters = [EnergyMeter(self._files, f"{_POWERCAP}/{name}") for name in zones]
-        self._meters = [meter for meter in meters if meter.row(self._files)]
+        homes = [f"{_HWMON}/{name}" for name in self._files.names(_HWMON)]
+        powers = [PowerMeter(self._files, home) for home in homes]
+        all_meters = [*meters, *(meter for meter in powers if meter.is_known)]
+        self._meters = [meter for meter in all_meters if meter.row(self._files)]
 
     def __call__(self) -> Sample:
         """Take a sample."""
