@@ -14,6 +14,7 @@
 mod activity_kind;
 mod buffer_drain;
 mod bus;
+mod busy_time;
 mod completion_queue;
 mod connection;
 mod contexts;
@@ -59,6 +60,7 @@ use etherweave_kernel::{RowNames, rows};
 
 pub use activity_kind::ActivityKind;
 pub use buffer_drain::BufferDrain;
+pub use busy_time::{BusyTime, ProcessorTimes};
 pub use contexts::Contexts;
 pub use core::{Core, OWN_CORE};
 pub use costs::reason_of_rendezvous;

@@ -1,24 +1,26 @@
-//! What hosts note of the steps of ranks and of their messages, where a run observes its ranks.
+//! What hosts note of the tasks of threads and of the messages of ranks, where a run observes its ranks or samples its
+//! hosts.
 
 use etherweave_engine::Wires;
-use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
+use etherweave_kernel::indices::{EndpointIndex, ReceiveQueueIndex, ThreadIndex};
 use etherweave_primitives::{Duration, Time};
 
 use super::OWN_CORE;
 use super::activity_kind::ActivityKind;
+use super::busy_time::ProcessorTimes;
 use super::rank_records::{ArrivalRecord, EndRecord, StepTimes};
 use super::step_kind::StepKind;
-use super::thread::Task;
+use super::thread::{Role, Task};
 use crate::Processors;
 
 impl Processors {
-    /// Notes the present step of a rank, which begins now, and ends then unless its core is interrupted.
+    /// Notes the present task of a thread, which begins now, and ends then unless its core is interrupted.
     #[cold]
     #[inline(never)]
-    pub(super) fn observe_step(&mut self, wires: &Wires, thread: ThreadIndex, end: Time, times: StepTimes) {
+    pub(super) fn note_task(&mut self, wires: &Wires, thread: ThreadIndex, end: Time, times: StepTimes) {
         let state = &self.threads[thread];
-        let (true, Some(task)) = (state.is_of_rank(), state.current) else { return };
-        let may_be_postponed = state.core != OWN_CORE;
+        let Some(task) = state.current else { return };
+        let (is_of_rank, may_be_postponed) = (state.is_of_rank(), state.core != OWN_CORE);
         let next = self.records.next;
         let none = (EndpointIndex::NONE, 0);
         let (kind, message) = match task {
@@ -30,22 +32,59 @@ impl Processors {
             }
             Task::Step(_) | Task::Post => (StepKind::Operation(next.unwrap_or(ActivityKind::Wait)), none),
         };
-        self.records.add_step((thread, kind), (wires.now, end), times, message, may_be_postponed);
+        if !self.busy.threads.is_empty() {
+            self.count_task(wires, thread, end, (kind, times.worked));
+        }
+        if self.observes_ranks && is_of_rank {
+            self.records.add_step((thread, kind), (wires.now, end), times, message, may_be_postponed);
+        }
+    }
+
+    /// Counts a task for samples of hosts: calls of sockets are the kernel's, a send less what its library takes.
+    fn count_task(&mut self, wires: &Wires, thread: ThreadIndex, end: Time, (kind, worked): (StepKind, Duration)) {
+        let state = &self.threads[thread];
+        let system = match kind {
+            StepKind::Write | StepKind::Read => worked,
+            StepKind::SocketSend => worked - wires.constants.mpi(state.job).send_overhead.min(worked),
+            StepKind::Operation(_) | StepKind::Handle => Duration::ZERO,
+        };
+        let is_asleep = kind == StepKind::Operation(ActivityKind::Sleep);
+        let user = if is_asleep { Duration::ZERO } else { worked - system };
+        let (waits, waiting) = (self.waits(thread), Duration::ZERO);
+        self.busy.threads[thread].add((wires.now, end), ProcessorTimes { user, system, waiting }, waits);
+    }
+
+    /// Whether a thread that does nothing waits inside a library: one of a rank whose program has not ended.
+    pub fn waits(&self, thread: ThreadIndex) -> bool {
+        matches!(&self.threads[thread].role, Role::Rank(rank) if !rank.is_done)
+    }
+
+    /// Counts a batch of a receive queue for samples of hosts.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_batch(&mut self, now: Time, queue: ReceiveQueueIndex, end: Time, cost: Duration) {
+        if !self.busy.queues.is_empty() {
+            let times = ProcessorTimes { system: cost, ..ProcessorTimes::default() };
+            self.busy.queues[queue].add((now, end), times, false);
+        }
     }
 
     /// Notes what a thread of a rank begins next.
     #[inline]
     pub(super) fn observe_next(&mut self, kind: Option<ActivityKind>) {
-        if self.observes_ranks {
+        if self.notes_tasks {
             self.records.next = kind;
         }
     }
 
-    /// Notes that a thread's step ends later: interrupts have had its core.
+    /// Notes that a thread's task ends later: interrupts have had its core.
     #[cold]
     #[inline(never)]
-    pub(super) fn observe_postponed(&mut self, thread: ThreadIndex, span: Duration) {
+    pub(super) fn note_postponed(&mut self, thread: ThreadIndex, span: Duration) {
         self.records.postpone(thread, span);
+        if !self.busy.threads.is_empty() {
+            self.busy.threads[thread].postpone(span);
+        }
     }
 
     /// Notes that a message of the rank of a thread begins its way.

@@ -6,6 +6,7 @@ use etherweave_kernel::IndexVec;
 use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, ThreadIndex};
 use etherweave_primitives::{Bytes, Duration, Time};
 
+use super::busy_time::BusyTimes;
 use super::rank_records::{RankRecords, StepTimes};
 use super::task_cost::TaskCost;
 use super::thread::{Follower, Task};
@@ -22,8 +23,12 @@ pub struct Processors {
     pub cores: IndexVec<CoreIndex, Core>,
     /// When the memory of each host has copied all that was begun, where that has a rate.
     pub memory_free_at: IndexVec<HostIndex, Time>,
-    /// Whether steps of ranks are noted.
+    /// Whether records of ranks are kept.
     pub observes_ranks: bool,
+    /// Whether tasks of threads are noted: for records of ranks, or for samples of hosts.
+    pub notes_tasks: bool,
+    /// Times of threads and receive queues, where hosts are sampled.
+    pub busy: BusyTimes,
     /// Notes of their steps and messages.
     pub records: RankRecords,
 }
@@ -61,9 +66,9 @@ impl Processors {
             state.interrupts = Some(core.interrupts());
             done = core.begin(wires.now, cost);
         }
-        if self.observes_ranks {
+        if self.notes_tasks {
             let copied = (alone.copying + (cost - alone.time)).min(cost);
-            self.observe_step(wires, thread, done, StepTimes { worked: cost, copied });
+            self.note_task(wires, thread, done, StepTimes { worked: cost, copied });
         }
         let key = wires.key(place, Kind::ThreadDone, thread.get());
         wires.queue.push(Event { time: done, key, bits: 0, hint });
@@ -74,9 +79,9 @@ impl Processors {
         let state = &mut self.threads[thread];
         let task = Task::Step(EndpointIndex::new(0));
         (state.current, state.interrupts) = (Some(task), None);
-        if self.observes_ranks {
+        if self.notes_tasks {
             let times = StepTimes { worked: duration, copied: Duration::ZERO };
-            self.observe_step(wires, thread, wires.now + duration, times);
+            self.note_task(wires, thread, wires.now + duration, times);
         }
         let place = self.threads[thread].place;
         wires.schedule(duration, place, Kind::ThreadDone, thread.get());
@@ -91,8 +96,8 @@ impl Processors {
         let place = state.place;
         if interrupts > before {
             wires.schedule(interrupts - before, place, Kind::ThreadDone, thread.get());
-            if self.observes_ranks {
-                self.observe_postponed(thread, interrupts - before);
+            if self.notes_tasks {
+                self.note_postponed(thread, interrupts - before);
             }
         }
         interrupts > before

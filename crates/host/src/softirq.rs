@@ -227,7 +227,10 @@ impl Hosts {
             OWN_CORE => queue.free_at + cost,
             core => self.processors.cores[core].interrupt(queue.free_at, cost),
         };
-        let done = queue.free_at.max(wires.now);
+        let (free_at, done) = (queue.free_at, queue.free_at.max(wires.now));
+        if self.processors.notes_tasks {
+            self.processors.note_batch(wires.now, number, free_at, cost);
+        }
         self.nics.expect_softirq(wires, number, done);
     }
 

@@ -52,7 +52,7 @@ impl Pair {
         constants.is_background = vec![false];
         let mut wires = Wires::new(0, 1, &Arc::new(constants));
         let mut hosts = Hosts::new(&wires.constants);
-        hosts.processors.observes_ranks = true;
+        (hosts.processors.observes_ranks, hosts.processors.notes_tasks) = (true, true);
         for (side, role) in (0..).zip(roles) {
             let host = hosts.nics.hosts.push(Host::new(side, PortIndex::new(side), None));
             let peer = Peer { link: PeerLink::to_shard(0), port: PortIndex::new(1 - side), is_host: true };

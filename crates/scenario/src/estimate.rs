@@ -11,8 +11,8 @@ use etherweave_openloop::{Pattern, PointLoad, PointMemory, RunLength};
 use etherweave_primitives::{HostId, InputError, InputErrors, Priority, SwitchId};
 use etherweave_routing::RoutingKind;
 use etherweave_sim::{
-    ActivityRow, FlowRow, FlowSampleRow, FlowSelection, IterationRow, PortRow, PortSampleRow, RunMemory, Samples,
-    Sampling, Simulation, StreamRow, TransferRow,
+    ActivityRow, FlowRow, FlowSampleRow, FlowSelection, HostSampleRow, IterationRow, PortRow, PortSampleRow, RunMemory,
+    Samples, Sampling, Simulation, StreamRow, TransferRow,
 };
 use etherweave_topology::{Node, Topology, TopologyKind};
 use etherweave_workload::TrafficSize;
@@ -242,7 +242,12 @@ pub(crate) fn of_sound_jobs(
         Part::new("connections", memory.connections, &job, "fewer pairs of ranks that exchange messages"),
         Part::new("packets", memory.packets, window, "a smaller window, or less buffer in switches"),
         Part::new("tables", report, &job, "fewer iterations, ranks or connections"),
-        Part::new("samples", sampled, "observe.period", "a longer period, a shorter time, or fewer ports and flows"),
+        Part::new(
+            "samples",
+            sampled,
+            "observe.period",
+            "a longer period, a shorter time, or fewer ports, flows and hosts",
+        ),
         Part::new(
             "activities and messages of ranks",
             noted,
@@ -303,10 +308,11 @@ fn samples(scenario: &Scenario, topology: &Topology, connections: u64) -> (u64, 
     let (ports, priorities) = (sampling.ports.len() as u64, priorities(scenario));
     let kept = sampling.busiest.map_or(ports, |busiest| ports.min(busiest.into())).saturating_mul(priorities);
     let ports = ports.saturating_mul(priorities);
-    let series = Samples::default();
+    let (series, hosts) = (Samples::default(), sampling.hosts.len() as u64);
     let tables = table_of::<PortSampleRow>(count.saturating_mul(kept), &series)
-        .saturating_add(table_of::<FlowSampleRow>(count.saturating_mul(flows), &series));
-    (Sampling::memory(count, ports, flows), tables)
+        .saturating_add(table_of::<FlowSampleRow>(count.saturating_mul(flows), &series))
+        .saturating_add(table_of::<HostSampleRow>(count.saturating_mul(hosts), &series));
+    (Sampling::memory(count, ports, flows, hosts), tables)
 }
 
 /// What ranks note that send so many messages, and its tables [B].

@@ -1,17 +1,17 @@
-//! Time series of ports and flows: `[observe]`.
+//! Time series of ports, flows and hosts: `[observe]`.
 
 use std::collections::BTreeSet;
 
 use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, SwitchId};
 use etherweave_sim::{FlowSelection, Sampling};
-use etherweave_topology::{Node, Topology};
+use etherweave_topology::{Node, Topology, reverse};
 
 use crate::Scenario;
 
 /// Names that an error proposes, at most.
 const PROPOSED: usize = 3;
 
-/// Time series of chosen ports and flows, for `etherweave run`.
+/// Time series of chosen ports, flows and hosts, for `etherweave run`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ObserveSpec {
@@ -26,6 +26,9 @@ pub struct ObserveSpec {
     pub busiest: Option<u32>,
     /// Flows, each by its hosts: "host0 -> host8"; in names, `*` stands for any text: "* -> host8". Default none.
     pub flows: Vec<String>,
+    /// Hosts, each by its name, in which `*` stands for any text: processor time by kind, table `host_samples`, and
+    /// their links both ways, as `ports` has them. Default none.
+    pub hosts: Vec<String>,
     /// Whether to keep what each rank does when, and when its messages leave and arrive: tables `activities` and
     /// `transfers`. Default false.
     pub ranks: bool,
@@ -42,12 +45,13 @@ pub struct ObserveSpec {
 impl Default for ObserveSpec {
     fn default() -> Self {
         let period = Duration::from_us(10);
-        let (ports, flows) = (Vec::new(), Vec::new());
+        let (ports, flows, hosts) = (Vec::new(), Vec::new(), Vec::new());
         ObserveSpec {
             period,
             ports,
             busiest: None,
             flows,
+            hosts,
             ranks: false,
             waits: false,
             from: Duration::ZERO,
@@ -73,9 +77,26 @@ pub(crate) fn sampling(scenario: &Scenario, topology: &Topology) -> Result<Optio
         let selected = select_flows(topology, selection).map_err(|error| error.within(&format!("flows.{number}")));
         flows.extend(errors.check(selected.map_err(|error| error.within("observe"))));
     }
+    let mut hosts = BTreeSet::new();
+    for (number, pattern) in spec.hosts.iter().enumerate() {
+        let selected = select_hosts(topology, pattern).map_err(|error| error.within(&format!("hosts.{number}")));
+        hosts.extend(errors.check(selected.map_err(|error| error.within("observe"))).unwrap_or_default());
+    }
     errors.into_result()?;
+    // A host's own links, and the directions that lead to it.
+    ports.extend(
+        hosts.iter().flat_map(|&host| topology.host_channels(host)).flat_map(|&channel| [channel, reverse(channel)]),
+    );
     let ObserveSpec { period, from, until, busiest, .. } = *spec;
-    Ok(Some(Sampling { period, from, until, ports: ports.into_iter().collect(), busiest, flows }))
+    Ok(Some(Sampling {
+        period,
+        from,
+        until,
+        ports: ports.into_iter().collect(),
+        busiest,
+        flows,
+        hosts: hosts.into_iter().collect(),
+    }))
 }
 
 impl ObserveSpec {
@@ -96,17 +117,17 @@ impl ObserveSpec {
         if self.ranks && !self.samples_any() {
             return Ok(());
         }
-        let expected = "a list of ports or of flows, such as ports = [\"switches\"] or flows = [\"* -> *\"]";
-        InputError::unless(self.samples_any(), "ports", "neither ports, flows nor ranks", expected)?;
+        let expected = "a list of ports, flows or hosts, such as ports = [\"switches\"] or flows = [\"* -> *\"]";
+        InputError::unless(self.samples_any(), "ports", "neither ports, flows, hosts nor ranks", expected)?;
         let expected = "a time that bounds the samples, as `run.end` does not";
         InputError::unless(end.or(until).is_some(), "until", "none", expected)?;
         let last = [until, end].into_iter().flatten().min().unwrap_or(from);
         InputError::unless(from < last, "from", from, format!("less than the end of the samples, {last}"))
     }
 
-    /// Whether there are ports or flows to sample.
+    /// Whether there is anything to sample.
     fn samples_any(&self) -> bool {
-        self.selected_ports().next().is_some() || !self.flows.is_empty()
+        self.selected_ports().next().is_some() || !self.flows.is_empty() || !self.hosts.is_empty()
     }
 
     /// Selections of ports: of the busiest ones without any, all ports of switches.
@@ -180,9 +201,7 @@ fn no_port(topology: &Topology, selection: &str) -> InputError {
 }
 
 fn select_flows(topology: &Topology, selection: &str) -> Result<FlowSelection, InputError> {
-    let hosts = |pattern: &str| -> Vec<HostId> {
-        all_hosts(topology).filter(|&host| is_match(pattern, topology.host_name(host))).collect()
-    };
+    let hosts = |pattern: &str| matching_hosts(topology, pattern);
     let sides = divisions(selection, " -> ").map(|(from, to)| (hosts(from), hosts(to)));
     let found = sides.into_iter().find(|(from, to)| !from.is_empty() && !to.is_empty());
     if let Some((sources, destinations)) = found {
@@ -195,8 +214,21 @@ fn select_flows(topology: &Topology, selection: &str) -> Result<FlowSelection, I
         return Err(InputError::new("", found, expected));
     };
     let missing = if hosts(from).is_empty() { from } else { to };
+    Err(no_host(topology, found, missing))
+}
+
+fn select_hosts(topology: &Topology, pattern: &str) -> Result<Vec<HostId>, InputError> {
+    let hosts = matching_hosts(topology, pattern);
+    if hosts.is_empty() { Err(no_host(topology, format!("no host \"{pattern}\""), pattern)) } else { Ok(hosts) }
+}
+
+fn no_host(topology: &Topology, found: String, missing: &str) -> InputError {
     let similar = similar(all_hosts(topology).map(|host| topology.host_name(host)), missing);
-    Err(InputError::new("", found, format!("hosts of the fabric; similar to {missing}: {similar}")))
+    InputError::new("", found, format!("hosts of the fabric; similar to {missing}: {similar}"))
+}
+
+fn matching_hosts(topology: &Topology, pattern: &str) -> Vec<HostId> {
+    all_hosts(topology).filter(|&host| is_match(pattern, topology.host_name(host))).collect()
 }
 
 fn all_hosts(topology: &Topology) -> impl Iterator<Item = HostId> + use<> {

@@ -90,7 +90,9 @@ pub(crate) fn tables(report: &Report, waits: Option<&[WaitRow]>, topology: &Topo
     tables.extend((!report.skips.is_empty()).then(|| Table::of(&report.skips, &())));
     let flows: Vec<&StreamRow> = report.streams.iter().filter(|row| row.is_flow).collect();
     tables.extend((!flows.is_empty()).then(|| flow_times(&flows, &names)));
-    let series = |samples: &Samples| [Table::of(&samples.ports, samples), Table::of(&samples.flows, samples)];
+    let series = |samples: &Samples| {
+        [Table::of(&samples.ports, samples), Table::of(&samples.flows, samples), Table::of(&samples.hosts, samples)]
+    };
     tables.extend(report.samples.iter().flat_map(series));
     tables
 }

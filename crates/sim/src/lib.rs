@@ -42,9 +42,9 @@ pub use etherweave_switch::per_packet::PreparedRouting;
 pub use etherweave_transport as transport;
 pub use forward::SkipLevel;
 pub use report::{
-    ActivityRow, FailureRow, FlowRow, FlowSampleRow, LearningRow, LeftOut, LosslessDrop, Observed, PathMessage,
-    PathPart, PathRow, PortRow, PortSampleRow, RateRow, ReplayRow, Report, SampledFlowName, SampledPortName, Samples,
-    SkipRow, SleepRow, StormRow, StreamRow, Totals, TransferRow, WaitRow,
+    ActivityRow, FailureRow, FlowRow, FlowSampleRow, HostSampleRow, LearningRow, LeftOut, LosslessDrop, Observed,
+    PathMessage, PathPart, PathRow, PortRow, PortSampleRow, RateRow, ReplayRow, Report, SampledFlowName,
+    SampledPortName, Samples, SkipRow, SleepRow, StormRow, StreamRow, Totals, TransferRow, WaitRow,
 };
 pub use run::{Finish, Progress, Simulation};
 pub use sampling::{FlowSelection, Sampling};

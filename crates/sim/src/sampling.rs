@@ -1,4 +1,4 @@
-//! Sampling: the state of chosen ports and flows at multiples of a period.
+//! Sampling: the state of chosen ports, flows and hosts at multiples of a period.
 //!
 //! ```text
 //!   from          from + period     from + 2 period        end of the run
@@ -11,17 +11,17 @@
 //! changes no event and no order, and windows are those of a run without samples. The last one, at the end of the run,
 //! has seen every event.
 //!
-//! Counters are kept as they stand; differences are made when shards are merged. What a shard has sampled names ports
-//! and flows by their numbers in the run, and so can be merged without the owners.
+//! Counters are kept as they stand; differences are made when shards are merged. What a shard has sampled names ports,
+//! flows and hosts by their numbers in the run, and so can be merged without the owners.
 
 use etherweave_engine::Wires;
 use etherweave_host::Hosts;
-use etherweave_kernel::indices::{EndpointIndex, PortIndex};
+use etherweave_kernel::indices::{EndpointIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
 use etherweave_kernel::wire;
 use etherweave_primitives::{ChannelId, Duration, HostId, Time};
 use etherweave_switch::Switches;
 
-use crate::report::{FlowSampleRow, PortSampleRow};
+use crate::report::{FlowSampleRow, HostSampleRow, PortSampleRow};
 
 /// What is sampled during a run, and when.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,6 +38,8 @@ pub struct Sampling {
     pub busiest: Option<u32>,
     /// Flows that are sampled.
     pub flows: Vec<FlowSelection>,
+    /// Hosts whose processors are sampled, in order, each once.
+    pub hosts: Vec<HostId>,
 }
 
 /// The flows from some hosts to others.
@@ -57,12 +59,14 @@ impl FlowSelection {
 }
 
 impl Sampling {
-    /// Memory of `samples` samples of so many ports, each with its priorities, and flows, until they are tables [B].
-    pub fn memory(samples: u64, ports: u64, flows: u64) -> u64 {
+    /// Memory of `samples` samples of so many ports, each with its priorities, flows and hosts, until they are tables
+    /// [B].
+    pub fn memory(samples: u64, ports: u64, flows: u64, hosts: u64) -> u64 {
         let port = size_of::<PortSample>() + size_of::<PortSampleRow>();
         let flow = size_of::<FlowSample>() + size_of::<FlowSampleRow>();
-        let each = ports.saturating_mul(port as u64).saturating_add(flows.saturating_mul(flow as u64));
-        samples.saturating_mul(each)
+        let host = size_of::<HostSample>() + size_of::<HostSampleRow>();
+        let each = [(ports, port), (flows, flow), (hosts, host)].map(|(count, size)| count.saturating_mul(size as u64));
+        samples.saturating_mul(each.into_iter().fold(0, u64::saturating_add))
     }
 }
 
@@ -123,7 +127,20 @@ pub(crate) struct FlowSample {
     pub rate: u64,
 }
 
-/// What a shard has sampled: plain data, a row of ports and a row of flows for each instant.
+/// Processors of a host at an instant: times since the start of the run, of all its threads or receive queues.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct HostSample {
+    /// Programs, and libraries that work for them.
+    pub user: Duration,
+    /// The kernel, in calls of programs.
+    pub system: Duration,
+    /// The kernel, at what NICs interrupt for.
+    pub softirq: Duration,
+    /// Waits of ranks.
+    pub waiting: Duration,
+}
+
+/// What a shard has sampled: plain data, a row of ports, a row of flows and a row of hosts for each instant.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct SampledRows {
     /// The same in all shards.
@@ -136,14 +153,19 @@ pub(crate) struct SampledRows {
     pub flows: Vec<SampledFlow>,
     /// Row after row.
     pub flow_samples: Vec<FlowSample>,
+    /// Each row of `host_samples`.
+    pub hosts: Vec<HostId>,
+    /// Row after row.
+    pub host_samples: Vec<HostSample>,
 }
 
 wire! {
-    SampledRows { times, ports, port_samples, flows, flow_samples }
+    SampledRows { times, ports, port_samples, flows, flow_samples, hosts, host_samples }
     SampledPort { channel, priority }
     SampledFlow { hosts, number }
     PortSample { occupancy, tx_bytes, drops, marks, rx_pause, tx_pause, credit_wait }
     FlowSample { bytes, packets, retransmissions, timeouts, window, in_flight, rate }
+    HostSample { user, system, softirq, waiting }
 }
 
 impl SampledRows {
@@ -153,6 +175,7 @@ impl SampledRows {
         self.times.truncate(rows);
         self.port_samples.truncate(rows * self.ports.len());
         self.flow_samples.truncate(rows * self.flows.len());
+        self.host_samples.truncate(rows * self.hosts.len());
     }
 }
 
@@ -166,6 +189,10 @@ pub(crate) struct Sampler {
     pub ports: Vec<PortIndex>,
     /// Where the flows of `samples` are in the shard: endpoints.
     pub flows: Vec<EndpointIndex>,
+    /// Threads of the hosts of `samples`, each with the place of its host there.
+    pub threads: Vec<(usize, ThreadIndex)>,
+    /// Receive queues likewise.
+    pub queues: Vec<(usize, ReceiveQueueIndex)>,
     /// Until now.
     pub samples: SampledRows,
 }
@@ -192,7 +219,7 @@ impl Owners<'_> {
 }
 
 impl Sampler {
-    /// Of a shard without ports and flows.
+    /// Of a shard without ports, flows and hosts.
     pub fn new(sampling: &Sampling) -> Sampler {
         assert!(!sampling.period.is_zero(), "samples lie apart");
         Sampler {
@@ -201,6 +228,8 @@ impl Sampler {
             until: sampling.until.map_or(Time::MAX, |until| Time::ZERO + until),
             ports: Vec::new(),
             flows: Vec::new(),
+            threads: Vec::new(),
+            queues: Vec::new(),
             samples: SampledRows::default(),
         }
     }
@@ -236,6 +265,18 @@ impl Sampler {
         let ports = self.ports.iter().zip(&samples.ports);
         samples.port_samples.extend(ports.map(|(&port, sampled)| port_sample(owners, now, port, sampled.priority)));
         samples.flow_samples.extend(self.flows.iter().map(|&endpoint| flow_sample(owners, now, endpoint)));
+        let first = samples.host_samples.len();
+        samples.host_samples.resize(first + samples.hosts.len(), HostSample::default());
+        let (hosts, processors) = (&mut samples.host_samples[first..], &owners.hosts.processors);
+        for &(place, thread) in &self.threads {
+            let times = processors.busy.threads[thread].at(now, processors.waits(thread));
+            hosts[place].user += times.user;
+            hosts[place].system += times.system;
+            hosts[place].waiting += times.waiting;
+        }
+        for &(place, queue) in &self.queues {
+            hosts[place].softirq += processors.busy.queues[queue].at(now, false).system;
+        }
     }
 }
 

@@ -45,6 +45,7 @@ until = "1ns"
 period = "1ns"
 ports = ["* - *"]
 flows = ["* -> *"]
+hosts = ["*"]
 ranks = true
 """
 

@@ -82,7 +82,7 @@ fn check_activities(table: &Table) {
 #[test]
 fn each_mistake_names_its_key_and_what_is_there() {
     let cases = [
-        ("", "x.toml:7:2: observe.ports: neither ports, flows nor ranks; expected a list of ports or of"),
+        ("", "x.toml:7:2: observe.ports: neither ports, flows, hosts nor ranks; expected a list of ports"),
         ("ports = [\"leaf9 - core0\"]", "x.toml:8:10: observe.ports.0: no port \"leaf9 - core0\"; expected nodes of"),
         ("ports = [\"switches\", \"leaf0\"]", "x.toml:8:22: observe.ports.1: no port \"leaf0\"; expected \"switches\""),
         (
@@ -126,7 +126,10 @@ fn samples_that_cannot_fit_are_refused() {
     let lines = "ports = [\"switches\"]\nperiod = \"1ns\"";
     let Err(error) = start(&with(lines), Some("1GiB")) else { panic!("1,000,002 samples of 160 ports fit into 1 GiB") };
     assert!(error.starts_with("x.toml:9:1: observe.period: about "), "{error}");
-    assert!(error.contains("samples ") && error.contains("a longer period, a shorter time, or fewer ports and flows"));
+    assert!(
+        error.contains("samples ")
+            && error.contains("a longer period, a shorter time, or fewer ports, flows and hosts")
+    );
     let estimate = start(&with(lines), Some("1000GiB")).map(|run| run.estimate().clone()).unwrap();
     let bounded =
         start(&with(&format!("{lines}\nfrom = \"999us\"")), Some("1000GiB")).map(|run| run.estimate().clone());

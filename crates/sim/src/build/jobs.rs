@@ -69,7 +69,10 @@ pub(super) fn populate(
             shard.hosts.processors.memory_free_at = vec![Time::ZERO; shard.hosts.nics.hosts.len()].into()
         });
     }
-    shards.iter_mut().for_each(|shard| shard.hosts.processors.observes_ranks = experiment.observes_ranks);
+    for shard in &mut *shards {
+        let processors = &mut shard.hosts.processors;
+        (processors.observes_ranks, processors.notes_tasks) = (experiment.observes_ranks, experiment.observes_ranks);
+    }
     let ends = add_endpoints(experiment, layout, connections, starts, shards);
     if experiment.params.transports().any(|transport| transport.is_in_kernel()) {
         shards.iter_mut().for_each(|shard| add_receive_queues(shard, &experiment.params.host));

@@ -1,8 +1,8 @@
-//! Time series: the ports and flows that are sampled in each shard.
+//! Time series: the ports, flows and hosts that are sampled in each shard.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use etherweave_host::Endpoint;
+use etherweave_host::{BusyTime, Endpoint, ReceiveQueue};
 use etherweave_primitives::{HostId, InputError, InputErrors};
 
 use super::connections::PlannedConnection;
@@ -11,7 +11,7 @@ use super::{Experiment, Paths};
 use crate::sampling::{FlowSelection, SampledFlow, SampledPort, Sampler, Sampling};
 use crate::shard::Shard;
 
-/// Gives every shard a sampler for its ports and flows: all sample at the same times.
+/// Gives every shard a sampler for its ports, flows and hosts: all sample at the same times.
 pub(super) fn add(experiment: &Experiment, sampling: &Sampling, layout: &Layout, shards: &mut [Shard]) {
     let mut samplers: Vec<Sampler> = shards.iter().map(|_| Sampler::new(sampling)).collect();
     let priorities = priorities(experiment);
@@ -30,9 +30,31 @@ pub(super) fn add(experiment: &Experiment, sampling: &Sampling, layout: &Layout,
             }
         }
     }
-    for (shard, sampler) in shards.iter_mut().zip(samplers) {
+    for &host in &sampling.hosts {
+        let (shard, _) = layout.host_port(&experiment.topology, host);
+        samplers[shard].samples.hosts.push(host);
+    }
+    for (shard, mut sampler) in shards.iter_mut().zip(samplers) {
+        if !sampling.hosts.is_empty() {
+            add_processors(&mut sampler, shard);
+        }
         shard.sampler = Some(Box::new(sampler));
     }
+}
+
+/// Has a shard count the processor time of its threads and receive queues, and a sampler read that of its hosts.
+fn add_processors(sampler: &mut Sampler, shard: &mut Shard) {
+    let hosts = &sampler.samples.hosts;
+    let places: BTreeMap<u32, usize> = hosts.iter().enumerate().map(|(place, host)| (host.get(), place)).collect();
+    let (nics, processors) = (&shard.hosts.nics, &mut shard.hosts.processors);
+    let threads = processors.threads.entries();
+    sampler.threads = threads.filter_map(|(number, thread)| Some((*places.get(&thread.host_id)?, number))).collect();
+    let queues = nics.receive_queues.entries();
+    let place_of = |queue: &ReceiveQueue| places.get(&nics.hosts[queue.host].id).copied();
+    sampler.queues = queues.filter_map(|(number, queue)| Some((place_of(queue)?, number))).collect();
+    processors.busy.threads = vec![BusyTime::default(); processors.threads.len()].into();
+    processors.busy.queues = vec![BusyTime::default(); nics.receive_queues.len()].into();
+    processors.notes_tasks = true;
 }
 
 fn is_included(selection: &FlowSelection, end: &Endpoint) -> bool {

@@ -47,7 +47,7 @@ pub use rates::RateRow;
 pub(crate) use repeated::Repeated;
 pub use repeated::SkipRow;
 pub use replays::ReplayRow;
-pub use samples::{FlowSampleRow, PortSampleRow, SampledFlowName, SampledPortName, Samples};
+pub use samples::{FlowSampleRow, HostSampleRow, PortSampleRow, SampledFlowName, SampledPortName, Samples};
 pub use sleeps::SleepRow;
 pub use storms::StormRow;
 pub use streams::StreamRow;

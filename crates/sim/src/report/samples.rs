@@ -1,14 +1,14 @@
-//! Time series: from what shards have sampled to rows of differences, in the order of time and of the run's ports and
-//! flows.
+//! Time series: from what shards have sampled to rows of differences, in the order of time and of the run's ports,
+//! flows and hosts.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use etherweave_kernel::{Processes, rows};
-use etherweave_primitives::{BitRate, ChannelId, Duration, Priority, Time};
+use etherweave_primitives::{BitRate, ChannelId, Duration, HostId, Priority, Time};
 
 use crate::run::Simulation;
-use crate::sampling::{FlowSample, PortSample, SampledFlow, SampledPort, SampledRows};
+use crate::sampling::{FlowSample, HostSample, PortSample, SampledFlow, SampledPort, SampledRows};
 
 /// A sampled port and priority.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -97,7 +97,28 @@ rows! {
     }
 }
 
-/// Time series of ports and flows.
+rows! {
+    /// Processors of a host in one period: the time of all its cores by kind.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct HostSampleRow in Samples, "host_samples" {
+        /// End of the period.
+        time: Time ["time_ns"];
+        /// Length of the period: that of the last one may be shorter.
+        duration: Duration ["duration_ns"];
+        /// Which of [`Samples::host_names`].
+        host: u32 ["host" = |row, samples| samples.host_names[row.host as usize].clone()];
+        /// Programs, and libraries that work for them.
+        user: Duration ["user_ns"];
+        /// The kernel, in calls of programs.
+        system: Duration ["system_ns"];
+        /// The kernel, at what NICs interrupt for.
+        softirq: Duration ["softirq_ns"];
+        /// Waits of ranks for messages or a core.
+        waiting: Duration ["waiting_ns"];
+    }
+}
+
+/// Time series of ports, flows and hosts.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Samples {
     /// Ports and priorities that carried, lost or held anything in any period, in the order of nodes.
@@ -108,6 +129,10 @@ pub struct Samples {
     pub flow_names: Vec<SampledFlowName>,
     /// By time, then in the order of names.
     pub flows: Vec<FlowSampleRow>,
+    /// Hosts that are sampled, in the order of the topology.
+    pub host_names: Vec<String>,
+    /// By time, then in the order of names.
+    pub hosts: Vec<HostSampleRow>,
 }
 
 fn gbps(bytes: u64, span: Duration) -> f64 {
@@ -141,7 +166,23 @@ impl Simulation {
             first.times.windows(2).map(|pair| (pair[1], pair[1].since(pair[0]))).collect();
         let (port_names, ports) = self.port_series(shards, &spans);
         let (flow_names, flows) = self.flow_series(shards, &spans);
-        Some(Samples { port_names, ports, flow_names, flows })
+        let (host_names, hosts) = self.host_series(shards, &spans);
+        Some(Samples { port_names, ports, flow_names, flows, host_names, hosts })
+    }
+
+    fn host_series(&self, shards: &[&SampledRows], spans: &[(Time, Duration)]) -> (Vec<String>, Vec<HostSampleRow>) {
+        let at =
+            |row: usize, (shard, column): Series| shards[shard].host_samples[row * shards[shard].hosts.len() + column];
+        let mut series: Vec<(HostId, Series)> = series(shards, |shard| &shard.hosts);
+        series.sort_by_key(|&(host, _)| host);
+        let rows = spans.iter().enumerate().flat_map(|(number, &(time, duration))| {
+            let row = move |host: usize, own: Series| {
+                host_row(time, duration, host as u32, &at(number, own), &at(number + 1, own))
+            };
+            series.iter().enumerate().map(move |(host, &(_, own))| row(host, own))
+        });
+        let rows = rows.collect();
+        (series.iter().map(|(host, _)| self.host_name(host.get())).collect(), rows)
     }
 
     fn port_series(
@@ -233,6 +274,18 @@ fn port_row(time: Time, duration: Duration, port: u32, before: &PortSample, now:
         credit_wait_duration: now.credit_wait - before.credit_wait,
         ecn_marked_packets: now.marks - before.marks,
         drops_packets: now.drops - before.drops,
+    }
+}
+
+fn host_row(time: Time, duration: Duration, host: u32, before: &HostSample, now: &HostSample) -> HostSampleRow {
+    HostSampleRow {
+        time,
+        duration,
+        host,
+        user: now.user - before.user,
+        system: now.system - before.system,
+        softirq: now.softirq - before.softirq,
+        waiting: now.waiting - before.waiting,
     }
 }
 

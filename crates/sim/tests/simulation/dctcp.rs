@@ -33,7 +33,8 @@ fn incast(sources: u32) -> Report {
     let mut experiment = experiment(topology, params, vec![job(&Workload::Incast(incast))]);
     let ports = (0..experiment.topology.channels().len()).map(ChannelId::from_index).collect();
     let (period, from) = (Duration::from_us(1), Duration::from_ms(2));
-    experiment.sampling = Some(Sampling { period, from, until: None, ports, busiest: None, flows: Vec::new() });
+    let (flows, hosts) = (Vec::new(), Vec::new());
+    experiment.sampling = Some(Sampling { period, from, until: None, ports, busiest: None, flows, hosts });
     run_for(&experiment, Duration::from_ms(6))
 }
 

@@ -22,7 +22,8 @@ fn incast(sources: u32) -> Report {
     let mut experiment = experiment(one_switch(sources + 1), params, vec![job(&Workload::Incast(incast))]);
     let ports = (0..experiment.topology.channels().len()).map(ChannelId::from_index).collect();
     let period = Duration::from_us(1);
-    experiment.sampling = Some(Sampling { period, from: FROM, until: None, ports, busiest: None, flows: Vec::new() });
+    let (flows, hosts) = (Vec::new(), Vec::new());
+    experiment.sampling = Some(Sampling { period, from: FROM, until: None, ports, busiest: None, flows, hosts });
     run_for(&experiment, FROM + SPAN)
 }
 

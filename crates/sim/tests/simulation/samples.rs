@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Priority, Rank};
+use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Priority, Rank, Time};
 use etherweave_sim::params::{Dcqcn, EcnMarking, FlowControl, MarkAt, SimParams, Transport};
-use etherweave_sim::{Experiment, FlowSelection, PortSampleRow, Report, Samples, Sampling};
+use etherweave_sim::{Experiment, FlowSelection, HostSampleRow, PortSampleRow, Report, Samples, Sampling};
 use etherweave_topology::{Family, FatTree, Topology};
-use etherweave_workload::{Incast, Permutation, StreamSpec, Traffic, Workload};
+use etherweave_workload::{Incast, OsuLatency, Permutation, StreamSpec, Traffic, Workload};
 
 use crate::common::{experiment, job, job_of, one_switch, roce, run, run_for, tcp};
 
@@ -14,8 +14,8 @@ use crate::common::{experiment, job, job_of, one_switch, roce, run, run_for, tcp
 fn everything(topology: &Topology, period: Duration) -> Sampling {
     let hosts: Vec<HostId> = (0..topology.hosts()).map(HostId::from_index).collect();
     let ports = (0..topology.channels().len()).map(ChannelId::from_index).collect();
-    let flows = vec![FlowSelection { sources: hosts.clone(), destinations: hosts }];
-    Sampling { period, from: Duration::ZERO, until: None, ports, busiest: None, flows }
+    let flows = vec![FlowSelection { sources: hosts.clone(), destinations: hosts.clone() }];
+    Sampling { period, from: Duration::ZERO, until: None, ports, busiest: None, flows, hosts }
 }
 
 fn sampled(mut experiment: Experiment, period: Duration) -> Experiment {
@@ -230,4 +230,44 @@ fn samples_lie_between_from_and_until_and_the_last_is_at_the_end_of_the_run() {
     assert_eq!(times(0, None, 35), [(10, 10), (20, 10), (30, 10), (35, 5)]);
     assert_eq!(times(20, None, 40), [(30, 10), (40, 10)]);
     assert_eq!(times(10, Some(30), 45), [(20, 10), (30, 10)]);
+}
+
+/// A rank works or waits from its first task to the end of its program; without kernel TCP the kernel does nothing.
+#[test]
+fn kinds_of_processor_time_add_up_to_the_run_of_a_rank() {
+    for (params, is_in_kernel) in [(roce(), false), (tcp(), true)] {
+        let latency = OsuLatency { bytes: Bytes::new(20_000), iterations: 5, ..OsuLatency::default() };
+        let plain = experiment(one_switch(2), params, vec![job(&Workload::OsuLatency(latency))]);
+        let report = run(&sampled(plain, Duration::from_us(7)), 1);
+        let rows = &samples(&report).hosts;
+        assert!(rows.iter().all(|row| row.user + row.system + row.waiting <= row.duration), "a rank has a core");
+        let sum = |host, kind: fn(&HostSampleRow) -> Duration| -> Duration {
+            rows.iter().filter(|row| row.host == host).map(kind).fold(Duration::ZERO, |sum, time| sum + time)
+        };
+        let whole = [0, 1].map(|host| sum(host, |row| row.user + row.system + row.waiting));
+        assert_eq!(whole.into_iter().max(), Some(report.totals.end.since(Time::ZERO)));
+        let kernel = sum(0, |row| row.system + row.softirq);
+        assert_eq!(!kernel.is_zero(), is_in_kernel);
+    }
+}
+
+/// Interrupts take the time of data frames where a stream ends, and of acknowledgements where it begins.
+#[test]
+fn time_at_interrupts_is_that_of_frames_and_acknowledgements() {
+    let mut params = tcp();
+    params.host.cpu.receive_batch = Duration::ZERO;
+    let (frame, acknowledgement) = (params.host.cpu.receive_frame, params.host.cpu.acknowledgement);
+    let incast = Incast { sources: 1, message: Bytes::new(3_000_000), messages: Some(1), ..Incast::default() };
+    let plain = experiment(one_switch(2), params, vec![job(&Workload::Incast(incast))]);
+    let report = run(&sampled(plain, Duration::from_us(50)), 1);
+    let packets =
+        |node: &str| -> u64 { report.ports.iter().filter(|row| row.peer == node).map(|row| row.tx_packets).sum() };
+    let softirq = |host: &str| {
+        let number = samples(&report).host_names.iter().position(|name| name == host).unwrap() as u32;
+        let own = samples(&report).hosts.iter().filter(|row| row.host == number);
+        own.fold(Duration::ZERO, |sum, row| sum + row.softirq)
+    };
+    for (host, cost) in [("host0", frame), ("host1", acknowledgement)] {
+        assert_eq!(softirq(host), cost * packets(host), "{host}");
+    }
 }

@@ -1,6 +1,6 @@
 """Recordings for Prometheus, in the OpenMetrics text format (openmetrics.io, version 1.0.0)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -37,28 +37,29 @@ def metrics() -> list[str]:
     return [f"{RUN}_info", *(gauge.name for gauge in (STARTED, ENDED, PERIOD, COST)), *counters]
 
 
-def history(recording: Recording) -> str:
+def history(*recordings: Recording) -> str:
     """Write all samples with their times, for ``promtool tsdb create-blocks-from openmetrics``.
 
     Prometheus counts milliseconds, and rejects two samples of one: the later one is written.
     """
-    samples = {_milliseconds(sample.time_ns): sample for sample in recording.samples}
-    return _exposition(recording, samples.values(), has_times=True)
+    kept = [{_milliseconds(one.time_ns): one for one in host.samples} for host in recordings]
+    samples = [tuple(one.values()) for one in kept]
+    return _exposition(list(zip(recordings, samples, strict=True)), has_times=True)
 
 
-def latest(recording: Recording) -> str:
+def latest(*recordings: Recording) -> str:
     """Write the last sample without its time, as the textfile collector of node_exporter wants."""
-    return _exposition(recording, recording.samples[-1:], has_times=False)
+    return _exposition([(host, host.samples[-1:]) for host in recordings], has_times=False)
 
 
-def write_textfile(recording: Recording, path: Path) -> None:
+def write_textfile(recording: Recording, path: Path, *others: Recording) -> None:
     """Replace a file of the textfile collector at once; its name must end in ``.prom``.
 
     Raises ``ValueError`` when the collector would not read a file of this name.
     """
     if path.suffix != ".prom":
         raise ValueError(f"{path}: expected a name that ends in .prom")
-    write_text(path, latest(recording))
+    write_text(path, latest(recording, *others))
 
 
 class _Registry(NamedTuple):
@@ -71,43 +72,46 @@ class _Registry(NamedTuple):
         return self.metrics
 
 
-def _exposition(recording: Recording, samples: Iterable[Sample], *, has_times: bool) -> str:
+_Kept = Sequence[tuple[Recording, tuple[Sample, ...]]]
+"""Recordings, and those of their samples that are written."""
+
+
+def _exposition(kept: _Kept, *, has_times: bool) -> str:
     from prometheus_client.openmetrics.exposition import generate_latest
 
-    counters = _counters(recording, tuple(samples), has_times)
-    registry = _Registry((*_run_metrics(recording), *counters))
+    registry = _Registry((*_run_metrics([host for host, _ in kept]), *_counters(kept, has_times)))
     text: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
     return text.decode()
 
 
-def _run_metrics(recording: Recording) -> Iterator["Metric"]:
+def _run_metrics(recordings: Sequence[Recording]) -> Iterator["Metric"]:
     from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
 
-    labels = {"run": recording.run, "host": recording.host}
     run = InfoMetricFamily(RUN, "The runs that were recorded.", labels=())
-    run.add_metric((), labels)
+    for host in recordings:
+        run.add_metric((), {"run": host.run, "host": host.host})
     yield run
-    values = {
-        STARTED: recording.samples[0].time_ns / 1e9,
-        ENDED: recording.samples[-1].time_ns / 1e9,
-        PERIOD: recording.period_s,
-        COST: recording.processor_s,
+    values: dict[Gauge, Callable[[Recording], float]] = {
+        STARTED: lambda host: host.samples[0].time_ns / 1e9,
+        ENDED: lambda host: host.samples[-1].time_ns / 1e9,
+        PERIOD: lambda host: host.period_s,
+        COST: lambda host: host.processor_s,
     }
     for gauge, value in values.items():
-        metric = GaugeMetricFamily(gauge.name, gauge.meaning, labels=[*labels], unit="seconds")
-        metric.add_metric([*labels.values()], value)
+        metric = GaugeMetricFamily(
+            gauge.name, gauge.meaning, labels=["run", "host"], unit="seconds"
+        )
+        for host in recordings:
+            metric.add_metric([host.run, host.host], value(host))
         yield metric
 
 
-def _counters(
-    recording: Recording, samples: Sequence[Sample], has_times: bool
-) -> Iterator["Metric"]:
+def _counters(kept: _Kept, has_times: bool) -> Iterator["Metric"]:
     """Yield the counters that exist, each series in order of time, as the format requires."""
     from prometheus_client.core import CounterMetricFamily
 
-    common = (recording.run, recording.host)
     for family in FAMILIES:
-        series = _series(family, samples)
+        hosts = [((host.run, host.host), _series(family, samples)) for host, samples in kept]
         for at, column in enumerate(family.columns):
             metric = CounterMetricFamily(
                 family.metric(column),
@@ -115,11 +119,10 @@ def _counters(
                 labels=("run", "host", *family.keys),
                 unit=column.unit,
             )
-            for keys, points in series.items():
-                for time_ns, values in points:
-                    if (value := values[at]) is not None:
-                        time_s = _milliseconds(time_ns) / 1e3 if has_times else None
-                        metric.add_metric((*common, *keys), value, timestamp=time_s)
+            for common, keys, time_ns, values in _points(hosts):
+                if (value := values[at]) is not None:
+                    time_s = _milliseconds(time_ns) / 1e3 if has_times else None
+                    metric.add_metric((*common, *keys), value, timestamp=time_s)
             if metric.samples:
                 yield metric
 
@@ -133,6 +136,15 @@ def _series(family: Family, samples: Iterable[Sample]) -> Series:
         for keys, values in sample.rows[family.name]:
             found.setdefault(keys, []).append((sample.time_ns, values))
     return found
+
+
+def _points(
+    hosts: Iterable[tuple[tuple[str, str], Series]],
+) -> Iterator[tuple[tuple[str, str], tuple[str, ...], int, tuple[Value, ...]]]:
+    for common, series in hosts:
+        for keys, points in series.items():
+            for time_ns, values in points:
+                yield common, keys, time_ns, values
 
 
 def _milliseconds(time_ns: int) -> int:

@@ -3,7 +3,8 @@
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -34,7 +35,10 @@ telemetry = nested(
 
 RecordingPath = Annotated[
     Path,
-    typer.Argument(help="Directory of recordings, as of `bench run -o`, or a file of `record`."),
+    typer.Argument(
+        help="Directory of recordings, as of `bench run -o`, file of `record`, or result of a run "
+        "that observes hosts."
+    ),
 ]
 
 
@@ -144,7 +148,7 @@ def _amount(value: float, unit: str) -> str:
 
 @telemetry.command(epilog=EXAMPLES)
 def openmetrics(path: RecordingPath, *, history: bool = False, output: Path | None = None) -> None:
-    """Export a recording to Prometheus: its last sample, or with --history all.
+    """Export recordings to Prometheus: their last samples, or with --history all.
 
     Parameters
     ----------
@@ -156,13 +160,20 @@ def openmetrics(path: RecordingPath, *, history: bool = False, output: Path | No
     if history and output:
         reject("--output takes the last sample only; expected --history > FILE")
     found = _read(path)
-    if len(found) > 1:
-        reject(f"{path}: holds {len(found):,} recordings; expected one")
+    _check_series(path, found)
     with mistakes(ValueError):
         if output:
-            exposition.write_textfile(found[0], output)
+            exposition.write_textfile(found[0], output, *found[1:])
             return
-    print((exposition.history if history else exposition.latest)(found[0]), end="")
+    print((exposition.history if history else exposition.latest)(*found), end="")
+
+
+def _check_series(path: Path, found: Sequence[Recording]) -> None:
+    """Reject two recordings of a host in a run, whose series have one name."""
+    series = Counter((one.run, one.host) for one in found)
+    (run, host), count = series.most_common(1)[0]
+    if count > 1:
+        reject(f"{path}: {count:,} recordings of {host} in run {run!r}; expected one")
 
 
 @telemetry.command(epilog=EXAMPLES)
@@ -172,7 +183,12 @@ def dashboard() -> None:
 
 
 def _read(path: Path) -> list[Recording]:
+    from etherweave.api.result_schema import ResultError
+    from etherweave.api.results import Result
+    from etherweave.bench.telemetry.simulated import simulated_hosts
     from etherweave.bench.telemetry.tables import ReadingError, recordings
 
-    with mistakes(ReadingError):
+    with mistakes(ReadingError, ResultError):
+        if (path / "host_samples.parquet").exists():
+            return simulated_hosts(Result.load(path))
         return recordings(path)

@@ -32,7 +32,7 @@ from etherweave.report.run.ports import (
 )
 from etherweave.report.run.rank_detail import WindowRequest
 from etherweave.report.run.rank_detail import sections as rank_sections
-from etherweave.report.run.samples import flow_series, link_maps, port_series
+from etherweave.report.run.samples import flow_series, host_series, link_maps, port_series
 from etherweave.report.section import Builder
 
 SIMULATED: list[Builder[Result]] = [
@@ -41,6 +41,7 @@ SIMULATED: list[Builder[Result]] = [
     iterations,
     nodes,
     streams,
+    host_series,
     port_series,
     link_maps,
     flow_series,

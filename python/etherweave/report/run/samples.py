@@ -1,6 +1,6 @@
-"""Time series of a run: queues and rates of sampled ports, windows and rates of sampled flows.
+"""Time series of a run: sampled ports, flows and hosts.
 
-Ports and flows are lines, and ports also maps of links over time. All have a slider over time.
+All are lines, ports also maps of links over time. All have a slider over time.
 """
 
 from collections.abc import Sequence
@@ -39,6 +39,14 @@ FLOW_PANELS = (
     Panel("window_bytes", "window [kB]", 1e3),
     Panel("rate_gbps", "rate limiter [Gb/s]"),
 )
+HOST_PANELS = (
+    Panel("user", "programs [cores]"),
+    Panel("kernel", "kernel [cores]"),
+    Panel("waiting", "waiting ranks [cores]"),
+    Panel("sent_gbps", "sent [Gb/s]"),
+    Panel("received_gbps", "received [Gb/s]"),
+    Panel("paused", "paused [% of the time]"),
+)
 MAP_PANELS = (
     Panel("utilisation", "sent [% of the line rate]"),
     Panel("occupancy_bytes", "queue [kB]", 1e3),
@@ -59,6 +67,33 @@ FLOWS_CAPTION = (
     "Over each period the payload that was acknowledged; at its end the congestion window of TCP "
     "or the window of RoCE, and the rate that DCQCN allows."
 )
+HOSTS_CAPTION = (
+    "Over each period the cores that programs and their libraries, the kernel (calls and "
+    "interrupts) and waiting ranks took, the bytes on the links of the host, and for how long its "
+    "switch had it paused, of several priorities the longest. On a real host a library that polls "
+    "while its rank waits counts as a program."
+)
+
+
+def host_series(result: Result) -> Section | None:
+    """Draw processors, links and pauses of sampled hosts over time."""
+    if not result.columns("host_samples"):
+        return None
+    rows = result.to_polars("host_samples")
+    ports, gbps = result.to_polars("port_samples"), pl.col("throughput_gbps").sum()
+    paused = (pl.col("rx_pause_duration_ns") / pl.col("duration_ns")).max() * 100
+    sent = ports.group_by("time_ns", host="node").agg(sent_gbps=gbps, paused=paused)
+    received = ports.group_by("time_ns", host="peer").agg(received_gbps=gbps)
+    for links in (sent, received):
+        rows = rows.join(links, on=["time_ns", "host"], how="left", maintain_order="left")
+    rows = rows.with_columns(
+        pl.col("sent_gbps", "received_gbps", "paused").fill_null(0.0),
+        series="host",
+        user=pl.col("user_ns") / pl.col("duration_ns"),
+        kernel=(pl.col("system_ns") + pl.col("softirq_ns")) / pl.col("duration_ns"),
+        waiting=pl.col("waiting_ns") / pl.col("duration_ns"),
+    )
+    return _section("host_series", "Hosts over time", HOSTS_CAPTION, rows, HOST_PANELS)
 
 
 def port_series(result: Result) -> Section | None:

@@ -1,0 +1,66 @@
+"""Hosts of a simulated run over time: their table, the report, and the counters of real hosts."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+import etherweave
+from etherweave.bench.telemetry.openmetrics import history
+from etherweave.bench.telemetry.simulated import simulated_hosts
+from etherweave.report.run.page import write_run
+from support.command_line import invoke
+
+PING = """
+topology.single_switch.hosts = 3
+transport.{transport} = {{}}
+[observe]
+period = "100us"
+until = "10ms"
+hosts = {hosts}
+[[job]]
+name = "ping"
+workload.osu_latency = {{ bytes = "64KiB", iterations = 20 }}
+"""
+
+
+def ran(transport: str, hosts: str = '["host*"]') -> etherweave.Result:
+    return etherweave.run(PING.format(transport=transport, hosts=hosts))
+
+
+@pytest.mark.parametrize(("transport", "is_in_kernel"), [("roce", False), ("tcp", True)])
+def test_kinds_of_processor_time_fill_the_run_of_a_rank(transport: str, is_in_kernel: bool) -> None:
+    result = ran(transport)
+    rows = result.to_polars("host_samples")
+    kinds = pl.sum_horizontal("user_ns", "system_ns", "waiting_ns")
+    sums = rows.group_by("host").agg(kinds.sum().alias("rank"), pl.col("softirq_ns").sum())
+    longest = sums["rank"].max()
+    assert longest == pytest.approx(result.summary["end_ns"])
+    assert (sums["softirq_ns"].max() > 0) == is_in_kernel
+    assert sums.filter(host="host2").row(0)[1:] == (0, 0), "no rank is there"
+
+
+def test_hosts_are_drawn_and_counted_as_real_hosts_are(tmp_path: Path) -> None:
+    result = ran("tcp", '["host0", "host1"]')
+    result.save(tmp_path)
+    assert "Hosts over time" in write_run(result, tmp_path / "report").read_text()
+    hosts = simulated_hosts(result)
+    text = history(*hosts)
+    families = {one.name: one for one in text_string_to_metric_families(text)}
+    last = {
+        (sample.labels["host"], sample.labels.get("interface")): sample.value
+        for sample in families["etherweave_interface_sent_bytes"].samples
+    }
+    ports = result.to_polars("ports")
+    for host, peer in (("host0", "switch0"), ("host1", "switch0")):
+        sent = ports.filter(node=host)["tx_bytes"].sum()
+        assert last[host, f"to {peer}"] == sent
+    shown = invoke("bench", "telemetry", "openmetrics", str(tmp_path), "--history")
+    assert (shown.exit_code, shown.stdout) == (0, text)
+    assert "softirq" in invoke("bench", "telemetry", "show", str(tmp_path)).stdout
+
+
+def test_a_pattern_without_hosts_is_refused_with_names_that_are_there() -> None:
+    with pytest.raises(etherweave.ScenarioError, match=r"observe.hosts.0: no host .*similar to"):
+        ran("roce", '["hots1"]')
