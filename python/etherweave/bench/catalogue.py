@@ -17,6 +17,8 @@ class CatalogueEntry:
     """``link``, ``socket``, ``mpi``, ``pgas``, ``collective``, ``application``, ``storage``…"""
     transport: str
     tier: int  # Priority of support, 1 to 3; 0 is only listed.
+    language: str = ""
+    """In which it is written, of those in Table 2 of Li et al., TBench 2022."""
     spack: str = ""
     easybuild: str = ""
     debian: str = ""

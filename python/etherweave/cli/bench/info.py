@@ -88,6 +88,7 @@ def _print(
         ("measures", entry.measures),
         ("layer", entry.layer),
         ("transport", entry.transport),
+        *([("language", entry.language)] if entry.language else []),
         ("obtain", entry.obtained or "no package known"),
     ]
     if adapter is None:
