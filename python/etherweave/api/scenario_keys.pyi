@@ -294,6 +294,7 @@ class Collective(Table):
     neighbor_allgather: Key[CollectiveNeighborAllgather, CollectiveNeighborAllgather | Keys]
     neighbor_alltoall: Key[CollectiveNeighborAlltoall, CollectiveNeighborAlltoall | Keys]
     alltoallv: Key[CollectiveAlltoallv, CollectiveAlltoallv | Keys]
+    alltoallw: Key[CollectiveAlltoallw, CollectiveAlltoallw | Keys]
 
 class CollectiveAllgather(Table):
     bytes: Key[str | None, str]
@@ -308,6 +309,9 @@ class CollectiveAlltoall(Table):
     bytes: Key[str | None, str]
 
 class CollectiveAlltoallv(Table):
+    bytes: Key[Sequence[str] | None, Sequence[str]]
+
+class CollectiveAlltoallw(Table):
     bytes: Key[Sequence[str] | None, Sequence[str]]
 
 class CollectiveBcast(Table):
@@ -364,6 +368,10 @@ class ConditionalTables(Table):
     compaction: Key[CompactionKindName | None, CompactionKindName]
     priorities: Key[int | None, int]
     trigger: Key[Trigger, Trigger | Keys | TriggerName]
+
+class ContextCache(Table):
+    entries: Key[int, int]
+    miss: Key[str, str]
 
 class ControlSpec(Table):
     addresses: Key[AddressKindName, AddressKindName]
@@ -818,6 +826,12 @@ class Inference(Table):
     requests: Key[ServedRequests, ServedRequests | Keys]
     transfer: Key[KvTransferName, KvTransferName]
 
+class InjectionDelay(Table):
+    delay_max: Key[str, str]
+    index_increase: Key[int, int]
+    index_max: Key[int, int]
+    timer: Key[str, str]
+
 class InterconnectSpec(Table):
     addresses: Key[int | None, int]
     file: Key[str | None, str]
@@ -853,9 +867,12 @@ class InterconnectSpec(Table):
             "infiniband-edr-ipoib",
             "infiniband-hdr-ipoib",
             "omni-path-100",
+            "omni-path-400",
             "slingshot-10",
             "slingshot-11",
             "aries",
+            "tofu",
+            "tofu-2",
             "tofu-d",
             "bxi-2",
         ]
@@ -891,9 +908,12 @@ class InterconnectSpec(Table):
             "infiniband-edr-ipoib",
             "infiniband-hdr-ipoib",
             "omni-path-100",
+            "omni-path-400",
             "slingshot-10",
             "slingshot-11",
             "aries",
+            "tofu",
+            "tofu-2",
             "tofu-d",
             "bxi-2",
         ],
@@ -1088,13 +1108,15 @@ class Neighbour(Table):
 class NicParams(Table):
     clock_ppm: Key[int, int]
     command_stall: Key[CommandStall, CommandStall | Keys]
+    context_cache: Key[ContextCache, ContextCache | Keys]
     context_switch: Key[str, str]
     drain_rate: Key[str, str]
     low_power_idle: Key[LowPowerIdleTimes, LowPowerIdleTimes | Keys]
     pcie: Key[Pcie, Pcie | Keys]
     profile: Key[
-        Literal["connectx-4", "connectx-4-lx", "connectx-5", "bcm57414", "ql41000"] | None,
-        Literal["connectx-4", "connectx-4-lx", "connectx-5", "bcm57414", "ql41000"],
+        Literal["connectx-4", "connectx-4-lx", "connectx-5", "bcm57414", "ql41000", "t62100"]
+        | None,
+        Literal["connectx-4", "connectx-4-lx", "connectx-5", "bcm57414", "ql41000", "t62100"],
     ]
     rate_adaptation: Key[EpochRates, EpochRates | Keys]
     receive_buffer: Key[str, str]
@@ -1137,6 +1159,7 @@ class Nscc(Table):
 class ObserveSpec(Table):
     busiest: Key[int | None, int]
     flows: Key[Sequence[str], Sequence[str]]
+    hosts: Key[Sequence[str], Sequence[str]]
     period: Key[str, str]
     ports: Key[Sequence[str], Sequence[str]]
     ranks: Key[bool, bool]
@@ -1418,6 +1441,7 @@ class RoceParams(Table):
     dcqcn: Key[Dcqcn, Dcqcn | Keys]
     dctcp: Key[Any, Any]
     hpcc: Key[Hpcc, Hpcc | Keys]
+    injection_delay: Key[InjectionDelay, InjectionDelay | Keys]
     loss_detection: Key[LossDetectionName | None, LossDetectionName]
     path_mtu: Key[str, str]
     prototype: Key[Prototype, Prototype | Keys]
