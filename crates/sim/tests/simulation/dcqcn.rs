@@ -35,15 +35,19 @@ fn two_senders_to_one_finish_near_the_ideal_with_the_defaults_of_nics() {
     assert!((1.0..1.3).contains(&ratio), "{ratio}");
 }
 
-/// Two senders of injection delay, each with half of the line: the delay is a packet's time, and the queue stays short.
+/// Without a control 2 MB wait. An index that rises by one for each mark of 50 kB keeps the queue near that; by five, as
+/// managers of fabrics have it, the queue is as short and the line half idle.
 #[test]
-fn two_senders_with_injection_delay_share_the_line_without_pauses() {
+fn two_senders_with_injection_delay_share_the_line_with_a_short_queue() {
     let queue_max = Bytes::new(50_000);
-    let (queue_min, share_max, mark_at) = (queue_max, 1.0, MarkAt::Dequeue);
-    let ecn = EcnMarking { queue_min, queue_max, share_max, mark_at, last_hop: true };
-    let report = two_to_one(ecn, |roce| roce.injection_delay = Some(InjectionDelay::default()));
     let ideal = Duration::from_ps(20_000_000 * 80 * (4_096 + 82) / 4_096);
-    let ratio = completion(&report).as_ps() as f64 / ideal.as_ps() as f64;
-    let queue_max = report.ports.iter().map(|row| row.occupancy_bytes_max).max();
-    assert!((1.0..1.3).contains(&ratio), "{ratio}, {queue_max:?}");
+    for (index_increase, ratio_max) in [(1, 1.3), (5, 2.5)] {
+        let (queue_min, share_max, mark_at) = (queue_max, 1.0, MarkAt::Dequeue);
+        let ecn = EcnMarking { queue_min, queue_max, share_max, mark_at, last_hop: true };
+        let own = InjectionDelay { index_increase, ..InjectionDelay::default() };
+        let report = two_to_one(ecn, |roce| roce.injection_delay = Some(own));
+        let ratio = completion(&report).as_ps() as f64 / ideal.as_ps() as f64;
+        let queued = report.ports.iter().map(|row| row.occupancy_bytes_max).max().unwrap();
+        assert!((1.0..ratio_max).contains(&ratio) && queued < 100_000, "{ratio}, {queued} B");
+    }
 }
