@@ -97,7 +97,7 @@ fn marking() {
         (&format!("transport.roce.dcqcn = {{}}\n{}", ecn("1KiB", "2KiB", "1.5")), "1.5; expected a share of 0 to 1"),
         (&format!("transport.roce.dcqcn = {{}}\n{}", ecn("1KiB", "2KiB", "nan")), "NaN; expected a share of 0 to 1"),
         (&format!("transport.roce.dcqcn = {{}}\n{}", ecn("1KiB", "1GiB", "1.0")), "1GiB; expected at most switch.buf"),
-        (MARKS, "switch.ecn: marking switches; expected transport.roce.dcqcn or dctcp: nothing heeds a mark"),
+        (MARKS, "switch.ecn: marking switches; expected transport.roce.dcqcn, dctcp or injection_delay: nothing heeds"),
         (&format!("{TCP}{MARKS}"), "switch.ecn: marking switches; expected transport.tcp.ecn = true"),
         ("transport.tcp.ecn = true", "transport.tcp.ecn: true without switch.ecn; expected switches that mark"),
     ]);

@@ -178,7 +178,7 @@ fn check_roce(roce: &RoceParams, do_switches_mark: bool) -> Checked {
 fn check_congestion_controls(roce: &RoceParams, do_switches_mark: bool) -> Checked {
     let names = roce.congestion_controls();
     let Some(name) = names.last() else {
-        let heeds = "transport.roce.dcqcn or dctcp: nothing heeds a mark";
+        let heeds = "transport.roce.dcqcn, dctcp or injection_delay: nothing heeds a mark";
         return require(!do_switches_mark, "switch.ecn", "marking switches", heeds);
     };
     let key = format!("transport.roce.{name}");
