@@ -18,7 +18,7 @@ from etherweave.bench.plans import (
 )
 from etherweave.cli.bench.printing import plan_rows
 from etherweave.cli.design_page import print_table
-from etherweave.cli.exits import mistakes, reject
+from etherweave.cli.exits import reject
 from etherweave.cli.parameters import AsJson
 
 EXAMPLES = """Examples:
@@ -72,7 +72,8 @@ def _json(
     if adapter:
         facts["metrics"] = [asdict(metric) for metric in adapter.metrics]
         facts["checks"] = adapter.checks
-        facts["plan"] = asdict(_plan(adapter, program))
+        planned = _plan(adapter, program)
+        facts["plan"] = None if isinstance(planned, str) else asdict(planned)
         facts["programs"] = {
             name: {"path": str(binary.path), "version": binary.version, "mpi": binary.mpi}
             for name, binary in found.items()
@@ -101,7 +102,10 @@ def _print(
     ]
     print_table(("metric", "unit", "better", ""), metrics)
     planned = _plan(adapter, program)
-    print_table((f"plan of {planned.program}", ""), plan_rows(planned))
+    if isinstance(planned, str):
+        print(f"not planned: {planned}")
+    else:
+        print_table((f"plan of {planned.program}", ""), plan_rows(planned))
     print_table(("a result counts if", ""), [(check, "") for check in adapter.checks])
     options = [
         (", ".join(option.names), option.value, option.meaning or f"set by {option.setter}")
@@ -116,9 +120,12 @@ def _print(
     print_table(("program", "version", "MPI", "found"), programs)
 
 
-def _plan(adapter: Adapter, program: str) -> BenchmarkPlan:
-    with mistakes(BenchmarkPlanError):
+def _plan(adapter: Adapter, program: str) -> BenchmarkPlan | str:
+    """Plan a program, or say why that cannot be."""
+    try:
         return adapter.plan(BenchmarkRequest(program, nodes=nodes_least(program)), FabricEstimate())
+    except BenchmarkPlanError as error:
+        return str(error)
 
 
 def _location(binary: Binary | None) -> tuple[str, str, str]:
