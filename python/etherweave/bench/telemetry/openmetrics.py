@@ -42,8 +42,10 @@ def history(*recordings: Recording) -> str:
 
     Prometheus counts milliseconds, and rejects two samples of one: the later one is written.
     """
-    kept = [{_milliseconds(one.time_ns): one for one in host.samples} for host in recordings]
-    samples = [tuple(one.values()) for one in kept]
+    by_time = [
+        {_milliseconds(sample.time_ns): sample for sample in host.samples} for host in recordings
+    ]
+    samples = [tuple(kept.values()) for kept in by_time]
     return _exposition(list(zip(recordings, samples, strict=True)), has_times=True)
 
 

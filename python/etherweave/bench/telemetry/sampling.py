@@ -143,7 +143,8 @@ class Sampler:
         meters = [EnergyMeter(self._files, f"{_POWERCAP}/{name}") for name in zones]
         homes = [f"{_HWMON}/{name}" for name in self._files.names(_HWMON)]
         powers = [PowerMeter(self._files, home) for home in homes]
-        all_meters = [*meters, *(meter for meter in powers if meter.is_known)]
+        known = [meter for meter in powers if meter.is_known]
+        all_meters: list[EnergyMeter | PowerMeter] = [*meters, *known]
         self._meters = [meter for meter in all_meters if meter.row(self._files)]
 
     def __call__(self) -> Sample:

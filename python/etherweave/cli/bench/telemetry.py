@@ -170,7 +170,7 @@ def openmetrics(path: RecordingPath, *, history: bool = False, output: Path | No
 
 def _check_series(path: Path, found: Sequence[Recording]) -> None:
     """Reject two recordings of a host in a run, whose series have one name."""
-    series = Counter((one.run, one.host) for one in found)
+    series = Counter((recording.run, recording.host) for recording in found)
     (run, host), count = series.most_common(1)[0]
     if count > 1:
         reject(f"{path}: {count:,} recordings of {host} in run {run!r}; expected one")
