@@ -1,7 +1,7 @@
 //! States of connections that NICs hold: of a connection whose state is elsewhere the next packet waits for it.
 //!
-//! Each state has one place, by a hash. Of *n* connections that send in random order, *e* places hold the next one's with
-//! probability e / n · (1 − (1 − 1/e)^n).
+//! Each state has one place, by a hash. Of *n* connections that send in random order, *e* places hold the next state
+//! with probability e / n · (1 − (1 − 1/e)^n).
 
 use etherweave_engine::params::ContextCache;
 use etherweave_kernel::indices::HostIndex;

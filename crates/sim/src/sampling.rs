@@ -140,7 +140,7 @@ pub(crate) struct HostSample {
     pub waiting: Duration,
 }
 
-/// What a shard has sampled: plain data, a row of ports, a row of flows and a row of hosts for each instant.
+/// Samples of a shard: plain data, a row of ports, a row of flows and a row of hosts for each instant.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct SampledRows {
     /// The same in all shards.
@@ -219,7 +219,7 @@ impl Owners<'_> {
 }
 
 impl Sampler {
-    /// Of a shard without ports, flows and hosts.
+    /// Sampler of a shard without ports, flows and hosts.
     pub fn new(sampling: &Sampling) -> Sampler {
         assert!(!sampling.period.is_zero(), "samples lie apart");
         Sampler {

@@ -10,7 +10,7 @@ use crate::params::{check_timer, require_within};
 params! {
     /// A delay behind each packet, as InfiniBand has it: switches mark (FECN), receivers notify of each mark (BECN).
     pub struct InjectionDelay {
-        /// What a notification adds to the index (`CCTI_Increase`), 1 to 255.
+        /// Rise of the index at a notification (`CCTI_Increase`), 1 to 255.
         pub index_increase: u8 = 5,
         /// Largest index (`CCTI_Limit`), 1 to 1023.
         pub index_max: u16 = 127,
@@ -123,7 +123,7 @@ impl SenderControl for DelayedInjection {
 mod tests {
     use super::*;
 
-    /// At 100 Gb/s a packet of 1,000 B takes 80 ns, and the delay of an index is 8 ns.
+    /// A packet of 1,000 B takes 80 ns at 100 Gb/s, and the delay of an index is 8 ns.
     #[test]
     fn notifications_raise_the_delay_and_the_timer_lowers_it() {
         let own = InjectionDelay { index_max: 1000, timer: Duration::from_us(1), ..InjectionDelay::default() };

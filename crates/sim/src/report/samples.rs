@@ -105,7 +105,7 @@ rows! {
         time: Time ["time_ns"];
         /// Length of the period: that of the last one may be shorter.
         duration: Duration ["duration_ns"];
-        /// Which of [`Samples::host_names`].
+        /// Number in [`Samples::host_names`].
         host: u32 ["host" = |row, samples| samples.host_names[row.host as usize].clone()];
         /// Programs, and libraries that work for them.
         user: Duration ["user_ns"];
@@ -131,7 +131,7 @@ pub struct Samples {
     pub flows: Vec<FlowSampleRow>,
     /// Hosts that are sampled, in the order of the topology.
     pub host_names: Vec<String>,
-    /// By time, then in the order of names.
+    /// Rows by time, then in the order of names.
     pub hosts: Vec<HostSampleRow>,
 }
 

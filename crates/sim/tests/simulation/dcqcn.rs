@@ -35,8 +35,8 @@ fn two_senders_to_one_finish_near_the_ideal_with_the_defaults_of_nics() {
     assert!((1.0..1.3).contains(&ratio), "{ratio}");
 }
 
-/// Without a control 2 MB wait. An index that rises by one for each mark of 50 kB keeps the queue near that; by five, as
-/// managers of fabrics have it, the queue is as short and the line half idle.
+/// Queues of 2 MB need no control; an index that rises by one for each mark keeps them near 50 kB. With five, as a
+/// manager of fabrics has it, they are as short and the line half idle.
 #[test]
 fn two_senders_with_injection_delay_share_the_line_with_a_short_queue() {
     let queue_max = Bytes::new(50_000);

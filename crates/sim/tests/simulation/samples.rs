@@ -244,8 +244,8 @@ fn kinds_of_processor_time_add_up_to_the_run_of_a_rank() {
         let sum = |host, kind: fn(&HostSampleRow) -> Duration| -> Duration {
             rows.iter().filter(|row| row.host == host).map(kind).fold(Duration::ZERO, |sum, time| sum + time)
         };
-        let whole = [0, 1].map(|host| sum(host, |row| row.user + row.system + row.waiting));
-        assert_eq!(whole.into_iter().max(), Some(report.totals.end.since(Time::ZERO)));
+        let spans = [0, 1].map(|host| sum(host, |row| row.user + row.system + row.waiting));
+        assert_eq!(spans.into_iter().max(), Some(report.totals.end.since(Time::ZERO)));
         let kernel = sum(0, |row| row.system + row.softirq);
         assert_eq!(!kernel.is_zero(), is_in_kernel);
     }

@@ -16,7 +16,7 @@ from etherweave.bench.telemetry.sampling import Sample
 
 _Facts = dict[str, Any]
 _Counters = dict[tuple[str, tuple[str, ...]], dict[str, float]]
-"""By family and keys: counters by their columns."""
+"""Counters by their columns, of each family and its keys."""
 
 
 def simulated_hosts(result: Result) -> list[Recording]:
