@@ -90,9 +90,9 @@ def experiments(full: bool) -> Iterator[RunExperiment]:
         yield RunExperiment(f"collateral.{name}", "collateral", incast)
     probes = "source,destination,bytes,start_us\n"
     probes += "".join(f"11,0,1000,{start}\n" for start in range(0, 30_000, 100))
-    for name, control in {"pfc": {}, "timely": {"transport.roce.timely": {}}}.items():
-        changes = {"job.1.workload.flows.text": probes, **control}
-        yield RunExperiment(f"probes.{name}", "probes", changes)
+    beside: dict[str, object] = {"job.1.workload.flows.text": probes}
+    yield RunExperiment("probes.pfc", "probes", beside)
+    yield RunExperiment("probes.timely", "probes", {**beside, "transport.roce.timely": {}})
 
 
 def listed(flows: Iterable[tuple[int, int, int]]) -> str:
@@ -169,16 +169,16 @@ def rpc_time(result: Result) -> float:
 
 
 def rate_between(result: Result, ends: tuple[str, str]) -> float:
-    """Return what the stream between two hosts received [Gb/s]."""
+    """Return what streams between two hosts received [Gb/s]."""
     streams = result.to_polars("streams")
     is_own = (pl.col("source_host") == ends[0]) & (pl.col("destination_host") == ends[1])
-    return float(streams.filter(is_own)["goodput_gbps"].item())
+    return float(streams.filter(is_own)["goodput_gbps"].sum())
 
 
 def overhead(result: Result) -> float:
     """Return by which share the last flow of an incast ends after all payload at 10 Gb/s."""
     ends = result.values("flow_times", "end_ns")
-    return max(ends) / (len(ends) * RESPONSE * 8 / 10) - 1
+    return float(max(ends)) / (len(ends) * RESPONSE * 8 / 10) - 1
 
 
 def probe_time(result: Result) -> float:
