@@ -84,6 +84,11 @@ impl HostInterface {
         self.bus.as_ref().is_some_and(|bus| bus.pcie.store_and_forward)
     }
 
+    /// Time until a received packet of so much payload is in memory, where a NIC holds packets until then.
+    pub fn held(&self, payload: u32) -> Duration {
+        self.bus.as_ref().filter(|_| self.holds_packets()).map_or(Duration::ZERO, |bus| bus.receive(0, payload, false))
+    }
+
     /// See [`Bus::fetch`].
     pub fn fetch(&self, bytes: u64, may_be_inline: bool, payload_max: Bytes) -> Option<Duration> {
         self.bus.as_ref()?.fetch(bytes, may_be_inline, payload_max)

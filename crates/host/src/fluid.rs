@@ -271,8 +271,9 @@ impl Nics {
         let before = self.endpoints[endpoint].fluid().in_network.iter().map(|load| load.packets).sum();
         let number = self.endpoints[endpoint].protocol.transport();
         let late = fluid_lateness(wires, number, &links, place, before, &load);
+        let held = self.fluid_held(wires, number, &links, &load);
         let state = self.endpoints[endpoint].fluid();
-        let arrives = now + (latency - of_packet.min(latency)) + late + state.read;
+        let arrives = now + (latency - of_packet.min(latency)) + late + state.read + held;
         state.arrives = state.arrives.max(arrives);
         state.in_network.push_back(load);
         let (arrives, port) = (state.arrives, self.hosts[self.endpoints[endpoint].host].port);
@@ -282,6 +283,23 @@ impl Nics {
             Some(next) => fluid.go_on(now, place, next.wire as f64),
             None => self.fluid_end(wires, endpoint),
         }
+    }
+
+    /// Time until the last packet of a message is in memory, behind the full one before it, which came earlier by as
+    /// much as the last takes; none where the NIC hands on packets while they come.
+    fn fluid_held(&self, wires: &Wires, number: u8, links: &Links, load: &Load) -> Duration {
+        let Some(interface) = &self.times.interface else { return Duration::ZERO };
+        let payload = wires.constants.params.transport_of(number).payload().get();
+        let last = (load.bytes - (load.packets - 1) * payload) as u32;
+        let own = interface.held(last);
+        if load.packets == 1 || own.is_zero() {
+            return own;
+        }
+        let wire = wires.constants.headers_of(number).later + last;
+        let earlier = |(port, _): (PortIndex, f64)| wires.ports[port].serialization_time(wire);
+        let earlier = links.shares(wires.constants.fluid_tables()).map(earlier).max().unwrap_or(Duration::ZERO);
+        let before = interface.held(payload as u32);
+        own + (before - before.min(earlier))
     }
 
     /// Counts the packets of a message, as if each had been sent.

@@ -41,6 +41,24 @@ fn without_contention_both_take_the_same_time_within_three_percent() {
     }
 }
 
+/// Switches with queues at their inputs, credits, and NICs that hold packets until they are whole.
+#[test]
+fn fabrics_with_credits_take_the_same_time_within_one_percent() {
+    let workloads = [
+        "osu_latency = { bytes = \"8B\", iterations = 100 }",
+        "osu_latency = { bytes = \"4KiB\", iterations = 100 }",
+        "osu_latency = { bytes = \"1MiB\", iterations = 10 }",
+        "osu_bw = { bytes = \"8MiB\", iterations = 4 }",
+        "osu_collective = { operation.allreduce.bytes = \"256KiB\", ranks = 8, iterations = 3 }",
+    ];
+    let profiles = ["infiniband-hdr", "infiniband-ndr", "slingshot-11"];
+    for (profile, workload) in profiles.iter().flat_map(|profile| workloads.map(|workload| (profile, workload))) {
+        let fabric = format!("interconnect.profile = \"{profile}\"\ntopology.single_switch.hosts = 16\n");
+        let ratio = ratio(&format!("{fabric}[[job]]\nname = \"job\"\nworkload.{workload}\n"));
+        assert!((0.99..1.01).contains(&ratio), "{profile} {workload}: {ratio}");
+    }
+}
+
 /// Losses are found by timeout: otherwise packets that are overtaken are sent again, which flow-level mode has not.
 const OVERTAKING: &str = "[transport.roce]\nreliability = \"selective_repeat\"\nloss_detection = \"timeout\"\n\
                           [flow_control.pfc]\npriorities = [0, 1, 2, 3, 4, 5]\n[[job]]\nname = \"job\"\n";

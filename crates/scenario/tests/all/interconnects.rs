@@ -172,13 +172,11 @@ fn pairs(profile: &str, keys: &str) -> String {
     )
 }
 
-/// Keys that flow-level mode rejects of a profile.
-fn rejected_keys(params: &SimParams) -> Vec<&'static str> {
+/// Keys that flow-level mode rejects of a profile, beside jobs in packets or without.
+fn rejected_keys(params: &SimParams, is_hybrid: bool) -> Vec<&'static str> {
     let transport = (!params.transport.has_flow_level()).then_some("transport");
-    let model = (params.switch.model == SwitchModel::InputQueued).then_some("switch.model");
-    let is_held = params.nic.pcie.as_ref().is_some_and(|pcie| pcie.store_and_forward);
-    let pcie = is_held.then_some("nic.pcie.store_and_forward");
-    [transport, model, pcie].into_iter().flatten().collect()
+    let model = (is_hybrid && params.switch.model == SwitchModel::InputQueued).then_some("switch.model");
+    [transport, model].into_iter().flatten().collect()
 }
 
 /// Runs the pairs to an end, in a mode of which "hybrid" has a job of each fidelity, or is refused with the keys.
@@ -191,7 +189,7 @@ fn check_end(profile: &str, model: &str, mode: &str, [finished, end]: [&str; 2])
         changes.push(("job.0.fidelity".to_owned(), "\"packet\"".to_owned()));
     }
     let params = Scenario::parse(&text, "x.toml", &changes).unwrap().params();
-    let rejected = if mode == "packet" { Vec::new() } else { rejected_keys(&params) };
+    let rejected = if mode == "packet" { Vec::new() } else { rejected_keys(&params, mode == "hybrid") };
     match Run::start(&text, "x.toml", &changes, 1, &[]) {
         Ok(run) => {
             assert!(rejected.is_empty(), "{case} is not rejected");
