@@ -27,11 +27,14 @@ pub struct EventTotals {
     pub messages_behind: u64,
     /// When a job other than one in the background last made progress: new bytes at their receiver, or a task done.
     pub last_progress: Time,
+    /// When a job or finite stream last ended.
+    pub last_end: Time,
 }
 
 etherweave_kernel::wire! {
     EventTotals {
-        created, delivered, dropped, damaged, lost, hops, events, unfinished, messages, messages_behind, last_progress
+        created, delivered, dropped, damaged, lost, hops, events, unfinished, messages, messages_behind, last_progress,
+        last_end
     }
 }
 
@@ -51,6 +54,7 @@ impl EventTotals {
             sum.messages += totals.messages;
             sum.messages_behind += totals.messages_behind;
             sum.last_progress = sum.last_progress.max(totals.last_progress);
+            sum.last_end = sum.last_end.max(totals.last_end);
         }
         sum
     }

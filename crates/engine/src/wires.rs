@@ -179,6 +179,12 @@ impl Wires {
         }
     }
 
+    /// A job or finite stream ends.
+    pub fn count_end(&mut self) {
+        self.totals.unfinished -= 1;
+        self.totals.last_end = self.now;
+    }
+
     /// Schedules an event of this shard after a delay.
     #[inline]
     pub fn schedule(&mut self, delay: Duration, place: PortIndex, kind: Kind, index: u32) {

@@ -6,7 +6,7 @@ use toml::Table;
 use crate::bounds::Facts;
 use crate::curve;
 use crate::failure::{Failure, calmly};
-use crate::launch::{THREADS, start};
+use crate::launch::{THREADS, start, start_with};
 use crate::outcome::difference;
 
 /// Bounds of the work for a case.
@@ -55,7 +55,24 @@ pub fn check(text: &str, limits: Limits) -> Result<End, Failure> {
             first = Some(outcome);
         }
     }
-    Ok(End::Finished(first.map_or("", |outcome| outcome.summary.finished)))
+    let first = first.expect("a run on one thread");
+    let difference = skipping(text, &first, limits)?.and_then(|outcome| difference(&first, &outcome));
+    let failure = |difference| Err(Failure::new("fast_forward", format!("in full and with exact skips: {difference}")));
+    difference.map_or(Ok(End::Finished(first.summary.finished)), failure)
+}
+
+/// Outcome with exact skips, where a scenario that asks for none has any; without what only the one or the other has.
+fn skipping(text: &str, full: &Outcome, limits: Limits) -> Result<Option<Outcome>, Failure> {
+    calmly(|| {
+        let changes = [("run.fast_forward".to_owned(), "{}".to_owned())];
+        let run = (!full.resolved.contains("[run.fast_forward]")).then(|| start_with(text, &changes, 1).ok()).flatten();
+        let mut outcome = run?.finish(&mut |progress| progress.events < limits.events).0.with_all_tables();
+        let tables = outcome.tables.len();
+        outcome.tables.retain(|table| table.name != "skips");
+        outcome.summary.fingerprint.clone_from(&full.summary.fingerprint);
+        outcome.summary.warnings.clone_from(&full.summary.warnings);
+        (outcome.tables.len() < tables).then_some(outcome)
+    })
 }
 
 /// A run that was stopped may have much to do; packets of it still take a bounded number of hops.

@@ -9,6 +9,11 @@ pub(crate) const MEMORY_MAX: &str = "512MiB";
 
 /// Builds the run of a scenario.
 pub(crate) fn start(text: &str, threads: usize) -> Result<Run, ScenarioError> {
+    start_with(text, &[], threads)
+}
+
+/// The same, with changes.
+pub(crate) fn start_with(text: &str, changes: &[(String, String)], threads: usize) -> Result<Run, ScenarioError> {
     let options = RunOptions { threads, memory_limit: Some(MEMORY_MAX), ..RunOptions::default() };
-    Run::start_with(text, "x.toml", &[], options)
+    Run::start_with(text, "x.toml", changes, options)
 }

@@ -71,7 +71,7 @@ impl Processors {
             self.records.ended.push((thread, now));
         }
         if !wires.constants.is_background[self.threads[thread].job as usize] {
-            wires.totals.unfinished -= 1;
+            wires.count_end();
         }
     }
 

@@ -85,7 +85,9 @@ impl Hosts {
         let source = self.processors.source(thread);
         if source.end(now) {
             let job = self.processors.threads[thread].job as usize;
-            wires.totals.unfinished -= u64::from(!wires.constants.is_background[job]);
+            if !wires.constants.is_background[job] {
+                wires.count_end();
+            }
             let Role::Source(SourceState { endpoint, is_flow: true, .. }) = self.processors.threads[thread].role else {
                 return;
             };

@@ -71,18 +71,20 @@ pub(crate) struct RunState {
     pub unfinished: u64,
     /// When anything last made progress.
     pub last_progress: Time,
+    /// When a job or finite stream last ended.
+    pub last_end: Time,
     /// Whether a caller wants to stop.
     pub is_stopped: bool,
     /// Whether a watched loop has begun a repetition.
     pub has_turned: bool,
 }
 
-wire! { RunState { next, unfinished, last_progress, is_stopped, has_turned } }
+wire! { RunState { next, unfinished, last_progress, last_end, is_stopped, has_turned } }
 
 impl Default for RunState {
     fn default() -> RunState {
-        let (next, unfinished, last_progress) = (Time::MAX, 0, Time::ZERO);
-        RunState { next, unfinished, last_progress, is_stopped: false, has_turned: false }
+        let (next, unfinished, last_progress, last_end) = (Time::MAX, 0, Time::ZERO, Time::ZERO);
+        RunState { next, unfinished, last_progress, last_end, is_stopped: false, has_turned: false }
     }
 }
 
@@ -92,6 +94,7 @@ impl Agreement for RunState {
             next: self.next.min(other.next),
             unfinished: self.unfinished + other.unfinished,
             last_progress: self.last_progress.max(other.last_progress),
+            last_end: self.last_end.max(other.last_end),
             is_stopped: self.is_stopped || other.is_stopped,
             has_turned: self.has_turned || other.has_turned,
         }
@@ -178,15 +181,16 @@ mod tests {
     #[test]
     fn workers_agree_on_the_first_event_all_work_and_the_last_progress() {
         let time = Time::from_ps;
-        let state = |next, unfinished, last_progress, is_stopped, has_turned| RunState {
+        let state = |next, unfinished, last_progress, last_end, is_stopped, has_turned| RunState {
             next: time(next),
             unfinished,
             last_progress: time(last_progress),
+            last_end: time(last_end),
             is_stopped,
             has_turned,
         };
-        let (one, other) = (state(5, 2, 3, false, true), state(4, 1, 2, true, false));
-        let both = state(4, 3, 3, true, true);
+        let (one, other) = (state(5, 2, 3, 1, false, true), state(4, 1, 2, 2, true, false));
+        let both = state(4, 3, 3, 2, true, true);
         assert_eq!(one.with(other).with(RunState::default()), both);
     }
 }

@@ -193,8 +193,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// One process's share: window after window, until the run is over. The instant at which the last job ends is the
-    /// end of its window, and windows are the same with any number of workers.
+    /// One process's share: window after window, until the run is over.
     fn windows(
         &self,
         shards: &mut [Shard],
@@ -239,16 +238,22 @@ impl Limits {
         if let Some(reason) = self.reason(state) {
             return Err(reason);
         }
-        let until = (state.next + self.lookahead).min(self.end);
+        let until = (state.next + self.lookahead).min(self.end_from(state));
         shards.iter_mut().for_each(|shard| shard.serve(until));
         Ok(post(shards, division, exchange))
     }
 
+    /// The end of the run, as far as it is known: a lookahead after the end of the last job, which every shard has then
+    /// served until, wherever windows begin.
+    fn end_from(&self, state: &RunState) -> Time {
+        if state.unfinished == 0 { self.end.min(state.last_end + self.lookahead) } else { self.end }
+    }
+
     /// Why the run is over before a window, if it is.
     fn reason(&self, state: &RunState) -> Option<StopReason> {
-        let &RunState { next, unfinished, last_progress, is_stopped, has_turned } = state;
+        let &RunState { next, unfinished, last_progress, is_stopped, has_turned, .. } = state;
         if unfinished == 0 {
-            Some(StopReason::Complete)
+            (next >= self.end_from(state)).then_some(StopReason::Complete)
         } else if next == Time::MAX || next.since(last_progress) > self.stall {
             Some(if next == Time::MAX || next < self.end { StopReason::Stuck } else { StopReason::TimeLimit })
         } else if next >= self.end {
@@ -276,8 +281,8 @@ impl RunState {
             shard.wires.totals.last_progress = next;
         }
         let has_turned = shard.watch.as_ref().is_some_and(|watch| watch.is_due(&shard.hosts));
-        let EventTotals { unfinished, last_progress, .. } = shard.wires.totals;
-        self.with(RunState { next, unfinished, last_progress, is_stopped: false, has_turned })
+        let EventTotals { unfinished, last_progress, last_end, .. } = shard.wires.totals;
+        self.with(RunState { next, unfinished, last_progress, last_end, is_stopped: false, has_turned })
     }
 }
 

@@ -83,6 +83,23 @@ fn a_resolved_scenario_resolves_to_itself_and_runs_alike() {
     assert_eq!(line(name, &run(name, &resolved, 1)), line(name, &run(name, text, 1)));
 }
 
+/// A long loop, and nothing that happens at given times: others are refused.
+#[test]
+fn exact_skips_give_the_tables_of_the_full_run() {
+    let mut skipping = Vec::new();
+    for (name, text) in shipped() {
+        let changes = [("run.fast_forward".to_owned(), "{}".to_owned())];
+        let Ok(built) = Run::start(&text, &origin(&name), &changes, 1, &[]) else { continue };
+        let mut forward = built.finish(&mut |_| true).0;
+        if let Some(place) = forward.tables.iter().position(|table| table.name == "skips") {
+            forward.tables.remove(place);
+            skipping.push(name.clone());
+        }
+        assert!(printed(&forward) == printed(&run(&name, &text, 1)), "{name}");
+    }
+    assert!(skipping.contains(&"first".to_owned()), "{skipping:?}");
+}
+
 /// Every scenario below a folder. Descriptions of studies and sites are TOML too, and so are the questions and price
 /// books of advice.
 fn scenarios_below(folder: &Path) -> Vec<PathBuf> {

@@ -91,6 +91,9 @@ impl Simulation {
             // No shard is further by then, on any number of threads.
             let at = time + self.lookahead;
             let reason = serve(self, at.min(until), false);
+            if reason == StopReason::Complete {
+                break serve(self, until, false); // It ends later than this part.
+            }
             if reason != StopReason::TimeLimit || at >= until {
                 break reason;
             }

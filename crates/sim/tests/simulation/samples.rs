@@ -238,14 +238,16 @@ fn kinds_of_processor_time_add_up_to_the_run_of_a_rank() {
     for (params, is_in_kernel) in [(roce(), false), (tcp(), true)] {
         let latency = OsuLatency { bytes: Bytes::new(20_000), iterations: 5, ..OsuLatency::default() };
         let plain = experiment(one_switch(2), params, vec![job(&Workload::OsuLatency(latency))]);
-        let report = run(&sampled(plain, Duration::from_us(7)), 1);
+        let observed = Experiment { observes_ranks: true, ..sampled(plain, Duration::from_us(7)) };
+        let report = run(&observed, 1);
         let rows = &samples(&report).hosts;
         assert!(rows.iter().all(|row| row.user + row.system + row.waiting <= row.duration), "a rank has a core");
         let sum = |host, kind: fn(&HostSampleRow) -> Duration| -> Duration {
             rows.iter().filter(|row| row.host == host).map(kind).fold(Duration::ZERO, |sum, time| sum + time)
         };
         let spans = [0, 1].map(|host| sum(host, |row| row.user + row.system + row.waiting));
-        assert_eq!(spans.into_iter().max(), Some(report.totals.end.since(Time::ZERO)));
+        let path = &report.observed.as_ref().expect("ranks are observed").path;
+        assert_eq!(spans.into_iter().max(), path.last().map(|part| part.end.since(Time::ZERO)));
         let kernel = sum(0, |row| row.system + row.softirq);
         assert_eq!(!kernel.is_zero(), is_in_kernel);
     }
