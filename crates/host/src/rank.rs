@@ -54,8 +54,10 @@ pub struct RankState {
     iteration_start: Time,
     /// Start of the present block, or of the present repetition of it.
     block_start: Time,
-    /// Time of the run that is skipped before its present iteration.
+    /// Time of the run that is skipped.
     skipped: Duration,
+    /// What of it lies before its present iteration.
+    skipped_before: Duration,
     /// Measured iterations.
     pub rows: Vec<IterationRow>,
     /// Interruptions of its computation, where there are any.
@@ -98,6 +100,7 @@ impl RankState {
             iteration_start: Time::ZERO,
             block_start: Time::ZERO,
             skipped: Duration::ZERO,
+            skipped_before: Duration::ZERO,
             rows,
             noise: None,
         }
@@ -235,7 +238,7 @@ impl RankState {
 
     /// Begins an iteration.
     pub(super) fn begin_iteration(&mut self, now: Time) {
-        self.iteration_start = now;
+        (self.iteration_start, self.skipped_before) = (now, self.skipped);
         self.advance(now);
     }
 
@@ -249,8 +252,9 @@ impl RankState {
 
     /// Records an iteration that ends now.
     pub(super) fn record_iteration(&mut self, start: Time, now: Time, job: u32, host: u32) {
-        let (rank, iteration, duration) = (self.rank, self.iteration, now.since(start));
-        self.rows.push(IterationRow { job, rank, host, iteration, start: start + self.skipped, duration });
+        let (rank, iteration) = (self.rank, self.iteration);
+        let duration = now.since(start) + (self.skipped - self.skipped_before);
+        self.rows.push(IterationRow { job, rank, host, iteration, start: start + self.skipped_before, duration });
         self.iteration += 1;
     }
 

@@ -38,5 +38,9 @@ impl RankState {
             Some(graph) => graph.iterations -= repetitions * times,
         }
         self.skipped += period * u64::from(times);
+        if of_each > 0 {
+            // The loop is not within the present iteration, but has it.
+            self.skipped_before = self.skipped;
+        }
     }
 }

@@ -133,7 +133,6 @@ impl ReportPart {
             |(job, row)| (*job, row.stream),
             |(_, own), (_, before), (_, after)| {
                 add!(repeated, own, before, after: count { messages, bytes });
-                own.end = repeated.later(own.end);
             },
         );
         repeated.rows(
@@ -143,9 +142,9 @@ impl ReportPart {
             |(_, own), (_, before), (_, after)| {
                 add!(repeated, own, before, after:
                     count { bytes, packets, retransmissions, timeouts, out_of_order, naks });
-                (own.recovered, own.acknowledged) = (repeated.later(own.recovered), repeated.later(own.acknowledged));
             },
         );
+        repeated.move_times(self);
         repeated.rows(
             &mut self.sleeps,
             |part| &part.sleeps,
@@ -184,6 +183,16 @@ impl ReportPart {
 }
 
 impl Repeated {
+    /// Moves the times of what has happened, also of what begins behind the repetitions.
+    fn move_times(&self, part: &mut ReportPart) {
+        for (_, row) in &mut part.streams {
+            row.end = self.later(row.end);
+        }
+        for (_, row) in &mut part.flows {
+            (row.recovered, row.acknowledged) = (self.later(row.recovered), self.later(row.acknowledged));
+        }
+    }
+
     /// Losses in lossless priorities.
     fn drops(&self, rows: &mut [(ChannelId, LosslessDrop)], of: fn(&ReportPart) -> &[(ChannelId, LosslessDrop)]) {
         let key = |(channel, row): &(ChannelId, LosslessDrop)| (*channel, row.priorities);

@@ -4,7 +4,7 @@ use etherweave_primitives::{Bytes, Duration, Time};
 use etherweave_sim::params::SimParams;
 use etherweave_sim::{Experiment, Report, SkipLevel};
 use etherweave_topology::{Family, FatTree};
-use etherweave_workload::{AllToAll, Fft, Halo3d, OsuLatency, Permutation, Share, Workload};
+use etherweave_workload::{AllToAll, Fft, Halo3d, HpccRing, OsuLatency, Permutation, Share, Workload};
 
 use crate::common::{experiment, job, roce, run, run_for, tcp};
 
@@ -38,6 +38,8 @@ fn workloads() -> Vec<Workload> {
             ..Permutation::default()
         }),
         Workload::OsuLatency(OsuLatency { iterations, ..OsuLatency::default() }),
+        // The loop lies within an iteration, and connections of the second ring begin behind skips of the first.
+        Workload::HpccRing(HpccRing { ranks: 8, loops: 200, random_rings: 1, ..HpccRing::default() }),
     ]
 }
 
