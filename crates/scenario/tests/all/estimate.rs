@@ -130,9 +130,9 @@ fn what_a_run_refuses_has_no_estimate() {
             "observe.flows.0",
         ),
         (
-            "topology.single_switch.hosts = 8\nrun = { fidelity = \"flow\" }\nswitch.model = \"input_queued\"\n\
-          flow_control.credits = {}",
-            "",
+            "topology.single_switch.hosts = 16\nswitch.model = \"input_queued\"\nflow_control.credits = {}",
+            "[[job]]\nname = \"beside\"\nfidelity = \"flow\"\nplacement.linear = { first = 8 }\n\
+             workload.permutation = { ranks = 8, bytes = \"1MB\" }\n",
             "switch.model: input_queued",
         ),
     ];
