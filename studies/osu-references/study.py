@@ -55,7 +55,9 @@ def _experiment(name: str) -> RunExperiment:
     overrides: dict[str, object] = {"job.0.workload": workload, "job.0.ranks_per_host": case.pairs}
     if case.metric == "ring":
         overrides["topology.single_switch.hosts"] = 64
-    return RunExperiment(name, case.profile, overrides)
+    own = f"{case.profile}-{case.metric}"
+    has_own = Path(__file__).with_name(f"{own}.toml").exists()
+    return RunExperiment(name, own if has_own else case.profile, overrides)
 
 
 def metrics() -> dict[str, Metric]:

@@ -171,7 +171,7 @@ def test_jobs_take_flows_of_a_list_by_priority() -> None:
     text = "source,destination,bytes,priority\n0,1,900,0\n1,0,800,3\n0,1,700,3\n"
     urgent = {"name": "urgent", "priority": 3, "shared_hosts": True}
     urgent["workload"] = {"flows": {"text": text, "priority": 3}}
-    lossless = {"flow_control": {"pfc": {"priorities": [0, 3]}}}
+    lossless: dict[str, Any] = {"flow_control": {"pfc": {"priorities": [0, 3]}}}
     both = scenario({"text": text, "priority": 0}, **lossless)
     result = etherweave.run({**both, "job": [*both["job"], urgent]})
     rows = result.to_polars("flow_times").select("job", "bytes").rows()
@@ -231,7 +231,7 @@ def test_the_verb_prints_slowdowns_and_gives_them_as_json(tmp_path: Any) -> None
     assert "line 3: x; expected a host from 0 to 1048575" in failed.stderr
 
 
-LISTED = {"source": [0, 1, 1], "destination": [1, 0, 0], "bytes": [5_000, 700, 64]}
+LISTED: dict[str, Any] = {"source": [0, 1, 1], "destination": [1, 0, 0], "bytes": [5_000, 700, 64]}
 LISTED |= {"start_us": [0.0, 1.5, 0.25], "id": [4, 5, 6], "after": [None, None, 4]}
 
 

@@ -235,6 +235,7 @@ macro_rules! define_transports {
         $(, $end:ty as $kept:ty)?;)* })*) => {
         /// Transport protocol of hosts.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[expect(clippy::large_enum_variant, reason = "a job has one")]
         pub enum Transport {
             $($($(#[$doc])* #[serde(rename = $name)] $transport($params),)*)*
         }
