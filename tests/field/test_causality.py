@@ -20,10 +20,9 @@ def row(*rates: int) -> dict[str, object]:
     return {"topology.custom.links": "\n".join(ends + between)}
 
 
-def end_ns(changes: dict[str, object]) -> float:
-    """When the message of two steps has arrived."""
-    end: float = etherweave.run(TWO_STEPS, changes).summary["end_ns"]
-    return end
+def arrival_ns(changes: dict[str, object]) -> float:
+    """When the message of two steps has arrived, and its receiver ends; the run ends later."""
+    return max(etherweave.run(TWO_STEPS, changes).values("iterations", "duration_ns"))
 
 
 @pytest.mark.parametrize("routing", ["up_down", "shortest_path"])
@@ -35,13 +34,13 @@ def test_over_rising_rates_cutting_through_takes_as_long_as_storing(
 ) -> None:
     """Every switch needs the whole packet before it may send the first byte."""
     changes = {**row(*rates), "routing": routing}
-    assert end_ns(changes) == end_ns({**changes, **STORED})
+    assert arrival_ns(changes) == arrival_ns({**changes, **STORED})
 
 
 @pytest.mark.parametrize("rates", [(100, 40, 10), (40, 40, 40), (10, 40, 10, 40)])
 def test_where_rates_do_not_rise_cutting_through_is_faster(rates: tuple[int, ...]) -> None:
     """A switch that need not wait does not."""
-    assert end_ns(row(*rates)) < end_ns({**row(*rates), **STORED})
+    assert arrival_ns(row(*rates)) < arrival_ns({**row(*rates), **STORED})
 
 
 @pytest.mark.parametrize("routing", ["spray", "ecmp", "flowlet", "adaptive_up", "shortest_path"])
