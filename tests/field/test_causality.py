@@ -22,7 +22,8 @@ def row(*rates: int) -> dict[str, object]:
 
 def arrival_ns(changes: dict[str, object]) -> float:
     """When the message of two steps has arrived, and its receiver ends; the run ends later."""
-    return max(etherweave.run(TWO_STEPS, changes).values("iterations", "duration_ns"))
+    arrival: float = max(etherweave.run(TWO_STEPS, changes).values("iterations", "duration_ns"))
+    return arrival
 
 
 @pytest.mark.parametrize("routing", ["up_down", "shortest_path"])
