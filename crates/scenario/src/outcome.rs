@@ -42,7 +42,7 @@ pub struct Summary {
     /// The panic that has ended it, if one has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
-    /// Simulated time at the end [ns].
+    /// Simulated time of the last event, at most a lookahead after the last job of a complete run [ns].
     pub end_ns: f64,
     /// Real time of the simulation [s].
     pub wall_s: f64,

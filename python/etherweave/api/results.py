@@ -98,7 +98,10 @@ class Summary(TypedDict):
     fault: NotRequired[FaultCause]
     """The fault of Etherweave that ended it."""
     end_ns: float
-    """Simulated time at the end; measured: when the last rank was done, from the start [ns]."""
+    """Simulated time of the last event, at most a lookahead after the last job of a complete run.
+
+    Measured: when the last rank was done, from the start. In ns.
+    """
     wall_s: float
     """Real time of the simulation, or of the launches [s]."""
     setup_s: float
