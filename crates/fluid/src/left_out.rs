@@ -4,7 +4,7 @@ use super::active::Active;
 use super::max_min::Share;
 use super::paths::{Flow, LinkPlace, Links, Tables};
 
-/// How often it is counted what limits rates: in every so many solutions.
+/// Solutions from one count of what limits rates to the next.
 const COUNTED: u64 = 16;
 /// More than one full link.
 const SEVERAL: u32 = u32::MAX;

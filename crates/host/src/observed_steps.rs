@@ -1,5 +1,4 @@
-//! What hosts note of the tasks of threads and of the messages of ranks, where a run observes its ranks or samples its
-//! hosts.
+//! Notes of the tasks of threads and of the messages of ranks, where a run observes its ranks or samples its hosts.
 
 use etherweave_engine::Wires;
 use etherweave_kernel::indices::{EndpointIndex, ReceiveQueueIndex, ThreadIndex};

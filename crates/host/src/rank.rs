@@ -56,7 +56,7 @@ pub struct RankState {
     block_start: Time,
     /// Time of the run that is skipped.
     skipped: Duration,
-    /// What of it lies before its present iteration.
+    /// Part of that time before its present iteration.
     skipped_before: Duration,
     /// Measured iterations.
     pub rows: Vec<IterationRow>,

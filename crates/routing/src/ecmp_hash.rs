@@ -44,7 +44,7 @@ impl EcmpHash {
 pub struct DestinationModulo {}
 
 impl DestinationModulo {
-    /// What destinations are divided by at each switch.
+    /// The selection of a topology, with the divisor of destinations at each switch.
     pub fn build(&self, topology: &Topology) -> HashSelection {
         let strides = strides(topology);
         let of_switch = |switch| strides[usize::from(topology.level(SwitchId::from_index(switch)))];
@@ -80,7 +80,7 @@ fn strides(topology: &Topology) -> Vec<usize> {
 pub struct HashSelection {
     /// By switch.
     salts: Vec<u64>,
-    /// What destinations are divided by, by switch; empty of a hash.
+    /// Divisor of destinations, by switch; empty of a hash.
     strides: Vec<usize>,
     /// Whether any port channel has more than one member.
     has_bundles: bool,

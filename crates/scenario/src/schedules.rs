@@ -41,7 +41,7 @@ pub struct JobSchedule {
     pub amounts: Amounts,
     /// The schedule, as [`Schedule::to_bytes`] writes it; an error for graphs that are no sequences, which have none.
     pub bytes: Result<Vec<u8>, ScenarioError>,
-    /// What it sends, in operations that are known before a run.
+    /// Its operations, known before a run.
     traffic: Traffic,
 }
 

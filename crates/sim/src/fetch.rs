@@ -64,7 +64,7 @@ pub(super) fn fetch_ahead(wires: &Wires, hosts: &Hosts) {
     }
 }
 
-/// What a rank needs, step by step.
+/// Fetches the state of a rank, step by step.
 fn fetch_rank(hosts: &Hosts, thread: ThreadIndex, step: usize) {
     if let Role::Rank(rank) = &hosts.processors.threads[thread].role {
         match step {

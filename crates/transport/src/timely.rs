@@ -1,7 +1,7 @@
 //! TIMELY, the rate of a connection by the slope of its round trip (R. Mittal et al., SIGCOMM 2015, algorithm 1).
 //!
-//! In doubles, by additions, multiplications and divisions alone, which every platform rounds alike: the tutorial's
-//! class of Python does the same and gives the same tables.
+//! Rates are doubles, computed by additions, multiplications and divisions alone, which every platform rounds alike.
+//! The class in the tutorial on prototypes computes the same and gives the same tables.
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Time, params};
 

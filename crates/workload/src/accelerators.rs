@@ -199,7 +199,7 @@ impl Group {
         self.across.size() > 1
     }
 
-    /// What an operation on `bytes` takes: of a vector, the whole of it; of pairs and of members, the block of each.
+    /// Exchange of an operation on `bytes`: those of the vector, or of the block of each pair or member.
     pub fn exchange(&self, operation: Operation, bytes: u64, accelerators: &Accelerators) -> Exchange {
         let (nodes, in_node) = (u64::from(self.across.size()), u64::from(self.in_node));
         let collective = match operation {

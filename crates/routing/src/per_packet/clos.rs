@@ -89,7 +89,7 @@ fn fullest(topology: &Topology) -> u32 {
     (0..topology.switches()).map(hosts).max().unwrap_or(0)
 }
 
-/// How far the first two hosts of the first leaf are apart.
+/// Distance of the first two hosts of the first leaf.
 fn rails(topology: &Topology) -> u32 {
     let hosts = (0..topology.hosts()).map(HostId::from_index);
     let mut own = hosts.filter(|&host| topology.switch_of(host) == SwitchId::new(0));

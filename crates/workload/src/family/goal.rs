@@ -34,9 +34,9 @@ const TAG_MAX: u64 = u32::MAX as u64 - 1;
 /// Longest calculation, two months [ns].
 const CALC_MAX: u64 = 5_000_000 * 1_000_000_000;
 
-/// What is read of a file to learn how many ranks it has [B].
+/// Bytes of a file that are read to learn how many ranks it has.
 const HEAD_BYTES: u64 = 1 << 20;
-/// What is read of a file at once to count its lines [B].
+/// Bytes of a file that are read at once to count its lines.
 const PIECE_BYTES: u64 = 1 << 20;
 /// Memory of a line [B]: an operation with what a run keeps of it, or a dependency.
 const LINE_BYTES: u64 = 48;
@@ -204,7 +204,7 @@ impl Goal {
     }
 }
 
-/// How an operation is written that sends a message.
+/// Start of a line that sends a message.
 const SEND: &[u8] = b"send";
 
 /// Lines of a text, and sends in it.

@@ -19,10 +19,10 @@ const DEPENDENCIES_MAX: usize = 1 << 22;
 /// Places of a stream's nodes in the order in which it performs them, and until when all up to each had ended [us].
 type Performed = Vec<(usize, u64)>;
 
-/// What nodes wait for besides their own dependencies, as pairs of a node's place and that of the other.
+/// Rebuilt dependencies, as pairs of the place of a node and of that which it waits for.
 ///
 /// # Errors
-/// When dependencies are missing and shall not be rebuilt, or there are no starts to do so; with the number of nodes.
+/// Fails where dependencies are missing and shall not be rebuilt, or have no starts for it; with the number of nodes.
 pub(super) fn order(trace: &RankTrace, missing: MissingDependencies) -> Result<Vec<[u32; 2]>, InputError> {
     let unwaited = match missing {
         MissingDependencies::Ignore => return Ok(Vec::new()),
