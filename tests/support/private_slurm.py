@@ -17,6 +17,8 @@ _STARTED: dict[str, list[subprocess.Popen[bytes]]] = {}  # By directory.
 # A process group is signalled at once. proctrack/linuxproc signals what a snapshot of /proc shows,
 # and loses a process that is forked meanwhile: of 40 steps that were ended as they began, one left
 # its `sleep` behind, and two hung. proctrack/cgroup needs a cgroup file system of its own.
+# A signal that comes before a job's process begins is lost. The process is killed KillWait later,
+# by default 30 s.
 _CONFIGURATION = """\
 ClusterName=etherweave
 SlurmctldHost=localhost(127.0.0.1)
@@ -42,6 +44,7 @@ SelectTypeParameters=CR_CPU_Memory
 DefMemPerCPU=500
 ReturnToService=2
 MpiDefault=none
+KillWait=1
 SchedulerParameters=sched_min_interval=0,batch_sched_delay=0
 {nodes}
 PartitionName=all Nodes=n[1-4] Default=YES State=UP
