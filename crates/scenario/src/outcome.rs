@@ -1,7 +1,7 @@
 //! What a run leaves: tables, the resolved scenario, and its figures in short.
 
 use etherweave_sim::params::ResentCounts;
-use etherweave_sim::{Fingerprint, Finish, LeftOut, LosslessDrop, Report};
+use etherweave_sim::{Fingerprint, Finish, LeftOut, LosslessDrop, Report, ShardTimes, WindowTimes};
 
 use crate::{Fault, LateTable, Scenario, Table, fast_forward};
 
@@ -72,8 +72,43 @@ pub struct Summary {
     pub fingerprint: Option<HexFingerprint>,
     /// Threads that took part.
     pub threads: usize,
+    /// Where their time went, of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub windows: Option<Windows>,
     /// All warnings: those that were known before the run, and what it showed.
     pub warnings: Vec<String>,
+}
+
+/// Windows of a run on several threads: a shard is served alone within a window, and all shards meet at its end.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct Windows {
+    /// Number of windows.
+    pub count: u64,
+    /// Simulated time of a window [ns].
+    pub lookahead_ns: f64,
+    /// Events of each shard.
+    pub events: Vec<u64>,
+    /// Real time to serve each shard [s].
+    pub served_s: Vec<f64>,
+    /// Real time of each shard to take in what others have sent [s].
+    pub taken_s: Vec<f64>,
+    /// Real time to serve the slowest shard of every window, summed [s]: without waiting, the run takes so long.
+    pub slowest_s: f64,
+}
+
+impl Windows {
+    pub(crate) fn of(times: &WindowTimes) -> Windows {
+        let seconds = |of: fn(&ShardTimes) -> u64| times.shards.iter().map(|shard| of(shard) as f64 * 1e-9).collect();
+        let first = times.shards.first().expect("a run has a shard");
+        Windows {
+            count: first.windows,
+            lookahead_ns: times.lookahead.as_ns_f64(),
+            events: times.events.clone(),
+            served_s: seconds(|shard| shard.served),
+            taken_s: seconds(|shard| shard.taken),
+            slowest_s: first.slowest as f64 * 1e-9,
+        }
+    }
 }
 
 /// A fingerprint in hexadecimal: when, where, what, how long.

@@ -12,7 +12,7 @@ use crate::check::{self, RUN_MAX};
 use crate::estimate;
 use crate::host_ports::generate;
 use crate::memory::MemoryLimit;
-use crate::outcome::{Summary, finished, warnings};
+use crate::outcome::{Summary, Windows, finished, warnings};
 use crate::prototypes::{self, Prototypes};
 use crate::routing::pause_warning;
 use crate::scenario::{Scenario, experiment, port_named, read};
@@ -190,6 +190,7 @@ impl Run {
             memory_bytes_estimated: self.estimate.memory_bytes,
             fingerprint: report.fingerprint.map(Into::into),
             threads: self.simulation.threads(),
+            windows: self.simulation.window_times().map(Windows::of),
             warnings: [self.estimate.warnings, warnings(&self.scenario, &report), unpaused.into_iter().collect()]
                 .concat(),
         };

@@ -23,6 +23,7 @@ mod sampling;
 mod shard;
 #[cfg(test)]
 mod tests;
+mod window_times;
 
 pub use build::{
     CONNECTIONS_MAX, Experiment, Job, PairConnections, Paths, PauseStorm, PortBuffer, nic_headroom, port_buffers,
@@ -48,3 +49,4 @@ pub use report::{
 };
 pub use run::{Finish, Progress, Simulation};
 pub use sampling::{FlowSelection, Sampling};
+pub use window_times::{ShardTimes, WindowTimes};

@@ -77,14 +77,16 @@ pub(crate) struct RunState {
     pub is_stopped: bool,
     /// Whether a watched loop has begun a repetition.
     pub has_turned: bool,
+    /// Longest real time for which a shard has served the last window, where times are kept [ns].
+    pub slowest: u64,
 }
 
-wire! { RunState { next, unfinished, last_progress, last_end, is_stopped, has_turned } }
+wire! { RunState { next, unfinished, last_progress, last_end, is_stopped, has_turned, slowest } }
 
 impl Default for RunState {
     fn default() -> RunState {
         let (next, unfinished, last_progress, last_end) = (Time::MAX, 0, Time::ZERO, Time::ZERO);
-        RunState { next, unfinished, last_progress, last_end, is_stopped: false, has_turned: false }
+        RunState { next, unfinished, last_progress, last_end, is_stopped: false, has_turned: false, slowest: 0 }
     }
 }
 
@@ -97,6 +99,7 @@ impl Agreement for RunState {
             last_end: self.last_end.max(other.last_end),
             is_stopped: self.is_stopped || other.is_stopped,
             has_turned: self.has_turned || other.has_turned,
+            slowest: self.slowest.max(other.slowest),
         }
     }
 }
@@ -188,6 +191,7 @@ mod tests {
             last_end: time(last_end),
             is_stopped,
             has_turned,
+            slowest: last_end,
         };
         let (one, other) = (state(5, 2, 3, 1, false, true), state(4, 1, 2, 2, true, false));
         let both = state(4, 3, 3, 2, true, true);

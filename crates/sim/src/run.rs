@@ -10,6 +10,7 @@ use etherweave_primitives::{Duration, Time};
 
 use crate::remote::{RunState, WorkerOutbox, post};
 use crate::shard::Shard;
+use crate::window_times::{ShardTimes, Watch, WindowTimes};
 
 /// Simulated time between two reports of progress, at least.
 const REPORT_WINDOW: Duration = Duration::from_us(20);
@@ -61,6 +62,8 @@ pub struct Simulation {
     pub(crate) stall_limit: Duration,
     pub(crate) names: crate::report::ReportNames,
     pub(crate) end: Time,
+    /// Real times of windows, where several threads serve them.
+    pub(crate) window_times: Option<WindowTimes>,
     /// Ports that wait for each other for ever, once the run is over; on the first process.
     pub(crate) deadlock: Option<String>,
     /// Repetitions that are not simulated, where they may be skipped.
@@ -100,6 +103,9 @@ impl Simulation {
         if reason == StopReason::TimeLimit {
             self.end = Time::from_ps(end.as_ps() - self.skipped().as_ps());
         }
+        if let Some(times) = &mut self.window_times {
+            times.events = self.shards.iter().map(|shard| shard.wires.totals.events).collect();
+        }
         self.shards.iter_mut().for_each(|shard| shard.end(self.end));
         self.assert_credits_are_conserved();
         self.deadlock = self.deadlock(processes);
@@ -123,20 +129,32 @@ impl Simulation {
     fn run_on_threads(&mut self, limits: &Limits, may_continue: &mut dyn FnMut(&Shard) -> bool) -> StopReason {
         let division = self.division.among(self.shards.len());
         let threads = &Threads::new(division.workers);
-        let worker = |(number, shard)| ThreadWorker { shard, end: threads.end(number), posted: Time::MAX, met: 0 };
+        let is_timed = self.shards.len() > 1;
+        let mut times = self.window_times.take().map_or(vec![ShardTimes::NONE; self.shards.len()], |kept| kept.shards);
+        let worker = |(number, (shard, times))| {
+            let end = threads.end(number);
+            ThreadWorker { shard, end, posted: Time::MAX, met: 0, times, is_timed }
+        };
         let (is_stopped, reason) = (AtomicBool::new(false), OnceLock::new());
         let serve = |worker: &mut ThreadWorker| match limits.turn(worker, division, is_stopped.load(Ordering::Relaxed))
         {
             Ok(()) => false,
             Err(why) => *reason.get_or_init(|| why) == why,
         };
-        serve_windows(self.shards.iter_mut().enumerate().map(worker), serve, |first| {
+        serve_windows(self.shards.iter_mut().zip(&mut times).enumerate().map(worker), serve, |first| {
             // It has met the others once before it serves its first window.
             if first.met > 1 && !may_continue(first.shard) {
                 is_stopped.store(true, Ordering::Relaxed);
             }
         });
+        let lookahead = self.lookahead;
+        self.window_times = is_timed.then(|| WindowTimes { lookahead, shards: times, events: Vec::new() });
         reason.into_inner().expect("the windows have ended for a reason")
+    }
+
+    /// Real times of the windows of a run on several threads.
+    pub fn window_times(&self) -> Option<&WindowTimes> {
+        self.window_times.as_ref()
     }
 
     /// The shard of a number, if this process has it.
@@ -180,6 +198,9 @@ struct ThreadWorker<'a> {
     posted: Time,
     /// How often it has met the others.
     met: u64,
+    times: &'a mut ShardTimes,
+    /// Whether times are kept.
+    is_timed: bool,
 }
 
 /// When a run ends, and how far shards may run without each other.
@@ -215,13 +236,20 @@ impl Limits {
 
     /// The same of one window of a thread's worker: takes what others have left, serves, and leaves what they need.
     fn turn(&self, worker: &mut ThreadWorker, division: Division, is_stopped: bool) -> Result<(), StopReason> {
-        let ThreadWorker { shard, end, posted, met } = worker;
+        let ThreadWorker { shard, end, posted, met, times, is_timed } = worker;
         let shards = std::slice::from_mut(&mut **shard);
+        let mut slowest = 0;
         if *met > 0 {
+            let mut watch = Watch::of(*is_timed);
             let state = end.take(|outbox| outbox.deliver(shards));
+            times.taken += watch.read();
+            times.slowest += state.slowest;
             *posted = self.window(shards, division, end, &state)?;
+            slowest = watch.read();
+            times.served += slowest;
+            times.windows += 1;
         }
-        end.leave(RunState::of(shards, *posted, is_stopped));
+        end.leave(RunState { slowest, ..RunState::of(shards, *posted, is_stopped) });
         *met += 1;
         Ok(())
     }
@@ -282,7 +310,7 @@ impl RunState {
         }
         let has_turned = shard.watch.as_ref().is_some_and(|watch| watch.is_due(&shard.hosts));
         let EventTotals { unfinished, last_progress, last_end, .. } = shard.wires.totals;
-        self.with(RunState { next, unfinished, last_progress, last_end, is_stopped: false, has_turned })
+        self.with(RunState { next, unfinished, last_progress, last_end, has_turned, ..RunState::default() })
     }
 }
 

@@ -82,6 +82,19 @@ class FidelityError(TypedDict):
     error: float  # (flow - packet) / packet.
 
 
+class Windows(TypedDict):
+    """Windows of a run on several threads: each thread serves its shard, then all meet."""
+
+    count: int  # Number of windows.
+    lookahead_ns: float  # Simulated time of a window [ns].
+    events: list[int]  # Events of each shard.
+    served_s: list[float]  # Real time to serve each shard [s].
+    taken_s: list[float]
+    """Real time of each shard to take in what others have sent [s]."""
+    slowest_s: float
+    """Real time to serve the slowest shard of every window, summed [s]."""
+
+
 class Summary(TypedDict):
     """The figures of a whole run. Those of the simulator are missing when it was measured."""
 
@@ -130,6 +143,8 @@ class Summary(TypedDict):
     """Equal for equal runs, on any number of threads."""
     threads: int
     """Threads of the core."""
+    windows: NotRequired[Windows]
+    """Where the time of several threads went."""
     warnings: list[str]
     """What a reader must not overlook, such as losses in a lossless priority."""
     measured: NotRequired[Measured]

@@ -213,9 +213,9 @@ impl Simulation {
         let own = division.shards_of(worker.number);
         shards.truncate(own.end);
         shards.drain(..own.start);
-        let (stall_limit, end, deadlock) = (experiment.stall_limit, Time::ZERO, None);
+        let (stall_limit, end, deadlock, window_times) = (experiment.stall_limit, Time::ZERO, None, None);
         let forward = experiment.fast_forward.map(|error| Box::new(FastForward::new(error, experiment.begun())));
-        Ok(Simulation { shards, division, lookahead, stall_limit, names, end, deadlock, forward })
+        Ok(Simulation { shards, division, lookahead, stall_limit, names, end, window_times, deadlock, forward })
     }
 
     /// Checks all that [`Simulation::build`] checks, and builds nothing.

@@ -141,3 +141,21 @@ fn two_jobs_are_the_same_on_any_threads() {
     second.is_background = true;
     assert_same_on_any_threads(&experiment(topology, roce(), vec![job(&fft), second]));
 }
+
+#[test]
+fn times_of_windows_are_those_of_several_threads() {
+    let of = |threads| {
+        let mut simulation = Simulation::build(&permutation(roce()), threads).unwrap();
+        simulation.run(Time::MAX, &mut |_| true);
+        (simulation.window_times().cloned(), simulation.report().totals.events)
+    };
+    assert_eq!(of(1).0, None);
+    let (times, events) = of(3);
+    let times = times.expect("of three threads");
+    assert_eq!((times.events.len(), times.events.iter().sum()), (3, events));
+    let served: Vec<u64> = times.shards.iter().map(|shard| shard.served).collect();
+    for shard in &times.shards {
+        assert!(shard.windows > 10 && shard.windows == times.shards[0].windows);
+        assert!(*served.iter().max().unwrap() <= shard.slowest && shard.slowest <= served.iter().sum());
+    }
+}
