@@ -1,7 +1,7 @@
 //! What a run leaves: tables, the resolved scenario, and its figures in short.
 
 use etherweave_sim::params::ResentCounts;
-use etherweave_sim::{Fingerprint, Finish, LeftOut, LosslessDrop, Report, ShardTimes, WindowTimes};
+use etherweave_sim::{Fingerprint, Finish, LeftOut, LosslessDrop, Report, ShardTimes, Simulation};
 
 use crate::{Fault, LateTable, Scenario, Table, fast_forward};
 
@@ -97,17 +97,19 @@ pub struct Windows {
 }
 
 impl Windows {
-    pub(crate) fn of(times: &WindowTimes) -> Windows {
-        let seconds = |of: fn(&ShardTimes) -> u64| times.shards.iter().map(|shard| of(shard) as f64 * 1e-9).collect();
-        let first = times.shards.first().expect("a run has a shard");
-        Windows {
+    /// Windows of a run that is over, if it had several threads and a clock.
+    pub(crate) fn of(simulation: &Simulation) -> Option<Windows> {
+        let times = || simulation.window_times();
+        let seconds = |of: fn(&ShardTimes) -> u64| times().map(|(shard, _)| of(shard) as f64 * 1e-9).collect();
+        let (first, _) = times().next().filter(|(first, _)| times().len() > 1 && first.windows > 0)?;
+        Some(Windows {
             count: first.windows,
-            lookahead_ns: times.lookahead.as_ns_f64(),
-            events: times.events.clone(),
+            lookahead_ns: simulation.lookahead().as_ns_f64(),
+            events: times().map(|(_, events)| events).collect(),
             served_s: seconds(|shard| shard.served),
             taken_s: seconds(|shard| shard.taken),
             slowest_s: first.slowest as f64 * 1e-9,
-        }
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! From text to tables.
 
 use std::io::Write;
+use std::sync::OnceLock;
 use std::time::{Duration as WallTime, Instant};
 
 use etherweave_kernel::{Processes, Worker};
@@ -153,6 +154,9 @@ impl Run {
             // A panic of one process ends all.
             Ok(self.simulation.run_on(processes, end, on_progress))
         } else {
+            if self.simulation.threads() > 1 {
+                self.simulation.keep_window_times(nanoseconds);
+            }
             caught(|| self.simulation.run(end, on_progress))
         };
         if finish.is_err() {
@@ -190,7 +194,7 @@ impl Run {
             memory_bytes_estimated: self.estimate.memory_bytes,
             fingerprint: report.fingerprint.map(Into::into),
             threads: self.simulation.threads(),
-            windows: self.simulation.window_times().map(Windows::of),
+            windows: Windows::of(&self.simulation),
             warnings: [self.estimate.warnings, warnings(&self.scenario, &report), unpaused.into_iter().collect()]
                 .concat(),
         };
@@ -201,6 +205,12 @@ impl Run {
         let late = late_tables(report.observed, &report.jobs, &self.topology);
         (Outcome { tables, late, resolved: self.scenario.resolved(), summary }, captured)
     }
+}
+
+/// Real time since the first call [ns].
+fn nanoseconds() -> u64 {
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
+    BEGUN.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
 /// The experiment that is run a second time, where waits are divided by ports: nothing else is observed.

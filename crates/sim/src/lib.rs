@@ -49,4 +49,4 @@ pub use report::{
 };
 pub use run::{Finish, Progress, Simulation};
 pub use sampling::{FlowSelection, Sampling};
-pub use window_times::{ShardTimes, WindowTimes};
+pub use window_times::{Clock, ShardTimes};

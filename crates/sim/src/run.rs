@@ -10,7 +10,7 @@ use etherweave_primitives::{Duration, Time};
 
 use crate::remote::{RunState, WorkerOutbox, post};
 use crate::shard::Shard;
-use crate::window_times::{ShardTimes, Watch, WindowTimes};
+use crate::window_times::{Clock, ShardTimes, Watch};
 
 /// Simulated time between two reports of progress, at least.
 const REPORT_WINDOW: Duration = Duration::from_us(20);
@@ -62,8 +62,10 @@ pub struct Simulation {
     pub(crate) stall_limit: Duration,
     pub(crate) names: crate::report::ReportNames,
     pub(crate) end: Time,
-    /// Real times of windows, where several threads serve them.
-    pub(crate) window_times: Option<WindowTimes>,
+    /// By which real times of windows are kept.
+    pub(crate) clock: Option<Clock>,
+    /// Those of each shard.
+    pub(crate) window_times: Vec<ShardTimes>,
     /// Ports that wait for each other for ever, once the run is over; on the first process.
     pub(crate) deadlock: Option<String>,
     /// Repetitions that are not simulated, where they may be skipped.
@@ -103,9 +105,6 @@ impl Simulation {
         if reason == StopReason::TimeLimit {
             self.end = Time::from_ps(end.as_ps() - self.skipped().as_ps());
         }
-        if let Some(times) = &mut self.window_times {
-            times.events = self.shards.iter().map(|shard| shard.wires.totals.events).collect();
-        }
         self.shards.iter_mut().for_each(|shard| shard.end(self.end));
         self.assert_credits_are_conserved();
         self.deadlock = self.deadlock(processes);
@@ -129,11 +128,10 @@ impl Simulation {
     fn run_on_threads(&mut self, limits: &Limits, may_continue: &mut dyn FnMut(&Shard) -> bool) -> StopReason {
         let division = self.division.among(self.shards.len());
         let threads = &Threads::new(division.workers);
-        let is_timed = self.shards.len() > 1;
-        let mut times = self.window_times.take().map_or(vec![ShardTimes::NONE; self.shards.len()], |kept| kept.shards);
+        let clock = self.clock;
         let worker = |(number, (shard, times))| {
             let end = threads.end(number);
-            ThreadWorker { shard, end, posted: Time::MAX, met: 0, times, is_timed }
+            ThreadWorker { shard, end, posted: Time::MAX, met: 0, times, clock }
         };
         let (is_stopped, reason) = (AtomicBool::new(false), OnceLock::new());
         let serve = |worker: &mut ThreadWorker| match limits.turn(worker, division, is_stopped.load(Ordering::Relaxed))
@@ -141,20 +139,29 @@ impl Simulation {
             Ok(()) => false,
             Err(why) => *reason.get_or_init(|| why) == why,
         };
-        serve_windows(self.shards.iter_mut().zip(&mut times).enumerate().map(worker), serve, |first| {
+        let shards = self.shards.iter_mut().zip(&mut self.window_times);
+        serve_windows(shards.enumerate().map(worker), serve, |first| {
             // It has met the others once before it serves its first window.
             if first.met > 1 && !may_continue(first.shard) {
                 is_stopped.store(true, Ordering::Relaxed);
             }
         });
-        let lookahead = self.lookahead;
-        self.window_times = is_timed.then(|| WindowTimes { lookahead, shards: times, events: Vec::new() });
         reason.into_inner().expect("the windows have ended for a reason")
     }
 
-    /// Real times of the windows of a run on several threads.
-    pub fn window_times(&self) -> Option<&WindowTimes> {
-        self.window_times.as_ref()
+    /// Keeps the real times of windows from now on, by a clock.
+    pub fn keep_window_times(&mut self, clock: Clock) {
+        self.clock = Some(clock);
+    }
+
+    /// Simulated time that a window lasts.
+    pub fn lookahead(&self) -> Duration {
+        self.lookahead
+    }
+
+    /// Real times and number of events of each shard of this process; without a clock, times of 0.
+    pub fn window_times(&self) -> impl ExactSizeIterator<Item = (&ShardTimes, u64)> {
+        self.window_times.iter().zip(self.shards.iter().map(|shard| shard.wires.totals.events))
     }
 
     /// The shard of a number, if this process has it.
@@ -199,8 +206,7 @@ struct ThreadWorker<'a> {
     /// How often it has met the others.
     met: u64,
     times: &'a mut ShardTimes,
-    /// Whether times are kept.
-    is_timed: bool,
+    clock: Option<Clock>,
 }
 
 /// When a run ends, and how far shards may run without each other.
@@ -236,11 +242,11 @@ impl Limits {
 
     /// The same of one window of a thread's worker: takes what others have left, serves, and leaves what they need.
     fn turn(&self, worker: &mut ThreadWorker, division: Division, is_stopped: bool) -> Result<(), StopReason> {
-        let ThreadWorker { shard, end, posted, met, times, is_timed } = worker;
+        let ThreadWorker { shard, end, posted, met, times, clock } = worker;
         let shards = std::slice::from_mut(&mut **shard);
         let mut slowest = 0;
         if *met > 0 {
-            let mut watch = Watch::of(*is_timed);
+            let mut watch = Watch::of(*clock);
             let state = end.take(|outbox| outbox.deliver(shards));
             times.taken += watch.read();
             times.slowest += state.slowest;

@@ -1,8 +1,7 @@
 //! Real time that the threads of a run spend in its windows: where several threads gain less than their number.
 
-use std::time::Instant;
-
-use etherweave_primitives::Duration;
+/// Real time since any instant [ns]. The caller brings it: a simulation knows none.
+pub type Clock = fn() -> u64;
 
 /// Real times of one shard, summed over all windows [ns].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,36 +16,28 @@ pub struct ShardTimes {
     pub windows: u64,
 }
 
-/// Windows and their times, of a run on several threads.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WindowTimes {
-    /// Simulated time that a window lasts.
-    pub lookahead: Duration,
-    /// By shard.
-    pub shards: Vec<ShardTimes>,
-    /// Number of events by shard.
-    pub events: Vec<u64>,
+impl ShardTimes {
+    /// Times of a run that has not begun.
+    pub(crate) const NONE: ShardTimes = ShardTimes { served: 0, taken: 0, slowest: 0, windows: 0 };
 }
 
-/// A watch that is stopped where a run has one thread: then it reads no clock.
+/// A watch that is stopped where no times are asked for: then it reads no clock.
 #[derive(Clone, Copy)]
-pub(crate) struct Watch(Option<Instant>);
+pub(crate) struct Watch {
+    clock: Option<Clock>,
+    since: u64,
+}
 
 impl Watch {
-    /// A watch that runs if times are kept.
-    pub fn of(is_kept: bool) -> Watch {
-        Watch(is_kept.then(Instant::now))
+    /// A watch that begins to run.
+    pub fn of(clock: Option<Clock>) -> Watch {
+        Watch { clock, since: clock.map_or(0, |clock| clock()) }
     }
 
     /// Real time since it was last read, which begins anew [ns].
     pub fn read(&mut self) -> u64 {
-        let Some(since) = &mut self.0 else { return 0 };
-        let now = Instant::now();
-        now.duration_since(std::mem::replace(since, now)).as_nanos() as u64
+        let Some(clock) = self.clock else { return 0 };
+        let since = std::mem::replace(&mut self.since, clock());
+        self.since.saturating_sub(since)
     }
-}
-
-impl ShardTimes {
-    /// Times of a run that has not begun.
-    pub(crate) const NONE: ShardTimes = ShardTimes { served: 0, taken: 0, slowest: 0, windows: 0 };
 }

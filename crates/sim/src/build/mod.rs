@@ -41,6 +41,7 @@ use crate::forward::FastForward;
 use crate::report::ReportNames;
 use crate::run::Simulation;
 use crate::sampling::Sampling;
+use crate::window_times::ShardTimes;
 use connections::PlannedConnection;
 use etherweave_engine::captured_port::{CapturedPeer, CapturedPort};
 use etherweave_engine::constants::RunConstants;
@@ -213,9 +214,10 @@ impl Simulation {
         let own = division.shards_of(worker.number);
         shards.truncate(own.end);
         shards.drain(..own.start);
-        let (stall_limit, end, deadlock, window_times) = (experiment.stall_limit, Time::ZERO, None, None);
+        let (stall_limit, end, deadlock, clock) = (experiment.stall_limit, Time::ZERO, None, None);
+        let window_times = vec![ShardTimes::NONE; shards.len()];
         let forward = experiment.fast_forward.map(|error| Box::new(FastForward::new(error, experiment.begun())));
-        Ok(Simulation { shards, division, lookahead, stall_limit, names, end, window_times, deadlock, forward })
+        Ok(Simulation { shards, division, lookahead, stall_limit, names, end, clock, window_times, deadlock, forward })
     }
 
     /// Checks all that [`Simulation::build`] checks, and builds nothing.

@@ -1,5 +1,7 @@
 //! The number of threads changes how long a run takes and nothing else.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use etherweave_primitives::{Bytes, Duration, Priority, Time};
 use etherweave_sim::params::{
     Credits, FlowControl, LossDetection, Pcie, Pfc, Reliability, SimParams, SwitchModel, Transport,
@@ -144,18 +146,16 @@ fn two_jobs_are_the_same_on_any_threads() {
 
 #[test]
 fn times_of_windows_are_those_of_several_threads() {
-    let of = |threads| {
-        let mut simulation = Simulation::build(&permutation(roce()), threads).unwrap();
-        simulation.run(Time::MAX, &mut |_| true);
-        (simulation.window_times().cloned(), simulation.report().totals.events)
-    };
-    assert_eq!(of(1).0, None);
-    let (times, events) = of(3);
-    let times = times.expect("of three threads");
-    assert_eq!((times.events.len(), times.events.iter().sum()), (3, events));
-    let served: Vec<u64> = times.shards.iter().map(|shard| shard.served).collect();
-    for shard in &times.shards {
-        assert!(shard.windows > 10 && shard.windows == times.shards[0].windows);
+    static READINGS: AtomicU64 = AtomicU64::new(0);
+    let mut simulation = Simulation::build(&permutation(roce()), 3).unwrap();
+    simulation.keep_window_times(|| READINGS.fetch_add(1, Ordering::Relaxed));
+    simulation.run(Time::MAX, &mut |_| true);
+    let (times, events): (Vec<_>, Vec<_>) = simulation.window_times().map(|(&times, events)| (times, events)).unzip();
+    assert_eq!((events.len(), events.iter().sum()), (3, simulation.report().totals.events));
+    let served: Vec<u64> = times.iter().map(|shard| shard.served).collect();
+    for shard in &times {
+        assert!(shard.windows > 10 && shard.windows == times[0].windows);
         assert!(*served.iter().max().unwrap() <= shard.slowest && shard.slowest <= served.iter().sum());
+        assert!(shard.served >= shard.windows && shard.taken >= shard.windows, "a window is read twice");
     }
 }
