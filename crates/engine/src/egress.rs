@@ -81,11 +81,16 @@ impl Wires {
         if !ecn.last_hop && self.ports[egress].peer.is_host {
             return;
         }
-        let queued = self.ports[egress].queue(class).bytes;
+        let queued = self.ports[egress].queue(class).bytes.into();
         let packet = &mut self.packets[handle];
-        if packet.has(flags::ECN_CAPABLE)
-            && is_marked(&ecn, queued, mix(self.constants.params.seed) ^ packet.offset ^ self.now.as_ps())
-        {
+        if !packet.has(flags::ECN_CAPABLE) {
+            return;
+        }
+        let (low, high) = (ecn.queue_min.get(), ecn.queue_max.get());
+        let is_on_ramp = low < queued && queued < high;
+        self.marking_draws += u64::from(is_on_ramp);
+        let identity = || mix(self.constants.params.seed) ^ packet.offset ^ self.now.as_ps();
+        if queued >= high || is_on_ramp && is_drawn(&ecn, queued, identity()) {
             packet.flags |= flags::CONGESTION;
             let priority = usize::from(packet.priority);
             self.ports[egress].counters_mut(priority).marks += 1;
@@ -112,16 +117,9 @@ impl Wires {
     }
 }
 
-/// The marking decision: deterministic below and above the ramp, by a hash of the packet and the seed on it.
-fn is_marked(ecn: &EcnMarking, queued: u32, identity: u64) -> bool {
+/// The marking decision between both thresholds, by a hash of the packet and the seed.
+fn is_drawn(ecn: &EcnMarking, queued: u64, identity: u64) -> bool {
     let (low, high) = (ecn.queue_min.get(), ecn.queue_max.get());
-    let queued = u64::from(queued);
-    if queued >= high {
-        return true;
-    }
-    if queued <= low {
-        return false;
-    }
     let share = ecn.share_max * (queued - low) as f64 / (high - low) as f64;
     (mix(identity) >> 11) as f64 / (1u64 << 53) as f64 <= share
 }

@@ -50,6 +50,8 @@ pub struct Wires {
     pub fingerprint: Option<Fingerprint>,
     /// Time from which the fingerprint counts: the start of the run, or of a part of it that is compared with others.
     pub fingerprint_from: Time,
+    /// Packets that switches have marked or not by a random number.
+    pub marking_draws: u64,
     /// Ports whose frames are captured.
     pub captures: Vec<CapturedPort>,
     /// Whether departing packets are captured, given telemetry or traced.
@@ -80,6 +82,7 @@ impl Wires {
             totals: EventTotals::default(),
             fingerprint: None,
             fingerprint_from: Time::ZERO,
+            marking_draws: 0,
             captures: Vec::new(),
             observes_departures: false,
             trace: None,

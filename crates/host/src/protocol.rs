@@ -188,9 +188,9 @@ macro_rules! protocols {
             }
 
             /// See [`ConnectionState::repeatable_state`].
-            pub fn repeatable_state(&self) -> Option<u64> {
+            pub fn repeatable_state(&self, now: Time) -> Option<u64> {
                 match self {
-                    $(Protocol::$protocol { state, .. } => state.repeatable_state(),)*
+                    $(Protocol::$protocol { state, .. } => state.repeatable_state(now),)*
                 }
             }
 

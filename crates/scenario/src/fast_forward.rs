@@ -1,7 +1,7 @@
 //! `run.fast_forward`: repetitions of loops that are not simulated.
 
 use etherweave_primitives::{InputError, params};
-use etherweave_sim::{Job, Report, SkipLevel};
+use etherweave_sim::{Job, Report, SkipLevel, SkipLimits, SkipRow};
 use etherweave_workload::{LoopPlace, Program, Share, Traffic};
 
 use crate::Scenario;
@@ -12,6 +12,16 @@ params! {
         /// Largest difference between the mean times of batches of repetitions from which on others are taken to last
         /// as long, as a share, 0..=1. 0 skips those alone that repeat others exactly. Default 0.
         pub error: Share = Share::NONE,
+        /// Share of the skips within `error` that are simulated in full instead, drawn by `seed`, and compared with what
+        /// they would have skipped, 0..=1. Default 0.01.
+        pub shadows: Share = Share::percent(1),
+    }
+}
+
+impl FastForwardSpec {
+    /// The limits of skips.
+    pub(crate) fn limits(&self) -> SkipLimits {
+        SkipLimits { error: self.error, shadows: self.shadows }
     }
 }
 
@@ -56,22 +66,28 @@ fn has_long_loop(traffic: &Traffic) -> bool {
 /// Share of the run that was skipped, or the reason why nothing was.
 pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<String> {
     scenario.run.fast_forward.as_ref()?;
-    if report.skips.is_empty() {
+    let (shadows, skips): (Vec<&SkipRow>, Vec<&SkipRow>) = report.skips.iter().partition(|row| row.is_simulated == 1);
+    let worst = shadows.iter().map(|row| row.error).fold(0.0, f64::max);
+    let checked = match shadows.len() {
+        0 => String::new(),
+        count => format!("; the time of {count} more, simulated in full, was predicted within {:.2} %", 100.0 * worst),
+    };
+    if skips.is_empty() {
         let obstacle = report.skip_obstacle.as_deref().unwrap_or("no repetitions are equal");
-        return Some(format!("{KEY}: nothing was skipped: {obstacle}"));
+        return Some(format!("{KEY}: nothing was skipped: {obstacle}{checked}"));
     }
     let percent = |part: f64, all: f64| 100.0 * part / all.max(1.0);
-    let time = report.skips.iter().map(|row| row.until.since(row.from).as_ns_f64()).sum();
-    let events: u64 = report.skips.iter().map(|row| row.events).sum();
-    let repeats = report.skips.iter().all(|row| row.level == SkipLevel::Repeated);
-    let error = report.skips.iter().map(|row| row.error).fold(0.0, f64::max);
+    let time = skips.iter().map(|row| row.until.since(row.from).as_ns_f64()).sum();
+    let events: u64 = skips.iter().map(|row| row.events).sum();
+    let repeats = skips.iter().all(|row| row.level == SkipLevel::Repeated);
+    let error = skips.iter().map(|row| row.error).fold(0.0, f64::max);
     let how =
         if repeats { "repeat others".to_owned() } else { format!("differ from others by {:.2} %", 100.0 * error) };
     Some(format!(
         "{KEY}: {:.1} % of the time and {:.1} % of the events are those of {} repetitions that were not simulated and \
-         {how}: table skips",
+         {how}{checked}: table skips",
         percent(time, report.totals.end.as_ns_f64()),
         percent(events as f64, report.totals.events as f64),
-        report.skips.iter().map(|row| row.repetitions).sum::<u64>(),
+        skips.iter().map(|row| row.repetitions).sum::<u64>(),
     ))
 }

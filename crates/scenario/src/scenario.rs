@@ -334,7 +334,7 @@ pub(crate) fn experiment(
         sampling,
         observes_ranks: scenario.observe.as_ref().is_some_and(|observe| observe.ranks),
         fingerprint: scenario.run.fingerprint,
-        fast_forward: scenario.run.fast_forward.as_ref().map(|spec| spec.error),
+        fast_forward: scenario.run.fast_forward.as_ref().map(FastForwardSpec::limits),
         topology,
     })
 }

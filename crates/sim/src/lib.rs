@@ -41,7 +41,7 @@ pub use etherweave_engine::{frame, params};
 pub use etherweave_host::{ActivityKind, IterationRow};
 pub use etherweave_switch::per_packet::PreparedRouting;
 pub use etherweave_transport as transport;
-pub use forward::SkipLevel;
+pub use forward::{SkipLevel, SkipLimits};
 pub use report::{
     ActivityRow, FailureRow, FlowRow, FlowSampleRow, HostSampleRow, LearningRow, LeftOut, LosslessDrop, Observed,
     PathMessage, PathPart, PathRow, PortRow, PortSampleRow, RateRow, ReplayRow, Report, SampledFlowName,

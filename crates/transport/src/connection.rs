@@ -69,7 +69,7 @@ pub trait ConnectionState {
 
     /// State that decides what it will do, beside the above, as a word that is the same whenever that is and however
     /// much has been sent before. None where such a word would leave something out.
-    fn repeatable_state(&self) -> Option<u64> {
+    fn repeatable_state(&self, _now: Time) -> Option<u64> {
         None
     }
 

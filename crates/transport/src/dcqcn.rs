@@ -4,7 +4,7 @@
 //! Timers are caught up with when the connection sends or is notified, so an idle connection costs no events. All in
 //! integers: the congestion estimate in units of 2^-16, rates in bit/s.
 
-use etherweave_primitives::{BitRate, Duration, InputError, Time};
+use etherweave_primitives::{BitRate, Duration, InputError, Time, mix};
 
 use super::roce::{CongestionControl, FreshConnection, SenderControl};
 use crate::params::{AlphaUpdate, Dcqcn, RATES, TIMER_MAX, check_timer, require, require_within};
@@ -211,6 +211,21 @@ impl SenderControl for RateLimiter {
         let mut limiter = self.clone();
         limiter.catch_up(now);
         Some(limiter.rate())
+    }
+
+    fn repeatable_state(&self, now: Time) -> Option<u64> {
+        let mut limiter = self.clone();
+        limiter.catch_up(now);
+        limiter.earn(now);
+        let RateLimiter { current, target, alpha, bytes, by_timer, by_bytes, owed, .. } = limiter;
+        // Without a limit no timer raises the rate, and nothing is owed.
+        let limited = [now.since(limiter.rate_at).as_ps(), owed].map(|own| if limiter.is_limited { own } else { 0 });
+        let estimated = limiter.alpha_at.map_or(u64::MAX, |at| now.since(at).as_ps());
+        let flags = u64::from(limiter.is_notified) << 1 | u64::from(limiter.is_reduction_due);
+        let counters = u64::from(by_timer) << 32 | u64::from(by_bytes);
+        let waits = limiter.reduces_from.since(now).as_ps();
+        let words = [current, target, alpha, bytes, counters, limited[0], limited[1], estimated, flags, waits];
+        Some(words.into_iter().fold(0, |state, word| mix(state) ^ word))
     }
 
     /// When it may, or when the timer raises the rate.

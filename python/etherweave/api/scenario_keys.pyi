@@ -552,6 +552,7 @@ class ExtraLink(Table):
 
 class FastForwardSpec(Table):
     error: Key[float, float]
+    shadows: Key[float, float]
 
 class FatTree(Table):
     as_built: Key[AsBuilt, AsBuilt | Keys]

@@ -31,13 +31,13 @@ use etherweave_kernel::{Division, Worker};
 use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, Priority, Time};
 use etherweave_routing::{HashSelection, Outage, RoutingTable};
 use etherweave_topology::{Node, Topology};
-use etherweave_workload::{Share, Traffic};
+use etherweave_workload::Traffic;
 
 pub(crate) use buffers::credit_memory;
 pub use buffers::{PortBuffer, nic_headroom, port_buffers};
 pub use storms::PauseStorm;
 
-use crate::forward::FastForward;
+use crate::forward::{FastForward, SkipLimits};
 use crate::report::ReportNames;
 use crate::run::Simulation;
 use crate::sampling::Sampling;
@@ -132,9 +132,8 @@ pub struct Experiment {
     pub observes_ranks: bool,
     /// Whether to compute fingerprints.
     pub fingerprint: bool,
-    /// Largest error of the time of repetitions that are skipped since they take the same time; 0 skips those alone
-    /// that repeat others. Absent: all is simulated.
-    pub fast_forward: Option<Share>,
+    /// Limits of skips. Absent: all is simulated.
+    pub fast_forward: Option<SkipLimits>,
 }
 
 impl Experiment {
@@ -216,7 +215,8 @@ impl Simulation {
         shards.drain(..own.start);
         let (stall_limit, end, deadlock, clock) = (experiment.stall_limit, Time::ZERO, None, None);
         let window_times = vec![ShardTimes::NONE; shards.len()];
-        let forward = experiment.fast_forward.map(|error| Box::new(FastForward::new(error, experiment.begun())));
+        let (seed, begun) = (experiment.params.seed, experiment.begun());
+        let forward = experiment.fast_forward.map(|limits| Box::new(FastForward::new(limits, seed, begun)));
         Ok(Simulation { shards, division, lookahead, stall_limit, names, end, clock, window_times, deadlock, forward })
     }
 

@@ -16,7 +16,7 @@ mod standing;
 
 use etherweave_host::Role;
 use etherweave_kernel::Processes;
-use etherweave_primitives::{Duration, Time};
+use etherweave_primitives::{Duration, Time, mix};
 use etherweave_workload::{LoopPlace, Share};
 
 pub use series::SkipLevel;
@@ -31,6 +31,15 @@ use crate::shard::Shard;
 /// Runs a part of a run until a time, or until the watched loop turns.
 type Serve<'a> = &'a mut dyn FnMut(&mut Simulation, Time, bool) -> StopReason;
 
+/// What is skipped, and how often that is checked.
+#[derive(Clone, Copy, Debug)]
+pub struct SkipLimits {
+    /// Largest difference between mean times of batches of repetitions from which on others are taken to last as long.
+    pub error: Share,
+    /// Share of the skips by such times that are simulated instead, and compared with what would have been skipped.
+    pub shadows: Share,
+}
+
 /// Turns that may stand for others, once they are known not to differ from what is expected.
 struct Candidate {
     prospect: Prospect,
@@ -41,16 +50,29 @@ struct Candidate {
     from: Time,
 }
 
+/// A skip that is simulated: what was expected of it.
+struct Shadow {
+    row: SkipRow,
+    /// Turn at its start.
+    start: Time,
+    /// Complete repetitions at its start.
+    done: u32,
+}
+
 /// See the module.
 pub(crate) struct FastForward {
-    error: Share,
+    limits: SkipLimits,
+    seed: u64,
     /// Time by which all jobs have begun and the warm-up is over.
     from: Time,
     job: Option<(u32, u32)>,
     series: Series,
     candidate: Option<Candidate>,
+    shadow: Option<Shadow>,
     /// Parts that were skipped, in order.
     pub skips: Vec<(SkipRow, Repeated)>,
+    /// Parts that were simulated instead, in order.
+    pub shadows: Vec<SkipRow>,
     /// Reason not to skip at the last turn, or the key of state that digests leave out.
     pub obstacle: Option<String>,
     /// Whether it forbids to skip.
@@ -61,10 +83,46 @@ pub(crate) struct FastForward {
 
 impl FastForward {
     /// State before the first event of a run in which all jobs have begun by `from`.
-    pub fn new(error: Share, from: Time) -> FastForward {
-        let (series, candidate, skips, obstacle) = (Series::default(), None, Vec::new(), None);
-        let (job, is_blocked, has_ended) = (None, false, false);
-        FastForward { error, from, job, series, candidate, skips, obstacle, is_blocked, has_ended }
+    pub fn new(limits: SkipLimits, seed: u64, from: Time) -> FastForward {
+        let obstacle = Some(format!("the first rank that is not done is in no loop of {}", LoopPlace::TIMES_MIN));
+        let (series, skips, shadows) = (Series::default(), Vec::new(), Vec::new());
+        let (job, candidate, shadow, is_blocked, has_ended) = (None, None, None, false, false);
+        FastForward {
+            limits,
+            seed,
+            from,
+            job,
+            series,
+            candidate,
+            shadow,
+            skips,
+            shadows,
+            obstacle,
+            is_blocked,
+            has_ended,
+        }
+    }
+
+    /// Whether a skip is simulated instead, by a hash of the seed and its number.
+    fn is_shadow(&self, level: SkipLevel) -> bool {
+        let number = (self.skips.len() + self.shadows.len()) as u64;
+        level == SkipLevel::Steady && mix(mix(self.seed) ^ number) % Share::PARTS < self.limits.shadows.parts()
+    }
+
+    /// Compares a skip that is simulated with its expectation, once its repetitions are over: `place` is the place of a
+    /// turn at `time`. Returns whether it goes on.
+    fn is_in_shadow(&mut self, time: Time, place: LoopPlace) -> bool {
+        let Some(Shadow { row, start, done }) = &self.shadow else { return false };
+        let passed = u64::from(place.done.saturating_sub(*done));
+        if passed < row.repetitions {
+            return true;
+        }
+        // The last turn may be one of a window with several.
+        let (expected, span) = (row.until.since(row.from) / row.repetitions * passed, time.since(*start));
+        let error = parts(expected.max(span) - expected.min(span), span) as f64 / Share::PARTS as f64;
+        self.shadows.push(SkipRow { error, ..*row });
+        self.restart();
+        false
     }
 
     /// Time that was skipped.
@@ -74,7 +132,7 @@ impl FastForward {
 
     /// Forgets the loop.
     fn restart(&mut self) {
-        (self.series, self.candidate) = (Series::default(), None);
+        (self.series, self.candidate, self.shadow) = (Series::default(), None, None);
     }
 }
 
@@ -165,10 +223,10 @@ impl Simulation {
         }
         forward.series.push(Turn { time, place, digest, offsets: offsets.map(|sum| sum as i64) });
         let is_complete = left_out.is_none();
-        forward.has_ended = !is_complete && forward.error == Share::NONE;
+        forward.has_ended = !is_complete && forward.limits.error == Share::NONE;
         forward.is_blocked = obstacle.is_some();
-        forward.obstacle = obstacle.or(left_out);
-        if forward.is_blocked || at < forward.from {
+        forward.obstacle = if forward.has_ended { left_out } else { obstacle.or(left_out) };
+        if forward.is_blocked || at < forward.from || forward.is_in_shadow(time, place) {
             forward.candidate = None;
             return;
         }
@@ -179,7 +237,10 @@ impl Simulation {
             }
             Some(candidate) => forward.candidate = Some(candidate),
             None => {
-                let Some(prospect) = forward.series.prospect(forward.error, is_complete) else { return };
+                let Some(prospect) = forward.series.prospect(forward.limits.error, is_complete) else {
+                    forward.obstacle = forward.obstacle.take().or_else(|| forward.series.difference());
+                    return;
+                };
                 let (before, start) = (self.counters(at, processes), forward.series.len());
                 forward.candidate = Some(Candidate { prospect, start, loops, before, from: at });
             }
@@ -198,7 +259,7 @@ impl Simulation {
         let Prospect { level, turns, span } = candidate.prospect;
         let period = forward.series.span(turns);
         let difference = parts(period.max(span) - period.min(span), period);
-        let allowed = if level == SkipLevel::Steady { forward.error.parts() } else { 0 };
+        let allowed = if level == SkipLevel::Steady { forward.limits.error.parts() } else { 0 };
         let (own, _) = forward.job.expect("a job is watched");
         let passes = candidate.passes(loops);
         // A repetition more or less of another job is a part of them.
@@ -206,15 +267,15 @@ impl Simulation {
             passes > 0 && (job == own || allowed == 0 || Share::PARTS / u64::from(passes) <= allowed)
         };
         let times = times_left(loops, &passes).min(end.since(at).as_ps() / period.as_ps().max(1)) as u32;
-        let is_steady = level == SkipLevel::Repeated || forward.series.is_steady(turns, forward.error);
+        let is_steady = level == SkipLevel::Repeated || forward.series.is_steady(turns, forward.limits.error);
         if times == 0 || difference > allowed || !is_steady || !passes.iter().all(is_known) {
             return;
         }
         let after = self.counters(at, processes);
-        self.skip_repetitions(&passes, times, period);
         let Candidate { before, from, .. } = candidate;
         let repeated = Repeated { before, after, times: times.into(), from, period };
         let repetitions = passes.iter().find(|(job, _)| *job == own).map_or(0, |&(_, passes)| u64::from(passes));
+        let is_shadow = forward.is_shadow(level);
         let start = at + forward.skipped();
         let row = SkipRow {
             from: start,
@@ -224,7 +285,14 @@ impl Simulation {
             repetition: period / repetitions.max(1),
             events: repeated.events(),
             error: difference as f64 / Share::PARTS as f64,
+            is_simulated: is_shadow.into(),
         };
+        if is_shadow {
+            let (start, done) = forward.series.last().map(|last| (last.time, last.place.done)).expect("a loop turns");
+            forward.shadow = Some(Shadow { row: SkipRow { events: 0, ..row }, start, done });
+            return;
+        }
+        self.skip_repetitions(&passes, times, period);
         forward.skips.push((row, repeated));
         forward.restart();
     }

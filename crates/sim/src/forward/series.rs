@@ -25,17 +25,37 @@ const DRIFT: f64 = 0.6;
 pub(super) struct Digest {
     /// Arrivals of all packets: times from the turn before, places, kinds, lengths.
     pub arrivals: Fingerprint,
-    /// States at the turn that arrivals do not show.
-    pub states: u64,
+    /// States at the turn that arrivals do not show: of connections.
+    pub connections: u64,
+    /// States of ports and of receive buffers.
+    pub ports: u64,
+    /// Marks that were drawn since the start of the run.
+    pub draws: u64,
 }
 
-wire! { Digest { arrivals, states } }
+wire! { Digest { arrivals, connections, ports, draws } }
 
 impl Digest {
     /// Adds that of another part of the run.
     pub fn merge(&mut self, other: &Digest) {
         self.arrivals.merge(&other.arrivals);
-        self.states = self.states.wrapping_add(other.states);
+        self.connections = self.connections.wrapping_add(other.connections);
+        self.ports = self.ports.wrapping_add(other.ports);
+        self.draws += other.draws;
+    }
+
+    /// What differs from another.
+    fn difference(&self, other: &Digest) -> Option<&'static str> {
+        let (own, others) = (self.arrivals, other.arrivals);
+        let is_equal_but_for_times = Fingerprint { time: others.time, ..own } == others;
+        let differences = [
+            ("packets that arrive", !is_equal_but_for_times),
+            ("marks that are drawn (switch.ecn)", self.draws != other.draws),
+            ("times of arrivals", own.time != others.time),
+            ("states of connections", self.connections != other.connections),
+            ("states of ports", self.ports != other.ports),
+        ];
+        differences.into_iter().find_map(|(name, differs)| differs.then_some(name))
     }
 }
 
@@ -104,6 +124,13 @@ impl Series {
     /// Number of turns.
     pub fn len(&self) -> usize {
         self.turns.len()
+    }
+
+    /// What differs between the last turn and the one before it.
+    pub fn difference(&self) -> Option<String> {
+        let [before, last] = self.turns.last_chunk()?;
+        let name = last.digest.difference(&before.digest)?;
+        Some(format!("repetitions differ in {name}"))
     }
 
     /// Whether the last turn repeats the one `period` turns before it.
@@ -200,7 +227,7 @@ mod tests {
         for (done, (span, states)) in (0..).zip(spans) {
             time += Duration::from_ps(span);
             let place = LoopPlace { first: 0, times: 1000, done };
-            let digest = Digest { states, ..Digest::default() };
+            let digest = Digest { connections: states, ..Digest::default() };
             series.push(Turn { time, place, digest, offsets: [0; PROJECTIONS] });
         }
         series

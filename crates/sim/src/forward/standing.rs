@@ -76,8 +76,9 @@ impl Standing {
     fn take(shard: &mut Shard, at: Time, expected: ExpectedTurn, jobs: &[String]) -> Standing {
         let arrivals = shard.wires.fingerprint.replace(Fingerprint::default()).unwrap_or_default();
         shard.wires.fingerprint_from = at;
-        let digest = Digest { arrivals, states: states(shard, at) };
-        let left_out = left_out(shard).map(str::to_owned);
+        let (connections, ports) = (connections(shard, at), ports(shard, at));
+        let digest = Digest { arrivals, connections, ports, draws: shard.wires.marking_draws };
+        let left_out = left_out(shard, at).map(str::to_owned);
         let mut standing = Standing { digest, left_out, ..Standing::default() };
         for thread in &shard.hosts.processors.threads {
             let name = &jobs[thread.job as usize];
@@ -154,15 +155,19 @@ impl Simulation {
     }
 }
 
-/// Sum over states that arrivals do not show: of connections, of receive buffers, and of pauses and the round robin of
-/// ports.
-fn states(shard: &Shard, at: Time) -> u64 {
+/// Sum over states of connections that arrivals do not show.
+fn connections(shard: &Shard, at: Time) -> u64 {
     let connections = shard.hosts.nics.endpoints.iter().map(|end| {
         let state = end.protocol.send_state(at, &shard.wires.constants);
         let rate = state.rate.map_or(0, |rate| rate.as_bps());
-        let other = end.protocol.repeatable_state().unwrap_or(0);
+        let other = end.protocol.repeatable_state(at).unwrap_or(0);
         mix(mix(mix(mix(state.window) ^ state.in_flight) ^ mix(rate) ^ other) ^ u64::from(end.number))
     });
+    connections.fold(0, u64::wrapping_add)
+}
+
+/// Sum over pauses and the round robin of ports, and over receive buffers.
+fn ports(shard: &Shard, at: Time) -> u64 {
     let ports = shard.wires.ports.entries().map(|(index, port)| {
         let deficits = (0..Priority::COUNT).map(|class| u64::from(port.queue(class).deficit as u32));
         let paused = port.paused();
@@ -173,14 +178,14 @@ fn states(shard: &Shard, at: Time) -> u64 {
     });
     let backlog = |host: &Host| mix(u64::from(host.id) ^ mix(host.nic.buffer.backlog(at).as_ps()));
     let buffers = shard.hosts.nics.hosts.iter().map(backlog);
-    connections.chain(ports).chain(buffers).fold(0, u64::wrapping_add)
+    ports.chain(buffers).fold(0, u64::wrapping_add)
 }
 
 /// Key of state, or of random draws, that no digest shows.
-fn left_out(shard: &Shard) -> Option<&'static str> {
+fn left_out(shard: &Shard, at: Time) -> Option<&'static str> {
     let (wires, switches, constants) = (&shard.wires, &shard.switches, &shard.wires.constants);
     let (nic, host) = (&constants.params.nic, &constants.params.host);
-    let has_history = || shard.hosts.nics.endpoints.iter().any(|end| end.protocol.repeatable_state().is_none());
+    let has_history = || shard.hosts.nics.endpoints.iter().any(|end| end.protocol.repeatable_state(at).is_none());
     let keys = [
         ("host.noise", host.noise.is_some()),
         ("host.cores", host.cores.is_some()),

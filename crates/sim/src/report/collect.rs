@@ -31,6 +31,7 @@ impl Simulation {
         let part = ReportPart { logs, iterations: self.iterations(), ..counts };
         let mut part = part.gather(processes, &self.names.topology);
         let skips = self.forward.iter().flat_map(|forward| &forward.skips);
+        let shadows = self.forward.iter().flat_map(|forward| forward.shadows.iter().copied());
         // The last first: times are those of the simulated run.
         skips.clone().rev().for_each(|(_, repeated)| part.repeat(repeated));
         part.sort_flows();
@@ -53,7 +54,7 @@ impl Simulation {
             lossless_drops: rows(part.switch_drops).chain(rows(part.nic_drops)).collect(),
             fingerprint: part.fingerprint.filter(|_| self.forward.is_none()),
             left_out: self.left_out(),
-            skips: skips.map(|(row, _)| *row).collect(),
+            skips: skips.map(|(row, _)| *row).chain(shadows).collect(),
             skip_obstacle: self.forward.as_ref().and_then(|forward| forward.obstacle.clone()),
             deadlock: self.deadlock.clone(),
             captured: self

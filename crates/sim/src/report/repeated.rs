@@ -12,7 +12,7 @@ use super::part::ReportPart;
 use crate::forward::SkipLevel;
 
 rows! {
-    /// A part of a run that was not simulated.
+    /// A part of a run that was not simulated, or that was simulated to learn the error of its prediction.
     #[derive(Clone, Copy, PartialEq, Debug)]
     pub struct SkipRow in (), "skips" {
         /// Start of the part.
@@ -28,8 +28,10 @@ rows! {
         /// Events that were not served.
         events: u64 ["events"];
         /// Difference between the time of the repetitions that stand for these and what those before them predicted, as
-        /// a share.
+        /// a share; of a simulated part, between its predicted and its simulated time.
         error: f64 ["error_share"];
+        /// 1 where it was simulated, to learn the error, 0 where it was skipped.
+        is_simulated: u64 ["is_simulated"];
     }
 }
 

@@ -1,8 +1,8 @@
 //! Repetitions that are skipped: the tables are those of a run that simulates them.
 
 use etherweave_primitives::{Bytes, Duration, Time};
-use etherweave_sim::params::SimParams;
-use etherweave_sim::{Experiment, Report, SkipLevel};
+use etherweave_sim::params::{Dcqcn, EcnMarking, MarkAt, SimParams, Transport};
+use etherweave_sim::{Experiment, Report, SkipLevel, SkipLimits};
 use etherweave_topology::{Family, FatTree};
 use etherweave_workload::{AllToAll, Fft, Halo3d, HpccRing, OsuLatency, Permutation, Share, Workload};
 
@@ -17,7 +17,8 @@ fn measured(report: &Report) -> String {
 }
 
 fn forwarded(experiment: &Experiment, error: Share) -> Experiment {
-    Experiment { fast_forward: Some(error), ..experiment.clone() }
+    let limits = SkipLimits { error, shadows: Share::NONE };
+    Experiment { fast_forward: Some(limits), ..experiment.clone() }
 }
 
 fn halo3d(iterations: u32) -> Workload {
@@ -99,6 +100,40 @@ fn what_does_not_repeat_is_skipped_by_its_times_alone() {
             assert_eq!(measured(&together), measured(&steady), "{} on seven threads", workload.name());
         }
     }
+}
+
+/// The decision is that of the run that skips, so its tables are exact and its prediction is the end of that run.
+#[test]
+fn a_shadow_simulates_what_would_have_been_skipped_and_prints_the_error_of_its_time() {
+    let workload = Workload::Fft(Fft { pex: 2, pey: 2, pez: 2, iterations: 120, ..Fft::default() });
+    let full = tree(tcp(), &workload);
+    let shadowed =
+        |shadows| Experiment { fast_forward: Some(SkipLimits { error: Share::percent(1), shadows }), ..full.clone() };
+    let (expected, report) = (run(&full, 1), run(&shadowed(Share::ALL), 1));
+    assert_eq!(measured(&report), measured(&expected));
+    assert_eq!(measured(&run(&shadowed(Share::ALL), 7)), measured(&expected));
+    let skipping = run(&shadowed(Share::NONE), 1);
+    let (shadow, skip) = (report.skips[0], skipping.skips[0]);
+    assert_eq!((shadow.from, shadow.until, shadow.repetitions), (skip.from, skip.until, skip.repetitions));
+    assert_eq!((shadow.is_simulated, shadow.events, skip.is_simulated), (1, 0, 0));
+    assert!(shadow.error < 0.01, "{shadow:?}");
+}
+
+/// Without marks the rate limiter of DCQCN has no history.
+#[test]
+fn congestion_control_that_nothing_has_moved_repeats_exactly() {
+    let mut params = roce();
+    let Transport::Roce(roce) = &mut params.transport else { panic!("{:?}", params.transport) };
+    roce.dcqcn = Some(Dcqcn::default());
+    let (queue_min, queue_max) = (Bytes::new(5_000_000), Bytes::new(6_000_000));
+    params.switch.ecn =
+        Some(EcnMarking { queue_min, queue_max, share_max: 1.0, mark_at: MarkAt::Dequeue, last_hop: true });
+    let bytes = Bytes::new(20_000);
+    let workload = Workload::AllToAll(AllToAll { ranks: 8, bytes, iterations: 120, ..AllToAll::default() });
+    let full = tree(params, &workload);
+    let report = run(&forwarded(&full, Share::NONE), 1);
+    assert!(report.skips.iter().any(|row| row.level == SkipLevel::Repeated), "{:?}", report.skip_obstacle);
+    assert_eq!(measured(&report), measured(&run(&full, 1)));
 }
 
 #[test]

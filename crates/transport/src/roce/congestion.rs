@@ -120,6 +120,12 @@ pub trait SenderControl {
     fn rate_at(&self, _now: Time) -> Option<BitRate> {
         None
     }
+
+    /// State that decides what it will allow from `now` on, as a word that depends on no absolute time. None where such
+    /// a word would leave something out.
+    fn repeatable_state(&self, _now: Time) -> Option<u64> {
+        None
+    }
 }
 
 /// Defines the congestion controls of connections from the list, and what parameters say of theirs.
@@ -272,5 +278,10 @@ impl Congestion {
     /// See [`SenderControl::rate_at`].
     pub(super) fn rate_at(&self, now: Time) -> Option<BitRate> {
         each!(self, control => control.rate_at(now))
+    }
+
+    /// See [`SenderControl::repeatable_state`].
+    pub(super) fn repeatable_state(&self, now: Time) -> Option<u64> {
+        each!(self, control => control.repeatable_state(now))
     }
 }

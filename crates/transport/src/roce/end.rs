@@ -63,8 +63,8 @@ impl ConnectionState for RoceEnd {
         }
     }
 
-    fn repeatable_state(&self) -> Option<u64> {
-        Some(mix(self.requester.repeatable_state()?) ^ self.responder.repeatable_state()?)
+    fn repeatable_state(&self, now: Time) -> Option<u64> {
+        Some(mix(self.requester.repeatable_state(now)?) ^ self.responder.repeatable_state(now)?)
     }
 
     fn received_ahead(&self) -> Option<&Ranges> {

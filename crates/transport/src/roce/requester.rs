@@ -106,13 +106,15 @@ impl Requester {
         (self.congestion, self.selective) = (None, None);
     }
 
-    /// State that decides what it will do: none with a congestion control or selective repeat, which have a history.
-    pub(super) fn repeatable_state(&self) -> Option<u64> {
+    /// State that decides what it will do: none with selective repeat or a congestion control that gives none.
+    pub(super) fn repeatable_state(&self, now: Time) -> Option<u64> {
         // Packets are numbered as bytes are, messages as they are posted. A timer expires by the last progress: whether
         // it is set decides only when the host looks.
         let &Requester { posted, next, acknowledged, sent_max, .. } = self;
         let open = mix(mix(posted - acknowledged) ^ (next - acknowledged)) ^ (sent_max - acknowledged);
-        (self.congestion.is_none() && self.selective.is_none()).then_some(open)
+        let control = self.congestion.as_ref().map_or(Some(0), |control| control.repeatable_state(now))?;
+        let paced = u64::from(self.is_pacing);
+        self.selective.is_none().then_some(mix(mix(open) ^ control) ^ paced)
     }
 
     /// Memory that it has beside itself while it sends [B].

@@ -83,9 +83,10 @@ struct Placement {
 
 impl Responder {
     /// State that decides what it will do: none with selective repeat, which has a history.
-    pub(super) fn repeatable_state(&self) -> Option<u64> {
+    pub(super) fn repeatable_state(&self, now: Time) -> Option<u64> {
         let gap = self.reported.map_or(0, |restarts| 1 + u64::from(restarts));
-        self.placement.is_none().then(|| mix(u64::from(self.unacknowledged_packets) << 16 | gap))
+        let open = mix(u64::from(self.unacknowledged_packets) << 16 | gap);
+        self.placement.is_none().then(|| mix(open) ^ self.notifies_from.since(now).as_ps())
     }
 
     /// Takes a data packet.
