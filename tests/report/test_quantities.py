@@ -1,6 +1,6 @@
 """Figures of services and of training, as bytes, messages and queueing theory have them."""
 
-from math import sqrt
+from math import exp, log, sqrt
 from typing import Any
 
 import pytest
@@ -218,6 +218,40 @@ def test_a_fan_out_waits_for_the_slowest_server() -> None:
     assert single == pytest.approx(1e-3, rel=4 / sqrt(20_000) + 0.01)
     # The largest of four exponential times: 1 + 1/2 + 1/3 + 1/4, of variance 1 + 1/4 + 1/9 + 1/16.
     harmonic, variance = 25 / 12, 205 / 144
-    assert mean(5, **keys, fan_out=4) == pytest.approx(
+    together = figures(5, **keys, fan_out=4)
+    assert together["mean"].median == pytest.approx(
         harmonic * 1e-3, rel=4 * sqrt(variance / 20_000) / harmonic + 0.01
     )
+    # All four are below x with probability (1 - e^-x)^4, whose density at x is 4 (1 - e^-x)^3 e^-x.
+    tail = -log(1 - 0.99 ** (1 / 4))
+    density = 4 * 0.99 ** (3 / 4) * exp(-tail)
+    error = sqrt(0.99 * 0.01 / 20_000) / density / tail
+    assert together["p99"].median == pytest.approx(tail * 1e-3, rel=4 * error + 0.01)
+
+
+def services(calls: list[list[str]], clients: int, **keys: Any) -> dict[str, Quantity]:
+    """Run a front without work that calls two services of one thread."""
+    both = [{"name": name, **keys} for name in ("a", "b")]
+    load = {"open": {"interval": f"{clients * 200}us"}}
+    graph = {"calls": calls, "services": both, "clients": clients, "load": load}
+    return figures(clients + 3, **graph, requests=10_000)
+
+
+@pytest.mark.parametrize(("calls", "factor"), [([["a"], ["b"]], 2), ([["a", "b"]], 11.5 / 8)])
+def test_services_answer_as_queues_in_tandem_or_as_a_fork(
+    calls: list[list[str]], factor: float
+) -> None:
+    # Half of the load of work of 100 us: a queue of M/M/1 takes 200 us. What leaves it is Poisson
+    # again (Burke), so that times of a tandem add up; a fork of two takes (12 - load) / 8 of it
+    # (Nelson and Tantawi 1988).
+    found = services(calls, 8, service="100us", service_times="exponential")
+    lone = services(calls, 1)["mean"].median
+    expected = pytest.approx(factor * 200e-6, rel=3 * sqrt(29 / 80_000) + 0.05)
+    assert found["mean"].median - lone == expected
+    # Times in M/M/1 are exponential.
+    for name in ("a", "b"):
+        assert found[f"{name} p50"].median == pytest.approx(200e-6 * log(2), rel=0.1)
+        assert found[f"{name} p99"].median == pytest.approx(200e-6 * log(100), rel=0.2)
+    if len(calls) == 2:
+        parts = found["a mean"].median + found["b mean"].median
+        assert found["mean"].median == pytest.approx(parts, rel=0.05)

@@ -1424,6 +1424,7 @@ class RequestLoadOpen(Table):
     interval: Key[str | None, str]
 
 class RequestResponse(Table):
+    calls: Key[Sequence[Sequence[str]], Sequence[Sequence[str]]]
     clients: Key[int, int]
     fan_out: Key[int, int]
     load: Key[RequestLoad, RequestLoad | Keys]
@@ -1433,6 +1434,7 @@ class RequestResponse(Table):
     servers: Key[int, int]
     service: Key[str, str]
     service_times: Key[ServiceTimesName, ServiceTimesName]
+    services: Key[List[Service], Sequence[Keys]]
     threads: Key[int, int]
     warm_up: Key[int, int]
 
@@ -1484,6 +1486,17 @@ class SelectionKind(Table):
 class ServedRequests(Table):
     drawn: Key[DrawnRequests, DrawnRequests | Keys]
     listed: Key[ListedRequests, ListedRequests | Keys]
+
+class Service(Table):
+    calls: Key[Sequence[Sequence[str]], Sequence[Sequence[str]]]
+    fan_out: Key[int, int]
+    name: Key[str, str]
+    request: Key[str, str]
+    response: Key[str, str]
+    servers: Key[int, int]
+    service: Key[str, str]
+    service_times: Key[ServiceTimesName, ServiceTimesName]
+    threads: Key[int, int]
 
 class SharedMemoryParams(Table):
     cache: Key[str | None, str]

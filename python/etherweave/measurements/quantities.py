@@ -305,19 +305,23 @@ def _requests(job: _Job) -> list[Quantity]:
 
     A client that asks one server for answers that take no work is TCP_RR of netperf.
     """
-    clients, servers = int(job.facts["clients"]), int(job.facts["servers"])
-    ranks, times = clients + servers, [sorted(rows["duration_ns"]) for rows in job.rows]
-    means = tuple(fmean(launch) * 1e-9 for launch in times)
-    figures = [("mean", ROUND_TRIP, means)]
-    for percent in _PERCENTILES:
-        # The least time that so many are not above.
-        values = tuple(launch[-(-percent * len(launch) // 100) - 1] * 1e-9 for launch in times)
-        figures.append((f"p{percent}", ROUND_TRIP, values))
-    figures.append(("", TRANSACTION_RATE, tuple(_rate(rows) for rows in job.rows)))
+    spans = [_calls(job, rows) for rows in job.rows]
+    ranks = sum(int(facts["servers"]) for facts in (job.facts, *job.facts.get("services", [])))
+    ranks += int(job.facts["clients"])
     found = [
-        Quantity(job.name, job.kind, test, metric, None, ranks, values, is_as_published=False)
-        for test, metric, values in figures
+        Quantity(
+            *(job.name, job.kind, f"{called} {test}".strip(), ROUND_TRIP, None, ranks),
+            tuple(_statistic(launch[called], percent) * 1e-9 for launch in spans),
+            is_as_published=False,
+        )
+        for called in spans[0]
+        for test, percent in [
+            ("mean", None),
+            *((f"p{percent}", percent) for percent in _PERCENTILES),
+        ]
     ]
+    rates = tuple(_rate(rows, int(job.facts["clients"])) for rows in job.rows)
+    found.append(found[0]._replace(test="", metric=TRANSACTION_RATE, values=rates))
     size = size_of(job.facts["request"])
     is_alike = size == size_of(job.facts["response"]) and job.facts["load"] == _ONE_BY_ONE
     if ranks == 2 and is_alike and job.facts["service"] == "0ps" and job.transport == "tcp":
@@ -332,11 +336,29 @@ def _requests(job: _Job) -> list[Quantity]:
     return found
 
 
-def _rate(rows: Columns) -> float:
+def _calls(job: _Job, rows: Columns) -> dict[str, list[float]]:
+    """Return times [ns] of requests, and by the name of a service of all calls to it.
+
+    Rows of a client are its requests; those of a server are its calls, in the order of its keys.
+    """
+    services = [job.facts, *job.facts.get("services", [])]
+    callees = [[""]] * int(job.facts["clients"])  # Of each rank.
+    for facts in services:
+        callees += [[name for stage in facts.get("calls", []) for name in stage]] * int(
+            facts["servers"]
+        )
+    times: dict[str, list[float]] = {"": [], **{facts["name"]: [] for facts in services[1:]}}
+    for rank, row, time in zip(rows["rank"], rows["iteration"], rows["duration_ns"], strict=True):
+        times[callees[rank][row % len(callees[rank])]].append(time)
+    return times
+
+
+def _rate(rows: Columns, clients: int) -> float:
     """Return how many requests were answered in a second, from the first that was asked on."""
-    starts, durations = rows["start_ns"], rows["duration_ns"]
-    end = max(start + duration for start, duration in zip(starts, durations, strict=True))
-    return float(len(starts) / (end - min(starts)) * 1e9)
+    spans = zip(rows["rank"], rows["start_ns"], rows["duration_ns"], strict=True)
+    own = [(start, start + duration) for rank, start, duration in spans if rank < clients]
+    starts, ends = zip(*own, strict=True)
+    return float(len(own) / (max(ends) - min(starts)) * 1e9)
 
 
 _HPCC_TESTS = ("ring", "ptrans", "mpifft", "random_access", "fft")

@@ -90,8 +90,11 @@ impl GraphFacts {
 
     /// Adds so many messages each way, of these lengths [B].
     pub(crate) fn add_messages(&mut self, count: u64, sent: u64, received: u64) {
-        let sum = |bytes: u64| MessageSum { messages: count, bytes: count.saturating_mul(bytes) };
-        (self.sent, self.received, self.sent_max) = (sum(sent), sum(received), sent);
+        for (sum, bytes) in [(&mut self.sent, sent), (&mut self.received, received)] {
+            sum.messages += count;
+            sum.bytes = sum.bytes.saturating_add(count.saturating_mul(bytes));
+        }
+        self.sent_max = self.sent_max.max(sent);
     }
 
     fn name(&mut self, peer: Rank, tag: u32) {
