@@ -42,7 +42,7 @@ def test_values_follow_from_what_the_sources_print() -> None:
     names = {"Gb/s": "Gbit/s", "Mb/s": "Mbit/s", "usec": "us", "MiB/s/rank": "MiB/s"}
     names |= {"GUP/s": "G/s", "K/sec": "k/s", "Mbytes/sec": "MB/s", "Mbits/sec": "Mbit/s"}
     names |= {"10^6bits/sec": "Mbit/s", "kB/sec": "KiB/s", "per sec": "1/s", "ops/sec": "1/s"}
-    names |= {"IOPS": "1/s", "k IOPS": "k/s", "M IOPS": "M/s", "OP/s": "1/s"}
+    names |= {"GB/sec": "GB/s", "IOPS": "1/s", "k IOPS": "k/s", "M IOPS": "M/s", "OP/s": "1/s"}
     binary = {("perftest", "MB/s"): "MiB/s", ("spdk_perf", "MB/s"): "MiB/s"}
     binary |= {("gloo", "GB/s"): "GiB/s"}
     checked = 0
