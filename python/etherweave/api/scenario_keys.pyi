@@ -102,7 +102,9 @@ MarkAtName: TypeAlias = Literal["dequeue", "enqueue"]
 MissingDependenciesName: TypeAlias = Literal["refuse", "rebuild", "ignore"]
 ModerationTimerName: TypeAlias = Literal["completion", "event"]
 MoeModeName: TypeAlias = Literal["normal", "low_latency"]
-NpbBenchmarkName: TypeAlias = Literal["bt", "ep", "ft", "is", "lu", "mg", "sp"]
+NpbBenchmarkName: TypeAlias = Literal[
+    "bt", "bt_mz", "dt_bh", "dt_sh", "dt_wh", "ep", "ft", "is", "lu", "lu_mz", "mg", "sp", "sp_mz"
+]
 NsccVariantName: TypeAlias = Literal["specification", "htsim"]
 OutermostName: TypeAlias = Literal["pipeline", "data"]
 PanelBroadcastName: TypeAlias = Literal[

@@ -1,4 +1,5 @@
-//! NAS Parallel Benchmarks: BT, CG, EP, FT, IS, LU, MG and SP of NPB 3.4 (MPI), a file each.
+//! NAS Parallel Benchmarks: BT, CG, DT, EP, FT, IS, LU, MG and SP of NPB 3.4 (MPI), and those of many zones, a file
+//! each.
 //!
 //! A benchmark is its iteration: the operations of a rank between two marks. What a rank computes is its share of the
 //! operations that the benchmark counts for an iteration (`Mop/s total` of its output), spread over the iteration as
@@ -6,15 +7,19 @@
 
 mod cg;
 mod class;
+mod dt;
 mod ep;
 mod ft;
 mod is;
 mod lu;
 mod mg;
 mod multi_partition;
+mod zones;
 
 use etherweave_primitives::{Duration, InputError, InputErrors, Rank, params};
 
+use self::dt::Graph;
+use self::zones::Zones;
 use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, at_least};
 use crate::program::{iteration, iterations};
@@ -34,6 +39,14 @@ const SAMPLES_MIN: u32 = 3;
 pub enum NpbBenchmark {
     /// Block tri-diagonal solver, on a square number of ranks.
     Bt,
+    /// `Bt` in zones of different sizes, on at most as many ranks.
+    BtMz,
+    /// Arrays from many nodes to one, by a tree, on as many ranks or more.
+    DtBh,
+    /// Arrays shuffled by a butterfly.
+    DtSh,
+    /// Arrays from one node to many, by a tree.
+    DtWh,
     /// Pairs of random numbers, which nobody else needs, on any number of ranks.
     Ep,
     /// Three-dimensional Fourier transform, on a power of two of ranks.
@@ -42,11 +55,15 @@ pub enum NpbBenchmark {
     Is,
     /// Lower and upper triangles by a wavefront, on any number of ranks.
     Lu,
+    /// `Lu` in sixteen zones alike.
+    LuMz,
     /// Multigrid, on a power of two of ranks.
     #[default]
     Mg,
     /// Scalar penta-diagonal solver, on a square number of ranks.
     Sp,
+    /// `Sp` in zones alike.
+    SpMz,
 }
 
 params! {
@@ -56,7 +73,8 @@ params! {
         pub benchmark: NpbBenchmark = NpbBenchmark::default(),
         /// Size of the problem, S to E.
         pub class: NpbClass = NpbClass::default(),
-        /// How many ranks, 2 or more: a square (`bt`, `sp`), a power of two (`ft`, `is`, `mg`), else any number.
+        /// How many ranks, 2 or more: a square (`bt`, `sp`), a power of two (`ft`, `is`, `mg`), else any number; at
+        /// most as many as zones (`_mz`), at least as many as nodes (`dt_`).
         pub ranks: u32 = 64,
         /// Time of a rank for 10^9 of the operations that the benchmark counts; of `is` for 10^9 keys.
         pub per_gflop: Duration = Duration::from_ms(1_000),
@@ -85,12 +103,24 @@ impl RankWorkload for Npb {
             self.check_samples(),
         ])?;
         let world = Communicator::world(self.ranks);
-        Ok(ranks.map(|rank| self.program(&world, rank)).collect())
+        let zones = self.is_of_zones().then(|| Zones::new(self));
+        let graph = self.is_dt().then(|| Graph::new(self));
+        Ok(ranks.map(|rank| self.program(&world, zones.as_ref(), graph.as_ref(), rank)).collect())
     }
 }
 
 impl Npb {
+    fn is_of_zones(&self) -> bool {
+        matches!(self.benchmark, NpbBenchmark::BtMz | NpbBenchmark::LuMz | NpbBenchmark::SpMz)
+    }
+
+    fn is_dt(&self) -> bool {
+        matches!(self.benchmark, NpbBenchmark::DtBh | NpbBenchmark::DtSh | NpbBenchmark::DtWh)
+    }
+
     fn check_class(&self) -> Result<(), InputError> {
+        let is_known = !self.is_dt() || self.class < NpbClass::E;
+        InputError::unless(is_known, "class", "E, which DT does not have", "S, W, A, B, C or D")?;
         InputError::unless(self.class != NpbClass::F, "class", "F, which only npb_cg has", "S, W, A, B, C, D or E")
     }
 
@@ -108,6 +138,14 @@ impl Npb {
                 let side = ranks.isqrt();
                 (side * side == ranks && (2..=most).contains(&side), format!("a square from 4 to {}", most * most))
             }
+            NpbBenchmark::BtMz | NpbBenchmark::LuMz | NpbBenchmark::SpMz => {
+                let most = zones::side(self).pow(2) as u32;
+                ((2..=most).contains(&ranks), format!("2 to {most}, the zones"))
+            }
+            NpbBenchmark::DtBh | NpbBenchmark::DtSh | NpbBenchmark::DtWh => {
+                let nodes = Graph::new(self).nodes;
+                (ranks >= nodes, format!("{nodes} or more, the nodes of the graph"))
+            }
             NpbBenchmark::Ep => (ranks >= 2, "2 or more".into()),
             NpbBenchmark::Ft => (is_power(ranks, ft::ranks_max(self.class)), power_up_to(ft::ranks_max(self.class))),
             NpbBenchmark::Is => (is_power(ranks, ALL_PAIRS_MAX), power_up_to(ALL_PAIRS_MAX)),
@@ -121,11 +159,17 @@ impl Npb {
     }
 
     /// A barrier, then the iterations.
-    fn program(&self, world: &Communicator, rank: u32) -> Program {
+    fn program(&self, world: &Communicator, zones: Option<&Zones>, graph: Option<&Graph>, rank: u32) -> Program {
         let rule = Rule::of(self.library);
         let barrier = Block::unmeasured(Collective::Barrier.lower(&rule, world, rank));
         let times = self.samples.unwrap_or(self.iterations);
         let ops = match self.benchmark {
+            NpbBenchmark::BtMz | NpbBenchmark::LuMz | NpbBenchmark::SpMz => {
+                zones.map_or(Vec::new(), |zones| zones.iteration(self, rank))
+            }
+            NpbBenchmark::DtBh | NpbBenchmark::DtSh | NpbBenchmark::DtWh => {
+                graph.map_or(Vec::new(), |graph| graph.iteration(self, rank))
+            }
             NpbBenchmark::Bt => multi_partition::BT.iteration(self, rank),
             NpbBenchmark::Sp => multi_partition::SP.iteration(self, rank),
             NpbBenchmark::Ep => ep::iteration(self, world, rank),
@@ -144,29 +188,43 @@ impl Npb {
             NpbBenchmark::Sp => [12, 36, 64, 102, 162, 408, 1_020],
             NpbBenchmark::Lu => [12, 33, 64, 102, 162, 408, 1_020],
             NpbBenchmark::Mg => [32, 128, 256, 256, 512, 1_024, 2_048],
-            NpbBenchmark::Ep | NpbBenchmark::Ft | NpbBenchmark::Is => return 0,
+            _ => return 0,
         };
         sides[(self.class as usize).min(6)]
     }
 
     /// Operations of an iteration, of all ranks, as the benchmark counts them.
     fn operations(&self) -> f64 {
-        let n = f64::from(self.side());
-        let cubic = |a: f64, b: f64, c: f64, d: f64| ((a * n + b) * n + c) * n + d;
         match self.benchmark {
-            NpbBenchmark::Bt => cubic(3_478.8, -17_655.7, 28_023.7, 0.0),
-            NpbBenchmark::Sp => cubic(881.174, -4_683.91, 11_484.5, -19_272.4),
-            NpbBenchmark::Lu => cubic(1_984.77, -10_923.3, 27_770.9, -144_010.0),
-            NpbBenchmark::Mg => cubic(58.0, 0.0, 0.0, 0.0),
+            NpbBenchmark::Bt | NpbBenchmark::Lu | NpbBenchmark::Mg | NpbBenchmark::Sp => {
+                self.solve([f64::from(self.side()); 3])
+            }
+            NpbBenchmark::BtMz | NpbBenchmark::LuMz | NpbBenchmark::SpMz => Zones::new(self).operations(self),
+            NpbBenchmark::DtBh | NpbBenchmark::DtSh | NpbBenchmark::DtWh => Graph::new(self).operations(),
             NpbBenchmark::Ep => ep::numbers(self.class) as f64,
             NpbBenchmark::Ft => ft::operations(self.class),
             NpbBenchmark::Is => is::keys(self.class) as f64,
         }
     }
 
+    /// Operations on a box of so many points along each axis: by its volume, the mean of its faces and that of its
+    /// edges.
+    fn solve(&self, [x, y, z]: [f64; 3]) -> f64 {
+        let [volume, face, edge, constant] = match self.benchmark {
+            NpbBenchmark::Bt | NpbBenchmark::BtMz => [3_478.8, -17_655.7, 28_023.7, 0.0],
+            NpbBenchmark::Sp | NpbBenchmark::SpMz => [881.174, -4_683.91, 11_484.5, -19_272.4],
+            NpbBenchmark::Lu | NpbBenchmark::LuMz => [1_984.77, -10_923.3, 27_770.9, -144_010.0],
+            _ => [58.0, 0.0, 0.0, 0.0],
+        };
+        volume * x * y * z + face * (x * y + x * z + y * z) / 3.0 + edge * (x + y + z) / 3.0 + constant
+    }
+
     /// Time of a rank for `share` of its operations of an iteration.
     fn compute(&self, share: f64) -> Option<Op> {
-        let operations = self.operations() * share / f64::from(self.ranks);
+        self.time_of(self.operations() * share / f64::from(self.ranks))
+    }
+
+    fn time_of(&self, operations: f64) -> Option<Op> {
         let duration = Duration::from_ps((self.per_gflop.as_ps() as f64 * operations / 1e9).round() as u64);
         (!duration.is_zero()).then_some(Op::Compute { duration })
     }

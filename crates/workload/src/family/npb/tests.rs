@@ -3,14 +3,20 @@
 use super::*;
 use crate::{bytes_sent, check, check_progress};
 
-const ALL: [NpbBenchmark; 7] = [
+const ALL: [NpbBenchmark; 13] = [
     NpbBenchmark::Bt,
+    NpbBenchmark::BtMz,
+    NpbBenchmark::DtBh,
+    NpbBenchmark::DtSh,
+    NpbBenchmark::DtWh,
     NpbBenchmark::Ep,
     NpbBenchmark::Ft,
     NpbBenchmark::Is,
     NpbBenchmark::Lu,
+    NpbBenchmark::LuMz,
     NpbBenchmark::Mg,
     NpbBenchmark::Sp,
+    NpbBenchmark::SpMz,
 ];
 
 fn npb(benchmark: NpbBenchmark, class: NpbClass, ranks: u32) -> Npb {
@@ -32,6 +38,10 @@ fn every_benchmark_ends_on_ranks_of_all_kinds_and_receives_what_it_sends() {
     for benchmark in ALL {
         let (ranks, classes) = match benchmark {
             NpbBenchmark::Bt | NpbBenchmark::Sp => (vec![4, 9, 16], [NpbClass::S, NpbClass::W]),
+            NpbBenchmark::BtMz | NpbBenchmark::SpMz => (vec![2, 3, 4], [NpbClass::S, NpbClass::B]),
+            NpbBenchmark::DtBh | NpbBenchmark::DtWh => (vec![11, 12], [NpbClass::S, NpbClass::W]),
+            NpbBenchmark::DtSh => (vec![32], [NpbClass::S, NpbClass::W]),
+            NpbBenchmark::LuMz => (vec![5, 8, 16], [NpbClass::S, NpbClass::W]),
             NpbBenchmark::Ep | NpbBenchmark::Lu => (vec![2, 3, 4, 6, 12, 16], [NpbClass::S, NpbClass::W]),
             NpbBenchmark::Ft | NpbBenchmark::Is => (vec![2, 8, 64, 256], [NpbClass::S, NpbClass::W]),
             NpbBenchmark::Mg => (vec![2, 4, 8, 32, 64, 512], [NpbClass::S, NpbClass::A]),
@@ -54,7 +64,12 @@ fn ranks_compute_the_operations_that_the_benchmark_counts() {
     };
     let total = |one: &Npb| one.programs(1).unwrap().iter().map(compute).sum::<u64>() as f64 / 1e12;
     for benchmark in ALL {
-        let one = npb(benchmark, NpbClass::B, 64);
+        let ranks = match benchmark {
+            NpbBenchmark::DtSh => 192,
+            NpbBenchmark::LuMz => 16,
+            _ => 64,
+        };
+        let one = npb(benchmark, NpbClass::B, ranks);
         assert!((total(&one) / (one.operations() / 1e9) - 1.0).abs() < 1e-6, "{benchmark:?}");
     }
     let mg = npb(NpbBenchmark::Mg, NpbClass::B, 64).operations();
@@ -77,6 +92,45 @@ fn class_b_on_64_ranks_has_the_messages_of_the_sources() {
     let swept = |benchmark: NpbBenchmark| sends(&of(benchmark), 0)[6];
     assert_eq!(swept(NpbBenchmark::Bt), (1, 13 * 13 * 30 * 8));
     assert_eq!(swept(NpbBenchmark::Sp), (1, 13 * 13 * 22 * 8));
+}
+
+#[test]
+fn data_traffic_passes_trees_and_a_butterfly() {
+    let arrays = |benchmark, rank: usize| -> Vec<(u32, u64)> {
+        sends(&npb(benchmark, NpbClass::S, 12), rank).into_iter().filter(|&(_, bytes)| bytes > 8).collect()
+    };
+    // 1,728 samples of 4 doubles, by at most 128 more or fewer from a source: four sources and a sink.
+    let heads = |benchmark, rank| arrays(benchmark, rank).iter().map(|&(peer, _)| peer).collect::<Vec<_>>();
+    for source in 0..4 {
+        assert_eq!(heads(NpbBenchmark::DtBh, source), [4]);
+        let [(_, bytes)] = arrays(NpbBenchmark::DtBh, source)[..] else { panic!("an array") };
+        assert!((1_600 * 32..1_856 * 32).contains(&bytes), "{bytes}");
+    }
+    assert_eq!(heads(NpbBenchmark::DtWh, 0), [4, 3, 2, 1]);
+    assert_eq!([heads(NpbBenchmark::DtSh, 0), heads(NpbBenchmark::DtSh, 3)], [[4, 5], [6, 7]]);
+    assert_eq!([heads(NpbBenchmark::DtSh, 4), heads(NpbBenchmark::DtSh, 7)], [[8, 10], [9, 11]]);
+    // Sinks report, and ranks behind the last node are idle.
+    assert_eq!(sends(&npb(NpbBenchmark::DtBh, NpbClass::S, 12), 4), [(0, 8)]);
+    assert_eq!(sends(&npb(NpbBenchmark::DtBh, NpbClass::S, 12), 5), []);
+    // As the README of NPB has them.
+    let nodes = |benchmark| [0, 1, 2, 3, 4].map(|class| Graph::new(&npb(benchmark, CLASSES[class], 2)).nodes);
+    assert_eq!(nodes(NpbBenchmark::DtBh), [5, 11, 21, 43, 85]);
+    assert_eq!(nodes(NpbBenchmark::DtWh), [5, 11, 21, 43, 85]);
+    assert_eq!(nodes(NpbBenchmark::DtSh), [12, 32, 80, 192, 448]);
+}
+
+const CLASSES: [NpbClass; 5] = [NpbClass::S, NpbClass::W, NpbClass::A, NpbClass::B, NpbClass::C];
+
+#[test]
+fn zones_hand_each_other_their_faces() {
+    // 24 x 24 x 6 points in 2 x 2 zones alike, on four ranks: faces of 10 x 4 inner points, twice to each neighbour.
+    let sp = npb(NpbBenchmark::SpMz, NpbClass::S, 4);
+    assert_eq!(sends(&sp, 0), [(1, 2 * 10 * 4 * 5 * 8), (2, 2 * 10 * 4 * 5 * 8)]);
+    // Two ranks have two zones each; what they share goes in one message.
+    assert_eq!(sends(&npb(NpbBenchmark::SpMz, NpbClass::S, 2), 1), [(0, 2 * 2 * 10 * 4 * 5 * 8)]);
+    // Sides of BT's zones differ by 3 in class S: 6 and 18 points of 24.
+    let bt = npb(NpbBenchmark::BtMz, NpbClass::S, 4);
+    assert_eq!(sends(&bt, 0), [(1, 2 * 16 * 4 * 5 * 8), (2, 2 * 16 * 4 * 5 * 8)]);
 }
 
 #[test]
