@@ -12,8 +12,8 @@ params! {
         /// Largest difference between the mean times of batches of repetitions from which on others are taken to last
         /// as long, as a share, 0..=1. 0 skips those alone that repeat others exactly. Default 0.
         pub error: Share = Share::NONE,
-        /// Share of the skips within `error` that are simulated in full instead, drawn by `seed`, and compared with what
-        /// they would have skipped, 0..=1. Default 0.01.
+        /// Share of the skips within `error` that are simulated in full instead, drawn by `seed`, and compared with
+        /// what they would have skipped, 0..=1. Default 0.01.
         pub shadows: Share = Share::percent(1),
     }
 }
