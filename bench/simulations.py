@@ -60,6 +60,14 @@ CASES = [
     Case("halo3d_48", counted={}),
     Case("halo3d_96", counted={}),
 ]
+RACE: dict[str, dict[str, Any]] = {
+    "hpcc": {},
+    "dcqcn": {
+        "transport": {"roce": {"path_mtu": "1KiB", "ack_every": 1, "dcqcn": {}}},
+        "switch.ecn": {"queue_min": "400kB", "queue_max": "1600kB", "share_max": 0.2},
+    },
+}
+"""Keys that each congestion control of the race changes."""
 CHILD = """
 import ctypes, gc, json, pathlib, re, sys, etherweave
 status = pathlib.Path("/proc/self/status")
@@ -173,6 +181,7 @@ def rows() -> list[Row]:
     others = {
         "flow": flow,
         "hybrid": hybrid,
+        **{f"race_128_{control}": functools.partial(race, control) for control in RACE},
         "prototype": prototype,
         "trace_64": trace,
         "trace_64_in_file": trace_in_file,
@@ -256,6 +265,13 @@ def hybrid() -> dict[str, Any]:
     scenario = HERE.parent / "scenarios" / "hybrid.toml"
     both = [{"job.1.fidelity": fidelity} for fidelity in ("packet", "flow")]
     return {"row": "hybrid", **child(COMPARED, str(scenario), json.dumps(both))}
+
+
+def race(control: str) -> dict[str, Any]:
+    """Run a training step of 128 accelerators in packets and in flow-level mode."""
+    both = [{**RACE[control], "run.fidelity": fidelity} for fidelity in ("packet", "flow")]
+    found = child(COMPARED, str(HERE / "race_128.toml"), json.dumps(both))
+    return {"row": f"race_128_{control}", **found}
 
 
 def peer() -> dict[str, Any]:
