@@ -516,12 +516,12 @@ impl Nics {
 }
 
 impl Processors {
-    /// Measured iterations of all ranks here: done, and in all.
-    pub fn iterations(&self) -> (u64, u64) {
+    /// Measured iterations of all ranks here: done, in all, and most of a rank.
+    pub fn iterations(&self) -> (u64, u64, u64) {
         let ranks = self.threads.iter().filter_map(|thread| match &thread.role {
             Role::Rank(rank) => Some(rank.iterations()),
             Role::GraphStream(_) | Role::Source(_) | Role::Sink(_) => None,
         });
-        ranks.fold((0, 0), |(done, all), (more, total)| (done + more, all + total))
+        ranks.fold((0, 0, 0), |(done, all, most), (more, total)| (done + more, all + total, most.max(total)))
     }
 }

@@ -55,6 +55,9 @@ pub struct Estimate {
     pub disk_bytes: u64,
     /// Packets over links, each link counted; none where neither streams nor the run have an end.
     pub packet_hops: Option<u64>,
+    /// Packets that are delivered, likewise.
+    #[serde(skip)]
+    pub(crate) packets: Option<u64>,
     /// Time of a run on one thread of the machine of the benchmarks, without set-up [s]; none where packet-hops are not
     /// known.
     pub run_s: Option<f64>,
@@ -263,6 +266,9 @@ pub(crate) fn of_sound_jobs(
     // Benchmarks know what packets take.
     let has_packets = scenario.job.iter().any(|job| scenario.fidelity(job).is_packet());
     let packet_hops = packet_hops.filter(|_| has_packets);
+    // Others arrive in the background.
+    let is_known = has_packets && !scenario.job.iter().any(|job| job.background);
+    let packets = is_known.then(|| self::packet_hops(scenario, &traffic, 1.0, topology)).flatten();
     let run_s = packet_hops.map(|packet_hops| {
         let switches = Switches { model: scenario.switch.model, decide_per_packet: routing::is_by_packet(scenario) };
         RunTime::of_benchmarks().seconds(switches, topology.hosts(), packet_hops, messages)
@@ -270,6 +276,7 @@ pub(crate) fn of_sound_jobs(
     let estimate = Estimate {
         disk_bytes: (tables / COMPRESSION).saturating_add(captured),
         packet_hops,
+        packets,
         run_s,
         setup_s: scenario.routing.looks(topology.by_port()) as f64 * LOOK_S,
         ..Estimate::of_parts(parts, peak)

@@ -150,6 +150,7 @@ impl Run {
     ) -> (Outcome, std::io::Result<()>) {
         let started = Instant::now();
         let end = self.end().unwrap_or(Time::ZERO + RUN_MAX);
+        self.simulation.expect_packets(self.estimate.packets);
         let finish = if processes.are_several() {
             // A panic of one process ends all.
             Ok(self.simulation.run_on(processes, end, on_progress))

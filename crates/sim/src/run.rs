@@ -15,6 +15,9 @@ use crate::window_times::{Clock, ShardTimes, Watch};
 /// Simulated time between two reports of progress, at least.
 const REPORT_WINDOW: Duration = Duration::from_us(20);
 
+/// Iterations of a rank that tell a tenth of a run from the next.
+const ITERATIONS_MIN: u64 = 10;
+
 /// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
@@ -24,7 +27,8 @@ pub struct Progress {
     pub hops: u64,
     /// Events so far, likewise.
     pub events: u64,
-    /// Share of the measured iterations that is done, of one shard; `None` when there are none.
+    /// Share of the measured iterations that is done, of one shard; where ranks have few of them, of the expected
+    /// packets, if they are known. `None` when there are neither.
     pub fraction: Option<f64>,
 }
 
@@ -66,6 +70,8 @@ pub struct Simulation {
     pub(crate) clock: Option<Clock>,
     /// Those of each shard.
     pub(crate) window_times: Vec<ShardTimes>,
+    /// Packets that will be delivered, as far as is known before the run.
+    pub(crate) packets: Option<u64>,
     /// Ports that wait for each other for ever, once the run is over; on the first process.
     pub(crate) deadlock: Option<String>,
     /// Repetitions that are not simulated, where they may be skipped.
@@ -73,6 +79,11 @@ pub struct Simulation {
 }
 
 impl Simulation {
+    /// Says how many packets will be delivered, by which progress is measured where ranks have few iterations.
+    pub fn expect_packets(&mut self, packets: Option<u64>) {
+        self.packets = packets;
+    }
+
     /// Runs until all foreground work is done, or `end`. `on_progress` is called from time to time and returns whether
     /// to continue.
     pub fn run(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> Finish {
@@ -90,7 +101,10 @@ impl Simulation {
         self.shards.iter_mut().for_each(Shard::prepare_memory);
         let (lookahead, stall) = (self.lookahead, self.stall_limit);
         let (mut next_report, count) = (NextReport::default(), self.division.shards as u64);
-        let mut may_continue = |shard: &Shard| !next_report.is_due(shard) || on_progress(progress(shard, count));
+        // Of iterations that are skipped no packet is delivered.
+        let packets = self.packets.filter(|_| self.forward.is_none());
+        let mut may_continue =
+            |shard: &Shard| !next_report.is_due(shard) || on_progress(progress(shard, count, packets));
         let mut serve = |simulation: &mut Simulation, end: Time, stops_at_turns: bool| {
             let limits = Limits { end, lookahead, stall, stops_at_turns };
             if processes.are_several() {
@@ -189,11 +203,13 @@ impl NextReport {
     }
 }
 
-/// The progress of `shards` shards, extrapolated from one.
-fn progress(shard: &Shard, shards: u64) -> Progress {
-    let EventTotals { hops, events, .. } = shard.wires.totals;
-    let (done, all) = shard.hosts.processors.iterations();
-    let fraction = (all > 0).then(|| done as f64 / all as f64);
+/// The progress of `shards` shards, extrapolated from one, where so many packets are expected of all.
+fn progress(shard: &Shard, shards: u64, packets: Option<u64>) -> Progress {
+    let EventTotals { hops, events, delivered, .. } = shard.wires.totals;
+    let (done, all, most) = shard.hosts.processors.iterations();
+    let by_packets = |packets: u64| ((delivered * shards) as f64 / packets.max(1) as f64).min(1.0);
+    let by_iterations = (all > 0).then(|| done as f64 / all as f64);
+    let fraction = packets.filter(|_| (1..ITERATIONS_MIN).contains(&most)).map(by_packets).or(by_iterations);
     Progress { now: shard.wires.now, hops: hops * shards, events: events * shards, fraction }
 }
 

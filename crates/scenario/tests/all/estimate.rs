@@ -144,3 +144,28 @@ fn what_a_run_refuses_has_no_estimate() {
         contains(&run, &[expected]);
     }
 }
+
+/// A training step with few iterations, and an exchange with many. Work is counted in events, so that no clock matters.
+#[test]
+fn progress_predicts_the_work_left_within_a_factor_of_1_5_from_a_tenth_on() {
+    let training = "topology.rail_optimised = { rails = 4, servers = 4, servers_per_pod = 4, spines = 4 }\n\
+                    interconnect.profile = \"ethernet-400-roce\"\n[[job]]\nname = \"step\"\n[job.workload.training]\n\
+                    ranks = 16\nbatch = 16\nparallel = { tensor = 4, pipeline = 2 }\nnode.accelerators = 4\n\
+                    model = { layers = 8, hidden = 512, feed_forward = 1024, key_value = 512, vocabulary = 1000 }\n";
+    let exchange = "topology.fat_tree = { leaves = 2, hosts_per_leaf = 4 }\n[transport.roce]\n[[job]]\nname = \"halo\"\n\
+                    workload.halo3d = { pex = 2, pey = 2, pez = 2, iterations = 40 }\n";
+    for text in [training, exchange] {
+        let (mut shares, run) = (Vec::new(), Run::start(text, "progress.toml", &[], 1, &[]).unwrap());
+        let outcome = run.finish(&mut |now| {
+            shares.push((now.events as f64, now.fraction.expect("its end is known")));
+            true
+        });
+        let all = outcome.0.summary.events as f64;
+        let between: Vec<_> = shares.iter().filter(|(events, _)| (0.1..0.9).contains(&(events / all))).collect();
+        assert!(between.len() > 20, "{}", between.len());
+        for (events, share) in between {
+            let ratio = events * (1.0 / share - 1.0) / (all - events);
+            assert!((1.0 / 1.5..=1.5).contains(&ratio), "{share} done after {} of the events\n{text}", events / all);
+        }
+    }
+}

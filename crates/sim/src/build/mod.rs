@@ -213,11 +213,24 @@ impl Simulation {
         let own = division.shards_of(worker.number);
         shards.truncate(own.end);
         shards.drain(..own.start);
-        let (stall_limit, end, deadlock, clock) = (experiment.stall_limit, Time::ZERO, None, None);
+        let (stall_limit, end, deadlock) = (experiment.stall_limit, Time::ZERO, None);
+        let (clock, packets) = (None, None);
         let window_times = vec![ShardTimes::NONE; shards.len()];
         let (seed, begun) = (experiment.params.seed, experiment.begun());
         let forward = experiment.fast_forward.map(|limits| Box::new(FastForward::new(limits, seed, begun)));
-        Ok(Simulation { shards, division, lookahead, stall_limit, names, end, clock, window_times, deadlock, forward })
+        Ok(Simulation {
+            shards,
+            division,
+            lookahead,
+            stall_limit,
+            names,
+            end,
+            clock,
+            window_times,
+            packets,
+            deadlock,
+            forward,
+        })
     }
 
     /// Checks all that [`Simulation::build`] checks, and builds nothing.
