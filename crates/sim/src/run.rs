@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use etherweave_engine::frame::pause::priorities;
 use etherweave_engine::totals::EventTotals;
-use etherweave_kernel::{Agreement, Division, Exchange, Processes, ThreadEnd, Threads, serve_windows};
+use etherweave_kernel::{Agreement, Division, Exchange, Processes, ThreadEnd, Threads, on_threads, serve_windows};
 use etherweave_primitives::{Duration, Time};
 
 use crate::remote::{RunState, WorkerOutbox, post};
@@ -98,7 +98,7 @@ impl Simulation {
         end: Time,
         on_progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Finish {
-        self.shards.iter_mut().for_each(Shard::prepare_memory);
+        on_threads(&mut self.shards, |_, shard| shard.prepare_memory());
         let (lookahead, stall) = (self.lookahead, self.stall_limit);
         let (mut next_report, count) = (NextReport::default(), self.division.shards as u64);
         // Of iterations that are skipped no packet is delivered.

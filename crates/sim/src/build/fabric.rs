@@ -10,6 +10,7 @@ use etherweave_engine::shaper::Shaper;
 use etherweave_engine::sleep::SleepingTransmitter;
 use etherweave_engine::stepped::SteppedTransmitter;
 use etherweave_host::{Contexts, Host};
+use etherweave_kernel::on_threads;
 use etherweave_primitives::{ChannelId, Duration, InputError, SwitchId};
 use etherweave_switch::Switch;
 use etherweave_switch::buffer::{Group, SharedBuffer};
@@ -73,11 +74,7 @@ pub(super) fn check(topology: &Topology, constants: &RunConstants) -> Result<(),
 }
 
 /// Shards with all their ports, hosts and switches, without connections.
-pub(super) fn shards(
-    topology: &Topology,
-    layout: &Layout,
-    constants: &Arc<RunConstants>,
-) -> Result<Vec<Shard>, InputError> {
+pub(super) fn shards(topology: &Topology, layout: &Layout, constants: &Arc<RunConstants>) -> Vec<Shard> {
     let mut shards: Vec<Shard> = (0..layout.shards).map(|id| Shard::new(id as u32, layout.shards, constants)).collect();
     shards.iter_mut().for_each(|shard| shard.switches.crossbars = crossbars::crossbars(constants));
     if let Some(credits) = credits(constants) {
@@ -87,25 +84,24 @@ pub(super) fn shards(
     }
     let NicParams { command_stall, context_cache, .. } = &constants.params.nic;
     let stall = command_stall.as_ref();
-    for node in nodes(topology) {
-        let shard = &mut shards[layout.shard(node)];
-        crossbars::add(shard, topology, node);
-        match node {
-            Node::Host(host) => {
-                for &channel in topology.host_channels(host) {
-                    let nic = Host::new(host.get(), shard.wires.ports.next_index(), stall);
-                    let owner = Owner::Host(shard.hosts.nics.hosts.push(nic));
-                    add_port(shard, topology, layout, channel, owner);
+    on_threads(&mut shards, |own, shard| {
+        for node in nodes(topology).filter(|&node| layout.shard(node) == own) {
+            crossbars::add(shard, topology, node);
+            match node {
+                Node::Host(host) => {
+                    for &channel in topology.host_channels(host) {
+                        let nic = Host::new(host.get(), shard.wires.ports.next_index(), stall);
+                        let owner = Owner::Host(shard.hosts.nics.hosts.push(nic));
+                        add_port(shard, topology, layout, channel, owner);
+                    }
                 }
+                Node::Switch(switch) => add_switch(shard, topology, layout, switch),
             }
-            Node::Switch(switch) => add_switch(shard, topology, layout, switch)?,
         }
-    }
-    for shard in &mut shards {
         shard.hosts.nics.contexts = Contexts::new(context_cache.as_ref(), shard.hosts.nics.hosts.len());
         shard.wires.queue = etherweave_engine::queue::EventQueue::new(shard.wires.ports.len() as u64 * EVENTS_PER_PORT);
-    }
-    Ok(shards)
+    });
+    shards
 }
 
 fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: ChannelId, owner: Owner) {
@@ -153,12 +149,12 @@ fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: Channel
     shard.switches.groups.extend((0..shard.wires.constants.group_count).map(group));
 }
 
-fn add_switch(shard: &mut Shard, topology: &Topology, layout: &Layout, switch: SwitchId) -> Result<(), InputError> {
+fn add_switch(shard: &mut Shard, topology: &Topology, layout: &Layout, switch: SwitchId) {
     let (owner, first_port) = (Owner::Switch(shard.switches.switches.next_index()), shard.wires.ports.next_index());
     topology.out_channels(switch).iter().for_each(|&channel| add_port(shard, topology, layout, channel, owner));
-    let sizes = buffer_sizes(topology, &shard.wires.constants, switch)?;
+    let sizes = buffer_sizes(topology, &shard.wires.constants, switch)
+        .expect("`check` has rejected buffers that are too small");
     let (number, ports) = (switch.get(), (shard.wires.ports.next_index().get() - first_port.get()) as u16);
     let in_plane = topology.switch_in_plane(switch).get();
     shard.switches.switches.push(Switch { number, in_plane, first_port, ports, buffer: SharedBuffer::new(sizes) });
-    Ok(())
 }

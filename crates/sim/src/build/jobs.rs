@@ -13,6 +13,7 @@ use etherweave_host::{
     ReceiveQueue, Role, SinkState, SourceState, Thread,
 };
 use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
+use etherweave_kernel::on_threads;
 use etherweave_primitives::{BitRate, Duration, HostId, InputError, InputErrors, Purpose, Stream, Time};
 use etherweave_transport::ShortQueue;
 use etherweave_transport::tcp::port;
@@ -75,7 +76,7 @@ pub(super) fn populate(
     }
     let ends = add_endpoints(experiment, layout, connections, starts, shards);
     if experiment.params.transports().any(|transport| transport.is_in_kernel()) {
-        shards.iter_mut().for_each(|shard| add_receive_queues(shard, &experiment.params.host));
+        on_threads(shards, |_, shard| add_receive_queues(shard, &experiment.params.host));
     }
     let mut first = 0;
     for (number, job) in experiment.jobs.iter().enumerate() {
@@ -100,7 +101,7 @@ pub(super) fn populate(
     if experiment.params.host.transmit.is_some() {
         shards.iter_mut().for_each(add_channels);
     }
-    shards.iter_mut().for_each(|shard| schedule_starts(shard, experiment));
+    on_threads(shards, |_, shard| schedule_starts(shard, experiment));
     let is_too_large =
         |shard: &Shard| shard.hosts.nics.endpoints.len().max(shard.hosts.processors.threads.len()) >= 1 << 24;
     if shards.iter().any(is_too_large) { Err(too_large("connections")) } else { Ok(()) }
@@ -116,76 +117,75 @@ fn add_endpoints(
     starts: &[[u32; 2]],
     shards: &mut [Shard],
 ) -> Vec<[EndpointId; 2]> {
-    reserve_endpoints(experiment, layout, connections, shards);
-    let mut ends = Vec::with_capacity(connections.len());
-    for (number, (connection, start)) in connections.iter().zip(starts).enumerate() {
-        let hosts = connection.hosts(experiment);
-        let is_of_pair = !matches!(experiment.jobs[connection.job].traffic, Traffic::Streams(_));
-        let places = hosts.map(|host| layout.host_port(&experiment.topology, host));
-        let mut numbers = places.map(|(shard, _)| shards[shard].hosts.nics.endpoints.len() as u32);
-        // Both ends of a connection stand beside each other where they share a shard.
-        let apart = 1 + u32::from(places[0].0 == places[1].0);
-        numbers[1] += apart - 1;
-        let numbers = numbers.map(EndpointIndex::new);
-        for side in 0..2 {
-            let ((shard, port), (remote_shard, remote_port)) = (places[side], places[1 - side]);
-            let (nic, rate) = (host_at(&shards[shard], port), sending_rate(experiment, hosts[side]));
-            shards[shard].hosts.nics.hosts[nic].rate = rate;
-            shards[shard].hosts.nics.ports.add(2 * number + side, nic);
-            let endpoint = Endpoint {
-                host: nic,
-                thread: ThreadIndex::NONE,
-                remote: numbers[1 - side],
-                route: start[side],
-                first_egress: shards[shard]
-                    .wires
-                    .constants
-                    .routes
-                    .get(start[side] as usize)
-                    .copied()
-                    .unwrap_or_default(),
-                behind: EndpointIndex::NONE,
-                priority: experiment.jobs[connection.job].priority.get(),
-                is_in_ring: false,
-                behind_first: if is_of_pair { (connection.number * apart) as u16 } else { 0 },
-                owner_waits_for: u64::MAX,
-                intake: Intake::default(),
-                protocol: Protocol::new(
-                    &shards[shard].wires.constants.params,
-                    reduction::transport(experiment, &shards[shard].wires.constants, connection),
-                    experiment.fidelity(&experiment.jobs[connection.job]),
-                    rate,
-                ),
-                incoming: ShortQueue::default(),
-                remote_link: PeerLink::to_shard(remote_shard as u32),
-                remote_port,
-                number: 2 * number as u32 + side as u32,
-                hosts: (hosts[side].get(), hosts[1 - side].get()),
-                warm_up_intake: 0,
-                numbers: MessageNumbers::default(),
-                resent_last: Time::ZERO,
-            };
-            shards[shard].hosts.nics.endpoints.push(endpoint);
+    let mut counts = vec![0; shards.len()];
+    let next = |connection: &PlannedConnection| {
+        connection.hosts(experiment).map(|host| {
+            let (shard, _) = layout.host_port(&experiment.topology, host);
+            counts[shard] += 1;
+            (shard, EndpointIndex::new(counts[shard] - 1))
+        })
+    };
+    let ends: Vec<[EndpointId; 2]> = connections.iter().map(next).collect();
+    on_threads(shards, |own, shard| {
+        // Room for all at once, in huge pages from the first touch on: to move them there later is a copy.
+        shard.hosts.nics.endpoints.reserve_exact(counts[own] as usize);
+        prefer_huge_pages(&shard.hosts.nics.endpoints);
+        for (number, ((connection, start), end)) in connections.iter().zip(starts).zip(&ends).enumerate() {
+            for side in (0..2).filter(|&side| end[side].0 == own) {
+                let endpoint = endpoint(experiment, layout, (number, connection), (side, start[side]), end, shard);
+                shard.hosts.nics.endpoints.push(endpoint);
+            }
         }
-        ends.push([(places[0].0, numbers[0]), (places[1].0, numbers[1])]);
-    }
+    });
     ends
 }
 
-/// Makes room for all endpoints at once, in huge pages from the first touch on: to move them there later is a copy.
-fn reserve_endpoints(
+/// The end at a side of a connection, which is in a shard.
+fn endpoint(
     experiment: &Experiment,
     layout: &Layout,
-    connections: &[PlannedConnection],
-    shards: &mut [Shard],
-) {
-    let mut counts = vec![0; shards.len()];
-    for host in connections.iter().flat_map(|connection| connection.hosts(experiment)) {
-        counts[layout.host_port(&experiment.topology, host).0] += 1;
-    }
-    for (shard, count) in shards.iter_mut().zip(counts) {
-        shard.hosts.nics.endpoints.reserve_exact(count);
-        prefer_huge_pages(&shard.hosts.nics.endpoints);
+    (number, connection): (usize, &PlannedConnection),
+    (side, route): (usize, u32),
+    ends: &[EndpointId; 2],
+    shard: &mut Shard,
+) -> Endpoint {
+    let hosts = connection.hosts(experiment);
+    let job = &experiment.jobs[connection.job];
+    let [(_, port), (remote_shard, remote_port)] =
+        [side, 1 - side].map(|side| layout.host_port(&experiment.topology, hosts[side]));
+    let (nic, rate) = (host_at(shard, port), sending_rate(experiment, hosts[side]));
+    shard.hosts.nics.hosts[nic].rate = rate;
+    shard.hosts.nics.ports.add(2 * number + side, nic);
+    let is_of_pair = !matches!(job.traffic, Traffic::Streams(_));
+    // Both ends of a connection stand beside each other where they share a shard.
+    let apart = 1 + u32::from(ends[0].0 == ends[1].0);
+    let constants = &shard.wires.constants;
+    Endpoint {
+        host: nic,
+        thread: ThreadIndex::NONE,
+        remote: ends[1 - side].1,
+        route,
+        first_egress: constants.routes.get(route as usize).copied().unwrap_or_default(),
+        behind: EndpointIndex::NONE,
+        priority: job.priority.get(),
+        is_in_ring: false,
+        behind_first: if is_of_pair { (connection.number * apart) as u16 } else { 0 },
+        owner_waits_for: u64::MAX,
+        intake: Intake::default(),
+        protocol: Protocol::new(
+            &constants.params,
+            reduction::transport(experiment, constants, connection),
+            experiment.fidelity(job),
+            rate,
+        ),
+        incoming: ShortQueue::default(),
+        remote_link: PeerLink::to_shard(remote_shard as u32),
+        remote_port,
+        number: 2 * number as u32 + side as u32,
+        hosts: (hosts[side].get(), hosts[1 - side].get()),
+        warm_up_intake: 0,
+        numbers: MessageNumbers::default(),
+        resent_last: Time::ZERO,
     }
 }
 
@@ -306,19 +306,19 @@ fn stream_core(stream: Option<&ExecutionStream>, core: impl FnOnce() -> CoreInde
 
 /// Gives the ends of connections to their ranks.
 fn connect(threads: &[ThreadId], connections: &[PlannedConnection], ends: &[[EndpointId; 2]], shards: &mut [Shard]) {
-    for (connection, end) in connections.iter().zip(ends) {
-        for side in 0..2 {
-            let (_, thread) = threads[connection.ranks[side] as usize];
-            let (shard, endpoint) = end[side];
-            shards[shard].hosts.nics.endpoints[endpoint].thread = thread;
-            if connection.is_tree() && side == 0 {
-                give_tree(&mut shards[shard], thread, endpoint);
-            } else {
-                let to = (connection.ranks[1 - side], connection.communicator);
-                connect_rank(&mut shards[shard], thread, to, endpoint);
+    on_threads(shards, |own, shard| {
+        for (connection, end) in connections.iter().zip(ends) {
+            for side in (0..2).filter(|&side| end[side].0 == own) {
+                let ((_, thread), (_, endpoint)) = (threads[connection.ranks[side] as usize], end[side]);
+                shard.hosts.nics.endpoints[endpoint].thread = thread;
+                if connection.is_tree() && side == 0 {
+                    give_tree(shard, thread, endpoint);
+                } else {
+                    connect_rank(shard, thread, (connection.ranks[1 - side], connection.communicator), endpoint);
+                }
             }
         }
-    }
+    });
 }
 
 /// Makes two ranks of a host known to each other.

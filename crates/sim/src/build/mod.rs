@@ -172,7 +172,7 @@ impl Simulation {
             Plan::new(worker, experiment, threads)?;
         let topology = &experiment.topology;
         let (lookahead, constants) = (constants.lookahead, Arc::new(constants));
-        let mut shards = fabric::shards(topology, &layout, &constants)?;
+        let mut shards = fabric::shards(topology, &layout, &constants);
         fluid::add(experiment, connections.len(), &mut shards);
         degraded::add(experiment, &layout, &mut shards);
         outages::add(experiment, &layout, &mut shards);

@@ -2,8 +2,11 @@
 
 use etherweave_engine::constants::RunConstants;
 use etherweave_host::PortPaths;
-use etherweave_primitives::{InputError, Purpose, Stream};
+use etherweave_kernel::indices::PortIndex;
+use etherweave_kernel::on_threads;
+use etherweave_primitives::{ChannelId, InputError, Purpose, Stream};
 use etherweave_routing::{FlowKey, path};
+use etherweave_topology::Topology;
 
 use super::connections::PlannedConnection;
 use super::layout::Layout;
@@ -31,25 +34,56 @@ pub(super) fn plan(
             return Ok((0..connections.len() as u32).map(|number| [2 * number, 2 * number + 1]).collect());
         }
     };
-    let routes = &mut constants.routes;
+    // Paths do not depend on each other: each thread of the run finds those of some consecutive connections.
+    let count = connections.len().div_ceil(layout.shards).max(1);
+    let mut parts: Vec<Part<'_>> = connections.chunks(count).map(Part::of).collect();
+    on_threads(&mut parts, |place, part| {
+        for (number, connection) in (place * count..).zip(part.connections).filter(|(_, planned)| !planned.is_tree()) {
+            let [a, b] = connection.hosts(experiment);
+            let entropy = Stream::new(experiment.params.seed, Purpose::FlowEntropy, number as u64).bits();
+            for (src, dst) in [(a, b), (b, a)] {
+                match path(topology, routing, selection, &FlowKey { src, dst, entropy }) {
+                    Ok(channels) => part.push(topology, layout, &channels),
+                    Err(error) => return part.error = Some(error),
+                }
+            }
+        }
+    });
     let mut starts = Vec::with_capacity(connections.len());
-    for (number, connection) in connections.iter().enumerate() {
-        let [a, b] = connection.hosts(experiment);
-        let entropy = Stream::new(experiment.params.seed, Purpose::FlowEntropy, number as u64).bits();
-        let mut start = [0; 2];
-        if connection.is_tree() {
-            starts.push(start);
-            continue;
+    for Part { connections, routes, lengths, error } in parts {
+        if let Some(error) = error {
+            return Err(InputError::new("routing", error, ""));
         }
-        for (direction, (src, dst)) in [(a, b), (b, a)].into_iter().enumerate() {
-            start[direction] = u32::try_from(routes.len()).map_err(|_| too_large("hops of connections"))?;
-            let flow = FlowKey { src, dst, entropy };
-            let channels =
-                path(topology, routing, selection, &flow).map_err(|error| InputError::new("routing", error, ""))?;
-            assert!(channels.len() <= topology.switches() + 1, "the path of a flow visits no switch twice");
-            routes.extend(channels[1..].iter().map(|&channel| layout.port(topology, channel).1));
-        }
-        starts.push(start);
+        let mut start = constants.routes.len();
+        u32::try_from(start + routes.len()).map_err(|_| too_large("hops of connections"))?;
+        constants.routes.extend(routes);
+        let mut begins = lengths.into_iter().map(|length| {
+            start += length as usize;
+            start as u32 - length
+        });
+        let mut next = || begins.next().expect("a connection has two paths");
+        starts.extend(connections.iter().map(|planned| if planned.is_tree() { [0; 2] } else { [next(), next()] }));
     }
     Ok(starts)
+}
+
+/// Consecutive connections, and the egress ports of their paths.
+struct Part<'a> {
+    connections: &'a [PlannedConnection],
+    routes: Vec<PortIndex>,
+    /// Number of ports of each path: of both directions of every connection, but for aggregation trees.
+    lengths: Vec<u32>,
+    error: Option<InputError>,
+}
+
+impl Part<'_> {
+    fn of(connections: &[PlannedConnection]) -> Part<'_> {
+        Part { connections, routes: Vec::new(), lengths: Vec::new(), error: None }
+    }
+
+    fn push(&mut self, topology: &Topology, layout: &Layout, channels: &[ChannelId]) {
+        assert!(channels.len() <= topology.switches() + 1, "the path of a flow visits no switch twice");
+        self.routes.extend(channels[1..].iter().map(|&channel| layout.port(topology, channel).1));
+        self.lengths.push((channels.len() - 1) as u32);
+    }
 }
