@@ -15,7 +15,7 @@ use crate::window_times::{Clock, ShardTimes, Watch};
 /// Simulated time between two reports of progress, at least.
 const REPORT_WINDOW: Duration = Duration::from_us(20);
 
-/// Iterations of a rank that tell a tenth of a run from the next.
+/// Iterations of a rank that divide a run into tenths.
 const ITERATIONS_MIN: u64 = 10;
 
 /// Progress of a run.

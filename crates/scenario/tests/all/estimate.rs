@@ -152,7 +152,8 @@ fn progress_predicts_the_work_left_within_a_factor_of_1_5_from_a_tenth_on() {
                     interconnect.profile = \"ethernet-400-roce\"\n[[job]]\nname = \"step\"\n[job.workload.training]\n\
                     ranks = 16\nbatch = 16\nparallel = { tensor = 4, pipeline = 2 }\nnode.accelerators = 4\n\
                     model = { layers = 8, hidden = 512, feed_forward = 1024, key_value = 512, vocabulary = 1000 }\n";
-    let exchange = "topology.fat_tree = { leaves = 2, hosts_per_leaf = 4 }\n[transport.roce]\n[[job]]\nname = \"halo\"\n\
+    let exchange = "topology.fat_tree = { leaves = 2, hosts_per_leaf = 4 }\n[transport.roce]\n\
+                    [[job]]\nname = \"halo\"\n\
                     workload.halo3d = { pex = 2, pey = 2, pez = 2, iterations = 40 }\n";
     for text in [training, exchange] {
         let (mut shares, run) = (Vec::new(), Run::start(text, "progress.toml", &[], 1, &[]).unwrap());
