@@ -83,5 +83,5 @@ def measure(name: str) -> dict[str, Any]:
     """Run in full and with skips; gives the errors of all ends of iterations, as shares."""
     workload, keys = CASES[name]
     changed = {**keys, "job.0.workload": workload}
-    found = child(COMPARED, str(HERE / "forward.toml"), json.dumps(changed))
-    return {"row": f"forward_{name}", "threads": 1, **found}
+    compared = child(COMPARED, str(HERE / "forward.toml"), json.dumps(changed))
+    return {"row": f"forward_{name}", "threads": 1, **compared}
