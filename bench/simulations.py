@@ -51,6 +51,7 @@ CASES = [
     Case("allreduce_4096", repeats=3, counted={"job.0.workload.osu_collective.ranks": 512}),
     Case("allreduce_4096", threads=2, repeats=3),
     Case("flows_1000000", repeats=1),
+    Case("services_1000000", repeats=1),
     Case("flow_tree_65536", repeats=1),
     Case("flow_ring_65536", repeats=1),
     Case("flow_all_to_all_4096", repeats=1),

@@ -296,7 +296,7 @@ def _incast(job: _Job) -> list[Quantity]:
     return [Quantity(job.name, program, "incast", BANDWIDTH_SUM, None, ranks, values)]
 
 
-_PERCENTILES = (50, 95, 99)
+_STATISTICS = (("mean", None), ("p50", 50), ("p95", 95), ("p99", 99))
 _ONE_BY_ONE = {"closed": {"outstanding": 1, "think": "0ps"}}  # How netperf asks.
 
 
@@ -315,10 +315,7 @@ def _requests(job: _Job) -> list[Quantity]:
             is_as_published=False,
         )
         for called in spans[0]
-        for test, percent in [
-            ("mean", None),
-            *((f"p{percent}", percent) for percent in _PERCENTILES),
-        ]
+        for test, percent in _STATISTICS
     ]
     rates = tuple(_rate(rows, int(job.facts["clients"])) for rows in job.rows)
     found.append(found[0]._replace(test="", metric=TRANSACTION_RATE, values=rates))
@@ -467,11 +464,10 @@ def _inference(job: _Job) -> list[Quantity]:
         int(job.facts[pool]["workers"]) * int(job.facts[pool]["accelerators"])
         for pool in ("prefill", "decode")
     )
-    tests = [("mean", None), *((f"p{percent}", percent) for percent in _PERCENTILES)]
     figures = [
         (test, metric, tuple(_statistic(launch[metric.name], percent) for launch in launches))
         for metric in (FIRST_TOKEN_TIME, *_SPANS)
-        for test, percent in tests
+        for test, percent in _STATISTICS
     ]
     shares = (
         _mean_of(launch, TRANSFER) / _mean_of(launch, FIRST_TOKEN_TIME) for launch in launches
