@@ -1,6 +1,7 @@
 """Routings that decide for every packet, by their name alone or with parameters."""
 
 import tomllib
+from math import sqrt
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,30 @@ def test_a_routing_that_sees_the_path_down_is_no_slower_than_spraying(tmp_path: 
     }
     assert ends["global_load_balancing"] <= ends["spray"], ends
     assert ends["global_load_balancing"] < ends["adaptive_up"], ends
+
+
+@pytest.mark.parametrize(("routing", "paths"), [("spray", 8), ("ecmp", 1)])
+def test_packets_of_a_connection_over_efa_take_every_path_alike(
+    tmp_path: Path, routing: str, paths: int
+) -> None:
+    """Counts by path are binomial: four of their deviations bound them. The profile sprays."""
+    text = """
+    interconnect.profile = "efa-100"
+    topology.fat_tree = { leaves = 2, cores = 8, hosts_per_leaf = 2, links_per_core = 1 }
+    [[job]]
+    name = "pair"
+    placement.hosts = [0, 2]
+    workload.osu_bw = { bytes = "4MiB", iterations = 3, window = 4 }
+    """
+    result = run(text, tmp_path, **({} if routing == "spray" else {"routing": routing}))
+    ports = zip(
+        *(result.values("ports", name) for name in ("node", "peer", "tx_packets")), strict=True
+    )
+    counts = [sent for node, peer, sent in ports if node == "leaf0" and "core" in peer and sent]
+    packets = 12 * 1_024  # Of 4 KiB.
+    assert sum(counts) >= packets and len(counts) == paths
+    bound = 4 * sqrt(sum(counts) / paths * (1 - 1 / paths))
+    assert all(abs(count - sum(counts) / paths) <= bound for count in counts), counts
 
 
 def test_a_sweep_varies_the_threshold_of_a_routing_and_packets_stay_minimal_below_it(
