@@ -143,6 +143,51 @@ def test_a_latent_cache_goes_to_every_rank_from_one() -> None:
     assert lone(cache=latent)["mean", "transfer"] == pytest.approx(moved, rel=0.06)
 
 
+EXPERTS = {
+    "ranks": 8,
+    "experts": 64,
+    "tokens": 16,
+    "node": {**NODE, "latency": "10us"},
+    "compute": "30us",
+}
+
+
+@pytest.mark.parametrize("mode", ["normal", "low_latency"])
+def test_a_decode_step_takes_its_layers_of_experts(mode: str) -> None:
+    """Of a lone request: the layers of a batch of one token, which only its rank has."""
+    layers = {"layers": 6, "moe": EXPERTS | {"iterations": 6, "mode": mode}}
+    every = lone(experts=layers)
+    gap = every["mean", "time_between_tokens"]
+    exchange = every["", "token_fabric_share"] * gap
+    assert gap == pytest.approx(STEP + exchange + 6 * 30e-6, rel=1e-3)
+    # Two kernels of 10 us in a layer, a message there and back, and a token over the links.
+    assert 6 * 20e-6 < exchange < 6 * 40e-6
+    sampled = lone(experts=layers | {"moe": layers["moe"] | {"iterations": 2}})
+    assert sampled["mean", "time_between_tokens"] == pytest.approx(gap, rel=1e-3)
+
+
+def test_ranks_of_a_decode_worker_stay_together_over_all_steps() -> None:
+    """Layers of 60 us and what at most five tokens of a rank take, and not the lag of a rank."""
+    drawn = {"count": 40, "interval": "1us", "input": {"fixed": 64}, "output": {"fixed": 80}}
+    layers = {"layers": 58, "moe": EXPERTS | {"iterations": 1}}
+    gap = served(requests={"drawn": drawn}, decode_per_request="0ms", experts=layers)
+    assert STEP + 58 * 50e-6 < gap["p99", "time_between_tokens"] < STEP + 58 * 100e-6
+
+
+def test_requests_without_memory_for_their_keys_and_values_are_held_back() -> None:
+    """A batch has memory of one, two and all of eight that come at once, of 640 steps in all."""
+    drawn = {"count": 8, "interval": "1ns", "input": {"fixed": 64}, "output": {"fixed": 80}}
+    keys: dict[str, Any] = {"requests": {"drawn": drawn}, "decode_per_request": "0ms"}
+    kept = 144 * 327_680 // 8
+
+    def last(**more: Any) -> float:
+        return served(**keys, **more)["p99", "time_to_first_token"]
+
+    assert last(cache_memory=f"{kept}B") == pytest.approx(7 * 80 * STEP, rel=0.02)
+    assert last(cache_memory=f"{3 * kept - 1}B") == pytest.approx(3 * 80 * STEP, rel=0.03)
+    assert last(cache_memory=f"{8 * kept}B") == last() < 10 * STEP
+
+
 def test_prompts_wait_as_in_a_queue() -> None:
     """M/D/1: half of the load by what is free of it, in units of the work."""
     drawn = {"count": 4_000, "interval": "20ms", "input": {"fixed": 100}, "output": {"fixed": 1}}

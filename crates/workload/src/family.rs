@@ -46,7 +46,9 @@ pub use halo3d::Boundary;
 pub use hpcc_fft::FftScope;
 pub use hpl::{GridOrder, HplInput, PanelBroadcast, RowSwap};
 pub use imb::ImbTest;
-pub use inference::{DrawnRequests, KvCache, KvTransfer, ListedRequests, Pool, ServedRequests, TokenCounts};
+pub use inference::{
+    DecodeExperts, DrawnRequests, KvCache, KvTransfer, ListedRequests, Pool, ServedRequests, TokenCounts,
+};
 pub use moe::{ExpertLoads, Gate, MoeLoads, MoeMode, TokenFormat};
 pub use npb::{NpbBenchmark, NpbClass};
 pub use openfoam::PressureSolver;

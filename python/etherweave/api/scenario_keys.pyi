@@ -446,6 +446,10 @@ class Dcqcn(Table):
     rpg_threshold: Key[int, int]
     rpg_time_reset: Key[str, str]
 
+class DecodeExperts(Table):
+    layers: Key[int, int]
+    moe: Key[Moe, Moe | Keys]
+
 class DegradedSpec(Table):
     bit_error_rate: Key[float | None, float]
     fec: Key[ForwardErrorCorrectionName | None, ForwardErrorCorrectionName]
@@ -818,9 +822,11 @@ class Inference(Table):
     between_tokens_max: Key[str, str]
     block: Key[int, int]
     cache: Key[KvCache, KvCache | Keys]
+    cache_memory: Key[str | None, str]
     decode: Key[Pool, Pool | Keys]
     decode_per_request: Key[str, str]
     decode_step: Key[str, str]
+    experts: Key[DecodeExperts, DecodeExperts | Keys]
     first_token_max: Key[str, str]
     layers: Key[int | None, int]
     prefill: Key[Pool, Pool | Keys]

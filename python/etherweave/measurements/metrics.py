@@ -84,6 +84,11 @@ FIRST_STEP = _less("first_step", Unit.SECONDS, "Keys and values until the first 
 FABRIC_SHARE = _less(
     "fabric_share", Unit.COUNT, "Share of the time to first token that is transfer, 0..1."
 )
+TOKEN_FABRIC_SHARE = _less(
+    "token_fabric_share",
+    Unit.COUNT,
+    "Share of the time between tokens that is dispatch and combine of experts, 0..1.",
+)
 GOODPUT = _more(
     "goodput", Unit.PER_SECOND, "Requests within the limits of both times, of the run's time."
 )

@@ -41,6 +41,7 @@ from etherweave.measurements.metrics import (
     QUEUEING,
     ROUND_TRIP,
     STORAGE_BANDWIDTH,
+    TOKEN_FABRIC_SHARE,
     TOKEN_GAP,
     TRANSACTION_RATE,
     TRANSFER,
@@ -454,7 +455,8 @@ def _moe(job: _Job) -> list[Quantity]:
 
 
 _SPANS = (QUEUEING, PREFILL, TRANSFER, FIRST_STEP, TOKEN_GAP)
-"""Rows of a request, one behind the other."""
+"""Rows of a request, one behind the other; what exchanges have of the last is a sixth row."""
+_EXCHANGE = "exchange"
 
 
 def _inference(job: _Job) -> list[Quantity]:
@@ -473,6 +475,9 @@ def _inference(job: _Job) -> list[Quantity]:
         _mean_of(launch, TRANSFER) / _mean_of(launch, FIRST_TOKEN_TIME) for launch in launches
     )
     figures.append(("", FABRIC_SHARE, tuple(shares)))
+    if "experts" in job.facts:
+        of_tokens = (fmean(launch[_EXCHANGE]) / _mean_of(launch, TOKEN_GAP) for launch in launches)
+        figures.append(("", TOKEN_FABRIC_SHARE, tuple(of_tokens)))
     limits = [time_of(job.facts[key]) for key in ("first_token_max", "between_tokens_max")]
     figures.append(("", GOODPUT, tuple(_goodput(launch, limits) for launch in launches)))
     return [
@@ -483,16 +488,17 @@ def _inference(job: _Job) -> list[Quantity]:
 
 def _requests_of(rows: Columns) -> dict[str, list[float]]:
     """Return the spans of all requests [s], their sum until the first token, and their ends."""
-    spans: dict[str, list[float]] = {metric.name: [] for metric in _SPANS}
+    order = [*(metric.name for metric in _SPANS), _EXCHANGE]
+    spans: dict[str, list[float]] = {name: [] for name in order}
     starts, ends = list[float](), list[float]()
     names = ("rank", "iteration", "start_ns", "duration_ns")
     places = sorted(zip(*(rows[name] for name in names), strict=True))
     for _, iteration, start, duration in places:
-        metric = _SPANS[iteration % len(_SPANS)]
-        spans[metric.name].append(duration * 1e-9)
-        if metric is QUEUEING:
+        name = order[iteration % len(order)]
+        spans[name].append(duration * 1e-9)
+        if name == QUEUEING.name:
             starts.append(start * 1e-9)
-        if metric is FIRST_STEP:
+        if name == FIRST_STEP.name:
             ends.append((start + duration) * 1e-9)
     first = [end - start for start, end in zip(starts, ends, strict=True)]
     return {**spans, FIRST_TOKEN_TIME.name: first, "start": starts, "end": ends}

@@ -1,24 +1,29 @@
 //! Drivers of the ranks of prefill and decode workers.
 //!
 //! The first rank of a decode worker decides on its steps. The others report to it what they have of a prompt, by short
-//! messages.
+//! messages. Where layers have experts, it announces each step, and the others report when they have exchanged tokens.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use etherweave_primitives::{Duration, Rank, Time};
+use etherweave_primitives::{Bytes, Duration, Rank, Time};
 
 use super::plan::{Plan, Planned};
 use super::{KvTransfer, SPANS};
-use crate::{Driver, DriverEvent, ExecutionStream, Graph, GraphFacts, GraphOp, MessageSum, NextOperations};
+use crate::family::moe::driver::{Exchanges, streams as streams_of_experts};
+use crate::{Driver, DriverEvent, ExecutionStream, Graph, GraphFacts, GraphOp, MessageSum, NextOperations, Received};
 
 /// Messages between processes that carry no keys and values [B].
 const CONTROL_BYTES: u64 = 64;
-/// Kinds of messages, in the highest bits of their tags; the rest is the number of the request.
+/// Kinds of messages, in the highest bits of their tags; the rest is the number of the request, of a step its requests,
+/// none behind the last one, and of tokens the number of their exchange.
 const VALUES: u32 = 0;
 const NOTICE: u32 = 1 << 28;
 const READ: u32 = 2 << 28;
 const REPORT: u32 = 3 << 28;
+const TOKENS: u32 = 4 << 28;
+const STEP: u32 = 5 << 28;
+const DONE: u32 = 6 << 28;
 const NUMBER: u32 = NOTICE - 1;
 
 /// Sums of messages that a rank sends and receives.
@@ -37,6 +42,15 @@ impl Sums {
 
     fn receive(&mut self, messages: u64, bytes: u64) {
         add(&mut self.received, messages, bytes);
+    }
+
+    /// Messages of an exchange, so often.
+    fn exchange(&mut self, [sent, received]: [MessageSum; 2], times: u64, longest: u64) {
+        for (sum, more) in [(&mut self.sent, sent), (&mut self.received, received)] {
+            sum.messages = sum.messages.saturating_add(times.saturating_mul(more.messages));
+            sum.bytes = sum.bytes.saturating_add(times.saturating_mul(more.bytes));
+        }
+        self.longest = self.longest.max(longest);
     }
 
     fn facts(self, peers: Vec<u32>) -> GraphFacts {
@@ -129,8 +143,8 @@ fn receive(next: &mut NextOperations<'_>) {
     next.perform(0, GraphOp::Receive { peer: None, tag: None, bytes: CONTROL_BYTES });
 }
 
-fn send(peer: u32, tag: u32, bytes: u64, next: &mut NextOperations<'_>) {
-    next.perform(0, GraphOp::Send { peer: Rank::new(peer), tag, bytes });
+fn send(peer: u32, tag: u32, bytes: u64, next: &mut NextOperations<'_>) -> u32 {
+    next.perform(0, GraphOp::Send { peer: Rank::new(peer), tag, bytes })
 }
 
 impl Prefill {
@@ -148,7 +162,7 @@ impl Prefill {
             let planned = self.plan.requests[departure.number as usize];
             let ranks = self.plan.decode_ranks(planned.decode);
             if departure.kind == NOTICE {
-                ranks.for_each(|rank| send(rank, NOTICE | departure.number, CONTROL_BYTES, next));
+                ranks.for_each(|rank| _ = send(rank, NOTICE | departure.number, CONTROL_BYTES, next));
                 continue;
             }
             let bytes = self.plan.bytes(&planned.request, departure.layers);
@@ -198,24 +212,55 @@ struct Answer {
     number: u32,
     /// Time at which all keys and values of its prompt are there.
     cached: Time,
-    first: Option<Time>,
+    /// Time of its first token, and all of the worker's exchanges of tokens until then.
+    first: Option<(Time, Duration)>,
     tokens: u32,
 }
 
-/// Takes keys and values; the first rank of a worker also computes answers.
+/// Part of a decode step that goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    None,
+    /// The computation of so many requests.
+    Compute(u32, u32),
+    /// The exchanges of the layers that are simulated, since then; of the first rank also those of the others.
+    Exchange(Time),
+    /// The layers that are not, at the first rank.
+    Rest(u32),
+}
+
+/// Takes keys and values; the first rank of a worker also computes answers, and with experts all do.
 struct Decode {
     plan: Arc<Plan>,
     worker: u32,
     place: u32,
     start: Time,
-    /// Messages that have not come.
+    /// Messages about requests that have not come.
     left: u64,
+    /// Requests that are not answered.
+    unanswered: usize,
     /// Messages that requests lack at this rank, and at the first rank reports of the others.
     lacking: BTreeMap<u32, u64>,
     /// Requests that wait for a place in the batch, with the time since which they do.
     ready: VecDeque<(u32, Time)>,
     batch: Vec<Answer>,
-    step: Option<u32>,
+    /// Keys and values of the batch at an accelerator [B].
+    kept: u64,
+    step: Step,
+    experts: Option<Experts>,
+}
+
+/// A rank's part in the exchanges of a decode worker.
+struct Experts {
+    exchanges: Exchanges,
+    /// Other ranks that the first one waits for.
+    awaited: u32,
+    /// Own messages about requests and steps that are not complete.
+    sends: BTreeSet<u32>,
+    /// The layers of the step that are not simulated; exchanges of the step, and of all steps.
+    rest: Duration,
+    of_step: Duration,
+    of_all: Duration,
 }
 
 /// The graph of a rank of a decode worker, by its number among these.
@@ -248,38 +293,66 @@ pub(super) fn decode(plan: &Arc<Plan>, number: u32) -> Graph {
         _ => peers.push(ranks.start),
     }
     let left = sums.received.messages;
-    let mut facts = sums.facts(if numbers.is_empty() { Vec::new() } else { peers });
     let last = numbers.iter().map(|&number| plan.requests[number as usize].ends).max().unwrap_or(Duration::ZERO);
     let tokens: u64 = numbers.iter().map(|&number| u64::from(plan.requests[number as usize].request.output)).sum();
+    let batch = plan.service.batch_max;
+    let exchange = if numbers.is_empty() { None } else { plan.exchange(batch) };
+    if let Some(exchange) = &exchange {
+        peers.extend(exchange.peers(place).map(|peer| ranks.start + peer));
+        // As if every step had as many requests as it can.
+        let steps = tokens.div_ceil(batch.into());
+        sums.exchange(exchange.amounts(place), steps, exchange.message_max());
+        let of_steps = if place == 0 { others * steps } else { steps };
+        sums.send(of_steps, CONTROL_BYTES);
+        sums.receive(of_steps, CONTROL_BYTES);
+    }
+    let mut facts = sums.facts(if numbers.is_empty() { Vec::new() } else { peers });
     let steps = (plan.service.decode_step + plan.service.decode_per_request).as_ps().saturating_mul(tokens);
     facts.computed_ps = last.as_ps().saturating_add(if place == 0 { steps } else { 0 });
     let rows = if place == 0 { SPANS * numbers.len() as u64 } else { 0 };
+    let streams = if exchange.is_some() { streams_of_experts() } else { streams() };
     let plan = Arc::clone(plan);
-    Graph::recording(streams(), facts, rows, move || Decode {
+    Graph::recording(streams, facts, rows, move || Decode {
         plan: Arc::clone(&plan),
         worker,
         place,
         start: Time::ZERO,
         left,
+        unanswered: numbers.len(),
         lacking: BTreeMap::new(),
         ready: VecDeque::new(),
         batch: Vec::new(),
-        step: None,
+        kept: 0,
+        step: Step::None,
+        experts: exchange.as_ref().map(|exchange| Experts {
+            exchanges: Exchanges::new(exchange, place, ranks.start, TOKENS),
+            awaited: 0,
+            sends: BTreeSet::new(),
+            rest: Duration::ZERO,
+            of_step: Duration::ZERO,
+            of_all: Duration::ZERO,
+        }),
     })
 }
 
 impl Decode {
+    /// Takes a message about a request, or about a step, if one more comes.
     fn listen(&mut self, next: &mut NextOperations<'_>) {
-        if self.left > 0 {
-            self.left -= 1;
+        if self.left > 0 || self.place > 0 && self.experts.is_some() && self.unanswered > 0 {
             receive(next);
         }
     }
 
+    fn send(&mut self, peer: u32, tag: u32, next: &mut NextOperations<'_>) {
+        let operation = send(peer, tag, CONTROL_BYTES, next);
+        self.experts.iter_mut().for_each(|experts| _ = experts.sends.insert(operation));
+    }
+
     /// Reads what a notice is about.
-    fn read(&self, number: u32, next: &mut NextOperations<'_>) {
+    fn read(&mut self, number: u32, next: &mut NextOperations<'_>) {
         let first = self.plan.prefill_ranks(self.plan.requests[number as usize].prefill).start;
-        self.plan.senders(self.place).for_each(|sender| send(first + sender, READ | number, CONTROL_BYTES, next));
+        let senders = self.plan.senders(self.place);
+        senders.for_each(|sender| self.send(first + sender, READ | number, next));
     }
 
     /// Messages of a request that its ranks wait for, here.
@@ -299,50 +372,158 @@ impl Decode {
         self.lacking.remove(&number);
         if self.place > 0 {
             let leader = self.plan.decode_ranks(self.worker).start;
-            return send(leader, REPORT | number, CONTROL_BYTES, next);
+            return self.send(leader, REPORT | number, next);
         }
         self.ready.push_back((number, now));
-        if self.step.is_none() {
+        if self.step == Step::None {
             self.begin_step(next);
         }
     }
 
+    /// Requests join the batch in their order, as long as there is a place and memory.
     fn begin_step(&mut self, next: &mut NextOperations<'_>) {
-        let service = &self.plan.service;
+        let (plan, service) = (Arc::clone(&self.plan), &self.plan.service);
+        let memory = service.cache_memory.map_or(u64::MAX, Bytes::get);
         while self.batch.len() < service.batch_max as usize
-            && let Some((number, cached)) = self.ready.pop_front()
+            && let Some(&(number, cached)) = self.ready.front()
+            && let kept = plan.kept(&plan.requests[number as usize].request)
+            && kept <= memory - self.kept
         {
+            self.ready.pop_front();
+            self.kept += kept;
             self.batch.push(Answer { number, cached, first: None, tokens: 0 });
         }
-        let requests = self.batch.len() as u64;
-        self.step = (requests > 0).then(|| next.wait(service.decode_step + service.decode_per_request * requests));
+        let requests = self.batch.len() as u32;
+        if self.experts.is_some() && (requests > 0 || self.unanswered == 0) {
+            let ranks = plan.decode_ranks(self.worker);
+            ranks.skip(1).for_each(|rank| self.send(rank, STEP | requests, next));
+        }
+        self.compute(requests, next);
+    }
+
+    fn compute(&mut self, requests: u32, next: &mut NextOperations<'_>) {
+        let service = &self.plan.service;
+        let time = service.decode_step + service.decode_per_request * u64::from(requests);
+        self.step = if requests > 0 { Step::Compute(next.wait(time), requests) } else { Step::None };
+    }
+
+    /// The wait of a step is over: the computation of all layers stands before their exchanges.
+    fn go_on(&mut self, now: Time, next: &mut NextOperations<'_>) {
+        match (self.step, &mut self.experts) {
+            (Step::Compute(_, requests), Some(experts)) => {
+                let exchange = self.plan.exchange(requests).expect("there are experts");
+                (self.step, experts.of_step) = (Step::Exchange(now), Duration::ZERO);
+                if self.place == 0 {
+                    experts.awaited = self.plan.service.decode.accelerators - 1;
+                    (0..experts.awaited).for_each(|_| receive(next));
+                }
+                experts.exchanges.start_layers(&exchange, now, next);
+            }
+            _ => self.end_step(now, next),
+        }
+    }
+
+    /// An exchange that began then is complete. Behind the last one, layers that are not simulated take as long as the
+    /// mean of the others.
+    fn exchanged(&mut self, now: Time, since: Time, next: &mut NextOperations<'_>) {
+        let (Some(experts), Step::Exchange(began)) = (&mut self.experts, self.step) else {
+            unreachable!("exchanges are parts of a step")
+        };
+        experts.of_step += now.since(since);
+        if !experts.exchanges.is_over() {
+            return;
+        }
+        let layers = self.plan.service.experts.as_ref().expect("there are experts");
+        let of_all = |time: Duration| time * u64::from(layers.layers) / u64::from(layers.moe.iterations);
+        experts.of_all += of_all(experts.of_step);
+        experts.rest = of_all(now.since(began)) - now.since(began);
+        if self.place == 0 {
+            return self.end_exchanges(next);
+        }
+        self.step = Step::None;
+        self.send(self.plan.decode_ranks(self.worker).start, DONE, next);
+    }
+
+    /// All ranks go on together.
+    fn end_exchanges(&mut self, next: &mut NextOperations<'_>) {
+        let experts = self.experts.as_ref().expect("there are exchanges");
+        if experts.exchanges.is_over() && experts.awaited == 0 {
+            self.step = Step::Rest(next.wait(experts.rest));
+        }
     }
 
     /// Every request of the batch has a token more.
     fn end_step(&mut self, now: Time, next: &mut NextOperations<'_>) {
         let (plan, start) = (Arc::clone(&self.plan), self.start);
+        let exchanged = self.experts.as_ref().map_or(Duration::ZERO, |experts| experts.of_all);
         self.batch.retain_mut(|answer| {
             answer.tokens += 1;
-            answer.first.get_or_insert(now);
+            answer.first.get_or_insert((now, exchanged));
             let planned = &plan.requests[answer.number as usize];
             let is_complete = answer.tokens == planned.request.output;
             if is_complete {
-                record(planned, answer, start, now, next);
+                record(planned, answer, start, (now, exchanged), next);
+                self.kept -= plan.kept(&planned.request);
+                self.unanswered -= 1;
             }
             !is_complete
         });
         self.begin_step(next);
     }
+
+    fn receive(&mut self, now: Time, message: Received, next: &mut NextOperations<'_>) {
+        let number = message.tag & NUMBER;
+        match message.tag & !NUMBER {
+            TOKENS => {
+                let exchanges = self.experts.as_mut().map(|experts| &mut experts.exchanges);
+                let ended = exchanges.expect("tokens come where there are experts").take(message, next);
+                return ended.into_iter().for_each(|since| self.exchanged(now, since, next));
+            }
+            DONE => {
+                self.experts.iter_mut().for_each(|experts| experts.awaited -= 1);
+                return self.end_exchanges(next);
+            }
+            // There are no more.
+            STEP if number == 0 => self.unanswered = 0,
+            STEP => self.compute(number, next),
+            kind => {
+                self.left -= 1;
+                if kind == NOTICE { self.read(number, next) } else { self.take(now, number, next) }
+            }
+        }
+        self.listen(next);
+    }
+
+    fn complete(&mut self, now: Time, operation: u32, next: &mut NextOperations<'_>) {
+        if matches!(self.step, Step::Compute(wait, _) | Step::Rest(wait) if wait == operation) {
+            return self.go_on(now, next);
+        }
+        if let Some(experts) = &mut self.experts
+            && !experts.sends.remove(&operation)
+        {
+            let ended = experts.exchanges.complete(now, operation, next);
+            ended.into_iter().for_each(|since| self.exchanged(now, since, next));
+        }
+    }
 }
 
 /// Records the spans of a request: it waits, its prompt is computed, its keys and values come, it waits for its first
-/// token, and the mean time between tokens.
-fn record(planned: &Planned, answer: &Answer, start: Time, now: Time, next: &mut NextOperations<'_>) {
-    let first = answer.first.expect("a complete answer has a first token");
+/// token, the mean time between tokens, and what exchanges have of that.
+fn record(
+    planned: &Planned,
+    answer: &Answer,
+    start: Time,
+    (now, exchanged): (Time, Duration),
+    next: &mut NextOperations<'_>,
+) {
+    let (first, before) = answer.first.expect("a complete answer has a first token");
     let gaps = u64::from(answer.tokens - 1).max(1);
     let [arrival, begins, ends] = [planned.request.arrival, planned.begins, planned.ends].map(|time| start + time);
     let between = first + now.since(first) / gaps;
-    for span in [(arrival, begins), (begins, ends), (ends, answer.cached), (answer.cached, first), (first, between)] {
+    let tokens = first + (exchanged - before) / gaps;
+    let cached = answer.cached;
+    for span in [(arrival, begins), (begins, ends), (ends, cached), (cached, first), (first, between), (first, tokens)]
+    {
         next.record_span(span.0, span.1);
     }
 }
@@ -354,16 +535,8 @@ impl Driver for Decode {
                 self.start = now;
                 self.listen(next);
             }
-            DriverEvent::Complete { received: Some(message), .. } => {
-                let number = message.tag & NUMBER;
-                match message.tag & !NUMBER {
-                    NOTICE => self.read(number, next),
-                    _ => self.take(now, number, next),
-                }
-                self.listen(next);
-            }
-            DriverEvent::Complete { operation, .. } if self.step == Some(operation) => self.end_step(now, next),
-            DriverEvent::Complete { .. } => {}
+            DriverEvent::Complete { received: Some(message), .. } => self.receive(now, message, next),
+            DriverEvent::Complete { operation, received: None } => self.complete(now, operation, next),
         }
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!   requests ──► prefill workers ── keys and values ──► decode workers ──► a token in each step
+//!                                                       tokens ◄──► experts
 //! ```
 
 mod driver;
@@ -12,22 +13,29 @@ mod requests;
 
 use std::sync::Arc;
 
-use etherweave_primitives::{Duration, InputError, InputErrors, params};
+use etherweave_primitives::{Bytes, Duration, InputError, InputErrors, params};
 
 pub use kv::KvCache;
 pub use requests::{DrawnRequests, ListedRequests, ServedRequests, TokenCounts};
 
 use self::plan::Plan;
+use super::Moe;
 use crate::generator::Generator;
 use crate::limits::{at_least, short, within};
 use crate::size::of_graphs;
-use crate::{Graph, Traffic, TrafficSize};
+use crate::{AcceleratorNode, Graph, Traffic, TrafficSize};
 
 /// Most workers of a pool, and accelerators of a worker.
 const WORKERS_MAX: u32 = 1 << 12;
 const ACCELERATORS_MAX: u32 = 256;
+/// Largest batch where layers have experts: those of every size are drawn before a run.
+const BATCH_MAX: u32 = 1 << 11;
+/// Most layers with experts.
+const LAYERS_MAX: u32 = 1 << 10;
+/// Most pairs of accelerators whose tokens are kept, for all sizes of a batch: 16 B each.
+const LOADS_MAX: u64 = 1 << 26;
 /// Spans that are recorded of a request.
-const SPANS: u64 = 5;
+const SPANS: u64 = 6;
 
 params! {
     /// Workers that compute the same phase.
@@ -57,8 +65,20 @@ pub enum KvTransfer {
 }
 
 params! {
+    /// Experts of the layers of a decode step.
+    pub struct DecodeExperts {
+        /// Layers with experts; 58 of DeepSeek V3.
+        pub layers: u32 = 58,
+        /// Exchange of tokens among the accelerators of a decode worker, which are its `ranks`. As many layers as
+        /// `iterations` are simulated in each step, and the others take their mean; `tokens` are the most of an
+        /// accelerator.
+        pub moe: Moe = Moe { ranks: 8, experts: 256, tokens: 128, ..Moe::default() },
+    }
+}
+
+params! {
     /// A service of a language model (`inference`), whose prefill and decode workers are apart. Each accelerator is a
-    /// rank with a network interface; those of prefill workers come first. A request has five rows.
+    /// rank with a network interface; those of prefill workers come first. A request has six rows.
     pub struct Inference {
         /// Workers that compute prompts.
         pub prefill: Pool = Pool::default(),
@@ -85,6 +105,13 @@ params! {
         pub decode_per_request: Duration = Duration::from_us(100),
         /// Requests of a decode worker at once.
         pub batch_max: u32 = 64,
+        /// Memory of an accelerator of a decode worker for keys and values of its batch, from the first token of a
+        /// prompt to the last of its answer. Absent: enough.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub cache_memory: Option<Bytes> = None,
+        /// Experts of a decode step. Absent: their exchange is part of its computation.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub experts: Option<DecodeExperts> = None,
         /// Longest time to the first token of a request that counts as served.
         pub first_token_max: Duration = Duration::from_ms(1_000),
         /// Longest mean time between its tokens.
@@ -110,6 +137,18 @@ impl Generator for Inference {
     fn calls_nccl(&self) -> bool {
         true
     }
+
+    fn message_profile(&self) -> Option<&'static str> {
+        self.moe().and_then(Generator::message_profile)
+    }
+
+    fn connections(&self) -> Option<u32> {
+        self.moe().and_then(Generator::connections)
+    }
+
+    fn node(&self) -> Option<&AcceleratorNode> {
+        self.moe().and_then(Generator::node)
+    }
 }
 
 impl Inference {
@@ -119,6 +158,10 @@ impl Inference {
         let prefill = (0..self.prefill.ranks()).map(|rank| driver::prefill(&plan, rank));
         let decode = (0..self.decode.ranks()).map(|number| driver::decode(&plan, number));
         Ok(prefill.chain(decode).map(Arc::new).collect())
+    }
+
+    fn moe(&self) -> Option<&Moe> {
+        self.experts.as_ref().map(|experts| &experts.moe)
     }
 
     fn layers_of_message(&self) -> u32 {
@@ -148,6 +191,31 @@ impl Inference {
             short("prefill_per_token", self.prefill_per_token),
             short("decode_step", self.decode_step),
             short("decode_per_request", self.decode_per_request),
+        ])?;
+        if self.experts.is_some() {
+            within("batch_max", self.batch_max, 1..=BATCH_MAX)?;
+        }
+        let experts = self.experts.iter().map(|experts| experts.check(to, self.batch_max));
+        experts.collect::<Result<(), InputErrors>>().map_err(|errors| errors.within("experts"))
+    }
+}
+
+impl DecodeExperts {
+    /// Errors about experts that are not on the accelerators of a decode worker.
+    fn check(&self, accelerators: u32, batch_max: u32) -> Result<(), InputErrors> {
+        let Moe { ranks, tokens, iterations, .. } = self.moe;
+        self.moe.check().map_err(|errors| errors.within("moe"))?;
+        let expected = format_args!("{accelerators}, the accelerators of a decode worker");
+        let share = batch_max.div_ceil(accelerators);
+        let enough = format_args!("at least {share}, the share of a batch_max of {batch_max}");
+        let loads = u64::from(batch_max) * u64::from(ranks) * u64::from(ranks);
+        let many = format!("fewer: {loads} pairs of accelerators for all sizes of a batch, of at most {LOADS_MAX}");
+        InputErrors::all([
+            within("layers", self.layers, 1..=LAYERS_MAX),
+            InputError::unless(ranks == accelerators, "moe.ranks", ranks, expected),
+            InputError::unless(share <= tokens, "moe.tokens", tokens, enough),
+            within("moe.iterations", iterations, 1..=self.layers.clamp(1, LAYERS_MAX)),
+            InputError::unless(loads <= LOADS_MAX, "moe.ranks", ranks, many),
         ])
     }
 }
@@ -237,10 +305,26 @@ mod tests {
                 "cache.latent = { layers = 0, width = 1, value_bytes = 1 }",
                 "cache.latent.layers: 0; expected 1 to 65536",
             ),
+            (
+                "cache_memory = \"100MB\"",
+                "cache_memory: 100MB, and the 4096 + 64 tokens of request 1 take 166400KiB; \
+                 expected the largest request, or more",
+            ),
+            ("experts.moe.ranks = 16", "experts.moe.ranks: 16; expected 8, the accelerators of a decode worker"),
+            (
+                "batch_max = 2048\nexperts.moe = { ranks = 8, tokens = 128 }",
+                "experts.moe.tokens: 128; expected at least 256, the share of a batch_max of 2048",
+            ),
+            (
+                "experts = { layers = 2, moe = { ranks = 8, iterations = 3 } }",
+                "experts.moe.iterations: 3; expected 1 to 2",
+            ),
+            ("experts.moe = { ranks = 8, experts = 7 }", "experts.moe.experts: 7; expected a multiple of 8, the ranks"),
         ] {
             assert_eq!(workload(keys).traffic(1).unwrap_err().to_string(), error);
         }
     }
+
     #[test]
     fn a_service_that_never_ends_is_refused() {
         let error = workload("prefill_per_token = \"3600s\"").traffic(1).unwrap_err().to_string();

@@ -4,11 +4,13 @@
 //! when each begins and ends.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use etherweave_primitives::{Duration, InputError, InputErrors};
+use etherweave_primitives::{Bytes, Duration, InputError, InputErrors};
 
 use super::requests::Request;
 use super::{Inference, KvTransfer};
+use crate::family::moe::plan::Plan as Exchange;
 
 /// Latest end of a prompt, two months.
 const ENDS_MAX: Duration = Duration::from_ms(5_000_000_000);
@@ -29,6 +31,15 @@ pub(super) struct Planned {
 pub(super) struct Plan {
     pub service: Inference,
     pub requests: Vec<Planned>,
+    /// Exchanges of experts by the size of a batch, less one.
+    exchanges: Vec<Arc<Exchange>>,
+}
+
+/// Exchanges of all sizes of a batch, whose requests accelerators share as evenly as they can.
+fn exchanges(service: &Inference, seed: u64) -> Result<Vec<Arc<Exchange>>, InputError> {
+    let Some(moe) = service.moe() else { return Ok(Vec::new()) };
+    let tokens = |requests: u32| move |rank: u32| (requests + moe.ranks - 1 - rank) / moe.ranks;
+    (1..=service.batch_max).map(|requests| Ok(Arc::new(Exchange::new(moe, seed, tokens(requests))?))).collect()
 }
 
 impl Plan {
@@ -50,7 +61,32 @@ impl Plan {
         let last = requests.iter().map(|planned| planned.ends).max().unwrap_or(Duration::ZERO);
         let expected = format_args!("at most {ENDS_MAX}");
         InputError::unless(last <= ENDS_MAX, "requests", format!("the last prompt ends after {last}"), expected)?;
-        Ok(Plan { service: service.clone(), requests })
+        let plan = Plan { service: service.clone(), requests, exchanges: exchanges(service, seed)? };
+        plan.check_memory()?;
+        Ok(plan)
+    }
+
+    fn check_memory(&self) -> Result<(), InputError> {
+        let Some(memory) = self.service.cache_memory else { return Ok(()) };
+        for (number, Planned { request, .. }) in (1..).zip(&self.requests) {
+            let kept = Bytes::new(self.kept(request));
+            let (input, output) = (request.input, request.output);
+            let mistake = format_args!("{memory}, and the {input} + {output} tokens of request {number} take {kept}");
+            InputError::unless(kept <= memory, "cache_memory", mistake, "the largest request, or more")?;
+        }
+        Ok(())
+    }
+
+    /// Keys and values of a request at an accelerator of a decode worker, in whole blocks [B].
+    pub fn kept(&self, request: &Request) -> u64 {
+        let block = u64::from(self.service.block);
+        let tokens = u64::from(request.input) + u64::from(request.output);
+        tokens.next_multiple_of(block) * self.service.cache.token_bytes(self.service.decode.accelerators)
+    }
+
+    /// Exchange of the tokens of so many requests.
+    pub fn exchange(&self, requests: u32) -> Option<Arc<Exchange>> {
+        self.exchanges.get(requests as usize - 1).map(Arc::clone)
     }
 
     /// The ranks of a prefill worker.

@@ -8,9 +8,9 @@
 //!   low latency   rank 1 of node 0 ── a copy for each expert ──► rank of the expert
 //! ```
 
-mod driver;
+pub(super) mod driver;
 mod gate;
-mod plan;
+pub(super) mod plan;
 mod unrolled;
 
 use std::sync::Arc;
@@ -119,7 +119,7 @@ impl Generator for Moe {
 
     fn unrolled(&self, seed: u64) -> Result<Option<Traffic>, InputErrors> {
         self.check()?;
-        let plan = Plan::new(self, seed)?;
+        let plan = self.plan(seed)?;
         let graphs = (0..self.ranks).map(|rank| Ok(Arc::new(unrolled::graph(&plan, rank)?)));
         Ok(Some(Traffic::Graphs { ranks: graphs.collect::<Result<_, InputError>>()?, iterations: 1 }))
     }
@@ -160,16 +160,20 @@ impl Moe {
     /// When the parameters make no workload.
     pub fn loads(&self, seed: u64) -> Result<MoeLoads, InputErrors> {
         self.check()?;
-        Ok(Plan::new(self, seed)?.sums())
+        Ok(self.plan(seed)?.sums())
     }
 
     fn graphs(&self, seed: u64) -> Result<Vec<Arc<Graph>>, InputErrors> {
         self.check()?;
-        let plan = Arc::new(Plan::new(self, seed)?);
+        let plan = Arc::new(self.plan(seed)?);
         Ok((0..self.ranks).map(|rank| Arc::new(driver::graph(&plan, rank))).collect())
     }
 
-    fn check(&self) -> Result<(), InputErrors> {
+    fn plan(&self, seed: u64) -> Result<Plan, InputError> {
+        Plan::new(self, seed, |_| self.tokens)
+    }
+
+    pub(super) fn check(&self) -> Result<(), InputErrors> {
         let Moe { ranks, experts, top_k, groups, group_limit, .. } = *self;
         let node = self.node.accelerators;
         InputErrors::all([

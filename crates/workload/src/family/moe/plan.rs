@@ -4,10 +4,11 @@ use etherweave_primitives::{Bytes, Duration, InputError, Purpose, Rank, Stream};
 
 use super::gate::Selector;
 use super::{Moe, MoeMode};
+use crate::MessageSum;
 
 /// Tokens of a rank for the ranks of a part of the others: a node in normal mode, a single rank with low latency.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Load {
+pub(in crate::family) struct Load {
     /// Copies over the network; of the own node, none in normal mode.
     pub tokens: u64,
     /// Copies over the links of a node, for all its ranks.
@@ -16,20 +17,20 @@ pub(super) struct Load {
 
 /// The two exchanges of a layer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(in crate::family) enum Phase {
     Dispatch,
     Combine,
 }
 
 /// A message.
 #[derive(Clone, Copy)]
-pub(super) struct Chunk {
+pub(in crate::family) struct Chunk {
     pub peer: u32,
     pub tokens: u64,
 }
 
 /// Tokens between all ranks.
-pub(super) struct Plan {
+pub(in crate::family) struct Plan {
     pub moe: Moe,
     /// Loads by source and part.
     loads: Vec<Load>,
@@ -52,7 +53,11 @@ pub struct MoeLoads {
 }
 
 impl Plan {
-    pub fn new(moe: &Moe, seed: u64) -> Result<Plan, InputError> {
+    /// The tokens of all ranks, so many of each.
+    ///
+    /// # Errors
+    /// When the gate does not fit the experts.
+    pub fn new(moe: &Moe, seed: u64, tokens: impl Fn(u32) -> u32) -> Result<Plan, InputError> {
         let parts = match moe.mode {
             MoeMode::Normal => moe.nodes(),
             MoeMode::LowLatency => moe.ranks,
@@ -63,7 +68,7 @@ impl Plan {
         let mut ranks = Vec::new();
         for source in 0..moe.ranks {
             let mut random = Stream::new(seed, Purpose::Traffic, source.into());
-            for _ in 0..moe.tokens {
+            for _ in 0..tokens(source) {
                 ranks.clear();
                 ranks.extend(selector.select(&mut random).iter().map(|expert| expert / (moe.experts / moe.ranks)));
                 plan.add(source, &mut ranks);
@@ -150,6 +155,32 @@ impl Plan {
     /// Messages of `tokens` copies.
     pub fn messages(&self, tokens: u64) -> u64 {
         tokens.div_ceil(self.moe.chunk())
+    }
+
+    /// Largest message [B].
+    pub fn message_max(&self) -> u64 {
+        let [dispatch, combine] = self.moe.token_bytes();
+        self.moe.chunk() * dispatch.max(combine)
+    }
+
+    /// Messages that a rank sends and that it receives in all layers.
+    pub fn amounts(&self, rank: u32) -> [MessageSum; 2] {
+        let times = u64::from(self.moe.iterations);
+        let mut sums = [MessageSum::default(); 2];
+        let mut add = |place: usize, tokens: u64, bytes: u64| {
+            let (sum, messages) = (&mut sums[place], times.saturating_mul(self.messages(tokens)));
+            sum.messages = sum.messages.saturating_add(messages);
+            sum.bytes = sum.bytes.saturating_add(times.saturating_mul(tokens * bytes));
+        };
+        let [dispatch, combine] = self.moe.token_bytes();
+        for peer in self.peers(rank) {
+            let (out, back) = (self.tokens(rank, peer), self.tokens(peer, rank));
+            add(0, out, dispatch);
+            add(0, back, combine);
+            add(1, back, dispatch);
+            add(1, out, combine);
+        }
+        sums
     }
 
     /// Copies from a rank to a peer over the network.

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{Duration, InputError, Rank};
 
-use super::driver::{LINKS, NETWORK, TAGS};
+use super::driver::{LINKS, NETWORK};
 use super::plan::{Chunk, Phase, Plan};
 use crate::{ExecutionStream, Graph, GraphBuilder, GraphOp, NodeId};
 
@@ -24,7 +24,7 @@ pub(super) fn graph(plan: &Plan, rank: u32) -> Result<Graph, InputError> {
         let computed = if phase == Phase::Combine { plan.moe.compute } else { Duration::ZERO };
         let latency = plan.moe.latencies()[usize::from(phase == Phase::Combine)];
         let start = graph.add(LINKS, GraphOp::Compute { duration: computed + latency }, &last);
-        last = exchange(&mut graph, plan, [rank, number % TAGS], phase, start);
+        last = exchange(&mut graph, plan, [rank, number], phase, start);
         let mistake = format_args!("more than {OPERATIONS_MAX} operations of a rank");
         let expected = "fewer tokens or iterations, or larger chunks";
         InputError::unless(graph.operations() <= OPERATIONS_MAX, "iterations", mistake, expected)?;
