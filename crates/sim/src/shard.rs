@@ -22,6 +22,8 @@ use crate::sampling::{Owners, Sampler};
 
 /// Ports [B] that a processor's own cache holds together with their packets.
 const CACHED: usize = 1 << 18;
+/// Ends of connections [B] that it holds beside them. An all-to-all touches each of them about once a message.
+const ENDPOINTS_CACHED: usize = 1 << 20;
 /// Events of a bucket whose memory no processor's own cache holds at once.
 const LONG: usize = 64;
 /// Packets for which there is room from the start: twice as many as a permutation has under way. Room that is never
@@ -75,7 +77,8 @@ impl Shard {
     }
 
     fn serve_events(&mut self, end: Time) {
-        let is_cached = size_of_val(self.wires.ports.as_slice()) <= CACHED;
+        let is_cached = size_of_val(self.wires.ports.as_slice()) <= CACHED
+            && size_of_val(self.hosts.nics.endpoints.as_slice()) <= ENDPOINTS_CACHED;
         let is_plain = self.wires.has_plain_arrivals();
         while self.wires.queue.next_time().is_some_and(|next| next < end) {
             if !is_cached {
