@@ -1,5 +1,7 @@
 //! What all transports share: announcements, received bytes, control packets.
 
+use std::collections::VecDeque;
+
 use etherweave_engine::Wires;
 use etherweave_engine::event::Kind;
 use etherweave_engine::packet::{Handle, Packet};
@@ -8,13 +10,39 @@ use etherweave_kernel::indices::EndpointIndex;
 use super::message::Message;
 use crate::{Hosts, Nics};
 
+/// Answers of a connection to READs, whose ends in the stream are known once they have been sent.
+#[derive(Default)]
+pub struct OpenAnswers {
+    /// Those not sent whole, each with its row among [`super::RankRecords::posted`] if it has one.
+    open: VecDeque<(Message, Option<u32>)>,
+    /// End of the last that has been.
+    sent: u64,
+}
+
 impl Nics {
+    /// Expects an answer to be sent.
+    pub(super) fn expect_answer(&mut self, endpoint: EndpointIndex, answer: Message, row: Option<u32>) {
+        self.answers.entry(endpoint).or_default().open.push_back((answer, row));
+    }
+
+    /// The last packet of an answer that ends there has been sent, maybe again: announces it the first time.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn answer_sent(&mut self, wires: &mut Wires, endpoint: EndpointIndex, end: u64) {
+        let Some(answers) = self.answers.get_mut(&endpoint).filter(|answers| answers.sent < end) else { return };
+        let Some((answer, row)) = answers.open.pop_front() else { return };
+        answers.sent = end;
+        self.answer_ends.extend(row.map(|row| (row, end)));
+        self.announce_to_peer(wires, endpoint, Message { end, ..answer });
+    }
+
     /// Announces a message to the other end.
     pub fn announce_to_peer(&mut self, wires: &mut Wires, endpoint: EndpointIndex, message: Message) {
         let end = &self.endpoints[endpoint];
         let (remote, peer) = (end.remote, end.peer());
         if !end.is_in_packets() {
-            return self.endpoints[remote].incoming.push_back(message); // All hosts of flow-level mode share a shard.
+            // All hosts of flow-level mode share a shard.
+            return self.endpoints[remote].incoming.insert_by_key(message, |message| message.end);
         }
         let handle = wires.packets.insert(message.announcement(remote));
         let time = wires.now + wires.constants.lookahead;

@@ -48,6 +48,9 @@ struct Load {
     /// All packets [B], and the largest of them.
     wire: u64,
     largest: NonZeroU32,
+    /// Not sent yet, when others go before it [B on the wire].
+    left: f64,
+    is_answer: bool,
     /// Since when it drains, or waits to.
     began: Time,
 }
@@ -91,6 +94,19 @@ impl FluidState {
         self.packets
     }
 
+    /// How many messages go before one: all, but for answers behind all others, which a message of one packet passes.
+    /// NICs send packets of both in turn.
+    fn turn(&self, load: &Load) -> usize {
+        let is_passed = |other: &Load| other.is_answer && !load.is_answer && load.packets == 1;
+        let places = self.waiting.iter().enumerate().filter(|(_, other)| !is_passed(other));
+        places.map(|(place, _)| place + 1).last().unwrap_or(0)
+    }
+
+    /// Where the last of the first `count` messages that wait ends.
+    fn end_of(&self, count: usize) -> u64 {
+        self.posted - self.waiting.iter().skip(count).map(|load| load.bytes).sum::<u64>()
+    }
+
     /// Bytes on their way.
     pub fn in_flight(&self) -> u64 {
         self.posted - self.acknowledged
@@ -104,7 +120,7 @@ fn load(bytes: u64, operation: Operation, payload: Bytes, headers: &Headers) -> 
     let (first, other, last) = match operation {
         Operation::Write => (headers.first, headers.later, headers.later),
         Operation::ReadRequest | Operation::AtomicRequest => (headers.other, headers.other, headers.other),
-        Operation::ReadResponse | Operation::AtomicResponse => (headers.edge, headers.other, headers.edge),
+        _ => (headers.edge, headers.other, headers.edge),
     };
     let tail = (bytes - (packets - 1) * payload).next_multiple_of(4);
     let all = match packets {
@@ -114,7 +130,8 @@ fn load(bytes: u64, operation: Operation, payload: Bytes, headers: &Headers) -> 
     let largest = first + if packets == 1 { tail as u32 } else { payload as u32 };
     let largest = NonZeroU32::new(largest).expect("a packet has a header");
     let wire = all + (packets - 1) * payload + tail;
-    Load { bytes, packets, wire, largest, began: Time::ZERO }
+    let (left, is_answer) = (wire as f64, operation.is_answer());
+    Load { bytes, packets, wire, largest, left, is_answer, began: Time::ZERO }
 }
 
 impl Nics {
@@ -136,12 +153,22 @@ impl Nics {
             state.read = read.unwrap_or(Duration::ZERO);
         }
         state.posted += bytes;
-        let end = state.posted;
         let load = Load { began: wires.now, ..load(bytes, operation, payload, headers) };
-        state.waiting.push_back(load);
         let (place, window, wire) = (state.place, state.window, load.wire as f64);
+        let before = state.turn(&load);
+        state.waiting.insert(before, load);
+        let end = state.end_of(before + 1);
         if place != NOWHERE {
-            wires.fluid.as_mut().expect("a run in flow-level mode has it").post(place, wire);
+            let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+            fluid.post(place, wire);
+            if before == 0 {
+                // What is left of the answer that was being sent goes behind it.
+                let left = fluid.left(place, wires.now).max(0.0);
+                state.waiting.iter_mut().nth(1).into_iter().for_each(|answer| answer.left = left);
+                fluid.post(place, left);
+                fluid.go_on(wires.now, place, wire);
+                expect_fluid(wires);
+            }
             return end;
         }
         let links = self.fluid_links(wires, endpoint);
@@ -260,6 +287,7 @@ impl Nics {
         let (now, links) = (wires.now, self.fluid_links(wires, endpoint));
         let state = self.endpoints[endpoint].fluid();
         let load = state.waiting.pop_front().expect("an active connection has a message");
+        let end = state.end_of(0);
         state.waiting.first_mut().into_iter().for_each(|next| next.began = now);
         let (place, next) = (state.place, state.waiting.first().copied());
         self.count_fluid(wires, endpoint, place, &load);
@@ -280,8 +308,11 @@ impl Nics {
         wires.schedule_at(arrives, port, Kind::FluidArrive, endpoint.get());
         let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
         match next {
-            Some(next) => fluid.go_on(now, place, next.wire as f64),
+            Some(next) => fluid.go_on(now, place, next.left),
             None => self.fluid_end(wires, endpoint),
+        }
+        if load.is_answer {
+            self.answer_sent(wires, endpoint, end);
         }
     }
 

@@ -1,11 +1,14 @@
 //! Hosts, behind their ports.
 
+use std::collections::BTreeMap;
+
 use etherweave_engine::Wires;
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::port::Owner;
 use etherweave_kernel::IndexVec;
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex};
 
+use super::connection::OpenAnswers;
 use super::contexts::Contexts;
 use super::nic_times::NicTimes;
 use super::packet_route::Flowlet;
@@ -30,6 +33,10 @@ pub struct Nics {
     pub receive_queues: IndexVec<ReceiveQueueIndex, ReceiveQueue>,
     /// Places of connections in packets among those in flow-level mode, where both exist.
     pub places_in_packets: IndexVec<EndpointIndex, u32>,
+    /// Answers to READs, by connection.
+    pub(super) answers: BTreeMap<EndpointIndex, OpenAnswers>,
+    /// Rows among [`super::RankRecords::posted`] of answers that have been sent, and where these end.
+    pub answer_ends: Vec<(u32, u64)>,
 }
 
 /// All hosts of a shard.
@@ -52,6 +59,8 @@ impl Hosts {
             flowlets: IndexVec::default(),
             receive_queues: IndexVec::default(),
             places_in_packets: IndexVec::default(),
+            answers: BTreeMap::default(),
+            answer_ends: Vec::new(),
         };
         Hosts { nics, processors: Processors::default() }
     }

@@ -316,7 +316,8 @@ impl Hosts {
         }
     }
 
-    /// Puts a message of `length` bytes into a connection's stream; gives where it ends.
+    /// Puts a message of `length` bytes into a connection's stream; gives where it ends, and announces that: of an
+    /// answer which later messages may go before, when it has been sent.
     pub(super) fn post_message(
         &mut self,
         wires: &mut Wires,
@@ -324,10 +325,16 @@ impl Hosts {
         message: Message,
         length: u64,
     ) -> u64 {
+        let own = &self.nics.endpoints[endpoint];
+        if operation(message.kind).is_answer() && own.protocol.moves_answers() {
+            let row = self.processors.observe_posted(own.thread, endpoint, (0, length), wires.now);
+            self.nics.expect_answer(endpoint, message, row);
+            return self.post_bytes(wires, endpoint, message.kind, length);
+        }
         let end = self.post_bytes(wires, endpoint, message.kind, length);
-        if self.processors.observes_ranks && self.nics.endpoints[endpoint].protocol.unwritten() == 0 {
-            let own = &self.nics.endpoints[endpoint];
-            self.processors.observe_posted(own.thread, endpoint, end, wires.now);
+        let own = &self.nics.endpoints[endpoint];
+        if own.protocol.unwritten() == 0 {
+            self.processors.observe_posted(own.thread, endpoint, (end, length), wires.now);
         }
         self.nics.announce_to_peer(wires, endpoint, Message { end, ..message });
         end

@@ -86,13 +86,18 @@ impl Processors {
         }
     }
 
-    /// Notes that a message of the rank of a thread begins its way.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn observe_posted(&mut self, thread: ThreadIndex, endpoint: EndpointIndex, end: u64, now: Time) {
-        if self.threads[thread].is_of_rank() {
-            self.records.post(endpoint, end, now);
-        }
+    /// Notes where ranks are observed that a message of a thread's rank begins its way: its end in the stream, and its
+    /// length. Gives its row.
+    #[inline]
+    pub(super) fn observe_posted(
+        &mut self,
+        thread: ThreadIndex,
+        endpoint: EndpointIndex,
+        place: (u64, u64),
+        now: Time,
+    ) -> Option<u32> {
+        let is_noted = self.observes_ranks && self.threads[thread].is_of_rank();
+        is_noted.then(|| self.records.post(endpoint, place, now))
     }
 
     /// Notes that messages to the rank of a thread, which end there, are at its NIC.

@@ -170,6 +170,13 @@ macro_rules! protocols {
                 }
             }
 
+            /// See [`ConnectionState::moves_answers`].
+            pub(super) fn moves_answers(&self) -> bool {
+                match self {
+                    $(Protocol::$protocol { state, .. } => state.moves_answers(),)*
+                }
+            }
+
             /// The longest message that a connection in packets has not had acknowledged, where later ones wait for
             /// it [B].
             pub fn longest_message(&self) -> Option<u64> {

@@ -49,6 +49,8 @@ pub struct PostRecord {
     pub at: Time,
     /// Its end in its stream [B].
     pub end: u64,
+    /// Its length there [B].
+    pub bytes: u64,
     /// End of the message in the other direction that a NIC answers by this one [B]; `NO_ANSWER` of others.
     answers: u64,
     /// The sending end of its connection.
@@ -161,10 +163,13 @@ impl RankRecords {
         }
     }
 
-    /// Adds a message that begins its way.
-    pub(super) fn post(&mut self, endpoint: EndpointIndex, end: u64, at: Time) {
+    /// Adds a message that begins its way, with its end and length. Gives its row.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn post(&mut self, endpoint: EndpointIndex, (end, bytes): (u64, u64), at: Time) -> u32 {
         let answers = self.answered.unwrap_or(NO_ANSWER);
-        self.posted.push(PostRecord { at, end, answers, endpoint });
+        self.posted.push(PostRecord { at, end, bytes, answers, endpoint });
+        self.posted.len() - 1
     }
 }
 
@@ -174,7 +179,7 @@ wire! {
         kind: StepKind::number => StepKind::of_number
     }
     StepTimes { worked, copied }
-    PostRecord { at, end, answers, endpoint }
+    PostRecord { at, end, bytes, answers, endpoint }
     ArrivalRecord { at, end, endpoint }
     EndRecord { at, bytes, tag, thread, endpoint }
     RankRecords { steps, times, posted, arrived, sent, received, ended, next, answered, postponable }

@@ -9,6 +9,8 @@ use etherweave_transport::tcp::{Receiver, Segment, Sender, TcpParams};
 /// Bytes that wait to be copied into the socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingWrite {
+    /// Length of its message.
+    pub(super) length: u64,
     pub(super) left: u64,
     /// Whether nothing of it has been copied yet.
     pub(super) is_new: bool,

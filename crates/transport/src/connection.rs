@@ -84,6 +84,11 @@ pub trait ConnectionState {
         None
     }
 
+    /// Whether later messages go before answers to READs that have not been sent.
+    fn moves_answers(&self) -> bool {
+        false
+    }
+
     /// The longest message that has not been acknowledged, where later ones wait for it [B].
     fn longest_message(&self) -> Option<u64> {
         None
@@ -110,6 +115,8 @@ pub struct Alarms {
     pub pacing: Option<Time>,
     /// When [`Alarm::Tail`] is, and how often the connection had gone back.
     pub tail: Option<(Time, u8)>,
+    /// End of the answer whose last packet was sent, maybe before, where [`ConnectionState::moves_answers`].
+    pub answered: Option<u64>,
 }
 
 /// An answer to a data packet, with the blocks of a selective acknowledgement if it has such.
@@ -152,8 +159,8 @@ pub trait ConnectionEnd: ConnectionState + Sized {
         false
     }
 
-    /// Adds a message to the stream; returns where it ends.
-    fn post(&mut self, now: Time, bytes: u64, operation: Operation) -> u64;
+    /// Adds a message to the stream; returns where it ends: an answer that later messages may go before, no earlier.
+    fn post(&mut self, now: Time, bytes: u64, operation: Operation, params: &Self::Params) -> u64;
 
     /// Whether a packet may be sent now.
     fn may_send(&self, params: &Self::Params) -> bool;

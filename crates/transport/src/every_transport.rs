@@ -89,9 +89,11 @@ impl<E: ConnectionEnd> Ends for ByNics<E> {
     /// An acknowledgement, and whether a congestion notification comes with it.
     type Answer = (Option<AnswerPacket>, bool);
 
+    /// Messages of an odd length answer READs: others go between their packets.
     fn post(&mut self, now: Time, bytes: u64) {
         self.sender.open(&self.params, RATE);
-        self.sender.post(now, bytes, Operation::Write);
+        let operation = if bytes % 2 == 1 { Operation::ReadResponse } else { Operation::Write };
+        self.sender.post(now, bytes, operation, &self.params);
     }
 
     fn next_packet(&mut self, now: Time) -> Option<(TransportPacket, ByteRange)> {
@@ -302,12 +304,16 @@ impl<E: Ends> Channel<E> {
         Channel { ends, faults, random, now, free_at, paused_until, in_flight, numbers, packets, posted, arrived }
     }
 
-    /// Posts messages of these sizes and goes on until all are there and acknowledged.
+    /// Posts messages of these sizes one after another, and goes on until all are there and acknowledged.
     fn transfer(&mut self, messages: &[u64]) {
-        messages.iter().for_each(|&bytes| self.ends.post(self.now, bytes));
-        self.posted += messages.iter().sum::<u64>();
-        let total = self.posted;
-        for _ in 0..4_000_000 {
+        let total = self.posted + messages.iter().sum::<u64>();
+        let mut messages = messages.iter();
+        for number in 0..4_000_000 {
+            let is_turn = number % 4 == 0 || self.ends.delivered() == self.posted;
+            if let Some(&bytes) = is_turn.then(|| messages.next()).flatten() {
+                self.ends.post(self.now, bytes);
+                self.posted += bytes;
+            }
             self.send();
             if self.ends.delivered() == total && self.ends.acknowledged() == total {
                 return;

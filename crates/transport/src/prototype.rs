@@ -99,7 +99,7 @@ mod tests {
             let params = RoceParams { prototype, ..RoceParams::default() };
             let mut requester = Requester::default();
             requester.open(&params, BitRate::from_gbps(100));
-            requester.post(Time::ZERO, 10 * params.path_mtu.get(), Operation::Write);
+            requester.post(Time::ZERO, 10 * params.path_mtu.get(), Operation::Write, &params);
             std::iter::from_fn(|| requester.next_packet(Time::ZERO, &params)).count()
         };
         assert_eq!((sent(start), sent(PrototypeStart::default())), (2, 10));

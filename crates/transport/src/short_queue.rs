@@ -36,6 +36,12 @@ impl<T> ShortQueue<T> {
 
     /// The last element.
     #[inline]
+    pub fn last(&self) -> Option<&T> {
+        self.rest.as_ref().and_then(|rest| rest.back()).or(self.first.as_ref())
+    }
+
+    /// The last element, to be changed.
+    #[inline]
     pub fn last_mut(&mut self) -> Option<&mut T> {
         self.rest.as_mut().and_then(|rest| rest.back_mut()).or(self.first.as_mut())
     }
@@ -52,7 +58,14 @@ impl<T> ShortQueue<T> {
 
     /// Adds an element behind those that do not come after it.
     pub fn insert_by_key<K: Ord>(&mut self, element: T, key: impl Fn(&T) -> K) {
-        let place = self.iter().take_while(|other| key(other) <= key(&element)).count();
+        if self.last().is_none_or(|last| key(last) <= key(&element)) {
+            return self.push_back(element);
+        }
+        self.insert(self.iter().take_while(|other| key(other) <= key(&element)).count(), element);
+    }
+
+    /// Adds an element behind the first `place`.
+    pub fn insert(&mut self, place: usize, element: T) {
         match (place, self.first.take()) {
             (0, None) => self.first = Some(element),
             (0, Some(first)) => {

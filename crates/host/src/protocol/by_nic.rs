@@ -60,7 +60,10 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
     #[inline]
     fn after_sending(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
         let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
-        let Alarms { timeout, pacing, tail } = ConnectionEnd::after_sending(state, wires.now, params);
+        let Alarms { timeout, pacing, tail, answered } = ConnectionEnd::after_sending(state, wires.now, params);
+        if let Some(end) = answered {
+            nics.answer_sent(wires, endpoint, end);
+        }
         if let Some((time, restarts)) = tail.filter(|_| wires.constants.packet_routing.is_none()) {
             expect(nics, wires, endpoint, time, Alarm::Tail(restarts));
         }
@@ -93,9 +96,9 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
         state.open(params, rate);
         let payload = params.payload();
         let fetch = nics.fetch(bytes, operation, payload);
-        let state = E::of(&mut nics.endpoints[endpoint].protocol);
+        let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
         let is_held = fetch.is_some() && state.hold();
-        let posted = ConnectionEnd::post(state, wires.now, bytes, operation);
+        let posted = ConnectionEnd::post(state, wires.now, bytes, operation, params);
         if wires.fluid.is_some() {
             nics.packets_posted(wires, endpoint, bytes, operation);
         }
@@ -289,7 +292,6 @@ impl Nics {
     /// Time until the NIC has the first packet of a message. A processor writes short messages with the doorbell; a NIC
     /// reads responses from memory.
     pub(crate) fn fetch(&self, bytes: u64, operation: Operation, payload: Bytes) -> Option<Duration> {
-        let may_be_inline = !matches!(operation, Operation::ReadResponse | Operation::AtomicResponse);
-        self.times.interface.as_ref()?.fetch(bytes, may_be_inline, payload)
+        self.times.interface.as_ref()?.fetch(bytes, !operation.is_answer(), payload)
     }
 }

@@ -18,6 +18,10 @@ impl ConnectionState for FluidState {
         SentCounts { bytes: self.acknowledged(), packets: self.packets(), retransmissions: 0, ..SentCounts::default() }
     }
 
+    fn moves_answers(&self) -> bool {
+        true
+    }
+
     fn send_state(&self, _now: Time, transport: &Transport) -> SendState {
         SendState { window: transport.window().bytes.get(), in_flight: self.in_flight(), rate: None }
     }

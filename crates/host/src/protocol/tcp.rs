@@ -130,7 +130,7 @@ impl Hosts {
         let written = if is_inline { length.min(state.sender.send_buffer_free()) } else { 0 };
         if written < length {
             let completes = kind == MessageKind::Payload;
-            state.writes.push_back(PendingWrite { left: length - written, is_new: written == 0, completes });
+            state.writes.push_back(PendingWrite { length, left: length - written, is_new: written == 0, completes });
         }
         if written > 0 {
             state.leave_by(state.channels.of_thread);
@@ -147,7 +147,7 @@ impl Hosts {
         let (endpoint, left) = (source.endpoint, source.bytes);
         let state = self.nics.endpoints[endpoint].tcp();
         state.posted += left;
-        state.writes.push_back(PendingWrite { left, is_new: true, completes: true });
+        state.writes.push_back(PendingWrite { length: left, left, is_new: true, completes: true });
         self.expect_write(wires, endpoint);
     }
 
@@ -176,14 +176,14 @@ impl Hosts {
         first.left -= bytes;
         first.is_new = false;
         let is_complete = first.left == 0;
-        let completes = is_complete && first.completes;
+        let (completes, length) = (is_complete && first.completes, first.length);
         if is_complete {
             state.writes.pop_front();
         }
         self.nics.pump(wires, endpoint);
         self.expect_write(wires, endpoint);
-        if is_complete && self.processors.observes_ranks {
-            self.observe_written(wires, endpoint);
+        if is_complete {
+            self.observe_written(wires, endpoint, length);
         }
         if completes {
             self.processors.write_complete(thread, endpoint, wires.now);
@@ -191,13 +191,11 @@ impl Hosts {
     }
 
     /// Notes that a message which waited for room in its socket begins its way.
-    #[cold]
-    #[inline(never)]
-    fn observe_written(&mut self, wires: &Wires, endpoint: EndpointIndex) {
+    fn observe_written(&mut self, wires: &Wires, endpoint: EndpointIndex, length: u64) {
         let end = &mut self.nics.endpoints[endpoint];
         let (thread, unwritten) = (end.thread, end.protocol.unwritten());
         let written = end.tcp().posted - unwritten;
-        self.processors.observe_posted(thread, endpoint, written, wires.now);
+        self.processors.observe_posted(thread, endpoint, (written, length), wires.now);
     }
 
     /// Bytes have been copied out of the socket.

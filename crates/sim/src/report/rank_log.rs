@@ -49,7 +49,10 @@ wire! {
 impl HostsLog {
     /// Takes what the hosts of a shard have noted, which begins anew.
     pub fn take(hosts: &mut Hosts) -> HostsLog {
-        let records = std::mem::take(&mut hosts.processors.records);
+        let mut records = std::mem::take(&mut hosts.processors.records);
+        for (row, end) in hosts.nics.answer_ends.drain(..) {
+            records.posted[row].end = end;
+        }
         let (mut ranks, mut threads) = (Vec::new(), Vec::new());
         for (number, thread) in hosts.processors.threads.iter().enumerate() {
             threads.push(match &thread.role {
@@ -217,9 +220,8 @@ impl RankLogs {
         let (posted, rows) = (posted.of(endpoint), &log.records.posted);
         let place = posted.partition_point(|&place| rows[place].end < name.end);
         let row = rows[*posted.get(place)?];
-        let before = place.checked_sub(1).map_or(0, |before| rows[posted[before]].end);
         let answers = row.answers().map(|end| MessageName { connection: name.connection ^ 1, end });
-        (row.at <= until).then_some(Post { at: row.at, answers, bytes: row.end - before })
+        (row.at <= until).then_some(Post { at: row.at, answers, bytes: row.bytes })
     }
 
     /// When the last byte of a message was at the NIC of its receiver: the last time in a span that it came.
@@ -298,7 +300,7 @@ struct SortedLog {
     log: HostsLog,
     /// Steps until the end of the run, by rank and end.
     steps: Groups,
-    /// Rows by sending end.
+    /// Rows by sending end, and end of the message.
     posted: Groups,
     /// Rows by receiving end.
     arrived: Groups,
@@ -315,7 +317,9 @@ impl SortedLog {
         for rank in (0..log.ranks.len()).filter(|&rank| log.has_streams(rank)) {
             by_rank.of_mut(rank).sort_by_key(|&place| (steps[place].end, steps[place].start, steps[place].thread));
         }
-        let posted = Groups::new(log.ends.len(), posted.iter().map(|row| Some(row.endpoint.get())));
+        let rows = posted;
+        let mut posted = Groups::new(log.ends.len(), rows.iter().map(|row| Some(row.endpoint.get())));
+        (0..log.ends.len()).for_each(|end| posted.of_mut(end).sort_by_key(|&place| rows[place].end));
         let arrived = Groups::new(log.ends.len(), arrived.iter().map(|row| Some(row.endpoint.get())));
         let mut ended = vec![None; log.ranks.len()];
         log.records

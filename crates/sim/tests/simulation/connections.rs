@@ -89,20 +89,34 @@ fn messages_behind_much_longer_ones_of_their_connection_are_counted() {
 /// 118.9 MB/s with `btl_tcp_links = 2`).
 #[test]
 fn an_exchange_over_one_connection_of_tcp_sends_one_way_at_a_time_once_a_rank_is_ahead() {
-    const STEPS: u32 = 8;
-    let slow = SingleSwitch { hosts: 2, rate: BitRate::from_gbps(1), ..SingleSwitch::default() };
-    let took = |connections| {
-        let job =
-            Job { connections: PairConnections::InTurn(connections), ..job_of(exchange(STEPS), Priority::new(0)) };
-        run(&experiment(slow.generate().unwrap(), tcp(), vec![job]), 1).totals.end.as_ps() as f64
-    };
-    let (in_turn, at_once) = (took(1), took(2));
+    let (in_turn, at_once) = (exchange_time(tcp(), 1), exchange_time(tcp(), 2));
     assert!((1.7..2.1).contains(&(in_turn / at_once)), "{in_turn} {at_once}");
+}
+
+/// Over RoCE a rank that is a step ahead asks for the peer's payload while it answers: requester and responder of a NIC
+/// take turns, so that payloads of 4 MiB and headers of at most 7 % of them keep both directions of the link busy.
+#[test]
+fn an_exchange_over_one_connection_of_roce_uses_both_directions_at_once() {
+    let payload = BitRate::from_gbps(1).serialization_time(Bytes::new(u64::from(STEPS) * BYTES)).as_ps() as f64;
+    for fidelity in [Fidelity::Packet, Fidelity::Flow] {
+        let slowdown = exchange_time(SimParams { fidelity, ..roce() }, 1) / payload;
+        assert!((1.0..1.1).contains(&slowdown), "{fidelity:?} {slowdown}");
+    }
+}
+
+/// Steps of [`exchange`], and bytes each way in one.
+const STEPS: u32 = 8;
+const BYTES: u64 = 4 << 20;
+
+/// How long the exchange takes two hosts at 1 Gb/s on so many connections [ps].
+fn exchange_time(params: SimParams, connections: u32) -> f64 {
+    let slow = SingleSwitch { hosts: 2, rate: BitRate::from_gbps(1), ..SingleSwitch::default() };
+    let job = Job { connections: PairConnections::InTurn(connections), ..job_of(exchange(STEPS), Priority::new(0)) };
+    run(&experiment(slow.generate().unwrap(), params, vec![job]), 1).totals.end.as_ps() as f64
 }
 
 /// Steps in which both ranks send to each other; the first of the second rank begins when it has the first's request.
 fn exchange(steps: u32) -> Traffic {
-    const BYTES: u64 = 4 << 20;
     let step = |peer| {
         let (receive, send) = (Op::Irecv { peer, tag: 1, bytes: BYTES }, Op::Isend { peer, tag: 1, bytes: BYTES });
         vec![receive, send, Op::WaitAll]

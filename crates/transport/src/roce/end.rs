@@ -32,10 +32,10 @@ fn dress(data: &DataPacket, headers: &Headers) -> (u8, u32) {
         Operation::Write if data.is_first => (place, headers.first),
         Operation::Write => (place, headers.later),
         Operation::ReadRequest => (place | bits::REQUEST, headers.other),
-        Operation::ReadResponse if place != 0 => (place | bits::READ, headers.edge),
-        Operation::ReadResponse => (place | bits::READ, headers.other),
         Operation::AtomicRequest => (place | bits::REQUEST, headers.other),
         Operation::AtomicResponse => (place | bits::READ | bits::REQUEST, headers.edge),
+        _ if place != 0 => (place | bits::READ, headers.edge),
+        _ => (place | bits::READ, headers.other),
     }
 }
 
@@ -75,6 +75,10 @@ impl ConnectionState for RoceEnd {
         self.requester.acknowledged_ahead()
     }
 
+    fn moves_answers(&self) -> bool {
+        self.requester.moves_answers()
+    }
+
     fn longest_message(&self) -> Option<u64> {
         Some(self.requester.longest_message())
     }
@@ -109,8 +113,8 @@ impl ConnectionEnd for RoceEnd {
     }
 
     #[inline]
-    fn post(&mut self, now: Time, bytes: u64, operation: Operation) -> u64 {
-        self.requester.post(now, bytes, operation)
+    fn post(&mut self, now: Time, bytes: u64, operation: Operation, params: &RoceParams) -> u64 {
+        self.requester.post(now, bytes, operation, params)
     }
 
     #[inline]
@@ -139,7 +143,7 @@ impl ConnectionEnd for RoceEnd {
     fn after_sending(&mut self, now: Time, params: &RoceParams) -> Alarms {
         let timeout = self.requester.start_timer(now, params);
         let (pacing, tail) = (self.requester.paced_until(), self.requester.tail_check(now, params));
-        Alarms { timeout, pacing, tail }
+        Alarms { timeout, pacing, tail, answered: self.requester.answered() }
     }
 
     fn on_alarm(&mut self, now: Time, alarm: Alarm, params: &RoceParams) -> Option<Time> {

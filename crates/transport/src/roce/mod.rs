@@ -15,6 +15,9 @@
 //! - Selective repeat: packets may overtake each other. The responder places each where it belongs and reports what has
 //!   arrived; the requester sends again what is missing.
 //!
+//! Requester and responder of a NIC take turns: a message goes between the packets of answers to READs that were posted
+//! before it. Its bytes stand before theirs in the stream, so that the end of an answer is known once it has been sent.
+//!
 //! Guarantees: every posted byte is delivered once and in order as long as the path lets anything through.
 
 mod answers;
@@ -46,10 +49,42 @@ pub enum Operation {
     ReadRequest,
     /// RDMA READ response: an acknowledgement on the first and last packet.
     ReadResponse,
+    /// Packets of an RDMA READ response between which others go: its first ones.
+    ReadResponseFirst,
+    /// Neither its first nor its last ones.
+    ReadResponseMiddle,
+    /// Its last ones.
+    ReadResponseLast,
     /// Request of an atomic operation: an address and operands, and nothing else.
     AtomicRequest,
     /// What an atomic operation gives: an acknowledgement and a word.
     AtomicResponse,
+}
+
+impl Operation {
+    /// Whether a responder answers a requester by it.
+    #[inline]
+    pub fn is_answer(self) -> bool {
+        !matches!(self, Operation::Write | Operation::ReadRequest | Operation::AtomicRequest)
+    }
+
+    /// Whether its first packet begins a message.
+    #[inline]
+    fn begins(self) -> bool {
+        !matches!(self, Operation::ReadResponseMiddle | Operation::ReadResponseLast)
+    }
+
+    /// Whether its last packet ends a message.
+    #[inline]
+    fn ends(self) -> bool {
+        !matches!(self, Operation::ReadResponseFirst | Operation::ReadResponseMiddle)
+    }
+
+    /// Operations of its packets before others that go between them, and of those behind.
+    fn parted(self) -> (Operation, Operation) {
+        let first = if self.begins() { Operation::ReadResponseFirst } else { Operation::ReadResponseMiddle };
+        (first, if self.ends() { Operation::ReadResponseLast } else { Operation::ReadResponseMiddle })
+    }
 }
 
 /// What a responder reports.

@@ -18,8 +18,8 @@ impl Outgoing {
             payload: payload as u32,
             sequence,
             operation: self.operation,
-            is_first: offset == self.start,
-            is_last: offset + payload == self.end,
+            is_first: offset == self.start && self.operation.begins(),
+            is_last: offset + payload == self.end && self.operation.ends(),
             is_retransmission,
             restarts: 0,
         }
@@ -112,9 +112,12 @@ impl Requester {
         // it is set decides only when the host looks.
         let &Requester { posted, next, acknowledged, sent_max, .. } = self;
         let open = mix(mix(posted - acknowledged) ^ (next - acknowledged)) ^ (sent_max - acknowledged);
+        // Where messages have gone between packets of answers, their places decide where the next one goes.
+        let answers = self.outgoing.iter().filter(|_| self.has_unsent_answer());
+        let places = answers.fold(0, |word, own| mix(word ^ (own.end - acknowledged) << 4 ^ own.operation as u64));
         let control = self.congestion.as_ref().map_or(Some(0), |control| control.repeatable_state(now))?;
         let paced = u64::from(self.is_pacing);
-        self.selective.is_none().then_some(mix(mix(open) ^ control) ^ paced)
+        self.selective.is_none().then_some(mix(mix(open ^ places) ^ control) ^ paced)
     }
 
     /// Memory that it has beside itself while it sends [B].
@@ -125,17 +128,73 @@ impl Requester {
         control + if params.reliability == Reliability::SelectiveRepeat { selective } else { 0 }
     }
 
-    /// Adds a message to the stream; returns where it ends.
-    pub fn post(&mut self, now: Time, bytes: u64, operation: Operation) -> u64 {
+    /// Adds a message to the stream; returns where it ends: an answer that later messages may go before, no earlier.
+    pub fn post(&mut self, now: Time, bytes: u64, operation: Operation, params: &RoceParams) -> u64 {
         if self.acknowledged == self.posted {
             self.last_progress = now;
         }
-        let start = self.posted;
+        if !operation.is_answer() && self.has_unsent_answer() && self.moves_answers() {
+            return self.insert(self.turn(params.path_mtu.get()), bytes, operation);
+        }
+        let (start, may_extend) = (self.posted, !operation.is_answer());
         self.posted += bytes;
-        if !self.outgoing.last_mut().is_some_and(|last| last.extend(bytes, operation)) {
+        if !self.outgoing.last_mut().is_some_and(|last| may_extend && last.extend(bytes, operation)) {
             self.outgoing.push_back(EqualMessages { start, end: self.posted, count: 1, operation });
         }
         self.posted
+    }
+
+    /// Whether later messages go before answers that have not been sent: not where messages complete in any order, and
+    /// so stand in one piece.
+    pub fn moves_answers(&self) -> bool {
+        self.acknowledged_ahead().is_none()
+    }
+
+    /// Whether the stream ends with an answer that has not been sent whole.
+    fn has_unsent_answer(&self) -> bool {
+        self.outgoing.last().is_some_and(|last| last.operation.is_answer() && last.end > self.sent_max)
+    }
+
+    /// Where requester and responder take turns next: behind what has been sent, and behind as many bytes of answers as
+    /// the message before takes.
+    fn turn(&self, mtu: u64) -> u64 {
+        let mut place = self.sent_max;
+        for own in self.outgoing.iter() {
+            if !own.operation.is_answer() {
+                place = place.max(own.end + (own.end - own.start) / u64::from(own.count));
+            } else if (own.start..own.end).contains(&place) {
+                place = own.end.min(own.start + (place - own.start).next_multiple_of(mtu));
+            }
+        }
+        place.min(self.posted)
+    }
+
+    /// Puts a message before all that stands from a place on, which is the start of a packet that has not been sent.
+    fn insert(&mut self, place: u64, bytes: u64, operation: Operation) -> u64 {
+        let mut rest = None;
+        for own in self.outgoing.iter_mut().filter(|own| own.end > place) {
+            if own.start < place {
+                let (before, behind) = own.operation.parted();
+                rest = Some(EqualMessages { start: place + bytes, end: own.end + bytes, count: 1, operation: behind });
+                (own.end, own.operation) = (place, before);
+            } else {
+                (own.start, own.end) = (own.start + bytes, own.end + bytes);
+            }
+        }
+        let own = EqualMessages { start: place, end: place + bytes, count: 1, operation };
+        [Some(own), rest].into_iter().flatten().for_each(|own| self.outgoing.insert_by_key(own, |own| own.start));
+        self.posted += bytes;
+        if self.message_end > place {
+            (self.message_start, self.message_end) = (0, 0);
+        }
+        place + bytes
+    }
+
+    /// End of the answer whose last packet was sent last, maybe again.
+    #[inline]
+    pub fn answered(&self) -> Option<u64> {
+        let is_end = self.next == self.message_end && self.message_operation.ends();
+        (is_end && self.message_operation.is_answer()).then_some(self.next)
     }
 
     /// Whether window and rate let a packet out now.
@@ -417,9 +476,10 @@ impl Requester {
         self.acknowledged == self.posted
     }
 
-    /// The longest message that is not acknowledged [B].
+    /// The longest message that is not acknowledged, and that later ones wait for [B].
     pub fn longest_message(&self) -> u64 {
-        let messages = self.outgoing.iter().filter(|messages| messages.end > self.acknowledged);
+        let is_passed = |own: &EqualMessages| own.operation.is_answer() && self.moves_answers();
+        let messages = self.outgoing.iter().filter(|own| own.end > self.acknowledged && !is_passed(own));
         messages.map(|messages| (messages.end - messages.start) / u64::from(messages.count)).max().unwrap_or(0)
     }
 
@@ -519,7 +579,7 @@ mod tests {
         let mut requester = Requester::default();
         requester.open(&params, BitRate::from_gbps(100));
         for &bytes in sizes {
-            requester.post(Time::ZERO, bytes, Operation::Write);
+            requester.post(Time::ZERO, bytes, Operation::Write, &params);
         }
         let packets = std::iter::from_fn(|| requester.next_packet(Time::ZERO, &params));
         packets.map(|packet| (packet.offset, packet.is_first, packet.is_last)).collect()
@@ -542,8 +602,55 @@ mod tests {
         assert_eq!(marks(&sizes), expected);
         let mut requester = Requester::default();
         for _ in 0..1_000 {
-            requester.post(Time::ZERO, 64, Operation::Write);
+            requester.post(Time::ZERO, 64, Operation::Write, &RoceParams::default());
         }
         assert_eq!(requester.outgoing.iter().count(), 1);
+    }
+
+    /// Posts `messages`, each after so many packets, and answers where the number is negative: the packets, as their
+    /// offset and whether they are the first and the last of their message, and ends of answers.
+    fn turns(messages: &[(usize, i64)]) -> (Vec<(u64, bool, bool)>, Vec<u64>) {
+        let params = RoceParams::default();
+        let (mut requester, mut messages) = (Requester::default(), messages.iter().peekable());
+        requester.open(&params, BitRate::from_gbps(100));
+        let (mut packets, mut answers) = (Vec::new(), Vec::new());
+        loop {
+            while let Some(&&(_, bytes)) = messages.peek().filter(|&&&(after, _)| after == packets.len()) {
+                let operation = if bytes < 0 { Operation::ReadResponse } else { Operation::Write };
+                requester.post(Time::ZERO, bytes.unsigned_abs(), operation, &params);
+                messages.next();
+            }
+            let Some(packet) = requester.next_packet(Time::ZERO, &params) else { return (packets, answers) };
+            answers.extend(requester.answered());
+            packets.push((packet.offset, packet.is_first, packet.is_last));
+        }
+    }
+
+    #[test]
+    fn messages_go_between_packets_of_answers() {
+        let mtu = RoceParams::default().path_mtu.get() as i64;
+        let at = |packets: u64, bytes: u64| packets * mtu as u64 + bytes;
+        // After two packets of an answer of four a request goes next, and one more behind a packet of the answer.
+        let packets = vec![
+            (0, true, false),
+            (at(1, 0), false, false),
+            (at(2, 0), true, true),
+            (at(2, 16), false, false),
+            (at(3, 16), true, true),
+            (at(3, 32), false, true),
+        ];
+        assert_eq!(turns(&[(0, -4 * mtu), (2, 16), (2, 16)]), (packets, vec![at(4, 32)]));
+        // A message of three packets goes before two answers, and the next message behind as much of them.
+        let packets = vec![
+            (0, true, false),
+            (at(1, 0), false, false),
+            (at(2, 0), false, true),
+            (at(3, 0), true, true),
+            (at(4, 0), true, false),
+            (at(5, 0), false, false),
+            (at(6, 0), true, true),
+            (at(6, 16), false, true),
+        ];
+        assert_eq!(turns(&[(0, -mtu), (0, -3 * mtu), (0, 3 * mtu), (1, 16)]), (packets, vec![at(4, 0), at(7, 16)]));
     }
 }

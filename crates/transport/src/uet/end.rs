@@ -71,7 +71,7 @@ impl ConnectionEnd for UetEnd {
         self.sender.hold()
     }
 
-    fn post(&mut self, _now: Time, bytes: u64, operation: Operation) -> u64 {
+    fn post(&mut self, _now: Time, bytes: u64, operation: Operation, _params: &UetParams) -> u64 {
         self.sender.post(bytes, operation)
     }
 
