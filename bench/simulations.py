@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from counts import counts
-from peers import caminos
+from peers import caminos, uet_htsim
 from rows import Row, child
 
 HERE = Path(__file__).parent
@@ -187,6 +187,7 @@ def rows() -> list[Row]:
         "trace_64": trace,
         "trace_64_in_file": trace_in_file,
         "caminos": peer,
+        "uet_htsim": uet_htsim.compare,
         "study": study,
     }
     return [*cases, *(Row(name, of) for name, of in others.items())]
