@@ -17,9 +17,9 @@ const CARRIED: u64 = 5_120;
 pub enum ForwardErrorCorrection {
     /// RS(528,514), as of 25 Gb/s (IEEE 802.3, clause 108) and of 100 Gb/s in four lanes of 25 (clause 91).
     Rs528,
-    /// RS(544,514), as of 50 Gb/s (clause 134) and of 100 Gb/s in lanes of 50 and 100 (clause 91).
+    /// RS(544,514), as of 50 Gb/s (802.3cd) and of 100 Gb/s in lanes of 50 and 100 (clause 91).
     Rs544,
-    /// Two codewords of RS(544,514) at a time, as of 200 and 400 Gb/s (clause 119).
+    /// Two codewords of RS(544,514) at a time, as of 200 and 400 Gb/s (802.3bs).
     Rs544Interleaved,
 }
 
