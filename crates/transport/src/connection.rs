@@ -207,8 +207,8 @@ pub trait ConnectionEnd: ConnectionState + Sized {
     fn on_congestion(&mut self, _now: Time, _packet: &TransportPacket) {}
 
     /// Time that the next grant takes of the receiver's link, where one must be scheduled: [`Alarm::Tail`] at that end,
-    /// once grants to others leave the link free.
-    fn schedule_grant(&mut self) -> Option<Duration> {
+    /// once grants to others leave the link free, which is after `wait`.
+    fn schedule_grant(&mut self, _wait: Duration) -> Option<Duration> {
         None
     }
 

@@ -77,8 +77,8 @@ impl<E: ConnectionEnd> ByNics<E> {
 
 impl<E: ConnectionEnd> ByNics<E> {
     fn schedule_grant(&mut self, now: Time) {
-        if let Some(gap) = self.receiver.schedule_grant() {
-            let time = self.grants_from.max(now);
+        let time = self.grants_from.max(now);
+        if let Some(gap) = self.receiver.schedule_grant(time.since(now)) {
             (self.grant, self.grants_from) = (Some(time), time + gap);
         }
     }

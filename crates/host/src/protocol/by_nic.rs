@@ -198,9 +198,9 @@ fn send_control<E: ConnectionEnd + ProtocolState>(nics: &mut Nics, wires: &mut W
 /// Has a receiver grant credits when the grants of its host to others leave the link free: sources take turns.
 fn schedule_grant<E: ConnectionEnd + ProtocolState>(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
     let end = &mut nics.endpoints[endpoint];
-    let Some(gap) = E::of(&mut end.protocol).schedule_grant() else { return };
     let from = &mut nics.hosts[end.host].nic.grants_from;
     let time = wires.now.max(*from);
+    let Some(gap) = E::of(&mut end.protocol).schedule_grant(time.since(wires.now)) else { return };
     *from = time + gap;
     expect(nics, wires, endpoint, time, Alarm::Tail(1));
 }

@@ -154,8 +154,8 @@ impl ConnectionEnd for UetEnd {
         }
     }
 
-    fn schedule_grant(&mut self) -> Option<Duration> {
-        self.receiver.grants()?.schedule()
+    fn schedule_grant(&mut self, wait: Duration) -> Option<Duration> {
+        self.receiver.grants()?.schedule(wait)
     }
 
     fn takes_control(&mut self) -> Option<PacketKind> {

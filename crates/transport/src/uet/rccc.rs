@@ -128,19 +128,33 @@ pub(super) struct Grants {
     granted: u32,
     target: u32,
     size: u32,
+    /// Most that it may be granted beyond that.
+    ahead_max: u32,
     gap: Duration,
     /// Whether a grant may have been lost: the source asks for what it was given.
     repeats: bool,
-    /// Whether the host will ask for a grant.
+    /// Whether the host will ask for a grant, and whether that goes beyond the target.
     is_scheduled: bool,
+    is_ahead: bool,
     /// Whether the grant is to be sent now.
     is_due: bool,
 }
 
 impl Grants {
     pub(super) fn new(params: &Rccc, rate: BitRate) -> Grants {
-        let (size, gap) = (quanta(params.grant.get()), params.gap(rate));
-        Grants { granted: 0, target: 0, size, gap, repeats: false, is_scheduled: false, is_due: false }
+        let (size, ahead_max) = (quanta(params.grant.get()), (params.credit_max(rate) / QUANTUM) as u32);
+        let (gap, repeats) = (params.gap(rate), false);
+        Grants {
+            granted: 0,
+            target: 0,
+            size,
+            ahead_max,
+            gap,
+            repeats,
+            is_scheduled: false,
+            is_ahead: false,
+            is_due: false,
+        }
     }
 
     /// Takes the target of a packet.
@@ -160,9 +174,12 @@ impl Grants {
         self.target.wrapping_sub(self.granted) as i32 > 0
     }
 
-    /// Time that the next grant takes of the receiver's link, where one must be scheduled.
-    pub(super) fn schedule(&mut self) -> Option<Duration> {
-        let is_wanted = self.is_owing() || self.repeats;
+    /// Time that the next grant takes of the receiver's link, where one must be scheduled. A source that has what it
+    /// asked for is granted more where no other waits for the link, as its last target is half a round trip old.
+    pub(super) fn schedule(&mut self, wait: Duration) -> Option<Duration> {
+        let ahead = self.granted.wrapping_sub(self.target);
+        self.is_ahead |= !self.is_owing() && wait <= self.gap && ahead < self.ahead_max;
+        let is_wanted = self.is_owing() || self.repeats || self.is_ahead;
         (is_wanted && !std::mem::replace(&mut self.is_scheduled, true)).then_some(self.gap)
     }
 
@@ -179,7 +196,7 @@ impl Grants {
     /// All that has been granted, with more where the source is owed more.
     pub(super) fn give(&mut self) -> u32 {
         self.repeats = false;
-        if self.is_owing() {
+        if std::mem::take(&mut self.is_ahead) || self.is_owing() {
             self.granted = self.granted.wrapping_add(self.size);
         }
         self.granted
@@ -220,16 +237,24 @@ mod tests {
     #[test]
     fn a_receiver_grants_up_to_the_target_at_its_pace() {
         let mut grants = Grants::new(&Rccc::default(), BitRate::from_gbps(100));
-        assert_eq!(grants.schedule(), None);
+        let busy = Duration::from_us(2);
+        assert_eq!(grants.schedule(busy), None);
         grants.ask(100);
         // 16 KiB at 99 Gb/s.
-        assert_eq!(grants.schedule(), Some(Duration::from_ps(1_323_959)));
-        assert_eq!(grants.schedule(), None, "it is scheduled");
+        assert_eq!(grants.schedule(busy), Some(Duration::from_ps(1_323_959)));
+        assert_eq!(grants.schedule(busy), None, "it is scheduled");
         grants.fall_due();
         assert!(grants.take_due() && !grants.take_due());
         assert_eq!(grants.give(), 64);
-        assert!(grants.schedule().is_some());
+        assert!(grants.schedule(busy).is_some());
         grants.fall_due();
-        assert_eq!((grants.give(), grants.schedule()), (128, None));
+        assert_eq!((grants.give(), grants.schedule(busy)), (128, None));
+        // Nobody else waits for the link: 225,000 B beyond the target.
+        let mut last = 128;
+        while grants.schedule(Duration::ZERO).is_some() {
+            grants.fall_due();
+            last = grants.give();
+        }
+        assert_eq!(last, 128 + 64 * (878u32 - 28).div_ceil(64));
     }
 }
