@@ -1,7 +1,8 @@
 //! Transports of jobs: each has its own, or that of the run.
 
-use etherweave_primitives::{Duration, InputError, InputErrors};
+use etherweave_primitives::{Bytes, Duration, HostId, InputError, InputErrors};
 use etherweave_sim::params::Transport;
+use etherweave_topology::Topology;
 
 use crate::{JobSpec, Scenario};
 
@@ -78,9 +79,25 @@ pub(crate) fn locate(scenario: &Scenario, errors: InputErrors) -> InputErrors {
     errors.iter().map(located).collect()
 }
 
+/// Marks that begin beyond the queue at which the specification of Ultra Ethernet marks every packet, 0.8
+/// bandwidth-delay products: connections keep paths whose queues grow up to there, beside idle ones.
+pub(crate) fn late_marks(scenario: &Scenario, topology: &Topology) -> Option<String> {
+    let marked_from = scenario.switch.ecn?.queue_min;
+    let rate = topology.channel(topology.host_channel(HostId::new(0))).rate;
+    let trips = scenario.each_transport().filter_map(|own| Some(own.uet()?.nscc.as_ref()?.base_round_trip));
+    let last = Bytes::new(rate.bytes_in(trips.min()?).get() / 5 * 4);
+    (marked_from > last).then(|| {
+        format!(
+            "switch.ecn.queue_min: {marked_from}; marks begin beyond {last}, 0.8 bandwidth-delay products by \
+             transport.uet.nscc.base_round_trip, where the specification marks every packet: paths are kept until \
+             their queues are that long"
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::Scenario;
+    use crate::{Run, Scenario};
 
     const JOBS: &str = "[topology.single_switch]\nhosts = 2\n[flow_control.pfc]\npriorities = [3]\n\
                         [[job]]\nname = \"mpi\"\npriority = 3\nworkload.osu_latency = {}\n\
@@ -117,5 +134,18 @@ mod tests {
         let error = |text: &str| parsed(text).unwrap_err();
         assert!(error("transport.tcp.initial_window = 0").contains("job.1.transport.tcp.initial_window"));
         assert!(error("transport.tcp.profile = \"linux-0\"").contains("job.1.transport.tcp.profile"));
+    }
+
+    #[test]
+    fn marks_beyond_the_queue_where_all_are_marked_are_warned_of() {
+        let warnings = |queue_min: &str| {
+            let text = include_str!("../../../scenarios/uet.toml");
+            let ecn = ("switch.ecn.queue_min".to_owned(), queue_min.to_owned());
+            let most = ("switch.ecn.queue_max".to_owned(), "70kB".to_owned());
+            Run::start(text, "x.toml", &[ecn, most], 1, &[]).unwrap().estimate().warnings.clone()
+        };
+        assert_eq!(warnings("60kB"), Vec::<String>::new());
+        let [warning] = &warnings("61kB")[..] else { panic!("a single warning") };
+        assert!(warning.starts_with("switch.ecn.queue_min: 61 kB; marks begin beyond 60 kB"), "{warning}");
     }
 }
