@@ -8,7 +8,6 @@ use etherweave_kernel::LocalIndex;
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Time};
 use etherweave_routing::{HashScope, PacketRouting, RoutedPacket};
-use etherweave_topology::LinkClass;
 
 use crate::aggregation::AggregationTrees;
 use crate::captured_port::connection;
@@ -50,8 +49,6 @@ pub struct RunConstants {
     pub trees: Option<AggregationTrees>,
     /// The routing that decides for every packet, as far as hosts need it; none where paths are chosen per flow.
     pub packet_routing: Option<Arc<dyn RouteStart>>,
-    /// By channel; empty where paths are chosen per flow.
-    pub link_classes: Vec<LinkClass>,
     /// Which class sends next.
     pub scheduler: Scheduler,
     /// Priority group of each priority.
@@ -192,7 +189,6 @@ impl RunConstants {
             branches: None,
             trees: None,
             packet_routing: None,
-            link_classes: Vec::new(),
             scheduler: Scheduler::new(&params.ets, largest_frame),
             largest_frame,
             group_of_priority: groups.of_priority,

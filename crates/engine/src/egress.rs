@@ -77,20 +77,24 @@ impl Wires {
     /// ECN: marks by the queue that the packet joins, or by what it leaves behind.
     #[inline(always)]
     pub fn mark(&mut self, at: MarkAt, egress: PortIndex, class: usize, handle: Handle) {
-        let Some(ecn) = self.constants.ecn.filter(|ecn| ecn.mark_at == at) else { return };
-        if !ecn.last_hop && self.ports[egress].peer.is_host {
+        let Some(ecn) = self.constants.ecn.as_ref().filter(|ecn| ecn.mark_at == at) else { return };
+        let port = &self.ports[egress];
+        let queued = u64::from(port.queue(class).bytes);
+        let is_short = queued <= ecn.queue_min.get() && queued < ecn.queue_max.get();
+        if is_short || (!ecn.last_hop && port.peer.is_host) || !self.packets[handle].has(flags::ECN_CAPABLE) {
             return;
         }
-        let queued = self.ports[egress].queue(class).bytes.into();
-        let packet = &mut self.packets[handle];
-        if !packet.has(flags::ECN_CAPABLE) {
-            return;
-        }
+        self.mark_by_queue(egress, queued, handle);
+    }
+
+    #[inline(never)]
+    fn mark_by_queue(&mut self, egress: PortIndex, queued: u64, handle: Handle) {
+        let (Some(ecn), packet) = (&self.constants.ecn, &mut self.packets[handle]) else { return };
         let (low, high) = (ecn.queue_min.get(), ecn.queue_max.get());
         let is_on_ramp = low < queued && queued < high;
         self.marking_draws += u64::from(is_on_ramp);
         let identity = || mix(self.constants.params.seed) ^ packet.offset ^ self.now.as_ps();
-        if queued >= high || is_on_ramp && is_drawn(&ecn, queued, identity()) {
+        if queued >= high || is_on_ramp && is_drawn(ecn, queued, identity()) {
             packet.flags |= flags::CONGESTION;
             let priority = usize::from(packet.priority);
             self.ports[egress].counters_mut(priority).marks += 1;

@@ -4,6 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use etherweave_kernel::indices::{HostIndex, PortIndex, SwitchIndex};
 use etherweave_primitives::{BitRate, ByteTime, Duration, Priority, Time};
+use etherweave_topology::LinkClass;
 
 use super::paused::Paused;
 use crate::packet::{Handle, Packets};
@@ -18,6 +19,8 @@ pub struct Peer {
     pub port: PortIndex,
     /// Whether it is a host's.
     pub is_host: bool,
+    /// Class of the link, which routings ask for.
+    pub link_class: LinkClass,
 }
 
 /// A link as its sending port knows it: the shard of the other end, maybe the sender's own, or an impaired link (bit
@@ -369,7 +372,8 @@ mod tests {
     }
 
     fn port() -> Port {
-        let peer = Peer { link: PeerLink::to_shard(0), port: PortIndex::new(1), is_host: false };
+        let peer =
+            Peer { link: PeerLink::to_shard(0), port: PortIndex::new(1), is_host: false, link_class: LinkClass::Local };
         Port::new(BitRate::from_gbps(100), Owner::Switch(SwitchIndex::new(0)), peer, Duration::ZERO, Duration::ZERO)
     }
 

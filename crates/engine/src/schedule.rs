@@ -88,6 +88,7 @@ impl Scheduler {
 #[cfg(test)]
 mod tests {
     use etherweave_primitives::{BitRate, Duration};
+    use etherweave_topology::LinkClass;
 
     use super::*;
     use crate::port::{Owner, Peer, PeerLink};
@@ -96,7 +97,8 @@ mod tests {
     const FRAME: u32 = 4_192;
 
     fn port() -> Port {
-        let peer = Peer { link: PeerLink::to_shard(0), port: PortIndex::new(1), is_host: false };
+        let (link, port) = (PeerLink::to_shard(0), PortIndex::new(1));
+        let peer = Peer { link, port, is_host: false, link_class: LinkClass::Local };
         Port::new(BitRate::from_gbps(100), Owner::Switch(SwitchIndex::new(0)), peer, Duration::ZERO, Duration::ZERO)
     }
 

@@ -8,7 +8,6 @@ use etherweave_fluid::Fluid;
 use etherweave_kernel::IndexVec;
 use etherweave_kernel::indices::{HostIndex, PortIndex, SwitchIndex};
 use etherweave_primitives::{ChannelId, Duration, Time};
-use etherweave_topology::LinkClass;
 
 use super::credits::CreditCounters;
 use super::event::{Event, EventKey, Kind, PrefetchHint};
@@ -331,12 +330,6 @@ impl Wires {
     /// When paths are chosen per flow.
     pub fn packet_routing(&self) -> &dyn RouteStart {
         self.constants.packet_routing.as_deref().expect("packets are routed one by one")
-    }
-
-    /// The class of the link of a port.
-    #[inline]
-    pub fn link_class(&self, port: PortIndex) -> LinkClass {
-        self.constants.link_classes[self.channels[port].index()]
     }
 }
 

@@ -4,6 +4,7 @@ use etherweave_engine::packet::{NO_PACKET, NO_SIDE, Packet, PacketKind};
 use etherweave_engine::port::{Peer, PeerLink};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use etherweave_primitives::Time;
+use etherweave_topology::LinkClass;
 use etherweave_transport::{ByteRange, ShortQueue};
 
 use super::message::Message;
@@ -146,7 +147,7 @@ impl Endpoint {
 
     /// The port of the remote host.
     pub fn peer(&self) -> Peer {
-        Peer { link: self.remote_link, port: self.remote_port, is_host: true }
+        Peer { link: self.remote_link, port: self.remote_port, is_host: true, link_class: LinkClass::Host }
     }
 }
 

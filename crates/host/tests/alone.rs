@@ -11,6 +11,7 @@ use etherweave_host::message::MessageKind;
 use etherweave_host::{Endpoint, Host, Hosts, Intake, MessageNumbers, OWN_CORE, Protocol, RankState, Role, Thread};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, Time};
+use etherweave_topology::LinkClass;
 use etherweave_transport::ShortQueue;
 use etherweave_transport::connection::Alarm;
 use etherweave_workload::{Block, Op, Program};
@@ -31,7 +32,8 @@ fn wires(params: &SimParams, ports: u32) -> Wires {
 }
 
 fn add_port(wires: &mut Wires, owner: Owner) -> PortIndex {
-    let peer = Peer { link: PeerLink::to_shard(ELSEWHERE), port: wires.ports.next_index(), is_host: true };
+    let (link, port) = (PeerLink::to_shard(ELSEWHERE), wires.ports.next_index());
+    let peer = Peer { link, port, is_host: true, link_class: LinkClass::Host };
     wires.channels.push(ChannelId::from_index(wires.ports.len()));
     wires.ports.push(Port::new(RATE, owner, peer, DELAY, DELAY))
 }

@@ -16,6 +16,7 @@ use etherweave_host::{
 };
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, ChannelId, Duration, Rank, Time};
+use etherweave_topology::LinkClass;
 use etherweave_transport::ShortQueue;
 use etherweave_transport::connection::Alarm;
 use etherweave_workload::{Access, Block, Op, Program};
@@ -55,7 +56,8 @@ impl Pair {
         (hosts.processors.observes_ranks, hosts.processors.notes_tasks) = (true, true);
         for (side, role) in (0..).zip(roles) {
             let host = hosts.nics.hosts.push(Host::new(side, PortIndex::new(side), None));
-            let peer = Peer { link: PeerLink::to_shard(0), port: PortIndex::new(1 - side), is_host: true };
+            let (link, port) = (PeerLink::to_shard(0), PortIndex::new(1 - side));
+            let peer = Peer { link, port, is_host: true, link_class: LinkClass::Host };
             wires.channels.push(ChannelId::new(side));
             wires.ports.push(Port::new(RATE, Owner::Host(host), peer, DELAY, DELAY));
             let thread = hosts.processors.threads.push(Thread::new(host, &hosts.nics.hosts[host], 0, OWN_CORE, role));

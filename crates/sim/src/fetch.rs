@@ -80,6 +80,11 @@ fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event)
     if event.key.is(Kind::Arrive) {
         let (egress, priority) = event.hint.as_egress();
         wires.packets.prefetch(event.packet());
+        if wires.constants.packet_routing.is_some() {
+            // The switch decides when the packet is there.
+            wires.packets.prefetch_route(event.packet());
+            return prefetch(&wires.ports, place.place(), size_of::<Port>());
+        }
         prefetch(&wires.ports, egress.place(), size_of::<Port>());
         return fetch_group(switches, wires, place, priority);
     }
@@ -152,16 +157,21 @@ fn fetch_behind_crossbar(wires: &Wires, switches: &Switches, hosts: &Hosts, even
 
 #[inline(always)]
 fn fetch_second(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event) {
+    let place = event.key.place();
     if event.key.is(Kind::Arrive) {
-        let (egress, _) = event.hint.as_egress();
-        let port = &wires.ports[egress];
-        wires.packets.prefetch(port.ends_of_queue().1);
+        let is_decided = wires.constants.packet_routing.is_none();
+        let port = &wires.ports[if is_decided { event.hint.as_egress().0 } else { place }];
         if let Owner::Switch(switch) = port.owner {
             prefetch(&switches.switches, switch.place(), size_of::<Switch>());
         }
-        return fetch_route(wires, event.packet(), 1);
+        return match wires.packets.get(event.packet()).filter(|_| !is_decided) {
+            Some(packet) => fetch_group(switches, wires, place, packet.priority),
+            None => {
+                wires.packets.prefetch(port.ends_of_queue().1);
+                fetch_route(wires, event.packet(), 1);
+            }
+        };
     }
-    let place = event.key.place();
     if event.key.is(Kind::TransmitterFree) {
         wires.packets.prefetch(wires.ports[place].ends_of_queue().0);
         fetch_host(&hosts.nics, wires, place);
@@ -212,10 +222,12 @@ fn fetch_group(switches: &Switches, wires: &Wires, port: PortIndex, priority: u8
     prefetch(&switches.groups, wires.constants.group(port, priority), size_of::<Group>());
 }
 
-/// The entry of the route table that a packet needs after `further` others.
+/// The entry of the route table that a packet needs after `further` others, or what it carries for its routing.
 #[inline(always)]
 fn fetch_route(wires: &Wires, handle: Handle, further: usize) {
-    if let Some(packet) = wires.packets.get(handle) {
+    if wires.constants.packet_routing.is_some() {
+        wires.packets.prefetch_route(handle);
+    } else if let Some(packet) = wires.packets.get(handle) {
         prefetch(&wires.constants.routes, packet.route as usize + further, size_of::<u32>());
     }
 }

@@ -90,6 +90,7 @@ impl Switches {
     }
 
     /// Forwards a packet by the port for which its routing has decided.
+    #[inline(always)]
     pub(super) fn forward_decided(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
         let route = *wires.packets.route(handle);
         self.forward(wires, ingress, route.egress, route.next_priority(), handle);

@@ -12,12 +12,10 @@ use etherweave_engine::Wires;
 use etherweave_engine::constants::RouteStart;
 use etherweave_engine::credits::PortCredits;
 use etherweave_engine::frame::size::PREAMBLE_AND_GAP;
-use etherweave_engine::impaired_link::ImpairedLinks;
 use etherweave_engine::packet::{Handle, PacketRoute};
 use etherweave_engine::port::Port;
-use etherweave_fluid::Fluid;
 use etherweave_kernel::indices::PortIndex;
-use etherweave_primitives::{ChannelId, HostId, InputError, Port as PortNumber, Priority, SwitchId, Time};
+use etherweave_primitives::{ChannelId, HostId, InputError, Port as PortNumber, Priority, SwitchId};
 use etherweave_routing::tables::Trigger;
 use etherweave_routing::{
     FabricOf, HashScope, InputChannel, LoadView, MeasuredGroups, Neighbourhood, NextHop, Oblivious, PacketRouting,
@@ -26,9 +24,8 @@ use etherweave_routing::{
 use etherweave_topology::{LinkClass, Node, Topology};
 
 use super::group_traffic::GroupTraffic;
-use super::input_queued::Crossbars;
 use super::neighbour_loads::NeighbourLoads;
-use crate::Switches;
+use crate::{Switch, Switches};
 
 /// A routing whose decisions see the load of a switch of this simulation.
 trait SwitchRouting: RouteStart {
@@ -126,6 +123,11 @@ impl PreparedRouting {
     /// Priorities that packets of a job travel with: its own and the following ones.
     pub fn priorities(&self) -> u8 {
         self.routing.channels()
+    }
+
+    /// Whether packets change their priority on the way, or switches report their loads where they leave.
+    pub fn changes_packets(&self) -> bool {
+        self.priorities() > 1 || self.neighbourhood() != Neighbourhood::None
     }
 
     /// Other switches whose loads it compares.
@@ -260,125 +262,132 @@ impl LoadView for FullPorts<'_> {
 
 /// The load of one switch: its own output queues, in bytes, what its peers have paused, and what it knows of its
 /// neighbours' queues. An input-queued switch counts what it has sent towards each far end and has not got credits back
-/// for.
+/// for. Nothing is read that a routing does not ask for.
 #[derive(Clone, Copy)]
 pub struct SwitchLoad<'a> {
-    ports: &'a [Port],
-    impaired_links: &'a ImpairedLinks,
-    credits: &'a [PortCredits],
-    /// Bytes that one credit stands for.
-    unit: u32,
-    crossbars: &'a Crossbars,
-    class_of_priority: &'a [u8; 8],
-    /// Depth from which the queue of an output counts as full [B].
-    queue_max: u32,
-    /// The largest frame, as buffers count [B].
-    packet_max: u32,
-    neighbours: Option<&'a NeighbourLoads>,
-    group_traffic: Option<&'a GroupTraffic>,
-    fluid: Option<&'a Fluid>,
-    first_port: PortIndex,
-    switch: u32,
+    switches: &'a Switches,
+    wires: &'a Wires,
+    switch: &'a Switch,
+    /// The priority of channel 0.
     base: u8,
-    now: Time,
 }
 
 impl SwitchLoad<'_> {
+    fn port(&self, port: u8) -> &Port {
+        &self.wires.ports[self.switch.port(port.into())]
+    }
+
+    /// Credits of an output, under flow control by them.
+    fn credits(&self, port: u8) -> Option<&PortCredits> {
+        self.wires.credits.ports.get(self.switch.port(port.into()))
+    }
+
+    fn has_crossbar(&self) -> bool {
+        self.switches.crossbars.are_used()
+    }
+
+    fn neighbours(&self) -> Option<&NeighbourLoads> {
+        self.switches.neighbour_loads.as_deref()
+    }
+
+    fn group_traffic(&self) -> Option<&GroupTraffic> {
+        self.switches.group_traffic.as_deref()
+    }
+
     /// Bytes that messages of flow-level mode have queued for an output.
     fn messages(&self, port: u8) -> u32 {
-        self.fluid.map_or(0, |fluid| fluid.queued(PortIndex::new(self.first_port.get() + u32::from(port))))
+        self.wires.fluid.as_ref().map_or(0, |fluid| fluid.queued(self.switch.port(port.into())))
     }
 
     fn class(&self, channel: u8) -> usize {
-        usize::from(self.class_of_priority[usize::from(self.base + channel)])
+        self.wires.constants.scheduler.class(self.base + channel)
     }
 
     /// Bytes of a priority in the queue of an output, on their way to the far end, there, or not known to have left it.
     fn ahead(&self, port: u8, priority: usize) -> u32 {
-        self.credits[usize::from(port)].channels[priority].taken() * self.unit
+        self.credits(port).map_or(0, |credits| credits.channels[priority].taken() * self.wires.credits.unit)
     }
 
     /// Whether the far end of an output of a crossbar lacks room for a packet of the largest size.
     fn lacks_credits(&self, port: u8, channel: u8) -> bool {
-        let credits = &self.credits[usize::from(port)];
-        credits.channels[usize::from(self.base + channel)].available * self.unit < self.packet_max()
+        self.credits(port).is_some_and(|credits| {
+            let available = credits.channels[usize::from(self.base + channel)].available;
+            available * self.wires.credits.unit < self.packet_max()
+        })
     }
 }
 
 impl LoadView for SwitchLoad<'_> {
     fn now_ns(&self) -> u64 {
-        self.now.as_ps() / 1_000
+        self.wires.now.as_ps() / 1_000
     }
 
     fn occupancy(&self, port: u8, channel: u8) -> u32 {
-        if self.crossbars.are_used() {
+        if self.has_crossbar() {
             return self.ahead(port, usize::from(self.base + channel));
         }
-        self.ports[usize::from(port)].queue(self.class(channel)).bytes + self.messages(port)
+        self.port(port).queue(self.class(channel)).bytes + self.messages(port)
     }
 
     fn queued(&self, port: u8) -> u32 {
-        if self.crossbars.are_used() {
+        if self.has_crossbar() {
             return (0..Priority::COUNT).map(|priority| self.ahead(port, priority)).sum();
         }
-        self.ports[usize::from(port)].queued() + self.messages(port)
+        self.port(port).queued() + self.messages(port)
     }
 
     fn occupancy_at(&self, switch: u32, port: u8, channel: u8) -> u32 {
-        if switch == self.switch {
+        if switch == self.switch.in_plane {
             return self.occupancy(port, channel);
         }
-        self.neighbours.map_or(0, |neighbours| neighbours.queued(switch, port, self.class(channel)))
+        self.neighbours().map_or(0, |neighbours| neighbours.queued(switch, port, self.class(channel)))
     }
 
     fn is_saturated(&self, switch: u32, port: u8) -> bool {
         let queued = |port| self.occupancy_at(switch, port, 0);
-        self.neighbours.is_some_and(|neighbours| neighbours.is_saturated(switch, port, queued))
+        self.neighbours().is_some_and(|neighbours| neighbours.is_saturated(switch, port, queued))
     }
 
     fn sent_percent(&self, from: u16, to: u16) -> u32 {
-        self.group_traffic.map_or(0, |traffic| traffic.sent_percent(from, to, self.now))
+        self.group_traffic().map_or(0, |traffic| traffic.sent_percent(from, to, self.wires.now))
     }
 
     fn busiest_percent(&self, level: usize) -> Option<u32> {
-        self.group_traffic?.busiest_percent(level, self.now)
+        self.group_traffic()?.busiest_percent(level, self.wires.now)
     }
 
     fn is_large_flow(&self, port: u8, to: u16) -> bool {
-        let ingress = PortIndex::new(self.first_port.get() + u32::from(port));
-        self.group_traffic.is_none_or(|traffic| traffic.is_large_flow(ingress, to, self.now))
+        let ingress = self.switch.port(port.into());
+        self.group_traffic().is_none_or(|traffic| traffic.is_large_flow(ingress, to, self.wires.now))
     }
 
     fn is_down(&self, port: u8) -> bool {
-        let link = self.ports[usize::from(port)].peer.link;
-        self.impaired_links.is_cut(link, self.now, self.now)
+        self.wires.impaired_links.is_cut(self.port(port).peer.link, self.wires.now, self.wires.now)
     }
 
     fn is_paused(&self, port: u8, channel: u8) -> bool {
-        if self.crossbars.are_used() {
+        if self.has_crossbar() {
             return self.is_down(port) || self.lacks_credits(port, channel);
         }
         // Under credits, all classes are marked as paused: see `etherweave_engine::credits`.
-        let stopped = match self.credits.get(usize::from(port)) {
-            None => self.ports[usize::from(port)].paused_classes,
-            Some(credits) => credits.blocked_classes,
-        };
+        let stopped = self.credits(port).map_or(self.port(port).paused_classes, |credits| credits.blocked_classes);
         self.is_down(port) || stopped & 1 << self.class(channel) != 0
     }
 
     /// Before a crossbar, while the queue of the output has no room for a largest frame; in a shared buffer, which
     /// takes what comes, while the queue of the class would hold more than that with one.
     fn is_blocked(&self, port: u8, channel: u8) -> bool {
-        let is_full = if self.crossbars.are_used() {
-            !self.crossbars.has_room(&self.ports[usize::from(port)], self.now)
+        let is_full = if self.has_crossbar() {
+            !self.switches.crossbars.has_room(self.port(port), self.wires.now)
         } else {
-            self.occupancy(port, channel) + self.packet_max() > self.queue_max
+            self.occupancy(port, channel) + self.packet_max()
+                > self.wires.constants.params.switch.output_queue.get() as u32
         };
         is_full || self.is_paused(port, channel)
     }
 
     fn packet_max(&self) -> u32 {
-        self.packet_max
+        self.wires.constants.largest_frame - PREAMBLE_AND_GAP
     }
 }
 
@@ -397,8 +406,9 @@ impl Switches {
     }
 
     /// Decides the port by which a packet leaves that has come in by `ingress`.
+    #[inline(always)]
     pub(super) fn decide_route(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) -> PortIndex {
-        if self.group_traffic.is_some() && wires.link_class(ingress) == LinkClass::Host {
+        if self.group_traffic.is_some() && wires.ports[ingress].peer.link_class == LinkClass::Host {
             self.count_traffic(wires, ingress, handle);
         }
         if let Some(neighbours) = &mut self.neighbour_loads {
@@ -410,36 +420,18 @@ impl Switches {
         route.egress
     }
 
+    #[inline(always)]
     fn decide(&self, wires: &Wires, ingress: PortIndex, route: &mut PacketRoute) {
+        let port = &wires.ports[ingress];
         let switch = &self.switches[wires.switch_of_port(ingress)];
-        let ports = &wires.ports.as_slice()[switch.places()];
-        let credits = wires.credits.ports.as_slice().get(switch.places()).unwrap_or_default();
-        let class_of_priority = &wires.constants.scheduler.class_of_priority;
-        let load = SwitchLoad {
-            ports,
-            impaired_links: &wires.impaired_links,
-            credits,
-            unit: wires.credits.unit,
-            crossbars: &self.crossbars,
-            class_of_priority,
-            queue_max: wires.constants.params.switch.output_queue.get() as u32,
-            packet_max: wires.constants.largest_frame - PREAMBLE_AND_GAP,
-            neighbours: self.neighbour_loads.as_deref(),
-            group_traffic: self.group_traffic.as_deref(),
-            fluid: wires.fluid.as_deref(),
-            first_port: switch.first_port,
-            switch: switch.in_plane,
-            base: route.base,
-            now: wires.now,
-        };
-        let port = switch.number_of(ingress) as u8;
-        let class = wires.link_class(ingress);
-        let at = InputChannel { switch: switch.in_plane, port, channel: route.channel, class };
+        let load = SwitchLoad { switches: self, wires, switch, base: route.base };
+        let (number, class) = (switch.number_of(ingress) as u8, port.peer.link_class);
+        let at = InputChannel { switch: switch.in_plane, port: number, channel: route.channel, class };
         let prepared = self.routing.as_ref().expect("packets are routed one by one");
         let hop = prepared.routing.decide(at, &mut route.routed, load);
         route.egress = switch.port(hop.port.into());
         // A host takes its packets from every priority: they keep theirs.
-        if wires.link_class(route.egress) != LinkClass::Host {
+        if !wires.ports[route.egress].peer.is_host {
             route.channel = hop.channel;
             route.routed.hops += 1;
             prepared.assert_hops(&route.routed);
@@ -461,11 +453,6 @@ impl Switches {
             self.report_load(wires, &route);
         }
     }
-}
-
-/// The class of every channel.
-pub fn link_classes(topology: &etherweave_topology::Topology) -> Vec<LinkClass> {
-    (0..topology.channels().len()).map(|id| topology.channel(ChannelId::from_index(id)).class).collect()
 }
 
 #[cfg(test)]

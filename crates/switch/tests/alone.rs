@@ -12,6 +12,7 @@ use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 use etherweave_primitives::{BitRate, ChannelId, Duration, Time};
 use etherweave_switch::buffer::{BufferSizes, Group, SharedBuffer};
 use etherweave_switch::{Switch, Switches};
+use etherweave_topology::LinkClass;
 
 /// The shard at the far end of all links, which does not exist.
 const ELSEWHERE: u32 = 1;
@@ -33,7 +34,8 @@ fn wires(params: &SimParams, ports: u32) -> Wires {
 }
 
 fn add_port(wires: &mut Wires, owner: Owner) -> PortIndex {
-    let peer = Peer { link: PeerLink::to_shard(ELSEWHERE), port: wires.ports.next_index(), is_host: true };
+    let (link, port) = (PeerLink::to_shard(ELSEWHERE), wires.ports.next_index());
+    let peer = Peer { link, port, is_host: true, link_class: LinkClass::Host };
     wires.channels.push(ChannelId::from_index(wires.ports.len()));
     wires.ports.push(Port::new(RATE, owner, peer, DELAY, DELAY))
 }

@@ -92,6 +92,15 @@ impl Ranges {
         if range.is_empty() {
             return 0;
         }
+        // Most of what arrives follows the last, or comes beyond it.
+        if self.sorted.last().is_none_or(|last| last.end <= range.start) {
+            match self.sorted.last_mut().filter(|last| last.end == range.start) {
+                Some(last) => last.end = range.end,
+                None => self.sorted.push(range),
+            }
+            self.total += range.len();
+            return range.len();
+        }
         let from = self.sorted.partition_point(|held| held.end < range.start);
         let to = from + self.sorted[from..].partition_point(|held| held.start <= range.end);
         let held: u64 = self.sorted[from..to].iter().map(|range| range.len()).sum();
@@ -111,6 +120,9 @@ impl Ranges {
 
     /// Takes a range out and returns how many of its bytes were there.
     pub(super) fn remove(&mut self, range: ByteRange) -> u64 {
+        if self.sorted.first().is_none_or(|first| range.end <= first.start) {
+            return 0;
+        }
         let from = self.sorted.partition_point(|held| held.end <= range.start);
         let to = from + self.sorted[from..].partition_point(|held| held.start < range.end);
         if from == to || range.is_empty() {

@@ -110,7 +110,7 @@ fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: Channel
     let is_host = matches!(channel.to.node, Node::Host(_));
     let is_from_host = matches!(channel.from.node, Node::Host(_));
     let outer_header = outer_header(channel, &shard.wires.constants);
-    let peer = Peer { link: PeerLink::to_shard(peer_shard as u32), port, is_host };
+    let peer = Peer { link: PeerLink::to_shard(peer_shard as u32), port, is_host, link_class: channel.class };
     let params = &shard.wires.constants.params;
     let rate = match channel.from.node {
         Node::Host(host) => params.nic.clocked(channel.rate, params.seed, host.get()),

@@ -49,7 +49,7 @@ use etherweave_engine::degraded::DegradedLink;
 use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_engine::params::{self, Binding, Fidelity, SimParams, SwitchModel};
 use etherweave_host::{Endpoint, PortPaths, SendingPorts};
-use etherweave_switch::per_packet::{PreparedRouting, link_classes};
+use etherweave_switch::per_packet::PreparedRouting;
 use layout::Layout;
 
 /// Programs or streams on hosts.
@@ -307,8 +307,7 @@ impl Plan {
         learning::plan(experiment, &connections, &mut constants)?;
         if let Paths::PerPacket(prepared) = &experiment.paths {
             constants.packet_routing = Some(prepared.start());
-            constants.rewrites_packets = true;
-            constants.link_classes = link_classes(topology);
+            constants.rewrites_packets |= prepared.changes_packets();
         }
         let port_paths = Arc::new(port_paths);
         Ok(Plan { layout, constants, connections, neighbours, starts, port_paths })

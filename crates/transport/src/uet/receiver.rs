@@ -115,7 +115,7 @@ impl UetReceiver {
             sent: packet.sent,
         };
         let range = ByteRange::new(number, number.wrapping_add(1));
-        if number < expected || self.packets.ahead().contain(range) {
+        if number < expected || (number > expected && self.packets.ahead().contain(range)) {
             return NOTHING_NEW;
         }
         if packet.has(flags::TRIMMED) {

@@ -172,7 +172,7 @@ impl UetSender {
         if !self.may_send(params) {
             return None;
         }
-        if !self.has_credit() || !self.has_window(params) {
+        if self.credit.is_some() && !(self.has_credit() && self.has_window(params)) {
             return Some(self.ask(now, params, headers));
         }
         let number = match self.next_lost() {
@@ -211,6 +211,9 @@ impl UetSender {
 
     /// Spends credit on a packet, and returns the target that it carries.
     fn spend(&mut self, payload: u32, params: &UetParams) -> u32 {
+        if self.credit.is_none() {
+            return 0;
+        }
         let demand = self.demand(params);
         let Some(credit) = &mut self.credit else { return 0 };
         self.asks_again = false;
@@ -478,10 +481,9 @@ impl UetSender {
         if count == 0 || count > self.packets.len() {
             return;
         }
-        for place in 0..count {
-            self.note_arrival(place, params);
-        }
-        for packet in self.packets.drain(..count) {
+        for _ in 0..count {
+            self.note_arrival(0, params);
+            let packet = self.packets.pop_front().expect("so many are there");
             self.acknowledged = packet.offset + u64::from(packet.payload);
         }
         (self.first, self.acknowledged_at) = (cumulative, now);
