@@ -179,8 +179,13 @@ pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> 
     let nic = slow_nic(scenario, topology).or_else(|| draining_nic(scenario, topology));
     let subnet = subnet_warning(scenario.interconnect.as_ref(), topology);
     let buffer = nic_buffer::warning(scenario, topology);
-    let marks = transports::late_marks(scenario, topology);
-    let network = nic.into_iter().chain(buffer).chain(short_pause(scenario)).chain(subnet).chain(marks).collect();
+    let network = nic
+        .into_iter()
+        .chain(buffer)
+        .chain(short_pause(scenario))
+        .chain(subnet)
+        .chain(transports::warnings(scenario, topology))
+        .collect();
     [routing::warnings(scenario, topology), hosts::warnings(scenario), network, nodes::warnings(scenario)].concat()
 }
 

@@ -1,7 +1,7 @@
 //! Transports of jobs: each has its own, or that of the run.
 
 use etherweave_primitives::{Bytes, Duration, HostId, InputError, InputErrors};
-use etherweave_sim::params::Transport;
+use etherweave_sim::params::{FlowControl, Transport};
 use etherweave_topology::Topology;
 
 use crate::{JobSpec, Scenario};
@@ -79,9 +79,31 @@ pub(crate) fn locate(scenario: &Scenario, errors: InputErrors) -> InputErrors {
     errors.iter().map(located).collect()
 }
 
+/// What must be known of transports before a run.
+pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> impl Iterator<Item = String> {
+    late_marks(scenario, topology).into_iter().chain(credits_beside_pauses(scenario))
+}
+
+/// Receivers that grant what pauses stop: neither knows of the other.
+fn credits_beside_pauses(scenario: &Scenario) -> Option<String> {
+    let is_paused = |job: &&JobSpec| match &scenario.flow_control {
+        FlowControl::Pfc(pfc) => pfc.priorities.contains(&job.priority),
+        FlowControl::GlobalPause(_) => true,
+        FlowControl::None {} | FlowControl::Credits(_) => false,
+    };
+    let has_credits = |job: &&JobSpec| scenario.transport_of(job).uet().is_some_and(|uet| uet.rccc.is_some());
+    let job = scenario.job.iter().filter(is_paused).find(has_credits)?;
+    Some(format!(
+        "transport.uet.rccc: receivers grant credits in priority {} of {}, which pauses stop, too: a source that is \
+         paused is granted more, and what is lossless needs no credits",
+        job.priority.get(),
+        job.name
+    ))
+}
+
 /// Marks that begin beyond the queue at which the specification of Ultra Ethernet marks every packet, 0.8
 /// bandwidth-delay products: connections keep paths whose queues grow up to there, beside idle ones.
-pub(crate) fn late_marks(scenario: &Scenario, topology: &Topology) -> Option<String> {
+fn late_marks(scenario: &Scenario, topology: &Topology) -> Option<String> {
     let marked_from = scenario.switch.ecn?.queue_min;
     let rate = topology.channel(topology.host_channel(HostId::new(0))).rate;
     let trips = scenario.each_transport().filter_map(|own| Some(own.uet()?.nscc.as_ref()?.base_round_trip));
@@ -147,5 +169,19 @@ mod tests {
         assert_eq!(warnings("60kB"), Vec::<String>::new());
         let [warning] = &warnings("61kB")[..] else { panic!("a single warning") };
         assert!(warning.starts_with("switch.ecn.queue_min: 61 kB; marks begin beyond 60 kB"), "{warning}");
+    }
+
+    #[test]
+    fn credits_of_receivers_beside_pauses_are_warned_of() {
+        let warnings = |priorities: &str| {
+            let text = format!(
+                "topology.single_switch.hosts = 2\ntransport.uet.rccc = {{}}\n\
+                 flow_control.pfc.priorities = {priorities}\n\
+                 [[job]]\nname = \"first\"\nworkload.permutation = {{ ranks = 2 }}\n"
+            );
+            Run::start(&text, "x.toml", &[], 1, &[]).unwrap().estimate().warnings.clone()
+        };
+        assert_eq!(warnings("[1]"), Vec::<String>::new());
+        assert!(warnings("[0]")[0].starts_with("transport.uet.rccc: receivers grant credits in priority 0 of first"));
     }
 }
