@@ -168,7 +168,7 @@ mod tests {
         };
         assert_eq!(warnings("60kB"), Vec::<String>::new());
         let [warning] = &warnings("61kB")[..] else { panic!("a single warning") };
-        assert!(warning.starts_with("switch.ecn.queue_min: 61 kB; marks begin beyond 60 kB"), "{warning}");
+        assert!(warning.starts_with("switch.ecn.queue_min: 61kB; marks begin beyond 60kB"), "{warning}");
     }
 
     #[test]
