@@ -17,7 +17,7 @@ SOURCE = "https://github.com/ultraethernet/uet-htsim"
 VERSION = "40ccb0526bb6297eeb22ab33f9934fb35278dbaf"
 MATRIX = "connection_matrices/perm_1024n_1024c_0u_2000000b.cm"
 PAIRS = 3
-OURS = """
+SIMULATED = """
 import json, resource, sys, etherweave
 keys = {
     "run.fingerprint": False,
@@ -61,7 +61,7 @@ def compare() -> dict[str, Any]:
     """Run both in turn; gives medians, and the median of the pairs' ratios."""
     install()  # its compilation is not to slow down the first pair
     scenario = str(HERE / "studies" / "uec-2025" / "three_tier.toml")
-    pairs = [(theirs(), child(OURS, scenario)) for _ in range(PAIRS)]
+    pairs = [(theirs(), child(SIMULATED, scenario)) for _ in range(PAIRS)]
     median = statistics.median
     return {
         "row": "uet_htsim_1024",
