@@ -319,7 +319,10 @@ mod tests {
                 "experts = { layers = 2, moe = { ranks = 8, iterations = 3 } }",
                 "experts.moe.iterations: 3; expected 1 to 2",
             ),
-            ("experts.moe = { ranks = 8, experts = 7 }", "experts.moe.experts: 7; expected a multiple of 8, the ranks"),
+            (
+                "experts.moe = { ranks = 8, experts = 12 }",
+                "experts.moe.experts: 12; expected a multiple of 8, the ranks",
+            ),
         ] {
             assert_eq!(workload(keys).traffic(1).unwrap_err().to_string(), error);
         }
