@@ -37,7 +37,7 @@ NEIGHBOURS: dict[str, dict[str, object]] = {
         "transport.uet": {
             "payload_mtu": "8KiB",
             "control_priority": 6,
-            "rccc": {"base_round_trip": "110us"},
+            "rccc": {"base_round_trip": "110us", "grant": "8448B"},
         },
         "switch.egress_threshold": {"static": "72kB"},
         "switch.trimming": {"size": "64B", "priority": 6},
