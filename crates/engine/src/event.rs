@@ -115,7 +115,7 @@ impl Kind {
     ];
 }
 
-/// Where and what, as one number: `place` (32 bits), kind (8 bits), index (24 bits).
+/// Where and what, as one number: `place` (32 bits), kind (5 bits), index (27 bits).
 ///
 /// Only events at one place compete for order, and places of one entity are numbered alike in every
 /// shard layout, so simultaneous events of an entity are always served in the same order. So that there is one, no two
@@ -125,12 +125,16 @@ pub struct EventKey(u64);
 
 impl EventKey {
     /// How many different indices there are.
-    pub const INDICES: u32 = 1 << 24;
+    pub const INDICES: u32 = 1 << EventKey::INDEX_BITS;
+    /// Bits of an index.
+    const INDEX_BITS: u32 = 27;
+    /// Bits of a kind.
+    const KINDS: u64 = 0x1f;
 
     /// The key of `kind` at `place`.
     pub fn new(place: PortIndex, kind: Kind, index: u32) -> EventKey {
-        debug_assert!(index < EventKey::INDICES, "an index of an event has 24 bits");
-        EventKey(u64::from(place.get()) << 32 | (kind as u64) << 24 | u64::from(index))
+        debug_assert!(index < EventKey::INDICES, "an index of an event has 27 bits");
+        EventKey(u64::from(place.get()) << 32 | (kind as u64) << EventKey::INDEX_BITS | u64::from(index))
     }
 
     /// All of it.
@@ -151,7 +155,7 @@ impl EventKey {
     /// What happens.
     pub fn kind(self) -> Kind {
         /// As many as five bits count, so that no bound is checked.
-        const KINDS: [Kind; 32] = {
+        const ALL: [Kind; 32] = {
             let mut kinds = [Kind::Start; 32];
             let mut next = 0;
             while next < Kind::ALL.len() {
@@ -160,18 +164,18 @@ impl EventKey {
             }
             kinds
         };
-        KINDS[(self.0 >> 24 & 0x1f) as usize]
+        ALL[(self.0 >> EventKey::INDEX_BITS & EventKey::KINDS) as usize]
     }
 
-    /// Whether it is of a kind: a comparison of one byte, where [`EventKey::kind`] reads a table.
+    /// Whether it is of a kind: a comparison of five bits, where [`EventKey::kind`] reads a table.
     #[inline(always)]
     pub fn is(self, kind: Kind) -> bool {
-        (self.0 >> 24) as u8 == kind as u8
+        self.0 >> EventKey::INDEX_BITS & EventKey::KINDS == kind as u64
     }
 
     /// Which of several.
     pub fn index(self) -> u32 {
-        (self.0 & 0xff_ffff) as u32
+        self.0 as u32 & (EventKey::INDICES - 1)
     }
 }
 
@@ -203,7 +207,7 @@ impl PrefetchHint {
     /// A packet for `endpoint` with or without data.
     #[inline]
     pub fn endpoint(endpoint: EndpointIndex, is_data: bool) -> PrefetchHint {
-        debug_assert!(endpoint.get() < 1 << 24, "a shard has fewer endpoints");
+        debug_assert!(endpoint.get() < EventKey::INDICES, "a shard has fewer endpoints");
         PrefetchHint(endpoint.get() << 1 | u32::from(is_data))
     }
 
@@ -252,8 +256,8 @@ mod tests {
 
     #[test]
     fn a_key_gives_back_what_it_was_made_of() {
-        let key = EventKey::new(PortIndex::new(70_000), Kind::Start, 0xabcdef);
-        assert_eq!((key.place().get(), key.kind(), key.index()), (70_000, Kind::Start, 0xabcdef));
+        let key = EventKey::new(PortIndex::new(70_000), Kind::Start, 0x7abcdef);
+        assert_eq!((key.place().get(), key.kind(), key.index()), (70_000, Kind::Start, 0x7abcdef));
         assert!(
             EventKey::new(PortIndex::new(3), Kind::Arrive, 9) < EventKey::new(PortIndex::new(3), Kind::PauseArrive, 0)
         );

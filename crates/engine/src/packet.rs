@@ -175,6 +175,13 @@ impl Packets {
         handle
     }
 
+    /// All packets that were put in and not taken out.
+    pub fn iter(&self) -> impl Iterator<Item = &Packet> {
+        let mut is_free = vec![false; self.slots.len()];
+        self.free.iter().for_each(|handle| is_free[handle.place()] = true);
+        self.slots.iter().zip(is_free).filter(|(_, is_free)| !is_free).map(|(packet, _)| packet)
+    }
+
     /// Takes a packet out. Its side entry, if any, is the caller's.
     #[inline]
     pub fn remove(&mut self, handle: Handle) -> Packet {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use etherweave_engine::Wires;
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::port::Owner;
-use etherweave_kernel::IndexVec;
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex};
+use etherweave_kernel::{IndexVec, SlidingVec};
 
 use super::connection::OpenAnswers;
 use super::contexts::Contexts;
@@ -22,7 +22,7 @@ pub struct Nics {
     /// NICs, those of a host one behind the other.
     pub hosts: IndexVec<HostIndex, Host>,
     /// Ends of connections.
-    pub endpoints: IndexVec<EndpointIndex, Endpoint>,
+    pub endpoints: SlidingVec<EndpointIndex, Endpoint>,
     /// States of connections that NICs hold, where not all.
     pub contexts: Contexts,
     /// What chooses ports, where hosts have several.
@@ -53,7 +53,7 @@ impl Hosts {
         let nics = Nics {
             times: NicTimes::new(constants),
             hosts: IndexVec::default(),
-            endpoints: IndexVec::default(),
+            endpoints: SlidingVec::default(),
             contexts: Contexts::default(),
             ports: SendingPorts::default(),
             flowlets: IndexVec::default(),

@@ -2,6 +2,7 @@
 
 use etherweave_engine::Wires;
 use etherweave_engine::packet::{Handle, PacketRoute};
+use etherweave_kernel::LocalIndex;
 use etherweave_kernel::indices::EndpointIndex;
 use etherweave_primitives::{Time, mix};
 use etherweave_routing::{HashScope, RoutedPacket};
@@ -42,8 +43,8 @@ impl Nics {
 
     /// The number of the flowlet of a packet that is sent now.
     fn flowlet(&mut self, wires: &Wires, endpoint: EndpointIndex, gap_ns: u32) -> u32 {
-        if self.flowlets.len() < self.endpoints.len() {
-            self.flowlets.resize(self.endpoints.len(), Flowlet::default());
+        if self.flowlets.next_index() < self.endpoints.next_index() {
+            self.flowlets.resize(self.endpoints.next_index().place(), Flowlet::default());
         }
         let flowlet = &mut self.flowlets[endpoint];
         flowlet.count += u32::from(wires.now.since(flowlet.last).as_ps() > u64::from(gap_ns) * 1_000);

@@ -2,8 +2,8 @@
 
 use etherweave_engine::Wires;
 use etherweave_engine::event::{Event, Kind, PrefetchHint};
-use etherweave_kernel::IndexVec;
 use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, ThreadIndex};
+use etherweave_kernel::{IndexVec, SlidingVec};
 use etherweave_primitives::{Bytes, Duration, Time};
 
 use super::busy_time::BusyTimes;
@@ -16,7 +16,7 @@ use super::{Core, OWN_CORE, Thread};
 #[derive(Default)]
 pub struct Processors {
     /// Threads of ranks and streams.
-    pub threads: IndexVec<ThreadIndex, Thread>,
+    pub threads: SlidingVec<ThreadIndex, Thread>,
     /// Flows that wait for others, by the threads that these have here.
     pub followers: Vec<Follower>,
     /// Cores of all hosts, where ranks and receive queues share them.

@@ -64,16 +64,62 @@ macro_rules! local_index {
     };
 }
 
+/// Index of the first entity that a vector holds.
+pub trait FirstIndex: Copy + Default {
+    /// Its number.
+    fn first(self) -> usize;
+}
+
+/// Nothing is ever removed: the first index is 0, which takes no memory and no time.
+#[derive(Clone, Copy, Default)]
+pub struct FromZero;
+
+impl FirstIndex for FromZero {
+    #[inline(always)]
+    fn first(self) -> usize {
+        0
+    }
+}
+
+/// Number of entities that were removed at the front: the others keep their indices.
+#[derive(Clone, Copy, Default)]
+pub struct Removed(usize);
+
+impl FirstIndex for Removed {
+    #[inline(always)]
+    fn first(self) -> usize {
+        self.0
+    }
+}
+
 /// See the module. To read, it is the vector that it holds.
-pub struct IndexVec<I, T> {
+pub struct IndexVec<I, T, F = FromZero> {
     all: Vec<T>,
+    first: F,
     index: PhantomData<fn(I)>,
 }
 
-impl<I: LocalIndex, T> IndexVec<I, T> {
+/// An [`IndexVec`] whose first entities can be removed.
+pub type SlidingVec<I, T> = IndexVec<I, T, Removed>;
+
+impl<I: LocalIndex, T> SlidingVec<I, T> {
+    /// Removes entities at the front, whose indices are not used again.
+    pub fn remove_first(&mut self, count: usize) {
+        self.all.drain(..count);
+        self.first.0 += count;
+    }
+}
+
+impl<I: LocalIndex, T, F: FirstIndex> IndexVec<I, T, F> {
     /// The index of the next entity that is added.
     pub fn next_index(&self) -> I {
-        I::from_place(self.all.len())
+        I::from_place(self.first.first() + self.all.len())
+    }
+
+    /// Place of an entity in the vector, whether or not there is one of that index.
+    #[inline(always)]
+    pub fn place(&self, index: I) -> usize {
+        index.place().wrapping_sub(self.first.first())
     }
 
     /// Adds an entity.
@@ -98,7 +144,7 @@ impl<I: LocalIndex, T> IndexVec<I, T> {
 
     /// An entity, if there is one of that index.
     pub fn get(&self, index: I) -> Option<&T> {
-        self.all.get(index.place())
+        self.all.get(self.place(index))
     }
 
     /// All, to be changed.
@@ -107,8 +153,9 @@ impl<I: LocalIndex, T> IndexVec<I, T> {
     }
 
     /// All indices.
-    pub fn indices(&self) -> impl Iterator<Item = I> + use<I, T> {
-        (0..self.all.len()).map(I::from_place)
+    pub fn indices(&self) -> impl Iterator<Item = I> + use<I, T, F> {
+        let first = self.first.first();
+        (first..first + self.all.len()).map(I::from_place)
     }
 
     /// All with their indices.
@@ -117,19 +164,19 @@ impl<I: LocalIndex, T> IndexVec<I, T> {
     }
 }
 
-impl<I, T> Default for IndexVec<I, T> {
-    fn default() -> IndexVec<I, T> {
-        IndexVec::from(Vec::new())
+impl<I, T, F: FirstIndex> Default for IndexVec<I, T, F> {
+    fn default() -> IndexVec<I, T, F> {
+        IndexVec { all: Vec::new(), first: F::default(), index: PhantomData }
     }
 }
 
 impl<I, T> From<Vec<T>> for IndexVec<I, T> {
     fn from(all: Vec<T>) -> IndexVec<I, T> {
-        IndexVec { all, index: PhantomData }
+        IndexVec { all, first: FromZero, index: PhantomData }
     }
 }
 
-impl<I, T> Deref for IndexVec<I, T> {
+impl<I, T, F> Deref for IndexVec<I, T, F> {
     type Target = Vec<T>;
     #[inline(always)]
     fn deref(&self) -> &Vec<T> {
@@ -137,22 +184,23 @@ impl<I, T> Deref for IndexVec<I, T> {
     }
 }
 
-impl<I: LocalIndex, T> Index<I> for IndexVec<I, T> {
+impl<I: LocalIndex, T, F: FirstIndex> Index<I> for IndexVec<I, T, F> {
     type Output = T;
     #[inline(always)]
     fn index(&self, index: I) -> &T {
-        &self.all[index.place()]
+        &self.all[self.place(index)]
     }
 }
 
-impl<I: LocalIndex, T> IndexMut<I> for IndexVec<I, T> {
+impl<I: LocalIndex, T, F: FirstIndex> IndexMut<I> for IndexVec<I, T, F> {
     #[inline(always)]
     fn index_mut(&mut self, index: I) -> &mut T {
-        &mut self.all[index.place()]
+        let place = self.place(index);
+        &mut self.all[place]
     }
 }
 
-impl<'a, I, T> IntoIterator for &'a IndexVec<I, T> {
+impl<'a, I, T, F> IntoIterator for &'a IndexVec<I, T, F> {
     type Item = &'a T;
     type IntoIter = std::slice::Iter<'a, T>;
     fn into_iter(self) -> std::slice::Iter<'a, T> {
@@ -160,7 +208,7 @@ impl<'a, I, T> IntoIterator for &'a IndexVec<I, T> {
     }
 }
 
-impl<'a, I, T> IntoIterator for &'a mut IndexVec<I, T> {
+impl<'a, I, T, F> IntoIterator for &'a mut IndexVec<I, T, F> {
     type Item = &'a mut T;
     type IntoIter = std::slice::IterMut<'a, T>;
     fn into_iter(self) -> std::slice::IterMut<'a, T> {
@@ -184,6 +232,17 @@ mod tests {
         assert_eq!(doors.entries().map(|(index, _)| index).collect::<Vec<_>>(), added);
         assert_eq!((doors.len(), doors.next_index().get()), (2, 2));
         assert_eq!((doors.get(added[0]), doors.get(DoorIndex::NONE)), (Some(&"front"), None));
+    }
+
+    #[test]
+    fn entities_keep_their_indices_when_those_before_them_are_removed() {
+        let mut doors: SlidingVec<DoorIndex, &str> = SlidingVec::default();
+        let [front, back] = ["front", "back"].map(|name| doors.push(name));
+        doors.remove_first(1);
+        let cellar = doors.push("cellar");
+        assert_eq!((doors.get(front), doors[back], doors[cellar]), (None, "back", "cellar"));
+        assert_eq!(doors.entries().map(|(index, _)| index).collect::<Vec<_>>(), [back, cellar]);
+        assert_eq!((doors.len(), doors.next_index().get()), (2, 3));
     }
 
     #[test]

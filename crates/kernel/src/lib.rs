@@ -44,7 +44,7 @@ mod wire;
 pub use agreement::{Agreement, Exchange, Outbox};
 pub use arbiter::Arbiter;
 pub use division::{Division, Worker};
-pub use index_vec::{IndexVec, LocalIndex};
+pub use index_vec::{FirstIndex, FromZero, IndexVec, LocalIndex, Removed, SlidingVec};
 pub use log::Log;
 pub use on_threads::on_threads;
 pub use pool::serve_windows;

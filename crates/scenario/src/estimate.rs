@@ -211,7 +211,11 @@ pub(crate) fn of_sound_jobs(
         check::check_rows(scenario, number, rows)?;
     }
     let hops = links_mean(topology.by_port());
-    let memory = RunMemory::of(topology, &scenario.params(), &traffic, hops);
+    let looks_at_connections = captures > 0
+        || scenario.observe.is_some()
+        || scenario.run.fast_forward.is_some()
+        || !scenario.faults.down.is_empty();
+    let memory = RunMemory::of(topology, &scenario.params(), &traffic, hops, !looks_at_connections);
     let sum = |value: fn(&TrafficSize) -> u64| traffic.iter().map(value).fold(0, u64::saturating_add);
     let connections = sum(|size| size.connections);
     let streams = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum();

@@ -17,7 +17,7 @@ use etherweave_switch::input_queued::CrossbarPort;
 use etherweave_topology::{Node, Topology};
 use etherweave_workload::TrafficSize;
 
-use crate::build::credit_memory;
+use crate::build::{credit_memory, late_flows};
 use crate::report::{FlowRow, PortRow, StreamRow};
 use crate::shard::Shard;
 
@@ -48,23 +48,34 @@ pub struct RunMemory {
 }
 
 impl RunMemory {
-    /// The memory of a run of `traffic`, an entry for each job, whose packets cross `hops` links on average.
-    pub fn of(topology: &Topology, params: &SimParams, traffic: &[TrafficSize], hops: f64) -> RunMemory {
+    /// The memory of a run of `traffic`, an entry for each job, whose packets cross `hops` links on average. Of a crowd
+    /// of flows that nothing but the report looks at, connections `may_be_brief`.
+    pub fn of(
+        topology: &Topology,
+        params: &SimParams,
+        traffic: &[TrafficSize],
+        hops: f64,
+        may_be_brief: bool,
+    ) -> RunMemory {
         let sum = |value: fn(&TrafficSize) -> u64| traffic.iter().map(value).fold(0, u64::saturating_add);
         let connections = sum(|size| size.connections);
         let ranks = sum(|size| size.ranks);
         let streams = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum::<u64>();
         let (programs, rows) = (sum(|size| size.program_bytes), sum(|size| size.rows));
+        let are_brief = may_be_brief && traffic.len() == 1 && late_flows::are_possible_by(topology, params);
+        let existing = if are_brief { connections.min(late_flows::EXISTING_MAX as u64) } else { connections };
+        let planned = if existing < connections { connections.saturating_mul(PLAN + paths(hops)) } else { 0 };
         let thread = size_of::<Thread>() as u64 + ALLOCATION;
         let rank = thread + size_of::<RankState>() as u64 + ALLOCATION;
         RunMemory {
             fabric: fabric(topology, params),
             programs: programs
-                .saturating_add(ranks * rank + 2 * streams * thread)
+                .saturating_add(ranks * rank + 2 * streams.min(existing) * thread)
                 .saturating_add(times(rows, size_of::<IterationRow>())),
-            connections: connections
+            connections: existing
                 .saturating_mul(connection(hops))
-                .saturating_add(connections.saturating_mul(2).saturating_sub(streams).saturating_mul(sending(params))),
+                .saturating_add(planned)
+                .saturating_add(existing.saturating_mul(2).saturating_sub(streams).saturating_mul(sending(params))),
             packets: packets(topology, params, traffic).saturating_mul(packet()),
             building: connections.saturating_mul(PLAN),
             report: report(topology, connections, rows, streams),
@@ -121,8 +132,12 @@ fn sending(params: &SimParams) -> u64 {
 fn connection(hops: f64) -> u64 {
     let peers = 2 * size_of::<u32>() as u64;
     let timers = TIMERS * size_of::<Event>() as u64;
-    let path = (hops.ceil() as u64) * size_of::<u32>() as u64;
-    2 * (size_of::<Endpoint>() as u64 + peers + timers + path)
+    2 * (size_of::<Endpoint>() as u64 + peers + timers) + paths(hops)
+}
+
+/// The paths of both ends.
+fn paths(hops: f64) -> u64 {
+    2 * (hops.ceil() as u64) * size_of::<u32>() as u64
 }
 
 /// A packet, its place in the list of free ones, its event.

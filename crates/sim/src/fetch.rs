@@ -112,7 +112,8 @@ fn fetch_first_of_rank(wires: &Wires, hosts: &Hosts, event: &Event) {
         wires.packets.prefetch(event.packet());
         fetch_endpoint(&hosts.nics, event.hint.as_endpoint().0, lines::MESSAGES);
     } else if event.key.is(Kind::ThreadDone) || event.key.is(Kind::Start) {
-        prefetch(&hosts.processors.threads, event.key.index() as usize, size_of::<Thread>());
+        let threads = &hosts.processors.threads;
+        prefetch(threads, threads.place(ThreadIndex::new(event.key.index())), size_of::<Thread>());
         if let (endpoint, true) = event.hint.as_endpoint() {
             prefetch(&wires.ports, event.key.place().place(), size_of::<Port>());
             fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
@@ -206,7 +207,7 @@ fn fetch_third(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event)
 
 #[inline(always)]
 fn fetch_endpoint(nics: &Nics, endpoint: EndpointIndex, lines: Range<usize>) {
-    prefetch_lines(&nics.endpoints, endpoint.place(), lines);
+    prefetch_lines(&nics.endpoints, nics.endpoints.place(endpoint), lines);
 }
 
 /// The host of a port, if it has one.

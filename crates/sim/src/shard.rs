@@ -16,6 +16,7 @@ use etherweave_primitives::Time;
 use etherweave_switch::Switches;
 use etherweave_transport::connection::Alarm;
 
+use crate::build::late_flows::LateFlows;
 use crate::fetch::{fetch, fetch_ahead};
 use crate::loop_watch::LoopWatch;
 use crate::sampling::{Owners, Sampler};
@@ -42,6 +43,8 @@ pub(crate) struct Shard {
     pub sampler: Option<Box<Sampler>>,
     /// The loop of a rank here whose turns are awaited, if there is one.
     pub watch: Option<LoopWatch>,
+    /// Flows that exist only while they are needed.
+    pub late_flows: Option<Box<LateFlows>>,
 }
 
 impl Shard {
@@ -53,6 +56,7 @@ impl Shard {
             hosts: Hosts::new(constants),
             sampler: None,
             watch: None,
+            late_flows: None,
         }
     }
 
@@ -121,9 +125,20 @@ impl Shard {
         }
     }
 
-    /// Something is due for an endpoint.
+    /// Something is due for an endpoint, if it still exists.
     fn transport_alarm(&mut self, endpoint: u32, alarm: Alarm) {
-        self.hosts.transport_alarm(&mut self.wires, EndpointIndex::new(endpoint), alarm);
+        let endpoint = EndpointIndex::new(endpoint);
+        if self.hosts.nics.endpoints.get(endpoint).is_some() {
+            self.hosts.transport_alarm(&mut self.wires, endpoint, alarm);
+        }
+    }
+
+    /// A thread has started: it may be the first of the newest flows.
+    fn advance_flows(&mut self, thread: u32) {
+        if let Some(mut late) = self.late_flows.take_if(|late| late.are_due(thread)) {
+            late.advance(self);
+            self.late_flows = Some(late);
+        }
     }
 
     #[inline(never)]
@@ -150,7 +165,10 @@ impl Shard {
             Kind::ThreadDone => self.hosts.thread_done(&mut self.wires, ThreadIndex::new(index)),
             Kind::Pacing if event.bits > 0 => self.transport_alarm(index, Alarm::Tail(event.bits as u8)),
             Kind::Pacing => self.transport_alarm(index, Alarm::Pacing),
-            Kind::Start => self.hosts.thread_start(&mut self.wires, ThreadIndex::new(index)),
+            Kind::Start => {
+                self.hosts.thread_start(&mut self.wires, ThreadIndex::new(index));
+                self.advance_flows(index);
+            }
             Kind::ArriveDamaged => self.wires.arrive_damaged(place, event.packet()),
             Kind::CreditsArrive => self.credits_arrive(place, index),
             Kind::CrossbarFree => self.switches.crossbar_free(&mut self.wires, place, index),

@@ -1,4 +1,4 @@
-//! Poisson arrivals at one output: the waiting time of M/D/1.
+//! Poisson arrivals at one output: the waiting time of M/D/1; connections of many flows.
 
 use etherweave_engine::event::{EventKey, Kind};
 use etherweave_engine::params::{Binding, SimParams};
@@ -6,9 +6,9 @@ use etherweave_kernel::indices::HostIndex;
 use etherweave_primitives::{BitRate, Duration, HostId, Length, Priority, Purpose, Rank, Stream, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_topology::{Family, SingleSwitch};
-use etherweave_workload::{StreamSpec, Traffic};
+use etherweave_workload::{FlowStart, IdealTime, StreamSpec, Traffic};
 
-use crate::{Captured, Experiment, Job, PacketKind, PairConnections, Paths, Simulation};
+use crate::{Captured, Experiment, Finish, Job, PacketKind, PairConnections, Paths, Simulation};
 
 /// Packets to observe, and bytes of each on the wire.
 const PACKETS: u64 = 200_000;
@@ -102,4 +102,43 @@ fn the_wait_is_that_of_m_d_1() {
         let wait = mean_wait(load);
         assert!((wait / expected - 1.0).abs() < 0.05, "load {load}: {wait} ps, expected {expected} ps");
     }
+}
+
+/// An experiment of flows of 1,000 bytes between two hosts, each way one in 200 ns.
+fn flows(count: u64) -> Experiment {
+    let flow = |number: u64| {
+        let (src_rank, dst_rank) = (Rank::new((number % 2) as u32), Rank::new((number % 2) as u32 ^ 1));
+        let after = Duration::from_ns(100 * number);
+        let flow_start = Some(FlowStart { after, ideal: IdealTime::default(), waits_for: None });
+        let (stream, messages) = (number as u32, Some(1));
+        StreamSpec { src_rank, dst_rank, stream, bytes_per_message: 1_000, outstanding: 1, messages, flow_start }
+    };
+    let mut experiment = experiment();
+    experiment.capture.clear();
+    experiment.jobs[0].start = Duration::ZERO;
+    experiment.jobs[0].traffic = Traffic::Streams((0..count).map(flow).collect());
+    experiment
+}
+
+#[test]
+fn connections_of_many_flows_exist_only_while_they_are_needed_and_give_the_same_rows() {
+    check_late_flows(Duration::from_ms(1_000), Finish::Complete);
+    check_late_flows(Duration::from_ms(2), Finish::TimeLimit);
+}
+
+/// Runs 50,000 flows of 5 ms until `end`, where a port is captured, which knows all connections, and where none is.
+fn check_late_flows(end: Duration, finish: Finish) {
+    let (late, mut early) = (flows(50_000), flows(50_000));
+    early.capture = experiment().capture;
+    let mut runs = [late, early].map(|experiment| Simulation::build(&experiment, 1).unwrap());
+    let [late, early] = runs.each_mut().map(|simulation| {
+        assert_eq!(simulation.run(Time::ZERO + end, &mut |_| true), finish);
+        let existing_max = simulation.shards[0].late_flows.as_ref().map(|late| late.existing_max);
+        (existing_max, simulation.report())
+    });
+    assert_eq!(early.0, None);
+    let existing_max = late.0.expect("flows are many");
+    assert!(existing_max < 10_000, "{existing_max} connections at once of 50,000, which are created by 4,096");
+    assert_eq!((late.1.streams, late.1.flows, late.1.ports), (early.1.streams, early.1.flows, early.1.ports));
+    assert_eq!(late.1.totals.events, early.1.totals.events);
 }

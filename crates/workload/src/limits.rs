@@ -16,6 +16,8 @@ pub(crate) const ALL_PAIRS_MAX: u32 = 4_096;
 pub(crate) const WINDOW_MAX: u32 = 65_536;
 /// Most streams of a job, each a connection.
 pub(crate) const STREAMS_MAX: u64 = 1 << 20;
+/// Most flows of a job, each a connection.
+pub(crate) const FLOWS_MAX: u64 = 1 << 24;
 
 /// Longest computation that a driver begins at once, an hour: sums over a run stay countable.
 const COMPUTATION_MAX: Duration = Duration::from_ms(3_600_000);

@@ -1,5 +1,6 @@
 //! Connections between hosts.
 
+use etherweave_engine::event::EventKey;
 use etherweave_primitives::{HostId, InputError};
 use etherweave_workload::Traffic;
 use etherweave_workload::collective::communicator_of;
@@ -70,7 +71,7 @@ pub(super) fn plan(experiment: &Experiment) -> Result<(Vec<PlannedConnection>, V
         let [a, b] = connection.hosts(experiment);
         a == b && !connection.is_tree()
     });
-    let is_small = connections.len() < 1 << 23;
+    let is_small = connections.len() < EventKey::INDICES as usize / 2;
     if is_small { Ok((connections, neighbours)) } else { Err(too_large("connections")) }
 }
 

@@ -1,8 +1,9 @@
 //! Endpoints, and the threads that own them.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use etherweave_engine::event::Kind;
+use etherweave_engine::event::{EventKey, Kind};
 use etherweave_engine::frame::ethernet::ip;
 use etherweave_engine::memory::prefer_huge_pages;
 use etherweave_engine::params::{CoreParams, HostParams};
@@ -74,7 +75,7 @@ pub(super) fn populate(
         let processors = &mut shard.hosts.processors;
         (processors.observes_ranks, processors.notes_tasks) = (experiment.observes_ranks, experiment.observes_ranks);
     }
-    let ends = add_endpoints(experiment, layout, connections, starts, shards);
+    let ends = add_endpoints(experiment, layout, 0..connections.len(), connections, starts, shards);
     if experiment.params.transports().any(|transport| transport.is_in_kernel()) {
         on_threads(shards, |_, shard| add_receive_queues(shard, &experiment.params.host));
     }
@@ -90,9 +91,7 @@ pub(super) fn populate(
                 neighbours.for_each(|pair| introduce(pair, &threads, shards));
             }
             Traffic::Streams(_) => {
-                for (connection, end) in connections[own.clone()].iter().zip(&ends[own.clone()]) {
-                    add_stream(number, job, connection, end, shards);
-                }
+                add_streams(experiment, &connections[own.clone()], &ends[own.clone()], shards);
                 add_followers(job, &ends[own], shards);
             }
         }
@@ -101,23 +100,28 @@ pub(super) fn populate(
     if experiment.params.host.transmit.is_some() {
         shards.iter_mut().for_each(add_channels);
     }
-    on_threads(shards, |_, shard| schedule_starts(shard, experiment));
+    on_threads(shards, |_, shard| schedule_starts(shard, experiment, ThreadIndex::new(0)));
     let is_too_large =
-        |shard: &Shard| shard.hosts.nics.endpoints.len().max(shard.hosts.processors.threads.len()) >= 1 << 24;
+        |shard: &Shard| shard.hosts.nics.endpoints.len().max(shard.hosts.processors.threads.len()) >= INDICES;
     if shards.iter().any(is_too_large) { Err(too_large("connections")) } else { Ok(()) }
 }
 
 /// One end of a connection: its shard and number there.
-type EndpointId = (usize, EndpointIndex);
+pub(super) type EndpointId = (usize, EndpointIndex);
 
-fn add_endpoints(
+/// Endpoints and threads of a shard that events can name.
+const INDICES: usize = EventKey::INDICES as usize;
+
+/// Adds both ends of some of all connections.
+pub(super) fn add_endpoints(
     experiment: &Experiment,
     layout: &Layout,
+    numbers: Range<usize>,
     connections: &[PlannedConnection],
     starts: &[[u32; 2]],
     shards: &mut [Shard],
 ) -> Vec<[EndpointId; 2]> {
-    let mut counts = vec![0; shards.len()];
+    let mut counts: Vec<u32> = shards.iter().map(|shard| shard.hosts.nics.endpoints.next_index().get()).collect();
     let next = |connection: &PlannedConnection| {
         connection.hosts(experiment).map(|host| {
             let (shard, _) = layout.host_port(&experiment.topology, host);
@@ -125,14 +129,17 @@ fn add_endpoints(
             (shard, EndpointIndex::new(counts[shard] - 1))
         })
     };
-    let ends: Vec<[EndpointId; 2]> = connections.iter().map(next).collect();
+    let ends: Vec<[EndpointId; 2]> = connections[numbers.clone()].iter().map(next).collect();
     on_threads(shards, |own, shard| {
-        // Room for all at once, in huge pages from the first touch on: to move them there later is a copy.
-        shard.hosts.nics.endpoints.reserve_exact(counts[own] as usize);
-        prefer_huge_pages(&shard.hosts.nics.endpoints);
-        for (number, ((connection, start), end)) in connections.iter().zip(starts).zip(&ends).enumerate() {
+        if numbers.start == 0 {
+            // Room for all at once, in huge pages from the first touch on: to move them there later is a copy.
+            shard.hosts.nics.endpoints.reserve_exact(counts[own] as usize);
+            prefer_huge_pages(&shard.hosts.nics.endpoints);
+        }
+        for (number, end) in numbers.clone().zip(&ends) {
             for side in (0..2).filter(|&side| end[side].0 == own) {
-                let endpoint = endpoint(experiment, layout, (number, connection), (side, start[side]), end, shard);
+                let connection = (number, &connections[number]);
+                let endpoint = endpoint(experiment, layout, connection, (side, starts[number][side]), end, shard);
                 shard.hosts.nics.endpoints.push(endpoint);
             }
         }
@@ -343,7 +350,19 @@ fn connect_rank(shard: &mut Shard, thread: ThreadIndex, to: (u32, Option<u8>), e
     }
 }
 
-fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[EndpointId; 2], shards: &mut [Shard]) {
+/// Adds the threads at both ends of streams.
+pub(super) fn add_streams(
+    experiment: &Experiment,
+    connections: &[PlannedConnection],
+    ends: &[[EndpointId; 2]],
+    shards: &mut [Shard],
+) {
+    for (connection, end) in connections.iter().zip(ends) {
+        add_stream(&experiment.jobs[connection.job], connection, end, shards);
+    }
+}
+
+fn add_stream(job: &Job, connection: &PlannedConnection, end: &[EndpointId; 2], shards: &mut [Shard]) {
     let Traffic::Streams(streams) = &job.traffic else { unreachable!("only streams have a number") };
     let spec = &streams[connection.number as usize];
     let start = Time::ZERO + job.start + spec.flow_start.map_or(Duration::ZERO, |start| start.after);
@@ -372,7 +391,7 @@ fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[E
         let shard = &mut shards[*shard];
         let nics = &shard.hosts.nics;
         let port = nics.hosts[nics.ports.first_nic(*endpoint, &nics.endpoints[*endpoint])].port;
-        let thread = add_thread(shard, port, number, OWN_CORE, role);
+        let thread = add_thread(shard, port, connection.job, OWN_CORE, role);
         shard.hosts.nics.endpoints[*endpoint].thread = thread;
     }
     let shard = &mut shards[end[0].0];
@@ -401,9 +420,9 @@ fn add_thread(shard: &mut Shard, port: PortIndex, number: usize, core: CoreIndex
     shard.hosts.processors.threads.push(Thread::new(host, &shard.hosts.nics.hosts[host], number as u32, core, role))
 }
 
-/// Schedules the start of every thread, the last first: the queue keeps simultaneous events in reverse order, so
+/// Schedules the start of threads from `first` on, the last first: the queue keeps simultaneous events in reverse order, so
 /// each is appended; in order, ten thousand streams would each move all before them.
-fn schedule_starts(shard: &mut Shard, experiment: &Experiment) {
+pub(super) fn schedule_starts(shard: &mut Shard, experiment: &Experiment, first: ThreadIndex) {
     let start = |(index, thread): (ThreadIndex, &Thread)| {
         let of_job = Time::ZERO + experiment.jobs[thread.job as usize].start;
         let start = match &thread.role {
@@ -415,8 +434,9 @@ fn schedule_starts(shard: &mut Shard, experiment: &Experiment) {
         (time, shard.hosts.nics.hosts[thread.host].port, index)
     };
     let follows = |thread: &Thread| matches!(&thread.role, Role::Source(source) if source.follows.is_some());
-    let mut starts: Vec<(Time, PortIndex, ThreadIndex)> =
-        shard.hosts.processors.threads.entries().filter(|(_, thread)| !follows(thread)).map(start).collect();
+    let threads =
+        shard.hosts.processors.threads.entries().filter(|(index, thread)| *index >= first && !follows(thread));
+    let mut starts: Vec<(Time, PortIndex, ThreadIndex)> = threads.map(start).collect();
     starts.sort_unstable();
     starts
         .into_iter()

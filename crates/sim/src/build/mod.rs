@@ -13,6 +13,7 @@ mod fabric;
 mod fluid;
 mod group_traffic;
 mod jobs;
+pub(crate) mod late_flows;
 mod layout;
 mod learning;
 mod memory;
@@ -46,10 +47,12 @@ use connections::PlannedConnection;
 use etherweave_engine::captured_port::{CapturedPeer, CapturedPort};
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::degraded::DegradedLink;
+use etherweave_engine::event::EventKey;
 use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_engine::params::{self, Binding, Fidelity, SimParams, SwitchModel};
 use etherweave_host::{Endpoint, PortPaths, SendingPorts};
 use etherweave_switch::per_packet::PreparedRouting;
+use late_flows::LateFlows;
 use layout::Layout;
 
 /// Programs or streams on hosts.
@@ -149,9 +152,9 @@ impl Experiment {
     }
 }
 
-/// The error of a number that does not fit its 24 bits.
+/// The error of a number that does not fit the bits of an event's index.
 fn too_large(what: &str) -> InputError {
-    InputError::new("", format!("too many {what} for one shard"), "fewer than 2^24")
+    InputError::new("", format!("too many {what} for one shard"), format!("fewer than {}", EventKey::INDICES))
 }
 
 impl Simulation {
@@ -182,7 +185,10 @@ impl Simulation {
         learning::add(experiment, &mut shards);
         reduction::add(&mut shards);
         shards.iter_mut().for_each(|shard| shard.hosts.nics.ports = SendingPorts::of(&port_paths));
-        jobs::populate(experiment, &layout, &connections, &neighbours, &starts, &mut shards)?;
+        let has_late_flows = late_flows::are_used(experiment, &layout, &connections);
+        if !has_late_flows {
+            jobs::populate(experiment, &layout, &connections, &neighbours, &starts, &mut shards)?;
+        }
         if let Paths::PerPacket(prepared) = &experiment.paths {
             shards.iter_mut().for_each(|shard| shard.switches.routing = Some(prepared.clone()));
         }
@@ -204,6 +210,9 @@ impl Simulation {
         }
         if experiment.fingerprint || experiment.fast_forward.is_some() {
             shards.iter_mut().for_each(|shard| shard.wires.fingerprint = Some(Fingerprint::default()));
+        }
+        if has_late_flows {
+            LateFlows::begin(experiment.clone(), layout, connections, starts, &mut shards[0]);
         }
         let jobs = experiment.jobs.iter().map(|job| job.name.clone()).collect();
         let busiest_ports = experiment.sampling.as_ref().and_then(|sampling| sampling.busiest);
@@ -275,8 +284,9 @@ impl Plan {
         errors.check(fluid::check(experiment, worker.of));
         errors.into_result()?;
         let topology = &experiment.topology;
-        // Rates of all connections are solved together.
-        let threads = if fluid::is_used(experiment) { 1 } else { threads };
+        // Rates of all connections are solved together; connections that exist briefly have both ends on one shard.
+        let is_one = fluid::is_used(experiment) || worker.of == 1 && late_flows::are_crowds(experiment);
+        let threads = if is_one { 1 } else { threads };
         let layout = Layout::new(topology, if worker.of > 1 { worker.of } else { threads });
         let mut constants = RunConstants::new(&experiment.params, Duration::ZERO);
         constants.has_packets = fluid::has_packets(experiment);

@@ -27,7 +27,8 @@ impl Simulation {
     /// others. Captured frames stay where they are.
     pub fn report_on(&mut self, processes: &Processes) -> Report {
         let logs = self.take_logs();
-        let counts = self.counts(&FarEnds::of(self, processes));
+        let far = FarEnds::of(self, processes);
+        let counts = self.counts(&far);
         let part = ReportPart { logs, iterations: self.iterations(), ..counts };
         let mut part = part.gather(processes, &self.names.topology);
         let skips = self.forward.iter().flat_map(|forward| &forward.skips);
@@ -69,7 +70,8 @@ impl Simulation {
     /// Counts of all processes before `at`, on the first.
     pub(crate) fn counters(&mut self, at: Time, processes: &Processes) -> ReportPart {
         self.end = at;
-        self.counts(&FarEnds::of(self, processes)).gather(processes, &self.names.topology)
+        let far = FarEnds::of(self, processes);
+        self.counts(&far).gather(processes, &self.names.topology)
     }
 
     /// Time that was skipped.
@@ -78,7 +80,7 @@ impl Simulation {
     }
 
     /// Counts of the shards of this process.
-    fn counts(&self, far: &FarEnds) -> ReportPart {
+    fn counts(&mut self, far: &FarEnds) -> ReportPart {
         let mut fingerprint: Option<Fingerprint> = None;
         for part in self.shards.iter().filter_map(|shard| shard.wires.fingerprint.as_ref()) {
             fingerprint.get_or_insert_default().merge(part);

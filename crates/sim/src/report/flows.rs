@@ -38,16 +38,21 @@ rows! {
 }
 
 impl Simulation {
-    pub(super) fn flows(&self, far: &FarEnds) -> Vec<((u32, u32, u32), FlowRow)> {
+    pub(super) fn flows(&mut self, far: &FarEnds) -> Vec<((u32, u32, u32), FlowRow)> {
+        let mut all = self.late_flows().map(|late| std::mem::take(&mut late.flows)).unwrap_or_default();
         let rows = |shard: &Shard| {
-            let row = |(index, end)| (end, self.flow_row(end, far.received(self, shard.wires.id, index)));
+            let row = |(index, end)| (end, FlowRow::of(end, far.received(self, shard.wires.id, index)));
             let rows = shard.hosts.nics.endpoints.entries().map(row).filter(|(_, row)| row.packets > 0);
             rows.map(|(end, row)| ((end.hosts.0, end.hosts.1, end.number), row)).collect::<Vec<_>>()
         };
-        self.shards.iter().flat_map(rows).collect()
+        all.extend(self.shards.iter().flat_map(rows));
+        all
     }
+}
 
-    fn flow_row(&self, end: &Endpoint, received: ReceivedCounts) -> FlowRow {
+impl FlowRow {
+    /// Counts of the sending side, and of what the other end has received.
+    pub(crate) fn of(end: &Endpoint, received: ReceivedCounts) -> FlowRow {
         let (source, destination) = end.hosts;
         let sent = end.protocol.sent();
         FlowRow {

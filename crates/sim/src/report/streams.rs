@@ -5,6 +5,7 @@ use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::{Duration, HostId, Time};
 
 use super::ideal::{Flow, IdealTimes};
+use crate::build::late_flows::LateFlows;
 use crate::run::Simulation;
 use crate::shard::Shard;
 
@@ -56,9 +57,26 @@ impl StreamRow {
 }
 
 impl Simulation {
-    pub(super) fn streams(&self) -> Vec<(u32, StreamRow)> {
-        let mut rows: Vec<(u32, StreamRow)> = Vec::new();
+    /// Flows that exist only while they are needed, if there are any.
+    pub(super) fn late_flows(&mut self) -> Option<&mut LateFlows> {
+        self.shards.iter_mut().find_map(|shard| shard.late_flows.as_deref_mut())
+    }
+
+    /// Streams of this process; of flows that exist no more they are handed over.
+    pub(super) fn streams(&mut self) -> Vec<(u32, StreamRow)> {
+        let (end, warm_up) = (self.end, self.shards.first().map_or(Time::ZERO, |shard| shard.wires.constants.warm_up));
+        let over = self.late_flows().map(|late| {
+            let mut rows = std::mem::take(&mut late.streams);
+            rows.extend(late.rows_to_come(warm_up, end));
+            (rows, late.ideal)
+        });
+        let (mut rows, ideal) = over.unwrap_or_default();
         let mut flows = Vec::new();
+        for (place, (job, row)) in rows.iter().enumerate() {
+            let ends = [row.source, row.destination].map(HostId::new);
+            let transport = self.shards[0].wires.constants.transport(*job);
+            flows.push((place, Flow { ends, bytes: row.total, ideal, transport }));
+        }
         for shard in &self.shards {
             let constants = &shard.wires.constants;
             for thread in &shard.hosts.processors.threads {
@@ -68,7 +86,7 @@ impl Simulation {
                     let ends = [other, own].map(HostId::new);
                     flows.push((rows.len(), Flow { ends, bytes, ideal, transport: constants.transport(thread.job) }));
                 }
-                rows.push((thread.job, self.stream_row(shard, thread.job, sink)));
+                rows.push((thread.job, StreamRow::of(shard, thread.job, sink, self.end)));
             }
         }
         self.add_ideals(&mut rows, flows);
@@ -100,8 +118,11 @@ impl Simulation {
             rows[row].1.ideal = times.of(&flow).unwrap_or(Duration::ZERO);
         }
     }
+}
 
-    fn stream_row(&self, shard: &Shard, job: u32, sink: &SinkState) -> StreamRow {
+impl StreamRow {
+    /// A stream as its receiver has it at the `end` of the run.
+    pub(crate) fn of(shard: &Shard, job: u32, sink: &SinkState, end: Time) -> StreamRow {
         let Endpoint { hosts: (destination, source), intake, warm_up_intake, .. } =
             shard.hosts.nics.endpoints[sink.endpoint];
         let is_whole = sink.total == Some(intake.bytes);
@@ -111,12 +132,11 @@ impl Simulation {
             destination,
             stream: sink.stream,
             messages: intake.bytes / sink.bytes,
-            bytes: intake.bytes - warm_up_intake
-                + shard.hosts.nics.fluid_partly_come(&shard.wires, sink.endpoint, self.end),
+            bytes: intake.bytes - warm_up_intake + shard.hosts.nics.fluid_partly_come(&shard.wires, sink.endpoint, end),
             start: sink.start,
             measured: sink.start.max(shard.wires.constants.warm_up),
             // One that would start later has no time yet.
-            end: if is_whole { intake.last } else { self.end.max(sink.start) },
+            end: if is_whole { intake.last } else { end.max(sink.start) },
             total: sink.total.unwrap_or(0),
             is_whole,
             is_flow: sink.ideal.is_some(),

@@ -19,13 +19,13 @@ pub use sizes::{FlowSizes, SizePoints};
 
 use crate::arrival::Poisson;
 use crate::generator::Generator;
-use crate::limits::{MESSAGE_MAX, STREAMS_MAX, at_least, at_most};
+use crate::limits::{FLOWS_MAX, MESSAGE_MAX, STREAMS_MAX, at_least, at_most};
 use crate::{Arrival, FlowStart, IdealTime, Pattern, Share, StreamSpec, TraceFile, Traffic, TrafficSize};
 
 /// Hosts where none are stated.
 const HOSTS: u32 = 16;
-/// Longest list that is read: as many lines as there may be flows [B].
-const LIST_BYTES_MAX: u64 = STREAMS_MAX * 256;
+/// Longest list that is read: as many lines of 32 bytes as there may be flows [B].
+const LIST_BYTES_MAX: u64 = FLOWS_MAX * 32;
 
 params! {
     /// Flows, each a message over a connection of its own (`flows`): drawn by load, sizes and pairs, or listed.
@@ -166,9 +166,12 @@ impl Flows {
         };
         sort(&mut flows);
         let waits = |flow: &StreamSpec| flow.flow_start.is_some_and(|start| start.waits_for.is_some());
+        let any_waits = flows.iter().any(waits);
+        let (count, expected) = (flows.len() as u64, format!("at most {STREAMS_MAX} where any waits for another"));
+        InputError::unless(!any_waits || count <= STREAMS_MAX, "", format!("{count} flows"), expected)?;
         if let Some(most) = self.flows_max {
             let expected = "none: flows of the list wait for others";
-            InputError::unless(!flows.iter().any(waits), "flows_max", most, expected)?;
+            InputError::unless(!any_waits, "flows_max", most, expected)?;
             flows.truncate(most as usize);
         }
         InputError::unless(!flows.is_empty(), "duration", self.duration, "a time in which a flow arrives")?;
@@ -201,7 +204,7 @@ impl Flows {
         match &self.content {
             Some(file) if file.length() > LIST_BYTES_MAX => {
                 let length = format!("a list of {} bytes", file.length());
-                Err(InputError::new("file", length, format!("at most {STREAMS_MAX} flows, in {LIST_BYTES_MAX} bytes")))
+                Err(InputError::new("file", length, format!("at most {FLOWS_MAX} flows, in {LIST_BYTES_MAX} bytes")))
             }
             Some(file) => {
                 let bytes = file.head(LIST_BYTES_MAX)?;

@@ -6,7 +6,7 @@ use etherweave_primitives::{Duration, InputError, Rank};
 
 use super::draw::flow_of;
 use crate::StreamSpec;
-use crate::limits::{MESSAGE_MAX, STREAMS_MAX};
+use crate::limits::{FLOWS_MAX, MESSAGE_MAX};
 
 /// Hosts beyond which a list names none.
 const RANKS_MAX: u64 = 1 << 20;
@@ -46,7 +46,7 @@ pub(super) fn read(text: &str, priority: Option<u8>) -> Result<Vec<StreamSpec>, 
     }
     let count = flows.len() as u64;
     InputError::unless(count > 0, "", "no flow", "at least one flow").map_err(|error| error.at_line(number))?;
-    InputError::unless(count <= STREAMS_MAX, "", format!("{count} flows"), format!("at most {STREAMS_MAX}"))?;
+    InputError::unless(count <= FLOWS_MAX, "", format!("{count} flows"), format!("at most {FLOWS_MAX}"))?;
     join(flows)
 }
 
