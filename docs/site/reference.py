@@ -10,7 +10,7 @@ import keys
 import etherweave
 from etherweave.cli import manual
 
-_EXTENDED = ("CongestionControl", "LoadBalancing", "Driver", "FlowArrivals")
+_EXTENDED = ("CongestionControl", "LoadBalancing", "PortChoice", "Driver", "FlowArrivals")
 """Classes that callers extend."""
 
 

@@ -2,15 +2,19 @@
 
 A method has the name and the arguments of the function of the trait in Rust (``SenderControl`` in
 ``crates/transport/src/roce/congestion.rs``, ``EntropyChoice`` in ``uet/entropy.rs`` beside it,
-``Driver`` in ``crates/workload/src/graph/driver.rs``), so that a prototype moves over line by line.
+``PortChoice`` in ``crates/routing/src/per_packet/caller.rs``, ``Driver`` in
+``crates/workload/src/graph/driver.rs``), so that a prototype moves over line by line.
 Times are in picoseconds, sizes in bytes, rates in bits per second, as in the core.
 """
 
+import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from itertools import chain
+from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from etherweave._core import (
@@ -35,9 +39,11 @@ __all__ = [
     "LoadBalancing",
     "NextOperations",
     "PathFeedback",
+    "PortChoice",
     "PortTelemetry",
     "Progress",
     "Received",
+    "load_extensions",
 ]
 
 
@@ -130,6 +136,40 @@ class LoadBalancing:
         """Take what became of a packet with a value."""
 
 
+class PortChoice:
+    """The choice of a switch of a tree among the ports that lead on, for each packet.
+
+    The scenario's ``routing`` says how long packets of a flow keep their random bits: ``spray``
+    draws them for each packet, ``flowlet`` after a gap, ``ecmp`` once.
+
+    Parameters
+    ----------
+    switch
+        Number of the switch.
+    """
+
+    def __init__(self, switch: int) -> None:
+        """Start a switch, before the first packet that has a choice there."""
+
+    def choose(
+        self, now: int, source: int, destination: int, bits: int, ports: list[tuple[int, int]]
+    ) -> int:
+        """Choose the port by which a packet leaves, by its number.
+
+        Parameters
+        ----------
+        now
+            Time [ps], in whole nanoseconds.
+        source, destination
+            Numbers of hosts.
+        bits
+            32 random bits of the packet at this switch.
+        ports
+            Two or more ports, in order, each with what waits for it [B].
+        """
+        raise NotImplementedError
+
+
 class Driver:
     """The operations of one rank of a job with ``workload.driver``, decided on during the run.
 
@@ -179,16 +219,58 @@ class FlowArrivals:
 
 
 Extension: TypeAlias = (
-    type[CongestionControl] | type[LoadBalancing] | type[Driver] | type[FlowArrivals] | partial[Any]
+    type[CongestionControl]
+    | type[LoadBalancing]
+    | type[PortChoice]
+    | type[Driver]
+    | type[FlowArrivals]
+    | partial[Any]
 )
 """A class, or one with some of its keywords set."""
 
 _KINDS: Mapping[str, type] = {
     "congestion": CongestionControl,
     "load_balancing": LoadBalancing,
+    "port_choice": PortChoice,
     "driver": Driver,
     "arrivals": FlowArrivals,
 }
+
+
+def load_extensions(names: Iterable[str]) -> dict[str, Any]:
+    """Import classes for ``extend`` by their names; the base of each says what it decides.
+
+    Parameters
+    ----------
+    names
+        ``MODULE:CLASS``; modules of the working directory are known.
+
+    Raises
+    ------
+    ValueError
+        When a name has no such form, two classes decide the same, or there is no such class.
+    """
+    classes = dict[str, Any]()
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    for name in names:
+        module, colon, attribute = name.partition(":")
+        if not (module and colon and attribute):
+            raise ValueError(f"extend: {name!r}; expected MODULE:CLASS, as in timely:Timely")
+        try:
+            made = getattr(import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise ValueError(f"extend: {name}: {error}; expected a class of a module") from None
+        kinds = [
+            kind
+            for kind, base in _KINDS.items()
+            if isinstance(made, type) and issubclass(made, base)
+        ]
+        if not kinds or kinds[0] in classes:
+            expected = "a subclass of one of " + ", ".join(it.__name__ for it in _KINDS.values())
+            raise ValueError(f"extend: {name}; expected {expected}, each once")
+        classes[kinds[0]] = made
+    return classes
 
 
 @dataclass(frozen=True)
@@ -216,6 +298,8 @@ def extensions_of(
             overrides |= _congestion_keys(own)
         elif name == "load_balancing":
             overrides |= {"transport.uet.load_balancer.class": own.__name__}
+        elif name == "port_choice":
+            overrides |= {"port_choice.class": own.__name__}
         else:
             scenario = tomllib.loads(resolve(overrides))
             keys = _driver_keys if name == "driver" else _listed
@@ -233,7 +317,7 @@ def _class_of(name: str, made: object) -> Any:
     if not (isinstance(own, type) and issubclass(own, kind)):
         expected = f"a subclass of etherweave.extend.{kind.__name__}, or a partial of one"
         raise TypeError(f"extend: {name}: {made!r}; expected {expected}")
-    for needed in {"next", "on_event", "batches"} & vars(kind).keys():
+    for needed in {"next", "choose", "on_event", "batches"} & vars(kind).keys():
         if getattr(own, needed) is getattr(kind, needed):
             raise TypeError(f"extend: {name}: {own.__name__} has no method {needed}")
     return own

@@ -22,7 +22,9 @@ from etherweave.extend import (
     FreshConnection,
     LoadBalancing,
     NextOperations,
+    PortChoice,
 )
+from support.command_line import invoke
 from support.documents import ROOT
 from support.prototypes import US, Dctcp, Mixed, Oblivious, Requests, Swift
 
@@ -285,6 +287,91 @@ def test_an_entropy_value_that_there_is_not_is_named() -> None:
             {"transport.uet.load_balancing": "reps"},
             extend={"load_balancing": Mixed},
         )
+
+
+TREE = {
+    "name": "tree",
+    "topology": {"fat_tree": {"leaves": 2, "cores": 3, "hosts_per_leaf": 3}},
+    "job": [{"name": "all", "workload": {"permutation": {"ranks": 6, "bytes": "32KiB"}}}],
+}
+
+
+class Sprayed(PortChoice):
+    """Takes the port that the bits of a packet draw."""
+
+    def choose(self, now: int, source: int, destination: int, bits: int, ports: Any) -> int:
+        return ports[bits * len(ports) >> 32][0]  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("routing", ["spray", "flowlet", "ecmp"])
+def test_a_choice_of_ports_by_a_class_gives_the_tables_of_the_routing_to_the_byte(
+    routing: str,
+) -> None:
+    scenario = {**TREE, "routing": routing}
+    prototype = etherweave.run(scenario, extend={"port_choice": Sprayed})
+    assert bytes_of(prototype) == bytes_of(etherweave.run(scenario))
+
+
+class Astray(PortChoice):
+    """Names a port that does not lead on."""
+
+    def choose(self, now: int, source: int, destination: int, bits: int, ports: Any) -> int:
+        return 0
+
+
+def test_a_port_that_does_not_lead_on_and_a_routing_without_a_choice_are_named() -> None:
+    expected = r"Astray\.choose returned 0; expected the number of one of the ports"
+    with pytest.raises(ValueError, match=expected):
+        etherweave.run({**TREE, "routing": "spray"}, extend={"port_choice": Astray})
+    with pytest.raises(TypeError, match="port_choice: PortChoice has no method choose"):
+        etherweave.run({**TREE, "routing": "spray"}, extend={"port_choice": PortChoice})
+    expected = "routing: up_down; expected ecmp, spray, flowlet, adaptive_up.* beside port_choice"
+    with pytest.raises(etherweave.ScenarioError, match=expected):
+        etherweave.run(TREE, extend={"port_choice": Sprayed})
+
+
+FIRST = """from etherweave.extend import LoadBalancing
+
+
+class First(LoadBalancing):
+    def next(self):
+        return 0
+"""
+
+
+def test_a_class_is_named_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "balancers.py").write_text(FIRST)
+    monkeypatch.chdir(tmp_path)
+    file, name = SCENARIOS / "uet.toml", ("--extend", "balancers:First")
+    invoke("run", file, *name, "-o", "out", code=0)
+    tables = etherweave.Result.load("out").tables
+    from balancers import First  # type: ignore[import-not-found]
+
+    assert (
+        tables["streams"]
+        == etherweave.run(file, extend={"load_balancing": First}).tables["streams"]
+    )
+    swept = tmp_path / "swept.toml"
+    swept.write_text(
+        f'sweep = {{ scenario = "{file}", axis = [{{ key = "seed", values = [1] }}] }}'
+    )
+    invoke("sweep", swept, *name, "--tables", code=0)
+    (kept,) = (tmp_path / "results" / "swept" / "tables").iterdir()
+    assert etherweave.Result.load(kept).tables["streams"] == tables["streams"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("timely", "'timely'; expected MODULE:CLASS"),
+        ("no_such_module:Timely", "No module named 'no_such_module'; expected a class of a module"),
+        ("pathlib:Path", "pathlib:Path; expected a subclass of one of CongestionControl"),
+    ],
+)
+def test_a_name_of_no_class_is_refused(name: str, expected: str) -> None:
+    assert expected in invoke("run", SWIFT, "--extend", name, code=2).output
 
 
 def driven(**keys: object) -> dict[str, Any]:

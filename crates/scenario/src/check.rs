@@ -25,6 +25,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Result<(), InputErrors> {
     check_run(&mut errors, scenario);
     errors.check(scenario.routing.check().map_err(|error| error.within("routing")));
     errors.check(routing::check_controller(scenario));
+    errors.check(routing::check_port_choice(scenario));
     errors.check(routing::check_output_queue(scenario));
     errors.check(routing::check_trigger(scenario));
     if let Some(observe) = &scenario.observe {

@@ -84,6 +84,7 @@ pub use workload_figures::workload_figures;
 /// Types of objects that decide in place of members of the core, by [`RunOptions::prototypes`].
 pub mod extend {
     pub use etherweave_primitives::{BitRate, Duration, Rank, Time};
+    pub use etherweave_routing::{AskingPacket, CallerPortChoice, PortChoice, PortChoiceStart, QueuedPort};
     pub use etherweave_sim::transport::prototype::{PrototypeControl, PrototypeStart};
     pub use etherweave_sim::transport::roce::{Feedback, FreshConnection, Progress, SenderControl};
     pub use etherweave_sim::transport::telemetry::{PathTelemetry, PortTelemetry};

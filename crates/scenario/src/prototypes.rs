@@ -1,6 +1,7 @@
 //! Prototypes: classes that the caller of a run brings in place of members of the core.
 
 use etherweave_primitives::{Brought, InputError};
+use etherweave_routing::PortChoiceStart;
 use etherweave_sim::transport::prototype::PrototypeStart;
 use etherweave_sim::transport::uet::CallerChoiceStart;
 use etherweave_workload::DriverStart;
@@ -14,6 +15,8 @@ pub struct Prototypes {
     pub congestion: PrototypeStart,
     /// Load balancing of `transport.uet.load_balancer`.
     pub load_balancing: CallerChoiceStart,
+    /// Choice of ports of `port_choice`.
+    pub port_choice: PortChoiceStart,
     /// Drivers of `workload.driver`.
     pub driver: DriverStart,
 }
@@ -40,6 +43,9 @@ pub(crate) fn bring(scenario: &mut Scenario, options: &RunOptions<'_>) -> Result
             notes.give(key, "load_balancing", &own.class, brought, &mut own.start)?;
         }
     }
+    if let Some(own) = &mut scenario.port_choice {
+        notes.give("port_choice".to_owned(), "port_choice", &own.class, &brought.port_choice, &mut own.start)?;
+    }
     for (key, workload) in jobs {
         if let Some(own) = workload.driver() {
             notes.give(key, "driver", &own.class, &brought.driver, &mut own.start)?;
@@ -47,6 +53,7 @@ pub(crate) fn bring(scenario: &mut Scenario, options: &RunOptions<'_>) -> Result
     }
     notes.check("congestion", &brought.congestion, "transport.roce.prototype")?;
     notes.check("load_balancing", &brought.load_balancing, "transport.uet.load_balancer")?;
+    notes.check("port_choice", &brought.port_choice, "port_choice")?;
     notes.check("driver", &brought.driver, "a job with workload.driver")?;
     Ok(notes.all.into_iter().map(|(_, note)| note).collect())
 }

@@ -2,7 +2,9 @@
 
 use etherweave_primitives::{InputError, SwitchId};
 use etherweave_routing::tables::Trigger;
-use etherweave_routing::{FabricOf, Outage, PacketRouting, RoutingKind, Saturation, Verdict, Visit, prove};
+use etherweave_routing::{
+    FabricOf, Outage, PacketRouting, RoutingKind, Saturation, Verdict, Visit, check_replaced, prove,
+};
 use etherweave_sim::params::{FlowControl, Overtaken, SwitchModel, SwitchParams};
 use etherweave_sim::{Paths, PortRow, PreparedRouting};
 use etherweave_topology::{LinkClass, RowShape, Shape, Topology, TopologyKind};
@@ -68,7 +70,24 @@ pub(crate) fn paths(scenario: &Scenario, topology: &Topology, outages: &[Outage]
     }
     let tables = scenario.open_loop.fabric_tables(&scenario.topology, topology);
     let fabric = FabricOf { tables: Some(&tables), topology, outages, reroute_after };
-    PreparedRouting::new(routing, fabric).map(Paths::PerPacket)
+    let prepared = PreparedRouting::new(routing, fabric)?;
+    match scenario.port_choice.as_ref().filter(|choice| choice.start.get().is_some()) {
+        Some(choice) => prepared.by_caller(topology, &choice.start).map(Paths::PerPacket),
+        None => Ok(Paths::PerPacket(prepared)),
+    }
+}
+
+/// Rejects a class of the caller beside a routing whose choice it cannot replace.
+///
+/// # Errors
+/// With the routing, or what repeats a run: the class may not answer alike.
+pub(crate) fn check_port_choice(scenario: &Scenario) -> Result<(), InputError> {
+    if scenario.port_choice.is_none() {
+        return Ok(());
+    }
+    let is_once = scenario.observe.as_ref().is_none_or(|observe| !observe.waits);
+    InputError::unless(is_once, "observe.waits", true, "false beside port_choice: it repeats the run")?;
+    check_replaced(scenario.routing)
 }
 
 /// Rejects a controller that the routing does not ask, and what it asks one for that moves no flows.

@@ -2,7 +2,7 @@
 
 use etherweave_design::DesignSpec;
 use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, Priority, params};
-use etherweave_routing::{MeasurementParams, RoutingKind, SelectionKind};
+use etherweave_routing::{MeasurementParams, PortChooser, RoutingKind, SelectionKind};
 use etherweave_sim::params::{
     Binding, Ets, Fidelity, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport,
 };
@@ -47,6 +47,9 @@ params! {
         /// "70ms".
         #[serde(skip_serializing_if = "Option::is_none")]
         pub controller: Option<MeasurementParams> = None,
+        /// Choice of the caller among the ports that `routing` allows on a tree, for exploration, in place of its own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub port_choice: Option<PortChooser> = None,
         /// Every switch. `profile = "spectrum"` fills in what is not given.
         pub switch: SwitchParams = SwitchParams::default(),
         /// Flow control: stops senders before buffers overflow. Default: "pfc", in open loops "credits".

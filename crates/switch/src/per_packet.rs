@@ -18,8 +18,8 @@ use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{ChannelId, HostId, InputError, Port as PortNumber, Priority, SwitchId};
 use etherweave_routing::tables::Trigger;
 use etherweave_routing::{
-    FabricOf, HashScope, InputChannel, LoadView, MeasuredGroups, Neighbourhood, NextHop, Oblivious, PacketRouting,
-    RoutedPacket, RoutingKind, Saturation, Visit, hops_max,
+    ByCaller, FabricOf, HashScope, InputChannel, LoadView, MeasuredGroups, Neighbourhood, NextHop, Oblivious,
+    PacketRouting, PortChoiceStart, RoutedPacket, RoutingKind, Saturation, Visit, hops_max,
 };
 use etherweave_topology::{LinkClass, Node, Topology};
 
@@ -34,6 +34,7 @@ trait SwitchRouting: RouteStart {
     fn saturation(&self) -> Option<Saturation>;
     fn measures(&self) -> Option<MeasuredGroups>;
     fn trigger(&self) -> Option<Trigger>;
+    fn is_of_caller(&self) -> bool;
     fn decide(&self, at: InputChannel, packet: &mut RoutedPacket, load: SwitchLoad<'_>) -> NextHop;
     fn decide_beforehand(&self, at: InputChannel, packet: &mut RoutedPacket, load: FullPorts<'_>) -> NextHop;
     fn oblivious(&self) -> Option<&dyn Oblivious>;
@@ -58,6 +59,10 @@ impl<R: PacketRouting> SwitchRouting for R {
 
     fn trigger(&self) -> Option<Trigger> {
         PacketRouting::trigger(self)
+    }
+
+    fn is_of_caller(&self) -> bool {
+        PacketRouting::is_of_caller(self)
     }
 
     fn decide(&self, at: InputChannel, packet: &mut RoutedPacket, load: SwitchLoad<'_>) -> NextHop {
@@ -110,6 +115,16 @@ impl PreparedRouting {
         Ok(PreparedRouting { kind, routing, hops_max })
     }
 
+    /// The same routing with the choice among ports of the caller.
+    ///
+    /// # Errors
+    /// When the routing is none of a tree.
+    pub fn by_caller(self, topology: &Topology, start: &PortChoiceStart) -> Result<PreparedRouting, InputError> {
+        let routing = ByCaller::new(topology, self.kind, self.hash_scope(), start)?;
+        let (routing, hops_max) = Keep(topology).visit(routing);
+        Ok(PreparedRouting { routing, hops_max, ..self })
+    }
+
     /// The routing, as far as hosts know it.
     pub fn start(&self) -> Arc<dyn RouteStart> {
         self.routing.clone()
@@ -150,10 +165,13 @@ impl PreparedRouting {
         self.routing.trigger()
     }
 
-    /// Whether it depends on more than where load is: on pauses, or on time.
+    /// Whether it depends on more than where load is: on pauses, on time, or on a class of the caller.
     pub fn needs_packets(&self) -> bool {
         let goes_by_gaps = matches!(self.routing.hash_scope(), HashScope::PerFlowlet { .. });
-        goes_by_gaps || self.trigger().is_some_and(Trigger::goes_by_pauses) || self.routing.measures().is_some()
+        goes_by_gaps
+            || self.routing.is_of_caller()
+            || self.trigger().is_some_and(Trigger::goes_by_pauses)
+            || self.routing.measures().is_some()
     }
 
     /// The routing as one that looks at no queue.

@@ -1364,6 +1364,8 @@ class Pool(Table):
     accelerators: Key[int, int]
     workers: Key[int, int]
 
+class PortChooser(Table): ...
+
 class PressureSolver(Table):
     pcg: Key[PressureSolverPcg, PressureSolverPcg | Keys]
     gamg: Key[PressureSolverGamg, PressureSolverGamg | Keys]
@@ -1881,6 +1883,7 @@ class ScenarioKeys:
     nic: Key[NicParams, NicParams | Keys]
     observe: Key[ObserveSpec, ObserveSpec | Keys]
     open_loop: Key[OpenLoopSpec, OpenLoopSpec | Keys]
+    port_choice: Key[PortChooser, PortChooser | Keys]
     routing: Key[RoutingKind, RoutingKind | Keys | RoutingKindName]
     run: Key[RunSpec, RunSpec | Keys]
     seed: Key[int, int]

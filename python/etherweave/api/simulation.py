@@ -131,7 +131,8 @@ def run(
         Classes of Python that decide in place of members of the core: ``"congestion"``, a subclass
         of :class:`etherweave.extend.CongestionControl` for connections of ``transport.roce``;
         ``"load_balancing"``, a :class:`etherweave.extend.LoadBalancing` for those of
-        ``transport.uet``; ``"driver"``, a :class:`etherweave.extend.Driver` for jobs with
+        ``transport.uet``; ``"port_choice"``, a :class:`etherweave.extend.PortChoice` for switches
+        of a tree; ``"driver"``, a :class:`etherweave.extend.Driver` for jobs with
         ``workload.driver``; such a run has one thread, and its warnings name the class.
         ``"arrivals"``, a :class:`etherweave.extend.FlowArrivals` for the job with
         ``workload.flows``, is asked before the run.

@@ -34,6 +34,14 @@ Settings = Annotated[
         "count from 0), or with @FILE all keys of a TOML file; repeatable.",
     ),
 ]
+Extend = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MODULE:CLASS",
+        help="Let a class of Python decide in place of the core, a subclass of one of "
+        "etherweave.extend; modules of the working directory are known; repeatable.",
+    ),
+]
 CodePoints = Annotated[
     list[str] | None,
     typer.Option(

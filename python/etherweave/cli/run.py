@@ -21,11 +21,12 @@ from etherweave.api.limits import limits
 from etherweave.api.overview import overview
 from etherweave.api.results import Result
 from etherweave.api.slowdown import Slowdown, foreground, slowdowns
-from etherweave.cli.exits import exit_as, os_error, print_warnings, reject
+from etherweave.cli.exits import exit_as, mistakes, os_error, print_warnings, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
     ExecutorName,
+    Extend,
     File,
     MemoryLimit,
     Seed,
@@ -38,6 +39,7 @@ from etherweave.cli.parameters import (
 )
 from etherweave.cli.processes import is_first, launched
 from etherweave.cli.progress import print_start, run_progress
+from etherweave.extend import load_extensions
 from etherweave.measurements.benchmark_lines import benchmark_rows
 from etherweave.measurements.run_lines import run_lines
 
@@ -48,6 +50,7 @@ etherweave run halo3d.toml --seed 7 --json > summary.json
 etherweave run jobs.toml --slowdown
 etherweave run halo3d.toml --compare-fidelity --set job.0.workload.halo3d.pex=4
 etherweave run halo3d.toml --trace halo3d.json.gz
+etherweave run incast.toml --extend timely:Timely
 etherweave run flows.toml --replications 10 --half-width 0.05
 etherweave run latency.toml --samples 128 --uncertain switch.latency=200ns..400ns
 etherweave run halo3d.toml --pcap host3 --pcap host4=/tmp/four.pcapng --snap-length 128B"""
@@ -58,6 +61,7 @@ def run(
     *,
     output: Path | None = None,
     settings: Settings = None,
+    extend: Extend = None,
     seed: Seed = None,
     threads: Threads = ALL_PROCESSORS,
     pcap: list[str] | None = None,
@@ -126,11 +130,12 @@ def run(
                 "slowdown": slowdown,
                 "compare-fidelity": with_both,
                 "replications": replications,
+                "extend": extend,
             },
             (uncertain or (), where, threads, memory_limit, output, as_json),
         )
     if replications is not None:
-        others = {"uncertain": uncertain, "memory-limit": memory_limit}
+        others = {"uncertain": uncertain, "memory-limit": memory_limit, "extend": extend}
         shown = {"pcap": pcap, "trace": trace, "slowdown": slowdown, "compare-fidelity": with_both}
         return _replicated(
             file,
@@ -150,11 +155,14 @@ def run(
     if output_file("--trace", trace, ".json", ".gz"):
         changes["observe.ranks"] = True
     if with_both:
-        if pcap or trace or slowdown:
-            reject("--compare-fidelity: expected none of --pcap, --trace and --slowdown beside it")
+        if pcap or trace or slowdown or extend:
+            beside = "--pcap, --trace, --slowdown and --extend"
+            reject(f"--compare-fidelity: expected none of {beside} beside it")
         return _compare(file, changes, threads, memory_limit, output, as_json)
     printed: set[str] = set()
-    simulate = partial(_simulate, file, threads, memory_limit, printed)
+    with mistakes(ValueError):
+        classes = load_extensions(extend or ())
+    simulate = partial(_simulate, file, threads, memory_limit, printed, extend=classes)
     result = simulate(changes, _captures(pcap), snap_length)
     if output and is_first():
         _save(result, output)
@@ -207,6 +215,7 @@ def _simulate(
     changes: dict[str, object],
     pcap: dict[str, str | Path] | None = None,
     snap_length: str | None = None,
+    extend: dict[str, Any] | None = None,
 ) -> Result:
     try:
         with run_progress(file.stem) as report:
@@ -219,6 +228,7 @@ def _simulate(
                 memory_limit=memory_limit,
                 on_start=partial(print_start, file.stem, printed),
                 snap_length=snap_length,
+                extend=extend,
             )
     except etherweave.Interrupted as interruption:
         return interruption.result

@@ -4,7 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +15,7 @@ from etherweave.cli.parameters import (
     AsJson,
     DryRun,
     ExecutorName,
+    Extend,
     Workers,
     directory,
     drawing,
@@ -22,6 +23,7 @@ from etherweave.cli.parameters import (
 )
 from etherweave.cli.progress import size_text, work_progress
 from etherweave.cli.verbs import FileGroup, nested
+from etherweave.extend import load_extensions
 
 if TYPE_CHECKING:
     from etherweave.sweeps import FlowFirst, Sweep, SweepResult, SweepStatus
@@ -58,6 +60,7 @@ def run_verb(
     close: Annotated[float, typer.Option(min=1.0)] = 1.25,
     largest: bool = False,
     samples: Annotated[int | None, typer.Option(show_default=False)] = None,
+    extend: Extend = None,
     as_json: AsJson = False,
 ) -> None:
     """Carry out the runs that have no result yet, and write the dataset.
@@ -98,9 +101,13 @@ def run_verb(
 
     if samples is not None and flow_first:
         reject("--samples: expected no --flow-first beside it")
+    if extend and (samples is not None or flow_first or dry_run):
+        reject("--extend: expected none of --samples, --flow-first and --dry-run beside it")
     home = directory(output or Path("results") / file.stem)
     with mistakes(ScenarioError, SweepError, ValueError):
-        what, on = load_sweep(file), executor(where, workers)
+        load_extensions(extend or ())
+        what = replace(load_sweep(file), extend=tuple(extend or ()))
+        on = executor(where, workers)
         if samples is not None:
             from etherweave.uncertainty import sampled_sweep
 

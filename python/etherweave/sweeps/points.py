@@ -53,6 +53,8 @@ class Sweep:
     partition: Sequence[str]  # Axes whose values are directories of the dataset.
     overrides: Mapping[str, object] = field(default_factory=dict, kw_only=True)
     """Values of further keys, the same at every point."""
+    extend: Sequence[str] = field(default=(), kw_only=True)
+    """Names of classes that decide in place of the core, ``MODULE:CLASS``."""
 
     @property
     def axes(self) -> list[str]:
@@ -87,7 +89,7 @@ class Sweep:
         first, valid = "", False
         for point in self.points():
             try:
-                yield Run(point, _hash(self.resolve(point)))
+                yield Run(point, _hash("\n".join((self.resolve(point), *self.extend))))
                 valid = True
             except _core.ScenarioError as error:
                 first = first or str(error)

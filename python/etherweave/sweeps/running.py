@@ -12,9 +12,10 @@ from etherweave.api.fidelity import error_max, fidelity
 from etherweave.api.machine import machine
 from etherweave.api.overview import overview
 from etherweave.api.results import CoreTables, Result, parse_summary
-from etherweave.api.scenario import ScenarioSource
+from etherweave.api.scenario import ScenarioSource, literals
 from etherweave.api.simulation import ScenarioError
 from etherweave.api.work import Work, WorkCallback, unheard
+from etherweave.extend import extensions_of, load_extensions
 from etherweave.sweeps.cost import (
     PILOTS,
     CostModel,
@@ -150,18 +151,22 @@ def _carried_out(
         for run in left.values():
             if not run.mistake:
                 place = str(home.absolute() / TABLES / run.id) if tables else None
-                yield run.id, [what.resolve(run.point), place]
+                yield run.id, [what.resolve(run.point), place, *what.extend]
 
     for key, found in executor.completed(f"{__name__}:carry_out", tasks(), home):
         yield key, _record(LOST, str(found)) if isinstance(found, WorkerError) else found
 
 
-def carry_out(task: tuple[str, str | None]) -> Record:
-    """Carry out a run in a worker and save its tables, if they have a place; gives its record."""
-    resolved, place = task
+def carry_out(task: Sequence[Any]) -> Record:
+    """Carry out a run in a worker: its scenario, a place for its tables, and names of classes."""
+    resolved, place, *names = task
     start = time.thread_time()
     try:
-        done = _core.run(resolved, _ORIGIN, (), 1, (), None)
+        extensions = extensions_of(
+            load_extensions(names), lambda more: _core.resolve(resolved, _ORIGIN, literals(more))
+        )
+        changes, classes = literals(extensions.overrides), extensions.classes
+        done = _core.run(resolved, _ORIGIN, changes, 1, (), None, None, None, None, classes)
     except ScenarioError as error:
         lacks_room = any(_NO_ROOM in mistake.expected for mistake in error.mistakes)
         message = "\n".join(str(mistake.at("")) for mistake in error.mistakes)

@@ -7,6 +7,7 @@
 mod congestion;
 mod driver;
 mod load_balancing;
+mod port_choice;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,6 +42,7 @@ pub(crate) fn prototypes(extensions: Vec<Extension>, failure: &Arc<Failure>) -> 
         match kind.as_str() {
             "congestion" => prototypes.congestion = congestion::starter(class),
             "load_balancing" => prototypes.load_balancing = load_balancing::starter(class),
+            "port_choice" => prototypes.port_choice = port_choice::starter(class),
             "driver" => prototypes.driver = driver::starter(class),
             other => unreachable!("{other} is no extension"),
         }

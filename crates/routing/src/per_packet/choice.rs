@@ -13,7 +13,8 @@ pub(crate) fn drawn(packet: &RoutedPacket, count: u32) -> u32 {
     ((u64::from(bits(packet)) * u64::from(count)) >> 32) as u32
 }
 
-fn bits(packet: &RoutedPacket) -> u32 {
+/// Random bits of a packet where it is.
+pub(crate) fn bits(packet: &RoutedPacket) -> u32 {
     let turn = u64::from(packet.hops) << 48 | u64::from(packet.hash) << 32;
     // Zero is where the mixing stands still.
     (mix(!(turn | u64::from(packet.src))) >> 32) as u32

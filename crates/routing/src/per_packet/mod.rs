@@ -10,6 +10,7 @@
 //! Adding a routing is one file in `../kind` and its lines in `../kind.rs`.
 
 pub(crate) mod butterfly;
+mod caller;
 #[cfg(debug_assertions)]
 mod checked;
 pub(crate) mod choice;
@@ -26,6 +27,9 @@ pub mod tables;
 mod traffic;
 
 pub use butterfly::ButterflyPlan;
+pub use caller::{
+    AskingPacket, ByCaller, CallerPortChoice, PortChoice, PortChoiceStart, PortChooser, QueuedPort, check_replaced,
+};
 #[cfg(debug_assertions)]
 pub(crate) use checked::Checked;
 pub use clos::ClosPlan;
@@ -188,6 +192,11 @@ pub trait PacketRouting: Send + Sync + 'static {
 
     /// Whether decisions need what hosts will send, which it [learns](PacketRouting::learn). By default not.
     fn knows_traffic(&self) -> bool {
+        false
+    }
+
+    /// Whether a class of the caller decides, which sees packets alone. By default not.
+    fn is_of_caller(&self) -> bool {
         false
     }
 
