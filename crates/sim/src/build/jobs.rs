@@ -420,8 +420,8 @@ fn add_thread(shard: &mut Shard, port: PortIndex, number: usize, core: CoreIndex
     shard.hosts.processors.threads.push(Thread::new(host, &shard.hosts.nics.hosts[host], number as u32, core, role))
 }
 
-/// Schedules the start of threads from `first` on, the last first: the queue keeps simultaneous events in reverse order, so
-/// each is appended; in order, ten thousand streams would each move all before them.
+/// Schedules the start of threads from `first` on, the last first: the queue keeps simultaneous events in reverse
+/// order, so each is appended; in order, ten thousand streams would each move all before them.
 pub(super) fn schedule_starts(shard: &mut Shard, experiment: &Experiment, first: ThreadIndex) {
     let start = |(index, thread): (ThreadIndex, &Thread)| {
         let of_job = Time::ZERO + experiment.jobs[thread.job as usize].start;
