@@ -1,5 +1,6 @@
 //! A shard: some entities, their events and packets, and the main loop, which serves one event after the other.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use etherweave_engine::Wires;
@@ -16,7 +17,6 @@ use etherweave_primitives::Time;
 use etherweave_switch::Switches;
 use etherweave_transport::connection::Alarm;
 
-use crate::build::late_flows::LateFlows;
 use crate::fetch::{fetch, fetch_ahead};
 use crate::loop_watch::LoopWatch;
 use crate::sampling::{Owners, Sampler};
@@ -44,7 +44,16 @@ pub(crate) struct Shard {
     /// The loop of a rank here whose turns are awaited, if there is one.
     pub watch: Option<LoopWatch>,
     /// Flows that exist only while they are needed.
-    pub late_flows: Option<Box<LateFlows>>,
+    pub late_flows: Option<Box<dyn StartWatch>>,
+}
+
+/// What threads that start bring about in their shard.
+pub(crate) trait StartWatch: Any + Send {
+    /// Whether the start of a thread does.
+    fn are_due(&self, thread: u32) -> bool;
+
+    /// Brings it about.
+    fn advance(&mut self, shard: &mut Shard);
 }
 
 impl Shard {

@@ -133,7 +133,7 @@ fn check_late_flows(end: Duration, finish: Finish) {
     let mut runs = [late, early].map(|experiment| Simulation::build(&experiment, 1).unwrap());
     let [late, early] = runs.each_mut().map(|simulation| {
         assert_eq!(simulation.run(Time::ZERO + end, &mut |_| true), finish);
-        let existing_max = simulation.shards[0].late_flows.as_ref().map(|late| late.existing_max);
+        let existing_max = simulation.late_flows().map(|late| late.existing_max);
         (existing_max, simulation.report())
     });
     assert_eq!(early.0, None);

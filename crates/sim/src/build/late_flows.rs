@@ -18,7 +18,7 @@ use super::connections::PlannedConnection;
 use super::layout::Layout;
 use super::{Experiment, Job, jobs};
 use crate::report::{FlowRow, StreamRow};
-use crate::shard::Shard;
+use crate::shard::{Shard, StartWatch};
 
 /// Flows that are created together, at least.
 const BLOCK: usize = 4096;
@@ -43,6 +43,18 @@ pub(crate) struct LateFlows {
     pub streams: Vec<(u32, StreamRow)>,
     /// Rows of their connections, with both hosts and the number of the sending end.
     pub flows: Vec<((u32, u32, u32), FlowRow)>,
+}
+
+/// The first of the newest flows that starts has those that are over removed, and the next created.
+impl StartWatch for LateFlows {
+    fn are_due(&self, thread: u32) -> bool {
+        thread >= self.newest.get() && self.newest != ThreadIndex::NONE
+    }
+
+    fn advance(&mut self, shard: &mut Shard) {
+        self.remove(shard);
+        self.create(shard);
+    }
 }
 
 /// Whether the connections of an experiment are created late: on one shard, where flows are many.
@@ -98,18 +110,6 @@ impl LateFlows {
         late.ideal = late.start(0).ideal;
         late.create(shard);
         shard.late_flows = Some(Box::new(late));
-    }
-
-    /// Whether the start of a thread is the first of the newest flows.
-    #[inline]
-    pub fn are_due(&self, thread: u32) -> bool {
-        thread >= self.newest.get() && self.newest != ThreadIndex::NONE
-    }
-
-    /// Removes flows that are over, and creates the next.
-    pub fn advance(&mut self, shard: &mut Shard) {
-        self.remove(shard);
-        self.create(shard);
     }
 
     /// Rows of flows that a run ended before, at its `end`.

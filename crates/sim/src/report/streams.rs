@@ -1,5 +1,7 @@
 //! Streams.
 
+use std::any::Any;
+
 use etherweave_host::{Endpoint, Role, SinkState, Thread};
 use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::{Duration, HostId, Time};
@@ -58,8 +60,9 @@ impl StreamRow {
 
 impl Simulation {
     /// Flows that exist only while they are needed, if there are any.
-    pub(super) fn late_flows(&mut self) -> Option<&mut LateFlows> {
-        self.shards.iter_mut().find_map(|shard| shard.late_flows.as_deref_mut())
+    pub(crate) fn late_flows(&mut self) -> Option<&mut LateFlows> {
+        let mut all = self.shards.iter_mut().filter_map(|shard| shard.late_flows.as_deref_mut());
+        all.find_map(|late| (late as &mut dyn Any).downcast_mut())
     }
 
     /// Streams of this process; of flows that exist no more they are handed over.
