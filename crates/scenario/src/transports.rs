@@ -102,10 +102,10 @@ fn credits_beside_pauses(scenario: &Scenario) -> Option<String> {
 }
 
 /// Marks that begin beyond the queue at which the specification of Ultra Ethernet marks every packet, 0.8
-/// bandwidth-delay products: connections keep paths whose queues grow up to there, beside idle ones.
+/// bandwidth-delay products of a port: connections keep paths whose queues grow up to there, beside idle ones.
 fn late_marks(scenario: &Scenario, topology: &Topology) -> Option<String> {
     let marked_from = scenario.switch.ecn?.queue_min;
-    let rate = topology.channel(topology.host_channel(HostId::new(0))).rate;
+    let rate = topology.channel(*topology.host_channels(HostId::new(0)).first()?).rate;
     let trips = scenario.each_transport().filter_map(|own| Some(own.uet()?.nscc.as_ref()?.base_round_trip));
     let last = Bytes::new(rate.bytes_in(trips.min()?).get() / 5 * 4);
     (marked_from > last).then(|| {
@@ -160,15 +160,17 @@ mod tests {
 
     #[test]
     fn marks_beyond_the_queue_where_all_are_marked_are_warned_of() {
-        let warnings = |queue_min: &str| {
-            let text = include_str!("../../../scenarios/uet.toml");
-            let ecn = ("switch.ecn.queue_min".to_owned(), queue_min.to_owned());
-            let most = ("switch.ecn.queue_max".to_owned(), "70kB".to_owned());
-            Run::start(text, "x.toml", &[ecn, most], 1, &[]).unwrap().estimate().warnings.clone()
+        let warnings = |queue_min: &str, ports: &str| {
+            let text = format!("{}{ports}", include_str!("../../../scenarios/uet.toml"));
+            let ecn = ("switch.ecn.queue_min".to_owned(), format!("\"{queue_min}\""));
+            let most = ("switch.ecn.queue_max".to_owned(), "\"70kB\"".to_owned());
+            Run::start(&text, "x.toml", &[ecn, most], 1, &[]).unwrap().estimate().warnings.clone()
         };
-        assert_eq!(warnings("60kB"), Vec::<String>::new());
-        let [warning] = &warnings("61kB")[..] else { panic!("a single warning") };
-        assert!(warning.starts_with("switch.ecn.queue_min: 61kB; marks begin beyond 60kB"), "{warning}");
+        for ports in ["", "[host_ports]\nplanes = 2\n"] {
+            assert_eq!(warnings("60kB", ports), Vec::<String>::new());
+            let [warning] = &warnings("61kB", ports)[..] else { panic!("a single warning") };
+            assert!(warning.starts_with("switch.ecn.queue_min: 61kB; marks begin beyond 60kB"), "{warning}");
+        }
     }
 
     #[test]
