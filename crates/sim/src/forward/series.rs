@@ -2,7 +2,7 @@
 
 use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_kernel::wire;
-use etherweave_primitives::{Duration, Time};
+use etherweave_primitives::{Duration, Time, mix};
 use etherweave_workload::{LoopPlace, Share};
 
 /// Most turns of a period.
@@ -31,9 +31,11 @@ pub(super) struct Digest {
     pub ports: u64,
     /// Marks that were drawn since the start of the run.
     pub draws: u64,
+    /// Turns of all ranks before or after the watched one: ranks may drift that exchange no packets.
+    pub ranks: u64,
 }
 
-wire! { Digest { arrivals, connections, ports, draws } }
+wire! { Digest { arrivals, connections, ports, draws, ranks } }
 
 impl Digest {
     /// Adds that of another part of the run.
@@ -42,6 +44,12 @@ impl Digest {
         self.connections = self.connections.wrapping_add(other.connections);
         self.ports = self.ports.wrapping_add(other.ports);
         self.draws += other.draws;
+        self.ranks = self.ranks.wrapping_add(other.ranks);
+    }
+
+    /// Adds how much later a rank of a job turns than expected [ps].
+    pub fn add_rank(&mut self, (job, rank): (u32, u32), offset: i64) {
+        self.ranks = self.ranks.wrapping_add(mix(mix(u64::from(job) << 32 | u64::from(rank)) ^ offset as u64));
     }
 
     /// What differs from another.
@@ -54,6 +62,7 @@ impl Digest {
             ("times of arrivals", own.time != others.time),
             ("states of connections", self.connections != other.connections),
             ("states of ports", self.ports != other.ports),
+            ("turns of ranks", self.ranks != other.ranks),
         ];
         differences.into_iter().find_map(|(name, differs)| differs.then_some(name))
     }

@@ -77,7 +77,7 @@ impl Standing {
         let arrivals = shard.wires.fingerprint.replace(Fingerprint::default()).unwrap_or_default();
         shard.wires.fingerprint_from = at;
         let (connections, ports) = (connections(shard, at), ports(shard, at));
-        let digest = Digest { arrivals, connections, ports, draws: shard.wires.marking_draws };
+        let digest = Digest { arrivals, connections, ports, draws: shard.wires.marking_draws, ranks: 0 };
         let left_out = left_out(shard, at).map(str::to_owned);
         let mut standing = Standing { digest, left_out, ..Standing::default() };
         for thread in &shard.hosts.processors.threads {
@@ -86,8 +86,11 @@ impl Standing {
                 Role::Rank(rank) if rank.is_done => {}
                 Role::Rank(rank) => match rank.loop_place() {
                     Some(LoopPlace { first, times, done }) => {
-                        if thread.job == expected.job {
-                            standing.add_offset(rank.rank, expected.offset(rank.turned_at(), done));
+                        let is_watched = thread.job == expected.job;
+                        let offset = expected.offset(rank.turned_at(), if is_watched { done } else { expected.done });
+                        standing.digest.add_rank((thread.job, rank.rank), offset);
+                        if is_watched {
+                            standing.add_offset(rank.rank, offset);
                         }
                         let (job, rank, key) = (thread.job, rank.rank, (first, times));
                         standing.add(JobLoop { job, rank, key, done: [done; 3] }, jobs);
