@@ -42,7 +42,7 @@ def test_warnings_before_and_after_a_run_are_in_its_summary_and_on_its_page(tmp_
     assert all(warning in page for warning in warnings)
 
 
-def lone_pair(tmp_path: Path, goal: str) -> list[str]:
+def lone_pair(tmp_path: Path, goal: str, eager_max: str) -> list[str]:
     """Warnings of a run of two ranks on two hosts."""
     (tmp_path / "two.goal").write_text(goal)
     file = tmp_path / "two.toml"
@@ -55,7 +55,8 @@ def lone_pair(tmp_path: Path, goal: str) -> list[str]:
         workload.goal = { file = "two.goal" }
         """
     )
-    return list(etherweave.run(file).summary["warnings"])
+    keys = {"host.mpi_roce.eager_max": eager_max}
+    return list(etherweave.run(file, keys).summary["warnings"])
 
 
 def flows(size: int) -> str:
@@ -72,10 +73,14 @@ def flows(size: int) -> str:
 
 
 def test_small_messages_behind_a_large_one_of_their_pair_are_warned_of(tmp_path: Path) -> None:
-    """4 MB take 320 us at 100 Gb/s; after 50 us the same pair of ranks sends eight small ones."""
-    [warning] = lone_pair(tmp_path, flows(4_000_000))
+    """4 MB take 320 us at 100 Gb/s; after 50 us the same pair of ranks sends eight small ones.
+
+    They go between the packets of an answer to a READ, by which rendezvous moves a large message.
+    """
+    [warning] = lone_pair(tmp_path, flows(4_000_000), "8MiB")
     assert warning.startswith("8 of 9 messages began behind one of at least eight times")
-    assert lone_pair(tmp_path, flows(1_000)) == []
+    assert lone_pair(tmp_path, flows(4_000_000), "1KiB") == []
+    assert lone_pair(tmp_path, flows(1_000), "8MiB") == []
 
 
 def test_packets_that_were_overtaken_and_sent_again_are_warned_of_with_their_share(

@@ -134,11 +134,15 @@ def test_a_run_in_flow_level_mode_says_that_its_error_was_not_measured() -> None
     assert "error against packets" not in command("run", ROOT / "scenarios" / "first.toml").stdout
 
 
-@pytest.mark.parametrize("beside", [["--trace", "x.json"], ["--pcap", "host0"], ["--slowdown"]])
-def test_a_comparison_writes_no_frames_and_no_trace_and_no_slowdown(beside: list[str]) -> None:
+@pytest.mark.parametrize(
+    "beside",
+    [["--trace", "x.json"], ["--pcap", "host0"], ["--slowdown"], ["--extend", "module:Class"]],
+)
+def test_a_comparison_has_packets_and_flows_alone(beside: list[str]) -> None:
     file = ROOT / "scenarios" / "first.toml"
     done = command_line.run_here("run", file, "--compare-fidelity", *beside, code=2)
-    assert "--compare-fidelity: expected none of --pcap, --trace and --slowdown" in done.stderr
+    expected = "--compare-fidelity: expected none of --pcap, --trace, --slowdown and --extend"
+    assert expected in done.stderr
 
 
 @pytest.mark.parametrize(

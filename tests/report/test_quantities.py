@@ -143,7 +143,7 @@ def test_a_latent_cache_goes_to_every_rank_from_one() -> None:
     assert lone(cache=latent)["mean", "transfer"] == pytest.approx(moved, rel=0.06)
 
 
-EXPERTS = {
+EXPERTS: dict[str, Any] = {
     "ranks": 8,
     "experts": 64,
     "tokens": 16,
@@ -155,7 +155,7 @@ EXPERTS = {
 @pytest.mark.parametrize("mode", ["normal", "low_latency"])
 def test_a_decode_step_takes_its_layers_of_experts(mode: str) -> None:
     """Of a lone request: the layers of a batch of one token, which only its rank has."""
-    layers = {"layers": 6, "moe": EXPERTS | {"iterations": 6, "mode": mode}}
+    layers: dict[str, Any] = {"layers": 6, "moe": EXPERTS | {"iterations": 6, "mode": mode}}
     every = lone(experts=layers)
     gap = every["mean", "time_between_tokens"]
     exchange = every["", "token_fabric_share"] * gap
@@ -258,7 +258,8 @@ def test_requests_at_random_times_wait_as_in_a_queue(kind: str, factor: float) -
 
 
 def test_a_fan_out_waits_for_the_slowest_server() -> None:
-    keys = {"service": "1ms", "service_times": "exponential", "servers": 4, "requests": 20_000}
+    keys: dict[str, Any] = {"service": "1ms", "service_times": "exponential"}
+    keys |= {"servers": 4, "requests": 20_000}
     single = mean(5, **keys)
     assert single == pytest.approx(1e-3, rel=4 / sqrt(20_000) + 0.01)
     # The largest of four exponential times: 1 + 1/2 + 1/3 + 1/4, of variance 1 + 1/4 + 1/9 + 1/16.
@@ -278,7 +279,7 @@ def services(calls: list[list[str]], clients: int, **keys: Any) -> dict[str, Qua
     """Run a front without work that calls two services of one thread."""
     both = [{"name": name, **keys} for name in ("a", "b")]
     load = {"open": {"interval": f"{clients * 200}us"}}
-    graph = {"calls": calls, "services": both, "clients": clients, "load": load}
+    graph: dict[str, Any] = {"calls": calls, "services": both, "clients": clients, "load": load}
     return figures(clients + 3, **graph, requests=10_000)
 
 

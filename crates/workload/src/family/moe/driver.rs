@@ -97,7 +97,7 @@ impl Exchanges {
     }
 
     fn tag(&self) -> u32 {
-        self.kind | self.begun % TAGS
+        self.kind | (self.begun % TAGS)
     }
 
     /// The kernel of the next exchange starts.

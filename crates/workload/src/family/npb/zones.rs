@@ -164,7 +164,7 @@ impl Zones {
             // Of two ranks that are both odd or both even the lower one sends first, of others the even one.
             let is_even = rank.is_multiple_of(2);
             let is_first = is_even != (is_even == peer.is_multiple_of(2) && rank > peer);
-            ops.extend(if is_first { exchange } else { [exchange[1].clone(), exchange[0].clone()] });
+            ops.extend(if is_first { exchange } else { [exchange[1], exchange[0]] });
             ops.push(Op::WaitAll);
         }
         ops.extend(npb.time_of(self.operations_of(npb, self.own(rank))));

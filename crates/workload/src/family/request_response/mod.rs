@@ -193,8 +193,8 @@ impl Service {
             at_most(&key("request"), self.request, MESSAGE_MAX),
             at_most(&key("response"), self.response, MESSAGE_MAX),
             within(&key("threads"), self.threads, 1..=THREADS_MAX),
-            unknown.map_or(Ok(()), |name| Err(InputError::new(&key("calls"), format!("{name:?}"), expected))),
-            InputError::unless(!is_empty, &key("calls"), "an empty list", "a service in each list"),
+            unknown.map_or(Ok(()), |name| Err(InputError::new(key("calls"), format!("{name:?}"), expected))),
+            InputError::unless(!is_empty, key("calls"), "an empty list", "a service in each list"),
         ])
     }
 }
