@@ -94,15 +94,15 @@ impl FluidState {
         self.packets
     }
 
-    /// How many messages go before one: all, but for answers behind all others, which a message of one packet passes.
-    /// NICs send packets of both in turn.
+    /// Number of messages before a new one: all, but for answers behind all others, which a message of one packet
+    /// passes. NICs send packets of both in turn.
     fn turn(&self, load: &Load) -> usize {
         let is_passed = |other: &Load| other.is_answer && !load.is_answer && load.packets == 1;
         let places = self.waiting.iter().enumerate().filter(|(_, other)| !is_passed(other));
         places.map(|(place, _)| place + 1).last().unwrap_or(0)
     }
 
-    /// Where the last of the first `count` messages that wait ends.
+    /// End of the last of the first `count` messages that wait.
     fn end_of(&self, count: usize) -> u64 {
         self.posted - self.waiting.iter().skip(count).map(|load| load.bytes).sum::<u64>()
     }

@@ -72,7 +72,7 @@ pub struct Summary {
     pub fingerprint: Option<HexFingerprint>,
     /// Threads that took part.
     pub threads: usize,
-    /// Where their time went, of several.
+    /// Times of threads, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<Windows>,
     /// All warnings: those that were known before the run, and what it showed.

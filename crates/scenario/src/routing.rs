@@ -80,7 +80,7 @@ pub(crate) fn paths(scenario: &Scenario, topology: &Topology, outages: &[Outage]
 /// Rejects a class of the caller beside a routing whose choice it cannot replace.
 ///
 /// # Errors
-/// With the routing, or what repeats a run: the class may not answer alike.
+/// Names `routing`, or `observe.waits`, which repeats the run: a class may answer otherwise then.
 pub(crate) fn check_port_choice(scenario: &Scenario) -> Result<(), InputError> {
     if scenario.port_choice.is_none() {
         return Ok(());

@@ -79,7 +79,7 @@ pub(crate) fn locate(scenario: &Scenario, errors: InputErrors) -> InputErrors {
     errors.iter().map(located).collect()
 }
 
-/// What must be known of transports before a run.
+/// Warnings about transports that are known before a run.
 pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> impl Iterator<Item = String> {
     late_marks(scenario, topology).into_iter().chain(credits_beside_pauses(scenario))
 }

@@ -66,7 +66,7 @@ pub struct Simulation {
     pub(crate) stall_limit: Duration,
     pub(crate) names: crate::report::ReportNames,
     pub(crate) end: Time,
-    /// By which real times of windows are kept.
+    /// Clock of the real times of windows.
     pub(crate) clock: Option<Clock>,
     /// Those of each shard.
     pub(crate) window_times: Vec<ShardTimes>,

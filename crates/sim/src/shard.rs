@@ -47,7 +47,7 @@ pub(crate) struct Shard {
     pub late_flows: Option<Box<dyn StartWatch>>,
 }
 
-/// What threads that start bring about in their shard.
+/// Effects of starting threads on their shard.
 pub(crate) trait StartWatch: Any + Send {
     /// Whether the start of a thread does.
     fn are_due(&self, thread: u32) -> bool;

@@ -6,9 +6,9 @@ pub type Clock = fn() -> u64;
 /// Real times of one shard, summed over all windows [ns].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ShardTimes {
-    /// To serve its own events and hand over those for other shards.
+    /// Time to serve its own events and hand over those for other shards.
     pub served: u64,
-    /// To take in what other shards have handed over.
+    /// Time to take in what other shards have handed over.
     pub taken: u64,
     /// Longest time in which any shard has served the same window.
     pub slowest: u64,

@@ -27,7 +27,7 @@ pub struct AskingPacket {
 pub struct QueuedPort {
     /// Its number at the switch.
     pub port: u8,
-    /// What waits there [B].
+    /// Queue there [B].
     pub queued: u32,
 }
 
@@ -58,7 +58,7 @@ pub struct ByCaller {
     plan: ClosPlan,
     hash_scope: HashScope,
     start: PortChoiceStart,
-    /// By switch, from its first packet on.
+    /// Choice of each switch that has had a packet, by its number.
     choices: Mutex<Vec<Option<CallerPortChoice>>>,
 }
 
@@ -82,7 +82,7 @@ impl ByCaller {
 /// Rejects a routing whose choice among ports a class cannot replace.
 ///
 /// # Errors
-/// With those that it can.
+/// Names the routings whose choice it can replace.
 pub fn check_replaced(routing: RoutingKind) -> Result<(), InputError> {
     let is_of_tree = |kind: &RoutingKind| kind.fabrics() == [ClosPlan::FABRIC];
     let known: Vec<&str> = RoutingKind::ALL.iter().filter(|kind| is_of_tree(kind)).map(|kind| kind.name()).collect();

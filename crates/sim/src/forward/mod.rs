@@ -31,7 +31,7 @@ use crate::shard::Shard;
 /// Runs a part of a run until a time, or until the watched loop turns.
 type Serve<'a> = &'a mut dyn FnMut(&mut Simulation, Time, bool) -> StopReason;
 
-/// What is skipped, and how often that is checked.
+/// Skips that are allowed, and the share of them that is checked.
 #[derive(Clone, Copy, Debug)]
 pub struct SkipLimits {
     /// Largest difference between mean times of batches of repetitions from which on others are taken to last as long.

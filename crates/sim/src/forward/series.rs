@@ -52,7 +52,7 @@ impl Digest {
         self.ranks = self.ranks.wrapping_add(mix(mix(u64::from(job) << 32 | u64::from(rank)) ^ offset as u64));
     }
 
-    /// What differs from another.
+    /// Name of the first part that differs from another.
     fn difference(&self, other: &Digest) -> Option<&'static str> {
         let (own, others) = (self.arrivals, other.arrivals);
         let is_equal_but_for_times = Fingerprint { time: others.time, ..own } == others;
@@ -135,7 +135,7 @@ impl Series {
         self.turns.len()
     }
 
-    /// What differs between the last turn and the one before it.
+    /// Name of the part in which the last turn differs from the one before it.
     pub fn difference(&self) -> Option<String> {
         let [before, last] = self.turns.last_chunk()?;
         let name = last.digest.difference(&before.digest)?;

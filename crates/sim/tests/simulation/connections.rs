@@ -108,7 +108,7 @@ fn an_exchange_over_one_connection_of_roce_uses_both_directions_at_once() {
 const STEPS: u32 = 8;
 const BYTES: u64 = 4 << 20;
 
-/// How long the exchange takes two hosts at 1 Gb/s on so many connections [ps].
+/// Time of the exchange between two hosts at 1 Gb/s on so many connections [ps].
 fn exchange_time(params: SimParams, connections: u32) -> f64 {
     let slow = SingleSwitch { hosts: 2, rate: BitRate::from_gbps(1), ..SingleSwitch::default() };
     let job = Job { connections: PairConnections::InTurn(connections), ..job_of(exchange(STEPS), Priority::new(0)) };

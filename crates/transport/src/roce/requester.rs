@@ -155,7 +155,7 @@ impl Requester {
         self.outgoing.last().is_some_and(|last| last.operation.is_answer() && last.end > self.sent_max)
     }
 
-    /// Where requester and responder take turns next: behind what has been sent, and behind as many bytes of answers as
+    /// Place of the next turn of the requester: behind what has been sent, and behind as many bytes of answers as
     /// the message before takes.
     fn turn(&self, mtu: u64) -> u64 {
         let mut place = self.sent_max;

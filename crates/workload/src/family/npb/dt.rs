@@ -106,7 +106,7 @@ impl Graph {
         self.features() * self.arcs.len() as f64
     }
 
-    /// What a rank does: nothing behind the last node.
+    /// Operations of a rank: none behind the last node.
     pub fn iteration(&self, npb: &Npb, rank: u32) -> Vec<Op> {
         let length = |node: u32| DOUBLE * FIELDS * self.lengths[node as usize];
         let send = |peer, tag, bytes| [Op::Isend { peer: Rank::new(peer), tag, bytes }, Op::WaitAll];

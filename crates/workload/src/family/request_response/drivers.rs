@@ -16,7 +16,7 @@ struct Calls {
     stage: usize,
     /// Answers of the stage that have not come.
     left: u32,
-    /// From when each call began until its last answer came.
+    /// Span of each call, from its begin to its last answer.
     spans: Vec<(Time, Time)>,
 }
 
@@ -135,7 +135,7 @@ impl Driver for Client {
     }
 }
 
-/// What a thread of a server is at.
+/// Step of a thread of a server.
 #[derive(Clone, Copy)]
 enum Step {
     /// It waits for a request or an answer.

@@ -32,17 +32,17 @@ const PLACES_MAX: u64 = 1 << 16;
 /// An exponential number of mean 1 is at most that (`Stream::exponential`).
 const EXPONENTIAL_MAX: u64 = 45;
 
-/// How long a server works on a request.
+/// Time that a server works on a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceTimes {
-    /// As long on each.
+    /// The same on every request.
     Constant,
-    /// So long in the mean, exponentially distributed.
+    /// Exponential around this mean.
     Exponential,
 }
 
-/// When a client asks.
+/// Times at which a client asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum RequestLoad {
@@ -50,7 +50,7 @@ pub enum RequestLoad {
     Closed {
         /// Requests of a client that may be unanswered at once, 1 to 65,536.
         outstanding: u32,
-        /// From an answer to the next request.
+        /// Time from an answer to the next request.
         think: Duration,
     },
     /// Whatever is unanswered: open loop.
@@ -75,7 +75,7 @@ params! {
         pub response: Bytes = Bytes::new(1),
         /// Work of a server on a request.
         pub service: Duration = Duration::ZERO,
-        /// How the work varies.
+        /// Distribution of the work.
         pub service_times: ServiceTimes = ServiceTimes::Constant,
         /// Threads of a server that work, 1 to 64, each on one request at a time.
         pub threads: u32 = 1,
@@ -99,7 +99,7 @@ params! {
         pub response: Bytes = Bytes::new(1),
         /// Work of a server on a request.
         pub service: Duration = Duration::ZERO,
-        /// How the work varies.
+        /// Distribution of the work.
         pub service_times: ServiceTimes = ServiceTimes::Constant,
         /// Threads of a server that work, 1 to 64, each on one request at a time.
         pub threads: u32 = 1,
@@ -107,7 +107,7 @@ params! {
         pub calls: Vec<Vec<String>> = Vec::new(),
         /// Services behind these servers, each before those that it calls. Their servers are the ranks that follow.
         pub services: Vec<Service> = Vec::new(),
-        /// When a client asks.
+        /// Times at which a client asks.
         pub load: RequestLoad = RequestLoad::Closed { outstanding: 1, think: Duration::ZERO },
         /// Measured requests of each client, 1 or more.
         pub requests: u32 = 1_000,

@@ -137,7 +137,7 @@ impl Plan {
         peers.into_iter().map(Rank::new).collect()
     }
 
-    /// How many requests go to each server.
+    /// Number of requests to each server.
     pub fn asked(&self) -> Vec<Asked> {
         let mut asked = vec![Asked::default(); (self.first[self.services.len()] - self.own.clients) as usize];
         for tag in 0..self.tag(self.own.clients, 0) {
