@@ -23,6 +23,8 @@ _HEADS = (
 
 def nccl_lines(result: Result) -> list[str]:
     """Write the table of each job; a buffer in place takes the same time, and no data are wrong."""
+    if "nccl" not in result.resolved:
+        return []
     own = [quantity for quantity in quantities(result) if quantity.program == "nccl_tests"]
     calls = {quantity.job: quantity for quantity in own if quantity.metric == CALL_TIME}
     return [

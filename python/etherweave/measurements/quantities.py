@@ -9,7 +9,7 @@ streams. Of several launches the median counts.
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -83,6 +83,7 @@ class _Job(NamedTuple):
     kind: str
     facts: Mapping[str, Any]  # Of the workload, as resolved.
     rows: tuple[Columns, ...]  # Iterations or streams, of each launch.
+    frames: "tuple[pl.DataFrame, ...]"  # The same of a kind that has them as tables.
     transport: str
     is_alone: bool  # Whether the scenario has no other job.
     seed: int  # Seed of the run.
@@ -93,39 +94,56 @@ def quantities(result: Result) -> list[Quantity]:
     scenario = tomllib.loads(result.resolved)
     (transport,) = scenario["transport"]
     jobs, seed = scenario.get("job", []), int(scenario["seed"])
-    rows = _rows(result)
+    launches = _Launches(result)
     found: list[Quantity] = []
     for job in jobs:
-        kind, facts = next(iter(job["workload"].items()))
-        if kind in _KINDS and job["name"] in rows:
-            own = _Job(job["name"], kind, facts, rows[job["name"]], transport, len(jobs) == 1, seed)
+        (name, (kind, facts)) = job["name"], next(iter(job["workload"].items()))
+        if kind not in _KINDS:
+            continue
+        rows = () if kind in _BY_FRAME else launches.lists.get(name, ())
+        frames = launches.frames.get(name, ()) if kind in _BY_FRAME else ()
+        if rows or frames:
+            own = _Job(name, kind, facts, rows, frames, transport, len(jobs) == 1, seed)
             found += _KINDS[kind](own)
     return found
 
 
-def _rows(result: Result) -> dict[str, tuple[Columns, ...]]:
-    """Return the rows of each job, a part for each launch; a job has iterations or streams."""
-    jobs = dict[str, tuple[Columns, ...]]()
-    for name in ("streams", "iterations"):
-        columns = {column: result.values(name, column) for column in result.columns(name)}
-        places = dict[str, dict[int, list[int]]]()
-        names = columns.get("job", [])
-        launches = columns.get("launch", [0] * len(names))
-        for at, (job, launch) in enumerate(zip(names, launches, strict=True)):
-            places.setdefault(job, {}).setdefault(launch, []).append(at)
-        for job, parts in places.items():
-            jobs[job] = tuple(
-                {column: [values[at] for at in part] for column, values in columns.items()}
-                for part in parts.values()
-            )
-    return jobs
+class _Launches:
+    """Rows of each job, a part for each launch; a job has iterations or streams."""
 
+    def __init__(self, result: Result) -> None:
+        self._result = result
 
-def _frame(rows: Columns) -> "pl.DataFrame":
-    """Return rows as a table."""
-    import polars as pl
+    @cached_property
+    def lists(self) -> dict[str, tuple[Columns, ...]]:
+        """Columns as lists, for which no library for tables is imported."""
+        result, jobs = self._result, dict[str, tuple[Columns, ...]]()
+        for name in ("streams", "iterations"):
+            columns = {column: result.values(name, column) for column in result.columns(name)}
+            places = dict[str, dict[int, list[int]]]()
+            names = columns.get("job", [])
+            launches = columns.get("launch", [0] * len(names))
+            for at, (job, launch) in enumerate(zip(names, launches, strict=True)):
+                places.setdefault(job, {}).setdefault(launch, []).append(at)
+            for job, parts in places.items():
+                jobs[job] = tuple(
+                    {column: [values[at] for at in part] for column, values in columns.items()}
+                    for part in parts.values()
+                )
+        return jobs
 
-    return pl.DataFrame(rows)
+    @cached_property
+    def frames(self) -> "dict[str, tuple[pl.DataFrame, ...]]":
+        """Tables of iterations."""
+        columns = self._result.columns("iterations")
+        if not columns:
+            return {}
+        by = [column for column in ("job", "launch") if column in columns]
+        jobs: dict[str, tuple[pl.DataFrame, ...]] = {}
+        for part in self._result.to_polars("iterations").partition_by(by, maintain_order=True):
+            job = part.item(0, "job")
+            jobs[job] = (*jobs.get(job, ()), part)
+        return jobs
 
 
 def _mean(rows: Columns) -> float:
@@ -226,7 +244,9 @@ def _collective(job: _Job) -> list[Quantity]:
     ranks = int(job.facts["ranks"])
     program = f"osu_i{name}" if "compute" in job.facts else f"osu_{name}"
     if "samples" in job.facts:
-        values, error = _sampled(job.rows, rounds(name, ranks))
+        import polars as pl
+
+        values, error = _sampled(map(pl.DataFrame, job.rows), rounds(name, ranks))
     else:
         values, error = tuple(_mean(rows) for rows in job.rows), None
     found = [Quantity(job.name, program, "", CALL_TIME, size, ranks, values, error=error)]
@@ -306,7 +326,7 @@ def _requests(job: _Job) -> list[Quantity]:
 
     A client that asks one server for answers that take no work is TCP_RR of netperf.
     """
-    spans = [_calls(job, rows) for rows in job.rows]
+    spans = [_calls(job, rows) for rows in job.frames]
     ranks = sum(int(facts["servers"]) for facts in (job.facts, *job.facts.get("services", [])))
     ranks += int(job.facts["clients"])
     found = [
@@ -318,7 +338,7 @@ def _requests(job: _Job) -> list[Quantity]:
         for called in spans[0]
         for test, percent in _STATISTICS
     ]
-    rates = tuple(_rate(rows, int(job.facts["clients"])) for rows in job.rows)
+    rates = tuple(_rate(rows, int(job.facts["clients"])) for rows in job.frames)
     found.append(found[0]._replace(test="", metric=TRANSACTION_RATE, values=rates))
     size = size_of(job.facts["request"])
     is_alike = size == size_of(job.facts["response"]) and job.facts["load"] == _ONE_BY_ONE
@@ -334,29 +354,42 @@ def _requests(job: _Job) -> list[Quantity]:
     return found
 
 
-def _calls(job: _Job, rows: Columns) -> dict[str, list[float]]:
-    """Return times [ns] of requests, and by the name of a service of all calls to it.
+def _calls(job: _Job, rows: "pl.DataFrame") -> dict[str, list[float]]:
+    """Return times [ns] of requests, and by the name of a service of all calls to it, in order.
 
     Rows of a client are its requests; those of a server are its calls, in the order of its keys.
     """
+    import polars as pl
+
     services = [job.facts, *job.facts.get("services", [])]
     callees = [[""]] * int(job.facts["clients"])  # Of each rank.
     for facts in services:
-        callees += [[name for stage in facts.get("calls", []) for name in stage]] * int(
-            facts["servers"]
-        )
-    times: dict[str, list[float]] = {"": [], **{facts["name"]: [] for facts in services[1:]}}
-    for rank, row, time in zip(rows["rank"], rows["iteration"], rows["duration_ns"], strict=True):
-        times[callees[rank][row % len(callees[rank])]].append(time)
-    return times
+        own = [name for stage in facts.get("calls", []) for name in stage]
+        callees += [own] * int(facts["servers"])
+    called = [(rank, at, own) for rank, all_ in enumerate(callees) for at, own in enumerate(all_)]
+    row = rows.schema["iteration"]
+    keys = {"rank": rows.schema["rank"], "call": row, "callee": pl.String()}
+    counts = pl.Series([max(len(own), 1) for own in callees]).gather(rows["rank"])
+    call = (pl.col("iteration") % counts).cast(row)
+    times = (
+        rows.select("rank", "duration_ns", call=call)
+        .join(pl.DataFrame(called, keys, orient="row"), on=["rank", "call"])
+        .sort("duration_ns")
+    )
+    names = ["", *(facts["name"] for facts in services[1:])]
+    return {
+        name: times.filter(pl.col("callee") == name).get_column("duration_ns").to_list()
+        for name in names
+    }
 
 
-def _rate(rows: Columns, clients: int) -> float:
+def _rate(rows: "pl.DataFrame", clients: int) -> float:
     """Return how many requests were answered in a second, from the first that was asked on."""
-    spans = zip(rows["rank"], rows["start_ns"], rows["duration_ns"], strict=True)
-    own = [(start, start + duration) for rank, start, duration in spans if rank < clients]
-    starts, ends = zip(*own, strict=True)
-    return float(len(own) / (max(ends) - min(starts)) * 1e9)
+    import polars as pl
+
+    start, end = pl.col("start_ns"), pl.col("start_ns") + pl.col("duration_ns")
+    rate = pl.len() / (end.max() - start.min()) * 1e9
+    return float(rows.filter(pl.col("rank") < clients).select(rate).item())
 
 
 _HPCC_TESTS = ("ring", "ptrans", "mpifft", "random_access", "fft")
@@ -370,7 +403,7 @@ def _challenge(job: _Job) -> list[Quantity]:
     """
     from etherweave.measurements.challenge import figures
 
-    launches = [figures(job.kind, job.facts, _frame(rows)) for rows in job.rows]
+    launches = [figures(job.kind, job.facts, rows) for rows in job.frames]
     return [
         Quantity(
             *(job.name, "hpcc", first.test, first.metric, first.size_bytes, first.ranks),
@@ -394,7 +427,7 @@ def _usual(kind: str) -> Mapping[str, Any]:
 def _iterated(suite: str, test: str, job: _Job) -> list[Quantity]:
     """Take the time of all iterations, or what samples make it."""
     iterations, ranks = int(job.facts["iterations"]), int(job.facts["ranks"])
-    values, sampling = _sampled(job.rows, iterations)
+    values, sampling = _sampled(job.frames, iterations)
     error = sampling if "samples" in job.facts else None
     return [
         Quantity(
@@ -418,7 +451,7 @@ def _training(job: _Job) -> list[Quantity]:
 
     ranks, parts = int(job.facts["ranks"]), step_times(job.facts)
     computing = parts["computation_s"] + parts["bubble_s"] + parts["imbalance_s"]
-    steps = tuple(float(slowest(_frame(rows)).mean()) for rows in job.rows)
+    steps = tuple(float(slowest(rows).mean()) for rows in job.frames)
     figures = [
         (ITERATION_TIME, steps),
         (FLOP_RATE, tuple(parts["operations"] / ranks / step for step in steps)),
@@ -442,7 +475,7 @@ def _moe(job: _Job) -> list[Quantity]:
     exchanges = list[Quantity]()
     for place, test in enumerate(("dispatch", "combine")):
         own = pl.col("iteration") % 2 == place
-        spans = (_frame(rows).filter(own).group_by("iteration").agg(span) for rows in job.rows)
+        spans = (rows.filter(own).group_by("iteration").agg(span) for rows in job.frames)
         times = tuple(fmean(launch.get_column(launch.columns[-1])) for launch in spans)
         rates = tuple(loads["logical_bytes"][place] / time for time in times)
         sent = loads["network_tokens"] * loads["token_bytes"][place] / int(job.facts["tokens"])
@@ -528,7 +561,7 @@ def _checkpoint(job: _Job) -> list[Quantity]:
 
     start, end = pl.col("start_ns"), pl.col("start_ns") + pl.col("duration_ns")
     span = (end.max() - start.min()) * 1e-9
-    spans = (_frame(rows).group_by("iteration").agg(span) for rows in job.rows)
+    spans = (rows.group_by("iteration").agg(span) for rows in job.frames)
     times = tuple(fmean(launch.get_column(launch.columns[-1])) for launch in spans)
     size = int(job.facts["parameters"]) * int(job.facts["parameter_bytes"])
     ranks, test = int(job.facts["writers"]) + int(job.facts["servers"]), job.facts["access"]
@@ -545,11 +578,13 @@ def _solver(job: _Job) -> list[Quantity]:
     return _iterated("openfoam", pressure, job)
 
 
-def _sampled(launches: Iterable[Columns], iterations: int) -> tuple[tuple[float, ...], float]:
+def _sampled(
+    launches: "Iterable[pl.DataFrame]", iterations: int
+) -> tuple[tuple[float, ...], float]:
     """Return the time of all iterations in each launch [s], and what half of the samples change."""
     from etherweave.measurements.challenge import means
 
-    samples = [means(_frame(rows)).tolist() for rows in launches]
+    samples = [means(rows).tolist() for rows in launches]
     values = tuple(time_of_all(times, iterations) for times in samples)
     halves = (time_of_all(times[: (len(times) + 1) // 2], iterations) for times in samples)
     return values, max(abs(half / full - 1) for half, full in zip(halves, values, strict=True))
@@ -578,3 +613,9 @@ _KINDS: dict[str, Callable[[_Job], list[Quantity]]] = {
     "checkpoint": _checkpoint,
 }
 """By the names of workloads."""
+
+_BY_FRAME = {
+    *("hpl", "npb", "openfoam", "training", "moe", "checkpoint", "request_response"),
+    *(f"hpcc_{test}" for test in _HPCC_TESTS),
+}
+"""Kinds whose rows are read as tables."""
