@@ -15,6 +15,10 @@ RANKS = captured("handmade/ranks.txt")
 def test_npb_wants_ranks_that_fit_the_kernel() -> None:
     npb = ADAPTERS["npb"]
     assert npb.plan(BenchmarkRequest("cg.C.x", nodes=4), FABRIC).placement.ranks == 4
+    assert npb.plan(BenchmarkRequest("dt.A.x", nodes=21), FABRIC).command.arguments == (
+        "dt.A.x",
+        "BH",
+    )
     with pytest.raises(BenchmarkPlanError, match="power of two"):
         npb.plan(BenchmarkRequest("cg.C.x", nodes=3), FABRIC)
     with pytest.raises(BenchmarkPlanError, match="square"):

@@ -149,6 +149,8 @@ def test_plan_predicts_bytes_and_seconds_and_starts_nothing() -> None:
         (["iometer"], "not planned: steered by a window"),
         (["nothing"], "unknown program nothing"),
         (["cg.Q.x"], "expected a program such as cg.C.x"),
+        (["foo.C.x"], "expected a program such as cg.C.x"),
+        (["ua.C.x"], "ua has no version for MPI"),
     ],
 )
 def test_a_mistake_is_one_line(arguments: list[str], message: str) -> None:

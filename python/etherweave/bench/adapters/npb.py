@@ -20,6 +20,9 @@ _CLASS = re.compile(r"\(class (\w)\)")
 _NEEDED = ("Class", "Time in seconds", "Total processes", "Mop/s total", "Mop/s/process")
 _SECONDS = {"S": 1, "W": 3, "A": 20, "B": 80, "C": 320, "D": 5000, "E": 80_000, "F": 10**6}
 """Of one process, roughly, to forecast."""
+_KERNELS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
+_OTHERS = ("dt", "bt-mz", "lu-mz", "sp-mz")
+_WITHOUT_MPI = ("dc", "ua")
 
 
 def _parse(draft: Draft) -> None:
@@ -74,11 +77,13 @@ def _take(draft: Draft, seen: dict[str, tuple[str, int]], labels: list[tuple[str
 def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
     ranks = plans.need_ranks(request, 1, request.program)
     match = re.fullmatch(r"([a-z-]+)\.([A-F]|S|W)\.x", request.program)
-    if not match:
+    if not match or match[1] not in (*_KERNELS, *_OTHERS, *_WITHOUT_MPI):
         raise plans.BenchmarkPlanError(
             f"expected a program such as cg.C.x, found {request.program}"
         )
     kernel, kind = match.groups()
+    if kernel in _WITHOUT_MPI:
+        raise plans.BenchmarkPlanError(f"{request.program}: {kernel} has no version for MPI")
     if kernel in ("bt", "sp") and int(ranks**0.5) ** 2 != ranks:
         raise plans.BenchmarkPlanError(f"{kernel} wants a square number of ranks, not {ranks}")
     if kernel in ("cg", "ft", "is", "mg") and ranks & (ranks - 1):
@@ -86,12 +91,13 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
     seconds = _SECONDS[kind] / ranks
     basis = "a guess by class; communication is taken to be a tenth"
     forecast = plans.RunForecast(0.1 * seconds * fabric.rate, seconds, basis)
-    return plans.all_ranks(request, (request.program,), forecast)
+    graph = ("BH",) if kernel == "dt" else ()  # Black hole: from all sources to one sink.
+    return plans.all_ranks(request, (request.program, *graph), forecast)
 
 
 ADAPTER = Adapter(
     name="npb",
-    programs=tuple(f"{kernel}.C.x" for kernel in ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")),
+    programs=tuple(f"{kernel}.C.x" for kernel in _KERNELS),
     metrics=(OPERATION_RATE, ELAPSED),
     checks=(
         "the kernel's own verification",
