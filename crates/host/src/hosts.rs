@@ -10,6 +10,7 @@ use etherweave_kernel::{IndexVec, SlidingVec};
 
 use super::connection::OpenAnswers;
 use super::contexts::Contexts;
+use super::initiators::Initiators;
 use super::nic_times::NicTimes;
 use super::packet_route::Flowlet;
 use super::port_paths::SendingPorts;
@@ -25,6 +26,8 @@ pub struct Nics {
     pub endpoints: SlidingVec<EndpointIndex, Endpoint>,
     /// States of connections that NICs hold, where not all.
     pub contexts: Contexts,
+    /// Initiators of dynamically connected transport, where it is used.
+    pub initiators: Option<Initiators>,
     /// What chooses ports, where hosts have several.
     pub ports: SendingPorts,
     /// Flowlets of endpoints, where a routing distinguishes them.
@@ -55,6 +58,7 @@ impl Hosts {
             hosts: IndexVec::default(),
             endpoints: SlidingVec::default(),
             contexts: Contexts::default(),
+            initiators: None,
             ports: SendingPorts::default(),
             flowlets: IndexVec::default(),
             receive_queues: IndexVec::default(),

@@ -522,6 +522,10 @@ class Driven(Table):
     ranks: Key[int, int]
     streams: Key[int, int]
 
+class DynamicConnections(Table):
+    connect: Key[str, str]
+    initiators: Key[int, int]
+
 class EcmpHash(Table):
     polarised: Key[bool, bool]
     seed: Key[int, int]
@@ -1120,6 +1124,7 @@ class NicParams(Table):
     context_cache: Key[ContextCache, ContextCache | Keys]
     context_switch: Key[str, str]
     drain_rate: Key[str, str]
+    dynamic_connections: Key[DynamicConnections, DynamicConnections | Keys]
     low_power_idle: Key[LowPowerIdleTimes, LowPowerIdleTimes | Keys]
     pcie: Key[Pcie, Pcie | Keys]
     profile: Key[

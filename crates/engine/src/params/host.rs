@@ -29,6 +29,9 @@ params! {
         /// Cache of the states of connections. Absent: the NIC holds all.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub context_cache: Option<ContextCache> = None,
+        /// Connections that share few initiators. Absent: each has a queue pair of its own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub dynamic_connections: Option<DynamicConnections> = None,
         /// Time from doorbell to first bit.
         pub transmit_latency: Duration = Duration::from_ns(216),
         /// Time from last bit to host memory.
@@ -59,6 +62,18 @@ params! {
         pub entries: u32 = 5_000,
         /// Extra drain time of a packet whose connection has no state there: a read over the bus.
         pub miss: Duration = Duration::from_ns(500),
+    }
+}
+
+params! {
+    /// Dynamically connected transport (DC) of each rank, as UCX uses it: a destination keeps an initiator until all
+    /// that was sent to it is acknowledged.
+    pub struct DynamicConnections {
+        /// Initiators of a rank, 1 to 4096.
+        pub initiators: u32 = 32,
+        /// Time that an initiator takes to change its destination: a packet before the data, or a round trip more with
+        /// the full handshake.
+        pub connect: Duration = Duration::from_ns(60),
     }
 }
 

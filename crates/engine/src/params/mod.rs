@@ -42,8 +42,8 @@ pub use etherweave_transport::{
 pub use fidelity::Fidelity;
 pub use flow_control::{Credits, Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{
-    ContextCache, CpuCosts, HostParams, MpiParams, NicParams, UCX_COPY_PER_KIB, ucx_rendezvous_threshold,
-    ucx_single_copy_threshold,
+    ContextCache, CpuCosts, DynamicConnections, HostParams, MpiParams, NicParams, UCX_COPY_PER_KIB,
+    ucx_rendezvous_threshold, ucx_single_copy_threshold,
 };
 pub use learning::AddressLearning;
 pub use low_power_idle::LowPowerIdleTimes;

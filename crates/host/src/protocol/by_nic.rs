@@ -95,15 +95,18 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
         let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
         state.open(params, rate);
         let payload = params.payload();
-        let fetch = nics.fetch(bytes, operation, payload);
+        let is_idle = state.is_idle();
+        let fetch = nics.fetch(bytes, operation, payload).map(|fetch| wires.now + fetch);
+        let ready_at = fetch.max(if is_idle { nics.connected_at(wires.now, endpoint) } else { None });
         let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
-        let is_held = fetch.is_some() && state.hold();
+        let is_held = ready_at.is_some() && state.hold();
         let posted = ConnectionEnd::post(state, wires.now, bytes, operation, params);
         if wires.fluid.is_some() {
             nics.packets_posted(wires, endpoint, bytes, operation);
         }
-        match fetch.filter(|_| is_held) {
-            Some(fetch) => expect(nics, wires, endpoint, wires.now + fetch, Alarm::Pacing),
+        match ready_at.filter(|_| is_held) {
+            Some(Time::MAX) => {}
+            Some(time) => expect(nics, wires, endpoint, time, Alarm::Pacing),
             None => wake::<E>(nics, wires, endpoint),
         }
         posted
@@ -273,6 +276,9 @@ fn take_progress<E: ConnectionEnd + ProtocolState>(hosts: &mut Hosts, wires: &mu
         hosts.nics.packets_acknowledged(wires, endpoint);
     }
     wake::<E>(&mut hosts.nics, wires, endpoint);
+    if hosts.nics.initiators.is_some() && E::of(&mut hosts.nics.endpoints[endpoint].protocol).is_idle() {
+        hosts.nics.release_initiator(wires, endpoint);
+    }
     hosts.acknowledged(wires, endpoint, acknowledged);
 }
 
@@ -293,5 +299,22 @@ impl Nics {
     /// reads responses from memory.
     pub(crate) fn fetch(&self, bytes: u64, operation: Operation, payload: Bytes) -> Option<Duration> {
         self.times.interface.as_ref()?.fetch(bytes, !operation.is_answer(), payload)
+    }
+
+    /// When a connection that begins to send has an initiator, where that takes any time: never where it waits.
+    fn connected_at(&mut self, now: Time, endpoint: EndpointIndex) -> Option<Time> {
+        let connect = self.initiators.as_mut()?.take(self.endpoints[endpoint].thread, endpoint);
+        connect.map_or(Some(Time::MAX), |connect| (connect > Duration::ZERO).then_some(now + connect))
+    }
+
+    /// Gives the initiator of a connection that has nothing more to send to the one that has waited longest.
+    #[cold]
+    fn release_initiator(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
+        let thread = self.endpoints[endpoint].thread;
+        let Some(initiators) = &mut self.initiators else { return };
+        let connect = initiators.connect;
+        if let Some(next) = initiators.release(thread, endpoint) {
+            expect(self, wires, next, wires.now + connect, Alarm::Pacing);
+        }
     }
 }

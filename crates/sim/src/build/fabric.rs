@@ -9,7 +9,7 @@ use etherweave_engine::port::{Owner, Peer, PeerLink, Port};
 use etherweave_engine::shaper::Shaper;
 use etherweave_engine::sleep::SleepingTransmitter;
 use etherweave_engine::stepped::SteppedTransmitter;
-use etherweave_host::{Contexts, Host};
+use etherweave_host::{Contexts, Host, Initiators};
 use etherweave_kernel::on_threads;
 use etherweave_primitives::{ChannelId, Duration, InputError, SwitchId};
 use etherweave_switch::Switch;
@@ -82,7 +82,7 @@ pub(super) fn shards(topology: &Topology, layout: &Layout, constants: &Arc<RunCo
             shard.wires.credits = CreditCounters::new(credits.mask(), credits.unit.get() as u32);
         }
     }
-    let NicParams { command_stall, context_cache, .. } = &constants.params.nic;
+    let NicParams { command_stall, context_cache, dynamic_connections, .. } = &constants.params.nic;
     let stall = command_stall.as_ref();
     on_threads(&mut shards, |own, shard| {
         for node in nodes(topology).filter(|&node| layout.shard(node) == own) {
@@ -99,6 +99,7 @@ pub(super) fn shards(topology: &Topology, layout: &Layout, constants: &Arc<RunCo
             }
         }
         shard.hosts.nics.contexts = Contexts::new(context_cache.as_ref(), shard.hosts.nics.hosts.len());
+        shard.hosts.nics.initiators = dynamic_connections.as_ref().map(Initiators::new);
         shard.wires.queue = etherweave_engine::queue::EventQueue::new(shard.wires.ports.len() as u64 * EVENTS_PER_PORT);
     });
     shards

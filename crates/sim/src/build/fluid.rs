@@ -77,6 +77,7 @@ pub(super) fn check(experiment: &Experiment, processes: usize) -> Result<(), Inp
         ("switch.learning", "frames that are flooded", params.switch.learning.is_none()),
         ("switch.outer_header", "headers between switches", params.switch.outer_header.is_none()),
         ("nic.context_cache", "a cache of connections", params.nic.context_cache.is_none()),
+        ("nic.dynamic_connections", "initiators", params.nic.dynamic_connections.is_none()),
         ("nic.command_stall", "stops of reception", params.nic.command_stall.is_none()),
         ("observe", "time series", experiment.sampling.is_none()),
         ("--pcap", "captured hosts", experiment.capture.is_empty()),

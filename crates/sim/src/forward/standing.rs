@@ -193,6 +193,7 @@ fn left_out(shard: &Shard, at: Time) -> Option<&'static str> {
         ("host.noise", host.noise.is_some()),
         ("host.cores", host.cores.is_some()),
         ("nic.context_cache", nic.context_cache.is_some()),
+        ("nic.dynamic_connections", nic.dynamic_connections.is_some()),
         ("nic.command_stall", nic.command_stall.is_some()),
         ("run.fidelity", wires.fluid.is_some()),
         ("routing", constants.packet_routing.is_some()),

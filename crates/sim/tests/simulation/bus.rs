@@ -2,8 +2,10 @@
 
 use etherweave_primitives::{Bytes, Duration, Priority, Rank};
 use etherweave_sim::frame::size::RoceSizes;
-use etherweave_sim::params::{ContextCache, Fidelity, Pcie, RoceParams, RoceVersion, SimParams, Transport};
-use etherweave_workload::{Incast, OsuBw, OsuLatency, StreamSpec, Traffic, Workload};
+use etherweave_sim::params::{
+    ContextCache, DynamicConnections, Fidelity, Pcie, RoceParams, RoceVersion, SimParams, Transport,
+};
+use etherweave_workload::{Block, Incast, Op, OsuBw, OsuLatency, Program, StreamSpec, Traffic, Workload};
 
 use crate::common::{experiment, job, job_of, one_switch, roce, run, run_for};
 
@@ -141,4 +143,31 @@ fn a_connection_whose_state_is_elsewhere_takes_a_read() {
     let nic = SimParams::default().nic;
     let drain = nic.drain_rate.serialization_time(Bytes::new(4_096)) + nic.context_switch;
     assert!(held > 1.5 * missed && missed * (drain.as_ns_f64() + 1_000.0) > 0.9, "{held} {missed} a ns");
+}
+
+/// A rank sends to others at once, which answer. Destinations share its initiators in turn, each of which connects, and
+/// so does each answer. Where nobody else took it, an initiator is still connected in the second round.
+#[test]
+fn destinations_connect_one_behind_the_other_where_initiators_are_few() {
+    let time = |initiators, peers: u32, rounds, connect| {
+        let mut params = roce();
+        params.nic.dynamic_connections = Some(DynamicConnections { initiators, connect });
+        let [answers, sends] = [
+            |peer| Op::Irecv { peer: Rank::new(peer), tag: 1, bytes: 8 },
+            |peer| Op::Isend { peer: Rank::new(peer), tag: 1, bytes: 8 },
+        ];
+        let round: Vec<Op> = (1..=peers).flat_map(|peer| [answers(peer), sends(peer)]).chain([Op::WaitAll]).collect();
+        let ops = [vec![Op::IterationStart], round.repeat(rounds), vec![Op::IterationEnd]].concat();
+        let first = Program::new([Block::measured(ops, 1)]);
+        let answer = || vec![answers(0), Op::WaitAll, sends(0), Op::WaitAll];
+        let other = || Program::new([Block { repeat: rounds as u32, ..Block::unmeasured(answer()) }]);
+        let programs = std::iter::once(first).chain((0..peers).map(|_| other())).collect();
+        let job = job_of(Traffic::Ranks(programs), Priority::new(0));
+        run(&experiment(one_switch(peers + 1), params, vec![job]), 1).iterations[0].duration
+    };
+    let step = Duration::from_us(10);
+    for (initiators, peers, rounds, connections) in [(2, 6, 1, 4), (6, 6, 1, 2), (32, 1, 2, 2), (1, 2, 2, 5)] {
+        let [short, long] = [step, step * 2].map(|connect| time(initiators, peers, rounds, connect));
+        assert_eq!(long - short, step * connections, "{initiators} initiators, {peers} destinations");
+    }
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::constants;
 use crate::params::{
     CoreParams, CpuCosts, Moderation, MpiParams, NicParams, Noise, PROFILES, Pcie, ReceiveParams, SharedMemoryParams,
-    SimParams, TransmitParams,
+    SimParams, TransmitParams, Transport,
 };
 
 /// Largest segment that Linux hands to a NIC (BIG TCP: eight times 64 KiB).
@@ -77,6 +77,10 @@ fn check_nic(nic: &NicParams) -> Checked {
         require_within(1..=1 << 16, "nic.context_cache.entries", cache.entries)?;
         check_delay("nic.context_cache.miss", cache.miss)?;
     }
+    if let Some(dynamic) = &nic.dynamic_connections {
+        require_within(1..=1 << 12, "nic.dynamic_connections.initiators", dynamic.initiators)?;
+        check_delay("nic.dynamic_connections.connect", dynamic.connect)?;
+    }
     require_within(0..=1_000, "nic.clock_ppm", nic.clock_ppm)?;
     require_within(RATES, "nic.drain_rate", nic.drain_rate)?;
     if let Some(pcie) = &nic.pcie {
@@ -122,6 +126,10 @@ fn check_room(params: &SimParams) -> Checked {
     let is_switching = !params.transports().all(|transport| transport.is_in_kernel());
     let is_used = is_switching || nic.context_cache.is_none();
     require(is_used, "nic.context_cache", "over transports of the kernel", "a transport that NICs carry out")?;
+    let has_roce = |transport: &Transport| transport.roce().is_some_and(|roce| roce.congestion_controls().is_empty());
+    let is_used = nic.dynamic_connections.is_none() || params.transports().all(has_roce);
+    let expected = "transport.roce alone, without a congestion control";
+    require(is_used, "nic.dynamic_connections", "another transport, or a congestion control", expected)?;
     let switching = if is_switching { nic.drain_rate.bytes_in(nic.switching_max()) } else { Bytes::ZERO };
     let room = frame + switching;
     let least = format!("at least {room}: a frame, {frame}, and drain_rate times context_switch, {switching}");
