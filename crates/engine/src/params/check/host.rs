@@ -126,10 +126,10 @@ fn check_room(params: &SimParams) -> Checked {
     let is_switching = !params.transports().all(|transport| transport.is_in_kernel());
     let is_used = is_switching || nic.context_cache.is_none();
     require(is_used, "nic.context_cache", "over transports of the kernel", "a transport that NICs carry out")?;
-    let has_roce = |transport: &Transport| transport.roce().is_some_and(|roce| roce.congestion_controls().is_empty());
-    let is_used = nic.dynamic_connections.is_none() || params.transports().all(has_roce);
-    let expected = "transport.roce alone, without a congestion control";
-    require(is_used, "nic.dynamic_connections", "another transport, or a congestion control", expected)?;
+    let may_share = |transport: &Transport| !transport.is_in_kernel() && !transport.slows_before_loss(true);
+    let is_used = nic.dynamic_connections.is_none() || params.transports().all(may_share);
+    let expected = "transports that NICs carry out without congestion control";
+    require(is_used, "nic.dynamic_connections", "over a kernel, or with congestion control", expected)?;
     let switching = if is_switching { nic.drain_rate.bytes_in(nic.switching_max()) } else { Bytes::ZERO };
     let room = frame + switching;
     let least = format!("at least {room}: a frame, {frame}, and drain_rate times context_switch, {switching}");
