@@ -67,16 +67,19 @@ class Case(NamedTuple):
     def _workload(self) -> dict[str, object]:
         size = {"bytes": f"{self.size}B"}
         few = 4 if self.size >= 64 * KIB else 20
+        turns: dict[str, object] = {"iterations": few, "warm_up": 1}
+        if not self.is_mpi:  # Perftest sends without a pause, and waits at the end alone.
+            turns |= {"window": min(max(16 * MIB // self.size, 64), 4096), "iterations": 1}
         match self.kind:
             case "latency":
                 return {"osu_latency": {**size, "pairs": self.pairs, "iterations": 5 * few}}
             case "rate":
-                return {"osu_bw": {**size, "pairs": self.pairs, "iterations": few, "warm_up": 1}}
+                return {"osu_bw": {**size, "pairs": self.pairs, **turns}}
             case "put" | "get" as access:
                 return {"osu_one_sided_latency": {**size, "access": access, "iterations": few}}
             case "write_rate" | "read_rate" as kind:
-                one_sided = {"access": "put" if kind == "write_rate" else "get", "iterations": few}
-                return {"osu_one_sided_bw": {**size, **one_sided, "warm_up": 1}}
+                access = "put" if kind == "write_rate" else "get"
+                return {"osu_one_sided_bw": {**size, "access": access, **turns}}
             case "stream":
                 messages = max(16 * MIB // self.size, 16)
                 one = {"sources": 1, "streams_per_source": 1, "messages": messages}
