@@ -1,6 +1,6 @@
 //! Programs are run without time, on the strictest network: what ends there ends anywhere.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use etherweave_primitives::{InputError, Rank};
 
@@ -15,23 +15,12 @@ pub(crate) struct Request {
     pub node: u32,
 }
 
-/// Requests of a channel; one of the two is empty.
-#[derive(Default)]
-struct Posted {
-    sends: VecDeque<Request>,
-    receives: VecDeque<Request>,
-}
-
-/// Requests without a counterpart, by source, destination and tag.
-#[derive(Default)]
+/// Requests without a counterpart, by destination: by source, tag and order, with whether they are sends. A channel has
+/// sends or receives.
 pub(crate) struct Channels {
-    posted: BTreeMap<(usize, usize, u32), Posted>,
-    /// How many channels had a request when those without one were removed last.
-    open: usize,
+    posted: Vec<BTreeMap<(usize, u32, u64), (bool, Request)>>,
+    next: u64,
 }
-
-/// Channels without a request that are kept: most are used again.
-const CHANNELS_KEPT: usize = 1 << 16;
 
 struct RankState<'a> {
     ops: std::iter::Peekable<Box<dyn Iterator<Item = &'a Op> + 'a>>,
@@ -51,7 +40,7 @@ struct Rendezvous<'a> {
 pub fn check_progress(programs: &[Program]) -> Result<(), InputError> {
     let twice: Vec<Program> = programs.iter().map(|program| program.shortened(2)).collect();
     let state = |program| RankState { ops: ops(program).peekable(), open: 0 };
-    let mut network = Rendezvous { ranks: twice.iter().map(state).collect(), channels: Channels::default() };
+    let mut network = Rendezvous { ranks: twice.iter().map(state).collect(), channels: Channels::new(programs.len()) };
     let mut moved = true;
     while moved {
         moved = false;
@@ -126,26 +115,35 @@ impl Rendezvous<'_> {
 }
 
 impl Channels {
-    /// A request of `rank` that has no counterpart.
-    pub fn open_request(&self, rank: usize) -> String {
-        let request = self.posted.iter().find_map(|(&(from, to, tag), posted)| {
-            let (from_rank, to_rank) = (Rank::from_index(from), Rank::from_index(to));
-            let sends = from == rank && !posted.sends.is_empty();
-            let receives = to == rank && !posted.receives.is_empty();
-            let first = |requests: &VecDeque<Request>| requests.front().map_or(0, |request| request.bytes);
-            let sent = || format!(", for {to_rank} to receive under tag {tag} ({} B)", first(&posted.sends));
-            let received = || format!(", for {from_rank} to send under tag {tag} ({} B)", first(&posted.receives));
-            sends.then(sent).or_else(|| receives.then(received))
-        });
-        request.unwrap_or_default()
+    /// No request of so many ranks.
+    pub fn new(ranks: usize) -> Channels {
+        Channels { posted: vec![BTreeMap::new(); ranks], next: 0 }
     }
 
-    /// Removes channels without a request where they are most, so that tags which are used once take no memory.
-    fn forget_empty(&mut self) {
-        if self.posted.len() > 2 * self.open + CHANNELS_KEPT {
-            self.posted.retain(|_, posted| !posted.sends.is_empty() || !posted.receives.is_empty());
-            self.open = self.posted.len();
-        }
+    /// The first request of each channel, whether it is a send, and its length [B], in order of source, destination
+    /// and tag.
+    fn open(&self) -> Vec<((Rank, Rank, u32), bool, u64)> {
+        let mut open: Vec<_> = (0..)
+            .zip(&self.posted)
+            .flat_map(|(to, posted)| {
+                posted.iter().map(move |(&(from, tag, order), (is_send, request))| {
+                    ((Rank::from_index(from), Rank::new(to), tag), order, (*is_send, request.bytes))
+                })
+            })
+            .collect();
+        open.sort_unstable();
+        open.dedup_by_key(|&mut (channel, ..)| channel);
+        open.into_iter().map(|(channel, _, (is_send, bytes))| (channel, is_send, bytes)).collect()
+    }
+
+    /// A request of `rank` that has no counterpart.
+    pub fn open_request(&self, rank: usize) -> String {
+        let request = self.open().into_iter().find_map(|((from, to, tag), is_send, bytes)| match is_send {
+            true if from.index() == rank => Some(format!(", for {to} to receive under tag {tag} ({bytes} B)")),
+            false if to.index() == rank => Some(format!(", for {from} to send under tag {tag} ({bytes} B)")),
+            _ => None,
+        });
+        request.unwrap_or_default()
     }
 
     /// Rejects a send without a receive.
@@ -153,9 +151,8 @@ impl Channels {
     /// # Errors
     /// Names the first.
     pub fn check_sends(&self) -> Result<(), InputError> {
-        let open = self.posted.iter().find_map(|(channel, posted)| Some((channel, posted.sends.front()?)));
-        let Some((&(from, to, tag), request)) = open else { return Ok(()) };
-        let (from, to, bytes) = (Rank::from_index(from), Rank::from_index(to), request.bytes);
+        let open = self.open().into_iter().find(|&(_, is_send, _)| is_send);
+        let Some(((from, to, tag), _, bytes)) = open else { return Ok(()) };
         let found = format!("{from} sends a message of {bytes} B under tag {tag} that {to} does not receive");
         Err(InputError::new("programs", found, "a receive for every send"))
     }
@@ -171,12 +168,12 @@ impl Channels {
         is_send: bool,
     ) -> Result<Option<Request>, InputError> {
         let (from, to, tag) = channel;
-        self.forget_empty();
-        let posted = self.posted.entry(channel).or_default();
-        let (own, others) =
-            if is_send { (&mut posted.sends, &mut posted.receives) } else { (&mut posted.receives, &mut posted.sends) };
-        let Some(other) = others.pop_front() else {
-            own.push_back(request);
+        let posted = &mut self.posted[to];
+        let first = posted.range((from, tag, 0)..=(from, tag, u64::MAX)).next();
+        let counterpart = first.filter(|(_, (is_other_send, _))| *is_other_send != is_send).map(|(&key, _)| key);
+        let Some((_, other)) = counterpart.and_then(|key| posted.remove(&key)) else {
+            posted.insert((from, tag, self.next), (is_send, request));
+            self.next += 1;
             return Ok(None);
         };
         let (bytes, other_bytes) = (request.bytes, other.bytes);

@@ -33,7 +33,7 @@ pub(super) fn check_progress(graphs: &[Arc<Graph>]) -> Result<(), InputError> {
     for (rank, graph) in graphs.iter().enumerate() {
         ranks.push(CheckedRun::begin(rank, graph, |node| ready.push_back((rank, node)))?);
     }
-    let mut network = Network { ranks, ready, channels: Channels::default() };
+    let mut network = Network { ranks, ready, channels: Channels::new(graphs.len()) };
     while let Some((rank, node)) = network.ready.pop_front() {
         network.start(rank, node)?;
     }
