@@ -205,12 +205,12 @@ impl Goal {
 }
 
 /// Start of a line that sends a message.
-const SEND: &[u8] = b"send";
+const SEND: [u8; 4] = *b"send";
 
 /// Lines of a text, and sends in it.
 fn counts_of(text: &[u8]) -> (u64, u64) {
     let lines = text.iter().filter(|&&byte| byte == b'\n').count();
-    let sends = text.windows(SEND.len()).filter(|&window| window == SEND).count();
+    let sends = text.windows(SEND.len()).filter(|&window| *window == SEND).count();
     (lines as u64 + 1, sends as u64)
 }
 

@@ -3,6 +3,9 @@
 /// Characters of a line in an error.
 const SHOWN_MAX: usize = 60;
 
+/// Words of most lines.
+const WORDS: usize = 8;
+
 /// A line's number, from 1, its text and its words.
 pub(super) struct GoalLine<'a> {
     pub number: usize,
@@ -45,7 +48,7 @@ impl LineReader {
         self.number += 1;
         // Editors of Windows begin texts in UTF-8 with a byte order mark.
         let line = if self.number == 1 { line.trim_start_matches('\u{feff}') } else { line };
-        let (mut words, mut rest) = (Vec::new(), line);
+        let (mut words, mut rest) = (Vec::with_capacity(WORDS), line);
         while !rest.is_empty() {
             rest = match self.comment {
                 Some(_) => after_comment(rest, &mut self.comment),
@@ -57,12 +60,13 @@ impl LineReader {
 
     /// Takes words up to the next comment; gives what follows its beginning.
     fn split<'a>(&mut self, rest: &'a str, words: &mut Vec<&'a str>) -> &'a str {
-        let line = rest.find("//").unwrap_or(rest.len());
-        let block = rest.find("/*").unwrap_or(rest.len());
-        let code = &rest[..line.min(block)];
+        let mut comments = rest.match_indices('/').filter_map(|(at, _)| Some((at, *rest.as_bytes().get(at + 1)?)));
+        let comment = comments.find(|(_, second)| matches!(second, b'/' | b'*'));
+        let code = &rest[..comment.map_or(rest.len(), |(at, _)| at)];
         code.split_whitespace().for_each(|word| pieces(word, words));
-        self.comment = (block < line).then_some(self.number);
-        if self.comment.is_some() { &rest[block + 2..] } else { "" }
+        let block = comment.filter(|&(_, second)| second == b'*');
+        self.comment = block.map(|_| self.number);
+        block.map_or("", |(at, _)| &rest[at + 2..])
     }
 }
 
@@ -80,18 +84,18 @@ fn after_comment<'a>(rest: &'a str, comment: &mut Option<usize>) -> &'a str {
 /// `10b` is a number and a unit, `l1:` a label and a colon, `{` a word of its own.
 fn pieces<'a>(mut word: &'a str, words: &mut Vec<&'a str>) {
     while let Some(first) = word.chars().next() {
+        let behind = word.bytes().skip(1);
         let end = match first {
-            '0'..='9' => word.find(|sign: char| !sign.is_ascii_digit()),
-            '-' => word[1..].find(|sign: char| !sign.is_ascii_digit()).map(|at| at + 1),
-            sign if is_name(sign) => word.find(|sign: char| !is_name(sign)),
-            sign => Some(sign.len_utf8()),
+            '0'..='9' | '-' => 1 + behind.take_while(u8::is_ascii_digit).count(),
+            'a'..='z' | 'A'..='Z' | '_' => 1 + behind.take_while(is_name).count(),
+            sign => sign.len_utf8(),
         };
-        let end = end.unwrap_or(word.len());
-        words.push(&word[..end]);
-        word = &word[end..];
+        let (piece, others) = word.split_at(end);
+        words.push(piece);
+        word = others;
     }
 }
 
-fn is_name(sign: char) -> bool {
-    sign.is_ascii_alphanumeric() || sign == '_'
+fn is_name(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || *byte == b'_'
 }
