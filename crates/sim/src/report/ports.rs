@@ -1,6 +1,7 @@
 //! Counters of ports.
 
 use etherweave_engine::paused::PauseCounters;
+use etherweave_engine::port::Port;
 use etherweave_kernel::indices::PortIndex;
 use etherweave_kernel::rows;
 use etherweave_primitives::{BitRate, ChannelId, Duration, Priority};
@@ -78,12 +79,14 @@ rows! {
 
 impl Simulation {
     pub(super) fn ports(&self, far: &FarEnds) -> Vec<(ChannelId, PortRow)> {
-        let rows = |(shard, port): (&Shard, PortIndex)| {
-            let peer = far.port(self, shard.wires.id, port);
-            let rows = Priority::all().map(|priority| self.port_row(shard, port, &peer, priority));
-            rows.filter(PortRow::is_active).map(|row| (shard.wires.channels[port], row)).collect::<Vec<_>>()
-        };
-        self.all_ports().into_iter().flat_map(rows).collect()
+        let mut rows = Vec::new();
+        for (shard, port) in self.all_ports() {
+            let (channel, peer) = (shard.wires.channels[port], far.port(self, shard.wires.id, port));
+            let active =
+                Priority::all().filter(|priority| is_active(&shard.wires.ports[port], &peer, priority.index()));
+            rows.extend(active.map(|priority| (channel, self.port_row(shard, port, &peer, priority))));
+        }
+        rows
     }
 
     fn port_row(&self, shard: &Shard, index: PortIndex, far: &FarPort, priority: Priority) -> PortRow {
@@ -121,13 +124,11 @@ impl Simulation {
     }
 }
 
-impl PortRow {
-    fn is_active(&self) -> bool {
-        let pauses = self.tx_pauses.total() + self.rx_pauses.total();
-        [self.tx_packets, self.rx_packets, pauses, self.drops_packets, self.trimmed_packets]
-            .iter()
-            .any(|&count| count > 0)
-    }
+/// Whether packets or pauses of a priority passed a port.
+fn is_active(port: &Port, far: &FarPort, bit: usize) -> bool {
+    let (own, pauses) = (port.counters(bit), port.paused());
+    let packets = own.tx_packets + far.sent[bit].0 + own.drops + u64::from(port.trims()[bit]);
+    packets + pauses.tx_packets[bit].total() + pauses.rx_packets[bit].total() > 0
 }
 
 pub(super) fn out_of_buffer(shard: &Shard, index: PortIndex, priority: Priority) -> u64 {
