@@ -5,6 +5,11 @@ use etherweave_topology::{Node, Topology};
 
 use crate::{ChannelHop, FlowKey, Routing, Selection};
 
+/// Channels of most paths.
+const HOPS: usize = 8;
+/// Most candidates of most hops.
+const CHOICES: usize = 64;
+
 /// The channels of a flow from its host to its destination, both host links included.
 ///
 /// # Errors
@@ -15,11 +20,12 @@ pub fn path<R: Routing + ?Sized, S: Selection + ?Sized>(
     selection: &S,
     key: &FlowKey,
 ) -> Result<Vec<ChannelId>, InputError> {
-    let mut channels = vec![topology.host_channel(key.src)];
+    let mut channels = Vec::with_capacity(HOPS);
+    channels.push(topology.host_channel(key.src));
     // A packet that changed its priority may visit a switch again, in a later stage.
-    let mut visited: Vec<(SwitchId, Option<Priority>)> = Vec::new();
+    let mut visited: Vec<(SwitchId, Option<Priority>)> = Vec::with_capacity(HOPS);
     let mut arrival: Option<ChannelHop> = None;
-    let (mut hops, mut candidates) = (Vec::new(), Vec::new());
+    let (mut hops, mut candidates) = (Vec::with_capacity(CHOICES), Vec::with_capacity(CHOICES));
     while let Node::Switch(at) = topology.channel(channels[channels.len() - 1]).to.node {
         let here = (at, arrival.map(|hop| hop.priority).filter(|priority| priority.get() > 0));
         if let Some(first) = visited.iter().position(|&other| other == here) {

@@ -11,7 +11,7 @@ use etherweave_topology::{Node, Topology, reverse};
 use crate::adjacencies::Adjacencies;
 use crate::path::dead_end;
 use crate::plan::{DestinationSet, FRESH, RoutingPlan, RoutingStep};
-use crate::{Legality, Routing};
+use crate::{ChannelHop, Legality, Routing};
 
 /// Entries of the largest table: 1 GiB.
 pub(crate) const ENTRIES_MAX: u64 = 1 << 28;
@@ -147,6 +147,10 @@ impl RoutingTable {
 impl Routing for RoutingTable {
     fn candidates(&self, at: SwitchId, dst: HostId, out: &mut Vec<ChannelId>) {
         out.extend_from_slice(self.legal(at, dst));
+    }
+
+    fn hops(&self, at: SwitchId, _arrival: Option<ChannelHop>, dst: HostId, out: &mut Vec<ChannelHop>) {
+        out.extend(self.legal(at, dst).iter().copied().map(ChannelHop::first));
     }
 }
 
