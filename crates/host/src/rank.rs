@@ -214,15 +214,17 @@ impl RankState {
         prefetch(&self.peers, self.peer + 1, size_of::<(u32, EndpointIndex)>());
     }
 
-    /// Begins to fetch what its graph needs: in the first step the graph, in the second its lists, in the third the
-    /// present operation.
+    /// Begins to fetch what it performs: in the first step its graph, in the second the lists of that, in the third the
+    /// present operation; of a program the block, then the operation.
     #[inline]
-    pub fn prefetch_graph(&self, step: usize) {
-        let Some(graph) = &self.graph else { return };
-        match step {
-            0 => prefetch_value(&**graph),
-            1 => graph.prefetch_lists(),
-            _ => graph.prefetch_node(),
+    pub fn prefetch_work(&self, step: usize) {
+        match (&self.graph, step) {
+            (Some(graph), 0) => prefetch_value(&**graph),
+            (Some(graph), 1) => graph.prefetch_lists(),
+            (Some(graph), _) => graph.prefetch_node(),
+            (None, 0) => self.cursor.block(&self.program).into_iter().for_each(prefetch_value),
+            (None, 1) => self.prefetch_op(),
+            (None, _) => {}
         }
     }
 

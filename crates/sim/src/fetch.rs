@@ -69,7 +69,7 @@ fn fetch_rank(hosts: &Hosts, thread: ThreadIndex, step: usize) {
     if let Role::Rank(rank) = &hosts.processors.threads[thread].role {
         match step {
             0 => prefetch_value(&**rank),
-            _ => rank.prefetch_graph(step - 1),
+            _ => rank.prefetch_work(step - 1),
         }
     }
 }
@@ -117,7 +117,9 @@ fn fetch_first_of_rank(wires: &Wires, hosts: &Hosts, event: &Event) {
         if let (endpoint, true) = event.hint.as_endpoint() {
             prefetch(&wires.ports, event.key.place().place(), size_of::<Port>());
             fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
-            fetch_endpoint(&hosts.nics, endpoint, lines::MESSAGES);
+            // Messages of flow-level mode reach into the lines of a responder.
+            let is_flow = wires.fluid.is_some();
+            fetch_endpoint(&hosts.nics, endpoint, if is_flow { lines::RESPONDER } else { lines::MESSAGES });
         }
     }
 }
