@@ -150,6 +150,11 @@ impl LeftOutCounts {
         self.begun_behind += u64::from(is_behind);
     }
 
+    /// A message passes idle links.
+    pub(super) fn count_passed(&mut self) {
+        self.begun += 1;
+    }
+
     /// Packets of a connection that begins overtake each other.
     pub(super) fn count_overtaken(&mut self) {
         self.overtaken += 1;

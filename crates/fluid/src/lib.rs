@@ -11,6 +11,8 @@
 //! flow; adaptive ones are flows of their own, each of which grows until it meets a full link. Branches that are not
 //! minimal grow beside the minimal ones of connections that a link between switches limits otherwise.
 //!
+//! A message of one packet on links without connections is none: it takes its turn behind others like it.
+//!
 //! Connections of jobs in packets take part while they have anything to send, so that messages leave them their share;
 //! how long their packets wait for messages is in [`beside`].
 
@@ -167,6 +169,31 @@ impl Fluid {
         }
     }
 
+    /// Has a message of one packet cross its path behind those that did before, where no connection uses a link of it
+    /// and these take no longer than a full packet. Gives when it has drained.
+    pub fn pass(&mut self, now: Time, links: &Links, wire: f64, tables: Tables<'_>) -> Option<Time> {
+        if self.beside.is_some() || tables.branches.is_some() || links.part_max() < 1.0 {
+            return None;
+        }
+        let (mut free_at, mut slowest) = (now, f64::INFINITY);
+        for (link, _) in links.shares(tables) {
+            let used = &self.uses[link.get() as usize];
+            if used.connections > NONE {
+                return None;
+            }
+            (free_at, slowest) = (free_at.max(used.free_at), slowest.min(self.solver.capacity(link.get())));
+        }
+        if free_at.since(now) > self.packet {
+            return None;
+        }
+        for (link, _) in links.shares(tables) {
+            let lasts = Duration::from_ps((wire / self.solver.capacity(link.get())) as u64);
+            self.uses[link.get() as usize].free_at = free_at + lasts;
+        }
+        self.left_out.count_passed();
+        Some(free_at + Duration::from_ps((wire / slowest).ceil() as u64))
+    }
+
     /// A connection begins with a message of `wire` bytes, or to send packets if that is infinite, on the links there
     /// and back; gives its place among the active.
     pub fn begin(
@@ -179,10 +206,12 @@ impl Fluid {
         tables: Tables<'_>,
     ) -> u32 {
         let limit = window.bytes / window.round;
-        let (packet, mut is_overdrawn) = (self.packet, false);
+        let (packet, mut is_overdrawn, mut free_at) = (self.packet, false, now);
         for (link, _) in links.shares(tables) {
             let (used, capacity) = (&mut self.uses[link.get() as usize], self.solver.capacity(link.get()));
             used.meter(now, self.solver.filled(link.get()));
+            // What waits there drains with its message.
+            free_at = free_at.max(std::mem::take(&mut used.free_at));
             is_overdrawn |= used.is_overdrawn(capacity, packet);
         }
         let left = |(link, share): (PortIndex, f64)| {
@@ -224,7 +253,7 @@ impl Fluid {
             window,
             limit,
             rate,
-            left: wire,
+            left: wire + rate * free_at.since(now).as_ps() as f64,
             whole: wire,
             behind: 0.0,
             since: now,

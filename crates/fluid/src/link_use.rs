@@ -16,6 +16,8 @@ pub(super) struct LinkUse {
     pub rate: f64,
     /// How many they are, counted likewise.
     pub connections: f64,
+    /// When messages have passed that were no connections.
+    pub free_at: Time,
     /// Bytes beyond the capacity until `metered` [B].
     excess: f64,
     metered: Time,

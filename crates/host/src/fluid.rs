@@ -2,11 +2,13 @@
 
 use std::num::NonZeroU32;
 
-use etherweave_engine::Wires;
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::event::{Event, Kind};
 use etherweave_engine::params::{FlowWindow, Headers};
+use etherweave_engine::port::Port;
+use etherweave_engine::{EventTotals, Wires};
 use etherweave_fluid::{Branch, Departures, Links, PathSet, Window, lateness};
+use etherweave_kernel::IndexVec;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 use etherweave_primitives::{Bytes, Duration, Time};
 use etherweave_topology::reverse;
@@ -154,7 +156,11 @@ impl Nics {
         }
         state.posted += bytes;
         let load = Load { began: wires.now, ..load(bytes, operation, payload, headers) };
-        let (place, window, wire) = (state.place, state.window, load.wire as f64);
+        let (place, window, wire, posted) = (state.place, state.window, load.wire as f64, state.posted);
+        if place == NOWHERE && load.packets == 1 && !load.is_answer && self.fluid_pass(wires, endpoint, load) {
+            return posted;
+        }
+        let state = self.endpoints[endpoint].fluid();
         let before = state.turn(&load);
         state.waiting.insert(before, load);
         let end = state.end_of(before + 1);
@@ -176,6 +182,18 @@ impl Nics {
         self.endpoints[endpoint].fluid().window = Some(window);
         self.fluid_begin(wires, endpoint, links, window, wire);
         end
+    }
+
+    /// Has a message of one packet pass where no connection uses its links; gives whether it does.
+    fn fluid_pass(&mut self, wires: &mut Wires, endpoint: EndpointIndex, load: Load) -> bool {
+        let (now, links) = (wires.now, self.fluid_links(wires, endpoint));
+        let tables = wires.constants.fluid_tables();
+        let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
+        let Some(drained) = fluid.pass(now, &links, load.wire as f64, tables) else { return false };
+        let mut count = counting(self.endpoints[endpoint].priority, &mut wires.ports, &mut wires.totals);
+        links.shares(tables).for_each(move |(port, _)| count(port, 1, load.wire));
+        self.fluid_leave(wires, endpoint, &links, load, drained);
+        true
     }
 
     fn fluid_begin(&mut self, wires: &mut Wires, endpoint: EndpointIndex, links: Links, window: Window, wire: f64) {
@@ -291,21 +309,10 @@ impl Nics {
         state.waiting.first_mut().into_iter().for_each(|next| next.began = now);
         let (place, next) = (state.place, state.waiting.first().copied());
         self.count_fluid(wires, endpoint, place, &load);
-        // What it took at its rate includes a packet on the slowest link.
-        let slowest = |(port, _): (PortIndex, f64)| wires.ports[port].serialization_time(load.largest.get());
-        let of_packet = links.shares(wires.constants.fluid_tables()).map(slowest).max().unwrap_or(Duration::ZERO);
-        let of_packet = Duration::from_ps((of_packet.as_ps() as f64 * links.part_max()).round() as u64);
-        let latency = fluid_latency(wires, &links, load.largest.get());
         let before = self.endpoints[endpoint].fluid().in_network.iter().map(|load| load.packets).sum();
         let number = self.endpoints[endpoint].protocol.transport();
         let late = fluid_lateness(wires, number, &links, place, before, &load);
-        let held = self.fluid_held(wires, number, &links, &load);
-        let state = self.endpoints[endpoint].fluid();
-        let arrives = now + (latency - of_packet.min(latency)) + late + state.read + held;
-        state.arrives = state.arrives.max(arrives);
-        state.in_network.push_back(load);
-        let (arrives, port) = (state.arrives, self.hosts[self.endpoints[endpoint].host].port);
-        wires.schedule_at(arrives, port, Kind::FluidArrive, endpoint.get());
+        self.fluid_leave(wires, endpoint, &links, load, now + late);
         let fluid = wires.fluid.as_mut().expect("a run in flow-level mode has it");
         match next {
             Some(next) => fluid.go_on(now, place, next.left),
@@ -314,6 +321,25 @@ impl Nics {
         if load.is_answer {
             self.answer_sent(wires, endpoint, end);
         }
+    }
+
+    /// A message has drained by a time, after which it arrives by the latency of its path.
+    fn fluid_leave(&mut self, wires: &mut Wires, endpoint: EndpointIndex, links: &Links, load: Load, drained: Time) {
+        // What it took at its rate includes a packet on the slowest link.
+        let slowest = |(port, _): (PortIndex, f64)| wires.ports[port].serialization_time(load.largest.get());
+        let of_packet = links.shares(wires.constants.fluid_tables()).map(slowest).max().unwrap_or(Duration::ZERO);
+        let of_packet = Duration::from_ps((of_packet.as_ps() as f64 * links.part_max()).round() as u64);
+        let latency = fluid_latency(wires, links, load.largest.get());
+        let held = self.fluid_held(wires, self.endpoints[endpoint].protocol.transport(), links, &load);
+        let state = self.endpoints[endpoint].fluid();
+        let arrives = drained + (latency - of_packet.min(latency)) + state.read + held;
+        state.packets += load.packets;
+        state.arrives = state.arrives.max(arrives);
+        state.in_network.push_back(load);
+        let (arrives, port) = (state.arrives, self.hosts[self.endpoints[endpoint].host].port);
+        wires.schedule_at(arrives, port, Kind::FluidArrive, endpoint.get());
+        wires.totals.created += load.packets;
+        wires.totals.delivered += load.packets;
     }
 
     /// Time until the last packet of a message is in memory, behind the full one before it, which came earlier by as
@@ -335,18 +361,9 @@ impl Nics {
 
     /// Counts the packets of a message, as if each had been sent.
     fn count_fluid(&mut self, wires: &mut Wires, endpoint: EndpointIndex, place: u32, load: &Load) {
-        let priority = usize::from(self.endpoints[endpoint].priority);
         let (now, fluid) = (wires.now, wires.fluid.as_mut().expect("a run in flow-level mode has it"));
-        let mut count = |port: PortIndex, packets: u64, bytes: u64| {
-            let counters = wires.ports[port].counters_mut(priority);
-            counters.tx_packets += packets;
-            counters.tx_bytes += bytes;
-            wires.totals.hops += packets;
-        };
+        let mut count = counting(self.endpoints[endpoint].priority, &mut wires.ports, &mut wires.totals);
         fluid.carried(now, place, wires.constants.fluid_tables(), load.packets, load.wire, &mut count);
-        wires.totals.created += load.packets;
-        wires.totals.delivered += load.packets;
-        self.endpoints[endpoint].fluid().packets += load.packets;
     }
 
     /// What of messages to an endpoint has come since the warm-up, of those that have not come whole at the end [B].
@@ -400,6 +417,20 @@ impl Hosts {
         let arrived = self.nics.endpoints[endpoint].fluid().acknowledged;
         let since = (arrived as u32).wrapping_sub(bits);
         self.acknowledged(wires, endpoint, arrived - u64::from(since));
+    }
+}
+
+/// Counts packets and their bytes at ports.
+fn counting(
+    priority: u8,
+    ports: &mut IndexVec<PortIndex, Port>,
+    totals: &mut EventTotals,
+) -> impl FnMut(PortIndex, u64, u64) {
+    move |port, packets, bytes| {
+        let counters = ports[port].counters_mut(usize::from(priority));
+        counters.tx_packets += packets;
+        counters.tx_bytes += bytes;
+        totals.hops += packets;
     }
 }
 

@@ -255,6 +255,18 @@ fn senders_to_one_host_get_equal_shares() {
     assert!(flow.iter().all(|rate| (rate - flow[0]).abs() < packet), "{flow:?}");
 }
 
+/// Messages of a packet take turns at a link as packets do; where more wait than a full packet takes, they share it.
+#[test]
+fn small_messages_to_one_host_take_turns_as_packets_do() {
+    for (sources, message, ratio_min) in [(8, "100B", 0.9999), (3, "4000B", 0.9999), (60, "1000B", 0.93)] {
+        let ratio = ratio(&format!(
+            "topology.single_switch.hosts = 61\n[flow_control.pfc]\n[[job]]\nname = \"incast\"\n\
+             workload.incast = {{ sources = {sources}, message = \"{message}\", messages = 1 }}\n"
+        ));
+        assert!((ratio_min..1.0001).contains(&ratio), "{sources} senders of {message}: {ratio}");
+    }
+}
+
 /// Mean iterations in flow-level mode over those with packets.
 fn ratio_of_iterations(text: &str) -> f64 {
     let [packet, flow] = ["packet", "flow"].map(|fidelity| {
