@@ -532,7 +532,9 @@ impl Fluid {
             active.rate = 0.0;
             for (number, (&branch, level)) in branches.iter().zip(levels).enumerate() {
                 let rate = own.get(number).map_or(0.0, |share| share.rate);
-                for (link, part) in links.flow(branch).links(tables) {
+                // Links whose rates stay carry on, but for what packets beside messages see.
+                let changes = rate != level.rate || beside.is_some();
+                for (link, part) in changes.then(|| links.flow(branch).links(tables)).into_iter().flatten() {
                     let (used, capacity) = (&mut self.uses[link as usize], self.solver.capacity(link));
                     used.meter(now, self.solver.filled(link));
                     used.rate += (rate - level.rate) * part;

@@ -12,11 +12,16 @@ pub struct MaxMin {
     links: Vec<Link>,
     /// Links of the present flows.
     touched: Vec<u32>,
-    /// Flows of each touched link, one link after the other.
+    /// Links that each flow shares with others, with its share of each, one flow after the other, and where each ends.
+    paths: Vec<(u32, f64)>,
+    path_ends: Vec<u32>,
+    /// Flows of each of these links, one link after the other.
     members: Vec<u32>,
     /// Links by what each of their flows would get, the least first. What it was when it was noted: shares only grow.
     shares: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Flows by their own limits, the least last.
+    /// Limits of flows, of their own or of a link that no other flow uses.
+    limits: Vec<f64>,
+    /// Flows whose limits may be reached, the least last.
     limited: Vec<u32>,
     /// Flows whose rates are not known yet.
     open: u32,
@@ -53,8 +58,11 @@ impl MaxMin {
             links: vec![Link::default(); capacities.len()],
             capacities,
             touched: Vec::new(),
+            paths: Vec::new(),
+            path_ends: Vec::new(),
             members: Vec::new(),
             shares: BinaryHeap::new(),
+            limits: Vec::new(),
             limited: Vec::new(),
             open: 0,
         }
@@ -67,14 +75,9 @@ impl MaxMin {
         links_of: impl Fn(u32) -> P,
         shares: &mut Vec<Share>,
     ) {
-        let flows = limits.len() as u32;
-        shares.clear();
-        shares.resize(limits.len(), Share { rate: OPEN, bottleneck: None });
-        self.note_members(flows, &links_of);
-        self.limited.clear();
-        self.limited.extend((0..flows).filter(|&flow| limits[flow as usize].is_finite()));
-        self.limited.sort_by(|&a, &b| limits[b as usize].total_cmp(&limits[a as usize]).then(b.cmp(&a)));
-        self.open = flows;
+        self.note_paths(limits.len() as u32, links_of);
+        self.settle_lone(limits, shares);
+        self.note_members();
         while let Some(&Reverse((noted, number))) = self.shares.peek().filter(|_| self.open > 0) {
             let link = self.links[number as usize];
             let share = (link.left / link.weight).max(0.0);
@@ -86,79 +89,124 @@ impl MaxMin {
                 *self.shares.peek_mut().expect("it has been looked at") = Reverse((share.to_bits(), number));
                 continue;
             }
-            if let Some(flow) = self.next_limited(share, limits, shares) {
-                self.settle(flow, Share { rate: limits[flow as usize], bottleneck: None }, &links_of, shares);
+            if let Some(flow) = self.next_limited(share, number, shares) {
+                let Share { bottleneck, .. } = shares[flow as usize];
+                self.settle(flow, Share { rate: self.limits[flow as usize], bottleneck }, shares);
                 continue;
             }
             self.shares.pop();
             for place in link.first..link.first + link.noted {
                 let flow = self.members[place as usize];
                 if shares[flow as usize].rate == OPEN {
-                    self.settle(flow, Share { rate: share, bottleneck: Some(number) }, &links_of, shares);
+                    self.settle(flow, Share { rate: share, bottleneck: Some(number) }, shares);
                 }
             }
         }
     }
 
-    /// Counts the flows of every link, and lists them.
-    fn note_members<P: Iterator<Item = (u32, f64)>>(&mut self, flows: u32, links_of: &impl Fn(u32) -> P) {
+    /// Lists the links of every flow, and counts the flows of every link.
+    fn note_paths<P: Iterator<Item = (u32, f64)>>(&mut self, flows: u32, links_of: impl Fn(u32) -> P) {
         for number in self.touched.drain(..) {
             self.links[number as usize] = Link::default();
         }
-        (0..flows).flat_map(links_of).for_each(|(number, share)| {
-            let link = &mut self.links[number as usize];
-            if link.open == 0 {
-                self.touched.push(number);
-            }
-            link.open += 1;
-            link.weight += share;
-        });
-        let mut first = 0;
-        let mut noted = std::mem::take(&mut self.shares).into_vec();
-        noted.clear();
-        noted.extend(self.touched.iter().map(|&number| {
-            let link = &mut self.links[number as usize];
-            (link.first, link.left) = (first, self.capacities[number as usize]);
-            first += link.open;
-            Reverse(((link.left / link.weight).to_bits(), number))
-        }));
-        self.shares = BinaryHeap::from(noted);
-        self.members.resize(first as usize, 0);
+        self.paths.clear();
+        self.path_ends.clear();
         for flow in 0..flows {
-            links_of(flow).for_each(|(number, _)| {
+            links_of(flow).for_each(|(number, share)| {
                 let link = &mut self.links[number as usize];
-                self.members[(link.first + link.noted) as usize] = flow;
-                link.noted += 1;
+                if link.open == 0 {
+                    self.touched.push(number);
+                }
+                link.open += 1;
+                link.weight += share;
+                self.paths.push((number, share));
             });
+            self.path_ends.push(self.paths.len() as u32);
         }
     }
 
-    /// The flow whose own limit is reached before `share`.
-    fn next_limited(&mut self, share: f64, limits: &[f64], shares: &[Share]) -> Option<u32> {
+    /// Settles flows that share no link. A link that no other flow uses is a limit of its flow, which matters where it
+    /// is less than the capacity of every link that the flow shares; then that link is noted as its bottleneck.
+    fn settle_lone(&mut self, limits: &[f64], shares: &mut Vec<Share>) {
+        shares.clear();
+        self.limits.clear();
+        self.limited.clear();
+        let (mut first, mut kept) = (0, 0);
+        for (flow, (&limit, end)) in limits.iter().zip(&mut self.path_ends).enumerate() {
+            let (mut own, mut of_shared, start) = ((limit, None), f64::INFINITY, kept);
+            for place in first..*end as usize {
+                let (number, share) = self.paths[place];
+                let width = self.capacities[number as usize] / share;
+                if self.links[number as usize].open > 1 {
+                    of_shared = of_shared.min(width);
+                    self.paths[kept] = (number, share);
+                    kept += 1;
+                } else if width < own.0 || width == own.0 && own.1.is_none_or(|other| number < other) {
+                    own = (width, Some(number));
+                }
+            }
+            (first, *end) = (*end as usize, kept as u32);
+            let is_lone = kept == start && own.0.is_finite();
+            shares.push(Share { rate: if is_lone { own.0 } else { OPEN }, bottleneck: own.1 });
+            self.limits.push(own.0);
+            if !is_lone && own.0 < of_shared {
+                self.limited.push(flow as u32);
+            }
+        }
+        let limits = &self.limits;
+        self.limited.sort_by(|&a, &b| limits[b as usize].total_cmp(&limits[a as usize]).then(b.cmp(&a)));
+        self.open = shares.iter().map(|share| u32::from(share.rate == OPEN)).sum();
+    }
+
+    /// Lists the flows of every link that several use.
+    fn note_members(&mut self) {
+        let mut noted = std::mem::take(&mut self.shares).into_vec();
+        noted.clear();
+        let mut first = 0;
+        for &number in &self.touched {
+            let link = &mut self.links[number as usize];
+            if link.open > 1 {
+                (link.first, link.left) = (first, self.capacities[number as usize]);
+                first += link.open;
+                noted.push(Reverse(((link.left / link.weight).to_bits(), number)));
+            }
+        }
+        self.shares = BinaryHeap::from(noted);
+        self.members.resize(first as usize, 0);
+        let mut start = 0;
+        for (flow, &end) in (0..).zip(&self.path_ends) {
+            for &(number, _) in &self.paths[start as usize..end as usize] {
+                let link = &mut self.links[number as usize];
+                self.members[(link.first + link.noted) as usize] = flow;
+                link.noted += 1;
+            }
+            start = end;
+        }
+    }
+
+    /// The flow whose limit is reached before the share of a link: of an own link of equal share, if its number is less.
+    fn next_limited(&mut self, share: f64, number: u32, shares: &[Share]) -> Option<u32> {
         while let Some(&flow) = self.limited.last() {
-            if shares[flow as usize].rate == OPEN {
-                return (limits[flow as usize] < share).then_some(flow);
+            let (limit, own) = (self.limits[flow as usize], shares[flow as usize]);
+            if own.rate == OPEN {
+                let is_before = limit == share && own.bottleneck.is_some_and(|own| own < number);
+                return (limit < share || is_before).then_some(flow);
             }
             self.limited.pop();
         }
         None
     }
 
-    fn settle<P: Iterator<Item = (u32, f64)>>(
-        &mut self,
-        flow: u32,
-        share: Share,
-        links_of: &impl Fn(u32) -> P,
-        shares: &mut [Share],
-    ) {
+    fn settle(&mut self, flow: u32, share: Share, shares: &mut [Share]) {
         shares[flow as usize] = share;
         self.open -= 1;
-        links_of(flow).for_each(|(number, part)| {
+        let start = flow.checked_sub(1).map_or(0, |before| self.path_ends[before as usize]);
+        for &(number, part) in &self.paths[start as usize..self.path_ends[flow as usize] as usize] {
             let link = &mut self.links[number as usize];
             link.left -= share.rate * part;
             link.weight -= part;
             link.open -= 1;
-        });
+        }
     }
 }
 
