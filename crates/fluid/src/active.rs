@@ -85,7 +85,10 @@ impl Active {
 
     /// How long its message still takes.
     pub fn lasts(&self) -> Duration {
-        Duration::from_ps((self.left.max(0.0) / self.rate).ceil().min(NEVER) as u64)
+        let ps = (self.left.max(0.0) / self.rate).min(NEVER);
+        // Rounded up, without a call.
+        let whole = ps as i64;
+        Duration::from_ps((whole + i64::from((whole as f64) < ps)) as u64)
     }
 }
 

@@ -115,6 +115,7 @@ impl MaxMin {
             links_of(flow).for_each(|(number, share)| {
                 let link = &mut self.links[number as usize];
                 if link.open == 0 {
+                    link.left = self.capacities[number as usize];
                     self.touched.push(number);
                 }
                 link.open += 1;
@@ -136,8 +137,9 @@ impl MaxMin {
             let (mut own, mut of_shared, start) = ((limit, None), f64::INFINITY, kept);
             for place in first..*end as usize {
                 let (number, share) = self.paths[place];
-                let width = self.capacities[number as usize] / share;
-                if self.links[number as usize].open > 1 {
+                let Link { left, open, .. } = self.links[number as usize];
+                let width = left / share;
+                if open > 1 {
                     of_shared = of_shared.min(width);
                     self.paths[kept] = (number, share);
                     kept += 1;
@@ -166,7 +168,7 @@ impl MaxMin {
         for &number in &self.touched {
             let link = &mut self.links[number as usize];
             if link.open > 1 {
-                (link.first, link.left) = (first, self.capacities[number as usize]);
+                link.first = first;
                 first += link.open;
                 noted.push(Reverse(((link.left / link.weight).to_bits(), number)));
             }

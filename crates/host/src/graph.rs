@@ -225,13 +225,12 @@ impl Hosts {
         if self.processors.graph(rank).handler.is_some() || self.processors.threads[rank].inbox.is_empty() {
             return;
         }
-        let count = self.processors.graph(rank).streams.states.len();
-        let mut streams = (0..count).filter(|&stream| self.processors.is_stream_idle(rank, stream as u8));
         let Role::Rank(state) = &self.processors.threads[rank].role else {
             unreachable!("a rank has a thread of its own")
         };
-        let graph = state.graph.as_ref().expect("the rank performs a graph");
-        let Some(stream) = streams.find(|&stream| graph.is_handler(stream)) else { return };
+        let states = &state.graph.as_ref().expect("the rank performs a graph").streams.states;
+        let is_free = |stream: usize| states[stream].is_handler && self.processors.is_stream_idle(rank, stream as u8);
+        let Some(stream) = (0..states.len()).find(|&stream| is_free(stream)) else { return };
         self.processors.graph(rank).handler = Some(stream as u8);
         let task = self.processors.threads[rank].inbox.pop_front().expect("the inbox is not empty");
         self.begin_task(wires, Processors::stream_thread(rank, stream as u8), task);

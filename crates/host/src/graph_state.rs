@@ -47,6 +47,8 @@ pub(super) struct StreamState {
     pub(super) sent: u64,
     /// The connection that carries these.
     pub(super) connection: EndpointIndex,
+    /// Whether it handles what arrives: not a stream of an accelerator, but where the rank has no other.
+    pub(super) is_handler: bool,
 }
 
 /// The streams of a rank, and which of them may have something to do.
@@ -88,8 +90,12 @@ pub struct GraphState {
 impl GraphState {
     /// A graph that is performed so often from `start` on.
     pub fn new(graph: Arc<Graph>, iterations: u32, start: Time) -> GraphState {
-        let count = graph.streams().len().max(1);
-        let states = (0..count).map(|_| StreamState::default()).collect();
+        let streams = graph.streams();
+        let is_handler = |stream: usize| {
+            streams.get(stream) != Some(&ExecutionStream::Accelerator) || !streams.contains(&ExecutionStream::Core)
+        };
+        let state = |stream| StreamState { is_handler: is_handler(stream), ..StreamState::default() };
+        let states = (0..streams.len().max(1)).map(state).collect();
         let mut state = GraphState {
             run: GraphRun::new(graph),
             received: None,
@@ -216,11 +222,5 @@ impl GraphState {
     pub(super) fn granted(&mut self, endpoint: EndpointIndex, message: MessageId) {
         let node = self.take(Request { endpoint, part: RequestPart::Send(message) });
         self.open(Request { endpoint, part: RequestPart::Written }, node);
-    }
-
-    /// Whether a stream handles what arrives.
-    pub(super) fn is_handler(&self, stream: usize) -> bool {
-        let streams = self.run.graph().streams();
-        streams.get(stream) != Some(&ExecutionStream::Accelerator) || !streams.contains(&ExecutionStream::Core)
     }
 }
