@@ -87,8 +87,8 @@ impl Active {
     pub fn lasts(&self) -> Duration {
         let ps = (self.left.max(0.0) / self.rate).min(NEVER);
         // Rounded up, without a call.
-        let whole = ps as i64;
-        Duration::from_ps((whole + i64::from((whole as f64) < ps)) as u64)
+        let floor = ps as i64;
+        Duration::from_ps((floor + i64::from((floor as f64) < ps)) as u64)
     }
 }
 

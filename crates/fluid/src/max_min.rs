@@ -186,7 +186,7 @@ impl MaxMin {
         }
     }
 
-    /// The flow whose limit is reached before the share of a link: of an own link of equal share, if its number is less.
+    /// The flow whose limit is reached before the share of a link; of an equal own link, if its number is less.
     fn next_limited(&mut self, share: f64, number: u32, shares: &[Share]) -> Option<u32> {
         while let Some(&flow) = self.limited.last() {
             let (limit, own) = (self.limits[flow as usize], shares[flow as usize]);
