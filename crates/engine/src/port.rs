@@ -135,15 +135,14 @@ impl ClassStates {
     /// As `first_number`: no class was used yet.
     const UNUSED: u8 = u8::MAX;
 
-    /// The states of all but the first class that was used; makes room for them, or makes `class` the first.
+    /// Makes `class` the first, or room for all others.
     #[cold]
     #[inline(never)]
-    fn other(&mut self, class: usize) -> &mut ClassState {
-        if self.first.queue.number == ClassStates::UNUSED {
-            self.first.queue.number = class as u8;
-            return &mut self.first;
+    fn add(&mut self, class: usize) {
+        match self.first.queue.number {
+            ClassStates::UNUSED => self.first.queue.number = class as u8,
+            _ => self.rest.class_states = Some(Box::new([ClassState::EMPTY; Priority::COUNT])),
         }
-        &mut self.rest.class_states.get_or_insert_with(|| Box::new([ClassState::EMPTY; Priority::COUNT]))[class]
     }
 }
 
@@ -161,7 +160,13 @@ impl std::ops::Index<usize> for ClassStates {
 impl std::ops::IndexMut<usize> for ClassStates {
     #[inline]
     fn index_mut(&mut self, class: usize) -> &mut ClassState {
-        if usize::from(self.first.queue.number) == class { &mut self.first } else { self.other(class) }
+        if usize::from(self.first.queue.number) == class {
+            return &mut self.first;
+        }
+        if self.rest.class_states.is_none() {
+            self.add(class);
+        }
+        self.rest.class_states.as_mut().map_or(&mut self.first, |others| &mut others[class])
     }
 }
 

@@ -1,7 +1,7 @@
 //! The path of a packet through a switch: arrival, admission, queue, transmission.
 
 use etherweave_engine::Wires;
-use etherweave_engine::packet::{Handle, Packet, flags};
+use etherweave_engine::packet::{Handle, Packet, PacketRoute, flags};
 use etherweave_engine::params::MarkAt;
 use etherweave_kernel::indices::{PortIndex, SwitchIndex};
 
@@ -80,7 +80,8 @@ impl Switches {
             return wires.discard_damaged(ingress, handle);
         }
         if wires.constants.packet_routing.is_some() {
-            return self.forward_decided(wires, ingress, handle);
+            let route = *wires.packets.route(handle);
+            return self.forward_decided(wires, ingress, handle, route);
         }
         let (egress, priority) = (wires.constants.routes[packet.route as usize], packet.priority);
         if self.aggregation.is_some() && self.joins_sum(wires, ingress, handle) {
@@ -91,10 +92,15 @@ impl Switches {
 
     /// Forwards a packet by the port for which its routing has decided.
     #[inline(always)]
-    pub(super) fn forward_decided(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
-        let route = *wires.packets.route(handle);
+    pub(super) fn forward_decided(
+        &mut self,
+        wires: &mut Wires,
+        ingress: PortIndex,
+        handle: Handle,
+        route: PacketRoute,
+    ) {
         self.forward(wires, ingress, route.egress, route.next_priority(), handle);
-        self.report_load(wires, &route);
+        self.report_queue(wires, route.egress, route.next_priority());
     }
 
     /// Takes a packet into the shared buffer, or drops it; pauses the sender when it must. Whether it must be queued.

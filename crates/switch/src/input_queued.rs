@@ -400,7 +400,7 @@ impl Switches {
         match wires.constants.packet_routing {
             // `arrive_at_switch` has gone to the next entry.
             None => wires.constants.routes[wires.packets[handle].route as usize - 1],
-            Some(_) => self.decide_route(wires, ingress, handle),
+            Some(_) => self.decide_route(wires, ingress, handle).egress,
         }
     }
 

@@ -16,7 +16,6 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use etherweave_engine::packet::PacketRoute;
 use etherweave_engine::port::Owner;
 use etherweave_engine::{LoadReport, Wires};
 use etherweave_kernel::IndexVec;
@@ -125,12 +124,6 @@ impl NeighbourLoads {
 }
 
 impl Switches {
-    /// Reports the queue by which a packet leaves or has left, if others may ask for it.
-    #[inline]
-    pub fn report_load(&mut self, wires: &mut Wires, route: &PacketRoute) {
-        self.report_queue(wires, route.egress, route.next_priority());
-    }
-
     /// Reports the queue of a port and priority, if others may ask for it.
     #[inline]
     pub(super) fn report_queue(&mut self, wires: &mut Wires, egress: PortIndex, priority: u8) {

@@ -416,16 +416,16 @@ impl Switches {
             // It is decided when the packet leads its queue.
             return self.arrive_at_input(wires, ingress, handle);
         }
-        let egress = self.decide_route(wires, ingress, handle);
-        if wires.must_wait_for_tail(ingress, egress) {
+        let route = self.decide_route(wires, ingress, handle);
+        if wires.must_wait_for_tail(ingress, route.egress) {
             return wires.wait_for_tail(ingress, handle);
         }
-        self.forward_decided(wires, ingress, handle);
+        self.forward_decided(wires, ingress, handle, route);
     }
 
-    /// Decides the port by which a packet leaves that has come in by `ingress`.
+    /// Decides where a packet goes that has come in by `ingress`.
     #[inline(always)]
-    pub(super) fn decide_route(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) -> PortIndex {
+    pub(super) fn decide_route(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) -> PacketRoute {
         if self.group_traffic.is_some() && wires.ports[ingress].peer.link_class == LinkClass::Host {
             self.count_traffic(wires, ingress, handle);
         }
@@ -435,7 +435,7 @@ impl Switches {
         let mut route = *wires.packets.route(handle);
         self.decide(wires, ingress, &mut route);
         *wires.packets.route_mut(handle) = route;
-        route.egress
+        route
     }
 
     #[inline(always)]
@@ -457,18 +457,22 @@ impl Switches {
     }
 
     /// Gives a packet what it has on the link behind `egress`: its priority there, and an outer header or none.
-    #[inline]
+    #[inline(always)]
     pub fn rewrite(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle) {
-        if !wires.constants.rewrites_packets {
-            return;
+        if wires.constants.rewrites_packets {
+            self.rewrite_packet(wires, egress, handle);
         }
+    }
+
+    #[inline(never)]
+    fn rewrite_packet(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle) {
         if wires.constants.outer_header > 0 {
             wires.packets[handle].wire = wires.next_wire(egress, handle);
         }
         if wires.constants.packet_routing.is_some() {
-            let route = *wires.packets.route(handle);
-            wires.packets[handle].priority = route.next_priority();
-            self.report_load(wires, &route);
+            let priority = wires.packets.route(handle).next_priority();
+            wires.packets[handle].priority = priority;
+            self.report_queue(wires, egress, priority);
         }
     }
 }

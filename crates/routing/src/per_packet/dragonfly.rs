@@ -43,6 +43,11 @@ impl Gateway {
     fn port(&self, hash: u16) -> u8 {
         self.port + (hash >> 8) as u8 % self.ports
     }
+
+    /// Links between switches from a place of its group to a host of the other, by this gateway.
+    fn links(&self, place: u16, home: HostLocation) -> u32 {
+        u32::from(self.switch != place) + 1 + u32::from(self.far != home.place)
+    }
 }
 
 /// Where everything is on a dragonfly of `a` switches per group and `p` hosts per switch.
@@ -61,6 +66,8 @@ pub struct DragonflyPlan {
     /// Gateways of group `g` to group `t` are `starts[g * groups + t]` and on, up to the next start.
     starts: Vec<u32>,
     gateways: Vec<Gateway>,
+    /// By such a pair: its gateway, where it has a single one.
+    single: Vec<Option<Gateway>>,
 }
 
 impl FabricPlan for DragonflyPlan {
@@ -96,6 +103,7 @@ impl FabricPlan for DragonflyPlan {
             places: ids().map(|at| place(at).map(|axis| axis as u16)).collect(),
             starts: Vec::new(),
             gateways: Vec::new(),
+            single: Vec::new(),
         };
         if let Some(at) = ids().find(|&at| !plan.is_regular(topology, at)) {
             return Err(unsuited(format!("one whose {} has other ports", topology.switch_name(at))));
@@ -148,6 +156,7 @@ impl DragonflyPlan {
         }
         self.starts = vec![0];
         for list in lists {
+            self.single.push(if let [gateway] = list[..] { Some(gateway) } else { None });
             self.gateways.extend(list);
             self.starts.push(self.gateways.len() as u32);
         }
@@ -220,18 +229,27 @@ impl DragonflyPlan {
         }
         let home = self.home(packet.dst);
         let target = if packet.route_state[VIA] == ANYWHERE { home.group } else { packet.route_state[VIA] };
-        if target == group {
-            return if home.place == place {
-                NextHop { port: home.port, channel: 0 }
-            } else {
-                NextHop { port: self.local(place, home.place), channel: above(at) }
-            };
+        if target != group {
+            return self.leave(at, place, self.gateway(group, place, target, packet.hash), packet.hash);
         }
-        let gateway = self.gateway(group, place, target, packet.hash);
+        self.go_home(at, place, home)
+    }
+
+    /// The next hop to a gateway, and from there to another group.
+    fn leave(&self, at: InputChannel, place: u16, gateway: Gateway, hash: u16) -> NextHop {
         if gateway.switch == place {
-            NextHop { port: gateway.port(packet.hash), channel: same_or_above(at) }
+            NextHop { port: gateway.port(hash), channel: same_or_above(at) }
         } else {
             NextHop { port: self.local(place, gateway.switch), channel: above(at) }
+        }
+    }
+
+    /// The next hop to a host of the same group.
+    fn go_home(&self, at: InputChannel, place: u16, home: HostLocation) -> NextHop {
+        if home.place == place {
+            NextHop { port: home.port, channel: 0 }
+        } else {
+            NextHop { port: self.local(place, home.place), channel: above(at) }
         }
     }
 
@@ -247,35 +265,31 @@ impl DragonflyPlan {
     }
 
     /// [`DragonflyPlan::paths_from`] a packet's first switch; absent at others.
-    pub(crate) fn paths(&self, at: InputChannel, packet: &mut RoutedPacket) -> Option<PathChoice> {
+    #[inline]
+    pub(crate) fn paths(&self, at: InputChannel, packet: &RoutedPacket) -> Option<PathChoice> {
         if at.class == LinkClass::Host { self.paths_from(at, packet) } else { None }
     }
 
     /// The minimal path, and the one over the intermediate group; absent where there is no choice.
-    pub(crate) fn paths_from(&self, at: InputChannel, packet: &mut RoutedPacket) -> Option<PathChoice> {
+    pub(crate) fn paths_from(&self, at: InputChannel, packet: &RoutedPacket) -> Option<PathChoice> {
         let [group, place] = self.places[at.switch as usize];
-        let via = packet.route_state[VIA];
+        let (via, hash) = (packet.route_state[VIA], packet.hash);
         let home = self.home(packet.dst);
         if via == ANYWHERE || [home.group, home.place] == [group, place] {
             return None;
         }
-        let nonminimal = self.minimal(at, packet);
-        let out = self.gateway(group, place, via, packet.hash);
-        let nonminimal_links = u32::from(out.switch != place) + 1 + self.links([via, out.far], home, packet.hash);
-        packet.route_state[VIA] = ANYWHERE;
-        let minimal = self.minimal(at, packet);
-        packet.route_state[VIA] = via;
-        let end = |gateway: Gateway| {
-            (u32::from(group) * u32::from(self.a) + u32::from(gateway.switch), gateway.port(packet.hash))
-        };
-        let global = (home.group != group).then(|| end(self.gateway(group, place, home.group, packet.hash)));
+        let out = self.gateway(group, place, via, hash);
+        let direct = (home.group != group).then(|| self.gateway(group, place, home.group, hash));
+        let end =
+            |gateway: Gateway| (u32::from(group) * u32::from(self.a) + u32::from(gateway.switch), gateway.port(hash));
         Some(PathChoice {
-            minimal,
-            minimal_links: self.links([group, place], home, packet.hash),
-            global,
+            minimal: direct
+                .map_or_else(|| self.go_home(at, place, home), |gateway| self.leave(at, place, gateway, hash)),
+            minimal_links: direct.map_or(u32::from(place != home.place), |gateway| gateway.links(place, home)),
+            global: direct.map(end),
             nonminimal_global: end(out),
-            nonminimal,
-            nonminimal_links,
+            nonminimal: self.leave(at, place, out, hash),
+            nonminimal_links: u32::from(out.switch != place) + 1 + self.links([via, out.far], home, hash),
         })
     }
 
@@ -284,16 +298,17 @@ impl DragonflyPlan {
         if group == home.group {
             return u32::from(place != home.place);
         }
-        let gateway = self.gateway(group, place, home.group, hash);
-        u32::from(gateway.switch != place) + 1 + u32::from(gateway.far != home.place)
+        self.gateway(group, place, home.group, hash).links(place, home)
     }
 
     /// One of [`DragonflyPlan::gateways`] by hash.
+    #[inline]
     fn gateway(&self, group: u16, place: u16, target: u16, hash: u16) -> Gateway {
-        match self.gateways(group, place, target) {
-            [only] => *only,
-            several => several[usize::from(hash & 0xff) % several.len()],
-        }
+        let pair = usize::from(group) * usize::from(self.groups) + usize::from(target);
+        self.single[pair].unwrap_or_else(|| {
+            let several = self.gateways(group, place, target);
+            several[usize::from(hash & 0xff) % several.len()]
+        })
     }
 
     /// The own switch where it is a gateway to another group, otherwise all gateways, of which one goes by hash.
