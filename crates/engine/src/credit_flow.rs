@@ -37,7 +37,7 @@ impl Wires {
     }
 
     /// A packet of so many units leaves the buffer of a port at `time`, now or later: its credits travel back.
-    #[inline]
+    #[inline(always)]
     pub fn free_credits(&mut self, port: PortIndex, priority: u8, units: u32, time: Time) {
         if !self.credits.cover(priority) {
             return;

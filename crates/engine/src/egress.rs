@@ -30,6 +30,7 @@ impl Wires {
     }
 
     /// When the tail of a packet is in whose head has come in by `ingress` now.
+    #[inline]
     pub fn tail_time(&self, ingress: PortIndex, handle: Handle) -> Time {
         let behind_head = match self.constants.is_cut_through {
             true => self.packets[handle].wire.saturating_sub(self.constants.header_bytes + self.outer_header(ingress)),

@@ -47,6 +47,12 @@ impl PacketList {
         self.bytes_max = self.bytes_max.max(self.bytes);
     }
 
+    /// Counts a packet that passes the empty list.
+    #[inline]
+    pub fn pass(&mut self, bytes: u32) {
+        self.bytes_max = self.bytes_max.max(bytes);
+    }
+
     /// Puts a packet behind the others.
     #[inline]
     pub fn enqueue(&mut self, packets: &mut Packets, handle: Handle) {

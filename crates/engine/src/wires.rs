@@ -248,10 +248,19 @@ impl Wires {
     /// Sends an event without a packet.
     #[inline]
     pub fn post_bits(&mut self, peer: Peer, kind: Kind, index: u32, time: Time, bits: u32) {
-        let key = self.key(peer.port, kind, index);
-        match self.impaired_links.shard_at(peer.link) {
-            shard if shard == self.id => self.queue.push(Event::new(time, key, bits)),
-            shard => self.outboxes[shard as usize].events.push(Event::new(time, key, bits)),
+        let event = Event::new(time, self.key(peer.port, kind, index), bits);
+        if peer.link == PeerLink::to_shard(self.id) {
+            self.queue.push(event);
+        } else {
+            self.post_bits_over(peer.link, event);
+        }
+    }
+
+    #[inline(never)]
+    fn post_bits_over(&mut self, link: PeerLink, event: Event) {
+        match self.impaired_links.shard_at(link) {
+            shard if shard == self.id => self.queue.push(event),
+            shard => self.outboxes[shard as usize].events.push(event),
         }
     }
 

@@ -26,10 +26,11 @@ impl Nics {
     #[cold]
     #[inline(never)]
     pub fn take_credits(&mut self, wires: &mut Wires, host: HostIndex, class: usize, handle: Handle) -> bool {
-        let (port, packet) = (self.hosts[host].port, wires.packets[handle]);
-        let has_credits = wires.credits.suffice(port, packet.priority, packet.wire);
+        let (port, packet) = (self.hosts[host].port, &wires.packets[handle]);
+        let (priority, units) = (packet.priority, wires.credits.units(packet.wire));
+        let has_credits = wires.credits.suffice_for(port, priority, units);
         if has_credits {
-            wires.credits.take(port, &packet);
+            wires.credits.take_for(port, priority, units);
         } else {
             wires.ports[port].enqueue(class, &mut wires.packets, handle);
         }
@@ -40,8 +41,8 @@ impl Nics {
     #[cold]
     #[inline(never)]
     pub fn hold_until(&mut self, wires: &mut Wires, time: Time, host: HostIndex, handle: Handle) {
-        let (port, packet) = (self.hosts[host].port, wires.packets[handle]);
-        wires.credits.hold(port, &packet);
+        let (port, packet) = (self.hosts[host].port, &wires.packets[handle]);
+        wires.credits.hold(port, packet);
         wires.free_credits(port, packet.priority, wires.credits.units(packet.wire), time);
     }
 }

@@ -92,7 +92,7 @@ impl Shard {
     fn serve_events(&mut self, end: Time) {
         let is_cached = size_of_val(self.wires.ports.as_slice()) <= CACHED
             && size_of_val(self.hosts.nics.endpoints.as_slice()) <= ENDPOINTS_CACHED;
-        let is_plain = self.wires.has_plain_arrivals();
+        let is_plain = self.wires.has_plain_arrivals() && !self.switches.crossbars.are_used();
         while self.wires.queue.next_time().is_some_and(|next| next < end) {
             if !is_cached {
                 if self.wires.queue.bucket().len() > LONG && self.wires.fluid.is_some() {
@@ -122,13 +122,15 @@ impl Shard {
         }
     }
 
-    /// The two kinds that every packet-hop needs stay in the loop; the others are calls.
+    /// The two kinds that every packet-hop needs stay in the loop, and credits are as many; the others are calls.
     #[inline(always)]
     fn dispatch(&mut self, event: Event, is_plain: bool) {
         if event.key.is(Kind::Arrive) {
             self.arrive(event.key.place(), event, is_plain);
         } else if event.key.is(Kind::TransmitterFree) {
             self.transmitter_free(event.key.place());
+        } else if event.key.is(Kind::CreditsArrive) {
+            self.credits_arrive(event.key.place(), event.key.index());
         } else {
             self.dispatch_other(event);
         }
@@ -154,7 +156,7 @@ impl Shard {
     fn dispatch_other(&mut self, event: Event) {
         let (place, index) = (event.key.place(), event.key.index());
         match event.key.kind() {
-            Kind::Arrive | Kind::TransmitterFree => unreachable!("served in the loop"),
+            Kind::Arrive | Kind::TransmitterFree | Kind::CreditsArrive => unreachable!("served in the loop"),
             Kind::Deliver => self.deliver_packet(place, event.packet()),
             Kind::PauseArrive => {
                 self.wires.pause_arrive(place, PauseFrame::unpack(event.bits));
@@ -179,7 +181,6 @@ impl Shard {
                 self.advance_flows(index);
             }
             Kind::ArriveDamaged => self.wires.arrive_damaged(place, event.packet()),
-            Kind::CreditsArrive => self.credits_arrive(place, index),
             Kind::CrossbarFree => self.switches.crossbar_free(&mut self.wires, place, index),
             Kind::FluidDue => self.hosts.nics.fluid_due(&mut self.wires),
             Kind::FluidArrive => self.hosts.fluid_arrive(&mut self.wires, EndpointIndex::new(index)),
@@ -237,6 +238,7 @@ impl Shard {
     }
 
     /// Credits have come back to a port; the event's index says how many.
+    #[inline(never)]
     fn credits_arrive(&mut self, port: PortIndex, index: u32) {
         let priority = self.wires.take_back_credits(port, index);
         if self.switches.crossbars.are_used() && self.wires.host_of_port(port).is_none() {

@@ -47,6 +47,10 @@ impl Switches {
         if self.learning.is_some() {
             return self.forward_by_address(wires, ingress, egress, priority, handle);
         }
+        if self.crossbars.are_used() {
+            wires.packets[handle].route += 1;
+            return self.arrive_at_input(wires, ingress, handle);
+        }
         self.forward(wires, ingress, egress, priority, handle);
     }
 

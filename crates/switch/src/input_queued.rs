@@ -264,19 +264,20 @@ impl Crossbars {
     }
 
     /// How late an input queue is served by an output, among those in its list: 0 is first.
+    #[inline]
     fn turn_of(&self, input: InputQueueIndex, egress: PortIndex) -> u64 {
         let number = || u32::from(self.ports[input.port()].number);
-        let CrossbarPort { row, last_served, count, .. } = self.ports[egress];
-        let turns = || Arbiter::turns(number(), last_served.into(), count.into()).into();
-        let served = || self.served[(row + number()) as usize].as_ps();
+        let output = &self.ports[egress];
+        let turns = || Arbiter::turns(number(), output.last_served.into(), output.count.into()).into();
+        let served = || self.served[(output.row + number()) as usize].as_ps();
         // The list is in order of age.
         self.arbiter.order(|| 0, turns, served)
     }
 
-    /// Notes that an output serves an input port of its switch.
-    fn serve(&mut self, egress: PortIndex, place: u16, now: Time) {
+    /// Notes that an output serves an input port of its switch from `now` until `end`.
+    fn serve(&mut self, egress: PortIndex, place: u16, end: Time, now: Time) {
         let port = &mut self.ports[egress];
-        port.last_served = place;
+        (port.last_served, port.output_free) = (place, end);
         let row = port.row as usize;
         if let Some(served) = self.served.get_mut(row + usize::from(place)) {
             *served = now;
@@ -326,25 +327,36 @@ impl Switches {
         let tail = wires.tail_time(ingress, handle);
         let packet = &mut wires.packets[handle];
         packet.ingress = ingress;
-        let priority = packet.priority;
+        let (priority, stored) = (packet.priority, packet.stored());
         wires.credits.hold(ingress, packet);
-        let port = &mut self.crossbars.ports[ingress];
-        port.newest = handle;
-        port.tail = tail;
-        port.occupied |= 1 << priority;
-        let is_free = port.input_free <= wires.now && !port.input_wakes;
-        let input = InputQueueIndex::of(ingress, priority);
-        let queue = &mut self.crossbars.queues[input].packets;
-        let is_first = queue.is_empty();
-        queue.enqueue(&mut wires.packets, handle);
         if cfg!(debug_assertions) {
             self.crossbars.meters[ingress].enter(wires.now, handle);
         }
-        if !is_free {
-            self.wake_input(wires, ingress);
-        } else if is_first {
-            self.advance(wires, input);
+        let port = &mut self.crossbars.ports[ingress];
+        port.newest = handle;
+        port.tail = tail;
+        let is_free = port.input_free <= wires.now && !port.input_wakes;
+        let input = InputQueueIndex::of(ingress, priority);
+        if is_free && port.occupied & 1 << priority == 0 {
+            let (egress, demand) = self.demand(wires, ingress, handle);
+            if self.passes(wires, ingress, egress, handle, demand) {
+                self.crossbars.queues[input].packets.pass(stored);
+                return self.grant(wires, input, egress, handle, demand);
+            }
+            self.join_input(wires, input, handle);
+            self.wait_for_output(wires, input, egress, handle, demand);
+        } else {
+            self.join_input(wires, input, handle);
+            if !is_free {
+                self.wake_input(wires, ingress);
+            }
         }
+    }
+
+    /// Puts a packet behind the others of its input queue.
+    fn join_input(&mut self, wires: &mut Wires, input: InputQueueIndex, handle: Handle) {
+        self.crossbars.ports[input.port()].occupied |= 1 << input.priority();
+        self.crossbars.queues[input].packets.enqueue(&mut wires.packets, handle);
     }
 
     /// The crossbar is free for an input or an output.
@@ -365,10 +377,9 @@ impl Switches {
         if input_free > wires.now {
             return self.wake_input(wires, ingress);
         }
-        for step in 0..Priority::COUNT as u8 {
-            let priority = (turn + step) % Priority::COUNT as u8;
-            let input = InputQueueIndex::of(ingress, priority);
-            if occupied & 1 << priority != 0 && self.advance(wires, input) {
+        for step in priorities(occupied.rotate_right(turn.into())) {
+            let priority = (turn + step as u8) % Priority::COUNT as u8;
+            if self.advance(wires, InputQueueIndex::of(ingress, priority)) {
                 return;
             }
         }
@@ -377,31 +388,68 @@ impl Switches {
     /// Puts the first packet of a free input's queue into the list of its output, and serves that output. Returns
     /// whether the input is busy then.
     fn advance(&mut self, wires: &mut Wires, input: InputQueueIndex) -> bool {
-        let ingress = input.port();
-        if !self.crossbars.queues[input].is_waiting() {
-            let handle = self.crossbars.queues[input].packets.first();
-            let egress = self.decide_first(wires, ingress, handle);
-            let units = wires.credits.units(wires.next_wire(egress, handle));
-            let demand = Demand::new(wires.next_priority(egress, handle), units);
-            self.crossbars.enlist(input, egress, demand);
-            if self.would_underrun(wires, ingress, egress, handle) {
-                let port = &mut self.crossbars.ports[ingress];
-                port.input_free = port.tail;
-                self.wake_input(wires, ingress);
-                return true;
+        let (ingress, queue) = (input.port(), &self.crossbars.queues[input]);
+        let (handle, egress) = (queue.packets.first(), queue.egress);
+        if egress != PortIndex::NONE {
+            self.serve_output(wires, egress);
+        } else {
+            let (egress, demand) = self.demand(wires, ingress, handle);
+            if self.passes(wires, ingress, egress, handle, demand) {
+                self.dequeue_input(wires, input);
+                self.grant(wires, input, egress, handle, demand);
+            } else {
+                self.wait_for_output(wires, input, egress, handle, demand);
             }
         }
-        self.serve_output(wires, self.crossbars.queues[input].egress);
         self.crossbars.ports[ingress].input_free > wires.now
     }
 
-    /// The port by which the first packet of an input queue will leave.
-    fn decide_first(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) -> PortIndex {
-        match wires.constants.packet_routing {
+    /// The port by which the first packet of an input queue will leave, and the credits that it takes there.
+    #[inline]
+    fn demand(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) -> (PortIndex, Demand) {
+        let (egress, priority) = match wires.constants.packet_routing {
             // `arrive_at_switch` has gone to the next entry.
-            None => wires.constants.routes[wires.packets[handle].route as usize - 1],
-            Some(_) => self.decide_route(wires, ingress, handle).egress,
+            None => {
+                let packet = &wires.packets[handle];
+                (wires.constants.routes[packet.route as usize - 1], packet.priority)
+            }
+            Some(_) => {
+                let route = self.decide_route(wires, ingress, handle);
+                (route.egress, route.next_priority())
+            }
+        };
+        (egress, Demand::new(priority, wires.credits.units(wires.next_wire(egress, handle))))
+    }
+
+    /// Whether the first packet of a free input's queue need not wait: no other does, the output is free and has room,
+    /// and so has the far end.
+    #[inline]
+    fn passes(&self, wires: &Wires, ingress: PortIndex, egress: PortIndex, handle: Handle, demand: Demand) -> bool {
+        let output = &self.crossbars.ports[egress];
+        output.first == END
+            && output.output_free <= wires.now
+            && self.crossbars.has_room(&wires.ports[egress], wires.now)
+            && wires.credits.suffice_for(egress, demand.priority(), demand.units())
+            && !self.would_underrun(wires, ingress, egress, handle)
+    }
+
+    /// Puts an input queue into the list of the output that its first packet wants, and serves that output.
+    fn wait_for_output(
+        &mut self,
+        wires: &mut Wires,
+        input: InputQueueIndex,
+        egress: PortIndex,
+        handle: Handle,
+        demand: Demand,
+    ) {
+        self.crossbars.enlist(input, egress, demand);
+        let ingress = input.port();
+        if self.would_underrun(wires, ingress, egress, handle) {
+            let port = &mut self.crossbars.ports[ingress];
+            port.input_free = port.tail;
+            return self.wake_input(wires, ingress);
         }
+        self.serve_output(wires, egress);
     }
 
     /// Whether a packet whose tail is not in would leave by a faster link than it comes by.
@@ -412,12 +460,16 @@ impl Switches {
     }
 
     /// Grants one of the input queues that wait for a free output, if one may go.
+    #[inline(always)]
     fn serve_output(&mut self, wires: &mut Wires, egress: PortIndex) {
-        let port = &self.crossbars.ports[egress];
-        if port.first == END {
-            return;
+        if self.crossbars.ports[egress].first != END {
+            self.serve_waiting(wires, egress);
         }
-        if port.output_free > wires.now {
+    }
+
+    #[inline(never)]
+    fn serve_waiting(&mut self, wires: &mut Wires, egress: PortIndex) {
+        if self.crossbars.ports[egress].output_free > wires.now {
             return self.wake_output(wires, egress);
         }
         if !self.crossbars.has_room(&wires.ports[egress], wires.now) {
@@ -425,7 +477,9 @@ impl Switches {
         }
         if let Some(input) = self.choose(wires, egress) {
             self.crossbars.unlist(input);
-            self.grant(wires, input, egress);
+            let demand = self.crossbars.queues[input].demand;
+            let handle = self.dequeue_input(wires, input);
+            self.grant(wires, input, egress, handle, demand);
         }
     }
 
@@ -454,18 +508,19 @@ impl Switches {
         chosen.map(|(_, input)| input)
     }
 
-    /// Sends the first packet of an input queue through the crossbar to an output, which takes it.
-    fn grant(&mut self, wires: &mut Wires, input: InputQueueIndex, egress: PortIndex) {
-        let handle = self.dequeue_input(wires, input);
+    /// Sends a packet that has left an input queue through the crossbar to an output, which takes it.
+    fn grant(&mut self, wires: &mut Wires, input: InputQueueIndex, egress: PortIndex, handle: Handle, demand: Demand) {
         let (ingress, wire) = (input.port(), wires.packets[handle].wire);
+        if cfg!(debug_assertions) {
+            self.crossbars.meters[ingress].leave(wires.now, handle);
+        }
         let port = &mut self.crossbars.ports[ingress];
         let until_tail = if port.newest == handle { port.tail.since(wires.now) } else { Duration::ZERO };
         let crossing = port.byte.of(wire).max(until_tail);
         port.input_free = wires.now + crossing;
+        port.turn = (input.priority() + 1) % Priority::COUNT as u8;
         let (is_occupied, number) = (port.occupied != 0, port.number);
-        self.crossbars.ports[egress].output_free = wires.now + crossing;
-        self.crossbars.serve(egress, number, wires.now);
-        let demand = self.crossbars.queues[input].demand;
+        self.crossbars.serve(egress, number, wires.now + crossing, wires.now);
         wires.credits.take_for(egress, demand.priority(), demand.units());
         self.report_queue(wires, egress, demand.priority());
         if is_occupied {
@@ -480,15 +535,8 @@ impl Switches {
     fn dequeue_input(&mut self, wires: &mut Wires, input: InputQueueIndex) -> Handle {
         let queue = &mut self.crossbars.queues[input].packets;
         let handle = queue.dequeue(&wires.packets);
-        if cfg!(debug_assertions) {
-            self.crossbars.meters[input.port()].leave(wires.now, handle);
-        }
-        let queue = &self.crossbars.queues[input].packets;
-        let (is_empty, priority) = (queue.is_empty(), input.priority());
-        let port = &mut self.crossbars.ports[input.port()];
-        port.turn = (priority + 1) % Priority::COUNT as u8;
-        if is_empty {
-            port.occupied &= !(1 << priority);
+        if queue.is_empty() {
+            self.crossbars.ports[input.port()].occupied &= !(1 << input.priority());
         }
         handle
     }
@@ -524,7 +572,9 @@ impl Switches {
 
     /// Credits of an output have come back.
     pub fn credits_at_output(&mut self, wires: &mut Wires, egress: PortIndex, priority: u8) {
-        wires.credits.end_wait(egress, priority, wires.now);
+        if wires.credits.channel(egress, priority).is_awaited() {
+            wires.credits.end_wait(egress, priority, wires.now);
+        }
         self.report_queue(wires, egress, priority);
         self.serve_output(wires, egress);
     }

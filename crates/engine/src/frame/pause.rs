@@ -1,7 +1,5 @@
 //! Pause frames, 802.3x and PFC: their content and their octets.
 
-use etherweave_primitives::Priority;
-
 use super::ethernet::pad;
 use super::size::{ETHERNET, SHORTEST_FRAME};
 
@@ -36,10 +34,14 @@ impl PauseFrame {
     }
 }
 
-/// The priorities in a mask.
+/// The priorities in a mask, ascending.
 #[inline]
-pub fn priorities(mask: u8) -> impl Iterator<Item = usize> {
-    (0..Priority::COUNT).filter(move |bit| mask & 1 << bit != 0)
+pub fn priorities(mut mask: u8) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let first = (mask != 0).then(|| mask.trailing_zeros() as usize);
+        mask &= mask.wrapping_sub(1);
+        first
+    })
 }
 
 /// A pause frame, 802.3x or PFC.

@@ -6,6 +6,7 @@ use etherweave_engine::constants::RunConstants;
 use etherweave_engine::credits::CreditCounters;
 use etherweave_engine::params::{FlowControl, NicParams};
 use etherweave_engine::port::{Owner, Peer, PeerLink, Port};
+use etherweave_engine::queue::EventQueue;
 use etherweave_engine::shaper::Shaper;
 use etherweave_engine::sleep::SleepingTransmitter;
 use etherweave_engine::stepped::SteppedTransmitter;
@@ -24,7 +25,7 @@ use super::delays::{delay, pause_delay};
 use super::layout::{Layout, nodes};
 use crate::shard::Shard;
 
-/// Events in the microsecond ahead, per port, about: sizes the queue's buckets.
+/// Events in the microsecond ahead, per port, about: sizes the queue's buckets. Credits and crossbars have as many.
 const EVENTS_PER_PORT: u64 = 2;
 
 /// The shortest time in which one shard can affect another: over links between switches, or from host to host.
@@ -100,7 +101,8 @@ pub(super) fn shards(topology: &Topology, layout: &Layout, constants: &Arc<RunCo
         }
         shard.hosts.nics.contexts = Contexts::new(context_cache.as_ref(), shard.hosts.nics.hosts.len());
         shard.hosts.nics.initiators = dynamic_connections.as_ref().map(Initiators::new);
-        shard.wires.queue = etherweave_engine::queue::EventQueue::new(shard.wires.ports.len() as u64 * EVENTS_PER_PORT);
+        let events_per_port = EVENTS_PER_PORT << u32::from(shard.wires.credits.are_used());
+        shard.wires.queue = EventQueue::new(shard.wires.ports.len() as u64 * events_per_port);
     });
     shards
 }
