@@ -446,11 +446,18 @@ class Recording:
 
 @final
 class Table:
-    """Named columns of equal length; polars, pyarrow and pandas read it without copying."""
+    """Named columns of equal length; polars, pyarrow and pandas read it without copying.
+
+    A long table is read as a stream of groups of rows, which are not all in memory at once.
+    """
 
     @property
     def name(self) -> str:
         """What the table is called in a result."""
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it has more rows than need be in memory at once."""
 
     @property
     def columns(self) -> list[str]:

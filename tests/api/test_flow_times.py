@@ -13,7 +13,8 @@ import pytest
 
 import etherweave
 from etherweave.api.flow_times import flow_lines, flow_times
-from etherweave.api.results import Result
+from etherweave.api.overview import overview
+from etherweave.api.results import GROUP, CoreTables, Result
 from etherweave.api.units import time_of
 from support import command_line
 
@@ -285,6 +286,27 @@ def test_a_parquet_file_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 FLOWS = sorted((Path(__file__).parents[2] / "scenarios/flows").glob("*.toml"))
+
+
+def test_rows_of_many_flows_are_written_in_groups_as_those_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = {"fixed": "100B"}
+    flows = {"ranks": 8, "load": 0.3, "sizes": sizes, "duration": "230us", "rate": "100Gb/s"}
+    # A shard keeps rows of flows that are over in a file; two shards keep all rows in memory.
+    late, early = (etherweave.run(scenario(flows, 8), threads=threads) for threads in (1, 2))
+    assert isinstance(late.tables, CoreTables)
+    groups = {name: late.tables.groups_of(name) for name in ("streams", "flows", "flow_times")}
+    counts = {name: [len(group) for group in groups or ()] for name, groups in groups.items()}
+    assert all(first == GROUP and 0 < last < GROUP for first, last in counts.values()), counts
+    for result, name in ((late, "late"), (early, "early")):
+        result.save(tmp_path / name)
+    for path in (tmp_path / "early").glob("*.parquet"):
+        assert path.read_bytes() == (tmp_path / "late" / path.name).read_bytes(), path.name
+    monkeypatch.setattr("etherweave.api.results.LONG_MIN", GROUP)
+    loaded = Result.load(tmp_path / "late")
+    assert overview(loaded) == overview(late) == overview(early)
+    assert loaded.to_polars("flows").equals(early.to_polars("flows"))
 
 
 @pytest.mark.parametrize("file", FLOWS, ids=lambda file: file.stem)

@@ -16,6 +16,21 @@ pub enum Column {
     Texts(Texts),
 }
 
+impl Column {
+    /// Adds the values of another column of the same kind.
+    ///
+    /// # Panics
+    /// When it is of another kind.
+    pub fn append(&mut self, more: Column) {
+        match (self, more) {
+            (Column::Integers(all), Column::Integers(more)) => all.extend(more),
+            (Column::Numbers(all), Column::Numbers(more)) => all.extend(more),
+            (Column::Texts(all), Column::Texts(more)) => all.extend(more.iter()),
+            (own, more) => panic!("a column has one kind of values: {own:?}, {more:?}"),
+        }
+    }
+}
+
 /// A value of a table: a count, a measure in the unit of its column, or a name.
 pub trait Cell: Sized {
     /// The values one below the other.

@@ -42,11 +42,17 @@ impl Index<usize> for Texts {
 impl<T: AsRef<str>> FromIterator<T> for Texts {
     fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Texts {
         let mut joined = Texts::default();
-        for text in texts {
-            joined.joined.push_str(text.as_ref());
-            joined.ends.push(joined.joined.len());
-        }
+        joined.extend(texts);
         joined
+    }
+}
+
+impl<T: AsRef<str>> Extend<T> for Texts {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, texts: I) {
+        for text in texts {
+            self.joined.push_str(text.as_ref());
+            self.ends.push(self.joined.len());
+        }
     }
 }
 

@@ -7,20 +7,24 @@
 //!
 //! Left out: type negotiation. A consumer that asks for another schema gets the table's own, as the interface allows.
 
+use std::iter;
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array};
-use arrow_schema::DataType;
+use arrow_array::{
+    Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, RecordBatchReader, StringArray, UInt64Array,
+};
 use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{ArrowError, DataType};
 use etherweave_scenario::{Column, LateTable};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 
-/// Named columns of equal length; polars, pyarrow and pandas read it without copying.
+/// Named columns of equal length; polars, pyarrow and pandas read it without copying. A long table is read as a stream
+/// of groups of rows, which are not all in memory at once.
 #[pyclass(frozen, module = "etherweave._core")]
 pub struct Table {
     name: String,
@@ -45,6 +49,22 @@ impl Table {
     fn batch(&self) -> &RecordBatch {
         let made = || batch(self.late.iter().flat_map(|late| columns(&late.table())).collect());
         self.batch.get_or_init(made)
+    }
+
+    /// The table if it has several groups of rows, which are not in memory.
+    fn long(&self) -> Option<&LateTable> {
+        self.late.as_ref().filter(|late| late.is_long && self.batch.get().is_none())
+    }
+
+    /// Groups of rows, and their fields.
+    fn groups(&self) -> RecordBatchIterator<Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>> {
+        let Some(late) = self.long() else {
+            // Cloning a batch counts references; the columns stay where they are.
+            return RecordBatchIterator::new(Box::new(iter::once(Ok(self.batch().clone()))), self.batch().schema());
+        };
+        let mut groups = late.groups().map(|table| batch(columns(&table))).peekable();
+        let fields = groups.peek().expect("a long table has a group").schema();
+        RecordBatchIterator::new(Box::new(groups.map(Ok)), fields)
     }
 }
 
@@ -73,10 +93,16 @@ impl Table {
         &self.name
     }
 
+    /// Whether it has more rows than need be in memory at once.
+    #[getter]
+    fn is_long(&self) -> bool {
+        self.long().is_some()
+    }
+
     /// Names of the columns, in order, units as suffixes.
     #[getter]
     fn columns(&self) -> Vec<String> {
-        self.batch().schema().fields().iter().map(|field| field.name().clone()).collect()
+        self.groups().schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
     /// Copies a column into a list.
@@ -103,7 +129,7 @@ impl Table {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(self.batch().schema_ref().as_ref())
+        let schema = FFI_ArrowSchema::try_from(self.groups().schema().as_ref())
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
@@ -115,8 +141,7 @@ impl Table {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        // Cloning a batch counts references; the columns stay where they are.
-        let batches = RecordBatchIterator::new([Ok(self.batch().clone())], self.batch().schema());
-        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
+        let groups = FFI_ArrowArrayStream::new(Box::new(self.groups()));
+        PyCapsule::new_with_value(py, groups, c"arrow_array_stream")
     }
 }

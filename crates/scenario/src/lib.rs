@@ -25,6 +25,7 @@ mod fabric_tables;
 mod fast_forward;
 mod faults;
 mod files;
+mod flow_rows;
 mod flows;
 mod host_ports;
 mod hosts;
@@ -78,7 +79,7 @@ pub use sampling::ObserveSpec;
 pub use scenario::{JobSpec, RunSpec, Scenario, sweep};
 pub use schedules::{JobSchedule, Schedules, convert_goal};
 pub use sweep::{AxisSpec, SampleMethod, SampleSpec, Scale, SweepSpec};
-pub use tables::{Column, LateTable, Table, Texts};
+pub use tables::{Column, Groups, LateTable, Table, Texts};
 pub use workload_figures::workload_figures;
 
 /// Types of objects that decide in place of members of the core, by [`RunOptions::prototypes`].

@@ -1,7 +1,7 @@
 //! What a run leaves: tables, the resolved scenario, and its figures in short.
 
 use etherweave_sim::params::ResentCounts;
-use etherweave_sim::{Fingerprint, Finish, LeftOut, LosslessDrop, Report, ShardTimes, Simulation};
+use etherweave_sim::{Fingerprint, Finish, FlowRow, LeftOut, LosslessDrop, Report, ShardTimes, Simulation};
 
 use crate::{Fault, LateTable, Scenario, Table, fast_forward};
 
@@ -164,10 +164,11 @@ const BEHIND_MIN: u64 = 5;
 
 /// A warning for each port that lost what it must not lose, for ports that wait for each other, for what the transport
 /// did in vain, and for what flow-level mode leaves out.
-pub(crate) fn warnings(scenario: &Scenario, report: &Report) -> Vec<String> {
+pub(crate) fn warnings(scenario: &Scenario, report: &Report, sent: &SentCounts) -> Vec<String> {
     let deadlock = report.deadlock.iter().map(|cycle| format!("deadlock: {cycle} wait for each other"));
     let drops = report.lossless_drops.iter().map(lost);
-    let transport = [resent(scenario, report), timed_out(scenario, report), behind(report)].into_iter().flatten();
+    let transport =
+        [resent(scenario, report, sent), timed_out(scenario, report, sent), behind(report)].into_iter().flatten();
     let skips = fast_forward::warning(scenario, report);
     deadlock.chain(drops).chain(transport).chain(left_out(&report.left_out)).chain(skips).collect()
 }
@@ -177,12 +178,35 @@ fn lost_packets(report: &Report) -> u64 {
     report.totals.dropped + report.totals.damaged + report.totals.lost
 }
 
+/// Sums over connections of a transport.
+#[derive(Clone, Copy)]
+pub(crate) struct SentCounts {
+    transport: &'static str,
+    packets: u64,
+    resent: u64,
+    timeouts: u64,
+}
+
+impl SentCounts {
+    /// Those of a transport, which has no connections yet.
+    pub fn of(transport: &'static str) -> SentCounts {
+        SentCounts { transport, packets: 0, resent: 0, timeouts: 0 }
+    }
+
+    /// Adds connections.
+    pub fn add(&mut self, flows: &[FlowRow]) {
+        for flow in flows.iter().filter(|flow| flow.transport == self.transport) {
+            self.packets += flow.packets;
+            self.resent += flow.retransmissions;
+            self.timeouts += flow.timeouts;
+        }
+    }
+}
+
 /// Packets that were sent again though they were not lost.
-fn resent(scenario: &Scenario, report: &Report) -> Option<String> {
+fn resent(scenario: &Scenario, report: &Report, sent: &SentCounts) -> Option<String> {
     let transport = scenario.lossless_transport();
-    let flows = || report.flows.iter().filter(|flow| flow.transport == transport.name());
-    let packets: u64 = flows().map(|flow| flow.packets).sum();
-    let resent: u64 = flows().map(|flow| flow.retransmissions).sum();
+    let &SentCounts { packets, resent, .. } = sent;
     let (lost, keeps_order) = (lost_packets(report), scenario.routing.keeps_order());
     let (needless, reason) = transport.needless(&ResentCounts { resent, lost, keeps_order });
     let share = needless as f64 / packets.max(1) as f64;
@@ -191,11 +215,9 @@ fn resent(scenario: &Scenario, report: &Report) -> Option<String> {
 }
 
 /// Losses that waited for the retransmission timer, because nothing else finds them.
-fn timed_out(scenario: &Scenario, report: &Report) -> Option<String> {
+fn timed_out(scenario: &Scenario, report: &Report, sent: &SentCounts) -> Option<String> {
     let transport = scenario.lossless_transport();
-    let flows = report.flows.iter().filter(|flow| flow.transport == transport.name());
-    let timeouts: u64 = flows.map(|flow| flow.timeouts).sum();
-    if timeouts == 0 || lost_packets(report) == 0 { None } else { transport.timeouts(timeouts) }
+    if sent.timeouts == 0 || lost_packets(report) == 0 { None } else { transport.timeouts(sent.timeouts) }
 }
 
 /// Messages that waited for others of their pair of ranks.

@@ -1,7 +1,7 @@
 //! From text to tables.
 
 use std::io::Write;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration as WallTime, Instant};
 
 use etherweave_kernel::{Processes, Worker};
@@ -11,9 +11,10 @@ use etherweave_topology::Topology;
 
 use crate::check::{self, RUN_MAX};
 use crate::estimate;
+use crate::flow_rows::{FlowRows, GROUP};
 use crate::host_ports::generate;
 use crate::memory::MemoryLimit;
-use crate::outcome::{Summary, Windows, finished, warnings};
+use crate::outcome::{SentCounts, Summary, Windows, finished, warnings};
 use crate::prototypes::{self, Prototypes};
 use crate::routing::pause_warning;
 use crate::scenario::{Scenario, experiment, port_named, read};
@@ -32,6 +33,8 @@ pub struct Run {
     goes_by_pauses_alone: bool,
     snap_length: Option<u32>,
     setup: WallTime,
+    /// Rows of flows, where flows are many.
+    pub(crate) flow_rows: Option<Arc<Mutex<FlowRows>>>,
 }
 
 /// What a run takes from the machine, and which hosts it captures.
@@ -90,7 +93,9 @@ impl Run {
         let experiment = experiment(&document, &scenario, topology, options.capture)?;
         let again = again(&scenario, &experiment, options.process).map_err(|error| document.locate(error))?;
         let simulation = Simulation::build_for(options.process, &experiment, threads);
-        let simulation = simulation.map_err(|error| document.locate(error))?;
+        let mut simulation = simulation.map_err(|error| document.locate(error))?;
+        let flow_rows = Arc::new(Mutex::new(FlowRows::new(GROUP, scenario.lossless_transport().name())));
+        let flow_rows = simulation.write_flows(FlowRows::writer(&flow_rows)).then_some(flow_rows);
         estimate.warnings.extend(notes);
         estimate.warnings.extend(check::warnings(&scenario, &experiment.topology));
         estimate.warnings.extend(nodes::placement_warnings(&scenario, &experiment.jobs));
@@ -99,7 +104,7 @@ impl Run {
             Paths::PerFlow { .. } => false,
             Paths::PerPacket(prepared) => prepared.goes_by_pauses_alone(),
         };
-        Ok(Run { scenario, estimate, topology, simulation, again, goes_by_pauses_alone, snap_length, setup })
+        Ok(Run { scenario, estimate, topology, simulation, again, goes_by_pauses_alone, snap_length, setup, flow_rows })
     }
 
     /// What it is expected to need.
@@ -151,14 +156,19 @@ impl Run {
         let started = Instant::now();
         let end = self.end().unwrap_or(Time::ZERO + RUN_MAX);
         self.simulation.expect_packets(self.estimate.packets);
-        let finish = if processes.are_several() {
-            // A panic of one process ends all.
-            Ok(self.simulation.run_on(processes, end, on_progress))
-        } else {
-            if self.simulation.threads() > 1 {
-                self.simulation.keep_window_times(nanoseconds);
+        let flow_rows = self.flow_rows.take();
+        let finish = {
+            let has_failed = || flow_rows.as_ref().is_some_and(|rows| rows.lock().expect("it is sound").has_failed());
+            let may_continue = &mut |progress| !has_failed() && on_progress(progress);
+            if processes.are_several() {
+                // A panic of one process ends all.
+                Ok(self.simulation.run_on(processes, end, may_continue))
+            } else {
+                if self.simulation.threads() > 1 {
+                    self.simulation.keep_window_times(nanoseconds);
+                }
+                caught(|| self.simulation.run(end, may_continue))
             }
-            caught(|| self.simulation.run(end, on_progress))
         };
         if finish.is_err() {
             self.simulation.end_where_it_is();
@@ -168,9 +178,19 @@ impl Run {
         let failures = processes.share(captured.as_ref().err().map(ToString::to_string));
         let other = failures.into_iter().flatten().next().map_or(Ok(()), |error| Err(std::io::Error::other(error)));
         let captured = captured.and(other);
-        let report = self.simulation.report_on(processes);
+        let mut report = self.simulation.report_on(processes);
         let is_whole = finish.as_ref().is_ok_and(|finish| *finish != Finish::Interrupted);
         let (finished, stuck_report) = finish.as_ref().map_or(("fault", None), finished);
+        let (threads, windows) = (self.simulation.threads(), Windows::of(&self.simulation));
+        drop(self.simulation);
+        let mut sent = SentCounts::of(self.scenario.lossless_transport().name());
+        sent.add(&report.flows);
+        let mut flow_tables = Ok(Vec::new());
+        if let Some(rows) = flow_rows.and_then(Arc::into_inner).and_then(|rows| rows.into_inner().ok()) {
+            sent = rows.sent();
+            flow_tables = rows.end(&mut report, &self.topology);
+        }
+        let (flow_tables, written) = flow_tables.map_or_else(|error| (Vec::new(), Err(error)), |all| (all, Ok(())));
         let totals = &report.totals;
         let unpaused = self.goes_by_pauses_alone.then(|| pause_warning(self.scenario.routing, &report.ports)).flatten();
         let summary = Summary {
@@ -194,17 +214,24 @@ impl Run {
             packets_max: totals.packets_max,
             memory_bytes_estimated: self.estimate.memory_bytes,
             fingerprint: report.fingerprint.map(Into::into),
-            threads: self.simulation.threads(),
-            windows: Windows::of(&self.simulation),
-            warnings: [self.estimate.warnings, warnings(&self.scenario, &report), unpaused.into_iter().collect()]
-                .concat(),
+            threads,
+            windows,
+            warnings: [
+                self.estimate.warnings,
+                warnings(&self.scenario, &report, &sent),
+                unpaused.into_iter().collect(),
+            ]
+            .concat(),
         };
-        drop(self.simulation);
         let observed = self.again.as_deref().zip(report.observed.as_ref()).filter(|_| is_whole);
         let waits = observed.map(|(again, observed)| waits(again, observed, end, on_progress));
-        let tables = tables(&report, waits.as_deref(), &self.topology);
-        let late = late_tables(report.observed, &report.jobs, &self.topology);
-        (Outcome { tables, late, resolved: self.scenario.resolved(), summary }, captured)
+        let mut tables = tables(&report, waits.as_deref(), &self.topology);
+        let mut late = late_tables(report.observed, &report.jobs, &self.topology);
+        if !flow_tables.is_empty() {
+            tables.retain(|table| flow_tables.iter().all(|late| late.name != table.name));
+        }
+        late.extend(flow_tables);
+        (Outcome { tables, late, resolved: self.scenario.resolved(), summary }, captured.and(written))
     }
 }
 

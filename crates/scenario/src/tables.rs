@@ -1,7 +1,9 @@
 //! A report as columns. Names carry their unit.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::iter;
 use std::sync::Arc;
 
 pub use etherweave_kernel::{Column, Texts};
@@ -32,18 +34,38 @@ impl Table {
     }
 }
 
-/// A table that is made when it is read: few readers want all that ranks have noted.
+/// A table that is made when it is read, group of rows by group where rows are many.
 #[derive(Clone)]
 pub struct LateTable {
     /// Name in a result.
     pub name: &'static str,
-    make: Arc<dyn Fn() -> Table + Send + Sync>,
+    /// Whether it has several groups.
+    pub is_long: bool,
+    make: Arc<dyn Fn() -> Groups + Send + Sync>,
 }
 
+/// Tables of some rows each, in order.
+pub type Groups = Box<dyn Iterator<Item = Table> + Send>;
+
 impl LateTable {
+    /// A table whose groups `make` makes.
+    pub(crate) fn long(name: &'static str, make: impl Fn() -> Groups + Send + Sync + 'static) -> LateTable {
+        LateTable { name, is_long: true, make: Arc::new(make) }
+    }
+
+    /// Tables of some rows each.
+    pub fn groups(&self) -> Groups {
+        (self.make)()
+    }
+
     /// The table.
     pub fn table(&self) -> Table {
-        (self.make)()
+        let mut groups = self.groups();
+        let mut table = groups.next().expect("a table has a group, which may have no rows");
+        for group in groups {
+            table.columns.iter_mut().zip(group.columns).for_each(|((_, column), (_, more))| column.append(more));
+        }
+        table
     }
 }
 
@@ -53,15 +75,33 @@ impl fmt::Debug for LateTable {
     }
 }
 
+/// Names of jobs and hosts that outlive the run.
+pub(crate) struct Names {
+    jobs: Vec<String>,
+    hosts: BTreeMap<u32, String>,
+}
+
+impl Names {
+    /// Those of all jobs and of some hosts.
+    pub fn of(jobs: &[String], hosts: impl Iterator<Item = u32>, topology: &Topology) -> Arc<Names> {
+        let hosts = hosts.map(|host| (host, topology.host_name(HostId::new(host)).to_owned()));
+        Arc::new(Names { jobs: jobs.to_owned(), hosts: hosts.collect() })
+    }
+
+    /// Makes a table with them.
+    pub fn with(&self, make: impl FnOnce(&RowNames<'_>) -> Table) -> Table {
+        make(&RowNames { jobs: &self.jobs, host: &|host| &self.hosts[&host] })
+    }
+}
+
 /// Tables of activities and of messages, from what ranks have noted.
 pub(crate) fn late_tables(observed: Option<Observed>, jobs: &[String], topology: &Topology) -> Vec<LateTable> {
     let Some(observed) = observed.map(Arc::new) else { return Vec::new() };
-    let hosts = observed.hosts().map(|host| (host, topology.host_name(HostId::new(host)).to_owned()));
-    let names = Arc::new((jobs.to_owned(), hosts.collect::<BTreeMap<_, _>>()));
+    let names = Names::of(jobs, observed.hosts(), topology);
     let late = |name, make: fn(&Observed, &RowNames<'_>) -> Table| {
         let (observed, names) = (Arc::clone(&observed), Arc::clone(&names));
-        let make = move || make(&observed, &RowNames { jobs: &names.0, host: &|host| &names.1[&host] });
-        LateTable { name, make: Arc::new(make) }
+        let table = move || -> Groups { Box::new(iter::once(names.with(|names| make(&observed, names)))) };
+        LateTable { name, is_long: false, make: Arc::new(table) }
     };
     vec![
         late(ActivityRow::TABLE, |observed, names| Table::of(&observed.activities(), names)),
@@ -97,8 +137,13 @@ pub(crate) fn tables(report: &Report, waits: Option<&[WaitRow]>, topology: &Topo
     tables
 }
 
+/// Name of the table of completion times.
+pub(crate) const FLOW_TIMES: &str = "flow_times";
+
 /// Completion times of flows, beside those on an idle fabric.
-fn flow_times(flows: &[&StreamRow], names: &RowNames<'_>) -> Table {
+pub(crate) fn flow_times<R: Borrow<StreamRow>>(flows: &[R], names: &RowNames<'_>) -> Table {
+    let flows: Vec<&StreamRow> = flows.iter().map(Borrow::borrow).collect();
+    let flows = &flows[..];
     let columns = vec![
         ("job", column(flows, names, |row, names| names.job(row.job))),
         ("stream", integers(flows, |row| row.stream.into())),
@@ -108,7 +153,7 @@ fn flow_times(flows: &[&StreamRow], names: &RowNames<'_>) -> Table {
         ("ideal_ns", numbers(flows, |row| row.ideal.as_ns_f64())),
         ("slowdown", numbers(flows, |row| row.slowdown())),
     ];
-    Table { name: "flow_times", columns }
+    Table { name: FLOW_TIMES, columns }
 }
 
 pub(crate) fn integers<T>(rows: &[T], value: impl Fn(&T) -> u64) -> Column {

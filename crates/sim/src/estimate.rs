@@ -78,7 +78,7 @@ impl RunMemory {
                 .saturating_add(existing.saturating_mul(2).saturating_sub(streams).saturating_mul(sending(params))),
             packets: packets(topology, params, traffic).saturating_mul(packet()),
             building: connections.saturating_mul(PLAN),
-            report: report(topology, connections, rows, streams),
+            report: report(topology, existing, rows, streams.min(existing)),
         }
     }
 

@@ -43,8 +43,8 @@ pub use etherweave_switch::per_packet::PreparedRouting;
 pub use etherweave_transport as transport;
 pub use forward::{SkipLevel, SkipLimits};
 pub use report::{
-    ActivityRow, FailureRow, FlowRow, FlowSampleRow, HostSampleRow, LearningRow, LeftOut, LosslessDrop, Observed,
-    PathMessage, PathPart, PathRow, PortRow, PortSampleRow, RateRow, ReplayRow, Report, SampledFlowName,
+    ActivityRow, FailureRow, FlowRow, FlowSampleRow, FlowWriter, HostSampleRow, LearningRow, LeftOut, LosslessDrop,
+    Observed, PathMessage, PathPart, PathRow, PortRow, PortSampleRow, RateRow, ReplayRow, Report, SampledFlowName,
     SampledPortName, Samples, SkipRow, SleepRow, StormRow, StreamRow, Totals, TransferRow, WaitRow,
 };
 pub use run::{Finish, Progress, Simulation};

@@ -4,20 +4,23 @@ The slowdown of a flow is its completion time, from its start to its last byte a
 by its time on an idle fabric: the delays of a shortest path (NICs, cables, switches), and all its
 frames with their headers over the slowest link of that path, or link by link where switches store
 frames. Costs of hosts are no part of the ideal time. The key ``ideal`` of a job chooses another
-definition. The core computes both: the table ``flow_times``. Nothing is imported for tables, so
-that a short run stays short.
+definition. The core computes both: the table ``flow_times``. Of many flows, 32 bytes each are in
+memory.
 """
 
 import itertools
 import math
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from etherweave.api.results import Result
 from etherweave.api.units import Unit, amount, rate_of, time_of
 from etherweave.api.warm_up import warm_up_end
+
+if TYPE_CHECKING:
+    import polars
 
 CLASSES = (10_000, 100_000, 1_000_000, 10_000_000)  # Sizes that part the classes of flows [B].
 SIZES = "sizes"  # Key of the figures of classes.
@@ -79,14 +82,13 @@ class FlowTimes:
         Rate of which the loads are shares [Gb/s].
     all
         Slowdowns of all that are complete; ``None`` where none is.
-    rows
-        Size [B], slowdown and completion time [us] of each complete flow, the smallest first.
+    complete
+        A row for each complete flow, the smallest first: ``bytes``, ``slowdown``, completion time
+        ``time_us`` and ``start_ns``.
     ideal
         Definition of the ideal time: ``fabric``, ``hpcc`` or ``abm``.
     below
         Flows that were faster than the ideal time: 0 where it is that of the fabric.
-    by_start
-        Start [ns] and slowdown of each complete flow, the first to start first.
     """
 
     job: str
@@ -95,40 +97,44 @@ class FlowTimes:
     load_asked: float | None
     rate_gbps: float | None
     all: Slowdowns | None
-    rows: Sequence[tuple[int, float, float]]
+    complete: "polars.DataFrame"
     ideal: str
     below: int
-    by_start: Sequence[tuple[float, float]] = ()
+
+    @property
+    def rows(self) -> list[tuple[int, float, float]]:
+        """Size [B], slowdown and completion time [us] of each complete flow, the smallest first."""
+        return self.complete.select("bytes", "slowdown", "time_us").rows()
 
     def warm_up_ns(self) -> float | None:
         """Return when the warm-up ends that MSER-5 finds in the slowdowns by start [ns].
 
         ``None`` where it finds no steady state.
         """
-        end = warm_up_end([slowdown for _, slowdown in self.by_start])
-        return None if end is None else self.by_start[end][0] if end else 0.0
+        flows = self.complete.select("start_ns", "slowdown").sort("start_ns", "slowdown")
+        end = warm_up_end(flows["slowdown"].to_list())
+        return None if end is None else float(flows["start_ns"][end]) if end else 0.0
 
     def classes(self) -> list[Slowdowns]:
         """Give slowdowns by classes of sizes, below 10 kB, 100 kB, 1 MB, 10 MB, and above."""
-        bounds = (0, *CLASSES, math.inf)
-        parts = (
-            [row for row in self.rows if low <= row[0] < high]
-            for low, high in itertools.pairwise(bounds)
-        )
-        return [_slowdowns(part) for part in parts if part]
+        sizes = self.complete["bytes"]
+        edges = [0, *(int(sizes.search_sorted(size, side="left")) for size in CLASSES), len(sizes)]
+        return self._parts(edges)
 
     def buckets(self, count: int = BUCKETS) -> list[Slowdowns]:
         """Give slowdowns by buckets of equally many flows, the smallest first."""
-        total = len(self.rows)
-        edges = [total * number // count for number in range(count + 1)]
-        parts = (self.rows[low:high] for low, high in itertools.pairwise(edges) if low < high)
-        return [_slowdowns(part) for part in parts]
+        total = self.complete.height
+        return self._parts([total * number // count for number in range(count + 1)])
+
+    def _parts(self, edges: Iterable[int]) -> list[Slowdowns]:
+        parts = ((low, high) for low, high in itertools.pairwise(edges) if low < high)
+        return [_slowdowns(self.complete[low:high]) for low, high in parts]
 
     def figures(self) -> dict[str, Any]:
         """Give the figures of a summary."""
         return {
             "flows": self.flows,
-            "complete": len(self.rows),
+            "complete": self.complete.height,
             "load": self.load,
             "load_asked": self.load_asked,
             "ideal": self.ideal,
@@ -151,26 +157,34 @@ def flow_times(result: Result) -> list[FlowTimes]:
     scenario = tomllib.loads(result.resolved)
     jobs = {job["name"]: job for job in scenario["job"] if "flows" in job["workload"]}
     warm_up_ns = time_of(scenario["run"].get("warm_up", "0s")) * 1e9
-    rows: dict[str, list[tuple[float, int, float, float]]] = {name: [] for name in jobs}
-    for job, start, end, size, slowdown in _flows(result):
-        if job in rows and start >= warm_up_ns:
-            rows[job].append((start, size, slowdown, (end - start) / 1e3))
-    return [_job(name, jobs[name], rows[name], warm_up_ns) for name in jobs]
+    parts: dict[str, list[polars.DataFrame]] = {name: [] for name in jobs}
+    for (job,), part in _parts(result, warm_up_ns):
+        parts[str(job)].append(part)
+    return [_job(name, jobs[name], parts[name], warm_up_ns) for name in jobs]
 
 
-def _flows(result: Result) -> Iterator[tuple[str, float, float, int, float]]:
-    columns = ("job", "start_ns", "end_ns", "bytes", "slowdown")
-    yield from zip(*(result.values("flow_times", column) for column in columns), strict=True)
+def _parts(
+    result: Result, warm_up_ns: float
+) -> Iterator[tuple[tuple[object, ...], "polars.DataFrame"]]:
+    """Read flows that start after the warm-up, job by job, a group of rows at a time."""
+    import polars as pl
+
+    time_us = ((pl.col("end_ns") - pl.col("start_ns")) / 1e3).alias("time_us")
+    for group in result.frames("flow_times"):
+        flows = group.filter(pl.col("start_ns") >= warm_up_ns)
+        columns = ("job", "bytes", "slowdown", time_us, "start_ns")
+        yield from (
+            flows.select(columns).partition_by("job", as_dict=True, include_key=False).items()
+        )
 
 
 def _job(
-    name: str,
-    job: Mapping[str, Any],
-    rows: Sequence[tuple[float, int, float, float]],
-    warm_up_ns: float,
+    name: str, job: Mapping[str, Any], parts: list["polars.DataFrame"], warm_up_ns: float
 ) -> FlowTimes:
+    import polars as pl
+
     spec = job["workload"]["flows"]
-    complete = sorted((size, slowdown, time_us) for _, size, slowdown, time_us in rows if slowdown)
+    flows = pl.concat(parts) if parts else pl.DataFrame(schema=_COLUMNS)
     is_drawn = not spec.get("text") and not spec.get("file")
     load = rate_gbps = None
     if is_drawn:
@@ -178,42 +192,45 @@ def _job(
         start_ns = time_of(job.get("start", "0s")) * 1e9
         span_ns = start_ns + time_of(spec["duration"]) * 1e9 - max(start_ns, warm_up_ns)
         if span_ns > 0 and "flows_max" not in spec:
-            load = sum(size for _, size, _, _ in rows) * 8 / (span_ns * rate_gbps * spec["ranks"])
+            load = int(flows["bytes"].sum()) * 8 / (span_ns * rate_gbps * spec["ranks"])
     asked = spec["load"] + spec.get("incast", {}).get("load", 0) if is_drawn else None
+    complete = flows.filter(pl.col("slowdown") != 0).sort("bytes", "slowdown", "time_us")
     return FlowTimes(
         job=name,
-        flows=len(rows),
+        flows=flows.height,
         load=load,
         load_asked=asked,
         rate_gbps=rate_gbps,
-        all=_slowdowns(complete) if complete else None,
-        rows=complete,
+        all=_slowdowns(complete) if complete.height else None,
+        complete=complete,
         ideal=spec.get("ideal", "fabric"),
-        below=sum(slowdown < 1 for _, slowdown, _ in complete),
-        by_start=sorted((start, slowdown) for start, _, slowdown, _ in rows if slowdown),
+        below=int((complete["slowdown"] < 1).sum()),
     )
 
 
-def _slowdowns(rows: Sequence[tuple[int, float, float]]) -> Slowdowns:
-    ordered = sorted(slowdown for _, slowdown, _ in rows)
+_COLUMNS = {"bytes": int, "slowdown": float, "time_us": float, "start_ns": float}
+
+
+def _slowdowns(flows: "polars.DataFrame") -> Slowdowns:
+    ordered = flows["slowdown"].sort()
     count = len(ordered)
     return Slowdowns(
-        size_min=min(size for size, _, _ in rows),
-        size_max=max(size for size, _, _ in rows),
+        size_min=int(flows["bytes"][0]),
+        size_max=int(flows["bytes"][-1]),
         flows=count,
         mean=math.fsum(ordered) / count,
         quantiles={
-            name: ordered[math.floor((count - 1) * share + 0.5)]
+            name: float(ordered[math.floor((count - 1) * share + 0.5)])
             for name, share in QUANTILES.items()
             if count * (1 - share) >= TAIL_MIN - 1e-9
         },
-        mean_us=math.fsum(time_us for _, _, time_us in rows) / count,
+        mean_us=math.fsum(flows["time_us"]) / count,
     )
 
 
 def flow_lines(times: FlowTimes) -> list[str]:
     """Write the flows of a job as text: a line for all, then a line for each class of sizes."""
-    complete = len(times.rows)
+    complete = times.complete.height
     head = f"{times.flows:,} flows"
     if complete < times.flows:
         head += f", {complete:,} complete"

@@ -13,7 +13,7 @@ import stat
 import tomllib
 import types
 import typing
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
@@ -109,6 +109,32 @@ def read_parquet(
         return pyarrow.Table.from_arrays(table.columns, schema=pyarrow.schema(plain))
     except InputError:
         raise
+    except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
+        raise InputError(path, _damage(path)) from error
+
+
+def parquet_rows(path: str | Path) -> int:
+    """Count the rows of a table in Parquet."""
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        return int(parquet.read_metadata(path).num_rows)
+    except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
+        raise InputError(path, _damage(path)) from error
+
+
+def parquet_groups(path: str | Path) -> "Iterator[pyarrow.Table]":
+    """Read a table in Parquet group by group, and check its pages and its values."""
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            for number in range(file.num_row_groups):
+                group = file.read_row_group(number)
+                group.validate(full=True)
+                yield group
     except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
         raise InputError(path, _damage(path)) from error
 

@@ -7,8 +7,9 @@ for tables, so that a short run stays short.
 
 import math
 import tomllib
+from array import array
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from etherweave.api.flow_times import flow_times
 from etherweave.api.limits import limits
@@ -76,8 +77,7 @@ def overview(result: Result) -> dict[str, Any]:
 
 def _rows(result: Result, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
     if table in result.tables:
-        values = (result.values(table, column) for column in columns)
-        yield from zip(*values, strict=True)
+        yield from result.rows(table, *columns)
 
 
 def _jobs(result: Result) -> dict[str, dict[str, float]]:
@@ -194,7 +194,7 @@ def distribution(times_us: Sequence[float]) -> dict[str, float]:
     }
 
 
-def ended_streams(result: Result) -> list[bool]:
+def ended_streams(result: Result) -> Iterator[bool]:
     """Say of each stream, in the order of the table, whether it has ended.
 
     A stream that would go on, or start later, ends with the run. In a complete run these are
@@ -202,10 +202,10 @@ def ended_streams(result: Result) -> list[bool]:
     """
     run_end_ns, is_complete = result.summary["end_ns"], result.summary["finished"] == "complete"
     others = _background(result)
-    return [
+    return (
         start <= end and (end < run_end_ns or (is_complete and job not in others))
         for job, start, end in _rows(result, "streams", "job", "start_ns", "end_ns")
-    ]
+    )
 
 
 def _background(result: Result) -> set[str]:
@@ -215,41 +215,45 @@ def _background(result: Result) -> set[str]:
 
 def _streams(result: Result) -> dict[str, dict[str, float]]:
     """Describe streams by job; one that has not ended has no completion time."""
-    jobs: dict[str, list[_Stream]] = {}
+    jobs: dict[str, _Streams] = {}
     rows = _rows(result, "streams", "job", "start_ns", "end_ns", "bytes", "goodput_gbps")
     for (job, start_ns, end_ns, size, rate), has_ended in zip(
         rows, ended_streams(result), strict=True
     ):
-        jobs.setdefault(job, []).append(_Stream(start_ns, end_ns, size, rate, has_ended))
-    return {job: _stream_figures(streams) for job, streams in jobs.items()}
+        jobs.setdefault(job, _Streams()).add(start_ns, end_ns, size, rate, has_ended)
+    return {job: streams.figures() for job, streams in jobs.items()}
 
 
-class _Stream(NamedTuple):
-    start_ns: float
-    end_ns: float
-    size: int
-    goodput_gbps: float
-    has_ended: bool
+class _Streams:
+    """Streams of a job: their completion times, and what those with a rate sent together."""
 
-    @property
-    def measured_ns(self) -> float:
-        """When its rate began to count: at its start, or at the end of the warm-up."""
-        return self.end_ns - self.size * 8 / self.goodput_gbps
+    def __init__(self) -> None:
+        self._count = self._bytes = 0
+        self._times_us = array("d")
+        self._start_ns, self._end_ns = math.inf, 0.0
 
+    def add(
+        self, start_ns: float, end_ns: float, size: int, goodput_gbps: float, has_ended: bool
+    ) -> None:
+        self._count += 1
+        if start_ns > end_ns:
+            return
+        if has_ended:
+            self._times_us.append((end_ns - start_ns) / 1e3)
+        if goodput_gbps:
+            # Its rate began to count at its start, or at the end of the warm-up.
+            self._start_ns = min(self._start_ns, end_ns - size * 8 / goodput_gbps)
+            self._end_ns = max(self._end_ns, end_ns)
+            self._bytes += size
 
-def _stream_figures(streams: Sequence[_Stream]) -> dict[str, float]:
-    begun = [stream for stream in streams if stream.start_ns <= stream.end_ns]
-    times_us = [(one.end_ns - one.start_ns) / 1e3 for one in begun if one.has_ended]
-    rated = [one for one in begun if one.goodput_gbps]
-    ends, starts = [one.end_ns for one in rated], [one.measured_ns for one in rated]
-    span_ns = max(ends, default=0.0) - min(starts, default=0.0)
-    size = sum(one.size for one in rated)
-    return {
-        "streams": len(streams),
-        "complete": len(times_us),
-        **(distribution(times_us) if times_us else {}),
-        "goodput_gbps": size * 8 / span_ns if span_ns else 0.0,
-    }
+    def figures(self) -> dict[str, float]:
+        span_ns = self._end_ns - self._start_ns
+        return {
+            "streams": self._count,
+            "complete": len(self._times_us),
+            **(distribution(self._times_us) if self._times_us else {}),
+            "goodput_gbps": self._bytes * 8 / span_ns if span_ns > 0 else 0.0,
+        }
 
 
 def _drops(result: Result) -> dict[str, Any]:

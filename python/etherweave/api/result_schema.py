@@ -13,7 +13,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etherweave.api.inputs import InputError, decoded, read_parquet, read_text
+from etherweave.api.inputs import (
+    InputError,
+    decoded,
+    parquet_groups,
+    parquet_rows,
+    read_parquet,
+    read_text,
+)
 
 if TYPE_CHECKING:
     import pyarrow
@@ -138,29 +145,35 @@ def check_shape(path: Path, value: object, shape: type, key: str) -> None:
         raise ResultError(path, str(error)) from None
 
 
-def read_table(path: Path, is_measured: bool) -> "pyarrow.Table":
-    """Read a table of a result.
+def read_table(path: Path, is_measured: bool, long_min: int) -> "pyarrow.Table | Path":
+    """Read a table of a result; one of ``long_min`` rows or more is checked, and stays a file.
 
     Raises ``ResultError`` when it is damaged, or a column is missing or of another type.
     """
-    table = _parquet(path)
-    known = {**every_table(), **(MEASURED_TABLES if is_measured else {})}
-    for column, kind in known.get(path.stem, {}).items():
+    if not path.is_file():
+        raise ResultError(path, "no regular file; expected a table in Parquet")
+    known = {**every_table(), **(MEASURED_TABLES if is_measured else {})}.get(path.stem, {})
+    try:
+        if parquet_rows(path) >= long_min:
+            for group in parquet_groups(path):
+                _check_columns(path, group, known)
+            return path
+        table = read_parquet(path)
+    except ResultError:
+        raise
+    except OSError as error:
+        raise ResultError(path, error.strerror or str(error)) from None
+    _check_columns(path, table, known)
+    return table
+
+
+def _check_columns(path: Path, table: "pyarrow.Table", known: Mapping[str, str]) -> None:
+    for column, kind in known.items():
         _check_column(path, table, column, kind)
     for name in table.column_names:
         if (found := _kind(table[name].type)) not in _COLUMN_KINDS:
             expected = ", ".join(_COLUMN_KINDS)
             raise ResultError(path, f"column {name}: {found}; expected one of {expected}")
-    return table
-
-
-def _parquet(path: Path) -> "pyarrow.Table":
-    if not path.is_file():
-        raise ResultError(path, "no regular file; expected a table in Parquet")
-    try:
-        return read_parquet(path)
-    except OSError as error:
-        raise ResultError(path, error.strerror or str(error)) from None
 
 
 def _check_column(path: Path, table: "pyarrow.Table", name: str, kind: str) -> None:

@@ -13,6 +13,7 @@ A directory with a summary is complete: its files are renamed into it together, 
 Columns carry their unit as a suffix (``duration_ns``). A result is frozen.
 """
 
+import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 
 from etherweave.api import result_schema
+from etherweave.api.inputs import parquet_groups, read_parquet
 from etherweave.api.outputs import below
 from etherweave.api.result_schema import ResultError
 
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     from etherweave import _core
 
 FORMAT = 1
+GROUP = 2**16
+"""Rows of a group: of a row group in Parquet, and of tables that are read group by group."""
+LONG_MIN = 2**20 + 1  # Fewest rows of a table on disk that is read group by group [rows].
 SUMMARY, SCENARIO, TABLES = "summary.json", "scenario.toml", "*.parquet"
 
 Finished: TypeAlias = Literal["complete", "interrupted", "time_limit", "stuck", "fault"]
@@ -192,6 +197,37 @@ class CoreTables(Mapping[str, "pyarrow.Table"]):
         """Read a column as a list."""
         return self._tables[name].values(column)
 
+    def groups_of(self, name: str) -> "Iterator[pyarrow.Table] | None":
+        """Read a table that need not be in memory as a whole; ``None`` of any other."""
+        import pyarrow
+
+        if name in self._read or not self._tables[name].is_long:
+            return None
+        groups = pyarrow.RecordBatchReader.from_stream(self._tables[name])
+        return (pyarrow.Table.from_batches([group]) for group in groups)
+
+
+class FileTables(Mapping[str, "pyarrow.Table"]):
+    """Tables by name, of which long ones stay in their files until all of them is asked for."""
+
+    def __init__(self, tables: "Mapping[str, pyarrow.Table | Path]") -> None:
+        self._tables = tables
+
+    def __getitem__(self, name: str) -> "pyarrow.Table":
+        table = self._tables[name]
+        return read_parquet(table) if isinstance(table, Path) else table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def groups_of(self, name: str) -> "Iterator[pyarrow.Table] | None":
+        """Read a table that need not be in memory as a whole; ``None`` of any other."""
+        path = self._tables[name]
+        return parquet_groups(path) if isinstance(path, Path) else None
+
 
 @dataclass(frozen=True)
 class Result:
@@ -235,6 +271,21 @@ class Result:
             return self.tables.values_of(name, column)
         values: list[Any] = self._table(name)[column].to_pylist()
         return values
+
+    def rows(self, name: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+        """Read columns row by row; of a table with millions of rows, a group is in memory."""
+        if (groups := self._groups(name)) is None:
+            yield from zip(*(self.values(name, column) for column in columns), strict=True)
+            return
+        for group in groups:
+            yield from zip(*(group[column].to_pylist() for column in columns), strict=True)
+
+    def frames(self, name: str) -> "Iterator[polars.DataFrame]":
+        """Read a table with polars, group by group where it has millions of rows."""
+        import polars
+
+        groups = self._groups(name) or (self._table(name),)
+        return (cast(polars.DataFrame, polars.from_arrow(group)) for group in groups)
 
     def columns(self, name: str) -> list[str]:
         """Name the columns of a table; none when there is no such table."""
@@ -303,9 +354,13 @@ class Result:
         home = Path(directory)
         saved = {"format": FORMAT, "summary": self.summary, "machine": dict(self.machine)}
         with _replacing(home) as fresh:
-            for name, table in self.tables.items():
+            for name in self.tables:
+                groups = self._groups(name) or iter((self.tables[name],))
+                first = self._signed(next(groups))
                 path = below(fresh, f"{name}.parquet")
-                parquet.write_table(self._signed(table), path, write_page_checksum=True)
+                with parquet.ParquetWriter(path, first.schema, write_page_checksum=True) as file:
+                    for group in itertools.chain((first,), map(self._signed, groups)):
+                        file.write_table(group, GROUP)
             (fresh / SCENARIO).write_text(self.resolved, encoding="utf-8")
             (fresh / SUMMARY).write_text(json.dumps(saved, indent=2) + "\n", encoding="utf-8")
         return home
@@ -327,9 +382,20 @@ class Result:
         summary = saved["summary"]
         is_measured = "measured" in summary
         paths = sorted(home.glob(TABLES))
-        tables = {path.stem: result_schema.read_table(path, is_measured) for path in paths}
+        tables = {
+            path.stem: result_schema.read_table(path, is_measured, LONG_MIN) for path in paths
+        }
         result_schema.check_tables(home, tables, is_measured)
-        return cls(tables, summary, result_schema.read_scenario(home / SCENARIO), saved["machine"])
+        return cls(
+            FileTables(tables),
+            summary,
+            result_schema.read_scenario(home / SCENARIO),
+            saved["machine"],
+        )
+
+    def _groups(self, name: str) -> "Iterator[pyarrow.Table] | None":
+        tables = self.tables
+        return tables.groups_of(name) if isinstance(tables, CoreTables | FileTables) else None
 
     def _table(self, name: str) -> "pyarrow.Table":
         if name not in self.tables:

@@ -17,7 +17,7 @@ use etherweave_workload::{FlowStart, IdealTime, StreamSpec, Traffic};
 use super::connections::PlannedConnection;
 use super::layout::Layout;
 use super::{Experiment, Job, jobs};
-use crate::report::{FlowRow, StreamRow};
+use crate::report::{FlowRow, FlowWriter, StreamRow, add_ideals};
 use crate::shard::{Shard, StartWatch};
 
 /// Flows that are created together, at least.
@@ -43,6 +43,8 @@ pub(crate) struct LateFlows {
     pub streams: Vec<(u32, StreamRow)>,
     /// Rows of their connections, with both hosts and the number of the sending end.
     pub flows: Vec<((u32, u32, u32), FlowRow)>,
+    /// Where these rows go, if they do not stay here.
+    pub writer: Option<FlowWriter>,
 }
 
 /// The first of the newest flows that starts has those that are over removed, and the next created.
@@ -53,6 +55,7 @@ impl StartWatch for LateFlows {
 
     fn advance(&mut self, shard: &mut Shard) {
         self.remove(shard);
+        self.hand_over(shard);
         self.create(shard);
     }
 }
@@ -105,8 +108,20 @@ impl LateFlows {
         let (created, newest, existing_max) = (0, ThreadIndex::NONE, 0);
         shard.wires.totals.unfinished = if experiment.jobs[0].is_background { 0 } else { connections.len() as u64 };
         let ideal = IdealTime::default();
-        let mut late =
-            LateFlows { experiment, layout, connections, starts, created, newest, ideal, existing_max, streams, flows };
+        let writer = None;
+        let mut late = LateFlows {
+            experiment,
+            layout,
+            connections,
+            starts,
+            created,
+            newest,
+            ideal,
+            existing_max,
+            streams,
+            flows,
+            writer,
+        };
         late.ideal = late.start(0).ideal;
         late.create(shard);
         shard.late_flows = Some(Box::new(late));
@@ -196,6 +211,15 @@ impl LateFlows {
         }
         shard.hosts.nics.endpoints.remove_first(2 * count);
         shard.hosts.processors.threads.remove_first(2 * count);
+    }
+
+    /// Hands rows to the writer, if there is any.
+    fn hand_over(&mut self, shard: &Shard) {
+        let Some(writer) = &mut self.writer else { return };
+        let flows = (0..self.streams.len()).map(|place| (place, self.ideal)).collect();
+        add_ideals(&self.experiment.topology, &shard.wires.constants, &mut self.streams, flows);
+        let streams = self.streams.drain(..).map(|(_, row)| row).collect();
+        writer(streams, self.flows.drain(..).map(|(_, row)| row).collect());
     }
 }
 

@@ -46,11 +46,19 @@ impl Simulation {
             rows.map(|(end, row)| ((end.hosts.0, end.hosts.1, end.number), row)).collect::<Vec<_>>()
         };
         all.extend(self.shards.iter().flat_map(rows));
+        if let Some(write) = self.late_flows().and_then(|late| late.writer.as_mut()) {
+            write(Vec::new(), all.drain(..).map(|(_, row)| row).collect());
+        }
         all
     }
 }
 
 impl FlowRow {
+    /// Place among the rows of a table: by hosts, then by what was carried.
+    pub fn order(&self) -> (u32, u32, u64, u64) {
+        (self.source, self.destination, self.bytes, self.packets)
+    }
+
     /// Counts of the sending side, and of what the other end has received.
     pub(crate) fn of(end: &Endpoint, received: ReceivedCounts) -> FlowRow {
         let (source, destination) = end.hosts;

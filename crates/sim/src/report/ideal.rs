@@ -6,24 +6,50 @@
 
 use std::collections::VecDeque;
 
+use etherweave_engine::constants::RunConstants;
 use etherweave_engine::params::{Forwarding, SimParams, Transport};
 use etherweave_primitives::{Bytes, Duration, HostId, SwitchId};
 use etherweave_topology::{Channel, Node, Topology, reverse};
 use etherweave_transport::frame::size::wire_bytes;
 use etherweave_workload::IdealTime;
 
+use super::StreamRow;
 use crate::build::delays::delay;
 
+/// Adds the ideal times of flows to the rows at these places, source by source, where hosts have one port.
+pub(crate) fn add_ideals(
+    topology: &Topology,
+    constants: &RunConstants,
+    rows: &mut [(u32, StreamRow)],
+    mut flows: Vec<(usize, IdealTime)>,
+) {
+    if !topology.is_single_homed() {
+        return;
+    }
+    flows.sort_by_key(|&(place, _)| rows[place].1.source);
+    let mut times: Option<IdealTimes<'_>> = None;
+    for (place, ideal) in flows {
+        let (job, row) = &mut rows[place];
+        let ends = [row.source, row.destination].map(HostId::new);
+        let times = match &mut times {
+            Some(times) if times.serves(ends[0]) => times,
+            other => other.insert(IdealTimes::from(topology, &constants.params, ends[0])),
+        };
+        let flow = Flow { ends, bytes: row.total, ideal, transport: constants.transport(*job) };
+        row.ideal = times.of(&flow).unwrap_or(Duration::ZERO);
+    }
+}
+
 /// A flow whose time is asked for.
-pub(super) struct Flow<'r> {
+struct Flow<'r> {
     /// Both hosts.
-    pub ends: [HostId; 2],
+    ends: [HostId; 2],
     /// Payload [B].
-    pub bytes: u64,
+    bytes: u64,
     /// Which time it is.
-    pub ideal: IdealTime,
+    ideal: IdealTime,
     /// Transport.
-    pub transport: &'r Transport,
+    transport: &'r Transport,
 }
 
 /// A shortest path, as far as it is known.
@@ -38,7 +64,7 @@ struct Reach {
 }
 
 /// Shortest paths from the switch of one host to all switches.
-pub(super) struct IdealTimes<'r> {
+struct IdealTimes<'r> {
     topology: &'r Topology,
     params: &'r SimParams,
     from: HostId,
@@ -47,14 +73,14 @@ pub(super) struct IdealTimes<'r> {
 
 impl<'r> IdealTimes<'r> {
     /// Those from a host, whose fabric has one port for each host.
-    pub(super) fn from(topology: &'r Topology, params: &'r SimParams, from: HostId) -> IdealTimes<'r> {
+    fn from(topology: &'r Topology, params: &'r SimParams, from: HostId) -> IdealTimes<'r> {
         let mut times = IdealTimes { topology, params, from, reached: vec![None; topology.switches()] };
         times.search();
         times
     }
 
     /// Whether they serve a host as well: that of the same switch, by an equal link.
-    pub(super) fn serves(&self, host: HostId) -> bool {
+    fn serves(&self, host: HostId) -> bool {
         let [own, other] = [self.from, host].map(|host| self.topology.channel(self.topology.host_channel(host)));
         (own.to.node, own.rate, own.length) == (other.to.node, other.rate, other.length)
     }
@@ -88,7 +114,7 @@ impl<'r> IdealTimes<'r> {
     }
 
     /// The completion time of a flow from such a host; none where its destination cannot be reached.
-    pub(super) fn of(&self, flow: &Flow<'_>) -> Option<Duration> {
+    fn of(&self, flow: &Flow<'_>) -> Option<Duration> {
         let last = self.topology.channel(reverse(self.topology.host_channel(flow.ends[1])));
         let reach = |switch: SwitchId| self.reached[switch.index()];
         let end = reach(self.topology.switch_of(flow.ends[1]))?;

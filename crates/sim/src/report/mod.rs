@@ -36,6 +36,7 @@ pub use activities::{ActivityRow, TransferRow};
 pub use drops::LosslessDrop;
 pub use failures::FailureRow;
 pub use flows::FlowRow;
+pub(crate) use ideal::add_ideals;
 pub use learning::LearningRow;
 pub use left_out::LeftOut;
 pub use observed::Observed;
@@ -51,6 +52,9 @@ pub use samples::{FlowSampleRow, HostSampleRow, PortSampleRow, SampledFlowName, 
 pub use sleeps::SleepRow;
 pub use storms::StormRow;
 pub use streams::StreamRow;
+
+/// Takes rows of flows, of which there may be too many for the memory. The caller brings it: a simulation has no files.
+pub type FlowWriter = Box<dyn FnMut(Vec<StreamRow>, Vec<FlowRow>) + Send>;
 
 /// Names for rows.
 pub(crate) struct ReportNames {

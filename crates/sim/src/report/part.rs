@@ -78,7 +78,7 @@ impl ReportPart {
 
     /// Flows of equal hosts by what they carried.
     pub fn sort_flows(&mut self) {
-        self.flows.sort_by_key(|&((source, destination, _), ref row)| (source, destination, row.bytes, row.packets));
+        self.flows.sort_by_key(|(_, row)| row.order());
     }
 
     /// Adds the starts of flows that wait for others, which their senders know.

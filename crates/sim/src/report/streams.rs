@@ -4,9 +4,11 @@ use std::any::Any;
 
 use etherweave_host::{Endpoint, Role, SinkState, Thread};
 use etherweave_kernel::{RowNames, rows};
-use etherweave_primitives::{Duration, HostId, Time};
+use etherweave_primitives::{Duration, Time};
+use etherweave_workload::IdealTime;
 
-use super::ideal::{Flow, IdealTimes};
+use super::FlowWriter;
+use super::ideal::add_ideals;
 use crate::build::late_flows::LateFlows;
 use crate::run::Simulation;
 use crate::shard::Shard;
@@ -65,34 +67,45 @@ impl Simulation {
         all.find_map(|late| (late as &mut dyn Any).downcast_mut())
     }
 
+    /// Has rows of flows that exist no more go to `writer` while the run goes on, and all others at the report; whether
+    /// there are such flows. Rows of streams come in their order, those of connections with their streams.
+    pub fn write_flows(&mut self, writer: FlowWriter) -> bool {
+        self.late_flows().map(|late| late.writer = Some(writer)).is_some()
+    }
+
     /// Streams of this process; of flows that exist no more they are handed over.
     pub(super) fn streams(&mut self) -> Vec<(u32, StreamRow)> {
+        let mut rows = self.existing_streams();
         let (end, warm_up) = (self.end, self.shards.first().map_or(Time::ZERO, |shard| shard.wires.constants.warm_up));
-        let over = self.late_flows().map(|late| {
-            let mut rows = std::mem::take(&mut late.streams);
-            rows.extend(late.rows_to_come(warm_up, end));
-            (rows, late.ideal)
-        });
-        let (mut rows, ideal) = over.unwrap_or_default();
-        let mut flows = Vec::new();
-        for (place, (job, row)) in rows.iter().enumerate() {
-            let ends = [row.source, row.destination].map(HostId::new);
-            let transport = self.shards[0].wires.constants.transport(*job);
-            flows.push((place, Flow { ends, bytes: row.total, ideal, transport }));
+        let Some(late) = self.late_flows() else { return rows };
+        let (ideal, mut writer) = (late.ideal, late.writer.take());
+        let mut rest: Vec<(u32, StreamRow)> = late.rows_to_come(warm_up, end).collect();
+        let flows = (0..rest.len()).map(|place| (place, ideal)).collect();
+        add_ideals(&self.names.topology, &self.shards[0].wires.constants, &mut rest, flows);
+        rows.append(&mut rest);
+        if let Some(write) = &mut writer {
+            rows.sort_by_key(|(_, row)| row.stream);
+            write(rows.drain(..).map(|(_, row)| row).collect(), Vec::new());
         }
+        self.late_flows().expect("they are there").writer = writer;
+        rows
+    }
+
+    /// Streams whose connections exist, and those that are over.
+    fn existing_streams(&mut self) -> Vec<(u32, StreamRow)> {
+        let over = self.late_flows().map(|late| (std::mem::take(&mut late.streams), late.ideal));
+        let (mut rows, ideal) = over.unwrap_or_default();
+        let mut flows: Vec<(usize, IdealTime)> = (0..rows.len()).map(|place| (place, ideal)).collect();
         for shard in &self.shards {
-            let constants = &shard.wires.constants;
             for thread in &shard.hosts.processors.threads {
                 let Role::Sink(sink) = &thread.role else { continue };
-                if let (Some(ideal), Some(bytes)) = (sink.ideal, sink.total) {
-                    let (own, other) = shard.hosts.nics.endpoints[sink.endpoint].hosts;
-                    let ends = [other, own].map(HostId::new);
-                    flows.push((rows.len(), Flow { ends, bytes, ideal, transport: constants.transport(thread.job) }));
-                }
+                flows.extend(sink.ideal.filter(|_| sink.total.is_some()).map(|ideal| (rows.len(), ideal)));
                 rows.push((thread.job, StreamRow::of(shard, thread.job, sink, self.end)));
             }
         }
-        self.add_ideals(&mut rows, flows);
+        if let Some(shard) = self.shards.first() {
+            add_ideals(&self.names.topology, &shard.wires.constants, &mut rows, flows);
+        }
         rows
     }
 
@@ -104,22 +117,6 @@ impl Simulation {
             Role::Rank(_) | Role::GraphStream(_) | Role::Sink(_) => None,
         };
         threads.filter_map(start).collect()
-    }
-
-    /// Adds the ideal times of flows, source by source.
-    fn add_ideals(&self, rows: &mut [(u32, StreamRow)], mut flows: Vec<(usize, Flow<'_>)>) {
-        let topology = &self.names.topology;
-        let Some(shard) = self.shards.first().filter(|_| topology.is_single_homed()) else { return };
-        flows.sort_by_key(|(_, flow)| flow.ends[0]);
-        let mut times: Option<IdealTimes<'_>> = None;
-        for (row, flow) in flows {
-            let from = flow.ends[0];
-            let times = match &mut times {
-                Some(times) if times.serves(from) => times,
-                other => other.insert(IdealTimes::from(topology, &shard.wires.constants.params, from)),
-            };
-            rows[row].1.ideal = times.of(&flow).unwrap_or(Duration::ZERO);
-        }
     }
 }
 

@@ -4,6 +4,7 @@ Each is made by a function of results by label, and carries the table that it is
 writes it as CSV beside SVG, PNG and PDF.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -86,13 +87,13 @@ def slowdowns_by_size(results: Labelled) -> Section | None:
 
 def completion_shares(results: Labelled) -> Section | None:
     """Draw distributions of completion times and of slowdowns."""
-    times = [(label, job) for label, job in _jobs(results) if job.rows]
+    times = [(label, job) for label, job in _jobs(results) if job.all]
     if not times:
         return None
     parts = [
         pl.DataFrame({"result": label, "job": job.job, "share": _SHARES})
-        .with_columns(pl.Series("completion_us", _quantiles([row[2] for row in job.rows])))
-        .with_columns(pl.Series("slowdown", _quantiles([row[1] for row in job.rows])))
+        .with_columns(pl.Series("completion_us", _quantiles(job.complete["time_us"])))
+        .with_columns(pl.Series("slowdown", _quantiles(job.complete["slowdown"])))
         for label, job in times
     ]
     data = pl.concat(parts)
@@ -195,7 +196,7 @@ FIGURES: Sequence[Callable[[Labelled], Section | None]] = (
 _SHARES = np.linspace(0, 1, SHARES)
 
 
-def _quantiles(values: Sequence[float], divisor: float = 1) -> Floats:
+def _quantiles(values: Sequence[float] | pl.Series, divisor: float = 1) -> Floats:
     return np.asarray(np.quantile(np.asarray(values, dtype=float), _SHARES) / divisor)
 
 
@@ -206,7 +207,7 @@ def _jobs(results: Labelled) -> Iterator[tuple[str, FlowTimes]]:
 
 
 def _sizes(job: FlowTimes) -> int:
-    return len({size for size, _, _ in job.rows})
+    return job.complete["bytes"].n_unique()
 
 
 def _colour(results: Labelled, label: str) -> str:
@@ -262,22 +263,24 @@ def _rates_of(label: str, result: Result) -> Iterator[pl.DataFrame]:
     """List goodput and Jain's index of all flows of a result, period by period."""
     if "flow_times" not in result.tables:
         return
-    flows = result.to_polars("flow_times").filter(pl.col("slowdown") > 0)
-    hosts = result.to_polars("streams").select("job", "stream", "source_host")
-    flows = flows.join(hosts, on=["job", "stream"], how="left")
-    if flows.is_empty():
+    hosts: set[str] = set()
+    start, end = math.inf, 0.0
+    for flows in _sent_flows(result):
+        start = min(start, float(flows["start_ns"].to_numpy().min()))
+        end = max(end, float(flows["end_ns"].to_numpy().max()))
+        hosts.update(flows["source_host"])
+    if not hosts:
         return
-    start, end = flows["start_ns"].to_numpy(), flows["end_ns"].to_numpy()
-    rates = flows["bytes"].to_numpy() * 8 / (end - start)
-    sender = flows["source_host"].rank("dense").to_numpy().astype(int) - 1
-    edges = np.linspace(start.min(), end.max(), BINS + 1)
-    shape = int(sender.max()) + 1
-    sent = np.array(
-        [
-            np.bincount(sender, rates * np.clip(edge - start, 0, end - start), minlength=shape)
-            for edge in edges
-        ]
-    )
+    senders = {host: number for number, host in enumerate(sorted(hosts))}
+    edges = np.linspace(start, end, BINS + 1)
+    sent = np.zeros((BINS + 1, len(senders)))
+    for flows in _sent_flows(result):
+        begin, ended = flows["start_ns"].to_numpy(), flows["end_ns"].to_numpy()
+        rates = flows["bytes"].to_numpy() * 8 / (ended - begin)
+        sender = flows["source_host"].replace_strict(senders).to_numpy()
+        for edge, row in zip(edges, sent, strict=True):
+            times = np.clip(edge - begin, 0, ended - begin)
+            row += np.bincount(sender, rates * times, minlength=len(senders))
     each = np.diff(sent, axis=0) / np.diff(edges)[:, None]  # Gb/s of each sender.
     active = np.maximum((each > 0).sum(axis=1), 1)
     squares = np.maximum((each**2).sum(axis=1) * active, 1e-300)
@@ -289,3 +292,12 @@ def _rates_of(label: str, result: Result) -> Iterator[pl.DataFrame]:
             "jain": each.sum(axis=1) ** 2 / squares,
         }
     )
+
+
+def _sent_flows(result: Result) -> Iterator[pl.DataFrame]:
+    """List complete flows with their senders, in groups; groups of both tables have equal flows."""
+    for flows, streams in zip(result.frames("flow_times"), result.frames("streams"), strict=True):
+        hosts = streams.select("job", "stream", "source_host")
+        own = flows.filter(pl.col("slowdown") > 0).join(hosts, on=["job", "stream"], how="left")
+        if not own.is_empty():
+            yield own

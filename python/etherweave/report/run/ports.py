@@ -311,11 +311,14 @@ def _cell(value: object) -> str:
 
 def flows(result: Result) -> Section | None:
     """Sum payload, packets, what was repeated and what arrived out of order by transport."""
-    rows = result.to_polars("flows")
-    if rows.is_empty():
-        return None
     counts = ("bytes", "packets", "retransmissions", "timeouts", "out_of_order", "naks")
-    sums = rows.group_by("transport", maintain_order=True).agg(pl.len(), pl.col(counts).sum())
+    groups = (
+        group.group_by("transport", maintain_order=True).agg(pl.len(), pl.col(counts).sum())
+        for group in result.frames("flows")
+    )
+    sums = pl.concat(groups).group_by("transport", maintain_order=True).agg(pl.all().sum())
+    if sums.is_empty():
+        return None
     cells = [[name, *(f"{count:,}" for count in values)] for name, *values in sums.rows()]
     titles = ("payload [B]", "packets", "retransmissions", "timeouts", "out of order", "NAKs")
     head = ("transport", "flows", *titles)
