@@ -111,8 +111,8 @@ impl Generator for Flows {
         if !self.has_list() {
             return self.hosts().into();
         }
-        let listed = self.listed().ok().flatten().map_or(0, |flows| list::ranks(&flows));
-        listed.max(self.ranks.unwrap_or(0)).into()
+        let listed = || self.listed().ok().flatten().map_or(0, |flows| list::ranks(&flows));
+        self.ranks.unwrap_or_else(listed).into()
     }
 
     fn complete(&mut self) {
@@ -210,10 +210,10 @@ impl Flows {
                 let bytes = file.head(LIST_BYTES_MAX)?;
                 let text =
                     String::from_utf8(bytes).map_err(|_| InputError::new("file", "no text in UTF-8", "a list"))?;
-                list::read(&text, priority).map(Some).map_err(|error| error.within("file"))
+                list::read(&text, priority, self.ranks).map(Some).map_err(|error| error.within("file"))
             }
             None if self.text.is_empty() => Ok(None),
-            None => list::read(&self.text, priority).map(Some).map_err(|error| error.within("text")),
+            None => list::read(&self.text, priority, self.ranks).map(Some).map_err(|error| error.within("text")),
         }
     }
 
@@ -253,6 +253,8 @@ impl Flows {
             errors.check(at_most("incast.bytes", incast.bytes, MESSAGE_MAX));
             errors.check(InputError::unless(incast.bytes.get() > 0, "incast.bytes", incast.bytes, "at least 1B"));
             errors.check(InputError::unless(incast.load > Share::NONE, "incast.load", incast.load, "more than 0"));
+            let fits = self.load.parts() + incast.load.parts() <= Share::PARTS;
+            errors.check(InputError::unless(fits, "incast.load", incast.load, "at most 1 with load"));
         }
         errors.into_result()
     }

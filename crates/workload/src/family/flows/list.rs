@@ -22,7 +22,7 @@ pub(super) fn ranks(flows: &[StreamSpec]) -> u32 {
 ///
 /// # Errors
 /// At the line of a mistake.
-pub(super) fn read(text: &str, priority: Option<u8>) -> Result<Vec<StreamSpec>, InputError> {
+pub(super) fn read(text: &str, priority: Option<u8>, ranks: Option<u32>) -> Result<Vec<StreamSpec>, InputError> {
     let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines()).map(|(number, line)| (number, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).peekable();
     let expected = "a head `source,destination,bytes,start`, a number of flows, or `Nodes N`";
@@ -34,6 +34,12 @@ pub(super) fn read(text: &str, priority: Option<u8>) -> Result<Vec<StreamSpec>, 
     } else {
         csv(&mut lines)?
     };
+    let last = |flow: &ListedFlow<'_>| flow.spec.src_rank.max(flow.spec.dst_rank).get();
+    let hosts = ranks.unwrap_or(u32::MAX);
+    if let Some(flow) = flows.iter().find(|flow| last(flow) >= hosts) {
+        let expected = format!("a host from 0 to {}, as ranks says", hosts.saturating_sub(1));
+        return Err(wrong(flow.line, last(flow), expected));
+    }
     if let Some(priority) = priority {
         if let Some(flow) = flows.iter().find(|flow| flow.priority.is_none()) {
             return Err(wrong(
@@ -310,11 +316,11 @@ mod tests {
         let row = |flow: &StreamSpec| {
             (flow.src_rank.get(), flow.dst_rank.get(), flow.bytes_per_message, flow.flow_start.unwrap().after.as_ps())
         };
-        read(text, None).unwrap().iter().map(row).collect()
+        read(text, None, None).unwrap().iter().map(row).collect()
     }
 
     fn error(text: &str) -> String {
-        read(text, None).unwrap_err().to_string()
+        read(text, None, None).unwrap_err().to_string()
     }
 
     #[test]
@@ -336,7 +342,7 @@ mod tests {
     #[test]
     fn a_flow_waits_for_another_at_the_host_that_sees_it_end() {
         let waits = |text: &str| -> Vec<Option<u32>> {
-            read(text, None).unwrap().iter().map(|flow| flow.flow_start.unwrap().waits_for).collect()
+            read(text, None, None).unwrap().iter().map(|flow| flow.flow_start.unwrap().waits_for).collect()
         };
         let expected = vec![None, Some(0), Some(0), Some(1)];
         let rows = "a,0,1,9,\n,0,2,9,a\nc,1,3,9,a\n";
@@ -351,7 +357,7 @@ mod tests {
 
     #[test]
     fn flows_of_a_priority_are_taken_from_a_list() {
-        let count = |text: &str| read(text, Some(2)).map(|flows| flows.len()).map_err(|error| error.to_string());
+        let count = |text: &str| read(text, Some(2), None).map(|flows| flows.len()).map_err(|error| error.to_string());
         assert_eq!(count("src,dst,bytes,priority\n0,1,9,2\n0,2,9,3\n2,1,9,2\n"), Ok(2));
         assert_eq!(count("2\n0 1 3 100 9 2.0\n0 1 2 100 9 2.0\n"), Ok(1));
         let missing = count("Nodes 2\n0->1 size 9 prio 2\n1->0 size 9\n").unwrap_err();
@@ -367,6 +373,8 @@ mod tests {
         assert!(error("source,bytes\n").starts_with("line 1: no column destination in source,bytes; expected columns"));
         assert!(error("source,destination,bytes,start\n").contains("start, without a unit; expected start_ps"));
         assert_eq!(error("src,dst,bytes\n0,1\n"), "line 2: 2 fields; expected 3, as in the head");
+        let beyond = read("src,dst,bytes\n0,1,9\n0,4,9\n", None, Some(4)).unwrap_err().to_string();
+        assert_eq!(beyond, "line 3: 4; expected a host from 0 to 3, as ranks says");
         assert_eq!(error("src,dst,bytes\n0,x,9\n"), "line 2: x; expected a host from 0 to 1048575");
         assert_eq!(error("src,dst,bytes\n4,4,9\n"), "line 2: from 4 to itself; expected two hosts");
         assert_eq!(error("src,dst,bytes\n0,1,0\n"), "line 2: 0; expected bytes from 1 to 1099511627776");
