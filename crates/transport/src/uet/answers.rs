@@ -17,7 +17,7 @@ const FIXED_MIN: Bytes = Bytes::new(44);
 
 impl TransportParams for UetParams {
     fn heeds_marks(&self) -> bool {
-        self.nscc.is_some()
+        self.nscc.is_some() || self.avoids_marked_paths()
     }
 
     fn slows_before_loss(&self, _do_switches_mark: bool) -> bool {
@@ -145,8 +145,10 @@ fn check_congestion(uet: &UetParams, do_switches_mark: bool) -> Checked {
         rccc.check().map_err(|error| error.within("transport.uet.rccc"))?;
     }
     let Some(nscc) = &uet.nscc else {
-        let expected = "none, or transport.uet.nscc: nothing heeds a mark";
-        return require(!do_switches_mark, "switch.ecn", "marking switches", expected);
+        let expected =
+            "none, or transport.uet.nscc, or a load_balancing that avoids marked paths: nothing heeds a mark";
+        let is_heeded = uet.avoids_marked_paths();
+        return require(is_heeded || !do_switches_mark, "switch.ecn", "marking switches", expected);
     };
     let expected = "marking switches: nothing would distinguish a queue from an empty path";
     require(do_switches_mark, "transport.uet.nscc", "no switch.ecn", expected)?;

@@ -315,7 +315,10 @@ impl NsccWindow {
 
     /// A packet of `bytes` was trimmed: it met a full queue, whose delay is about a base round trip. At the last hop of
     /// a receiver that grants credits, that is no sign of congestion in the network.
-    pub fn trimmed(&mut self, now: Time, bytes: u64, in_flight: u64, is_granted: bool) {
+    pub fn trimmed(&mut self, now: Time, bytes: u64, round_trip: Duration, in_flight: u64, is_granted: bool) {
+        if self.variant == NsccVariant::Htsim {
+            self.measure(round_trip.as_ps());
+        }
         self.average_delay += AVERAGE_WEIGHT * (self.config_base as f64 - self.average_delay);
         self.adapt.ignored += bytes;
         if is_granted && self.variant == NsccVariant::Specification {
@@ -418,10 +421,10 @@ mod tests {
         let late = Time::ZERO + Duration::from_us(100);
         window.adapt.ends_at = late;
         window.adapt.achieved = 12_000;
-        window.trimmed(late, 4_150, 200_000, false);
+        window.trimmed(late, 4_150, Duration::from_us(14), 200_000, false);
         assert_eq!(window.bytes(), 12_000);
         // Trimmed packets and marks of what was in flight change nothing; what they count is drained.
-        window.trimmed(late + Duration::from_us(1), 4_150, 190_000, false);
+        window.trimmed(late + Duration::from_us(1), 4_150, Duration::from_us(14), 190_000, false);
         let feedback = feedback(&window, 20_000_000, true);
         window.acknowledged(late + Duration::from_us(1), &feedback);
         assert_eq!((window.bytes(), window.adapt.ignored), (12_000, 8_300));
@@ -431,7 +434,7 @@ mod tests {
     fn a_trimmed_packet_takes_its_size_from_the_window() {
         let mut window = window(Some(20_000));
         window.adapt.ends_at = Time::ZERO + Duration::from_us(10);
-        window.trimmed(Time::ZERO + Duration::from_us(1), 4_150, 20_000, false);
+        window.trimmed(Time::ZERO + Duration::from_us(1), 4_150, Duration::from_us(14), 20_000, false);
         assert_eq!(window.bytes(), 15_850);
         (0..9).for_each(|_| window.lost(4_150));
         assert_eq!(window.bytes(), 4_150);

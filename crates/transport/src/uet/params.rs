@@ -101,6 +101,12 @@ params! {
 }
 
 impl UetParams {
+    /// Whether marks decide which paths packets take.
+    pub(super) fn avoids_marked_paths(&self) -> bool {
+        let heeds = self.load_balancer.is_some() || self.load_balancing != LoadBalancing::Oblivious;
+        heeds && matches!(self.delivery, Delivery::Rud | Delivery::Rudi)
+    }
+
     /// What a packet counts beside its payload for windows and acknowledgements [B]: the length of UDP and 40 (section
     /// 3.6.12), or all of a fixed frame.
     pub(super) fn counted_header(&self) -> u32 {

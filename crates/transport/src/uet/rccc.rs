@@ -23,6 +23,8 @@ params! {
 
 /// Unit of credits [B].
 const QUANTUM: u64 = 256;
+/// Quanta that a grant takes of the receiver's link at least, however small it is: 1,024 B.
+const QUANTA_MIN: u32 = 4;
 
 /// Quanta of so many bytes.
 fn quanta(bytes: u64) -> u32 {
@@ -98,10 +100,9 @@ impl SourceCredit {
     }
 
     /// The target that a packet carries, of a source that has `demand` bytes to send.
-    pub(super) fn request(&mut self, demand: u64, packet: u64) -> u32 {
-        let demand = (demand as i64).min(self.credit_max) - self.credit;
-        let demand = if self.is_speculative { demand.max(packet as i64) } else { demand.max(0) };
-        self.target = self.granted.wrapping_add(quanta(demand as u64));
+    pub(super) fn request(&mut self, demand: u64) -> u32 {
+        let missing = ((demand as i64).min(self.credit_max) - self.credit).max(0);
+        self.target = self.granted.wrapping_add(quanta(missing as u64));
         self.target
     }
 
@@ -127,15 +128,17 @@ impl SourceCredit {
 pub(super) struct Grants {
     granted: u32,
     target: u32,
+    /// Bytes of trimmed packets that are less than a quantum.
+    trimmed: u64,
     size: u32,
     /// Most that it may be granted beyond that.
     ahead_max: u32,
+    /// Time that a grant of `size` takes of the receiver's link.
     gap: Duration,
     /// Whether a grant may have been lost: the source asks for what it was given.
     repeats: bool,
-    /// Whether the host will ask for a grant, and whether that goes beyond the target.
-    is_scheduled: bool,
-    is_ahead: bool,
+    /// Quanta of the grant that the host will ask for, where it will.
+    scheduled: Option<u32>,
     /// Whether the grant is to be sent now.
     is_due: bool,
 }
@@ -143,16 +146,16 @@ pub(super) struct Grants {
 impl Grants {
     pub(super) fn new(params: &Rccc, rate: BitRate) -> Grants {
         let (size, ahead_max) = (quanta(params.grant.get()), (params.credit_max(rate) / QUANTUM) as u32);
-        let (gap, repeats) = (params.gap(rate), false);
+        let gap = params.gap(rate);
         Grants {
             granted: 0,
             target: 0,
+            trimmed: 0,
             size,
             ahead_max,
             gap,
-            repeats,
-            is_scheduled: false,
-            is_ahead: false,
+            repeats: false,
+            scheduled: None,
             is_due: false,
         }
     }
@@ -164,28 +167,42 @@ impl Grants {
         }
     }
 
+    /// A packet of up to `bytes` was trimmed: its source will send it again.
+    pub(super) fn owe(&mut self, bytes: u64) {
+        self.trimmed += bytes;
+        let quanta = (self.trimmed / QUANTUM) as u32;
+        self.trimmed %= QUANTUM;
+        self.target = self.granted.wrapping_add(self.owed() + quanta);
+    }
+
     /// Takes the target of a source that has no credit.
     pub(super) fn ask_without_credit(&mut self, target: u32) {
         self.ask(target);
         self.repeats = true;
     }
 
-    fn is_owing(&self) -> bool {
-        self.target.wrapping_sub(self.granted) as i32 > 0
+    /// What the source asked for and was not granted [quanta].
+    fn owed(&self) -> u32 {
+        (self.target.wrapping_sub(self.granted) as i32).max(0) as u32
     }
 
-    /// Time that the next grant takes of the receiver's link, where one must be scheduled. A source that has what it
-    /// asked for is granted more where no other waits for the link, as its last target is half a round trip old.
+    /// Time that the next grant takes of the receiver's link, where one must be scheduled: what the source asked for, up
+    /// to a whole grant. A source that has all of that is granted more where no other waits for the link, as its last
+    /// target is half a round trip old.
     pub(super) fn schedule(&mut self, wait: Duration) -> Option<Duration> {
-        let ahead = self.granted.wrapping_sub(self.target);
-        self.is_ahead |= !self.is_owing() && wait <= self.gap && ahead < self.ahead_max;
-        let is_wanted = self.is_owing() || self.repeats || self.is_ahead;
-        (is_wanted && !std::mem::replace(&mut self.is_scheduled, true)).then_some(self.gap)
+        if self.scheduled.is_some() {
+            return None;
+        }
+        let (owed, ahead) = (self.owed(), self.granted.wrapping_sub(self.target));
+        let is_ahead = owed == 0 && wait <= self.gap && ahead < self.ahead_max;
+        let quanta = if is_ahead { self.size } else { owed.min(self.size) };
+        self.scheduled = (quanta > 0 || self.repeats).then_some(quanta);
+        self.scheduled.map(|quanta| self.gap * u64::from(quanta.max(QUANTA_MIN)) / u64::from(self.size))
     }
 
     /// The time of a grant has come.
     pub(super) fn fall_due(&mut self) {
-        (self.is_due, self.is_scheduled) = (std::mem::take(&mut self.is_scheduled), false);
+        self.is_due = self.scheduled.is_some();
     }
 
     /// Whether a grant is to be sent now.
@@ -193,12 +210,10 @@ impl Grants {
         std::mem::take(&mut self.is_due)
     }
 
-    /// All that has been granted, with more where the source is owed more.
+    /// All that has been granted, with the grant that was scheduled.
     pub(super) fn give(&mut self) -> u32 {
         self.repeats = false;
-        if std::mem::take(&mut self.is_ahead) || self.is_owing() {
-            self.granted = self.granted.wrapping_add(self.size);
-        }
+        self.granted = self.granted.wrapping_add(self.scheduled.take().unwrap_or_default());
         self.granted
     }
 }
@@ -213,7 +228,7 @@ mod tests {
         let mut source = SourceCredit::new(&Rccc::default(), BitRate::from_gbps(100), 4_150);
         source.spend(100_000);
         assert!(source.is_open());
-        assert_eq!(source.request(1_000_000, 4_150), quanta(225_000 - 125_000));
+        assert_eq!(source.request(1_000_000), quanta(225_000 - 125_000));
         source.confirm();
         assert!(!source.is_open());
         source.grant(64);
@@ -221,7 +236,7 @@ mod tests {
         assert!(source.is_open());
         source.spend(4_150);
         assert!(!source.is_open(), "credit may go below zero by a packet");
-        assert_eq!(source.request(8_000, 4_150), 64 + quanta(8_000 + 3_766));
+        assert_eq!(source.request(8_000), 64 + quanta(8_000 + 3_766));
         assert!(!source.is_settled());
         source.grant(128);
         assert!(source.is_settled());
@@ -246,15 +261,29 @@ mod tests {
         grants.fall_due();
         assert!(grants.take_due() && !grants.take_due());
         assert_eq!(grants.give(), 64);
-        assert!(grants.schedule(busy).is_some());
+        // What is left of the target, 36 of 64 quanta, takes as much of the link.
+        assert_eq!(grants.schedule(busy), Some(Duration::from_ps(744_726)));
         grants.fall_due();
-        assert_eq!((grants.give(), grants.schedule(busy)), (128, None));
+        assert_eq!((grants.give(), grants.schedule(busy)), (100, None));
         // Nobody else waits for the link: 225,000 B beyond the target.
-        let mut last = 128;
+        let mut last = 100;
         while grants.schedule(Duration::ZERO).is_some() {
             grants.fall_due();
             last = grants.give();
         }
-        assert_eq!(last, 128 + 64 * (878u32 - 28).div_ceil(64));
+        assert_eq!(last, 100 + 64 * 878u32.div_ceil(64));
+    }
+
+    #[test]
+    fn a_receiver_owes_what_was_trimmed_to_the_byte() {
+        let mut grants = Grants::new(&Rccc::default(), BitRate::from_gbps(100));
+        // 100 packets of 4,150 B are 1,621 quanta and 24 B, where 17 quanta for each would be 1,700.
+        (0..100).for_each(|_| grants.owe(4_150));
+        let (mut last, busy) = (0, Duration::from_us(2));
+        while grants.schedule(busy).is_some() {
+            grants.fall_due();
+            last = grants.give();
+        }
+        assert_eq!(last, 1_621);
     }
 }

@@ -24,8 +24,8 @@ pub(super) struct UetReceiver {
     received: u64,
     /// Received since the last acknowledgement (ACK_GEN_COUNT) [B].
     unacknowledged: u64,
-    /// Packets below that asked for an acknowledgement.
-    requested: u64,
+    /// Whether a packet beyond a gap has asked for an acknowledgement.
+    is_requested: bool,
     /// Whether a gap of ordered delivery has been reported.
     is_gap_reported: bool,
     /// Facts of the packet that is answered.
@@ -120,12 +120,16 @@ impl UetReceiver {
         }
         if packet.has(flags::TRIMMED) {
             self.naks += 1;
+            if let Some(grants) = &mut self.grants {
+                grants.owe(params.counted_packet());
+            }
             return Reception { answer: Answer::Negative, ..NOTHING_NEW };
         }
         self.out_of_order += u64::from(number > expected);
         if number > expected && params.delivery == Delivery::Rod {
             return Reception { answer: self.report_gap(), ..NOTHING_NEW };
         }
+        self.is_requested |= bits & request::ACK != 0;
         self.place(packet, range, is_marked || bits & request::ACK != 0, params)
     }
 
@@ -165,11 +169,8 @@ impl UetReceiver {
             self.packets.keep(range);
             self.bytes.keep(bytes);
         }
-        // Who asked for an acknowledgement beyond a gap asks for that of what fills it.
-        let fills = self.packets.next() > expected && self.requested > expected;
-        if is_requested {
-            self.requested = self.requested.max(range.end);
-        }
+        // Who asked for an acknowledgement beyond gaps is to know when the last of them is filled.
+        let fills = self.packets.ahead().is_empty() && std::mem::take(&mut self.is_requested);
         let is_first = self.received == counted;
         let is_due = is_requested
             || fills
@@ -218,5 +219,42 @@ impl UetReceiver {
     /// Ranges that have arrived beyond.
     pub(super) fn ahead(&self) -> &crate::Ranges {
         self.bytes.ahead()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::PacketKind;
+
+    /// The answer to packet `number` of 1,000 B.
+    fn answer_to(receiver: &mut UetReceiver, number: u32, bits: u8, mark: u8) -> Answer {
+        let packet = TransportPacket {
+            header: (number, bits),
+            offset: u64::from(number) * 1_000,
+            flags: mark,
+            ..TransportPacket::new(PacketKind::Data, 1_100, 1_000)
+        };
+        let answer = receiver.on_data(&packet, &UetParams::default()).answer;
+        receiver.acknowledge(answer == Answer::Negative);
+        answer
+    }
+
+    #[test]
+    fn who_asked_beyond_gaps_is_answered_when_none_is_left() {
+        let mut receiver = UetReceiver::default();
+        assert_eq!(answer_to(&mut receiver, 0, request::FIRST, 0), Answer::Positive, "the first packet of a context");
+        assert_eq!(answer_to(&mut receiver, 4, request::ACK, 0), Answer::Positive);
+        assert_eq!(answer_to(&mut receiver, 1, 0, 0), Answer::None, "2 and 3 are missing");
+        assert_eq!(answer_to(&mut receiver, 3, 0, 0), Answer::None);
+        assert_eq!(answer_to(&mut receiver, 2, 0, 0), Answer::Positive);
+    }
+
+    #[test]
+    fn a_mark_beyond_a_gap_asks_for_nothing_later() {
+        let mut receiver = UetReceiver::default();
+        answer_to(&mut receiver, 0, request::FIRST, 0);
+        assert_eq!(answer_to(&mut receiver, 2, 0, flags::CONGESTION), Answer::Positive);
+        assert_eq!(answer_to(&mut receiver, 1, 0, 0), Answer::None);
     }
 }

@@ -12,6 +12,7 @@ use super::rccc::SourceCredit;
 use crate::outgoing::{EqualMessages, Outgoing};
 use crate::packet::{PacketKind, TransportPacket, flags};
 use crate::roce::Operation;
+use crate::transport::TransportParams;
 use crate::{ByteRange, Headers, Ranges, ShortQueue};
 
 /// What the sender knows of a packet.
@@ -198,7 +199,7 @@ impl UetSender {
         }
         let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
         let bits = packet.bits | bit(!self.is_established, request::SYN);
-        let marks = bit(self.congestion.is_some(), flags::ECN_CAPABLE);
+        let marks = bit(params.heeds_marks(), flags::ECN_CAPABLE);
         Some(TransportPacket {
             flags: marks | bit(is_repeated, flags::RETRANSMISSION),
             header: (number, bits),
@@ -218,14 +219,14 @@ impl UetSender {
         let Some(credit) = &mut self.credit else { return 0 };
         self.asks_again = false;
         credit.spend(u64::from(payload + params.counted_header()));
-        credit.request(demand, params.counted_packet())
+        credit.request(demand)
     }
 
     /// Asks for credits without data.
     fn ask(&mut self, now: Time, params: &UetParams, headers: &Headers) -> TransportPacket {
         let demand = self.demand(params);
         self.asks_again = false;
-        let target = self.credit.as_mut().map_or(0, |credit| credit.request(demand, params.counted_packet()));
+        let target = self.credit.as_mut().map_or(0, |credit| credit.request(demand));
         TransportPacket {
             header: (0, control::CREDIT_REQUEST),
             acknowledged: with_credits(target, 0),
@@ -465,7 +466,7 @@ impl UetSender {
         let in_flight = self.in_flight();
         if let Some(window) = &mut self.congestion {
             let is_granted = params.rccc.is_some() && ack.has(answer::LAST_HOP);
-            window.trimmed(now, bytes, in_flight, is_granted);
+            window.trimmed(now, bytes, now.since(ack.sent), in_flight, is_granted);
         }
         let feedback = match (ack.has(answer::LAST_HOP), ack.has(answer::ECN_ECHO)) {
             (false, _) => PathFeedback::Trimmed,
