@@ -1,8 +1,10 @@
 """Cases of the validation set of uet-htsim, the reference simulator of Ultra Ethernet.
 
 Times are those of the sender: when the last acknowledgement of a flow has come.
+More cases have traffic of Etherweave: `bench/peers/uet_htsim.py` runs them on uet-htsim.
 """
 
+import random
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TypeAlias
@@ -15,6 +17,7 @@ from etherweave.study.experiments import RunExperiment
 Results: TypeAlias = Mapping[str, Result]
 Metric: TypeAlias = Callable[[Results], float]
 Pair: TypeAlias = tuple[int, int]
+Flow: TypeAlias = tuple[int, int, int]
 
 LOAD = 2_000_000  # Bytes of a flow.
 PERMUTATION = (8, 4, 13, 10, 12, 15, 0, 9, 14, 7, 5, 3, 11, 6, 2, 1)
@@ -98,15 +101,55 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
 """Scenario and keys of each case."""
 
 
+def permutation(hosts: int) -> list[Flow]:
+    """Draw a receiver for each host, which no other has."""
+    receivers = list(range(hosts))
+    random.Random(5).shuffle(receivers)
+    return [(source, to, LOAD) for source, to in enumerate(receivers) if source != to]
+
+
+def incast(sources: int, receiver: int) -> list[Flow]:
+    """Draw flows of 100 kB, which end before a window or a credit has been learnt."""
+    return [(source, receiver, 100_000) for source in range(sources)]
+
+
+CREDITS, TOGETHER = ("-receiver_cc_only",), ("-sender_cc", "-receiver_cc")
+SPRAYED, REPS = ("-paths", "128"), ("-load_balancing_algo", "reps")
+OWN: dict[str, tuple[int, list[Flow], tuple[str, ...]]] = {
+    "credits.permutation": (8, permutation(128), (*CREDITS, *SPRAYED)),
+    "credits.reps": (8, permutation(128), (*CREDITS, *SPRAYED, *REPS)),
+    "credits.incast": (8, incast(64, 127), CREDITS),
+    "window.reps": (8, permutation(128), ("-sender_cc_only", *SPRAYED, *REPS)),
+    "both.permutation": (8, permutation(128), (*TOGETHER, *SPRAYED)),
+    "both.incast": (4, incast(8, 15), TOGETHER),
+}
+"""Ports of a switch, flows, and options of htsim_uec of each case of ours."""
+
+
+def own(ports: int, sent: list[Flow], options: tuple[str, ...]) -> tuple[str, dict[str, object]]:
+    """Return the scenario and keys of a case of ours."""
+    keys: dict[str, object] = {
+        "topology.k_ary_fat_tree.k": ports,
+        "job.0.workload": listed(f"{source},{to},{size},0" for source, to, size in sent),
+        **(BOTH if TOGETHER[0] in options else {}),
+        **({"transport.uet.entropies": 128} if SPRAYED[0] in options else {}),
+        **({"transport.uet.load_balancing": "reps"} if REPS[0] in options else {}),
+    }
+    return "credits" if CREDITS[0] in options else "three_tier", keys
+
+
+ALL = {**CASES, **{name: own(*case) for name, case in OWN.items()}}
+
+
 def experiments(full: bool) -> list[RunExperiment]:
     """List a run for every case; a complete study has no more."""
     del full
-    return [RunExperiment(name, *case) for name, case in CASES.items()]
+    return [RunExperiment(name, *case) for name, case in ALL.items()]
 
 
 def metrics() -> dict[str, Metric]:
     """Every figure by its id."""
-    tails = {f"{name}.tail": partial(tail, name) for name in CASES}
+    tails = {f"{name}.tail": partial(tail, name) for name in ALL}
     return {**tails, "S7.flow": first_flow}
 
 

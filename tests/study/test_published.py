@@ -31,7 +31,9 @@ def roles(study: str) -> dict[str, str]:
     return {name: role for name, (_, parted, role) in sources.items() if parted}
 
 
-@pytest.mark.parametrize("case", ["S1", "C3", "S3", "S7", "R1", "R3", "B6"])
+@pytest.mark.parametrize(
+    "case", ["S1", "C3", "S3", "S7", "R1", "R3", "B6", "credits.permutation", "both.incast"]
+)
 def test_a_case_of_uet_htsim_is_within_its_bounds(case: str, tmp_path: Path) -> None:
     done = checks("uec-2025", tmp_path, case)
     assert done
