@@ -7,7 +7,7 @@ use etherweave_fluid::{Branches, Tables};
 use etherweave_kernel::LocalIndex;
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Time};
-use etherweave_routing::{HashScope, PacketRouting, RoutedPacket};
+use etherweave_routing::{FullPorts, HashScope, InputChannel, NextHop, PacketRouting, RoutedPacket};
 
 use crate::aggregation::AggregationTrees;
 use crate::captured_port::connection;
@@ -21,6 +21,8 @@ pub trait RouteStart: Send + Sync {
     fn hash_scope(&self) -> HashScope;
     /// Prepares a packet that is about to be sent.
     fn start(&self, packet: &mut RoutedPacket);
+    /// Decides where a packet leaves a switch that it has not reached.
+    fn decide_beforehand(&self, at: InputChannel, packet: &mut RoutedPacket, load: FullPorts<'_>) -> NextHop;
 }
 
 impl<R: PacketRouting> RouteStart for R {
@@ -30,6 +32,10 @@ impl<R: PacketRouting> RouteStart for R {
 
     fn start(&self, packet: &mut RoutedPacket) {
         PacketRouting::start(self, packet);
+    }
+
+    fn decide_beforehand(&self, at: InputChannel, packet: &mut RoutedPacket, load: FullPorts<'_>) -> NextHop {
+        PacketRouting::decide(self, at, packet, load)
     }
 }
 
@@ -49,6 +55,8 @@ pub struct RunConstants {
     pub trees: Option<AggregationTrees>,
     /// The routing that decides for every packet, as far as hosts need it; none where paths are chosen per flow.
     pub packet_routing: Option<Arc<dyn RouteStart>>,
+    /// Most links between switches of a path, where that routing decides when a packet leaves for a switch.
+    pub hops_decided_ahead: Option<u32>,
     /// Which class sends next.
     pub scheduler: Scheduler,
     /// Priority group of each priority.
@@ -189,6 +197,7 @@ impl RunConstants {
             branches: None,
             trees: None,
             packet_routing: None,
+            hops_decided_ahead: None,
             scheduler: Scheduler::new(&params.ets, largest_frame),
             largest_frame,
             group_of_priority: groups.of_priority,

@@ -14,6 +14,7 @@ pub mod captured_port;
 pub mod constants;
 mod credit_flow;
 pub mod credits;
+pub mod decided_ahead;
 pub mod degraded;
 mod egress;
 pub mod event;

@@ -6,6 +6,7 @@ use etherweave_kernel::indices::{HostIndex, PortIndex, SwitchIndex};
 use etherweave_primitives::{BitRate, ByteTime, Duration, Priority, Time};
 use etherweave_topology::LinkClass;
 
+use super::memory::prefetch_value;
 use super::paused::Paused;
 use crate::packet::{Handle, Packets};
 use crate::packet_list::PacketList;
@@ -122,8 +123,8 @@ impl ClassState {
     const EMPTY: ClassState = ClassState { queue: ClassQueue::EMPTY, counters: PriorityCounters::NONE };
 }
 
-/// The states of all classes and priorities. Most ports use one: it stands beside what every packet needs, the others
-/// behind a pointer.
+/// The states of all classes and priorities. Most ports use one: it stands beside what every packet needs. The second,
+/// as of acknowledgements that have a class of their own, is behind a pointer, and the others behind another.
 #[derive(Clone, Debug)]
 #[repr(C)]
 struct ClassStates {
@@ -135,14 +136,17 @@ impl ClassStates {
     /// As `first_number`: no class was used yet.
     const UNUSED: u8 = u8::MAX;
 
-    /// Makes `class` the first, or room for all others.
-    #[cold]
+    /// The state of a class that is neither the first nor the second; makes it one of them, or makes room for it.
     #[inline(never)]
-    fn add(&mut self, class: usize) {
-        match self.first.queue.number {
-            ClassStates::UNUSED => self.first.queue.number = class as u8,
-            _ => self.rest.class_states = Some(Box::new([ClassState::EMPTY; Priority::COUNT])),
+    fn other(&mut self, class: usize) -> &mut ClassState {
+        let rest = &mut *self.rest;
+        for state in [&mut self.first, &mut rest.second] {
+            if state.queue.number == ClassStates::UNUSED {
+                state.queue.number = class as u8;
+                return state;
+            }
         }
+        &mut rest.class_states.get_or_insert_with(|| Box::new([ClassState::EMPTY; Priority::COUNT]))[class]
     }
 }
 
@@ -152,6 +156,9 @@ impl std::ops::Index<usize> for ClassStates {
     fn index(&self, class: usize) -> &ClassState {
         if usize::from(self.first.queue.number) == class {
             return &self.first;
+        }
+        if usize::from(self.rest.second.queue.number) == class {
+            return &self.rest.second;
         }
         self.rest.class_states.as_ref().map_or(&ClassState::EMPTY, |others| &others[class])
     }
@@ -163,16 +170,18 @@ impl std::ops::IndexMut<usize> for ClassStates {
         if usize::from(self.first.queue.number) == class {
             return &mut self.first;
         }
-        if self.rest.class_states.is_none() {
-            self.add(class);
+        if usize::from(self.rest.second.queue.number) == class {
+            return &mut self.rest.second;
         }
-        self.rest.class_states.as_mut().map_or(&mut self.first, |others| &mut others[class])
+        self.other(class)
     }
 }
 
 /// What few packets touch: of a port without pauses and with one class, none.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 struct Rest {
+    second: ClassState,
     class_states: Option<Box<[ClassState; Priority::COUNT]>>,
     paused: Option<Box<Paused>>,
     pause_delay: Duration,
@@ -224,6 +233,7 @@ impl Port {
             turn: 0,
             class_states: ClassStates {
                 rest: Box::new(Rest {
+                    second: ClassState::EMPTY,
                     class_states: None,
                     paused: None,
                     pause_delay,
@@ -314,6 +324,15 @@ impl Port {
     #[inline]
     pub fn ends_of_queue(&self) -> (Handle, Handle) {
         self.class_states.first.queue.ends()
+    }
+
+    /// Begins to fetch what does not stand in the port itself, if one of `classes`, a bit each, does not.
+    #[inline]
+    pub fn prefetch_second(&self, classes: u8) {
+        let first = self.class_states.first.queue.number;
+        if classes & !1u8.wrapping_shl(first.into()) != 0 {
+            prefetch_value(&self.class_states.rest.second);
+        }
     }
 
     /// What waits in the queues of all classes, as buffers count [B].

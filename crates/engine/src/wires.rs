@@ -10,6 +10,7 @@ use etherweave_kernel::indices::{HostIndex, PortIndex, SwitchIndex};
 use etherweave_primitives::{ChannelId, Duration, Time};
 
 use super::credits::CreditCounters;
+use super::decided_ahead::{FarEnd, decide_ahead};
 use super::event::{Event, EventKey, Kind, PrefetchHint};
 use super::impaired_link::ImpairedLinks;
 use super::outbox::RemoteOutbox;
@@ -37,6 +38,8 @@ pub struct Wires {
     pub ports: IndexVec<PortIndex, Port>,
     /// The channel that each port sends into.
     pub channels: IndexVec<PortIndex, ChannelId>,
+    /// The switch at the far end of each port, where routes are decided ahead; otherwise empty.
+    pub far_ends: IndexVec<PortIndex, FarEnd>,
     /// Credits of the ports, under flow control by credits.
     pub credits: CreditCounters,
     /// Parameters and tables of the run.
@@ -75,6 +78,7 @@ impl Wires {
             packets: Packets::default(),
             ports: IndexVec::default(),
             channels: IndexVec::default(),
+            far_ends: IndexVec::default(),
             credits: CreditCounters::default(),
             constants: Arc::clone(constants),
             outboxes: (0..shards).map(|_| RemoteOutbox::default()).collect(),
@@ -142,16 +146,20 @@ impl Wires {
         let packet = &self.packets[handle];
         let port = &mut self.ports[port_index];
         let (peer, duration) = (port.peer, port.serialization_time(packet.wire));
+        let (wire, priority) = (packet.wire, usize::from(packet.priority));
         let (free, arrival) = (self.now + duration, self.now + duration.min(port.header_time) + port.delay);
         debug_assert!(port.busy_until <= self.now, "one packet at a time on a wire");
         debug_assert!(self.packets.tail(handle) <= free, "no byte is sent before it is there");
         let key = EventKey::new(peer.port, if peer.is_host { Kind::Deliver } else { Kind::Arrive }, 0);
-        let hint = hint(&self.constants, key, packet, egress);
+        let hint = match key.is(Kind::Arrive) && self.constants.packet_routing.is_some() {
+            true => decide_ahead(&self.constants, &self.far_ends, &mut self.packets, (port_index, peer), handle),
+            false => hint(&self.constants, key, packet, egress),
+        };
         port.busy_until = free;
         port.free_scheduled |= others_wait;
-        let counters = port.counters_mut(usize::from(packet.priority));
+        let counters = port.counters_mut(priority);
         counters.tx_packets += 1;
-        counters.tx_bytes += u64::from(packet.wire);
+        counters.tx_bytes += u64::from(wire);
         self.totals.hops += 1;
         if self.observes_departures {
             self.observe_departure(port_index, handle);
@@ -267,7 +275,11 @@ impl Wires {
     /// Schedules an event with a packet, with a hint at what the packet will touch.
     #[inline(always)]
     pub fn expect_packet(&mut self, time: Time, key: EventKey, handle: Handle) {
-        let hint = hint(&self.constants, key, &self.packets[handle], |routes, packet| routes[packet.route as usize]);
+        let packet = &self.packets[handle];
+        let hint = match key.is(Kind::Arrive) && self.constants.hops_decided_ahead.is_some() {
+            true => PrefetchHint::egress(self.packets.route(handle).egress, packet.priority),
+            false => hint(&self.constants, key, packet, |routes, packet| routes[packet.route as usize]),
+        };
         self.queue.push(Event { time, key, bits: handle.get(), hint });
     }
 
@@ -317,7 +329,7 @@ impl Wires {
     pub fn has_plain_arrivals(&self) -> bool {
         let constants = &self.constants;
         self.fingerprint.is_none()
-            && constants.packet_routing.is_none()
+            && self.has_decided_arrivals()
             && !constants.may_underrun
             && constants.connection_hosts.is_empty()
             && constants.watchdog.is_none()

@@ -14,6 +14,7 @@ use super::initiators::Initiators;
 use super::nic_times::NicTimes;
 use super::packet_route::Flowlet;
 use super::port_paths::SendingPorts;
+use super::protocol::Protocol;
 use super::{Endpoint, Host, Processors, ReceiveQueue};
 
 /// NICs of a shard's hosts, the ends of their connections, and what kernels have received.
@@ -24,6 +25,8 @@ pub struct Nics {
     pub hosts: IndexVec<HostIndex, Host>,
     /// Ends of connections.
     pub endpoints: SlidingVec<EndpointIndex, Endpoint>,
+    /// Whether a transport has states beside its endpoints: one with acknowledgements of a class of their own, or TCP.
+    pub has_states_beside: bool,
     /// States of connections that NICs hold, where not all.
     pub contexts: Contexts,
     /// Initiators of dynamically connected transport, where it is used.
@@ -57,6 +60,7 @@ impl Hosts {
             times: NicTimes::new(constants),
             hosts: IndexVec::default(),
             endpoints: SlidingVec::default(),
+            has_states_beside: constants.params.transports().any(|transport| Protocol::memory(transport) > 0),
             contexts: Contexts::default(),
             initiators: None,
             ports: SendingPorts::default(),

@@ -7,6 +7,7 @@
 use etherweave_engine::Wires;
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::event::PrefetchHint;
+use etherweave_engine::memory::prefetch_value;
 use etherweave_engine::packet::{Handle, Packet};
 use etherweave_engine::params::{Fidelity, SimParams, Transport};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
@@ -146,6 +147,18 @@ macro_rules! protocols {
             pub fn transport(&self) -> u8 {
                 match self {
                     $(Protocol::$protocol { transport, .. } => *transport,)*
+                }
+            }
+
+            /// Begins to fetch the state, where it does not stand in the endpoint.
+            #[inline]
+            pub fn prefetch(&self) {
+                match self {
+                    $(Protocol::$protocol { state, .. } => {
+                        if size_of::<$kept>() < size_of::<$state>() {
+                            prefetch_value::<$state>(state);
+                        }
+                    })*
                 }
             }
 

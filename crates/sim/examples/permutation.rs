@@ -2,17 +2,20 @@
 //! core, and on Linux the processor time of its first thread, which other processes disturb less.
 //!
 //! Arguments: K, threads, message size [KiB], and the words `all_to_all`, `fingerprint`, `input_queued` for these
-//! switches, and `minimal` or `ugal_local` for that routing on a dragonfly of K switches in a group instead.
+//! switches, `minimal` or `ugal_local` for that routing on a dragonfly of K switches in a group instead, and `uet` for
+//! Ultra Ethernet's transport, which sprays packets over paths of a tree whose switches trim and mark.
 
 use std::time::{self, Instant};
 
 use etherweave_primitives::{Bytes, Duration, HostId, Priority, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_sim::params::{
-    Binding, Credits, FlowControl, Reliability, RoceParams, SimParams, SwitchModel, Transport,
+    Binding, Credits, EcnMarking, FlowControl, MarkAt, Reliability, RoceParams, SimParams, SwitchModel, Threshold,
+    Transport, Trimming,
 };
 use etherweave_sim::{Experiment, Job, PairConnections, Paths, PreparedRouting, Simulation};
 use etherweave_topology::{Dragonfly, Family, KAryFatTree, Topology};
+use etherweave_transport::uet::{Nscc, UetParams};
 use etherweave_workload::{AllToAll, Permutation, Workload};
 
 fn main() {
@@ -25,6 +28,10 @@ fn main() {
         dragonfly(k, RoutingKind::Minimal)
     } else if is_word("ugal_local") {
         dragonfly(k, RoutingKind::UgalLocal(Default::default()))
+    } else if is_word("uet") {
+        let (topology, _, priorities) = tree(k);
+        let routing = PreparedRouting::new(RoutingKind::Ecmp, &topology).expect("a fat tree is a tree");
+        (topology, Paths::PerPacket(routing), priorities)
     } else {
         tree(k)
     };
@@ -58,6 +65,9 @@ fn main() {
         params.switch.model = SwitchModel::InputQueued;
         params.flow_control = FlowControl::Credits(Credits { priorities, ..Credits::default() });
     }
+    if is_word("uet") {
+        spray(&mut params);
+    }
     let (warm_up, stall_limit) = (Duration::ZERO, Duration::from_ms(1_000));
     let experiment = Experiment {
         topology,
@@ -85,6 +95,20 @@ fn main() {
     println!("{finish:?} {:?} {:?}", report.totals, report.fingerprint);
     let speed = report.totals.packet_hops as f64 / wall.as_secs_f64() / 1e6;
     println!("{speed:.3} M packet-hops/s in {wall:?}, {processor:?} of them on a processor");
+}
+
+/// Ultra Ethernet's transport and what it needs of switches, as in `bench/uet_1024.toml`.
+fn spray(params: &mut SimParams) {
+    let (low, high) = (Bytes::new(30_000), Bytes::new(120_000));
+    let nscc = Nscc { base_round_trip: Duration::from_us(12), ..Nscc::default() };
+    let control_priority = Some(Priority::new(6));
+    params.transport = Transport::Uet(UetParams { control_priority, nscc: Some(nscc), ..UetParams::default() });
+    params.flow_control = FlowControl::None {};
+    params.ets.weights = [100, 0, 0, 0, 0, 0, 0, 0];
+    let (mark_at, last_hop) = (MarkAt::Dequeue, true);
+    params.switch.ecn = Some(EcnMarking { queue_min: low, queue_max: high, share_max: 1.0, mark_at, last_hop });
+    params.switch.egress_threshold = Threshold::Static(Bytes::new(150_000));
+    params.switch.trimming = Some(Trimming::default());
 }
 
 /// A fat tree, with its routing and the priorities that this needs.

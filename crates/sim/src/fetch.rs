@@ -17,19 +17,32 @@ use etherweave_switch::{Switch, Switches};
 /// Bytes of the credits of a port: of its first priorities.
 const CREDITS: usize = 128;
 
+/// What is the same for all events of a run, read once a bucket.
+#[derive(Clone, Copy)]
+struct Touched {
+    /// Whether a switch knows the output of a packet that arrives.
+    are_outputs_known: bool,
+    /// Whether transports have states beside their endpoints.
+    are_states_beside: bool,
+}
+
 /// Begins to fetch what events to come will need, in three steps from bucket to bucket: what an event names, what
 /// is found there, and what is found there in turn. Changes nothing; see `docs/models/engine.md` for what it gains.
 pub(super) fn fetch(wires: &Wires, switches: &Switches, hosts: &Hosts) {
     let [near, far] = wires.queue.next_buckets();
+    let (are_outputs_known, are_states_beside) = (wires.has_decided_arrivals(), hosts.nics.has_states_beside);
+    let touched = Touched { are_outputs_known, are_states_beside };
     // Chunk by chunk, for `flatten` asks twice whether there is another.
     if switches.crossbars.are_used() {
         far.for_each(|chunk| chunk.iter().for_each(|event| fetch_crossbar(wires, switches, hosts, event)));
-        near.for_each(|chunk| chunk.iter().for_each(|event| fetch_behind_crossbar(wires, switches, hosts, event)));
+        near.for_each(|chunk| {
+            chunk.iter().for_each(|event| fetch_behind_crossbar(wires, switches, hosts, touched, event));
+        });
         return;
     }
     far.for_each(|chunk| chunk.iter().for_each(|event| fetch_first(wires, switches, hosts, event)));
-    near.for_each(|chunk| chunk.iter().for_each(|event| fetch_second(wires, switches, hosts, event)));
-    wires.queue.bucket().iter().for_each(|event| fetch_third(wires, switches, hosts, event));
+    near.for_each(|chunk| chunk.iter().for_each(|event| fetch_second(wires, switches, hosts, touched, event)));
+    wires.queue.bucket().iter().for_each(|event| fetch_third(wires, switches, hosts, touched, event));
 }
 
 /// Steps of [`fetch_ahead`], and events from one to the next.
@@ -81,9 +94,12 @@ fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event)
         let (egress, priority) = event.hint.as_egress();
         wires.packets.prefetch(event.packet());
         if wires.constants.packet_routing.is_some() {
-            // The switch decides when the packet is there.
             wires.packets.prefetch_route(event.packet());
-            return prefetch(&wires.ports, place.place(), size_of::<Port>());
+            if !wires.has_decided_arrivals() {
+                // The switch decides when the packet is there.
+                return prefetch(&wires.ports, place.place(), size_of::<Port>());
+            }
+            wires.prefetch_far_end(egress);
         }
         prefetch(&wires.ports, egress.place(), size_of::<Port>());
         return fetch_group(switches, wires, place, priority);
@@ -144,7 +160,7 @@ fn fetch_crossbar(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Eve
 
 /// The second: the queue that a packet joins, and the credits that it holds.
 #[inline(always)]
-fn fetch_behind_crossbar(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event) {
+fn fetch_behind_crossbar(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touched, event: &Event) {
     if event.key.is(Kind::Arrive) {
         let place = event.key.place();
         prefetch(&wires.ports, place.place(), size_of::<Port>());
@@ -154,15 +170,15 @@ fn fetch_behind_crossbar(wires: &Wires, switches: &Switches, hosts: &Hosts, even
             switches.crossbars.prefetch_queue(place, packet.priority);
         }
     } else if !event.key.is(Kind::TransmitterFree) {
-        fetch_second(wires, switches, hosts, event);
+        fetch_second(wires, switches, hosts, touched, event);
     }
 }
 
 #[inline(always)]
-fn fetch_second(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event) {
+fn fetch_second(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touched, event: &Event) {
     let place = event.key.place();
     if event.key.is(Kind::Arrive) {
-        let is_decided = wires.constants.packet_routing.is_none();
+        let is_decided = touched.are_outputs_known;
         let port = &wires.ports[if is_decided { event.hint.as_egress().0 } else { place }];
         if let Owner::Switch(switch) = port.owner {
             prefetch(&switches.switches, switch.place(), size_of::<Switch>());
@@ -171,15 +187,25 @@ fn fetch_second(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event
             Some(packet) => fetch_group(switches, wires, place, packet.priority),
             None => {
                 wires.packets.prefetch(port.ends_of_queue().1);
+                if touched.are_states_beside {
+                    port.prefetch_second(1 << wires.constants.scheduler.class(event.hint.as_egress().1));
+                }
                 fetch_route(wires, event.packet(), 1);
             }
         };
     }
     if event.key.is(Kind::TransmitterFree) {
-        wires.packets.prefetch(wires.ports[place].ends_of_queue().0);
+        let port = &wires.ports[place];
+        wires.packets.prefetch(port.ends_of_queue().0);
+        if touched.are_states_beside {
+            port.prefetch_second(port.waiting);
+        }
         fetch_host(&hosts.nics, wires, place);
     } else if event.key.is(Kind::Deliver) {
         fetch_host(&hosts.nics, wires, place);
+        if touched.are_states_beside {
+            fetch_protocol(&hosts.nics, event.hint.as_endpoint().0);
+        }
     } else if event.key.is(Kind::ThreadDone) {
         if let Role::Rank(rank) = &hosts.processors.threads[ThreadIndex::new(event.key.index())].role {
             prefetch_value(&**rank);
@@ -191,7 +217,7 @@ fn fetch_second(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event
 }
 
 #[inline(always)]
-fn fetch_third(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event) {
+fn fetch_third(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touched, event: &Event) {
     if event.key.is(Kind::TransmitterFree) {
         let port = &wires.ports[event.key.place()];
         let first = port.ends_of_queue().0;
@@ -200,7 +226,11 @@ fn fetch_third(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event)
             fetch_group(switches, wires, packet.ingress, packet.priority);
         }
         if let Owner::Host(host) = port.owner {
-            fetch_endpoint(&hosts.nics, hosts.nics.hosts[host].first_ready(), lines::REQUESTER);
+            let endpoint = hosts.nics.hosts[host].first_ready();
+            fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
+            if touched.are_states_beside {
+                fetch_protocol(&hosts.nics, endpoint);
+            }
         }
     } else if event.key.is(Kind::ThreadDone) {
         hosts.processors.threads[ThreadIndex::new(event.key.index())].prefetch_next();
@@ -210,6 +240,14 @@ fn fetch_third(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event)
 #[inline(always)]
 fn fetch_endpoint(nics: &Nics, endpoint: EndpointIndex, lines: Range<usize>) {
     prefetch_lines(&nics.endpoints, nics.endpoints.place(endpoint), lines);
+}
+
+/// The state of a transport that stands beside its endpoint.
+#[inline(always)]
+fn fetch_protocol(nics: &Nics, endpoint: EndpointIndex) {
+    if let Some(end) = nics.endpoints.get(endpoint) {
+        end.protocol.prefetch();
+    }
 }
 
 /// The host of a port, if it has one.

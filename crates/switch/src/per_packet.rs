@@ -18,8 +18,8 @@ use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{ChannelId, HostId, InputError, Port as PortNumber, Priority, SwitchId};
 use etherweave_routing::tables::Trigger;
 use etherweave_routing::{
-    ByCaller, FabricOf, HashScope, InputChannel, LoadView, MeasuredGroups, Neighbourhood, NextHop, Oblivious,
-    PacketRouting, PortChoiceStart, RoutedPacket, RoutingKind, Saturation, Visit, hops_max,
+    ByCaller, FabricOf, FullPorts, HashScope, InputChannel, LoadView, MeasuredGroups, Neighbourhood, NextHop,
+    Oblivious, PacketRouting, PortChoiceStart, RoutedPacket, RoutingKind, Saturation, Visit, hops_max,
 };
 use etherweave_topology::{LinkClass, Node, Topology};
 
@@ -36,7 +36,6 @@ trait SwitchRouting: RouteStart {
     fn trigger(&self) -> Option<Trigger>;
     fn is_of_caller(&self) -> bool;
     fn decide(&self, at: InputChannel, packet: &mut RoutedPacket, load: SwitchLoad<'_>) -> NextHop;
-    fn decide_beforehand(&self, at: InputChannel, packet: &mut RoutedPacket, load: FullPorts<'_>) -> NextHop;
     fn oblivious(&self) -> Option<&dyn Oblivious>;
 }
 
@@ -66,10 +65,6 @@ impl<R: PacketRouting> SwitchRouting for R {
     }
 
     fn decide(&self, at: InputChannel, packet: &mut RoutedPacket, load: SwitchLoad<'_>) -> NextHop {
-        PacketRouting::decide(self, at, packet, load)
-    }
-
-    fn decide_beforehand(&self, at: InputChannel, packet: &mut RoutedPacket, load: FullPorts<'_>) -> NextHop {
         PacketRouting::decide(self, at, packet, load)
     }
 
@@ -217,6 +212,12 @@ impl PreparedRouting {
         assert!(u32::from(hops) <= max, "{}: hop {hops} from host {src} to {dst}; expected at most {max}", self.name());
     }
 
+    /// Most links between switches of a path, where decisions depend on nothing that changes while a packet is on its
+    /// way, and change no priority: then each is made when the packet leaves for its switch.
+    pub fn hops_decided_ahead(&self) -> Option<u32> {
+        (self.oblivious().is_some() && !self.changes_packets()).then_some(self.hops_max)
+    }
+
     /// Groups of hosts between which it measures traffic.
     pub fn measures(&self) -> Option<MeasuredGroups> {
         self.routing.measures()
@@ -230,52 +231,6 @@ pub struct SampledPath {
     pub is_misrouted: bool,
     /// Between switches, in order.
     pub channels: Vec<ChannelId>,
-}
-
-/// The load of a switch of a fabric where some ports, each with its switch, are full, and all else is idle.
-#[derive(Clone, Copy)]
-struct FullPorts<'a> {
-    switch: u32,
-    full: &'a [(u32, u8)],
-}
-
-impl FullPorts<'_> {
-    /// What is queued for a full port [B], and what hosts sent towards it [percent].
-    const FULL: u32 = 1 << 20;
-}
-
-impl LoadView for FullPorts<'_> {
-    fn now_ns(&self) -> u64 {
-        0
-    }
-
-    fn occupancy(&self, port: u8, _channel: u8) -> u32 {
-        self.queued(port)
-    }
-
-    fn queued(&self, port: u8) -> u32 {
-        self.occupancy_at(self.switch, port, 0)
-    }
-
-    fn occupancy_at(&self, switch: u32, port: u8, _channel: u8) -> u32 {
-        if self.is_saturated(switch, port) { FullPorts::FULL } else { 0 }
-    }
-
-    fn is_saturated(&self, switch: u32, port: u8) -> bool {
-        self.full.contains(&(switch, port))
-    }
-
-    fn sent_percent(&self, _from: u16, _to: u16) -> u32 {
-        if self.full.is_empty() { 0 } else { FullPorts::FULL }
-    }
-
-    fn is_down(&self, _port: u8) -> bool {
-        false
-    }
-
-    fn is_paused(&self, port: u8, _channel: u8) -> bool {
-        self.is_saturated(self.switch, port)
-    }
 }
 
 /// The load of one switch: its own output queues, in bytes, what its peers have paused, and what it knows of its
@@ -410,13 +365,16 @@ impl LoadView for SwitchLoad<'_> {
 }
 
 impl Switches {
-    /// A packet has come in by `ingress`; where it leaves is decided.
+    /// A packet has come in by `ingress`; where it leaves is decided, unless it was when the packet left for here.
     pub(super) fn arrive_undecided(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) {
         if self.crossbars.are_used() {
             // It is decided when the packet leads its queue.
             return self.arrive_at_input(wires, ingress, handle);
         }
-        let route = self.decide_route(wires, ingress, handle);
+        let route = match wires.constants.hops_decided_ahead {
+            Some(_) => *wires.packets.route(handle),
+            None => self.decide_route(wires, ingress, handle),
+        };
         if wires.must_wait_for_tail(ingress, route.egress) {
             return wires.wait_for_tail(ingress, handle);
         }

@@ -62,6 +62,54 @@ pub trait LoadView: Copy {
     }
 }
 
+/// The load of a switch of a fabric where some ports, each with its switch, are full, and all else is idle.
+#[derive(Clone, Copy)]
+pub struct FullPorts<'a> {
+    /// The switch.
+    pub switch: u32,
+    /// Full ports.
+    pub full: &'a [(u32, u8)],
+}
+
+impl FullPorts<'_> {
+    /// What is queued for a full port [B], and what hosts sent towards it [percent].
+    const FULL: u32 = 1 << 20;
+}
+
+impl LoadView for FullPorts<'_> {
+    fn now_ns(&self) -> u64 {
+        0
+    }
+
+    fn occupancy(&self, port: u8, _channel: u8) -> u32 {
+        self.queued(port)
+    }
+
+    fn queued(&self, port: u8) -> u32 {
+        self.occupancy_at(self.switch, port, 0)
+    }
+
+    fn occupancy_at(&self, switch: u32, port: u8, _channel: u8) -> u32 {
+        if self.is_saturated(switch, port) { FullPorts::FULL } else { 0 }
+    }
+
+    fn is_saturated(&self, switch: u32, port: u8) -> bool {
+        self.full.contains(&(switch, port))
+    }
+
+    fn sent_percent(&self, _from: u16, _to: u16) -> u32 {
+        if self.full.is_empty() { 0 } else { FullPorts::FULL }
+    }
+
+    fn is_down(&self, _port: u8) -> bool {
+        false
+    }
+
+    fn is_paused(&self, port: u8, _channel: u8) -> bool {
+        self.is_saturated(self.switch, port)
+    }
+}
+
 /// A switch without queues, of a tree whose subtrees are so busy, by level [percent of a link].
 #[cfg(test)]
 #[derive(Clone, Copy, Default)]

@@ -40,7 +40,7 @@ pub use grid::GridPlan;
 pub use hops::hops_max;
 #[cfg(test)]
 pub(crate) use load::Idle;
-pub use load::LoadView;
+pub use load::{FullPorts, LoadView};
 pub use oblivious::{Oblivious, WalkTarget};
 pub use packet::RoutedPacket;
 pub use traffic::{KnownTraffic, MeasuredGroups};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::credits::CreditCounters;
+use etherweave_engine::decided_ahead::FarEnd;
 use etherweave_engine::params::{FlowControl, NicParams};
 use etherweave_engine::port::{Owner, Peer, PeerLink, Port};
 use etherweave_engine::queue::EventQueue;
@@ -11,6 +12,7 @@ use etherweave_engine::shaper::Shaper;
 use etherweave_engine::sleep::SleepingTransmitter;
 use etherweave_engine::stepped::SteppedTransmitter;
 use etherweave_host::{Contexts, Host, Initiators};
+use etherweave_kernel::indices::PortIndex;
 use etherweave_kernel::on_threads;
 use etherweave_primitives::{ChannelId, Duration, InputError, SwitchId};
 use etherweave_switch::Switch;
@@ -119,19 +121,19 @@ fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: Channel
         Node::Host(host) => params.nic.clocked(channel.rate, params.seed, host.get()),
         Node::Switch(_) => channel.rate,
     };
-    let mut port = Port::new(rate, owner, peer, delay(channel, params), pause_delay(channel, params));
+    let mut transmitter = Port::new(rate, owner, peer, delay(channel, params), pause_delay(channel, params));
     if shard.wires.constants.is_cut_through && matches!(channel.to.node, Node::Switch(_)) {
-        port.header_time = port.serialization_time(shard.wires.constants.header_bytes + outer_header);
+        transmitter.header_time = transmitter.serialization_time(shard.wires.constants.header_bytes + outer_header);
     }
     if let Some(credits) = port_credits(topology, id, &shard.wires.constants) {
-        port.paused_classes = u8::MAX;
+        transmitter.paused_classes = u8::MAX;
         shard.wires.credits.ports.push(credits);
     }
     let (bucket, idle, rates) = match is_from_host {
         true => (params.nic.shaper, params.nic.low_power_idle, params.nic.rate_adaptation.clone()),
         false => (params.switch.shaper, params.switch.low_power_idle, params.switch.rate_adaptation.clone()),
     };
-    let index = shard.wires.ports.push(port);
+    let index = shard.wires.ports.push(transmitter);
     if let Some(bucket) = bucket {
         let shaper = Shaper::new(&bucket, shard.wires.constants.largest_frame + outer_header);
         shard.wires.impaired_link(index).shaper = Some(shaper);
@@ -143,6 +145,15 @@ fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: Channel
         shard.wires.impaired_link(index).rates = Some(SteppedTransmitter::new(rates));
     }
     shard.wires.channels.push(id);
+    if shard.wires.constants.hops_decided_ahead.is_some() {
+        shard.wires.far_ends.push(match channel.to.node {
+            Node::Switch(switch) => FarEnd {
+                switch: topology.switch_in_plane(switch).get(),
+                first_port: PortIndex::new(port.get() - u32::from(channel.to.port.get())),
+            },
+            Node::Host(_) => FarEnd::default(),
+        });
+    }
     // More than 32 bits hold is more than any buffer: `add_switch` rejects it.
     let headroom_limit = u32::try_from(headroom_of(topology, id, &shard.wires.constants)).unwrap_or(u32::MAX);
     let group = |group| Group {

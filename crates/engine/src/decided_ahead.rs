@@ -1,0 +1,59 @@
+//! Decisions of a routing by packet that are made when a packet leaves for a switch, not when it arrives: those that
+//! depend on nothing but the packet. Then what the packet will touch at the switch is known while it is on its way.
+
+use etherweave_kernel::indices::PortIndex;
+use etherweave_kernel::{IndexVec, LocalIndex};
+use etherweave_routing::{FullPorts, InputChannel};
+use etherweave_topology::LinkClass;
+
+use super::event::PrefetchHint;
+use super::memory::prefetch;
+use super::port::Peer;
+use super::wires::Wires;
+use crate::constants::RunConstants;
+use crate::packet::{Handle, Packets};
+
+/// The switch at the far end of a port.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct FarEnd {
+    /// Its number in its plane.
+    pub switch: u32,
+    /// The first of its ports, numbered in its shard.
+    pub first_port: PortIndex,
+}
+
+/// Decides where a packet leaves the switch to which it goes by a port; no hint where that is decided at arrival.
+pub(crate) fn decide_ahead(
+    constants: &RunConstants,
+    far_ends: &IndexVec<PortIndex, FarEnd>,
+    packets: &mut Packets,
+    (port, peer): (PortIndex, Peer),
+    handle: Handle,
+) -> PrefetchHint {
+    let Some(hops_max) = constants.hops_decided_ahead else { return PrefetchHint::default() };
+    let routing = constants.packet_routing.as_deref().expect("the routing decides for every packet");
+    let (far, route) = (far_ends[port], packets.route_mut(handle));
+    if peer.link_class != LinkClass::Host {
+        route.routed.hops += 1;
+        let hops = u32::from(route.routed.hops);
+        assert!(hops <= hops_max, "a packet crosses {hops} links between switches; expected at most {hops_max}");
+    }
+    let number = (peer.port.get() - far.first_port.get()) as u8;
+    let at = InputChannel { switch: far.switch, port: number, channel: 0, class: peer.link_class };
+    let hop = routing.decide_beforehand(at, &mut route.routed, FullPorts { switch: far.switch, full: &[] });
+    route.egress = PortIndex::new(far.first_port.get() + u32::from(hop.port));
+    PrefetchHint::egress(route.egress, route.base)
+}
+
+impl Wires {
+    /// Whether the port by which a packet leaves a switch is known when it arrives.
+    pub fn has_decided_arrivals(&self) -> bool {
+        self.constants.packet_routing.is_none() || self.constants.hops_decided_ahead.is_some()
+    }
+
+    /// Begins to fetch what a decision about a packet behind `port` needs.
+    #[inline]
+    pub fn prefetch_far_end(&self, port: PortIndex) {
+        prefetch(&self.far_ends, port.place(), size_of::<FarEnd>());
+    }
+}
