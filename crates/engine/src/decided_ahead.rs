@@ -1,15 +1,13 @@
 //! Decisions of a routing by packet that are made when a packet leaves for a switch, not when it arrives: those that
 //! depend on nothing but the packet. Then what the packet will touch at the switch is known while it is on its way.
 
+use etherweave_kernel::IndexVec;
 use etherweave_kernel::indices::PortIndex;
-use etherweave_kernel::{IndexVec, LocalIndex};
 use etherweave_routing::{FullPorts, InputChannel};
 use etherweave_topology::LinkClass;
 
 use super::event::PrefetchHint;
-use super::memory::prefetch;
 use super::port::Peer;
-use super::wires::Wires;
 use crate::constants::RunConstants;
 use crate::packet::{Handle, Packets};
 
@@ -43,17 +41,4 @@ pub(crate) fn decide_ahead(
     let hop = routing.decide_beforehand(at, &mut route.routed, FullPorts { switch: far.switch, full: &[] });
     route.egress = PortIndex::new(far.first_port.get() + u32::from(hop.port));
     PrefetchHint::egress(route.egress, route.base)
-}
-
-impl Wires {
-    /// Whether the port by which a packet leaves a switch is known when it arrives.
-    pub fn has_decided_arrivals(&self) -> bool {
-        self.constants.packet_routing.is_none() || self.constants.hops_decided_ahead.is_some()
-    }
-
-    /// Begins to fetch what a decision about a packet behind `port` needs.
-    #[inline]
-    pub fn prefetch_far_end(&self, port: PortIndex) {
-        prefetch(&self.far_ends, port.place(), size_of::<FarEnd>());
-    }
 }

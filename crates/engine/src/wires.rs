@@ -5,14 +5,15 @@
 use std::sync::Arc;
 
 use etherweave_fluid::Fluid;
-use etherweave_kernel::IndexVec;
 use etherweave_kernel::indices::{HostIndex, PortIndex, SwitchIndex};
+use etherweave_kernel::{IndexVec, LocalIndex};
 use etherweave_primitives::{ChannelId, Duration, Time};
 
 use super::credits::CreditCounters;
 use super::decided_ahead::{FarEnd, decide_ahead};
 use super::event::{Event, EventKey, Kind, PrefetchHint};
 use super::impaired_link::ImpairedLinks;
+use super::memory::prefetch;
 use super::outbox::RemoteOutbox;
 use super::port::{Owner, Peer, PeerLink, Port};
 use super::queue::EventQueue;
@@ -334,6 +335,17 @@ impl Wires {
             && constants.connection_hosts.is_empty()
             && constants.watchdog.is_none()
             && constants.trees.is_none()
+    }
+
+    /// Whether the port by which a packet leaves a switch is known when it arrives.
+    pub fn has_decided_arrivals(&self) -> bool {
+        self.constants.packet_routing.is_none() || self.constants.hops_decided_ahead.is_some()
+    }
+
+    /// Begins to fetch what a decision about a packet behind `port` needs.
+    #[inline]
+    pub fn prefetch_far_end(&self, port: PortIndex) {
+        prefetch(&self.far_ends, port.place(), size_of::<FarEnd>());
     }
 
     /// Adds an arrival to the fingerprint of the run, where there is one.
