@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use etherweave_primitives::Priority;
     use etherweave_transport::tcp::TcpParams;
-    use etherweave_transport::uet::{Delivery, Nscc, Rccc, UetParams};
+    use etherweave_transport::uet::{Delivery, LoadBalancing, Nscc, Rccc, UetParams};
 
     fn rejected(change: impl FnOnce(&mut SimParams)) -> String {
         let mut params = SimParams::default();
@@ -187,7 +187,8 @@ mod tests {
             let (queue_min, queue_max) = (Bytes::new(1), Bytes::new(2));
             params.switch.ecn =
                 Some(EcnMarking { queue_min, queue_max, share_max: 1.0, mark_at: MarkAt::Dequeue, last_hop: true });
-            params.transport = Transport::Uet(UetParams::default());
+            let load_balancing = LoadBalancing::Oblivious;
+            params.transport = Transport::Uet(UetParams { load_balancing, ..UetParams::default() });
         });
         assert_eq!(marked, "switch.ecn");
     }
