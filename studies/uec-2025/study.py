@@ -123,11 +123,11 @@ OWN: dict[str, tuple[int, list[Flow], tuple[str, ...]]] = {
     "both.permutation": (8, permutation(128), (*TOGETHER, *SPRAYED)),
     "both.incast": (4, incast(8, 15), TOGETHER),
 }
-"""Ports of a switch, flows, and options of htsim_uec of each case of ours."""
+"""Ports of a switch, flows, and options of htsim_uec of each case with traffic of Etherweave."""
 
 
 def own(ports: int, sent: list[Flow], options: tuple[str, ...]) -> tuple[str, dict[str, object]]:
-    """Return the scenario and keys of a case of ours."""
+    """Return the scenario and keys of such a case."""
     keys: dict[str, object] = {
         "topology.k_ary_fat_tree.k": ports,
         "job.0.workload": listed(f"{source},{to},{size},0" for source, to, size in sent),
