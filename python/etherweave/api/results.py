@@ -217,6 +217,9 @@ class FileTables(Mapping[str, "pyarrow.Table"]):
         table = self._tables[name]
         return read_parquet(table) if isinstance(table, Path) else table
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._tables
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)
 
