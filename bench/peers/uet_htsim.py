@@ -81,7 +81,7 @@ def compare() -> dict[str, Any]:
 
 
 def tails() -> dict[str, float]:
-    """Run each case with traffic of Etherweave by four seeds; gives medians of the time of the last flow [us]."""
+    """Run each case of `OWN` with four seeds; gives medians of the time of the last flow [us]."""
     command = install() / "htsim_uec"
     study = runpy.run_path(str(HERE / "studies" / "uec-2025" / "study.py"))
     medians = {}

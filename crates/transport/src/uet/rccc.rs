@@ -186,9 +186,9 @@ impl Grants {
         (self.target.wrapping_sub(self.granted) as i32).max(0) as u32
     }
 
-    /// Time that the next grant takes of the receiver's link, where one must be scheduled: of what the source asked for,
-    /// up to a whole grant. A source that has all of that is granted more where no other waits for the link, as its last
-    /// target is half a round trip old.
+    /// Time that the next grant takes of the receiver's link, where one must be scheduled: of what the source asked
+    /// for, up to a whole grant. A source that has all of that is granted more where no other waits for the link, as
+    /// its last target is half a round trip old.
     pub(super) fn schedule(&mut self, wait: Duration) -> Option<Duration> {
         if self.scheduled.is_some() {
             return None;
