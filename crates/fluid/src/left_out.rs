@@ -57,6 +57,8 @@ pub(super) struct Begun<'a> {
     pub links: &'a Links,
     /// Its first message [B on the wire].
     pub wire: f64,
+    /// Whether it drains behind messages that passed, as packets do.
+    pub is_queued: bool,
     pub classes: u32,
     pub tables: Tables<'a>,
 }
@@ -134,7 +136,7 @@ impl LeftOutCounts {
 
     /// A connection begins, before its links carry it.
     pub(super) fn count_begun(&mut self, begun: &Begun<'_>, load: impl Fn(u32) -> LinkLoad) {
-        let &Begun { links, wire, classes, tables } = begun;
+        let &Begun { links, wire, is_queued, classes, tables } = begun;
         let (preferred, _) = links.branches(tables);
         let (mut is_held, mut is_behind) = (false, false);
         for flow in preferred.iter().map(|&branch| links.flow(branch)) {
@@ -147,7 +149,7 @@ impl LeftOutCounts {
         }
         self.begun += 1;
         self.begun_held_back += u64::from(is_held);
-        self.begun_behind += u64::from(is_behind);
+        self.begun_behind += u64::from(is_behind && !is_queued);
     }
 
     /// A message passes idle links.

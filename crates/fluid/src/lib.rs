@@ -218,7 +218,8 @@ impl Fluid {
             self.uses[link.get() as usize].offer(self.solver.capacity(link.get()), share, packet)
         };
         links.class = self.class_numbers[usize::from(links.class)];
-        let begun = Begun { links: &links, wire, classes: self.solver.classes(), tables };
+        let (is_queued, classes) = (free_at > now, self.solver.classes());
+        let begun = Begun { links: &links, wire, is_queued, classes, tables };
         self.left_out.count_begun(&begun, |link| {
             let LinkUse { rate, connections, .. } = self.uses[link as usize];
             LinkLoad { is_full: rate > self.solver.capacity(link) * (1.0 - FULL), connections }

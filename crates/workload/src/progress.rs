@@ -15,10 +15,12 @@ pub(crate) struct Request {
     pub node: u32,
 }
 
-/// Requests without a counterpart, by destination: by source, tag and order, with whether they are sends. A channel has
-/// sends or receives.
+/// Requests by source, tag and order, with whether they are sends.
+type Posted = BTreeMap<(usize, u32, u64), (bool, Request)>;
+
+/// Requests without a counterpart, by destination. A channel has sends or receives.
 pub(crate) struct Channels {
-    posted: Vec<BTreeMap<(usize, u32, u64), (bool, Request)>>,
+    posted: Vec<Posted>,
     next: u64,
 }
 

@@ -199,10 +199,10 @@ class CoreTables(Mapping[str, "pyarrow.Table"]):
 
     def groups_of(self, name: str) -> "Iterator[pyarrow.Table] | None":
         """Read a table that need not be in memory as a whole; ``None`` of any other."""
-        import pyarrow
-
         if name in self._read or not self._tables[name].is_long:
             return None
+        import pyarrow
+
         groups = pyarrow.RecordBatchReader.from_stream(self._tables[name])
         return (pyarrow.Table.from_batches([group]) for group in groups)
 
