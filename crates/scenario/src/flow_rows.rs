@@ -108,7 +108,7 @@ fn streams(all: &Arc<FlowRows>) -> impl Iterator<Item = StreamRow> + use<> {
     rows(all, |all| &all.streams).flatten()
 }
 
-fn sort(flows: &mut Vec<FlowRow>) {
+fn sort(flows: &mut [FlowRow]) {
     flows.sort_by_key(FlowRow::order);
 }
 
@@ -130,7 +130,7 @@ impl<R> Default for Rows<R> {
 
 impl<R: Wire> Rows<R> {
     /// Writes the rows in memory as a run, put in order, if they are a group.
-    fn write(&mut self, group: usize, order: impl Fn(&mut Vec<R>)) -> io::Result<()> {
+    fn write(&mut self, group: usize, order: impl Fn(&mut [R])) -> io::Result<()> {
         if self.kept.len() < group {
             return Ok(());
         }
