@@ -15,6 +15,8 @@ from etherweave.api.packing import MismatchError, check, pack, unpack
 from support import command_line
 from support.measured_results import measured
 
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+
 PAIR: dict[str, object] = {
     "topology": {"single_switch": {"hosts": 2}},
     "job": [{"name": "j", "workload": {"osu_latency": {"iterations": 5}}}],
@@ -35,6 +37,13 @@ def test_equal_results_make_equal_archives_that_a_run_repeats(result: Path, tmp_
     equal = check(tmp_path / "c")
     assert "iterations: equal bytes" in equal
     assert len(equal) == len(list(result.glob("*.parquet")))
+
+
+def test_a_run_on_other_threads_is_equal(tmp_path: Path) -> None:
+    permutation = SCENARIOS / "permutation.toml"
+    pack(etherweave.run(permutation, threads=1).save(tmp_path / "a"), tmp_path / "a.tar.gz")
+    unpack(tmp_path / "a.tar.gz", tmp_path / "c")
+    assert "ports: equal bytes" in check(tmp_path / "c", threads=2)
 
 
 def test_traces_travel_with_the_archive(tmp_path: Path) -> None:

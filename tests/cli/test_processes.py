@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import etherweave
+from etherweave.api.packing import OF_MACHINE
 from support import command_line
 
 pytestmark = [pytest.mark.needs("mpirun"), pytest.mark.serial]
@@ -99,8 +100,7 @@ def test_a_run_of_several_processes_is_that_of_one(count: int, name: str, tmp_pa
 def facts(result: Path) -> dict[str, object]:
     """Return the summary without what depends on the machine and the number of parts."""
     summary = json.loads((result / "summary.json").read_text())["summary"]
-    of_machine = ("wall_s", "setup_s", "threads", "windows", "packets_max")
-    return {key: value for key, value in summary.items() if key not in of_machine}
+    return {key: value for key, value in summary.items() if key not in OF_MACHINE}
 
 
 def test_a_capture_is_the_same_whichever_process_writes_it(tmp_path: Path) -> None:

@@ -28,8 +28,8 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 MANIFEST_BYTES_MAX = 16 * 2**20
 CHUNK_BYTES = 2**20
-OF_MACHINE = ("wall_s", "setup_s", "threads", "windows", "memory_bytes_estimated")
-"""Figures of a summary that depend on the machine."""
+OF_MACHINE = ("wall_s", "setup_s", "threads", "windows", "packets_max", "memory_bytes_estimated")
+"""Figures of a summary that depend on the machine, or on the parts that it divides a run into."""
 _TRACE_KEYS = ("file", "groups_file")
 
 

@@ -69,14 +69,15 @@ pub struct AlternatingBitEnd {
     /// When the packet that is in flight was last sent, if one is; whether it is due again.
     sent_at: Option<Time>,
     is_due: bool,
+    acknowledged_at: Time,
     packets: u64,
     retransmissions: u64,
 }
 
 impl ConnectionState for AlternatingBitEnd {
     fn sent(&self) -> SentCounts {
-        let &AlternatingBitEnd { packets, retransmissions, acknowledged: bytes, .. } = self;
-        SentCounts { bytes, packets, retransmissions, timeouts: retransmissions }
+        let &AlternatingBitEnd { packets, retransmissions, acknowledged: bytes, acknowledged_at, .. } = self;
+        SentCounts { bytes, packets, retransmissions, timeouts: retransmissions, acknowledged_at }
     }
 
     fn send_state(&self, _now: Time, transport: &Transport) -> SendState {
@@ -96,7 +97,7 @@ impl ConnectionEnd for AlternatingBitEnd {
         AlternatingBitEnd::default()
     }
 
-    fn post(&mut self, _now: Time, bytes: u64, _: Operation) -> u64 {
+    fn post(&mut self, _now: Time, bytes: u64, _: Operation, _: &AlternatingBitParams) -> u64 {
         self.posted += bytes;
         self.posted
     }
@@ -149,13 +150,14 @@ impl ConnectionEnd for AlternatingBitEnd {
 
     fn on_answer(
         &mut self,
-        _now: Time,
+        now: Time,
         packet: &TransportPacket,
         _: Option<SackBlocks>,
         _: &AlternatingBitParams,
     ) -> Option<Time> {
         if packet.acknowledged > self.acknowledged {
             (self.acknowledged, self.sent_at, self.is_due) = (packet.acknowledged, None, false);
+            self.acknowledged_at = now;
         }
         None
     }

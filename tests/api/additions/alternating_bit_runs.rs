@@ -36,12 +36,14 @@ fn run(workload: &Workload) -> Report {
         jobs: vec![job],
         degraded: Vec::new(),
         outages: Vec::new(),
+        storms: Vec::new(),
         warm_up: Duration::ZERO,
         stall_limit: Duration::from_ms(1_000),
         capture: Vec::new(),
         sampling: None,
         observes_ranks: false,
         fingerprint: true,
+        fast_forward: None,
     };
     let mut simulation = Simulation::build(&experiment, 1).unwrap();
     assert_eq!(simulation.run(Time::MAX, &mut |_| true), Finish::Complete);
