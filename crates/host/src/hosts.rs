@@ -25,7 +25,7 @@ pub struct Nics {
     pub hosts: IndexVec<HostIndex, Host>,
     /// Ends of connections.
     pub endpoints: SlidingVec<EndpointIndex, Endpoint>,
-    /// Whether a transport has states beside its endpoints: one with acknowledgements of a class of their own, or TCP.
+    /// Whether a transport keeps states beside its endpoints, as TCP and Ultra Ethernet's do.
     pub has_states_beside: bool,
     /// States of connections that NICs hold, where not all.
     pub contexts: Contexts,

@@ -32,8 +32,8 @@ impl Initiators {
         Initiators { connect: params.connect, count: params.initiators as usize, pools: IndexVec::default() }
     }
 
-    /// Gives a connection that begins to send an initiator. Time until it is connected; none where it must wait for
-    /// one.
+    /// Gives an initiator to a connection that begins to send, and returns the time until it is connected; none where
+    /// it must wait for one.
     pub fn take(&mut self, thread: ThreadIndex, end: EndpointIndex) -> Option<Duration> {
         let count = self.count;
         let pool = self.pool(thread);
@@ -45,7 +45,8 @@ impl Initiators {
         Some(if pool.idle.pop() == Some(end) { Duration::ZERO } else { self.connect })
     }
 
-    /// Releases the initiator of a connection, if it has any. The connection that has it from now on, and connects.
+    /// Releases the initiator of a connection, if it has any, and returns the connection that waited for it and now
+    /// connects.
     pub fn release(&mut self, thread: ThreadIndex, end: EndpointIndex) -> Option<EndpointIndex> {
         let pool = self.pool(thread);
         let place = pool.busy.iter().position(|&own| own == end)?;
@@ -69,8 +70,8 @@ impl Initiators {
 mod tests {
     use super::*;
 
-    /// Of two initiators the one released last is taken, which need not connect again to the same destination; a third
-    /// connection waits, and whoever releases nothing changes nothing.
+    /// The initiator released last is taken, and does not connect again to the same destination. A third connection
+    /// waits for one of two. A connection without an initiator releases none.
     #[test]
     fn the_initiator_released_last_is_taken_first() {
         let connect = Duration::from_ns(60);

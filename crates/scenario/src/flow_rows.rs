@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::env;
 use std::fs::{self, File};
 use std::io;
 use std::iter;
@@ -40,7 +41,7 @@ impl FlowRows {
         FlowRows { group, streams: Rows::default(), flows: Rows::default(), sent, failure: None }
     }
 
-    /// What a simulation writes to.
+    /// Writer that a simulation calls.
     pub fn writer(rows: &Arc<Mutex<FlowRows>>) -> FlowWriter {
         let rows = Arc::clone(rows);
         Box::new(move |streams, flows| rows.lock().expect("the run goes on").add(streams, flows))
@@ -59,7 +60,8 @@ impl FlowRows {
         self.streams.kept.extend(streams);
         self.flows.kept.extend(flows);
         let written = self.streams.write(self.group, |_| {}).and_then(|()| self.flows.write(self.group, sort));
-        self.failure = written.err();
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", env::temp_dir().display()));
+        self.failure = written.err().map(named);
     }
 
     /// Ends: few rows go into the report, many become tables.
@@ -170,7 +172,7 @@ fn nameless() -> io::Result<File> {
     static COUNT: Mutex<u64> = Mutex::new(0);
     let mut count = COUNT.lock().expect("counting does not fail");
     *count += 1;
-    let path = std::env::temp_dir().join(format!("etherweave-{}-{count}.rows", std::process::id()));
+    let path = env::temp_dir().join(format!("etherweave-{}-{count}.rows", std::process::id()));
     let file = File::options().read(true).write(true).create_new(true).open(&path)?;
     fs::remove_file(&path)?;
     Ok(file)

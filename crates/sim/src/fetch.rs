@@ -17,7 +17,7 @@ use etherweave_switch::{Switch, Switches};
 /// Bytes of the credits of a port: of its first priorities.
 const CREDITS: usize = 128;
 
-/// What is the same for all events of a run, read once a bucket.
+/// Facts of a run that are the same for all its events, read once a bucket.
 #[derive(Clone, Copy)]
 struct Touched {
     /// Whether a switch knows the output of a packet that arrives.

@@ -16,6 +16,7 @@ Columns carry their unit as a suffix (``duration_ns``). A result is frozen.
 import itertools
 import json
 import os
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -163,8 +164,29 @@ def parse_summary(text: str) -> Summary:
     return cast(Summary, json.loads(text))
 
 
-class CoreTables(Mapping[str, "pyarrow.Table"]):
+class LazyTables(Mapping[str, "pyarrow.Table"]):
+    """Tables by name, of which each is read when it is asked for."""
+
+    _tables: Mapping[str, Any]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    @abstractmethod
+    def groups_of(self, name: str) -> "Iterator[pyarrow.Table] | None":
+        """Read a table that need not be in memory as a whole; ``None`` of any other."""
+
+
+class CoreTables(LazyTables):
     """Tables of the core by name, which become Arrow's when they are first read."""
+
+    _tables: "Mapping[str, _core.Table]"
 
     def __init__(self, tables: "Mapping[str, _core.Table]") -> None:
         self._tables = tables
@@ -176,15 +198,6 @@ class CoreTables(Mapping[str, "pyarrow.Table"]):
         if name not in self._read:
             self._read[name] = pyarrow.table(self._tables[name])
         return self._read[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._tables
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tables)
-
-    def __len__(self) -> int:
-        return len(self._tables)
 
     def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, "pyarrow.Table"]]]:
         return dict, (dict(self),)
@@ -207,7 +220,7 @@ class CoreTables(Mapping[str, "pyarrow.Table"]):
         return (pyarrow.Table.from_batches([group]) for group in groups)
 
 
-class FileTables(Mapping[str, "pyarrow.Table"]):
+class FileTables(LazyTables):
     """Tables by name, of which long ones stay in their files until all of them is asked for."""
 
     def __init__(self, tables: "Mapping[str, pyarrow.Table | Path]") -> None:
@@ -216,15 +229,6 @@ class FileTables(Mapping[str, "pyarrow.Table"]):
     def __getitem__(self, name: str) -> "pyarrow.Table":
         table = self._tables[name]
         return read_parquet(table) if isinstance(table, Path) else table
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._tables
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tables)
-
-    def __len__(self) -> int:
-        return len(self._tables)
 
     def groups_of(self, name: str) -> "Iterator[pyarrow.Table] | None":
         """Read a table that need not be in memory as a whole; ``None`` of any other."""
@@ -398,7 +402,7 @@ class Result:
 
     def _groups(self, name: str) -> "Iterator[pyarrow.Table] | None":
         tables = self.tables
-        return tables.groups_of(name) if isinstance(tables, CoreTables | FileTables) else None
+        return tables.groups_of(name) if isinstance(tables, LazyTables) else None
 
     def _table(self, name: str) -> "pyarrow.Table":
         if name not in self.tables:

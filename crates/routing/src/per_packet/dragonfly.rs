@@ -66,7 +66,7 @@ pub struct DragonflyPlan {
     /// Gateways of group `g` to group `t` are `starts[g * groups + t]` and on, up to the next start.
     starts: Vec<u32>,
     gateways: Vec<Gateway>,
-    /// By such a pair: its gateway, where it has a single one.
+    /// The gateway of each such pair that has a single one.
     single: Vec<Option<Gateway>>,
 }
 

@@ -72,7 +72,7 @@ pub struct FullPorts<'a> {
 }
 
 impl FullPorts<'_> {
-    /// What is queued for a full port [B], and what hosts sent towards it [percent].
+    /// Bytes queued for a full port, and traffic that hosts sent towards it [percent].
     const FULL: u32 = 1 << 20;
 }
 

@@ -16,7 +16,7 @@ params! {
         pub base_round_trip: Duration = Duration::from_us(12),
         /// Share of a receiver's link that it grants, 0.5 to 1. Default 0.99.
         pub link_share: f64 = 0.99,
-        /// Bytes of a grant, 256 B to 1 MiB in multiples of 256 B. Default "16KiB".
+        /// Most bytes of a grant, 256 B to 1 MiB in multiples of 256 B. Default "16KiB".
         pub grant: Bytes = Bytes::new(16 << 10),
     }
 }
@@ -181,7 +181,7 @@ impl Grants {
         self.repeats = true;
     }
 
-    /// What the source asked for and was not granted [quanta].
+    /// Credit that the source asked for and was not granted [quanta].
     fn owed(&self) -> u32 {
         (self.target.wrapping_sub(self.granted) as i32).max(0) as u32
     }
