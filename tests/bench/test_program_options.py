@@ -75,6 +75,11 @@ def test_options_are_passed_on_as_they_are_written(command: str) -> None:
         ("ib_read_lat -c UC", "expected one of RC, XRC, DC, SRD"),
         ("ib_atomic_bw -c SRD", "expected one of RC, XRC, DC"),
         ("ib_send_bw -x first", "-x first of ib_send_bw: expected a whole number"),
+        ("osu_bw -W 0", "-W 0 of osu_bw: expected a whole number from 1 on"),
+        ("netperf -t TCP_RR -r -5,5", "-r -5,5 of netperf: expected two sizes, such as 1,1"),
+        ("iperf3 -b 10X", "-b 10X of iperf3: expected a rate, such as 10G"),
+        ("iperf3 -w -3", "-w -3 of iperf3: expected a size, such as 64K"),
+        ("fio --ramp_time soon", "--ramp_time soon of fio: expected seconds, such as 2.5"),
         ("ib_send_bw -b=1", "-b=1 of ib_send_bw: expected no value"),
         ("qperf rc_rmda_write_bw", "unknown argument .*; nearest: rc_rdma_write_bw"),
         ("iperf3 --upd", "unknown option --upd of iperf3; nearest: "),
@@ -142,7 +147,7 @@ def test_every_declared_option_is_read_and_explained() -> None:
     for name, adapter in ADAPTERS.items():
         for option in adapter.options.options:
             assert option.meaning or option.setter, (name, option)
-            sample = {"N": "1"}.get(option.value, option.value.split("|")[0])
+            sample = option.alternatives[0] if option.alternatives else "1"
             words = [option.names[0], sample] if option.needs_value else [option.names[0]]
             if not option.setter:
                 given = adapter.options.read(adapter.programs[0], words)
@@ -180,7 +185,7 @@ def test_every_program_is_planned_or_has_a_reason() -> None:
     done = command_line.invoke("bench", "plan", "--all", code=0)
     count, refused = map(int, re.findall(r"\d+", done.stdout.splitlines()[-1]))
     assert count + refused == len(every_program())
-    for program in ("IMB-IO", "osu_oshm_alltoall", "rdma_bench", "iometer", "bt.C.x.ep_io"):
+    for program in ("IMB-IO", "osu_oshm_alltoall", "rdma_bench", "osu_upc_memput", "bt.C.x.ep_io"):
         with pytest.raises(BenchmarkPlanError, match="is not planned: "):
             adapter_of(program)
     assert command_line.invoke("bench", "plan").exit_code == 2

@@ -7,8 +7,8 @@ An adapter declares a line each, as the program's own help prints them::
     -a, --all  All sizes.
     -D, --duration SECONDS  = --duration
 
-A value is one of alternatives, a whole number (``N``), or any text. What ``=`` follows is set by
-Etherweave, and refused with the name of what sets it.
+A value is one of alternatives, of a kind (``N``, ``COUNT``, ``SIZE``, ``RATE``, ``SECONDS``), or
+any text. What ``=`` follows is set by Etherweave, and refused with the name of what sets it.
 """
 
 import re
@@ -20,6 +20,16 @@ from etherweave.bench.plans import BenchmarkPlanError, GivenOptions
 
 _NAME = r"-[^\s,]+"
 _LINE = re.compile(rf"(?P<names>{_NAME}(?:, {_NAME})*)(?: (?P<value>\S+))?  (?P<meaning>\S.*)")
+_SCALED = r"[0-9]{1,18}(\.[0-9]+)?[kKmMgGtT]?"
+_KINDS = {
+    "N": (r"[0-9]{1,18}", "a whole number"),
+    "COUNT": (r"[1-9][0-9]{0,17}", "a whole number from 1 on"),
+    "SECONDS": (r"[0-9]{1,18}(\.[0-9]+)?", "seconds, such as 2.5"),
+    "SIZE": (rf"{_SCALED}(i?[bB])?", "a size, such as 64K"),
+    "RATE": (rf"{_SCALED}(pps)?(/[0-9]+)?", "a rate, such as 10G"),
+    "REQUEST,RESPONSE": (r"[1-9][0-9]*[kKmMgG]?(,[1-9][0-9]*[kKmMgG]?)?", "two sizes, such as 1,1"),
+}
+"""Values by kind: what they match, and what a refusal says."""
 _SHOWN = 12  # Known options that a refusal lists where none is near.
 
 
@@ -29,8 +39,8 @@ class ProgramOption:
 
     names: tuple[str, ...]
     value: str
-    """Alternatives with ``|`` between them, ``N`` for a whole number, the name of any text, in
-    brackets where it may be left out; empty for a switch."""
+    """Alternatives with ``|`` between them, a kind, or the name of any text, in brackets where
+    it may be left out; empty for a switch."""
     meaning: str
     setter: str  # Option that sets it in place of the user: ``--duration``; empty if the user does.
 
@@ -136,8 +146,9 @@ def _check(program: str, argument: str, option: ProgramOption, value: str | None
         raise BenchmarkPlanError(
             f"{option.names[0]} {value} of {program}: expected one of {expected}{hint}"
         )
-    if option.value == "N" and not re.fullmatch(r"[0-9]{1,18}", value or ""):
-        raise BenchmarkPlanError(f"{option.names[0]} {value} of {program}: expected a whole number")
+    pattern, expected = _KINDS.get(option.value, (".*", ""))
+    if not re.fullmatch(pattern, value or "", re.DOTALL):
+        raise BenchmarkPlanError(f"{option.names[0]} {value} of {program}: expected {expected}")
 
 
 def _known(argument: str, known: Mapping[str, object] | Sequence[str]) -> str:

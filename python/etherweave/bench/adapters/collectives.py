@@ -201,9 +201,9 @@ GLOO = Adapter(
     plan=_plan_gloo,
     options=options(
         """
-        --elements N  Elements of a single size.
-        --inputs N  Buffers of a rank.
-        --threads N  Threads.
+        --elements COUNT  Elements of a single size.
+        --inputs COUNT  Buffers of a rank.
+        --threads COUNT  Threads.
         --sync  Wait by polling.
         --no-verify  Leave the check out.
         --size N  = --ranks

@@ -338,7 +338,7 @@ _OPTIONS = options(
     -red_data_type byte|char|int|float|double  Type of the reduced data.
     -zero_size on|off  Test the message of no bytes.
     -warm_up on|off  Repeat once before the timer starts.
-    -window_size N  Messages on their way at once, of Uniband and Biband.
+    -window_size COUNT  Messages on their way at once, of Uniband and Biband.
     -thread_level single|funneled|serialized|multiple|nompinit  Level of threads of MPI.
     -include NAMES  Further benchmarks, with commas.
     -exclude NAMES  Benchmarks that are left out, with commas.

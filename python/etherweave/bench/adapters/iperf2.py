@@ -134,7 +134,7 @@ _OPTIONS = options(
     -r, --tradeoff  Both sides send, one after the other.
     -R, --reverse  The server sends.
     -w, --window SIZE  Buffers of the sockets.
-    -M, --mss N  Segment size of TCP [bytes].
+    -M, --mss COUNT  Segment size of TCP [bytes].
     -N, --nodelay  Send small segments at once.
     -S, --tos N  Type of service of the packets.
     -Z, --linux-congestion NAME  Congestion control of TCP.

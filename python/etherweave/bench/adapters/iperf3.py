@@ -203,12 +203,12 @@ _OPTIONS = options(
     -u, --udp  UDP in place of TCP.
     --sctp  SCTP in place of TCP.
     -b, --bitrate RATE  Rate of each stream, such as 10G; 0 is no limit.
-    --nstreams N  Streams of an SCTP association.
+    --nstreams COUNT  Streams of an SCTP association.
     -R, --reverse  The server sends.
     --bidir  Both sides send at once.
     -w, --window SIZE  Buffers of the sockets.
     -C, --congestion NAME  Congestion control of TCP.
-    -M, --set-mss N  Segment size of TCP and SCTP [bytes].
+    -M, --set-mss COUNT  Segment size of TCP and SCTP [bytes].
     -N, --no-delay  Send small segments at once.
     -S, --tos N  Type of service of the packets.
     --dscp NAME  Differentiated services code point.

@@ -294,11 +294,11 @@ ADAPTER = Adapter(
         -G, --cudagraph N  Capture this many iterations in a graph.
         -z, --blocking 0|1  Wait after each call.
         -c, --check N  Iterations that are checked; 0 is none.
-        -m, --agg_iters N  Calls that are joined.
+        -m, --agg_iters COUNT  Calls that are joined.
         -a, --average 0|1|2|3  Time of rank 0, mean, minimum or maximum.
         -R, --local_register 0|1|2  Register buffers, or symmetric ones.
-        -t, --nthreads N  Threads of a process.
-        -g, --ngpus N  GPUs of a thread.
+        -t, --nthreads COUNT  Threads of a process.
+        -g, --ngpus COUNT  GPUs of a thread.
         -b, --minbytes N  = --size
         -e, --maxbytes N  = --size
         -f, --stepfactor N  = Etherweave

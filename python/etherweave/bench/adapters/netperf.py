@@ -214,7 +214,7 @@ _OPTIONS = options(
     """
     -t TCP_STREAM|TCP_MAERTS|TCP_RR|TCP_CRR|UDP_STREAM|UDP_RR|SCTP_STREAM|SCTP_RR  Test.
     -r REQUEST,RESPONSE  Sizes of a transaction [bytes].
-    -M N  Size of each receive [bytes].
+    -M COUNT  Size of each receive [bytes].
     -s SIZE  Buffer of the local socket [bytes].
     -S SIZE  Buffer of the remote socket [bytes].
     -D  Send small segments at once, without Nagle's algorithm.

@@ -33,9 +33,9 @@ OPTIONS = options(
     -d, --accelerator cuda|managed|openacc|rocm|sycl  Buffers in the memory of this kind of GPU.
     -r, --cuda-target cpu|gpu|both  Where the computation of non-blocking calls runs.
     -a, --array-size N  Arrays of that computation on a GPU.
-    -W, --window-size N  Messages on their way at once.
+    -W, --window-size COUNT  Messages on their way at once.
     -V, --vary-window  Vary the window; its table is not parsed.
-    -p, --num-pairs N  Pairs that take part.
+    -p, --num-pairs COUNT  Pairs that take part.
     -R, --print-rate 0|1  Print message rates.
     -x, --warmup N  Iterations before the timer starts.
     -b, --buffer-num single|multiple  Buffers of a window.

@@ -336,10 +336,10 @@ _OPTIONS = options(
     -z, --com_rdma_cm  Exchange addresses by the connection manager.
     -T, --tos N  Type of service; with -R only.
     --tclass N  Traffic class of the global routing header.
-    -t, --tx-depth N  Depth of the send queue.
-    -r, --rx-depth N  Depth of the receive queue.
-    -l, --post_list N  Requests that are posted together.
-    -Q, --cq-mod N  Requests of a completion.
+    -t, --tx-depth COUNT  Depth of the send queue.
+    -r, --rx-depth COUNT  Depth of the receive queue.
+    -l, --post_list COUNT  Requests that are posted together.
+    -Q, --cq-mod COUNT  Requests of a completion.
     -I, --inline_size N  Largest message within the request [bytes].
     -N, --noPeak  Leave the peak out.
     -e, --events  Wait for completions in place of polling.

@@ -174,14 +174,14 @@ _OPTIONS = options(
     -cp, --cq_poll 0|1  Poll completions, or wait for them.
     -mt, --mtu_size SIZE  Path MTU of RDMA.
     -sl, --service_level N  Service level of RDMA.
-    -sr, --static_rate RATE  Rate of an InfiniBand link.
-    -nr, --rd_atomic N  Reads and atomic operations on their way at once.
+    -sr, --static_rate NAME  Rate of an InfiniBand link.
+    -nr, --rd_atomic COUNT  Reads and atomic operations on their way at once.
     -sb, --sock_buf_size SIZE  Buffer of a socket.
     -ca, --cpu_affinity CORE  Core of both sides.
     -lca, --loc_cpu_affinity CORE  Core of the client.
     -rca, --rem_cpu_affinity CORE  Core of the server.
     -f, --flip 0|1  Exchange sender and receiver.
-    -n, --no_msgs N  Number of messages, in place of a time.
+    -n, --no_msgs COUNT  Number of messages, in place of a time.
     -ar, --access_recv 0|1  Read what is received.
     -i, --id DEVICE  RDMA device and port of both sides.
     -ri, --rem_id DEVICE  RDMA device and port of the server.

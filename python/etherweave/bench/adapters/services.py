@@ -117,11 +117,11 @@ REDIS_BENCHMARK = Adapter(
     options=options(
         """
         -t TESTS  Commands, with commas: get, set, incr, lpush, mset.
-        -c N  Connections at once.
-        -P N  Requests on their way at once of a connection.
+        -c COUNT  Connections at once.
+        -P COUNT  Requests on their way at once of a connection.
         -r N  Range of random keys.
         -k 0|1  Keep connections.
-        --threads N  Threads.
+        --threads COUNT  Threads.
         -n N  = --iterations
         -d N  = --size
         -h HOST  = the site
@@ -207,7 +207,7 @@ WRK = Adapter(
     plan=_plan_wrk,
     options=options(
         """
-        -c, --connections N  Connections at once.
+        -c, --connections COUNT  Connections at once.
         -s, --script FILE  Script of Lua.
         -H, --header HEADER  Header of each request.
         --timeout SECONDS  Time after which a request has failed.
@@ -354,8 +354,8 @@ YCSB = Adapter(
         """
         -P FILE  Workload: workloads/workloadb.
         -p NAME=VALUE  Property.
-        -threads N  Threads.
-        -target N  Operations of a second.
+        -threads COUNT  Threads.
+        -target COUNT  Operations of a second.
         """
     ),
     parse=_parse_ycsb,

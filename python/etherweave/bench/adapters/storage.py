@@ -136,8 +136,8 @@ FIO = Adapter(
         --rw read|write|randread|randwrite|rw|randrw  Pattern.
         --rwmixread N  Share of reads [%].
         --ioengine NAME  Method of input and output: psync, libaio, io_uring.
-        --iodepth N  Requests on their way at once.
-        --numjobs N  Processes.
+        --iodepth COUNT  Requests on their way at once.
+        --numjobs COUNT  Processes.
         --direct 0|1  Go round the page cache.
         --size SIZE  Size of each file.
         --fsync N  Flush after this many writes.
@@ -301,10 +301,10 @@ SPDK_PERF = Adapter(
     options=options(
         """
         -w read|write|randread|randwrite|rw|randrw  Pattern.
-        -q N  Requests on their way at once.
+        -q COUNT  Requests on their way at once.
         -M N  Share of reads [%].
         -c MASK  Mask of the cores.
-        -P N  Queue pairs of a namespace.
+        -P COUNT  Queue pairs of a namespace.
         -L  Print percentiles of the latency.
         -a N  Time before the measurement [s].
         -o N  = --size

@@ -118,10 +118,10 @@ UCX_PERFTEST = Adapter(
         -m KIND  Memory of sender and receiver: host, cuda, rocm, with a comma for both.
         -d DEVICE  Device, of the tests of the transport layer.
         -x TRANSPORT  Transport, of the tests of the transport layer.
-        -O N  Operations on their way at once.
+        -O COUNT  Operations on their way at once.
         -w N  Iterations before the timer starts.
         -D LAYOUT  Layout of the data: short, bcopy, zcopy, contig, iov.
-        -T N  Threads.
+        -T COUNT  Threads.
         -E wakeup|poll  Wait by events, or by polling.
         -e  End to end latency of one way.
         -s N  = --size
@@ -308,7 +308,7 @@ NUTTCP = Adapter(
     options=options(
         """
         -w SIZE  Buffers of the sockets, such as 1m.
-        -N N  Streams.
+        -N COUNT  Streams.
         -M N  Segment size of TCP [bytes].
         -D  Send small segments at once.
         -c CODE  Differentiated services code point.
