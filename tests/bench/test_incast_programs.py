@@ -9,7 +9,7 @@ import etherweave
 from etherweave.api import toml
 from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.site_launcher import SiteLauncher
-from etherweave.bench.measure import MeasureError, MeasureLaunchError
+from etherweave.bench.measure import MeasureError, MeasureLaunchError, incast
 from etherweave.bench.measure.incast import measure_incast
 from etherweave.bench.measure.launch import IncastProgram
 from etherweave.bench.site import reading
@@ -103,6 +103,22 @@ def test_rdma_has_the_window_and_the_service_level(monkeypatch: pytest.MonkeyPat
     words = " ".join(job.command.arguments)
     assert "-d mlx5_0 -s 65536" in words and "-D 3" in words
     assert words.endswith("-t 128 -S 3 --tclass 106")
+
+
+def test_streams_that_sum_to_more_than_the_link_were_not_there_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done = LaunchOutcome(Ending.DONE, "", "", ("x",), 0, 1)
+    monkeypatch.setattr(SiteLauncher, "launch", lambda self, job: done)
+    monkeypatch.setattr(SiteLauncher, "missing", lambda self: "")
+    place = site()
+    for rate, warnings in ((3e6, 0), (4e6, 1)):  # Of each of four streams [B/s].
+        monkeypatch.setattr(incast, "_rates", lambda *words, rate=rate: [rate] * 4)
+        result = measure_incast(
+            scenario(), program=IncastProgram.IPERF3, site=place, link=place.link("tcp")
+        )
+        assert len(result.summary["warnings"]) == warnings
+    assert "0.128 Gb/s arrived by a link of 0.1 Gb/s" in result.summary["warnings"][0]
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def measure_incast(
             outcomes.append(launch(starting, work, progress))
         rates = _rates(outcomes[-1].text, program, len(sources) * incast["streams_per_source"])
         tables.append(_streams(job, names[0], sources, rates, duration_s, number))
-    return _result(jobs, program, tables, outcomes, time.monotonic() - started)
+    return _result(jobs, program, link, tables, outcomes, time.monotonic() - started)
 
 
 def _incast(jobs: ScenarioJobs, program: IncastProgram) -> dict[str, Any]:
@@ -204,6 +204,7 @@ def _streams(
 def _result(
     jobs: ScenarioJobs,
     program: IncastProgram,
+    link: SiteFabric | None,
     tables: Sequence[pl.DataFrame],
     outcomes: Sequence[LaunchOutcome],
     taken_s: float,
@@ -225,6 +226,13 @@ def _result(
     }
     shared = len(hosts) < jobs.ranks
     warnings = [f"{jobs.ranks - 1} sources share {len(hosts) - 1} hosts"] if shared else []
+    totals = [table["goodput_gbps"].sum() for table in tables if link]
+    warnings += [
+        f"launch {number}: {total:.3g} Gb/s arrived by a link of {link.rate * 8 / 1e9:g} Gb/s, so "
+        "that the streams were not there at once; expected a longer --duration"
+        for number, total in enumerate(totals)
+        if link and total > link.rate * 8 / 1e9
+    ]
     return Result(
         tables={
             "iterations": pl.DataFrame(schema=_NO_ITERATIONS).to_arrow(),
