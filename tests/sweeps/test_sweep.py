@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -469,3 +470,18 @@ def test_report_writes_the_page_of_a_sweep(whole: Path) -> None:
     assert f"{RUNS} of {RUNS} runs finished, 0 failed." in text
     refused = run_here("report", whole, "--from", "1ms")
     assert (refused.returncode, "a sweep; expected no other options" in refused.stderr) == (2, True)
+
+
+def test_a_table_as_value_is_a_folder_of_its_words_and_a_hash(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(
+        "[topology.single_switch]\nhosts = 2\n[[job]]\nname = 'a'\nworkload.osu_latency = {}\n"
+        "[[sweep.axis]]\nkey = 'transport'\nvalues = [{ roce = { mtu = '1kB' } }, { roce = {} }]\n"
+    )
+    sweep(load_sweep(path), tmp_path / "out", executor("local", 1))
+    folders = sorted(folder.name for folder in (tmp_path / "out/runs").iterdir())
+    assert [name[:-6] for name in folders] == ["transport=roce-", "transport=roce-mtu-1kB-"]
+    rows = SweepStore(tmp_path / "out").table().sort("transport")
+    assert rows["transport"].to_list() == [name.partition("=")[2] for name in folders]
+    texts = [tomllib.loads(f"value = {text}")["value"] for text in rows["transport.toml"]]
+    assert texts == [{"roce": {}}, {"roce": {"mtu": "1kB"}}]

@@ -12,8 +12,10 @@ longer part of the sweep stay: they are found when it has them again.
 """
 
 import fcntl
+import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 Record: TypeAlias = dict[str, Any]
 """What a run leaves: ``ended``, ``message``, ``fidelity``, ``figures``, and what it took."""
 PLAN, DATASET = "sweep.json", "runs"
+NAME_MAX = 64  # Most characters of a value in the name of its folder, before its hash.
 ERROR = "fidelity_error_max"
 """Column of the largest error of a figure of flow-level mode; null: not measured."""
 FAILED = ("mistake", "stuck", "fault")  # Endings of runs that have no figures to compare.
@@ -168,18 +171,25 @@ class SweepStore:
         kept = [run for run in runs if run.id in records]
         groups: dict[str, list[int]] = {}
         for number, run in enumerate(kept):
-            parts = (f"{key}={quote(_text(run.point[key]), safe='')}" for key in sweep.partition)
+            parts = (f"{key}={folder_name(run.point[key])}" for key in sweep.partition)
             groups.setdefault("/".join(parts), []).append(number)
         whole = _table(sweep, kept, records) if kept else None
+        # A folder of a table does not have all of its text.
+        short = {
+            key: f"{key}.toml"
+            for key in sweep.partition
+            if any(folder_name(run.point[key]) != _quoted(run.point[key]) for run in kept)
+        }
+        dropped = [key for key in sweep.partition if key not in short]
         for folder, numbers in groups.items():
             assert whole is not None, "a group has a run"
             table = whole.take(numbers)
             part = below(fresh, *filter(None, folder.split("/")), "part-0.parquet")
             part.parent.mkdir(parents=True, exist_ok=True)
             try:
-                parquet.write_table(
-                    table.drop_columns(list(sweep.partition)), part, write_page_checksum=True
-                )
+                names = [short.get(name, name) for name in table.column_names]
+                rows = table.rename_columns(names).drop_columns(dropped)
+                parquet.write_table(rows, part, write_page_checksum=True)
             except OSError as error:  # pyarrow does not say which file
                 raise OSError(error.errno, error.strerror, str(part)) from None
         if (self.home / DATASET).exists():
@@ -247,6 +257,19 @@ def _axis(values: Sequence[object]) -> "pyarrow.Array":
     if kinds <= {int, float} or (len(kinds) == 1 and kinds <= {bool, str}):
         return pyarrow.array(values, pyarrow.float64() if float in kinds else None)
     return pyarrow.array([_text(value) for value in values])
+
+
+def folder_name(value: object) -> str:
+    """Name the folder of a value: as it is, or by the words of a table and a hash of its text."""
+    text, quoted = _text(value), _quoted(value)
+    if not isinstance(value, Mapping | list) and len(quoted) <= NAME_MAX:
+        return quoted
+    words = "-".join(re.findall(r"[A-Za-z0-9.+]+", text))[:NAME_MAX].rstrip("-")
+    return f"{words}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+
+
+def _quoted(value: object) -> str:
+    return quote(_text(value), safe="")
 
 
 def _text(value: object) -> str:
