@@ -11,8 +11,7 @@
 
 use etherweave_topology::{LinkClass, Node, Topology};
 
-use crate::DesignSpec;
-use crate::tables::TableFit;
+use crate::{DesignSpec, tables::TableFit};
 
 /// A standard by which switches learn addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]

@@ -6,10 +6,9 @@ use etherweave_primitives::{Fault, InputError, Power, caught};
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Topology, TopologyKind};
 
-use crate::proofs::ProvedFabric;
 use crate::{
     Bill, BridgingCount, BusiestChannels, DesignError, DesignSpec, FabricFigures, RoutingProof, TableCounts, WattsOf,
-    proofs,
+    proofs, proofs::ProvedFabric,
 };
 
 /// Switches whose tables are planned between two reports of progress.

@@ -7,9 +7,7 @@ use etherweave_power::{
 use etherweave_primitives::InputError;
 use etherweave_topology::Topology;
 
-use crate::bridging::encapsulated;
-use crate::money::Figure;
-use crate::{ChannelLoads, DesignSpec, PlanCount, TableCounts};
+use crate::{ChannelLoads, DesignSpec, PlanCount, TableCounts, bridging::encapsulated, money::Figure};
 
 /// What a fabric draws.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]

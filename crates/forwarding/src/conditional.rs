@@ -11,8 +11,7 @@ use std::collections::BTreeMap;
 
 use etherweave_primitives::Port;
 
-use crate::table::{Interner, SetId};
-use crate::{FlowTable, Rule, Ternary};
+use crate::{FlowTable, Rule, Ternary, table::Interner, table::SetId};
 
 /// Lower priorities that alternatives may take.
 const ALTERNATIVES_MAX: usize = 255;

@@ -7,9 +7,7 @@ use etherweave_scenario::{Fabric, Outcome};
 use etherweave_topology::{Node, Topology};
 use toml::Table;
 
-use crate::failure::Failure;
-use crate::outcome::Columns;
-use crate::{quantity, tree};
+use crate::{failure::Failure, outcome::Columns, quantity, tree};
 
 /// Largest frame on the wire [B]: with segments of 65,483 B, or of RoCE with a path MTU of 4 KiB.
 const FRAME_MAX: f64 = 65_700.0;

@@ -6,9 +6,7 @@ use etherweave_primitives::{Purpose, Stream};
 use etherweave_scenario::Mistake;
 
 use crate::check::{End, Limits, check};
-use crate::failure::{Failure, calmly};
-use crate::settle::{Size, refusal};
-use crate::{Draw, settle};
+use crate::{Draw, failure::Failure, failure::calmly, settle, settle::Size, settle::refusal};
 
 /// A scenario that was drawn and settled.
 pub struct Case {

@@ -3,11 +3,8 @@
 use etherweave_scenario::Outcome;
 use toml::Table;
 
-use crate::bounds::Facts;
-use crate::curve;
-use crate::failure::{Failure, calmly};
 use crate::launch::{THREADS, start, start_with};
-use crate::outcome::difference;
+use crate::{bounds::Facts, curve, failure::Failure, failure::calmly, outcome::difference};
 
 /// Bounds of the work for a case.
 #[derive(Clone, Copy, Debug)]

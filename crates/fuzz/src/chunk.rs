@@ -1,9 +1,6 @@
 //! The cases of one process.
 
-use std::fs;
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::{fs, path::Path, sync::atomic::AtomicU64, sync::atomic::Ordering, time::Duration};
 
 use etherweave_fuzz::{Draw, Failure, Limits, Verdict, case, shrink};
 

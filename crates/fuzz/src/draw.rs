@@ -10,8 +10,7 @@ use etherweave_topology::{Topology, TopologyKind};
 use serde_json::Value as Json;
 use toml::{Table, Value};
 
-use crate::fabric::{self, HOSTS_MAX};
-use crate::quantity;
+use crate::{fabric, fabric::HOSTS_MAX, quantity};
 
 /// Jobs of a case, at most.
 const JOBS_MAX: u64 = 3;

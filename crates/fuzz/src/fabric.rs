@@ -5,8 +5,7 @@ use etherweave_scenario::{Fabric, Scenario};
 use etherweave_topology::{Topology, TopologyKind};
 use toml::{Table, Value};
 
-use crate::failure::calmly;
-use crate::tree;
+use crate::{failure::calmly, tree};
 
 /// Hosts and switches of a fabric, at most.
 pub(crate) const HOSTS_MAX: usize = 60;

@@ -1,7 +1,6 @@
 //! Broken invariants, and panics.
 
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Mutex, PoisonError};
+use std::{panic, panic::AssertUnwindSafe, sync::Mutex, sync::PoisonError};
 
 /// A broken invariant.
 #[derive(Clone, PartialEq, Eq, Debug)]

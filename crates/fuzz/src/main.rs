@@ -6,8 +6,7 @@
 mod chunk;
 mod many;
 
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::{path::Path, path::PathBuf, process::ExitCode};
 
 use etherweave_fuzz::{Draw, Limits, case, verdict_of};
 

@@ -1,10 +1,9 @@
 //! Many cases, in processes side by side, and the counts of all.
 
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    collections::BTreeMap, io::BufRead, io::BufReader, process::Command, process::Stdio, sync::Mutex,
+    sync::atomic::AtomicU64, sync::atomic::Ordering,
+};
 
 use crate::Range;
 

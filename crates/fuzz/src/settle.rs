@@ -4,8 +4,7 @@ use etherweave_primitives::Stream;
 use etherweave_scenario::{Estimate, Mistake, Scenario, ScenarioError, foresee};
 use toml::{Table, Value};
 
-use crate::launch::start;
-use crate::{curve, quantity, tree};
+use crate::{curve, launch::start, quantity, tree};
 
 /// Packet-hops of a run, at most, by its estimate.
 const HOPS_MAX: u64 = 20_000;

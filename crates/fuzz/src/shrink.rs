@@ -2,11 +2,7 @@
 
 use toml::{Table, Value};
 
-use crate::case::{Verdict, verdict_of};
-use crate::check::Limits;
-use crate::failure::Failure;
-use crate::settle::{smaller, text};
-use crate::tree;
+use crate::{case::Verdict, case::verdict_of, check::Limits, failure::Failure, settle::smaller, settle::text, tree};
 
 /// Removes keys, and halves and rounds what remains, for as long as a scenario fails in the same class; at most `tries`
 /// scenarios are run.

@@ -14,8 +14,7 @@ use dragonfly::{Act, Point, Setting, Words};
 use etherweave_forwarding::{ConditionalTables, MinimalTables};
 use etherweave_openloop::{Experiment, PACKET_BYTES, Report, port_bytes};
 use etherweave_primitives::InputError;
-use etherweave_routing::PacketRouting;
-use etherweave_routing::tables::CompiledTables;
+use etherweave_routing::{PacketRouting, tables::CompiledTables};
 use etherweave_topology::TopologyKind;
 
 fn main() {

@@ -3,17 +3,13 @@
 use etherweave_kernel::{Division, QueueMeter, Worker};
 use etherweave_primitives::{HostId, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology, reverse};
-use etherweave_workload::HostArrivals;
-use etherweave_workload::pattern::host_destinations;
+use etherweave_workload::{HostArrivals, pattern::host_destinations};
 
-use crate::constants::RunConstants;
-use crate::host::Host;
-use crate::notification::Notifications;
-use crate::open_loops::OpenLoops;
 use crate::port::{END, Input, Output, Pauses, Port};
-use crate::sources::Sources;
-use crate::switches::Switches;
-use crate::wires::{ENTRIES_MAX, Wires};
+use crate::{
+    constants::RunConstants, host::Host, notification::Notifications, open_loops::OpenLoops, sources::Sources,
+    switches::Switches, wires::ENTRIES_MAX, wires::Wires,
+};
 use etherweave_primitives::InputError;
 use etherweave_routing::{Neighbourhood, PacketRouting};
 

@@ -1,13 +1,9 @@
 //! What all shards share during a run: nothing of it changes.
 
 use etherweave_topology::LinkClass;
-use etherweave_workload::ArrivalPlan;
-use etherweave_workload::pattern::Destinations;
+use etherweave_workload::{ArrivalPlan, pattern::Destinations};
 
-use crate::links::LinkKind;
-use crate::notification::NotificationPlan;
-use crate::outage::Outages;
-use crate::params::SwitchParams;
+use crate::{links::LinkKind, notification::NotificationPlan, outage::Outages, params::SwitchParams};
 
 /// Parameters of a run and its routing.
 pub(crate) struct RunConstants<'a, R> {

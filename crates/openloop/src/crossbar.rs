@@ -1,12 +1,9 @@
 //! A packet's path through a switch: the lists of waiting inputs, and grants.
 
-use crate::constants::RunConstants;
-use crate::packet::NONE;
-use crate::params::SwitchParams;
-use crate::port::{END, HeadState};
-use crate::reordering::WatchedArrival;
-use crate::switches::Switches;
-use crate::tally::DeliveredPacket;
+use crate::{
+    constants::RunConstants, packet::NONE, params::SwitchParams, port::END, port::HeadState,
+    reordering::WatchedArrival, switches::Switches, tally::DeliveredPacket,
+};
 use etherweave_kernel::Arbiter;
 use etherweave_routing::{PacketRouting, RoutedPacket};
 use etherweave_topology::LinkClass;

@@ -1,9 +1,6 @@
 //! Rings of full buffers, each of which waits for the next: looked for at the end of a run.
 
-use crate::constants::RunConstants;
-use crate::packet::NONE;
-use crate::port::HeadState;
-use crate::switches::Switches;
+use crate::{constants::RunConstants, packet::NONE, port::HeadState, switches::Switches};
 
 /// An output channel of a deadlock cycle: its packets wait for room at its far end, which waits for the next of the
 /// cycle.

@@ -3,16 +3,12 @@
 use etherweave_primitives::{InputErrors, SwitchId};
 use etherweave_topology::{Channel, LinkClass, Topology};
 
-use crate::build::cuts;
-use crate::histogram::Histogram;
-use crate::host::Host;
 use crate::links::{LinkKind, LinkKinds, Links};
-use crate::packet::Packet;
-use crate::params::{FlowControl, SwitchParams};
 use crate::port::{Buffer, PortSender, Queue, port_bytes};
-use crate::report::Report;
-use crate::run_length::RunLength;
-use crate::tally::Batch;
+use crate::{
+    build::cuts, histogram::Histogram, host::Host, packet::Packet, params::FlowControl, params::SwitchParams,
+    report::Report, run_length::RunLength, tally::Batch,
+};
 
 /// Virtual channels of the routings that have most of them.
 const CHANNELS: u8 = 4;

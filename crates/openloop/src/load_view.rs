@@ -2,12 +2,10 @@
 
 use etherweave_routing::LoadView;
 
-use crate::links::LinkKind;
-use crate::notification::{NotificationPlan, Notifications};
-use crate::outage::Outages;
 #[cfg(test)]
 use crate::port::END;
 use crate::port::{Output, Port, Queue};
+use crate::{links::LinkKind, notification::NotificationPlan, notification::Notifications, outage::Outages};
 
 /// The load of one switch, as it sees it itself.
 #[derive(Clone, Copy)]

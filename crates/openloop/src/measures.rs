@@ -2,15 +2,11 @@
 
 use std::ops::Range;
 
-use crate::constants::RunConstants;
-use crate::deadlock::{Wait, waits};
-use crate::fairness::Fairness;
-use crate::open_loops::{OpenLoops, StepRecorder};
-use crate::packet::NONE;
-use crate::port::{Port, Queue};
-use crate::reordering::Reordering;
-use crate::switches::Switches;
-use crate::tally::Tally;
+use crate::{
+    constants::RunConstants, deadlock::Wait, deadlock::waits, fairness::Fairness, open_loops::OpenLoops,
+    open_loops::StepRecorder, packet::NONE, port::Port, port::Queue, reordering::Reordering, switches::Switches,
+    tally::Tally,
+};
 
 /// Counts of consecutive shards.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

@@ -1,13 +1,11 @@
 //! The open loops of a shard, a part of the fabric that is served by one thread at a time: its switches, and the
 //! sources behind them.
 
-use crate::cache::every_line;
-use crate::constants::RunConstants;
-use crate::port::Port;
-use crate::run_length::RunControl;
-use crate::sources::Sources;
-use crate::switches::Switches;
 use crate::wires::{ARRIVAL, CREDIT, ENTRIES_MAX, HOST, INPUT_FREE, KIND_SHIFT, MARK, OUTPUT_FREE, SEND};
+use crate::{
+    cache::every_line, constants::RunConstants, port::Port, run_length::RunControl, sources::Sources,
+    switches::Switches,
+};
 use etherweave_routing::PacketRouting;
 
 /// Switches and sources of a shard, and what ports sent.

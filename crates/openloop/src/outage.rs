@@ -1,7 +1,6 @@
 //! Links that fail during a run, and return or do not.
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use etherweave_primitives::{Duration, InputError};
 use etherweave_routing::Outage;

@@ -9,10 +9,7 @@
 //! With credits a grant fixes the path to the next switch. A pause may arrive before, so that here a packet waits in
 //! the queue of its output channel until its link is free and not paused.
 
-use crate::constants::RunConstants;
-use crate::packet::NONE;
-use crate::switches::Switches;
-use crate::wires::{KIND_SHIFT, SEND};
+use crate::{constants::RunConstants, packet::NONE, switches::Switches, wires::KIND_SHIFT, wires::SEND};
 use etherweave_routing::PacketRouting;
 
 impl Switches {

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use etherweave_topology::LinkClass;
 
-use crate::cache::every_line;
-use crate::packet::NONE;
+use crate::{cache::every_line, packet::NONE};
 
 /// No member of a list within a switch.
 pub(crate) const END: u16 = u16::MAX;

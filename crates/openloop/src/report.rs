@@ -4,15 +4,11 @@ use std::ops::Range;
 
 use etherweave_primitives::mix;
 
-use crate::constants::RunConstants;
-use crate::deadlock::{WaitingChannel, cycle};
-use crate::fairness::Fairness;
-use crate::histogram::Histogram;
-use crate::measures::Measures;
-use crate::reordering::Reordering;
-use crate::run_length::{RunControl, latencies};
-use crate::steady::half_width;
-use crate::tally::Batch;
+use crate::{
+    constants::RunConstants, deadlock::WaitingChannel, deadlock::cycle, fairness::Fairness, histogram::Histogram,
+    measures::Measures, reordering::Reordering, run_length::RunControl, run_length::latencies, steady::half_width,
+    tally::Batch,
+};
 
 /// Measures of the measured time, and counts of the whole run.
 #[derive(Clone, PartialEq, Debug)]

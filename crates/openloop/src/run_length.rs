@@ -6,8 +6,7 @@ use etherweave_primitives::Duration;
 use etherweave_workload::Share;
 
 use crate::params::{RUN_MAX, in_range, whole};
-use crate::steady::{half_width, is_steady};
-use crate::tally::Batch;
+use crate::{steady::half_width, steady::is_steady, tally::Batch};
 use etherweave_primitives::{InputError, InputErrors};
 
 /// Batches of a first judgement.

@@ -5,21 +5,14 @@ use etherweave_primitives::Duration;
 use etherweave_topology::{LinkClass, Topology, reverse};
 use etherweave_workload::{Arrival, Pattern};
 
-use crate::build::{self, Parts};
-use crate::constants::RunConstants;
 use crate::links::{LinkKind, LinkKinds, Links};
-use crate::measures::Measures;
-use crate::notification::NotificationPlan;
-use crate::outage::Outages;
-use crate::params::{FlowControl, SwitchParams};
-use crate::reordering;
-use crate::report::Report;
 use crate::run_length::{RunControl, RunParams, load_share};
-use crate::workers;
+use crate::{
+    build, build::Parts, constants::RunConstants, measures::Measures, notification::NotificationPlan, outage::Outages,
+    params::FlowControl, params::SwitchParams, reordering, report::Report, workers,
+};
 use etherweave_primitives::{HostId, InputError, InputErrors};
-use etherweave_routing::Outage;
-use etherweave_routing::PacketRouting;
-use etherweave_routing::bounds::host_groups;
+use etherweave_routing::{Outage, PacketRouting, bounds::host_groups};
 
 /// What is run.
 pub struct Experiment<'a, R> {

@@ -3,10 +3,7 @@
 use etherweave_primitives::mix;
 use etherweave_routing::PacketRouting;
 
-use crate::constants::RunConstants;
-use crate::packet::Packet;
-use crate::port::Port;
-use crate::switches::Switches;
+use crate::{constants::RunConstants, packet::Packet, port::Port, switches::Switches};
 
 impl Switches {
     /// Counts a packet at the congestion point of the output channel that it is granted, and sends a notification to
@@ -54,14 +51,12 @@ impl Switches {
 mod tests {
     use etherweave_forwarding::{ConditionalTables, FabricTables, TableParams};
     use etherweave_primitives::{BitRate, SwitchId};
-    use etherweave_routing::TableSource;
-    use etherweave_routing::tables::Trigger;
+    use etherweave_routing::{TableSource, tables::Trigger};
     use etherweave_topology::{Dragonfly, TopologyKind, reverse};
 
     use super::*;
-    use crate::notification::tests::notification;
-    use crate::params::SwitchParams;
     use crate::pause::tests::{GLOBAL, LOCAL, experiment, links, offer, small};
+    use crate::{notification::tests::notification, params::SwitchParams};
 
     /// Host 0 has a packet every 200 ns for a group whose link, of 25 Gb/s, is at the second switch.
     ///

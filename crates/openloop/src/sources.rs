@@ -2,11 +2,10 @@
 
 use etherweave_primitives::{HostId, Time, mix};
 
-use crate::constants::RunConstants;
 use crate::host::{FLOWLETS, Flowlet, Host};
-use crate::packet::{NONE, Packet};
-use crate::switches::Switches;
-use crate::wires::{HOST, KIND_SHIFT};
+use crate::{
+    constants::RunConstants, packet::NONE, packet::Packet, switches::Switches, wires::HOST, wires::KIND_SHIFT,
+};
 use etherweave_routing::{HashScope, PacketRouting, RoutedPacket};
 
 /// Length of a tick [ps].

@@ -5,13 +5,12 @@ use std::ops::Range;
 use etherweave_kernel::QueueMeter;
 use etherweave_topology::LinkClass;
 
-use crate::constants::RunConstants;
-use crate::load_view::SwitchLoad;
-use crate::notification::Notifications;
-use crate::packet::NONE;
 use crate::port::{HeadState, Input, Output, Pauses, Port};
-use crate::reordering::WatchedArrival;
 use crate::wires::{INPUT_FREE, KIND_SHIFT, MARK, OUTPUT_FREE, Wires};
+use crate::{
+    constants::RunConstants, load_view::SwitchLoad, notification::Notifications, packet::NONE,
+    reordering::WatchedArrival,
+};
 use etherweave_routing::{InputChannel, PacketRouting};
 
 /// Switches `first_switch..` of a shard.

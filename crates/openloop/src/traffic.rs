@@ -5,12 +5,9 @@ use etherweave_primitives::{InputError, InputErrors};
 use etherweave_routing::bounds::{Bound, bound, host_groups};
 use etherweave_routing::{ControllerParams, FabricOf, KnownTraffic, PacketRouting, RoutingKind, Visit};
 
-use crate::links::Links;
-use crate::params::SwitchParams;
-use crate::report::Report;
-use crate::run_length::RunParams;
-use crate::simulation::Experiment;
-use crate::{Arrival, Pattern};
+use crate::{
+    Arrival, Pattern, links::Links, params::SwitchParams, report::Report, run_length::RunParams, simulation::Experiment,
+};
 
 /// What is sent, over which switches.
 pub struct OfferedTraffic<'a> {

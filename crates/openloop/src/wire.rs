@@ -3,14 +3,11 @@
 use etherweave_kernel::{Wire, wire};
 use etherweave_routing::RoutedPacket;
 
-use crate::deadlock::{Wait, WaitingChannel};
-use crate::fairness::Fairness;
-use crate::histogram::Histogram;
-use crate::measures::Measures;
-use crate::packet::{NONE, Packet};
-use crate::reordering::Reordering;
-use crate::tally::{Batch, Tally};
-use crate::wires::{RemoteAction, RemoteEvent};
+use crate::{
+    deadlock::Wait, deadlock::WaitingChannel, fairness::Fairness, histogram::Histogram, measures::Measures,
+    packet::NONE, packet::Packet, reordering::Reordering, tally::Batch, tally::Tally, wires::RemoteAction,
+    wires::RemoteEvent,
+};
 
 wire! {
     Batch { offered, delivered, latency, hops, misrouted, lost }

@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use crate::packet::{Packet, Slab};
-use crate::tally::Tally;
-use crate::wheel::Wheel;
+use crate::{packet::Packet, packet::Slab, tally::Tally, wheel::Wheel};
 
 /// The kind of an event; the rest of its 32 bits is an index.
 pub(crate) const KIND_SHIFT: u32 = 29;

@@ -3,11 +3,7 @@
 use etherweave_kernel::{Agreement, Division, Exchange, Threads};
 use etherweave_routing::PacketRouting;
 
-use crate::constants::RunConstants;
-use crate::open_loops::OpenLoops;
-use crate::run_length::RunControl;
-use crate::tally::Batch;
-use crate::wires::RemoteEvent;
+use crate::{constants::RunConstants, open_loops::OpenLoops, run_length::RunControl, tally::Batch, wires::RemoteEvent};
 
 impl Agreement for Batch {
     fn with(self, other: Batch) -> Batch {

@@ -1,7 +1,6 @@
 //! Cables as a price book lists them.
 
-use std::fmt;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use etherweave_primitives::{BitRate, Length};
 use etherweave_topology::{LinkClass, Medium};

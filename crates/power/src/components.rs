@@ -1,7 +1,6 @@
 //! Power by component.
 
-use std::iter::Sum;
-use std::ops::{Add, AddAssign};
+use std::{iter::Sum, ops::Add, ops::AddAssign};
 
 use etherweave_primitives::Power;
 

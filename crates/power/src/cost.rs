@@ -1,7 +1,6 @@
 //! The bill of a fabric.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use etherweave_primitives::{BitRate, InputError, Length, Money, Power};
 use etherweave_topology::{Cables, LinkClass, Topology};

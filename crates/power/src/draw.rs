@@ -3,8 +3,7 @@
 use etherweave_primitives::{Duration, InputError};
 use etherweave_topology::Topology;
 
-use crate::meter::Meter;
-use crate::{Activity, Certainty, Citation, Components, PowerProfile, SwitchKind, Tables};
+use crate::{Activity, Certainty, Citation, Components, PowerProfile, SwitchKind, Tables, meter::Meter};
 
 /// What a fabric draws.
 #[derive(Clone, PartialEq, Debug)]

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use etherweave_primitives::{BitRate, ChannelId, InputError, Power, SwitchId};
 use etherweave_topology::{LinkClass, Topology};
 
-use crate::awake::Awake;
-use crate::cited::Ledger;
-use crate::inventory::switches;
-use crate::traffic::SwitchTraffic;
-use crate::{Activity, Components, Draw, KindDraw, PortKind, PowerProfile, SwitchKind, TableEnergy, Tables};
+use crate::{
+    Activity, Components, Draw, KindDraw, PortKind, PowerProfile, SwitchKind, TableEnergy, Tables, awake::Awake,
+    cited::Ledger, inventory::switches, traffic::SwitchTraffic,
+};
 
 /// One reading; the ledger notes the figures that it takes.
 pub(crate) struct Meter<'a> {

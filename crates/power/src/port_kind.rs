@@ -1,7 +1,6 @@
 //! Kinds of ports: a rate and what is plugged in.
 
-use std::fmt;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use etherweave_primitives::BitRate;
 use etherweave_topology::Medium;

@@ -1,14 +1,10 @@
 //! Price books: what the parts of a fabric cost.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
+use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use etherweave_primitives::{BitRate, Currency, InputError, Length, Money};
 
-use crate::port_kind::impl_key;
-use crate::profile::read;
-use crate::{Basis, CableKey, Citation, Cited, Source, shipped};
+use crate::{Basis, CableKey, Citation, Cited, Source, port_kind::impl_key, profile::read, shipped};
 
 /// What parts cost, read from TOML. All prices are in one currency.
 #[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]

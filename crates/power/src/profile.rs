@@ -1,12 +1,10 @@
 //! Power profiles: what the parts of a fabric draw.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use etherweave_primitives::{BitRate, Bytes, Duration, Energy, InputError, Power, TextPlace};
 
-use crate::cited::Ledger;
-use crate::{Cited, PortKind, TableKind, shipped};
+use crate::{Cited, PortKind, TableKind, cited::Ledger, shipped};
 
 /// What parts draw, read from TOML.
 #[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]

@@ -3,8 +3,7 @@
 use etherweave_primitives::{Bytes, Power, SwitchId};
 use etherweave_topology::{Topology, reverse};
 
-use crate::activity::load;
-use crate::{Activity, PacketEnergy};
+use crate::{Activity, PacketEnergy, activity::load};
 
 /// Energy goes with bytes, searches go with packets.
 #[derive(Default)]

@@ -1,7 +1,6 @@
 //! Values that the caller of a run brings beside the scenario, as no file can hold them.
 
-use std::fmt;
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 /// A function, or nothing as long as the caller has brought none. Equal to itself only.
 pub struct Brought<F: ?Sized>(Option<Arc<F>>);

@@ -3,8 +3,7 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
-use crate::time::Duration;
-use crate::unit::{Unit, impl_text_form};
+use crate::{time::Duration, unit::Unit, unit::impl_text_form};
 
 /// An amount of data [B].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]

@@ -1,8 +1,7 @@
 //! A panic is a fault of Etherweave. What it ends leaves what there is until then, with message and place.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::{any::Any, sync::Mutex, sync::PoisonError};
 
 /// The first panic that nobody has taken yet: threads that waited for the one that panicked do so after it.
 static FIRST: Mutex<Option<Fault>> = Mutex::new(None);

@@ -1,7 +1,6 @@
 //! Amounts of money: a decimal number and a currency.
 
-use std::fmt;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use crate::InputError;
 use crate::unit::{invalid, misread, scaled};

@@ -1,7 +1,6 @@
 //! Power, and the energy of single acts.
 
-use std::iter::Sum;
-use std::ops::{Add, AddAssign};
+use std::{iter::Sum, ops::Add, ops::AddAssign};
 
 use crate::unit::{Unit, impl_text_form};
 

@@ -1,12 +1,9 @@
 //! A user's mistake, or one of the operating system, as Python's exception.
 
-use std::io;
-use std::path::Path;
+use std::{io, path::Path};
 
 use etherweave_scenario::{InputError, TextPlace};
-use pyo3::create_exception;
-use pyo3::exceptions::{PyOSError, PyValueError};
-use pyo3::prelude::*;
+use pyo3::{create_exception, exceptions::PyOSError, exceptions::PyValueError, prelude::*};
 
 create_exception!(
     etherweave._core,

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use etherweave_scenario::{CurveProgress, DesignStep, Fault, PointChoice, PortSent, Question};
-use pyo3::exceptions::PyValueError;
-use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
 use crate::error::{input_error, scenario_error};
 use crate::interruptible::interruptible;

@@ -1,9 +1,8 @@
 //! Work that Ctrl-C ends, also where it does not report how far it is.
 
-use std::panic::resume_unwind;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::thread::Builder;
-use std::time::Duration;
+use std::{
+    panic::resume_unwind, sync::mpsc::RecvTimeoutError, sync::mpsc::sync_channel, thread::Builder, time::Duration,
+};
 
 use pyo3::prelude::*;
 

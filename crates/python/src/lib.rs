@@ -17,8 +17,7 @@ use pyo3::prelude::*;
 /// The compiled core of Etherweave.
 #[pymodule]
 mod _core {
-    use std::collections::BTreeMap;
-    use std::sync::Arc;
+    use std::{collections::BTreeMap, sync::Arc};
 
     use arrow_array::StringArray;
     use pyo3::prelude::*;

@@ -1,7 +1,6 @@
 //! Files that have their name when they are complete: what is left of one that was cut would look like a result.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::{fs, fs::File, path::Path, path::PathBuf};
 
 use pyo3::prelude::*;
 

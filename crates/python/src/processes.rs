@@ -1,7 +1,6 @@
 //! Processes of an MPI job that carry a run together: joined once, left once, and agreed before a run begins.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{sync::OnceLock, sync::atomic::AtomicBool, sync::atomic::Ordering};
 
 use etherweave_scenario::{InputError, Processes};
 use pyo3::prelude::*;

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use etherweave_scenario::{InputError, RecordedProgram};
-use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::{prelude::*, types::PyDict};
 
-use crate::error::input_error;
-use crate::run::by_name;
+use crate::{error::input_error, run::by_name};
 
 /// A program that was recorded.
 #[pyclass(frozen, module = "etherweave._core")]

@@ -1,22 +1,18 @@
 //! Runs for Python: a scenario's text goes in, tables come out.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::{
+    fs::File, io::BufWriter, io::Write, path::Path, sync::Arc, sync::atomic::AtomicBool, sync::atomic::Ordering,
+    time::Duration, time::Instant,
+};
 
 use etherweave_scenario::{Outcome, RunOptions, Scenario};
-use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::{prelude::*, types::PyDict};
 
-use crate::error::{input_error, scenario_error};
 use crate::extend::{Extension, Failure, prototypes};
-use crate::interruptible::interruptible;
-use crate::part_file::PartFile;
-use crate::processes::{agree, processes};
-use crate::table::{Table, columns};
+use crate::{
+    error::input_error, error::scenario_error, interruptible::interruptible, part_file::PartFile, processes::agree,
+    processes::processes, table::Table, table::columns,
+};
 
 /// The caller hears of progress no more often.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);

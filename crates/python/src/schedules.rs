@@ -1,16 +1,13 @@
 //! Schedules for Python: a scenario's text goes in, files for the executor come out; and the executor's own sources.
 
-use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read};
-use std::path::{Path, PathBuf};
+use std::{fs::File, path::Path, path::PathBuf};
 
 use etherweave_scenario::InputError;
-use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::{prelude::*, types::PyBytes};
 
 use crate::error::{input_error, os_error, scenario_error};
-use crate::interruptible::interruptible;
-use crate::part_file::PartFile;
+use crate::{interruptible::interruptible, part_file::PartFile};
 
 /// Of a text that is read at once [B]: some milliseconds' work.
 const PIECE_BYTES: usize = 1 << 20;

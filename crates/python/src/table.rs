@@ -7,21 +7,15 @@
 //!
 //! Left out: type negotiation. A consumer that asks for another schema gets the table's own, as the interface allows.
 
-use std::iter;
-use std::sync::{Arc, OnceLock};
+use std::{iter, sync::Arc, sync::OnceLock};
 
-use arrow_array::cast::AsArray;
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, RecordBatchReader, StringArray, UInt64Array,
+    cast::AsArray, ffi_stream::FFI_ArrowArrayStream, types::Float64Type, types::UInt64Type,
 };
-use arrow_schema::ffi::FFI_ArrowSchema;
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, DataType, ffi::FFI_ArrowSchema};
 use etherweave_scenario::{Column, LateTable};
-use pyo3::exceptions::{PyKeyError, PyValueError};
-use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyList};
+use pyo3::{exceptions::PyKeyError, exceptions::PyValueError, prelude::*, types::PyCapsule, types::PyList};
 
 /// Named columns of equal length; polars, pyarrow and pandas read it without copying. A long table is read as a stream
 /// of groups of rows, which are not all in memory at once.

@@ -12,8 +12,7 @@ use std::collections::BTreeSet;
 
 use etherweave_primitives::{ChannelId, Duration, HostId, InputError, Port, Purpose, Stream, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology};
-use etherweave_workload::Pattern;
-use etherweave_workload::pattern::Adversarial;
+use etherweave_workload::{Pattern, pattern::Adversarial};
 
 use crate::bounds::host_groups;
 use crate::{

@@ -3,8 +3,7 @@
 use etherweave_primitives::{HostId, InputError, SwitchId};
 use etherweave_topology::Topology;
 
-use crate::adjacencies::Adjacencies;
-use crate::plan::{DestinationSet, RoutingStep};
+use crate::{adjacencies::Adjacencies, plan::DestinationSet, plan::RoutingStep};
 
 /// What the routings for groups are for.
 const EXPECTED: &str = "a complete dragonfly";

@@ -3,8 +3,7 @@
 use etherweave_primitives::{ChannelId, HostId, InputError, Priority, SwitchId};
 use etherweave_topology::{Topology, reverse};
 
-use crate::plan::{FRESH, RoutingPlan};
-use crate::{ChannelHop, Routing};
+use crate::{ChannelHop, Routing, plan::FRESH, plan::RoutingPlan};
 
 /// Which hops are legal, where each packet has which priority. Made by
 /// [`RoutingKind::legality`](crate::RoutingKind::legality).

@@ -7,9 +7,8 @@
 use etherweave_primitives::SwitchId;
 use etherweave_topology::Topology;
 
-use crate::adjacencies::Adjacencies;
-use crate::order::Order;
 use crate::plan::{DestinationSet, FRESH, RoutingPlan, RoutingStep};
+use crate::{adjacencies::Adjacencies, order::Order};
 
 /// The last hop led down: the packet may not climb any more.
 const DESCENDING: u32 = FRESH + 1;

@@ -8,10 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use etherweave_primitives::{ChannelId, HostId, InputError, SwitchId};
 use etherweave_topology::{Node, Topology, reverse};
 
-use crate::adjacencies::Adjacencies;
-use crate::path::dead_end;
 use crate::plan::{DestinationSet, FRESH, RoutingPlan, RoutingStep};
-use crate::{ChannelHop, Legality, Routing};
+use crate::{ChannelHop, Legality, Routing, adjacencies::Adjacencies, path::dead_end};
 
 /// Entries of the largest table: 1 GiB.
 pub(crate) const ENTRIES_MAX: u64 = 1 << 28;

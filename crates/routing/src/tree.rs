@@ -10,9 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use etherweave_primitives::{HostId, InputError, SwitchId};
 use etherweave_topology::Topology;
 
-use crate::RoutingTable;
-use crate::adjacencies::Adjacencies;
 use crate::plan::{DestinationSet, FRESH, RoutingPlan, RoutingStep};
+use crate::{RoutingTable, adjacencies::Adjacencies};
 
 /// All leaves: the destinations of packets that come from a host.
 const EVERYTHING: DestinationSet = DestinationSet::Set(u32::MAX);

@@ -2,14 +2,11 @@
 //! need.
 
 use etherweave_primitives::Priority;
-use etherweave_sim::Paths;
-use etherweave_sim::params::{Ets, FlowControl};
+use etherweave_sim::{Paths, params::Ets, params::FlowControl};
 use toml::{Table, Value};
 
-use crate::control::{ControlSpec, RuleKind};
-use crate::host_ports::generate;
 use crate::routing::{goes_by_rules, is_by_packet, paths};
-use crate::{JobSpec, Scenario, faults};
+use crate::{JobSpec, Scenario, control::ControlSpec, control::RuleKind, faults, host_ports::generate};
 
 /// Classes that the file leaves open.
 pub(crate) struct OpenClasses {

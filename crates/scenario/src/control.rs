@@ -1,8 +1,7 @@
 //! How switches and hosts of a fabric are configured: `[control]`. Addresses and compaction are those of
 //! `[design.tables]`.
 
-use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
+use std::{collections::BTreeSet, net::Ipv4Addr};
 
 use etherweave_primitives::{InputError, InputErrors, params};
 use etherweave_sim::params::{Ets, FlowControl};

@@ -15,9 +15,7 @@ use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
 use etherweave_routing::tables::{ChannelRule, ChannelScheme};
 use etherweave_topology::{LinkClass, Node, Shape, Topology, TopologyKind, reverse};
 
-use crate::Table;
-use crate::control::{ControlSpec, RuleKind};
-use crate::tables::{integers, texts};
+use crate::{Table, control::ControlSpec, control::RuleKind, tables::integers, tables::texts};
 use plane::{PlaneSpec, PlaneTables};
 use rows::{InPorts, Row};
 

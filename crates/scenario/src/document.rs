@@ -1,12 +1,9 @@
 //! The file as text: syntax, overrides, and where a key stands.
 
-use std::fmt::Display;
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::{fmt::Display, ops::Range, path::Path, path::PathBuf};
 
 use etherweave_primitives::{InputError, InputErrors, TextPlace};
-use toml::de::{DeTable, DeValue};
-use toml::{Spanned, Table, Value};
+use toml::{Spanned, Table, Value, de::DeTable, de::DeValue};
 
 use crate::error::{Mistake, ScenarioError};
 

@@ -17,13 +17,10 @@ use etherweave_sim::{
 use etherweave_topology::{Node, Topology, TopologyKind};
 use etherweave_workload::TrafficSize;
 
-use crate::host_ports::generate;
-use crate::memory::MemoryLimit;
-use crate::network::OpenLoopNetwork;
-use crate::run_time::{RunTime, Switches};
-use crate::scenario::{experiment, read};
 use crate::{
-    JobSpec, OpenLoopSpec, Scenario, ScenarioError, Table, check, conversions, nodes, open_loop, routing, sampling,
+    JobSpec, OpenLoopSpec, Scenario, ScenarioError, Table, check, conversions, host_ports::generate,
+    memory::MemoryLimit, network::OpenLoopNetwork, nodes, open_loop, routing, run_time::RunTime, run_time::Switches,
+    sampling, scenario::experiment, scenario::read,
 };
 
 /// A text in a column, and lent to Python [B].

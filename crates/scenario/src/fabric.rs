@@ -10,18 +10,11 @@ use etherweave_routing::{Outage, Routing, RoutingKind};
 use etherweave_sim::{PreparedRouting, largest_packet, port_buffers};
 use etherweave_topology::{Export, ExportNames, Topology, TopologyKind, reverse};
 
-use crate::document::Document;
-use crate::effect;
-use crate::host_ports::generate;
-use crate::interconnect::subnet_warning;
-use crate::measured::{self, PortSent};
-use crate::memory::MemoryLimit;
-use crate::network::OpenLoopNetwork;
-use crate::observation::{PointChoice, observe};
 use crate::open_loop::{self, CurveProgress, SimulatedFabric};
-use crate::scenario::read_values;
 use crate::{
-    Deployment, Estimate, Fault, Scenario, ScenarioError, Table, estimate, fabric_tables, faults, reader, routing,
+    Deployment, Estimate, Fault, Scenario, ScenarioError, Table, document::Document, effect, estimate, fabric_tables,
+    faults, host_ports::generate, interconnect::subnet_warning, measured, measured::PortSent, memory::MemoryLimit,
+    network::OpenLoopNetwork, observation::PointChoice, observation::observe, reader, routing, scenario::read_values,
 };
 
 /// The fabric of a scenario, built; jobs and all that only matters to a run may be missing from the file.

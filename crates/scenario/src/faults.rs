@@ -3,8 +3,7 @@
 
 use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, Priority, SwitchId};
 use etherweave_routing::Outage;
-use etherweave_sim::params::FlowControl;
-use etherweave_sim::{DegradedLink, ForwardErrorCorrection, LinkRetry, PauseStorm};
+use etherweave_sim::{DegradedLink, ForwardErrorCorrection, LinkRetry, PauseStorm, params::FlowControl};
 use etherweave_topology::Topology;
 
 use crate::Scenario;

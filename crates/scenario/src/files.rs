@@ -12,8 +12,7 @@ use etherweave_primitives::{InputError, InputErrors};
 use etherweave_workload::HplInput;
 use toml::{Table, Value};
 
-use crate::ScenarioError;
-use crate::document::Document;
+use crate::{ScenarioError, document::Document};
 
 /// A table of a scenario that profiles can fill.
 struct Profiled {

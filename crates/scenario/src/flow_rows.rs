@@ -3,15 +3,10 @@
 //! The file has no name: it is in the directory for temporary files (`TMPDIR`), and the system removes it with the
 //! process. Up to [`GROUP`] rows stay in memory, and are part of the report like all others.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::env;
-use std::fs::{self, File};
-use std::io;
-use std::iter;
-use std::marker::PhantomData;
-use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex};
+use std::{
+    cmp::Reverse, collections::BinaryHeap, env, fs, fs::File, io, iter, marker::PhantomData, os::unix::fs::FileExt,
+    sync::Arc, sync::Mutex,
+};
 
 use etherweave_kernel::{TableRow, Wire};
 use etherweave_sim::{FlowRow, FlowWriter, Report, StreamRow};
@@ -211,8 +206,7 @@ fn groups<R>(mut rows: impl Iterator<Item = R>, size: usize) -> impl Iterator<It
 
 #[cfg(test)]
 mod tests {
-    use crate::run::Run;
-    use crate::{Outcome, Table};
+    use crate::{Outcome, Table, run::Run};
 
     const FLOWS: &str = r#"
         [topology.single_switch]

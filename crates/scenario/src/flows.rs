@@ -4,8 +4,7 @@ use etherweave_primitives::{BitRate, HostId};
 use etherweave_topology::{Node, Topology};
 use etherweave_workload::LoadOf;
 
-use crate::Scenario;
-use crate::host_ports::generate;
+use crate::{Scenario, host_ports::generate};
 
 /// Sets the rates that are left open. The fabric is only built for them; its mistakes are found where it is used.
 pub(crate) fn complete(scenario: &mut Scenario) {

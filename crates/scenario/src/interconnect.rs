@@ -11,9 +11,7 @@ use etherweave_primitives::{InputError, InputErrors};
 use etherweave_topology::{Topology, TopologyKind};
 use toml::{Table, Value};
 
-use crate::document::Document;
-use crate::files::complete;
-use crate::{ScenarioError, files, reader};
+use crate::{ScenarioError, document::Document, files, files::complete, reader};
 use profile::Interconnect;
 
 pub(crate) use profile::Figure;

@@ -2,8 +2,7 @@
 //!
 //! As Linux has it under `/proc` and `/sys/fs/cgroup`; what is missing there bounds nothing.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 use etherweave_primitives::{Bytes, InputError};
 

@@ -2,9 +2,7 @@
 //!
 //! Areas are the groups of the fabric, or its switches where it has none.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-use std::time::Instant;
+use std::{collections::BTreeMap, ops::Range, time::Instant};
 
 use etherweave_openloop::{Pattern, Report, RunLength, RunParams};
 use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, SwitchId};
@@ -12,12 +10,11 @@ use etherweave_routing::RoutingKind;
 use etherweave_topology::{Channel, Node, Topology};
 use serde::Deserialize;
 
-use crate::network::OpenLoopNetwork;
 use crate::open_loop::{self, CurvePoint, SimulatedFabric};
-use crate::pattern_spec::PatternSpec;
-use crate::routing;
 use crate::tables::{Column, Table, integers, numbers, texts};
-use crate::{Estimate, OpenLoopSpec, conversions, estimate, reader};
+use crate::{
+    Estimate, OpenLoopSpec, conversions, estimate, network::OpenLoopNetwork, pattern_spec::PatternSpec, reader, routing,
+};
 
 /// Which point is observed; what is absent is the first of the scenario.
 #[derive(Clone, PartialEq, Debug, Default)]

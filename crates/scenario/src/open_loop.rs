@@ -9,18 +9,12 @@ use etherweave_openloop::{
     SwitchParams, WaitingChannel, check_links, load_share,
 };
 use etherweave_primitives::{Bytes, Duration, Fault, HostId, InputError, InputErrors, SwitchId, Time, caught};
-use etherweave_routing::bounds::{Bound, host_groups};
-use etherweave_routing::{FabricOf, Outage, RoutingKind};
+use etherweave_routing::{FabricOf, Outage, RoutingKind, bounds::Bound, bounds::host_groups};
 use etherweave_topology::{Topology, TopologyKind};
-use etherweave_workload::HostGroups;
-use etherweave_workload::arrival::Bernoulli;
-use etherweave_workload::pattern::Switching;
+use etherweave_workload::{HostGroups, arrival::Bernoulli, pattern::Switching};
 
-use crate::conversions;
-use crate::network::OpenLoopNetwork;
-use crate::pattern_spec::PatternSpec;
-use crate::routing;
 use crate::tables::{Column, Table, integers, numbers, texts};
+use crate::{conversions, network::OpenLoopNetwork, pattern_spec::PatternSpec, routing};
 
 /// Synthetic traffic at several loads: every routing with every pattern at every load is a simulated point.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

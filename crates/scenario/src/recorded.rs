@@ -1,11 +1,11 @@
 //! A recorded program: the files of a directory, as tables and as a schedule.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use etherweave_primitives::InputError;
-use etherweave_workload::collective::{Library, Rule};
-use etherweave_workload::{Call, RankRecording, Recording, ReplayRules, Transfer};
+use etherweave_workload::{
+    Call, RankRecording, Recording, ReplayRules, Transfer, collective::Library, collective::Rule,
+};
 
 use crate::tables::{Column, Table, integers, numbers, texts};
 

@@ -1,17 +1,14 @@
 //! The routing of a run: that of its family unless the scenario names one, its paths, and whether it may deadlock.
 
 use etherweave_primitives::{InputError, SwitchId};
-use etherweave_routing::tables::Trigger;
 use etherweave_routing::{
-    FabricOf, Outage, PacketRouting, RoutingKind, Saturation, Verdict, Visit, check_replaced, prove,
+    FabricOf, Outage, PacketRouting, RoutingKind, Saturation, Verdict, Visit, check_replaced, prove, tables::Trigger,
 };
 use etherweave_sim::params::{FlowControl, Overtaken, SwitchModel, SwitchParams};
 use etherweave_sim::{Paths, PortRow, PreparedRouting};
 use etherweave_topology::{LinkClass, RowShape, Shape, Topology, TopologyKind};
 
-use crate::Scenario;
-use crate::control::RuleKind;
-use crate::host_ports;
+use crate::{Scenario, control::RuleKind, host_ports};
 
 /// Pairs of two switches up to which every packet is followed before a run: a second or two.
 const FOLLOWED_MAX: usize = 1 << 20;

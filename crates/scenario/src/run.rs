@@ -1,25 +1,20 @@
 //! From text to tables.
 
-use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration as WallTime, Instant};
+use std::{io::Write, time::Duration as WallTime, time::Instant};
 
 use etherweave_kernel::{Processes, Worker};
 use etherweave_primitives::{Bytes, ChannelId, InputError, InputErrors, Time, caught};
 use etherweave_sim::{Experiment, Finish, Observed, Paths, Progress, Simulation, WaitRow};
 use etherweave_topology::Topology;
 
-use crate::check::{self, RUN_MAX};
-use crate::estimate;
-use crate::flow_rows::{FlowRows, GROUP};
-use crate::host_ports::generate;
-use crate::memory::MemoryLimit;
 use crate::outcome::{SentCounts, Summary, Windows, finished, warnings};
-use crate::prototypes::{self, Prototypes};
-use crate::routing::pause_warning;
 use crate::scenario::{Scenario, experiment, port_named, read};
-use crate::tables::{late_tables, tables};
-use crate::{Estimate, Outcome, ScenarioError, nodes};
+use crate::{
+    Estimate, Outcome, ScenarioError, check, check::RUN_MAX, estimate, flow_rows::FlowRows, flow_rows::GROUP,
+    host_ports::generate, memory::MemoryLimit, nodes, prototypes, prototypes::Prototypes, routing::pause_warning,
+    tables::late_tables, tables::tables,
+};
 
 /// A simulation that has been built and not yet run.
 pub struct Run {

@@ -10,18 +10,12 @@ use etherweave_sim::{Experiment, Job};
 use etherweave_topology::{FatTree, Topology, TopologyKind};
 use etherweave_workload::{HostAreas, Placement, RankOrder, Traffic, Workload};
 
-use crate::classes::{self, OpenClasses};
-use crate::connections::Connections;
-use crate::control::ControlSpec;
-use crate::document::Document;
-use crate::fast_forward::{self, FastForwardSpec};
-use crate::faults::{self, FaultsSpec};
-use crate::host_ports::{self, HostPortsSpec};
-use crate::interconnect::{self, InterconnectSpec};
-use crate::open_loop::OpenLoopSpec;
-use crate::sampling::{self, ObserveSpec};
-use crate::sweep::SweepSpec;
-use crate::{ScenarioError, check, files, flows, nic_buffer, reader, routing};
+use crate::{
+    ScenarioError, check, classes, classes::OpenClasses, connections::Connections, control::ControlSpec,
+    document::Document, fast_forward, fast_forward::FastForwardSpec, faults, faults::FaultsSpec, files, flows,
+    host_ports, host_ports::HostPortsSpec, interconnect, interconnect::InterconnectSpec, nic_buffer,
+    open_loop::OpenLoopSpec, reader, routing, sampling, sampling::ObserveSpec, sweep::SweepSpec,
+};
 
 params! {
     /// A scenario file: fabric, protocols, jobs; all keys have defaults, and a run needs a job.

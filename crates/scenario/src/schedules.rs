@@ -7,11 +7,8 @@ use etherweave_sim::Job;
 use etherweave_topology::Topology;
 use etherweave_workload::{Amounts, Chakra, Goal, Schedule, Traffic, check_progress, programs_of_graphs};
 
-use crate::document::Document;
-use crate::host_ports::generate;
-use crate::memory::MemoryLimit;
 use crate::scenario::{Scenario, experiment, read};
-use crate::{ScenarioError, estimate};
+use crate::{ScenarioError, document::Document, estimate, host_ports::generate, memory::MemoryLimit};
 
 /// All jobs of a scenario.
 #[derive(Clone, Debug)]

@@ -1,10 +1,6 @@
 //! A report as columns. Names carry their unit.
 
-use std::borrow::Borrow;
-use std::collections::BTreeMap;
-use std::fmt;
-use std::iter;
-use std::sync::Arc;
+use std::{borrow::Borrow, collections::BTreeMap, fmt, iter, sync::Arc};
 
 pub use etherweave_kernel::{Column, Texts};
 use etherweave_kernel::{RowNames, TableRow, column};

@@ -2,8 +2,7 @@
 //!
 //! A pronoun names whatever stood before it, and a fragment continues the name above it: both are read twice.
 
-use crate::text::is_code;
-use crate::{File, Finding};
+use crate::{File, Finding, text::is_code};
 
 /// Names that say nothing of a value.
 const PRONOUNS: [&str; 5] = ["one", "some", "found", "given", "whole"];

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::circles::Imports;
-use crate::{File, Finding, Repository};
+use crate::{File, Finding, Repository, circles::Imports};
 
 const PACKAGE: &str = "python/etherweave/";
 

@@ -1,8 +1,6 @@
 //! The files that Git tracks or would track, and what there is to say about a line of them.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::{fmt, path::Path, path::PathBuf, process::Command};
 
 /// A text file of the repository.
 #[derive(Clone, Debug)]

@@ -1,8 +1,6 @@
 //! The table of rooms in `ARCHITECTURE.md`: what it allows is what Cargo and the rule of Python's imports allow.
 
-use crate::manifest::MAY_USE;
-use crate::python::MAY_IMPORT;
-use crate::{File, Finding};
+use crate::{File, Finding, manifest::MAY_USE, python::MAY_IMPORT};
 
 const CRATES: &str = "crates/";
 const PACKAGE: &str = "python/etherweave/";

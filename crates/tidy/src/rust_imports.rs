@@ -4,8 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::circles::Imports;
-use crate::{File, Repository};
+use crate::{File, Repository, circles::Imports};
 
 /// The modules that lead to a file, without `crate`.
 type Module = Vec<String>;

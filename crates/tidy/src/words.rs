@@ -3,9 +3,7 @@
 //! Words are read in prose and as parts of identifiers (`told_by`, `Told`). A line that keeps an old name for one
 //! release says so with the word `alias` or `former`, and passes.
 
-use crate::paths::is_decision;
-use crate::text::{is_code, is_written};
-use crate::{File, Finding};
+use crate::{File, Finding, paths::is_decision, text::is_code, text::is_written};
 
 /// Rejected in every text and identifier, with what the field says.
 const WORDS: &[(&[&str], &str)] = &[

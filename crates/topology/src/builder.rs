@@ -4,9 +4,8 @@ use std::fmt;
 
 use etherweave_primitives::{BitRate, ChannelId, HostId, InputError, Length, Port, SwitchId};
 
-use crate::check::{links, too_large};
 use crate::topology::{Channel, ChannelEnd, LinkClass, Lists, Node, Topology, node_index};
-use crate::{Cable, Medium};
+use crate::{Cable, Medium, check::links, check::too_large};
 
 /// Longer than any Ethernet cable (100GBASE-ZR reaches 80 km).
 const LENGTH_MAX: Length = Length::from_m(1_000_000);

@@ -1,7 +1,6 @@
 //! Cables as they are ordered: a length, and what it is made of.
 
-use std::fmt;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use etherweave_primitives::{BitRate, Length};
 

@@ -1,7 +1,6 @@
 //! Ranges of parameters, and counts before anything is allocated by them.
 
-use std::fmt;
-use std::ops::RangeInclusive;
+use std::{fmt, ops::RangeInclusive};
 
 use etherweave_primitives::{InputError, InputErrors};
 

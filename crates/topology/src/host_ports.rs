@@ -12,9 +12,8 @@
 
 use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
 
-use crate::builder::bundle;
-use crate::check::{in_range, links};
 use crate::topology::{ByPort, Channel, ChannelEnd, Lists, Node, Topology, node_index, port_name};
+use crate::{builder::bundle, check::in_range, check::links};
 
 /// Ports of a host at most, and planes of a fabric.
 const PORTS_MAX: u32 = 8;

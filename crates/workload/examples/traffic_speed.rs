@@ -7,8 +7,7 @@
 use std::time::Instant;
 
 use etherweave_primitives::{Duration, HostId, InputError, Purpose, Stream, Time};
-use etherweave_workload::pattern::host_destinations;
-use etherweave_workload::{Arrival, HostArrivals, HostGroups, Pattern, Share};
+use etherweave_workload::{Arrival, HostArrivals, HostGroups, Pattern, Share, pattern::host_destinations};
 
 const DRAWS: u32 = 20_000_000;
 const SEED: u64 = 1;

@@ -16,8 +16,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Rank};
 
 use crate::collective::{Algorithm, BLOCKING, Collective, Communicator, FlowOp, Library, Protocol, Rule};
-use crate::limits::positive;
-use crate::{GraphBuilder, GraphOp, NodeId, Op};
+use crate::{GraphBuilder, GraphOp, NodeId, Op, limits::positive};
 
 /// Accelerators that are joined by links of their own (`node`).
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

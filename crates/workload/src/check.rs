@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use etherweave_primitives::{InputError, Rank};
 
-use crate::collective::{BLOCKING, TAG_BASE};
-use crate::{Op, Program};
+use crate::{Op, Program, collective::BLOCKING, collective::TAG_BASE};
 
 /// Sends less receives between two ranks under one tag, by source, destination and tag: messages and bytes.
 pub(crate) type Balance = BTreeMap<(Rank, Rank, u32), (i128, i128)>;

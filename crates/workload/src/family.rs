@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use etherweave_primitives::{BitRate, InputErrors};
 
-use crate::generator::Generator;
-use crate::{AcceleratorNode, Graph, Program, StreamSpec, TrafficSize};
+use crate::{AcceleratorNode, Graph, Program, StreamSpec, TrafficSize, generator::Generator};
 
 mod all_to_all;
 mod chakra;

@@ -2,8 +2,7 @@
 
 use etherweave_primitives::{BitRate, InputErrors};
 
-use crate::size::sampled;
-use crate::{AcceleratorNode, Driven, LoadOf, Program, Traffic, TrafficSize};
+use crate::{AcceleratorNode, Driven, LoadOf, Program, Traffic, TrafficSize, size::sampled};
 
 /// Parameters that generate the traffic of a job.
 pub(crate) trait Generator {

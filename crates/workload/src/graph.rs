@@ -42,8 +42,7 @@ mod progress;
 mod run;
 mod window;
 
-use std::borrow::Cow;
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use etherweave_primitives::{Duration, InputError, Rank};
 

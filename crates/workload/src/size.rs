@@ -3,8 +3,7 @@
 //! Programs of thousands of ranks may be larger than memory, and they are alike: those of a few ranks, spread evenly,
 //! stand for all.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc};
 
 use etherweave_primitives::InputErrors;
 

@@ -1,8 +1,7 @@
 //! Contents of trace files. Who reads a scenario opens them; they are read piece by piece, as they may be larger than
 //! the memory.
 
-use std::io;
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use etherweave_primitives::InputError;
 

@@ -2,10 +2,8 @@
 //!
 //! No rule lies within another, so that behind an inactive conditional rule no unintended one matches.
 
-use super::RegionRoutes;
-use super::trie::{TrieNode, nodes};
-use crate::table::SetId;
-use crate::{Rule, Ternary};
+use super::{RegionRoutes, trie::TrieNode, trie::nodes};
+use crate::{Rule, Ternary, table::SetId};
 
 pub(super) fn rules(routes: &RegionRoutes<'_>) -> Vec<Rule> {
     let nodes = nodes(&routes.entries, routes.plan.bits());

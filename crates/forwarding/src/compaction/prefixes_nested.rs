@@ -4,10 +4,8 @@
 //! From the leaves up, a prefix may have any action that suits both halves, or else either's; from the root down, a
 //! prefix gets a rule when the one around it does not suit. Addresses without hosts suit all.
 
-use super::RegionRoutes;
-use super::trie::{TrieNode, nodes};
-use crate::Rule;
-use crate::table::SetId;
+use super::{RegionRoutes, trie::TrieNode, trie::nodes};
+use crate::{Rule, table::SetId};
 
 pub(super) fn rules(routes: &RegionRoutes<'_>) -> Vec<Rule> {
     let nodes = nodes(&routes.entries, routes.plan.bits());

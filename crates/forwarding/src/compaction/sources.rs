@@ -15,11 +15,8 @@
 use etherweave_primitives::{Port, SwitchId};
 use etherweave_topology::Topology;
 
-use super::shares::Share;
-use super::source_patterns::SourcePatterns;
-use super::tree_flows::TreeFlows;
-use crate::table::Interner;
-use crate::{AddressPlan, FlowTable, Rule, Ternary};
+use super::{shares::Share, source_patterns::SourcePatterns, tree_flows::TreeFlows};
+use crate::{AddressPlan, FlowTable, Rule, Ternary, table::Interner};
 
 /// Shares of the sources of a plan.
 pub struct Sources<'a> {

@@ -12,11 +12,9 @@ use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Node, Topology};
 
-use super::RegionRoutes;
 use super::shares::{Destinations, Flow, HomeSet, Share, shares};
-use super::source_patterns::SourcePatterns;
-use crate::minimal::tree;
-use crate::{MinimalRouting, Ternary};
+use super::{RegionRoutes, source_patterns::SourcePatterns};
+use crate::{MinimalRouting, Ternary, minimal::tree};
 
 /// Rules that a table may have for shares, a sixteenth of a small TCAM; more only where a switch has more ports.
 const ROOM: usize = 256;

@@ -3,11 +3,9 @@
 use etherweave_primitives::{HostId, InputError, Port, SwitchId};
 use etherweave_routing::tables::{ChannelScheme, CompiledTables, Target, Trigger};
 use etherweave_topology::{Dragonfly, FlattenedButterfly, FoldedClos, TopologyKind, Uplinks};
-use proptest::prelude::*;
-use proptest::sample::Index;
+use proptest::{prelude::*, sample::Index};
 
-use super::flow_tables::{Conditions, FlowTables};
-use super::{ConditionalTables, MinimalTables};
+use super::{ConditionalTables, MinimalTables, flow_tables::Conditions, flow_tables::FlowTables};
 use crate::{CompactionKind, FlowTable, PacketHeader, PlanKind, Sharing, Strategy};
 
 /// Small fabrics with all kinds of rules: parallel links, several dimensions, several levels.

@@ -5,8 +5,7 @@ use etherweave_routing::tables::{ChannelScheme, CompiledTables, Trigger};
 use etherweave_routing::{FabricOf, TableSource};
 use etherweave_topology::{Dimension, GroupShape, RowShape, Shape, Topology, TopologyKind};
 
-use super::flow_tables::{Conditions, FlowTables};
-use super::{ConditionalTables, MinimalTables, TableParams};
+use super::{ConditionalTables, MinimalTables, TableParams, flow_tables::Conditions, flow_tables::FlowTables};
 use crate::{CompactionKind, PlanKind, Strategy};
 
 /// The tables of a fabric with given parameters, for its routings.

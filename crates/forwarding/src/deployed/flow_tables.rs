@@ -5,10 +5,9 @@ use etherweave_routing::tables::{ChannelRule, ChannelScheme, CompiledTables, Tri
 use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
 
 use super::compiler::{Compiler, hop_purpose, own_group};
-use crate::compaction::Sources;
 use crate::{
     AddressPlan, FlowTable, MinimalRouting, NonMinimalPort, NonMinimalPorts, RegionRoutes, Rule, Strategy, Ternary,
-    prove, with_alternatives, with_non_minimal_ports,
+    compaction::Sources, prove, with_alternatives, with_non_minimal_ports,
 };
 
 /// Which rules stand behind the default ones.

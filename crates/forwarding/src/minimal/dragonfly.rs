@@ -5,8 +5,7 @@
 use etherweave_primitives::{Port, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-use super::butterfly;
-use super::view::CoordinateView;
+use super::{butterfly, view::CoordinateView};
 
 /// Which switches of each group have links to which other group.
 #[derive(Clone, Debug)]

@@ -5,8 +5,7 @@ use std::cmp::Ordering;
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-use super::listed::ListedRouting;
-use super::searched::SearchedView;
+use super::{listed::ListedRouting, searched::SearchedView};
 use crate::Region;
 
 /// The ports of one switch for regions.

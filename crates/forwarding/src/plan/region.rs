@@ -2,8 +2,7 @@
 
 use etherweave_primitives::{HostId, SwitchId};
 
-use super::field::AddressField;
-use super::host_sites::HostSites;
+use super::{field::AddressField, host_sites::HostSites};
 use crate::Ternary;
 
 /// All regions with hosts, by how many fields they fix.

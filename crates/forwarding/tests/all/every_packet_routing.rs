@@ -9,8 +9,7 @@ use etherweave_primitives::{Duration, HostId, InputError, Port, Purpose, Stream,
 use etherweave_routing::bounds::host_groups;
 use etherweave_routing::{InputChannel, KnownTraffic, LoadView, PacketRouting, RoutedPacket, RoutingKind, Visit};
 use etherweave_topology::{LinkClass, Node, Topology};
-use etherweave_workload::Pattern;
-use etherweave_workload::pattern::Adversarial;
+use etherweave_workload::{Pattern, pattern::Adversarial};
 
 use crate::small::Small;
 

@@ -1,7 +1,6 @@
 //! The first cases, and every scenario that failed once.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 use etherweave_fuzz::{Draw, Limits, Verdict, case, verdict_of};
 

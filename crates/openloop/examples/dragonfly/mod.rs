@@ -8,8 +8,7 @@ use etherweave_routing::{
     Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, PacketRouting, Piggyback, UgalLocal, ValiantGroup,
 };
 use etherweave_topology::{Dragonfly, Topology, TopologyKind};
-use etherweave_workload::arrival::Bernoulli;
-use etherweave_workload::pattern::Adversarial;
+use etherweave_workload::{arrival::Bernoulli, pattern::Adversarial};
 
 /// Words `key=value`.
 pub struct Words(pub Vec<String>);

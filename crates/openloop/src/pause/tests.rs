@@ -5,13 +5,11 @@ use etherweave_routing::{Conditional, DragonflyMinimal, DragonflyPlan, FabricPla
 use etherweave_topology::{Dragonfly, Family, Topology, reverse};
 use etherweave_workload::{Arrival, Pattern};
 
-use crate::links::Links;
-use crate::open_loops::OpenLoops;
-use crate::packet::{NONE, Packet};
 use crate::params::{ChannelScheduler, FlowControl, SwitchParams};
-use crate::port::Port;
-use crate::run_length::RunParams;
-use crate::simulation::{Experiment, Prepared};
+use crate::{
+    links::Links, open_loops::OpenLoops, packet::NONE, packet::Packet, port::Port, run_length::RunParams,
+    simulation::Experiment, simulation::Prepared,
+};
 
 /// Action of a port, and its time [ns].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

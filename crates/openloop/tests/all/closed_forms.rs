@@ -4,8 +4,7 @@ use crate::fabric::{Fabric, every_tick, links};
 use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::{DragonflyMinimal, ValiantGroup};
-use etherweave_workload::arrival::Poisson;
-use etherweave_workload::pattern::Listed;
+use etherweave_workload::{arrival::Poisson, pattern::Listed};
 
 /// Only `source` sends, to `dst`.
 fn pair(source: u32, dst: u32) -> Pattern {

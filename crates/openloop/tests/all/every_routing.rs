@@ -2,8 +2,7 @@
 //! in `crates/forwarding/tests/all/every_packet_routing.rs`.
 
 use crate::small;
-use std::collections::VecDeque;
-use std::sync::LazyLock;
+use std::{collections::VecDeque, sync::LazyLock};
 
 use crate::small::Small;
 use etherweave_forwarding::{FabricTables, TableParams};

@@ -2,8 +2,7 @@
 
 use crate::fabric::{Fabric, every_tick, links};
 use etherweave_openloop::{Experiment, Pattern, RunParams, SwitchParams};
-use etherweave_primitives::Duration;
-use etherweave_primitives::InputError;
+use etherweave_primitives::{Duration, InputError};
 use etherweave_routing::{Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, ValiantGroup};
 
 #[test]

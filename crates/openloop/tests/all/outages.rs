@@ -5,8 +5,7 @@ use etherweave_openloop::{Arrival, ControllerParams, FlowControl, OfferedTraffic
 use etherweave_primitives::{ChannelId, Duration, HostId, SwitchId};
 use etherweave_routing::{Conditional, DragonflyMinimal, FabricOf, Outage, RoutingKind};
 use etherweave_topology::{Family, FlattenedButterfly, LinkClass, Node};
-use etherweave_workload::arrival::Periodic;
-use etherweave_workload::pattern::Listed;
+use etherweave_workload::{arrival::Periodic, pattern::Listed};
 
 /// The global channel from a group to the next.
 fn to_next_group(fabric: &Fabric, group: u32) -> ChannelId {

@@ -1,8 +1,7 @@
 //! Routing by flow tables: what holds of whole runs, and against the algorithms.
 
 use crate::fabric::links;
-use etherweave_forwarding::{CompactionKind, PlanKind};
-use etherweave_forwarding::{ConditionalTables, MinimalTables};
+use etherweave_forwarding::{CompactionKind, ConditionalTables, MinimalTables, PlanKind};
 use etherweave_openloop::{
     Arrival, ChannelScheduler, Experiment, FlowControl, Pattern, Report, RunParams, SwitchParams,
 };

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use etherweave_scenario::extend::{
     self, BitRate, PathTelemetry, PrototypeControl, PrototypeStart, SenderControl, Time,
 };
-use pyo3::call::PyCallArgs;
-use pyo3::exceptions::PyValueError;
-use pyo3::prelude::*;
+use pyo3::{call::PyCallArgs, exceptions::PyValueError, prelude::*};
 
 use super::{Class, Object, amount, time, truth};
 

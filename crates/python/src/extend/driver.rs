@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use etherweave_scenario::extend::{self, DrivenRank, Driver, DriverStart, Duration, GraphOp, Rank, Time};
-use pyo3::exceptions::PyValueError;
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyValueError, prelude::*};
 
 use super::{Class, Object, amount, time};
 

@@ -13,10 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use etherweave_scenario::extend::Prototypes;
-use pyo3::call::PyCallArgs;
-use pyo3::exceptions::PyValueError;
-use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::{call::PyCallArgs, exceptions::PyValueError, prelude::*, types::PyBool};
 
 pub(crate) use congestion::{Feedback, FreshConnection, PortTelemetry, Progress};
 pub(crate) use driver::{DriverEvent, NextOperations, Received};

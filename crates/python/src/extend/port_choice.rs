@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use etherweave_scenario::extend::{AskingPacket, CallerPortChoice, PortChoice, PortChoiceStart, QueuedPort};
-use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::{prelude::*, types::PyList};
 
 use super::{Class, Object, amount};
 

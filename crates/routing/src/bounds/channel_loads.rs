@@ -4,9 +4,7 @@ use etherweave_primitives::{ChannelId, HostId, Time};
 use etherweave_topology::{Channel, LinkClass, Node, Topology};
 use etherweave_workload::Destinations;
 
-use super::demand::Demand;
-use super::first_legs::FirstLegs;
-use super::walk::FlowWalk;
+use super::{demand::Demand, first_legs::FirstLegs, walk::FlowWalk};
 use crate::{Oblivious, WalkTarget};
 use etherweave_primitives::InputError;
 

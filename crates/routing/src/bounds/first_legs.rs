@@ -1,7 +1,6 @@
 //! Where packets start towards their destination: at their own switch, or the switch that they visit first.
 
-use super::demand::Demand;
-use super::walk::FlowWalk;
+use super::{demand::Demand, walk::FlowWalk};
 use crate::{Oblivious, WalkTarget};
 
 /// The switches where packets start, and the share of each, in the order of switches.

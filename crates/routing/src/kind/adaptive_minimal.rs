@@ -1,8 +1,7 @@
 //! Minimal adaptive routing: the dimensions in any order, whichever has the shortest queue.
 
-use crate::per_packet::butterfly::ButterflyPlan;
-use crate::per_packet::choice::{WeightedPort, least};
 use crate::per_packet::{InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
+use crate::{per_packet::butterfly::ButterflyPlan, per_packet::choice::WeightedPort, per_packet::choice::least};
 
 /// Minimal adaptive routing on a flattened butterfly: Kim, Dally and Abts, "Flattened butterfly", ISCA 2007, section
 /// 3.1 (MIN AD). Channels rise with every hop (Günther 1981), as many as dimensions.

@@ -1,8 +1,7 @@
 //! Adaptive routing on a tree: up by the shortest queue, and down by the only path.
 
-use crate::per_packet::choice::{WeightedPort, least};
-use crate::per_packet::clos::ClosPlan;
 use crate::per_packet::{InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
+use crate::{per_packet::choice::WeightedPort, per_packet::choice::least, per_packet::clos::ClosPlan};
 
 /// Of the ports that lead up the one with the shortest queue, of several one by hash: Kim, Dally and Abts, "Adaptive
 /// routing in high-radix Clos network", SC 2006. Where several ports lead to the same switch below, one of them

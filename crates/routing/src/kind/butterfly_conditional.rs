@@ -3,10 +3,8 @@
 
 use etherweave_topology::LinkClass;
 
-use crate::per_packet::butterfly::ButterflyPlan;
-use crate::per_packet::choice::any;
-use crate::per_packet::tables::Trigger;
 use crate::per_packet::{InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
+use crate::{per_packet::butterfly::ButterflyPlan, per_packet::choice::any, per_packet::tables::Trigger};
 
 /// Benito et al. 2015, sections V-B to V-D, figure 10b: the last dimension first, an earlier one where that output is
 /// paused or its queue is full; where all are, the packets of host port `i` go to the `i`-th other place of the last

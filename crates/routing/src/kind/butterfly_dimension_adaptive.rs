@@ -1,8 +1,7 @@
 //! DAL: minimal or by any other switch of the row, at most once in each dimension.
 
-use crate::per_packet::butterfly::ButterflyPlan;
-use crate::per_packet::choice::{WeightedPort, least};
 use crate::per_packet::{InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
+use crate::{per_packet::butterfly::ButterflyPlan, per_packet::choice::WeightedPort, per_packet::choice::least};
 
 /// The place in [`RoutedPacket::route_state`] of the dimensions in which a packet was misrouted, a bit each.
 const LEFT: usize = 0;

@@ -1,8 +1,7 @@
 //! DOR: one dimension after the other.
 
-use crate::per_packet::butterfly::ButterflyPlan;
-use crate::per_packet::choice::any;
 use crate::per_packet::{InputChannel, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket};
+use crate::{per_packet::butterfly::ButterflyPlan, per_packet::choice::any};
 
 /// Dimension order on a flattened butterfly: a packet takes one hop in each dimension where it is not at its place,
 /// first dimension first. A channel depends on those of later dimensions only, so that one is enough.

@@ -6,9 +6,8 @@
 
 use etherweave_topology::LinkClass;
 
-use crate::per_packet::dragonfly::{ANYWHERE, VIA};
-use crate::per_packet::tables::Trigger;
 use crate::per_packet::{DragonflyPlan, InputChannel, LoadView, NextHop, OutputChannel, PacketRouting, RoutedPacket};
+use crate::{per_packet::dragonfly::ANYWHERE, per_packet::dragonfly::VIA, per_packet::tables::Trigger};
 
 /// Benito et al. 2015, sections V-B to V-D: rules to other groups are inactive while their output is paused or its
 /// queue is full ("default paths are used until their queues become completely full"); then the packets of host port

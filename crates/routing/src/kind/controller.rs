@@ -202,8 +202,7 @@ fn overloaded(plan: &DragonflyPlan, destinations: &Destinations, load: f64) -> V
 #[cfg(test)]
 mod tests {
     use etherweave_topology::{Dragonfly, Family};
-    use etherweave_workload::pattern::{Adversarial, GroupLocal};
-    use etherweave_workload::{HostGroups, Pattern, Share};
+    use etherweave_workload::{HostGroups, Pattern, Share, pattern::Adversarial, pattern::GroupLocal};
 
     use super::*;
     use crate::per_packet::FabricPlan;

@@ -9,9 +9,8 @@ use etherweave_primitives::{InputError, SwitchId};
 use etherweave_topology::Topology;
 
 use super::dimension_order::DimensionOrderPlan;
-use crate::adjacencies::Adjacencies;
-use crate::grid::RowGrid;
 use crate::plan::{DestinationSet, RoutingPlan, RoutingStep};
+use crate::{adjacencies::Adjacencies, grid::RowGrid};
 
 /// Beyond the intermediate switch. Before that, the phase is the first dimension that may still change; and from the
 /// number of dimensions on, the place in the last one that the packet arrived from.

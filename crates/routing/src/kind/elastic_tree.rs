@@ -5,12 +5,11 @@ use etherweave_topology::{LinkClass, Topology};
 use etherweave_workload::Destinations;
 
 use super::RoutingParams;
-use crate::per_packet::choice::any;
-use crate::per_packet::clos::ClosPlan;
 use crate::per_packet::{
     FabricPlan, HashScope, InputChannel, KnownTraffic, LoadView, MeasuredGroups, NextHop, OutputChannel, PacketRouting,
     RoutedPacket, unsuited,
 };
+use crate::{per_packet::choice::any, per_packet::clos::ClosPlan};
 
 /// A nanosecond [ps].
 const NS: u64 = 1_000;
@@ -196,8 +195,7 @@ fn busiest_percent(hosts: u32, size: u32, destinations: &Destinations, links: f6
 #[cfg(test)]
 mod tests {
     use etherweave_topology::{Family, FatTree, KAryFatTree};
-    use etherweave_workload::pattern::{Adversarial, GroupLocal};
-    use etherweave_workload::{HostGroups, Pattern, Share};
+    use etherweave_workload::{HostGroups, Pattern, Share, pattern::Adversarial, pattern::GroupLocal};
 
     use super::*;
     use crate::per_packet::Idle;

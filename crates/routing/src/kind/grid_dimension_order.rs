@@ -1,10 +1,9 @@
 //! DOR on tori and meshes: one dimension after the other, in the shorter direction of each ring.
 
-use crate::per_packet::choice::any;
-use crate::per_packet::grid::GridPlan;
 use crate::per_packet::{
     HashScope, InputChannel, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket, WalkTarget,
 };
+use crate::{per_packet::choice::any, per_packet::grid::GridPlan};
 
 /// Dimension order on a torus or mesh: Dally and Towles, "Principles and Practices of Interconnection Networks", 2004,
 /// section 8.4.2, with a dateline in every ring. Of the packets for the opposite place of a ring, those of half of the

@@ -1,11 +1,10 @@
 //! VAL on tori and meshes: to a random switch, and from there to the destination.
 
 use super::grid_dimension_order::hops;
-use crate::per_packet::choice::{any, drawn};
-use crate::per_packet::grid::GridPlan;
 use crate::per_packet::{
     InputChannel, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket, WalkTarget,
 };
+use crate::{per_packet::choice::any, per_packet::choice::drawn, per_packet::grid::GridPlan};
 
 /// The place in [`RoutedPacket::route_state`] of the switch to visit first, [`ANYWHERE`] when there is none.
 const VIA: usize = 0;

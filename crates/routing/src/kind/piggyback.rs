@@ -1,7 +1,6 @@
 //! PB: UGAL-L, and a non-minimal path whenever the group knows the minimal path's global link to be saturated.
 
-use super::RoutingParams;
-use super::ugal_local::{choose, is_longer};
+use super::{RoutingParams, ugal_local::choose, ugal_local::is_longer};
 use crate::per_packet::dragonfly::by_link;
 use crate::per_packet::{
     DragonflyPlan, InputChannel, LoadView, Neighbourhood, NextHop, OutputChannel, PacketRouting, RoutedPacket,

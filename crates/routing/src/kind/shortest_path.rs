@@ -5,9 +5,7 @@ use std::collections::VecDeque;
 use etherweave_primitives::{ChannelId, InputError, SwitchId};
 use etherweave_topology::{Node, Topology, reverse};
 
-use crate::RoutingTable;
-use crate::plan::RoutingPlan;
-use crate::table::{TabulatedPlan, onward};
+use crate::{RoutingTable, plan::RoutingPlan, table::TabulatedPlan, table::onward};
 
 /// Farther than any switch.
 const UNREACHED: u32 = u32::MAX;

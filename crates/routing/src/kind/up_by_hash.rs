@@ -3,11 +3,10 @@
 use etherweave_primitives::{Duration, InputError};
 
 use super::RoutingParams;
-use crate::per_packet::choice::any;
-use crate::per_packet::clos::ClosPlan;
 use crate::per_packet::{
     HashScope, InputChannel, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket, WalkTarget,
 };
+use crate::{per_packet::choice::any, per_packet::clos::ClosPlan};
 
 /// Parameters of flowlets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

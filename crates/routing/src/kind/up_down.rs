@@ -13,12 +13,8 @@ use etherweave_primitives::{ChannelId, InputError, SwitchId};
 use etherweave_topology::{Topology, reverse};
 
 use super::shortest_path::switch_after;
-use crate::RoutingTable;
-use crate::order::Order;
-use crate::plan::RoutingPlan;
-use crate::ranked::{Climb, Ranked};
 use crate::table::{LISTED_MAX, TabulatedPlan, destinations, onward};
-use crate::tree::SubtreePlan;
+use crate::{RoutingTable, order::Order, plan::RoutingPlan, ranked::Climb, ranked::Ranked, tree::SubtreePlan};
 
 /// Farther than any switch.
 const UNREACHED: u32 = u32::MAX;

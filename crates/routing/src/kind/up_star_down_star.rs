@@ -9,10 +9,7 @@
 use etherweave_topology::Topology;
 
 use super::shortest_path::distances;
-use crate::order::Order;
-use crate::plan::RoutingPlan;
-use crate::ranked::{Climb, Ranked};
-use crate::table::{LISTED_MAX, destinations};
+use crate::{order::Order, plan::RoutingPlan, ranked::Climb, ranked::Ranked, table::LISTED_MAX, table::destinations};
 use etherweave_primitives::InputError;
 
 pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {

@@ -4,12 +4,12 @@ use etherweave_primitives::InputError;
 use etherweave_topology::{LinkClass, Topology};
 
 use super::dragonfly_valiant::DragonflyValiantPlan;
-use crate::per_packet::choice::drawn;
-use crate::per_packet::dragonfly::{ANYWHERE, VIA};
 use crate::per_packet::{
     DragonflyPlan, InputChannel, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket,
 };
-use crate::plan::RoutingPlan;
+use crate::{
+    per_packet::choice::drawn, per_packet::dragonfly::ANYWHERE, per_packet::dragonfly::VIA, plan::RoutingPlan,
+};
 
 /// The place in [`RoutedPacket::route_state`] of the switch to visit in the intermediate group.
 const TURN: usize = 1;

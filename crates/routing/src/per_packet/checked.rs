@@ -3,10 +3,9 @@
 use etherweave_primitives::{InputError, Port, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology};
 
-use super::tables::{CompiledTables, Trigger};
 use super::{
     HashScope, InputChannel, KnownTraffic, LoadView, MeasuredGroups, Neighbourhood, NextHop, Oblivious, OutputChannel,
-    PacketRouting, RoutedPacket, Saturation,
+    PacketRouting, RoutedPacket, Saturation, tables::CompiledTables, tables::Trigger,
 };
 
 /// A routing that panics when it takes a channel that does not rank above the one by which the packet came.
@@ -133,8 +132,7 @@ mod tests {
     use etherweave_topology::{Dragonfly, Family};
 
     use super::*;
-    use crate::per_packet::Idle;
-    use crate::{DragonflyMinimal, DragonflyPlan, FabricPlan};
+    use crate::{DragonflyMinimal, DragonflyPlan, FabricPlan, per_packet::Idle};
 
     #[test]
     #[should_panic(expected = "ranks Some(0), not above Some(4)")]

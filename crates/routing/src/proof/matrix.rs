@@ -2,8 +2,7 @@
 
 use etherweave_primitives::{Priority, SwitchId};
 
-use crate::adjacencies::Adjacencies;
-use crate::{ChannelHop, Legality};
+use crate::{ChannelHop, Legality, adjacencies::Adjacencies};
 
 /// Dependencies between hops: row `adjacency · priorities + priority`, with one bit for each adjacency out of the
 /// switch that it leads to and each priority, in the same order as rows.

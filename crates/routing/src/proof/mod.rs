@@ -22,8 +22,7 @@ use std::fmt;
 use etherweave_primitives::{ChannelId, Priority, SwitchId};
 use etherweave_topology::{LinkClass, Topology};
 
-use crate::adjacencies::Adjacencies;
-use crate::{ChannelHop, Legality};
+use crate::{ChannelHop, Legality, adjacencies::Adjacencies};
 use matrix::Matrix;
 use states::PacketStates;
 

@@ -1,7 +1,6 @@
 //! Fabrics and priorities that can deadlock and are reported so; with the priorities that make them free.
 
-use crate::common;
-use crate::common::{Graph, ring};
+use crate::{common, common::Graph, common::ring};
 use etherweave_routing::{DeadlockProof, Legality, Routing, RoutingKind, Verdict, prove};
 use etherweave_topology::{
     Dimension, Dragonfly, Family, FlattenedButterfly, HyperX, Mesh, Topology, TopologyKind, Torus,

@@ -6,8 +6,7 @@ use etherweave_routing::{
     DragonflyMinimal, DragonflyPlan, FabricPlan, InputChannel, PacketRouting, RoutedPacket, ValiantGroup, ValiantSwitch,
 };
 use etherweave_topology::{Arrangement, Dragonfly, Family, LinkClass, Node, Topology};
-use etherweave_workload::pattern::Listed;
-use etherweave_workload::{HostGroups, Pattern};
+use etherweave_workload::{HostGroups, Pattern, pattern::Listed};
 
 use crate::common::NoLoad;
 

@@ -1,10 +1,6 @@
 //! Traces with a file for each rank, named by a pattern with `{rank}` or by their folder; and their process groups.
 
-use std::collections::BTreeSet;
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::{collections::BTreeSet, fs::File, io, os::unix::fs::FileExt, path::Path, path::PathBuf};
 
 use etherweave_primitives::InputError;
 use etherweave_workload::{Chakra, ReadAt, TraceFile, Workload, trace_name};

@@ -1,10 +1,7 @@
 //! Trace files: a resolved scenario has the text of small ones. Of the others it keeps path and SHA-256, and the file
 //! is read while it is needed.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::{fs::File, io, io::Read, os::unix::fs::FileExt, path::Path, path::PathBuf};
 
 use etherweave_primitives::{InputError, InputErrors};
 use etherweave_workload::{Goal, ReadAt, TraceFile, Workload};
@@ -12,8 +9,7 @@ use sha2::{Digest, Sha256};
 use toml::{Table, Value};
 
 use super::{BYTES_MAX, length, table};
-use crate::Scenario;
-use crate::document::Document;
+use crate::{Scenario, document::Document};
 
 /// Longest text that a resolved scenario has [B].
 const TEXT_MAX: u64 = 1 << 20;

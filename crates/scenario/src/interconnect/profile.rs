@@ -8,8 +8,7 @@ use etherweave_topology::TopologyKind;
 use toml::{Table, Value};
 
 use super::shipped;
-use crate::files::complete;
-use crate::{files, reader};
+use crate::{files, files::complete, reader};
 
 /// Table of figures that a scenario has elsewhere: rates of links, addresses of a subnet.
 const LINK: &str = "link";

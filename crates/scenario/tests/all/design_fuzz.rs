@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use etherweave_scenario::{Design, Fabric, ScenarioError};
 use etherweave_topology::{Custom, Family, TopologyKind};
-use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
+use proptest::{prelude::*, test_runner::RngSeed};
 
 /// For one small text. Far more than any takes, so that a busy machine does not matter.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -1,8 +1,6 @@
 //! Every mistake in a fabric on paper gives a line: place, key, what is wrong and what is expected.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::{fs, path::Path, path::PathBuf, time::Duration, time::Instant};
 
 use etherweave_scenario::Fabric;
 

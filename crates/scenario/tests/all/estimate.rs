@@ -1,7 +1,6 @@
 //! What does not fit is refused before it is built, with the reason.
 
-use std::fs;
-use std::time::{Duration, Instant};
+use std::{fs, time::Duration, time::Instant};
 
 use etherweave_scenario::{Fabric, PointChoice, Processes, Run, RunOptions, ScenarioError};
 

@@ -1,7 +1,6 @@
 //! What goes wrong during a run, from the file to the tables.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 use etherweave_scenario::{Column, Outcome, Run, Table};
 

@@ -1,7 +1,6 @@
 //! Hosts with several ports, from the file to the tables.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 use etherweave_scenario::{Column, Fabric, Outcome, PointChoice, Processes, Run};
 

@@ -1,7 +1,6 @@
 //! What ranks of a host that share its NIC, its kernel and its cores see, beside a lone pair.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 use etherweave_scenario::{Column, Run, Table};
 

@@ -4,10 +4,7 @@
 //! The damage follows from a seed, so a failure repeats; raise `ROUNDS` to look further. A fuzzer that follows
 //! coverage needs a nightly compiler and is left out.
 
-use std::fs;
-use std::panic;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::{fs, panic, path::Path, path::PathBuf, time::Duration, time::Instant};
 
 use etherweave_primitives::mix;
 use etherweave_scenario::{Run, Scenario, ScenarioError};

@@ -1,7 +1,6 @@
 //! Every shipped scenario: the same on any number of threads, and as it was when it was last looked at.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{fs, path::Path, path::PathBuf};
 
 use etherweave_scenario::{Outcome, Run, Scenario};
 

@@ -7,8 +7,7 @@ use etherweave_primitives::InputError;
 use std::fmt::Write;
 
 use super::order::{Metres, Pulled, label, pulled};
-use super::text::Csv;
-use super::{ExportFile, ExportNames};
+use super::{ExportFile, ExportNames, text::Csv};
 use crate::Topology;
 
 /// Longer than most lines.

@@ -4,13 +4,11 @@
 //! Parallel links of one kind are one edge with their number; optical ones are dashed. Attributes that Graphviz passes
 //! over (`kind` of a node; `rate`, `length` and `links` of an edge) are for programs that read the fabric back.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use etherweave_primitives::{BitRate, ChannelId, InputError, Length, SwitchId};
 
-use super::text::Dot;
-use super::{ExportFile, ExportNames};
+use super::{ExportFile, ExportNames, text::Dot};
 use crate::{Medium, Node, Topology};
 
 /// Longer than most nodes and edges.

@@ -20,8 +20,7 @@ use std::collections::HashMap;
 use etherweave_primitives::{BitRate, HostId, InputError, SwitchId};
 
 use super::slurm_names::{SlurmNames, hostlist, is_no_host};
-use super::text::{check_names, names};
-use super::{ExportFile, ExportNames};
+use super::{ExportFile, ExportNames, text::check_names, text::names};
 use crate::{Node, Topology};
 
 /// Longer than most lines, but for the lists in them.

@@ -1,7 +1,6 @@
 //! Names in Slurm: unique ones for switches, and lists of them with ranges, `host[0-11,16]`.
 
-use std::collections::HashSet;
-use std::fmt::Write;
+use std::{collections::HashSet, fmt::Write};
 
 /// Whether Slurm's parser would take a sign of a host's name for its own.
 pub(super) fn is_no_host(name: &str) -> bool {

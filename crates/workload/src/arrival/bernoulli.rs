@@ -3,8 +3,7 @@
 use etherweave_primitives::{Geometric, InputError, params};
 
 use super::{FRACTION, HostArrivals, Offered};
-use crate::Share;
-use crate::limits::within;
+use crate::{Share, limits::within};
 
 params! {
     /// A packet in each slot with the same chance (`bernoulli`; Dally and Towles, *Principles and Practices of

@@ -3,8 +3,7 @@
 use etherweave_primitives::{Geometric, InputError, Pareto, params};
 
 use super::{HostArrivals, Offered, exponential};
-use crate::Share;
-use crate::limits::within;
+use crate::{Share, limits::within};
 
 params! {
     /// Bursts of packets at a peak load, with exponential silences between them that make up the offered load

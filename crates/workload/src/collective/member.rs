@@ -4,9 +4,7 @@ use std::ops::Range;
 
 use etherweave_primitives::Rank;
 
-use super::algorithm::Choice;
-use super::layout::{Layout, Part};
-use super::{Algorithm, Communicator, Kind, Rule, TAG_BASE};
+use super::{Algorithm, Communicator, Kind, Rule, TAG_BASE, algorithm::Choice, layout::Layout, layout::Part};
 use crate::{GraphOp, Op};
 
 /// Treatment of received data by a receiver.

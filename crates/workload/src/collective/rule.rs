@@ -2,10 +2,8 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors};
 
-use super::algorithm::Choice;
-use super::layout::Layout;
 use super::library::{Ask, Library, nccl};
-use super::{Algorithm, Collective, Kind, Protocol};
+use super::{Algorithm, Collective, Kind, Protocol, algorithm::Choice, layout::Layout};
 use crate::limits::{COLLECTIVE_MAX, WINDOW_MAX, at_most, positive, within};
 
 /// What a library picks, or what is named.

@@ -1,7 +1,6 @@
 //! Trees over a communicator, and messages that flow along them segment by segment.
 
-use super::layout::Part;
-use super::{Combining, Member, doublings};
+use super::{Combining, Member, doublings, layout::Part};
 
 /// The neighbours of one member.
 pub(super) struct Tree {

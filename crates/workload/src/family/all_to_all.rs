@@ -4,8 +4,7 @@ use etherweave_primitives::{Bytes, InputErrors, params};
 
 use crate::collective::{Algorithm, Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
-use crate::program::iteration;
-use crate::{Block, Program, RankWorkload};
+use crate::{Block, Program, RankWorkload, program::iteration};
 
 params! {
     /// Global all-to-all (`all_to_all`): every rank sends a block to every other.

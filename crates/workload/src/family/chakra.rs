@@ -12,16 +12,14 @@ mod node;
 mod stream_order;
 mod writer;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use etherweave_primitives::{BitRate, Duration, InputError, InputErrors};
 
-use crate::collective::{Library, Rule};
-use crate::generator::Generator;
-use crate::limits::{at_least, positive};
-use crate::size::{of_graphs, spread};
-use crate::{Graph, TraceFile, Traffic, TrafficSize, check_graphs};
+use crate::{
+    Graph, TraceFile, Traffic, TrafficSize, check_graphs, collective::Library, collective::Rule, generator::Generator,
+    limits::at_least, limits::positive, size::of_graphs, size::spread,
+};
 use collectives::Collectives;
 use graph::RankGraph;
 use node::RankTrace;

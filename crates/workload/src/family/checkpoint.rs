@@ -7,8 +7,7 @@
 //! All begin at once, so that n writers of equal shards at m servers take the longest of a shard by the rate of a
 //! NIC and of all shards by the rates of the servers.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, Rank, Time, params};
 

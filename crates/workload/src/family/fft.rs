@@ -7,9 +7,7 @@ use etherweave_primitives::{Bytes, InputError, InputErrors, params};
 
 use crate::collective::{Algorithm, Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
-use crate::program::iteration;
-use crate::rank_grid::RankGrid;
-use crate::{Block, Op, Program, RankWorkload};
+use crate::{Block, Op, Program, RankWorkload, program::iteration, rank_grid::RankGrid};
 
 params! {
     /// The FFT proxy (`fft`). Defaults are the 48-rank run of the Sandia evaluation.

@@ -10,8 +10,7 @@ use etherweave_primitives::{Bytes, InputError, InputErrors, Purpose, Rank, Strea
 
 use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
-use crate::program::{Access, iteration};
-use crate::{Block, Op, Program, RankWorkload};
+use crate::{Block, Op, Program, RankWorkload, program::Access, program::iteration};
 
 /// Message of a ring for latency, and element of an all-reduce [B].
 const WORD: u64 = 8;

@@ -7,10 +7,9 @@
 use etherweave_primitives::{Bytes, Duration, InputError, InputErrors, Rank, params};
 
 use crate::collective::{Collective, Communicator, Rule};
-use crate::limits::{MESSAGE_MAX, at_least};
-use crate::program::iteration;
-use crate::rank_grid::RankGrid;
-use crate::{Block, Op, Program, RankWorkload};
+use crate::{
+    Block, Op, Program, RankWorkload, limits::MESSAGE_MAX, limits::at_least, program::iteration, rank_grid::RankGrid,
+};
 
 /// What lies beyond the grid's edge.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

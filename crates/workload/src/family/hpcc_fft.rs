@@ -4,8 +4,7 @@ use etherweave_primitives::{Bytes, Duration, InputError, InputErrors, Purpose, S
 
 use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, at_least, within};
-use crate::program::iteration;
-use crate::{Block, Op, Program, RankWorkload};
+use crate::{Block, Op, Program, RankWorkload, program::iteration};
 
 /// Which ranks transform.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

@@ -4,8 +4,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, p
 
 use crate::collective::{Algorithm, Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, positive};
-use crate::program::iteration;
-use crate::{Block, Op, Program, RankWorkload};
+use crate::{Block, Op, Program, RankWorkload, program::iteration};
 
 params! {
     /// Fourier transform of complex numbers over all ranks (`hpcc_mpifft`). An iteration is a forward transform, behind

@@ -4,9 +4,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, InputErrors, Purpose, Rank
 
 use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{at_least, positive, within};
-use crate::program::iteration;
-use crate::size::sampled;
-use crate::{Block, Op, Program, RankWorkload, TrafficSize};
+use crate::{Block, Op, Program, RankWorkload, TrafficSize, program::iteration, size::sampled};
 
 params! {
     /// Parallel matrix transpose (`hpcc_ptrans`). An iteration is one transpose, behind a barrier. The benchmark

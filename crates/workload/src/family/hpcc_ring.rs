@@ -8,8 +8,7 @@ use etherweave_primitives::{Bytes, InputErrors, Purpose, Rank, Stream, params};
 
 use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{MESSAGE_MAX, at_least, at_most, within};
-use crate::program::iterations;
-use crate::{Block, Op, Part, Program, RankWorkload};
+use crate::{Block, Op, Part, Program, RankWorkload, program::iterations};
 
 params! {
     /// Latency and bandwidth of rings (`hpcc_ring`). The first ring is in the order of ranks, the others are random. Of

@@ -6,8 +6,7 @@ use etherweave_primitives::{Bytes, InputErrors, Rank, params};
 
 use crate::collective::{BLOCKING, Collective, Communicator, Rule};
 use crate::limits::{MESSAGE_MAX, at_least, at_most, within};
-use crate::program::iteration;
-use crate::{Block, Op, Program, RankWorkload};
+use crate::{Block, Op, Program, RankWorkload, program::iteration};
 
 /// Test of IMB-MPI1.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

@@ -2,9 +2,8 @@
 
 use etherweave_primitives::{Bytes, InputError, InputErrors, Rank, params};
 
-use crate::generator::Generator;
 use crate::limits::{MESSAGE_MAX, STREAMS_MAX, at_least, at_most, counted_stream};
-use crate::{StreamSpec, Traffic, TrafficSize};
+use crate::{StreamSpec, Traffic, TrafficSize, generator::Generator};
 
 params! {
     /// Incast (`incast`): rank 0 is the sink, ranks 1 to `sources` send.

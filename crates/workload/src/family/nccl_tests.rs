@@ -6,10 +6,8 @@ use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, p
 
 use crate::accelerators::{AcceleratorNode, Accelerators, Call, Group, Members, Operation};
 use crate::collective::{Algorithm, Library, Protocol};
-use crate::generator::Generator;
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, positive, within};
-use crate::size::sampled_graphs;
-use crate::{ExecutionStream, Graph, GraphBuilder, Traffic, TrafficSize};
+use crate::{ExecutionStream, Graph, GraphBuilder, Traffic, TrafficSize, generator::Generator, size::sampled_graphs};
 
 /// Most accelerators.
 const RANKS_MAX: u32 = 1 << 16;

@@ -9,10 +9,9 @@ use std::collections::BTreeMap;
 use etherweave_primitives::{Bytes, Duration, InputError, InputErrors, Rank, params};
 
 use crate::collective::{Collective, Communicator, Library, Rule};
-use crate::limits::{at_least, within};
-use crate::program::iterations;
-use crate::rank_grid::RankGrid;
-use crate::{Block, Op, Part, Program, RankWorkload};
+use crate::{
+    Block, Op, Part, Program, RankWorkload, limits::at_least, limits::within, program::iterations, rank_grid::RankGrid,
+};
 
 /// Size of a scalar [B].
 const SCALAR: u64 = 8;

@@ -4,8 +4,7 @@ use etherweave_primitives::{Bytes, InputError, InputErrors, Rank, params};
 
 use crate::collective::{BLOCKING, Collective, Communicator, Rule};
 use crate::limits::{MESSAGE_MAX, WINDOW_MAX, at_least, at_most, within};
-use crate::program::iteration;
-use crate::{Block, Op, Program, RankWorkload};
+use crate::{Block, Op, Program, RankWorkload, program::iteration};
 
 params! {
     /// Ping-pong (`osu_latency`; `osu_multi_lat` with several pairs). An iteration is one *round trip*; the tool

@@ -4,8 +4,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, p
 
 use crate::collective::{Algorithm, Collective, Communicator, Kind, Library, Protocol, Rule};
 use crate::limits::{ALL_PAIRS_MAX, at_least, within};
-use crate::program::iteration;
-use crate::{Block, Op, Program, RankWorkload};
+use crate::{Block, Op, Program, RankWorkload, program::iteration};
 
 params! {
     /// A collective on all ranks (`osu_collective`). An iteration is one call, followed by a barrier

@@ -7,8 +7,7 @@ use etherweave_primitives::{Bytes, InputError, InputErrors, Rank, params};
 
 use crate::collective::{Collective, Communicator, Rule};
 use crate::limits::{MESSAGE_MAX, WINDOW_MAX, at_least, at_most, within};
-use crate::program::{Access, iteration};
-use crate::{Block, Op, Program, RankWorkload};
+use crate::{Block, Op, Program, RankWorkload, program::Access, program::iteration};
 
 /// A word of `osu_fop_latency` and `osu_cas_latency` [B].
 const WORD: Bytes = Bytes::new(8);

@@ -3,9 +3,7 @@
 use etherweave_primitives::{Bytes, InputError, InputErrors, Purpose, Rank, Stream, params};
 
 use crate::limits::{MESSAGE_MAX, at_least, at_most};
-use crate::program::iteration;
-use crate::size::{HEAD_BYTES, of_partners};
-use crate::{Block, Op, Program, RankWorkload, TrafficSize};
+use crate::{Block, Op, Program, RankWorkload, TrafficSize, program::iteration, size::HEAD_BYTES, size::of_partners};
 
 /// Who sends to whom.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

@@ -2,8 +2,7 @@
 
 use etherweave_primitives::Duration;
 
-use super::nodes::ANY;
-use super::{ExecutionStream, Graph, GraphOp, NodeLists};
+use super::{ExecutionStream, Graph, GraphOp, NodeLists, nodes::ANY};
 use crate::Op;
 
 /// A node of the graph that is being built.

@@ -1,7 +1,6 @@
 //! Graphs of a job are checked as a whole: what is sent is received, and all of it ends.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use etherweave_primitives::{InputError, Rank};
 

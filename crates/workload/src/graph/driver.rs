@@ -10,9 +10,7 @@
 //! A driver belongs to one rank, and learns nothing but what happens there. So it decides the same on any number of
 //! threads.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::sync::Arc;
+use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
 use etherweave_primitives::{Duration, Rank, Time};
 
@@ -241,8 +239,7 @@ impl DriverRun {
 
 #[cfg(test)]
 mod tests {
-    use super::super::GraphRun;
-    use super::*;
+    use super::{super::GraphRun, *};
 
     /// Waits twice at once, and computes when both waits are over.
     struct TwoWaits(u32);

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use etherweave_primitives::InputError;
 
-use crate::schedule::refuse_simulated;
-use crate::{Block, ExecutionStream, Graph, GraphBuilder, Program, Traffic};
+use crate::{Block, ExecutionStream, Graph, GraphBuilder, Program, Traffic, schedule::refuse_simulated};
 
 /// Most operations of the program of a rank: one is in memory at a time.
 const OPERATIONS_MAX: u64 = 10_000_000;

@@ -6,13 +6,10 @@
 //! wait for more than the graph does, and there is none.
 
 use etherweave_primitives::{InputError, Rank};
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
-use std::sync::Arc;
+use std::{cmp::Reverse, collections::BTreeSet, collections::BinaryHeap, sync::Arc};
 
 use super::{Graph, GraphOp, NodeLists};
-use crate::program::iteration;
-use crate::{Block, Op, Program};
+use crate::{Block, Op, Program, program::iteration};
 
 /// An operation and what it waits for.
 struct OrderedNode {

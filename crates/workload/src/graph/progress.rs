@@ -3,8 +3,7 @@
 //!
 //! What is in progress is in memory, of nodes that are in a file as of messages, and a bit for each operation.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use etherweave_primitives::{InputError, Rank, Time};
 

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use etherweave_primitives::{InputError, Time};
 
-use super::driver::{DriverRun, Received};
-use super::window::NodeWindow;
-use super::{Graph, GraphOp, NodeLists, Nodes};
+use super::{Graph, GraphOp, NodeLists, Nodes, driver::DriverRun, driver::Received, window::NodeWindow};
 
 /// A graph that is performed by somebody who says what has started and what is complete, and learns what is ready by
 /// that, with its stream. Of a graph in a file only what is in progress is in memory.

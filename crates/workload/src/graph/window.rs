@@ -10,8 +10,7 @@
 //! block is in memory while one of its nodes is. When none is, its counters are those of the file again for all nodes
 //! that are still to come, so that its slot can take another block.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use etherweave_primitives::InputError;
 

@@ -1,8 +1,7 @@
 //! Only some pairs.
 
 use super::permuted::Permuted;
-use crate::HostGroups;
-use crate::limits::within;
+use crate::{HostGroups, limits::within};
 use etherweave_primitives::InputError;
 
 /// Every packet of a listed source to its destination; other hosts send nothing (`listed`).

@@ -1,7 +1,6 @@
 //! The next in each ring.
 
-use super::lattice::moved;
-use super::permuted::Permuted;
+use super::{lattice::moved, permuted::Permuted};
 use crate::HostGroups;
 use etherweave_primitives::InputError;
 

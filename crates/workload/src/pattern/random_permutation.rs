@@ -3,8 +3,7 @@
 use etherweave_primitives::{InputError, Purpose, Stream};
 
 use super::permuted::Permuted;
-use crate::HostGroups;
-use crate::family::derangement;
+use crate::{HostGroups, family::derangement};
 
 /// A permutation drawn from the run's seed (`random_permutation`).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

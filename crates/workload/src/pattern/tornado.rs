@@ -1,7 +1,6 @@
 //! Nearly half of the way around each ring.
 
-use super::lattice::moved;
-use super::permuted::Permuted;
+use super::{lattice::moved, permuted::Permuted};
 use crate::HostGroups;
 use etherweave_primitives::InputError;
 

@@ -4,16 +4,13 @@
 //! that goes on when it has started. What waits for requests is a calculation of nothing that requires them. A
 //! collective that goes on is a chain beside the thread.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use etherweave_primitives::{InputError, Rank};
 
-use super::collectives::Collectives;
-use super::{Call, Completion, Message, RankRecording, Recording, ReplayRules};
-use crate::Op;
+use super::{Call, Completion, Message, RankRecording, Recording, ReplayRules, collectives::Collectives};
 use crate::check::{Balance, add, settled};
-use crate::collective::TAG_BASE;
+use crate::{Op, collective::TAG_BASE};
 
 /// Numbers for the tags of the text: of an application in a group, or of a collective.
 type Tags = BTreeMap<(usize, u32, usize), usize>;

@@ -3,8 +3,7 @@
 use etherweave_primitives::InputError;
 
 use super::bytes::Bytes;
-use crate::collective::Kind;
-use crate::limits::MESSAGE_MAX;
+use crate::{collective::Kind, limits::MESSAGE_MAX};
 
 const MAGIC: &[u8] = b"EWRECORD";
 const VERSION: u64 = 1;

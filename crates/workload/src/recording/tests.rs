@@ -1,8 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::Goal;
-use crate::collective::Library;
+use crate::{Goal, collective::Library};
 
 /// A file as the recorder writes it.
 struct File {

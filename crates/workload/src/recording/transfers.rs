@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use etherweave_primitives::InputError;
 
-use super::collectives::Collectives;
-use super::{Call, Message, RankRecording, Recording};
+use super::{Call, Message, RankRecording, Recording, collectives::Collectives};
 
 /// A message from its send to the end of its receive, by the clock of rank 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,8 +4,7 @@ use etherweave_openloop::{Arbiter, Arrival, Experiment, Links, Pattern, Report, 
 use etherweave_primitives::{BitRate, Duration, InputErrors};
 use etherweave_routing::{DragonflyPlan, FabricPlan, Outage, PacketRouting};
 use etherweave_topology::{Dragonfly, Family, Topology};
-use etherweave_workload::arrival::Bernoulli;
-use etherweave_workload::pattern::Adversarial;
+use etherweave_workload::{arrival::Bernoulli, pattern::Adversarial};
 
 /// A packet at every tick with the same chance: 200 ticks to a packet.
 pub fn every_tick() -> Arrival {

@@ -3,8 +3,7 @@
 use etherweave_primitives::{ChannelId, HostId, Priority, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology, reverse};
 
-use super::choices::MatchFields;
-use super::{CompiledTables, InputChannel};
+use super::{CompiledTables, InputChannel, choices::MatchFields};
 use crate::{ChannelHop, Routing, dependency_cycle};
 
 /// Pairs of hosts and channels up to which rules are followed one by one.

@@ -3,8 +3,7 @@
 
 use etherweave_topology::LinkClass;
 
-use super::super::dragonfly::by_link;
-use super::{InputChannel, OutputChannel};
+use super::{super::dragonfly::by_link, InputChannel, OutputChannel};
 
 /// What a rule does to the channel that by which a packet arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -4,10 +4,8 @@ use std::collections::VecDeque;
 
 use etherweave_primitives::InputError;
 
-use super::link_text::Edge;
-use super::switch_places::SwitchPlaces;
-use crate::builder::Builder;
-use crate::{LinkClass, Node, check};
+use super::{link_text::Edge, switch_places::SwitchPlaces};
+use crate::{LinkClass, Node, builder::Builder, check};
 
 /// Nodes and links of a text.
 pub(super) struct ListedGraph {

@@ -3,14 +3,10 @@
 use etherweave_primitives::{InputError, check_file_name};
 use std::collections::{BTreeMap, HashMap};
 
-use quick_xml::XmlVersion;
-use quick_xml::escape::resolve_predefined_entity;
-use quick_xml::events::{BytesStart, Event};
-use quick_xml::reader::Reader;
+use quick_xml::{XmlVersion, escape::resolve_predefined_entity, events::BytesStart, events::Event, reader::Reader};
 
-use super::graph::ListedGraph;
 use super::link_text::{Edge, LinkAttributes, LinkDefaults, ListedCables, mistake, read_kind};
-use super::switch_places::PlaceReader;
+use super::{graph::ListedGraph, switch_places::PlaceReader};
 
 pub(super) const EXAMPLE: &str = r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key id="kind" for="node" attr.name="kind" attr.type="string"><default>host</default></key>

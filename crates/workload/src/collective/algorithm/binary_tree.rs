@@ -1,8 +1,7 @@
 //! A binary tree, filled level by level.
 
 use super::Form;
-use crate::collective::tree::Tree;
-use crate::collective::{Kind, Member};
+use crate::{collective::Kind, collective::Member, collective::tree::Tree};
 
 pub(super) const FORMS: &[Form] = &[Form::segmented(Kind::Bcast, bcast), Form::segmented(Kind::Reduce, reduce)];
 

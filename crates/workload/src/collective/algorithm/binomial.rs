@@ -1,9 +1,8 @@
 //! A binomial tree; gathers and scatters carry the blocks of whole subtrees.
 
 use super::Form;
-use crate::collective::layout::Part;
-use crate::collective::tree::{Tree, lowest_bit};
 use crate::collective::{Combining, Kind, Member};
+use crate::{collective::layout::Part, collective::tree::Tree, collective::tree::lowest_bit};
 
 pub(super) const FORMS: &[Form] = &[
     Form::new(Kind::Barrier, barrier),

@@ -2,10 +2,7 @@
 //! order, so a last message brings each to its owner (J. L. Träff, *An improved algorithm for (non-commutative)
 //! reduce-scatter with an application*, EuroPVM/MPI 2005).
 
-use super::Form;
-use super::core::Core;
-use super::linear::block;
-use super::recursive_halving::blocks;
+use super::{Form, core::Core, linear::block, recursive_halving::blocks};
 use crate::collective::layout::Part;
 use crate::collective::{Combining, Kind, Member, doublings};
 

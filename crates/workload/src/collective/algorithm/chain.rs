@@ -1,8 +1,7 @@
 //! Chains that hang below the root, as Open MPI builds them: four, its default fan-out.
 
 use super::Form;
-use crate::collective::tree::Tree;
-use crate::collective::{Kind, Member};
+use crate::{collective::Kind, collective::Member, collective::tree::Tree};
 
 pub(super) const FORMS: &[Form] = &[Form::segmented(Kind::Bcast, bcast), Form::segmented(Kind::Reduce, reduce)];
 

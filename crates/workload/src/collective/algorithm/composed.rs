@@ -1,7 +1,6 @@
 //! Two collectives one after the other, each with the algorithm that the library picks for it.
 
-use super::Form;
-use super::linear::{block, scatter};
+use super::{Form, linear::block, linear::scatter};
 use crate::collective::{Combining, Kind, Member};
 
 pub(super) const FORMS: &[Form] = &[

@@ -1,8 +1,7 @@
 //! The largest power of two of a communicator, or of a larger radix the largest multiple of a power: those beyond it
 //! hand their part to a neighbour, who takes part for both.
 
-use crate::collective::layout::Part;
-use crate::collective::{Combining, Member};
+use crate::{collective::Combining, collective::Member, collective::layout::Part};
 
 /// Members in two numberings: all of them, and those of the core.
 #[derive(Clone, Copy)]

@@ -18,10 +18,9 @@
 //! of threads serve up and down.
 
 use super::Form;
-use crate::GraphOp;
-use crate::collective::layout::{Part, share_start};
 use crate::collective::tree::{Tree, balanced_levels, segments};
 use crate::collective::{Combining, ELEMENT, FlowOp, Kind, Member, Protocol};
+use crate::{GraphOp, collective::layout::Part, collective::layout::share_start};
 
 pub(super) const FORMS: &[Form] = &[Form::segmented(Kind::Allreduce, allreduce)];
 

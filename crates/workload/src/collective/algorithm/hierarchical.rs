@@ -4,11 +4,10 @@
 //! is between nodes.
 
 use super::Form;
-use crate::collective::layout::Layout;
-use crate::collective::layout::Part;
-use crate::collective::member::Among;
-use crate::collective::tree::segments;
 use crate::collective::{ELEMENT, Kind, Library, Member, Rule};
+use crate::{
+    collective::layout::Layout, collective::layout::Part, collective::member::Among, collective::tree::segments,
+};
 
 use super::Algorithm;
 

@@ -3,9 +3,8 @@
 //! 2020). A reduction to a root gives everyone the sum.
 
 use super::Form;
-use crate::collective::layout::Part;
-use crate::collective::tree::segments;
 use crate::collective::{Combining, Kind, Member};
+use crate::{collective::layout::Part, collective::tree::segments};
 
 pub(super) const FORMS: &[Form] = &[
     Form::new(Kind::Barrier, barrier),

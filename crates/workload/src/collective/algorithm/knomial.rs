@@ -1,8 +1,7 @@
 //! A tree of radix 4, where none is given: a member sends to up to three others for each of its digits.
 
 use super::Form;
-use crate::collective::tree::Tree;
-use crate::collective::{Kind, Member};
+use crate::{collective::Kind, collective::Member, collective::tree::Tree};
 
 pub(super) const FORMS: &[Form] =
     &[Form::segmented(Kind::Bcast, bcast).with_radix(), Form::segmented(Kind::Reduce, reduce).with_radix()];

@@ -1,8 +1,7 @@
 //! A linear gather in which the root asks one member after another: the first segment of the next comes in while the
 //! rest of the last does (`coll_base_gather.c` of Open MPI).
 
-use super::Form;
-use super::linear::others;
+use super::{Form, linear::others};
 use crate::collective::layout::Part;
 use crate::collective::{Combining, Kind, Member};
 

@@ -2,8 +2,7 @@
 //! (J. Chen et al., *Performance evaluation of Allgather algorithms on Terascale Linux cluster with Fast Ethernet*,
 //! HPC Asia 2005; even sizes only).
 
-use super::linear::block;
-use super::{Form, Sizes};
+use super::{Form, Sizes, linear::block};
 use crate::collective::layout::Part;
 use crate::collective::{Combining, Kind, Member};
 

@@ -1,8 +1,7 @@
 //! Step s sends s places up and receives from s places down, one exchange at a time. The last step of an all-to-all is
 //! to itself, as in Open MPI.
 
-use super::Form;
-use super::linear::block;
+use super::{Form, linear::block};
 use crate::collective::{Combining, Kind, Member};
 
 pub(super) const FORMS: &[Form] = &[

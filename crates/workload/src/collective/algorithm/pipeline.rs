@@ -1,8 +1,7 @@
 //! Along the chain root, root + 1, ..., one segment behind the other; a reduction the other way.
 
 use super::Form;
-use crate::collective::tree::Tree;
-use crate::collective::{Kind, Member};
+use crate::{collective::Kind, collective::Member, collective::tree::Tree};
 
 pub(super) const FORMS: &[Form] = &[Form::segmented(Kind::Bcast, bcast), Form::segmented(Kind::Reduce, reduce)];
 

@@ -2,8 +2,7 @@
 //! *Optimization of Collective Reduction Operations*, ICCS 2004; R. Thakur, R. Rabenseifner,
 //! W. Gropp, IJHPCA 19(1), 2005). With a radix by as many parts: `sra_knomial` and `srg_knomial` of UCC.
 
-use super::Form;
-use super::core::Core;
+use super::{Form, core::Core};
 use crate::collective::layout::{Part, share_start};
 use crate::collective::{Combining, ELEMENT, Kind, Member};
 

@@ -1,8 +1,6 @@
 //! Exchanges with the member whose number differs in one bit: 1, 2, 4, ... places away.
 
-use super::core::Core;
-use super::linear::block;
-use super::{Form, Sizes};
+use super::{Form, Sizes, core::Core, linear::block};
 use crate::collective::layout::Part;
 use crate::collective::{Combining, Kind, Member, doublings};
 

@@ -1,8 +1,6 @@
 //! A reduce-scatter: each round exchanges half of what is left, the farthest partner first.
 
-use super::Form;
-use super::core::Core;
-use super::linear::block;
+use super::{Form, core::Core, linear::block};
 use crate::collective::layout::Part;
 use crate::collective::{Combining, Kind, Member, doublings};
 

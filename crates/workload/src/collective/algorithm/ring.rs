@@ -1,7 +1,6 @@
 //! Around the ring: each step passes on what the previous one brought.
 
-use super::Form;
-use super::linear::block;
+use super::{Form, linear::block};
 use crate::collective::layout::{Part, share_start};
 use crate::collective::{Combining, ELEMENT, Kind, Member};
 

@@ -1,9 +1,7 @@
 //! A broadcast for long messages: a binomial scatter, then an all-gather by recursive doubling (M. Barnett et al.,
 //! *Interprocessor collective communication library*, SHPCC 1994).
 
-use super::binomial::scatter_from;
-use super::recursive_doubling::allgather_numbered;
-use super::{Form, Sizes};
+use super::{Form, Sizes, binomial::scatter_from, recursive_doubling::allgather_numbered};
 use crate::collective::{Kind, Member};
 
 pub(super) const FORMS: &[Form] = &[Form::limited(Kind::Bcast, Sizes::PowersOfTwo, bcast)];

@@ -1,9 +1,7 @@
 //! A broadcast for very long messages: a binomial scatter, then an all-gather along a ring (R. van de Geijn, *On global
 //! combine operations*, J. Parallel Distrib. Comput. 22(2), 1994).
 
-use super::Form;
-use super::binomial::scatter_from;
-use super::ring::allgather_from;
+use super::{Form, binomial::scatter_from, ring::allgather_from};
 use crate::collective::{Kind, Member};
 
 pub(super) const FORMS: &[Form] = &[Form::new(Kind::Bcast, bcast)];

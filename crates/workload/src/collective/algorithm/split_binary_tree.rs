@@ -2,9 +2,8 @@
 //! number of one kind swaps halves with a neighbour of the other (`coll_base_bcast.c` of Open MPI).
 
 use super::Form;
-use crate::collective::layout::Part;
-use crate::collective::tree::{Tree, segments};
 use crate::collective::{Combining, Kind, Member};
+use crate::{collective::layout::Part, collective::tree::Tree, collective::tree::segments};
 
 pub(super) const FORMS: &[Form] = &[Form::segmented(Kind::Bcast, bcast)];
 

@@ -10,9 +10,7 @@ mod ucc;
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::algorithm::Choice;
-use super::layout::Layout;
-use super::{Algorithm, ELEMENT, Kind, Rule};
+use super::{Algorithm, ELEMENT, Kind, Rule, algorithm::Choice, layout::Layout};
 use crate::limits::{COLLECTIVE_MAX, MESSAGE_MAX};
 
 /// What a library is asked: a collective and its sizes.

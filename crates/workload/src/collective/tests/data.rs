@@ -1,8 +1,7 @@
 //! What members have before a collective and must have after it: for every byte of their memory the ranks that
 //! contributed to it.
 
-use crate::collective::layout::{Layout, Part};
-use crate::collective::{Collective, Kind};
+use crate::{collective::Collective, collective::Kind, collective::layout::Layout, collective::layout::Part};
 
 /// Ranks as bits.
 pub(super) type Ranks = u128;

@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::data::{Ranks, before, cells_of};
-use crate::Op;
-use crate::collective::layout::Part;
-use crate::collective::member::Meaning;
 use crate::collective::{Collective, Combining, Communicator, Kind, Rule};
+use crate::{Op, collective::layout::Part, collective::member::Meaning};
 
 /// A message under way.
 #[derive(Clone)]

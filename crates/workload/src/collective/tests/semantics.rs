@@ -1,8 +1,7 @@
 //! Everyone ends with what the collective defines, whichever algorithm is used.
 
-use super::data::after;
 use super::execution::{Memory, State, executed};
-use super::{collective, named};
+use super::{collective, data::after, named};
 use crate::collective::{Algorithm, Collective, Communicator, Kind, Library, Rule};
 use crate::{Block, Program, check, check_progress};
 

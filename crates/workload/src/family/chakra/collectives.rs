@@ -7,9 +7,8 @@ use etherweave_primitives::{Bytes, InputError, Rank};
 
 use super::groups::{BARRIER, check};
 use super::node::{Activity, CollectiveNode, RankTrace, TraceNode};
-use crate::Op;
 use crate::collective::{Collective, Communicator, Library, Rule, TAG_BASE};
-use crate::limits::MESSAGE_MAX;
+use crate::{Op, limits::MESSAGE_MAX};
 
 /// A collective that members of a group perform.
 struct Call {

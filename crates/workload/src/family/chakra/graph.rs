@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use etherweave_primitives::{Duration, InputError, Rank};
 
-use super::OPERATIONS_MAX;
-use super::collectives::Collectives;
 use super::node::{Activity, RankTrace, StreamName, TraceNode};
+use super::{OPERATIONS_MAX, collectives::Collectives};
 use crate::collective::Rule;
 use crate::graph::{OwnMessage, OwnMessages};
 use crate::{ExecutionStream, Graph, GraphBuilder, GraphOp, NodeId};

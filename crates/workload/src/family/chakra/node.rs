@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use etherweave_primitives::{Duration, InputError, Rank};
 
-use super::file::Messages;
 use super::message::{Attribute, GlobalMetadata, Node, Value, kind};
-use super::{Rules, attribute, groups};
-use crate::limits::MESSAGE_MAX;
-use crate::{GraphOp, TraceFile};
+use super::{Rules, attribute, file::Messages, groups};
+use crate::{GraphOp, TraceFile, limits::MESSAGE_MAX};
 
 /// Most nodes of a rank, most that they wait for, and most members of its groups: what is kept of a trace while it is
 /// read takes less than 1 GiB, even where lists have twice the room that they need.

@@ -1,8 +1,7 @@
 use std::io::Write;
 
 use etherweave_primitives::Rank;
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
 use prost::Message;
 

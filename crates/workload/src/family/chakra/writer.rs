@@ -6,8 +6,7 @@ use prost::Message;
 
 use super::message::{Attribute, GlobalMetadata, Node, Value, kind};
 use super::{attribute, groups};
-use crate::graph::{graphs_of, topological};
-use crate::{ExecutionStream, Graph, GraphOp, NodeLists, Traffic};
+use crate::{ExecutionStream, Graph, GraphOp, NodeLists, Traffic, graph::graphs_of, graph::topological};
 
 /// The version of the schema.
 const VERSION: &str = "1.0.0";

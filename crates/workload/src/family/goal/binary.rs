@@ -16,11 +16,9 @@ use std::sync::Arc;
 
 use etherweave_primitives::{Duration, InputError, Rank};
 
-use super::writer::{nanoseconds, written};
-use super::{CALC_MAX, RANKS_MAX};
+use super::{CALC_MAX, RANKS_MAX, writer::nanoseconds, writer::written};
 use crate::graph::{BLOCK_NODES, GraphFacts, NodeLists, ReadNodes};
-use crate::limits::MESSAGE_MAX;
-use crate::{ExecutionStream, Graph, GraphOp, TraceFile};
+use crate::{ExecutionStream, Graph, GraphOp, TraceFile, limits::MESSAGE_MAX};
 
 /// A file, and one whose numbers of dependencies LogGOPSim has used up.
 const MAGIC: [u64; 2] = [4223, 2342];

@@ -5,12 +5,10 @@ use std::io::{BufRead, Read, Seek, Write};
 
 use etherweave_primitives::{Duration, InputError, Rank};
 
-use super::binary::BinaryWriter;
-use super::lines::{GoalLine, LineReader};
-use super::{CALC_MAX, RANKS_MAX, TAG_MAX, cores, line_error};
-use crate::graph::{OwnMessage, OwnMessages};
-use crate::limits::MESSAGE_MAX;
-use crate::{Graph, GraphBuilder, GraphOp, NodeId};
+use super::{
+    CALC_MAX, RANKS_MAX, TAG_MAX, binary::BinaryWriter, cores, line_error, lines::GoalLine, lines::LineReader,
+};
+use crate::{Graph, GraphBuilder, GraphOp, NodeId, graph::OwnMessage, graph::OwnMessages, limits::MESSAGE_MAX};
 
 /// Longest line of a text that is converted [B].
 const LINE_MAX: u64 = 1 << 20;

@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use etherweave_primitives::{Duration, InputError};
 
-use crate::graph::graphs_of;
-use crate::{GraphOp, NodeLists, Traffic};
+use crate::{GraphOp, NodeLists, Traffic, graph::graphs_of};
 
 /// What came of writing.
 pub(super) fn written<T>(result: io::Result<T>) -> Result<T, InputError> {

@@ -16,8 +16,7 @@ mod panel;
 use etherweave_primitives::{Duration, InputError, InputErrors, Rank, params};
 
 use crate::collective::{Collective, Communicator, Rule};
-use crate::limits::{at_least, within};
-use crate::{Block, Op, Program, RankWorkload};
+use crate::{Block, Op, Program, RankWorkload, limits::at_least, limits::within};
 
 pub use broadcast::PanelBroadcast;
 pub use input::HplInput;

@@ -7,10 +7,9 @@
 use etherweave_primitives::{Duration, InputError, InputErrors, Rank, params};
 
 use crate::collective::{Collective, Communicator, Rule};
-use crate::limits::at_least;
-use crate::program::iteration;
-use crate::size::sampled;
-use crate::{Block, NpbClass, Op, Program, RankWorkload, TrafficSize};
+use crate::{
+    Block, NpbClass, Op, Program, RankWorkload, TrafficSize, limits::at_least, program::iteration, size::sampled,
+};
 
 /// Size of a double [B].
 const DOUBLE: u64 = 8;

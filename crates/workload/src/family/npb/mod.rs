@@ -18,8 +18,7 @@ mod zones;
 
 use etherweave_primitives::{Duration, InputError, InputErrors, Rank, params};
 
-use self::dt::Graph;
-use self::zones::Zones;
+use self::{dt::Graph, zones::Zones};
 use crate::collective::{Collective, Communicator, Library, Rule};
 use crate::limits::{ALL_PAIRS_MAX, at_least};
 use crate::program::{iteration, iterations};

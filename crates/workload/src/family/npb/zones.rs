@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{Npb, NpbBenchmark, receive, send};
-use crate::Op;
-use crate::exact::power;
+use crate::{Op, exact::power};
 
 /// Variables of a point.
 const VARIABLES: u64 = 5;

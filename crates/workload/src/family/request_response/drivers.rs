@@ -1,12 +1,10 @@
 //! Drivers of clients and servers. Both call services, and differ in what they do when all answers have come.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc};
 
 use etherweave_primitives::{Duration, Purpose, Stream, Time};
 
-use super::plan::Plan;
-use super::{RequestLoad, exponential};
+use super::{RequestLoad, exponential, plan::Plan};
 use crate::{Driver, DriverEvent, GraphOp, NextOperations};
 
 /// Calls of a request that are in progress at a rank.

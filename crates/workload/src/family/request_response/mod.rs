@@ -15,11 +15,9 @@ use std::sync::Arc;
 
 use etherweave_primitives::{Bytes, Duration, InputError, InputErrors, Rank, Stream, params};
 
-use self::drivers::{Client, Server};
-use self::plan::{Asked, Plan};
-use crate::generator::Generator;
+use self::{drivers::Client, drivers::Server, plan::Asked, plan::Plan};
 use crate::limits::{MESSAGE_MAX, STREAMS_MAX, at_least, at_most, within};
-use crate::{ExecutionStream, Graph, GraphFacts, Traffic, TrafficSize};
+use crate::{ExecutionStream, Graph, GraphFacts, Traffic, TrafficSize, generator::Generator};
 
 /// Most threads of a server.
 const THREADS_MAX: u32 = 64;
