@@ -100,12 +100,10 @@ pub struct BridgingCount {
     pub switches_excess: u64,
 }
 
-/// The numbers of a fabric that learning depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LearningFabric {
     hosts: u64,
     switches: u64,
-    /// Switches with hosts.
     access: u64,
     /// The most hosts of a switch.
     hosts_per_switch: u64,

@@ -137,7 +137,6 @@ impl Design {
     }
 }
 
-/// Parts that a design lacks, each with its reason.
 #[derive(Default)]
 struct Parts {
     missing: Vec<String>,

@@ -20,7 +20,6 @@ pub struct ChannelLoads {
 }
 
 impl ChannelLoads {
-    /// The same on every channel.
     pub(crate) fn even(topology: &Topology, load: f64, packet: Bytes) -> ChannelLoads {
         let channels = topology.channels().len();
         let (wakes_per_second, rates) = (vec![None; channels], Vec::new());

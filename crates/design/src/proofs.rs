@@ -33,7 +33,6 @@ pub struct RoutingProof {
     pub per_packet: Option<ChannelOrder>,
 }
 
-/// What routings are proved for.
 #[derive(Clone, Copy)]
 pub(crate) struct ProvedFabric<'a> {
     pub kind: &'a TopologyKind,
@@ -101,7 +100,6 @@ impl RoutingProof {
         }
     }
 
-    /// Of decisions alone.
     fn of_order(routing: RoutingKind, order: ChannelOrder, given: Option<u8>) -> RoutingProof {
         let priorities = order.channels_per_port;
         RoutingProof {
@@ -120,7 +118,6 @@ impl RoutingProof {
     }
 }
 
-/// The routings that a family is known for.
 pub(crate) fn known_for(kind: &TopologyKind) -> &'static [RoutingKind] {
     use RoutingKind::*;
     match kind.shape() {

@@ -252,7 +252,6 @@ struct Organised {
 impl Organised {
     const UNKNOWN: Organised = Organised { plan: None, is_encapsulated: false, is_compacted: false, tables: None };
 
-    /// Entries of each table by a plan, the same in each.
     fn by_plan(plan: PlanKind, kind: TableKind, entries: u64) -> Organised {
         let tables = Some(Tables { kind, entries: Entries::Each(entries) });
         Organised { plan: Some(plan), tables, ..Organised::UNKNOWN }
@@ -297,7 +296,6 @@ fn organisations(
     if all.is_empty() { vec![Organised::UNKNOWN] } else { all }
 }
 
-/// The figures of all draws, each once.
 fn figures<'a>(draws: impl Iterator<Item = &'a Draw>) -> Vec<Citation> {
     merged(draws.flat_map(|draw| draw.figures.iter().cloned()))
 }

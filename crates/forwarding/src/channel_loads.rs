@@ -53,7 +53,6 @@ pub struct Busiest {
 pub struct TableLoads<'a> {
     topology: &'a Topology,
     tables: Vec<FlowTable>,
-    /// By host.
     addresses: Vec<u64>,
     /// All address bits.
     word: u64,
@@ -279,7 +278,6 @@ impl<'a> TableLoads<'a> {
     }
 }
 
-/// What arrived, by switch, loads of one source together.
 fn gathered(mut arrived: Vec<(SwitchId, SourceLoad)>) -> Vec<(SwitchId, Vec<SourceLoad>)> {
     arrived.sort_by_key(|(at, source)| (*at, source.host));
     let mut gathered: Vec<(SwitchId, Vec<SourceLoad>)> = Vec::new();

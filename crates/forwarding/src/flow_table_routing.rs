@@ -11,15 +11,11 @@ use crate::{AddressPlan, FlowTable, MinimalRouting, PacketHeader, RegionRoutes, 
 /// selection.
 #[derive(Clone, Debug)]
 pub struct FlowTableRouting {
-    /// By switch.
     tables: Vec<FlowTable>,
-    /// By host.
     addresses: Vec<u64>,
     /// All address bits.
     word: u64,
-    /// Channels of each switch by port.
     channels: Vec<Vec<ChannelId>>,
-    /// By channel.
     port_channels: Vec<u32>,
     /// Among several ports of one rule.
     hash: HashSelection,
@@ -71,7 +67,6 @@ impl FlowTableRouting {
         &self.tables[at.index()]
     }
 
-    /// The channel that leaves a switch by a port.
     fn channel(&self, at: SwitchId, port: Port) -> ChannelId {
         self.channels[at.index()][port.index()]
     }

@@ -40,7 +40,6 @@ impl<'a> RegionRoutes<'a> {
         RegionRoutes::seen(&minimal.view(at), minimal.topology(), plan, at)
     }
 
-    /// The same, where the view is at hand.
     pub(crate) fn seen(
         view: &SwitchView<'_>,
         topology: &Topology,

@@ -139,7 +139,6 @@ pub fn compact(minimal: &MinimalRouting<'_>, strategy: Strategy) -> Result<Compa
     Ok(compactor.finish())
 }
 
-/// Compacts switch by switch.
 struct Compactor<'a> {
     topology: &'a Topology,
     plan: &'a AddressPlan,

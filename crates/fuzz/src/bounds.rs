@@ -340,7 +340,6 @@ mod tests {
         failure.map_or_else(String::new, |failure| failure.class)
     }
 
-    /// Replaces every value of a column.
     fn put(outcome: &mut Outcome, table: &str, column: &str, value: f64) {
         let table = outcome.tables.iter_mut().find(|one| one.name == table).unwrap();
         let (_, values) = table.columns.iter_mut().find(|(name, _)| *name == column).unwrap();

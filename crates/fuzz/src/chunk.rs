@@ -13,7 +13,6 @@ const TRIES: usize = 400;
 /// Failures of a class that are made smaller and written, at most.
 const FILES_MAX: usize = 3;
 
-/// The seed that is being tried.
 static SEED: AtomicU64 = AtomicU64::new(0);
 
 /// Prints a line for each seed: what came of it.

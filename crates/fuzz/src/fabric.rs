@@ -105,14 +105,12 @@ pub(crate) fn custom(dice: &mut Stream, hosts_max: usize) -> Table {
     Table::from_iter([("hosts".to_owned(), hosts), ("links".to_owned(), Value::String(links))])
 }
 
-/// The name of a cable.
 pub(crate) fn cable(fabric: &Topology, dice: &mut Stream) -> String {
     let channel = ChannelId::from_index(dice.below(fabric.channels().len() as u64) as usize);
     let channel = fabric.channel(channel);
     format!("{} - {}", fabric.name(channel.from.node), fabric.name(channel.to.node))
 }
 
-/// The name of a switch.
 pub(crate) fn switch(fabric: &Topology, dice: &mut Stream) -> String {
     fabric.switch_name(SwitchId::from_index(dice.below(fabric.switches() as u64) as usize)).to_owned()
 }

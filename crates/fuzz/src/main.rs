@@ -47,11 +47,9 @@ pub(crate) struct Range {
     out: PathBuf,
 }
 
-/// Request of a command line.
 enum Request {
     Help,
     Files(Vec<String>),
-    /// The case of a seed.
     Show(u64),
     /// Cases in this process, a line for each.
     Chunk(Range),

@@ -39,7 +39,6 @@ pub fn settle(mut scenario: Table, dice: &mut Stream) -> Settled {
     Settled { text: text(&scenario), mistakes, runs: false }
 }
 
-/// A scenario as text.
 pub(crate) fn text(scenario: &Table) -> String {
     toml::to_string(scenario).expect("a table is TOML")
 }

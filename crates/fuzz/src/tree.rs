@@ -17,7 +17,6 @@ pub(crate) fn nearest<'v>(root: &'v Table, key: &str) -> Option<(String, &'v Val
     place.map(|value| (path.join("."), value))
 }
 
-/// The value at a key.
 pub(crate) fn get<'v>(root: &'v Table, key: &str) -> Option<&'v Value> {
     nearest(root, key).filter(|(path, _)| path == key).map(|(_, value)| value)
 }
@@ -65,7 +64,6 @@ fn holder<'v>(root: &'v mut Table, key: &str) -> Option<&'v mut Value> {
     Some(place)
 }
 
-/// Removes the value at a key, if it exists.
 pub(crate) fn remove(root: &mut Table, key: &str) {
     let Some((above, last)) = key.rsplit_once('.') else {
         root.remove(key);

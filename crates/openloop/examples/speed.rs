@@ -34,7 +34,6 @@ fn main() {
     words.points().iter().for_each(|point| watch.run(point));
 }
 
-/// Times runs.
 struct Watch<'a> {
     kind: &'a TopologyKind,
     setting: &'a Setting,

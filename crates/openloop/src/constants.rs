@@ -5,7 +5,6 @@ use etherweave_workload::{ArrivalPlan, pattern::Destinations};
 
 use crate::{links::LinkKind, notification::NotificationPlan, outage::Outages, params::SwitchParams};
 
-/// Parameters of a run and its routing.
 pub(crate) struct RunConstants<'a, R> {
     pub routing: &'a R,
     pub params: &'a SwitchParams,

@@ -53,7 +53,6 @@ fn next(waits: &[Wait], index: usize) -> Option<usize> {
     waits[next].is_full.then_some(next)
 }
 
-/// The cycle that a wait is in.
 fn cycle_from(waits: &[Wait], start: usize) -> Vec<WaitingChannel> {
     let ahead = std::iter::successors(next(waits, start), |&index| next(waits, index));
     let others = ahead.take_while(|&index| index != start);
@@ -86,7 +85,6 @@ fn wait<R>(switches: &Switches, input: usize, constants: &RunConstants<'_, R>) -
     })
 }
 
-/// How many packets stand in an input channel.
 fn packets(switches: &Switches, input: usize) -> usize {
     let first = Some(switches.inputs[input].first).filter(|&id| id != NONE);
     std::iter::successors(first, |&id| Some(switches.wires.slab.peek(id).next).filter(|&id| id != NONE)).count()

@@ -90,7 +90,6 @@ pub(crate) struct LinkKind {
     pub thresholds: Option<PauseThresholds>,
 }
 
-/// The kinds of a fabric, and which one each port is of.
 pub(crate) struct LinkKinds {
     pub kinds: Vec<LinkKind>,
     /// Kind of each channel from a switch.

@@ -10,15 +10,12 @@ use crate::{links::LinkKind, notification::NotificationPlan, notification::Notif
 /// The load of one switch, as it sees it itself.
 #[derive(Clone, Copy)]
 pub(crate) struct SwitchLoad<'a> {
-    /// Ports of the shard.
     pub(crate) ports: &'a [Port],
-    /// Output channels of the shard.
     pub(crate) outputs: &'a [Output],
     /// The first port of the switch.
     pub(crate) base: usize,
     /// Ports of every switch.
     pub(crate) radix: usize,
-    /// The first switch of the shard.
     pub(crate) first_switch: u32,
     /// Room of each far end [packets per channel], by class.
     pub(crate) room: [u16; 3],
@@ -30,9 +27,7 @@ pub(crate) struct SwitchLoad<'a> {
     /// The last channel there is: later ones are this one.
     pub(crate) channel_last: u8,
     pub(crate) now: u32,
-    /// Kinds of links.
     pub(crate) links: &'a [LinkKind],
-    /// Links that fail.
     pub(crate) outages: &'a Outages,
 }
 

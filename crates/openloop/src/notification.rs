@@ -21,7 +21,6 @@ use etherweave_workload::HostGroups;
 
 use crate::params::{SwitchParams, whole};
 
-/// Notifications of a run.
 pub(crate) struct NotificationPlan {
     pub params: Notification,
     /// Time for which a rule is inactive [ticks].
@@ -41,7 +40,6 @@ pub(crate) struct Notifications {
     pub until: Vec<u32>,
 }
 
-/// State of a congestion point.
 #[derive(Clone, Copy)]
 pub(crate) struct CongestionPoint {
     /// Queue at the last sample [B].

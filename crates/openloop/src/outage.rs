@@ -8,7 +8,6 @@ use etherweave_topology::{Node, Topology, reverse};
 
 use crate::params::{RUN_MAX, in_range, whole};
 
-/// Outages by port.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outages {
     /// By switch and port, from and until [ticks].

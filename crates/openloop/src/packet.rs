@@ -4,7 +4,6 @@ use etherweave_routing::RoutedPacket;
 
 use crate::cache::every_line;
 
-/// No packet.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Memory of a packet in flight [bytes].
@@ -17,11 +16,9 @@ pub(crate) struct Packet {
     pub(crate) born: u32,
     /// When its head arrived at its input [ticks].
     pub(crate) entered: u32,
-    /// The packet behind it in its queue.
     pub(crate) next: u32,
     /// The input channel where it is or goes, counted within its shard.
     pub(crate) place: u32,
-    /// What it carries for its routing.
     pub(crate) route: RoutedPacket,
 }
 

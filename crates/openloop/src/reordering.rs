@@ -6,7 +6,6 @@ const WATCHED_MAX: u32 = 256;
 /// Of packets of watched flows in the measured time (RFC 4737, sections 4.2 and 4.3, by the instants of their making).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Reordering {
-    /// Packets watched.
     pub(crate) packets: u64,
     /// Packets that arrived after a younger one of their flow.
     pub(crate) late: u64,
@@ -14,7 +13,6 @@ pub struct Reordering {
     pub(crate) extent: u32,
 }
 
-/// A packet at a watched host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct WatchedArrival {
     pub dst: u32,

@@ -171,7 +171,6 @@ impl Switches {
         (head.port, head.channel) = (hop.port, hop.channel.min(constants.channel_last));
     }
 
-    /// The first port of the switch of a port.
     #[inline]
     fn base(&self, port: usize) -> usize {
         usize::from(self.ports[port].home) * self.radix

@@ -6,7 +6,6 @@ use etherweave_primitives::mix;
 
 use crate::histogram::Histogram;
 
-/// Counts of one shard.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Tally {
     pub made: u64,
@@ -49,7 +48,6 @@ pub struct Batch {
     pub lost: u64,
 }
 
-/// A packet at its host.
 pub(crate) struct DeliveredPacket {
     pub at: u32,
     pub host: u32,

@@ -63,7 +63,6 @@ impl OfferedTraffic<'_> {
     }
 }
 
-/// A run with whatever routing.
 struct RunWith<'a> {
     traffic: &'a OfferedTraffic<'a>,
     threads: usize,
@@ -85,7 +84,6 @@ impl Visit for RunWith<'_> {
     }
 }
 
-/// The bound of whatever routing.
 struct BoundOf<'a>(&'a OfferedTraffic<'a>);
 
 impl Visit for BoundOf<'_> {

@@ -36,7 +36,6 @@ pub(crate) struct Wires {
     pub tally: Tally,
 }
 
-/// An event in another shard.
 pub(crate) struct RemoteEvent {
     pub at: u32,
     pub shard: u16,

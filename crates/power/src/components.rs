@@ -35,7 +35,6 @@ impl Components {
         self.values().into_iter().sum()
     }
 
-    /// Each component by the same function.
     pub(crate) fn map(&self, each: impl Fn(Power) -> Power) -> Components {
         let [fixed, ports, modules, buffers, tables, nics] = self.values().map(each);
         Components { fixed, ports, modules, buffers, tables, nics }

@@ -92,7 +92,6 @@ impl PriceBook {
     }
 }
 
-/// A bill while it is written.
 struct BillBuilder<'a> {
     book: &'a PriceBook,
     items: Vec<CostItem>,

@@ -72,7 +72,6 @@ impl KindDraw {
         }
     }
 
-    /// One more, with so many entries.
     pub(crate) fn add(&mut self, entries: u64, components: Components) {
         self.switches += 1;
         self.entries_min = self.entries_min.min(entries);

@@ -19,7 +19,6 @@ pub struct SwitchKind {
 }
 
 impl SwitchKind {
-    /// The kind of one switch.
     pub(crate) fn of(topology: &Topology, switch: SwitchId) -> SwitchKind {
         let mut links: BTreeMap<(PortKind, u32), u32> = BTreeMap::new();
         let mut hosts = 0;
@@ -54,7 +53,6 @@ pub(crate) fn port_of(topology: &Topology, channel: ChannelId) -> (PortKind, u32
     (PortKind { rate, medium }, sharing)
 }
 
-/// Every switch.
 pub(crate) fn switches(topology: &Topology) -> impl Iterator<Item = SwitchId> {
     (0..topology.switches()).map(SwitchId::from_index)
 }

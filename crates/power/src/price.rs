@@ -60,7 +60,6 @@ pub struct Electricity {
 }
 
 impl Price {
-    /// For one of some length.
     pub(crate) fn at(&self, length: Length) -> Money {
         let metres = length.as_mm() as f64 / 1e3;
         self.per_metre.map_or(self.value, |each| self.value.plus(each.scaled(metres)))
@@ -186,7 +185,6 @@ impl PriceBook {
         }
     }
 
-    /// Every price with its key.
     fn prices(&self) -> impl Iterator<Item = (String, &Price)> {
         let electricity = self.electricity.as_ref();
         let named = |table: &'static str| move |key: &dyn fmt::Display| format!("{table}.\"{key}\"");

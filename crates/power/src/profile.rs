@@ -201,7 +201,6 @@ impl PowerProfile {
     }
 }
 
-/// Reads a profile or price book.
 pub(crate) fn read<T: for<'de> serde::Deserialize<'de>>(text: &str) -> Result<T, InputError> {
     toml::from_str(text).map_err(|error| {
         let message = error.message().trim().replace('\n', "; ");

@@ -49,7 +49,6 @@ pub enum Entries {
 }
 
 impl Entries {
-    /// Entries of one switch.
     pub(crate) fn of(&self, switch: SwitchId) -> u64 {
         match self {
             Entries::Each(entries) => *entries,

@@ -14,17 +14,14 @@ pub(crate) trait Unit: Copy {
     const ALIASES: &'static [(&'static str, u64)] = &[];
     /// The quantity of so many base units.
     fn from_base(base: u64) -> Self;
-    /// How many base units it is.
     fn base(self) -> u64;
 }
 
-/// A text that is not the quantity that it should be.
 pub(crate) fn misread(quantity: &str, text: &str, reason: &str, units: &[&str]) -> InputError {
     let found = format!("\"{text}\" is not a {quantity}: {reason}");
     InputError::new("", found, format!("a number with one of the units {}", units.join(", ")))
 }
 
-/// The same mistake for serde.
 pub(crate) fn invalid<E: serde::de::Error>(error: &InputError) -> E {
     E::invalid_value(serde::de::Unexpected::Other(&error.found), &error.expected.as_str())
 }

@@ -17,7 +17,6 @@ pub(crate) struct Adjacencies {
     /// Channels of adjacency `j` are `channels[bundles[j]..bundles[j + 1]]`.
     bundles: Vec<u32>,
     channels: Vec<ChannelId>,
-    /// By channel.
     adjacency_of: Vec<u32>,
 }
 

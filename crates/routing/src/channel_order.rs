@@ -134,7 +134,6 @@ impl Ranks {
     }
 }
 
-/// The channels of a switch to other switches.
 fn between_switches(topology: &Topology, at: SwitchId) -> impl Iterator<Item = ChannelId> {
     let leaving = topology.out_channels(at).iter().copied();
     leaving.filter(|&id| topology.channel(id).class != LinkClass::Host)

@@ -78,13 +78,11 @@ fn strides(topology: &Topology) -> Vec<usize> {
 /// An [`EcmpHash`] or a [`DestinationModulo`] prepared for a topology.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HashSelection {
-    /// By switch.
     salts: Vec<u64>,
     /// Divisor of destinations, by switch; empty of a hash.
     strides: Vec<usize>,
     /// Whether any port channel has more than one member.
     has_bundles: bool,
-    /// By channel.
     port_channels: Vec<u32>,
 }
 

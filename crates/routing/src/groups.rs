@@ -5,13 +5,10 @@ use etherweave_topology::Topology;
 
 use crate::{adjacencies::Adjacencies, plan::DestinationSet, plan::RoutingStep};
 
-/// What the routings for groups are for.
 const EXPECTED: &str = "a complete dragonfly";
-/// All destinations.
 pub(crate) const EVERYTHING: DestinationSet = DestinationSet::Set(u32::MAX);
 /// All destinations outside the group of the switch at hand.
 pub(crate) const OUTSIDE: DestinationSet = DestinationSet::Set(u32::MAX - 1);
-/// All destinations but a group.
 const BUT_GROUP: u32 = 1 << 30;
 /// All destinations in the group of the switch at hand but a switch.
 const BUT_SWITCH: u32 = 1 << 31;
@@ -38,12 +35,10 @@ impl Set {
     }
 }
 
-/// All destinations of a group.
 pub(crate) fn in_group(group: u32) -> DestinationSet {
     DestinationSet::Set(group)
 }
 
-/// All destinations in the group of the switch at hand, but a switch.
 pub(crate) fn but_switch(switch: SwitchId) -> DestinationSet {
     DestinationSet::Set(BUT_SWITCH + switch.get())
 }
@@ -59,9 +54,7 @@ pub(crate) struct Stages {
 /// Groups, and the links between them.
 pub(crate) struct DragonflyGroups {
     pub adjacencies: Adjacencies,
-    /// By switch.
     group_of: Vec<u32>,
-    /// By group.
     members: Vec<Vec<SwitchId>>,
     has_hosts: Vec<bool>,
     /// Adjacencies from one group to another, by both, each list by switch.
@@ -182,7 +175,6 @@ impl DragonflyGroups {
         }
     }
 
-    /// Towards every group but this and one more.
     fn toward_all(&self, at: SwitchId, but: u32, stages: Stages, out: &mut Vec<RoutingStep>) {
         let own = self.group(at);
         let others = (0..self.members.len() as u32).filter(|&group| group != own && group != but);

@@ -94,7 +94,6 @@ fn checked<R: PacketRouting, V: Visit>(routing: R, fabric: FabricOf<'_>, visit: 
     visit.visit(routing)
 }
 
-/// The decision for a fabric.
 fn made<B, R>(basis: B, make: impl FnOnce(B) -> R) -> R {
     make(basis)
 }

@@ -12,15 +12,12 @@ use crate::{ChannelHop, Routing, plan::FRESH, plan::RoutingPlan};
 /// tables that grow with switches × switches with hosts.
 pub struct Legality {
     pub(crate) plan: Box<dyn RoutingPlan>,
-    /// By stage.
     pub(crate) priorities: Vec<Priority>,
     hosts: Vec<HostPlace>,
 }
 
-/// Where a host is.
 struct HostPlace {
     switch: SwitchId,
-    /// The channel from the switch to the host.
     last: ChannelId,
 }
 

@@ -7,7 +7,6 @@ use crate::adjacencies::Adjacencies;
 /// Where packets go, as far as a switch needs it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum DestinationSet {
-    /// To the hosts of one switch.
     Switch(SwitchId),
     /// To any of a set of switches. The plan numbers its sets; what a number means may depend on the switch.
     Set(u32),

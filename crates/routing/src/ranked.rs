@@ -12,12 +12,9 @@ use crate::{adjacencies::Adjacencies, order::Order};
 
 /// The last hop led down: the packet may not climb any more.
 const DESCENDING: u32 = FRESH + 1;
-/// Farther than any switch.
 const UNREACHED: u32 = u32::MAX;
-/// Any destination.
 const ANYWHERE: DestinationSet = DestinationSet::Set(0);
 
-/// When packets climb.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Climb {
     /// Where no path leads down.
@@ -28,7 +25,6 @@ pub(crate) enum Climb {
 
 /// Hops from every switch to one destination.
 struct Distances {
-    /// Downwards only.
     down: Vec<u32>,
     /// First up, then down.
     legal: Vec<u32>,
@@ -37,7 +33,6 @@ struct Distances {
 /// Legal paths by their lengths.
 pub(crate) struct Ranked {
     adjacencies: Adjacencies,
-    /// By adjacency.
     is_up: Vec<bool>,
     highest_first: Vec<SwitchId>,
     climb: Climb,
@@ -180,7 +175,6 @@ mod tests {
         Ranked::new(topology, Order::by_root(topology), climb, topology.switches() as u32)
     }
 
-    /// Switches with hosts.
     fn access(topology: &Topology) -> Vec<SwitchId> {
         let mut access: Vec<SwitchId> =
             (0..topology.hosts()).map(|host| topology.switch_of(HostId::from_index(host))).collect();

@@ -29,13 +29,10 @@ pub struct RoutingTable {
     hosts: Vec<HostColumn>,
 }
 
-/// Where a host is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct HostColumn {
     switch: SwitchId,
-    /// The column of its switch.
     column: u32,
-    /// The channel from the switch to the host.
     last: ChannelId,
 }
 
@@ -49,7 +46,6 @@ impl RoutingTable {
         self.set(at, place.column)
     }
 
-    /// The channels towards the switch of a column.
     fn set(&self, at: SwitchId, column: u32) -> &[ChannelId] {
         let set = self.entries[at.index() * self.columns + column as usize] as usize;
         &self.channels[self.starts[set] as usize..self.starts[set + 1] as usize]
@@ -247,7 +243,6 @@ impl RoutingPlan for TabulatedPlan {
     }
 }
 
-/// The channels of a switch to other switches.
 pub(crate) fn onward(topology: &Topology, at: SwitchId) -> impl Iterator<Item = ChannelId> {
     let leaving = topology.out_channels(at).iter().copied();
     leaving.filter(|&channel| matches!(topology.channel(channel).to.node, Node::Switch(_)))

@@ -206,7 +206,6 @@ fn short_pause(scenario: &Scenario) -> Option<String> {
     })
 }
 
-/// Rates of all links of hosts.
 fn host_rates(topology: &Topology) -> impl Iterator<Item = BitRate> {
     let links = (0..topology.hosts()).flat_map(|host| topology.host_channels(HostId::from_index(host)));
     links.map(|&channel| topology.channel(channel).rate)

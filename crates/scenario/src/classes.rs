@@ -8,7 +8,6 @@ use toml::{Table, Value};
 use crate::routing::{goes_by_rules, is_by_packet, paths};
 use crate::{JobSpec, Scenario, control::ControlSpec, control::RuleKind, faults, host_ports::generate};
 
-/// Classes that the file leaves open.
 pub(crate) struct OpenClasses {
     /// Whether lossless priorities are open.
     pub priorities: bool,
@@ -17,7 +16,6 @@ pub(crate) struct OpenClasses {
 }
 
 impl OpenClasses {
-    /// Fills it in.
     pub(crate) fn complete(&self, scenario: &mut Scenario) {
         let by_rules = goes_by_rules(scenario.routing);
         let is_asked = self.priorities || self.weights && by_rules;

@@ -28,7 +28,6 @@ pub enum Connections {
 }
 
 impl Connections {
-    /// The connections of a pair.
     pub(crate) fn of_pair(self) -> PairConnections {
         match self {
             Connections::PerPair => PairConnections::InTurn(1),

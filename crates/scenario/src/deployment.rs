@@ -103,7 +103,6 @@ impl Deployment {
         InputError::unless(twice.is_none(), "topology.custom", format!("two ports of hosts called {name}"), expected)
     }
 
-    /// The same with what a user is warned of.
     pub(crate) fn with_warnings(self, warnings: Vec<String>) -> Deployment {
         Deployment { warnings, ..self }
     }
@@ -242,13 +241,11 @@ impl Deployment {
         }
     }
 
-    /// Ports of a switch that lead to hosts.
     fn ports_of_hosts(&self, at: SwitchId) -> Vec<Port> {
         let leaving = self.topology.out_channels(at).iter().map(|&id| self.topology.channel(id));
         leaving.filter(|channel| channel.class == LinkClass::Host).map(|channel| channel.from.port).collect()
     }
 
-    /// A row for each port of a host.
     fn hosts(&self) -> Table {
         let topology = &self.topology;
         let rows = self.host_ports();
@@ -474,7 +471,6 @@ struct Forest {
     /// Channels between switches that join all that can be reached from one another, without a ring: each switch by
     /// the first shortest path to the first switch of the highest level there. Both directions.
     channels: BTreeSet<ChannelId>,
-    /// Hosts of each part that has any.
     hosts: Vec<u64>,
 }
 

@@ -20,7 +20,6 @@ pub(crate) struct Document {
     pub values: Table,
     /// Values that the author wrote, overrides included: without those of profiles.
     pub stated: Table,
-    /// Keys that an override has set.
     overridden: Vec<String>,
     /// Keys whose value a file beside the scenario holds, each with the key that names the file.
     pub files: Vec<(String, String)>,

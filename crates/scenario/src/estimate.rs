@@ -108,7 +108,6 @@ impl Estimate {
     }
 }
 
-/// A part of the memory.
 #[derive(Clone, Default)]
 struct Part {
     name: &'static str,
@@ -118,7 +117,6 @@ struct Part {
 }
 
 impl Part {
-    /// What the fabric itself takes.
     fn fabric(bytes: u64) -> Part {
         Part::new("fabric", bytes, "topology", "fewer switches or hosts")
     }
@@ -149,7 +147,6 @@ fn table(rows: u64, empty: &Table) -> u64 {
     cells(rows, empty.cells())
 }
 
-/// The same by the type of the rows.
 fn table_of<R: TableRow>(rows: u64, names: &R::Names<'_>) -> u64 {
     table(rows, &Table::of::<R>(&[], names))
 }
@@ -473,7 +470,6 @@ pub(crate) fn curve(
     Ok(of_point(parts, rows))
 }
 
-/// What a design of the fabric needs.
 pub(crate) fn design(kind: &TopologyKind, topology: &Topology, spec: &DesignSpec) -> Estimate {
     let memory = DesignMemory::of(kind, topology, spec);
     let parts = vec![

@@ -19,7 +19,6 @@ params! {
 }
 
 impl FastForwardSpec {
-    /// The limits of skips.
     pub(crate) fn limits(&self) -> SkipLimits {
         SkipLimits { error: self.error, shadows: self.shadows }
     }

@@ -105,7 +105,6 @@ fn by_port(topology: &Topology, name: &str) -> Option<ChannelId> {
     found.next()
 }
 
-/// One of the parallel cables of a name.
 fn cable(topology: &Topology, name: &str, parallel: u32) -> Result<ChannelId, InputError> {
     let cables = topology.cables(name);
     if cables.is_empty() {

@@ -16,7 +16,6 @@ use crate::{ScenarioError, document::Document};
 
 /// A table of a scenario that profiles can fill.
 struct Profiled {
-    /// The path of the table.
     path: &'static [&'static str],
     /// Its definition in the schema.
     table: &'static str,
@@ -24,7 +23,6 @@ struct Profiled {
     profiles: &'static [(&'static str, &'static str)],
 }
 
-/// Every switch profile.
 const SWITCHES: &[(&str, &str)] = &[
     ("spectrum", include_str!("../../../profiles/switch/spectrum.toml")),
     ("sn2100", include_str!("../../../profiles/switch/sn2100.toml")),
@@ -114,7 +112,6 @@ pub(crate) struct NameKey {
     description: &'static str,
 }
 
-/// All of them.
 pub(crate) const NAMES: [NameKey; 15] = [
     NameKey { table: "SharedMemoryParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "SwitchParams", key: PROFILE, description: PROFILE_DESCRIPTION },
@@ -313,7 +310,6 @@ fn insert_hpl(document: &mut Document, path: &[&str]) -> Result<(), InputError> 
     Ok(())
 }
 
-/// The text of a regular file.
 pub(crate) fn read(path: &Path) -> Result<String, String> {
     let length = length(path)?;
     if length > BYTES_MAX {

@@ -150,7 +150,6 @@ impl<R: Wire> Rows<R> {
         Ok(())
     }
 
-    /// The rows of a block of a run.
     fn block(&self, run: usize, block: usize) -> Vec<R> {
         let (start, count) = self.runs[run][block];
         let mut bytes = vec![0; 4 * count];
@@ -173,7 +172,6 @@ fn nameless() -> io::Result<File> {
     Ok(file)
 }
 
-/// The rows of each run.
 fn rows<R: Wire>(
     all: &Arc<FlowRows>,
     of: fn(&FlowRows) -> &Rows<R>,
@@ -199,7 +197,6 @@ fn merged(all: &Arc<FlowRows>) -> impl Iterator<Item = FlowRow> + use<> {
     })
 }
 
-/// Rows in groups.
 fn groups<R>(mut rows: impl Iterator<Item = R>, size: usize) -> impl Iterator<Item = Vec<R>> {
     iter::from_fn(move || Some(rows.by_ref().take(size).collect::<Vec<R>>()).filter(|group| !group.is_empty()))
 }

@@ -32,7 +32,6 @@ impl HostPortsSpec {
         *self == HostPortsSpec::default()
     }
 
-    /// Parameters of a run.
     pub(crate) fn params(&self) -> PortParams {
         let default = PortParams::default();
         PortParams {
@@ -41,14 +40,12 @@ impl HostPortsSpec {
         }
     }
 
-    /// A fabric whose hosts have their ports.
     pub(crate) fn attach(&self, fabric: Topology) -> Result<Topology, InputErrors> {
         let attached = fabric.on_leaves(self.leaves).and_then(|fabric| fabric.in_planes(self.planes));
         attached.map_err(|error| error.within("host_ports").into())
     }
 }
 
-/// The fabric of a scenario, with the ports of its hosts.
 pub(crate) fn generate(scenario: &Scenario) -> Result<Topology, InputErrors> {
     let fabric = scenario.topology.generate().map_err(|error| error.within("topology"))?;
     scenario.host_ports.attach(fabric)

@@ -16,7 +16,6 @@ pub(crate) fn warnings(scenario: &Scenario) -> Vec<String> {
     scenario.job.iter().enumerate().flat_map(lines).flatten().collect()
 }
 
-/// Ranks that share cores.
 fn shared_cores(scenario: &Scenario, job: &JobSpec) -> Option<String> {
     let (ranks, cores) = (job.ranks_per_host, scenario.host.cores.as_ref()?.count());
     let text = format!("{}: {ranks} ranks on hosts of {cores} cores; ranks of a core take turns", job.name);

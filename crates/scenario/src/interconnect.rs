@@ -17,7 +17,6 @@ use profile::Interconnect;
 pub(crate) use profile::Figure;
 pub(crate) use shipped::names;
 
-/// Key of the table.
 const TABLE: &str = "interconnect";
 /// Keys of links, and of a fabric, that are rates.
 const RATE: &str = "rate";
@@ -96,12 +95,10 @@ fn named(given: &Table, document: &Document) -> Result<Interconnect, InputErrors
     }
 }
 
-/// A mistake in a file that the key names.
 fn in_file(key: &str, name: &str, error: &InputError) -> InputError {
     InputError::new(key, format!("\"{name}\": {}: {}", error.key, error.found), &error.expected)
 }
 
-/// The family of a table's fabric.
 fn family(values: &Table) -> Option<&str> {
     match values.get("topology")? {
         Value::String(name) => Some(name),

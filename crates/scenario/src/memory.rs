@@ -96,7 +96,6 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    /// The limit on a machine with these files.
     fn limit(name: &str, files: &[(&str, &str)]) -> MemoryLimit {
         let root = std::env::temp_dir().join(format!("etherweave-memory-{name}-{}", std::process::id()));
         for (file, text) in files {

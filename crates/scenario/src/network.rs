@@ -33,7 +33,6 @@ impl OpenLoopNetwork {
 /// How inputs are kept from overflowing, as far as open loops know it.
 struct Buffers<'a> {
     flow_control: OpenLoopFlowControl,
-    /// Key of its table.
     key: &'static str,
     priorities: usize,
     buffer: Option<&'a Bytes>,

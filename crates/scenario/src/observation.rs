@@ -27,7 +27,6 @@ pub struct PointChoice {
     pub load: Option<f64>,
 }
 
-/// A point of a scenario's traffic.
 pub(crate) struct ObservedPoint {
     routing: RoutingKind,
     pattern: PatternSpec,
@@ -152,16 +151,13 @@ fn patterns(pattern: &Pattern) -> Table {
     }
 }
 
-/// A channel between switches.
 struct SwitchChannel<'a> {
     channel: &'a Channel,
     from: SwitchId,
     to: SwitchId,
-    /// Where the report has its port.
     port: usize,
     /// Time of a packet on it [ns].
     packet_ns: f64,
-    /// The areas of its ends.
     areas: (u32, u32),
 }
 
@@ -279,7 +275,6 @@ impl<'a> Animation<'a> {
         }
     }
 
-    /// When a batch begins.
     fn start_ns(&self, batch: usize) -> u64 {
         batch as u64 * u64::from(self.report.batch_ns)
     }

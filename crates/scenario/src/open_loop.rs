@@ -102,7 +102,6 @@ impl Default for OpenLoopSpec {
 }
 
 impl OpenLoopSpec {
-    /// How long a point runs.
     pub(crate) fn length(&self) -> RunLength {
         RunLength {
             warm_up: self.warm_up,
@@ -236,7 +235,6 @@ pub(crate) struct SimulatedFabric<'a> {
     pub outages: &'a [Outage],
 }
 
-/// One simulated point.
 pub(crate) struct CurvePoint {
     pub routing: RoutingKind,
     pub pattern: String,

@@ -159,7 +159,6 @@ const DELAYED_MAX: f64 = 0.05;
 const RESENT_MAX: f64 = 0.01;
 /// The share of messages from which on it is said that they wait for others of their pair of ranks.
 const BEHIND_MAX: f64 = 0.1;
-/// And fewest of them.
 const BEHIND_MIN: u64 = 5;
 
 /// A warning for each port that lost what it must not lose, for ports that wait for each other, for what the transport

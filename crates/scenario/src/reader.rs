@@ -220,7 +220,6 @@ fn letters_changed(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// A value on its way to a type.
 struct ValueReader(Value);
 
 impl IntoDeserializer<'_, ReadError> for ValueReader {
@@ -287,7 +286,6 @@ impl<'de> Deserializer<'de> for ValueReader {
     }
 }
 
-/// The elements of a list.
 struct ListElements {
     rest: std::vec::IntoIter<Value>,
     next: usize,
@@ -304,7 +302,6 @@ impl<'de> de::SeqAccess<'de> for &mut ListElements {
     }
 }
 
-/// The entries of a table.
 struct TableEntries {
     rest: <Table as IntoIterator>::IntoIter,
     value: Option<(String, Value)>,

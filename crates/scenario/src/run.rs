@@ -28,7 +28,6 @@ pub struct Run {
     goes_by_pauses_alone: bool,
     snap_length: Option<u32>,
     setup: WallTime,
-    /// Rows of flows, where flows are many.
     pub(crate) flow_rows: Option<Arc<Mutex<FlowRows>>>,
 }
 

@@ -23,7 +23,6 @@ const PER_PACKET: (&str, f64) = ("adaptive_1056", 1_056.0);
 /// Every rank sends one message to every other: row, hosts.
 const ALL_TO_ALL: (&str, f64) = ("all_to_all_1024", 1_024.0);
 
-/// A record of a row that simulates.
 #[derive(Deserialize)]
 struct BenchRecord {
     row: String,
@@ -48,7 +47,6 @@ pub(crate) struct RunTime {
     input_queued: f64,
     /// How many times as long where the path of every packet is chosen.
     per_packet: f64,
-    /// A message.
     message: f64,
 }
 

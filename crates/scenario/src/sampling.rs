@@ -125,7 +125,6 @@ impl ObserveSpec {
         InputError::unless(from < last, "from", from, format!("less than the end of the samples, {last}"))
     }
 
-    /// Whether there is anything to sample.
     fn samples_any(&self) -> bool {
         self.selected_ports().next().is_some() || !self.flows.is_empty() || !self.hosts.is_empty()
     }

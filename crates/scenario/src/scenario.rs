@@ -128,7 +128,6 @@ pub struct JobSpec {
 }
 
 impl JobSpec {
-    /// How many hosts it has.
     pub(crate) fn hosts(&self) -> u64 {
         self.rank_order.hosts(self.workload.ranks(), self.ranks_per_host.max(1))
     }

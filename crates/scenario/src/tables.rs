@@ -133,7 +133,6 @@ pub(crate) fn tables(report: &Report, waits: Option<&[WaitRow]>, topology: &Topo
     tables
 }
 
-/// Name of the table of completion times.
 pub(crate) const FLOW_TIMES: &str = "flow_times";
 
 /// Completion times of flows, beside those on an idle fabric.

@@ -7,7 +7,6 @@ use etherweave_topology::Topology;
 use crate::{JobSpec, Scenario};
 
 impl Scenario {
-    /// The transport of a job.
     pub(crate) fn transport_of<'a>(&'a self, job: &'a JobSpec) -> &'a Transport {
         job.transport.as_ref().unwrap_or(&self.transport)
     }
@@ -26,7 +25,6 @@ impl Scenario {
         all
     }
 
-    /// Number of a job's transport among these.
     pub(crate) fn transport_number(&self, job: &JobSpec) -> u8 {
         let own = self.transport_of(job);
         self.transports().iter().position(|&other| other == own).expect("a job has one of them") as u8

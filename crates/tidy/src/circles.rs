@@ -36,7 +36,6 @@ fn finding(imports: &Imports, together: &[&String]) -> Finding {
     File::new(&shortest[0], "").finding(1, what)
 }
 
-/// What a file imports, directly or not.
 fn reachable(imports: &Imports, file: &str) -> BTreeSet<String> {
     let mut reached = BTreeSet::new();
     let mut waiting = vec![file.to_owned()];

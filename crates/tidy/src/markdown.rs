@@ -94,7 +94,6 @@ fn is_relative(target: &str) -> bool {
     !target.contains("://") && !target.starts_with("mailto:")
 }
 
-/// Targets of the links and pictures on a line.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next())
 }

@@ -60,7 +60,6 @@ fn beside(line: &str) -> Option<&str> {
     line.split_once("  # ").filter(|(code, _)| !code.starts_with('#')).map(|(_, comment)| comment)
 }
 
-/// This file lists what it rejects.
 fn is_named(file: &File) -> bool {
     is_code(file) && matches!(file.extension(), "rs" | "py") && file.path != "crates/tidy/src/names.rs"
 }

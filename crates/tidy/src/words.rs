@@ -112,12 +112,10 @@ fn of(table: &'static [(&[&str], &str)], words: &[String]) -> Option<(String, &'
     })
 }
 
-/// A line of Rust up to its comment.
 fn code_of(line: &str) -> &str {
     line.split("//").next().unwrap_or("")
 }
 
-/// Names and words of a line.
 fn identifiers(line: &str) -> impl Iterator<Item = &str> {
     line.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
 }

@@ -146,7 +146,6 @@ fn keep_hosts(builder: &mut Builder, hosts: u32) -> Result<(), InputError> {
     Ok(())
 }
 
-/// Nodes by name.
 struct NodeNames(HashMap<String, Node>);
 
 impl NodeNames {

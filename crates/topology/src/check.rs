@@ -7,7 +7,6 @@ use etherweave_primitives::{InputError, InputErrors};
 /// More links than any simulated fabric has: a typing error must not fill the memory.
 const LINKS_MAX: u64 = 1 << 22;
 
-/// A parameter lies in its range.
 pub(crate) fn in_range(key: impl Into<String>, value: u32, range: RangeInclusive<u32>) -> Result<(), InputError> {
     let is_within = range.contains(&value);
     let (least, most) = range.into_inner();
@@ -19,14 +18,12 @@ pub(crate) fn at_least_one(key: impl Into<String>, value: u32) -> Result<(), Inp
     in_range(key, value, 1..=u32::MAX)
 }
 
-/// All of these are positive.
 pub(crate) fn each_at_least_one<K: Into<String>>(
     values: impl IntoIterator<Item = (K, u32)>,
 ) -> Result<(), InputErrors> {
     InputErrors::all(values.into_iter().map(|(key, value)| at_least_one(key, value)))
 }
 
-/// A list has as many elements as it may.
 pub(crate) fn list_len(key: &str, len: usize, range: RangeInclusive<usize>) -> Result<(), InputError> {
     let expected = format_args!("{} to {} elements", range.start(), range.end());
     InputError::unless(range.contains(&len), key, format_args!("{len} elements"), expected)

@@ -7,7 +7,6 @@ use crate::{AsBuilt, Builder, Cable, Distances, LinkClass, Topology};
 
 /// Letters of the dimensions, first dimension first.
 const LETTERS: [&str; 6] = ["x", "y", "z", "w", "v", "u"];
-/// Most dimensions of a grid.
 const DIMENSIONS_MAX: usize = LETTERS.len();
 
 params! {

@@ -55,7 +55,6 @@ impl Topology {
         .with_ports())
     }
 
-    /// A channel of this fabric in a plane of several.
     fn in_plane(&self, plane: u32, channel: &Channel) -> Channel {
         let end = |end: ChannelEnd| match end.node {
             Node::Host(_) => ChannelEnd { port: Port::from_index(plane as usize), ..end },

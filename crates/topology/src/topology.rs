@@ -89,7 +89,6 @@ pub struct Topology {
     pub(crate) out: Lists,
     /// Channels of each port channel, by its first channel's place in the order of nodes and ports.
     pub(crate) port_channels: Lists,
-    /// The port channel of each channel.
     pub(crate) port_channel_of: Vec<u32>,
     pub(crate) host_names: Vec<String>,
     pub(crate) switch_names: Vec<String>,

@@ -73,13 +73,11 @@ pub(crate) struct Call {
     pub protocol: Option<Protocol>,
 }
 
-/// The accelerators of a collective, as one of them sees them.
 pub(crate) struct Group {
     /// Those that have its place in their nodes, one of each node.
     across: Communicator,
     /// Its number among them.
     me: u32,
-    /// How many of the group each node has.
     in_node: u32,
     /// Its place among those of its node.
     place: u32,
@@ -329,7 +327,6 @@ impl Members {
         rank / self.stride % self.size
     }
 
-    /// How many of them a node has.
     fn in_node(self, node: &AcceleratorNode) -> u32 {
         (node.accelerators / self.stride).clamp(1, self.size)
     }
@@ -349,7 +346,6 @@ mod tests {
         Group::new([all, Members::ALONE], 0, 0, &node).exchange(operation, bytes, &accelerators)
     }
 
-    /// Nodes of four accelerators.
     fn four() -> AcceleratorNode {
         let (rate, latency) = (BitRate::from_gbps(8), Duration::from_us(1));
         AcceleratorNode { accelerators: 4, rate, latency, ..AcceleratorNode::default() }

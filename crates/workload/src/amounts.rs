@@ -25,7 +25,6 @@ pub struct Amounts {
     pub is_endless: bool,
 }
 
-/// What one rank has to do.
 #[derive(Clone, Copy, Default)]
 struct RankLoad {
     sent: [u64; 2],
@@ -76,13 +75,7 @@ fn load(program: &Program) -> RankLoad {
                     load.received[1] = load.received[1].saturating_add(repeat.saturating_mul(received));
                 }
                 Op::Compute { duration } | Op::Sleep { duration } => rest(&mut load, repeat, duration),
-                Op::WaitAll
-                | Op::Copy { .. }
-                | Op::Prepare { .. }
-                | Op::Reduce { .. }
-                | Op::Poll { .. }
-                | Op::IterationStart
-                | Op::IterationEnd => {}
+                _ => {}
             }
         }
     }

@@ -107,7 +107,6 @@ impl GraphOp {
         GraphOp::Compute { duration: Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX)) }
     }
 
-    /// The tag of a message, where it has one.
     pub(crate) fn tag(self) -> Option<u32> {
         match self {
             GraphOp::Send { tag, .. } => Some(tag),
@@ -135,11 +134,9 @@ pub struct Graph {
     nodes: Nodes,
 }
 
-/// Where the nodes of a graph are.
 #[derive(Clone, Debug)]
 enum Nodes {
     Memory(NodeLists),
-    /// So many in a file.
     File(Arc<dyn ReadNodes>, u32),
     /// Decided on by a driver, which records so many rows itself, if it does.
     Driven(Arc<dyn driver::MakeDriver>, Option<u64>),

@@ -22,13 +22,11 @@ pub struct HostGroups {
 }
 
 impl HostRange {
-    /// A host alone.
     #[inline]
     pub(crate) fn of(host: HostId) -> HostRange {
         HostRange { first: host.get(), hosts: 1 }
     }
 
-    /// One of them, all alike.
     #[inline]
     pub(crate) fn any(self, random: &mut Stream) -> HostId {
         HostId::new(self.first + random.below(u64::from(self.hosts)) as u32)
@@ -87,7 +85,6 @@ impl HostGroups {
         self.ranges.last().map_or(0, |last| last.first + last.hosts)
     }
 
-    /// All hosts.
     pub(crate) fn all(&self) -> HostRange {
         HostRange { first: 0, hosts: self.hosts() }
     }

@@ -100,23 +100,12 @@ impl Op {
             | Op::IterationEnd => None,
         }
     }
-}
 
-impl Op {
     /// The tag of a message with two ends.
     pub fn tag(&self) -> Option<u32> {
         match *self {
             Op::Isend { tag, .. } | Op::Irecv { tag, .. } => Some(tag),
-            Op::OneSided { .. }
-            | Op::WaitAll
-            | Op::Copy { .. }
-            | Op::Prepare { .. }
-            | Op::Reduce { .. }
-            | Op::Poll { .. }
-            | Op::Compute { .. }
-            | Op::Sleep { .. }
-            | Op::IterationStart
-            | Op::IterationEnd => None,
+            _ => None,
         }
     }
 }

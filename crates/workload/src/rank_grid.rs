@@ -24,7 +24,6 @@ impl RankGrid {
         Err(InputError::new("pex, pey, pez", format!("a grid of {ranks} ranks"), "2 to 4294967295 ranks"))
     }
 
-    /// How many ranks.
     pub(crate) fn ranks(&self) -> u32 {
         self.extent.iter().product()
     }

@@ -60,7 +60,6 @@ pub(crate) fn spread(ranks: u64) -> impl Iterator<Item = u32> {
     (0..count).map(move |number| (number * ranks / count) as u32)
 }
 
-/// Partners of one stream or message each.
 pub(crate) fn of_partners(ranks: u64, message: u64, messages: u64, outstanding: u64) -> TrafficSize {
     let all = ranks.saturating_mul(messages);
     TrafficSize {
@@ -156,15 +155,7 @@ fn burst_bytes(program: &Program) -> u64 {
         match op {
             Op::Isend { bytes, .. } | Op::OneSided { bytes, .. } => open = open.saturating_add(*bytes),
             Op::WaitAll => open = 0,
-            Op::Irecv { .. }
-            | Op::Copy { .. }
-            | Op::Prepare { .. }
-            | Op::Reduce { .. }
-            | Op::Poll { .. }
-            | Op::Compute { .. }
-            | Op::Sleep { .. }
-            | Op::IterationStart
-            | Op::IterationEnd => {}
+            _ => {}
         }
         most = most.max(open);
     }

@@ -11,7 +11,6 @@ fn designed(kind: &TopologyKind, topology: &Topology) -> Design {
     Design::of(kind.name(), kind, topology, &DesignSpec::default(), &mut |_| true).unwrap()
 }
 
-/// Checks the design of every family's examples.
 fn check(holds: impl Fn(&Topology, &Design)) {
     for kind in TopologyKind::examples() {
         let topology = kind.generate().unwrap();
@@ -179,7 +178,6 @@ fn a_design_is_the_same_bytes_each_time_with_finite_numbers_only() {
     }
 }
 
-/// Paths of the nulls in a value.
 fn nulls(path: &str, value: &serde_json::Value) -> Vec<String> {
     match value {
         serde_json::Value::Null => vec![path.to_owned()],

@@ -64,7 +64,6 @@ const DESTINATION_BITS_MAX: u32 = 8;
 pub struct Destinations {
     counts: BTreeMap<u64, f64>,
     total: f64,
-    /// All address bits.
     bits: u32,
     /// Sets of switches, ascending, with their part of all hosts; none for all.
     sets: Vec<(Option<Vec<SwitchId>>, f64)>,
@@ -99,7 +98,6 @@ impl Destinations {
         })
     }
 
-    /// The part of all destinations that a flow is for.
     fn weight(&self, flow: &Flow) -> f64 {
         let of_homes = self.sets[flow.homes.0].1;
         if flow.dst == Ternary::ANY {

@@ -75,13 +75,11 @@ struct PortGroup {
     towards: Towards,
 }
 
-/// What some ports are for.
 enum Towards {
     /// All that is not below the switch, in a regular tree.
     Elsewhere,
     /// Leaves with these coordinates, in a regular tree: not for packets from there, which turn further down.
     Subtree(Vec<u32>),
-    /// These switches.
     Homes(Vec<SwitchId>),
 }
 
@@ -92,16 +90,13 @@ impl PortGroup {
     }
 }
 
-/// Flows on their way.
 struct TreeWalk<'a, 's, 'p> {
     topology: &'a Topology,
     /// Where packets go, in a tree that is not regular.
     listed: Option<MinimalRouting<'a>>,
     sources: &'s mut SourcePatterns<'p>,
     destinations: Destinations,
-    /// By switch, what comes from below.
     up: Vec<Vec<Flow>>,
-    /// By switch, what comes from above.
     down: Vec<Vec<Flow>>,
     shares: BTreeMap<(SwitchId, Vec<Port>), Vec<Share>>,
 }
@@ -124,7 +119,6 @@ impl<'a, 's, 'p> TreeWalk<'a, 's, 'p> {
         TreeWalk { topology, listed, sources, destinations, up, down, shares: BTreeMap::new() }
     }
 
-    /// Ports to other switches, by where they lead.
     fn groups(&self, at: SwitchId) -> Vec<PortGroup> {
         match &self.listed {
             Some(listed) => self.listed_groups(listed, at),
@@ -151,7 +145,6 @@ impl<'a, 's, 'p> TreeWalk<'a, 's, 'p> {
         groups.into_values().collect()
     }
 
-    /// Ports by the switches that they are for.
     fn listed_groups(&self, listed: &MinimalRouting<'_>, at: SwitchId) -> Vec<PortGroup> {
         let routes = RegionRoutes::of(listed, self.sources.plan(), at);
         let mut homes: BTreeMap<&[Port], Vec<SwitchId>> = BTreeMap::new();
@@ -179,7 +172,6 @@ impl<'a, 's, 'p> TreeWalk<'a, 's, 'p> {
         self.topology.level(far) > self.topology.level(at)
     }
 
-    /// Passes what comes from below on to the switches above.
     fn climb(&mut self, at: SwitchId) {
         for group in self.groups(at).iter().filter(|group| group.is_up) {
             let flows = self.towards(at, group);
@@ -214,7 +206,6 @@ impl<'a, 's, 'p> TreeWalk<'a, 's, 'p> {
         }
     }
 
-    /// What a switch has for some ports.
     fn towards(&mut self, at: SwitchId, group: &PortGroup) -> Vec<Flow> {
         let TreeWalk { topology, destinations, up, down, .. } = self;
         let from_above = if group.is_up { [].as_slice() } else { &down[at.index()] };

@@ -7,10 +7,15 @@ use crate::{RegionRoute, Ternary};
 
 /// A node: a prefix and what it holds.
 pub(super) enum TrieNode {
-    /// One region, with its action.
-    Leaf { prefix: Ternary, action: u32 },
+    Leaf {
+        prefix: Ternary,
+        action: u32,
+    },
     /// Two nodes by number.
-    Fork { prefix: Ternary, below: [usize; 2] },
+    Fork {
+        prefix: Ternary,
+        below: [usize; 2],
+    },
 }
 
 /// Nodes, each after those below it; the last is the root.

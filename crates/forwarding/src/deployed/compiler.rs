@@ -15,7 +15,6 @@ const ENTRIES_MAX: usize = 1 << 27;
 /// Source bits that one node looks at, at most.
 const SOURCE_BITS_MAX: u32 = 8;
 
-/// What is compiled so far.
 pub(super) struct Compiler<'a> {
     topology: &'a Topology,
     plan: &'a AddressPlan,
@@ -26,10 +25,8 @@ pub(super) struct Compiler<'a> {
     known: HashMap<Vec<(usize, bool)>, u32>,
 }
 
-/// The table of one switch.
 struct SwitchTable<'a> {
     table: &'a FlowTable,
-    /// Of its ports.
     classes: Vec<LinkClass>,
     /// Addresses in its group.
     own: Ternary,

@@ -38,7 +38,6 @@ impl Gateways {
         (is_joined && switches().all(|at| has_whole_group(topology, at, groups))).then_some(gateways)
     }
 
-    /// How many other groups a group has links to.
     fn peers(&self, group: u32) -> usize {
         self.of_group(group).chunk_by(|a, b| a.1 == b.1).count()
     }

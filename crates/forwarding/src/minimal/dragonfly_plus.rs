@@ -16,7 +16,6 @@ const AXES: [&str; 3] = ["level", "group", "switch"];
 const GROUP: usize = 1;
 const LEAF: usize = 2;
 
-/// Which groups each spine has links to.
 #[derive(Clone, Debug)]
 pub(super) struct SpineLinks {
     /// Other groups of switch `s`, ascending, are `groups[starts[s]..starts[s + 1]]`; none of a leaf.

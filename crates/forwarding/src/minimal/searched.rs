@@ -14,13 +14,10 @@ use etherweave_topology::{LinkClass, Node, Topology, reverse};
 
 use crate::Region;
 
-/// Farther than any switch.
 const UNREACHED: u32 = u32::MAX;
 
-/// How long links are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lengths {
-    /// All alike.
     Equal,
     /// A global link is as long as [`GLOBAL`] local ones.
     Hierarchical,
@@ -142,7 +139,6 @@ pub struct SearchedView<'a> {
     at: SwitchId,
     /// Place of a neighbour, port to it.
     onward: Vec<(usize, Port)>,
-    /// How many words a set of neighbours has.
     words: usize,
     /// Sets of neighbours, one after the other, by switch.
     towards: Vec<u64>,

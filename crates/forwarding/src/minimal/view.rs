@@ -66,7 +66,6 @@ pub struct CoordinateView {
     apart: Vec<(usize, u32, Port)>,
     /// Ports to all other places.
     otherwise: Vec<Port>,
-    /// Ports to own hosts.
     hosts: Vec<(HostId, Port)>,
 }
 
@@ -131,7 +130,6 @@ impl CoordinateView {
     }
 }
 
-/// By the coordinates that both have.
 fn order(a: &[u32], b: &[u32]) -> Ordering {
     let both = a.len().min(b.len());
     a[..both].cmp(&b[..both])

@@ -3,7 +3,6 @@
 use etherweave_primitives::{HostId, SwitchId};
 use etherweave_topology::Topology;
 
-/// The hosts of a fabric by switch.
 pub(crate) struct HostSites<'a> {
     pub topology: &'a Topology,
     /// The switch of each host.

@@ -28,14 +28,12 @@ use crate::{ADDRESS_BITS, Mac, Ternary};
 /// The values of a field before its width is known.
 struct FieldColumn {
     name: String,
-    /// By host.
     values: Vec<u32>,
     /// Leading coordinates of a host's switch that this field and those before it determine.
     known: usize,
 }
 
 impl FieldColumn {
-    /// The host's place on its switch.
     fn place(sites: &HostSites<'_>) -> FieldColumn {
         FieldColumn { name: "host".into(), values: sites.place.clone(), known: sites.topology.axes().len() }
     }
@@ -50,7 +48,6 @@ impl FieldColumn {
 #[derive(Clone, Debug)]
 pub struct AddressPlan {
     kind: PlanKind,
-    /// By host.
     addresses: Vec<u64>,
     tree: RegionTree,
 }

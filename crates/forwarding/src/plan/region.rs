@@ -10,7 +10,6 @@ use crate::Ternary;
 pub(super) struct RegionTree {
     /// Most significant first.
     fields: Vec<AddressField>,
-    /// Hosts by address.
     hosts: Vec<HostId>,
     /// Of each depth, the place in `hosts` where each region starts, and the end.
     starts: Vec<Vec<u32>>,
@@ -177,7 +176,6 @@ impl<'a> Region<'a> {
         &tree.coordinates[first * tree.axes..][..known]
     }
 
-    /// The address of its first host.
     fn address(&self) -> u64 {
         self.tree.addresses[self.depth][self.number]
     }

@@ -35,7 +35,6 @@ impl Fabric {
         self.topology.channel(self.topology.out_channel(at, port)).to.node
     }
 
-    /// Ports of a switch to links of a class.
     fn ports(&self, at: SwitchId, class: LinkClass) -> Vec<Port> {
         let leaving = self.topology.out_channels(at).iter().map(|&channel| self.topology.channel(channel));
         leaving.filter(|channel| channel.class == class).map(|channel| channel.from.port).collect()
@@ -114,7 +113,6 @@ fn butterfly(hosts_per_switch: u32, sizes: &[u32]) -> Fabric {
 }
 
 impl Fabric {
-    /// The conditional tables of all switches, as deployed.
     fn conditional(&self, alternatives: u32) -> Vec<FlowTable> {
         let params = ConditionalTables { alternatives: Some(alternatives), ..ConditionalTables::default() };
         let mut tables = Vec::new();
@@ -132,13 +130,11 @@ impl Fabric {
         table.ports(table.lookup(&packet, |port| paused.contains(&port)).unwrap())[0]
     }
 
-    /// Ports of a switch to others.
     fn onward(&self, at: SwitchId) -> Vec<Port> {
         let all = (0..self.topology.out_channels(at).len()).map(Port::from_index);
         all.filter(|&port| matches!(self.far(at, port), Node::Switch(_))).collect()
     }
 
-    /// The ports of a switch along an axis.
     fn row(&self, at: SwitchId, axis: usize) -> Vec<Port> {
         let is_along = |far| self.apart(at, far) == [axis];
         let onward = self.onward(at).into_iter();
@@ -173,7 +169,6 @@ fn a_butterfly_s_packets_get_closer_whatever_is_paused_without_any_more_rules() 
     }
 }
 
-/// The ports to a host, or to switches in one more coordinate of its switch.
 fn nearer(fabric: &Fabric, at: SwitchId, dst: HostId) -> Vec<Port> {
     let home = fabric.topology.switch_of(dst);
     let is_nearer = |port: &Port| match fabric.far(at, *port) {

@@ -13,7 +13,6 @@ use etherweave_routing::RoutingKind;
 use etherweave_topology::{Dragonfly, Family, FoldedClos, Topology, TopologyKind};
 use proptest::prelude::*;
 
-/// Routings that every fabric has.
 const ANY_FABRIC: [RoutingKind; 2] = [RoutingKind::UpDown, RoutingKind::ShortestPath];
 
 /// Ports towards a host: the routing asked for this host alone.

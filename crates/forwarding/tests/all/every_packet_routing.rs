@@ -21,11 +21,9 @@ const HASHES: u64 = 6;
 /// A channel of a switch's port: switch, port, channel.
 type OutputChannelId = (u32, u8, u8);
 
-/// The queues of a whole fabric, in packets.
 struct Queues {
     /// By switch, port and channel.
     held: Vec<u16>,
-    /// By switch and port.
     is_saturated: Vec<bool>,
     radix: usize,
     channels: usize,
@@ -42,7 +40,6 @@ impl Queues {
     }
 }
 
-/// What one switch sees of them.
 #[derive(Clone, Copy)]
 struct QueueView<'a> {
     queues: &'a Queues,
@@ -96,7 +93,6 @@ fn several(topology: &Topology, channels: u8) -> Vec<Queues> {
     all
 }
 
-/// What was seen of a routing.
 struct ObservedPaths {
     channels: u8,
     /// Channels of ports between switches, and those that their packets wanted next.

@@ -28,7 +28,6 @@ fn by_legality(topology: &Topology, routing: &dyn Routing, at: SwitchId) -> Vec<
     hosts(topology).map(ports).collect()
 }
 
-/// Compares all switches with a routing.
 fn check(kind: &TopologyKind, routing: RoutingKind) {
     let topology = kind.generate().unwrap();
     let (minimal, legality) = (MinimalRouting::of(kind, &topology).unwrap(), routing.legality(&topology).unwrap());
@@ -146,7 +145,6 @@ fn next(topology: &Topology, wanted: &[Vec<BTreeSet<Port>>], at: SwitchId, dst: 
     .collect()
 }
 
-/// A dragonfly+ of any small shape.
 fn dragonfly_plus() -> impl Strategy<Value = DragonflyPlus> {
     let shape = (1u32..4, 1u32..5, 1u32..4, any::<prop::sample::Index>());
     (shape, 0..3usize, any::<u64>()).prop_map(|((leaves, spines, h, groups), arrangement, seed)| {

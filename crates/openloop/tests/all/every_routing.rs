@@ -45,13 +45,11 @@ impl Run {
     }
 }
 
-/// The tables that suit a fabric.
 fn tables(small: &Small) -> FabricTables<'_> {
     static DEFAULT: LazyLock<TableParams> = LazyLock::new(TableParams::default);
     FabricTables { kind: &small.kind, topology: &small.topology, params: &DEFAULT }
 }
 
-/// Every routing on every fabric that it works on.
 fn each(mut check: impl FnMut(RoutingKind, &Small, &str)) {
     for small in small::all() {
         for &routing in RoutingKind::ALL.iter().filter(|routing| routing.works_on(&tables(&small))) {

@@ -7,7 +7,6 @@ use etherweave_routing::{Conditional, DragonflyMinimal, FabricOf, Outage, Routin
 use etherweave_topology::{Family, FlattenedButterfly, LinkClass, Node};
 use etherweave_workload::{arrival::Periodic, pattern::Listed};
 
-/// The global channel from a group to the next.
 fn to_next_group(fabric: &Fabric, group: u32) -> ChannelId {
     let topology = &fabric.topology;
     let of = |id: ChannelId| topology.channel(id);

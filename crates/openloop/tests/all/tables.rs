@@ -36,7 +36,6 @@ impl Bench {
         Bench::rows(3, &[3, 3])
     }
 
-    /// A flattened butterfly.
     fn rows(hosts_per_switch: u32, sizes: &[u32]) -> Bench {
         let sizes = sizes.to_vec();
         let butterfly = FlattenedButterfly { hosts_per_switch, sizes, ..FlattenedButterfly::default() };

@@ -63,7 +63,6 @@ fn exercise_book(text: &str) {
     }
 }
 
-/// One of the shipped profiles.
 fn profile(pick: usize) -> &'static str {
     let profiles = shipped::profiles();
     shipped::profile_text(profiles[pick % profiles.len()]).unwrap()

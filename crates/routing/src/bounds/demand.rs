@@ -25,7 +25,6 @@ pub(super) struct Demand<'a> {
     destinations: &'a Destinations,
     now: Time,
     pub homes: Vec<HostBlock>,
-    /// The home of each host.
     home_of: Vec<u32>,
     /// The rate of each host's link.
     pub rates: Vec<f64>,

@@ -4,7 +4,6 @@ use crate::{Oblivious, WalkTarget};
 use etherweave_primitives::{Port, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-/// Flows at switches.
 struct Flows {
     /// By switch; zero where there is none.
     amounts: Vec<f64>,
@@ -22,7 +21,6 @@ impl Flows {
     }
 }
 
-/// Flows to one target.
 pub(super) struct FlowWalk<'a> {
     topology: &'a Topology,
     routing: &'a dyn Oblivious,

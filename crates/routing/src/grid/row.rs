@@ -40,7 +40,6 @@ impl RowPath {
     }
 }
 
-/// One hop along a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RowHop {
     /// The next place.

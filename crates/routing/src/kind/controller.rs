@@ -112,7 +112,6 @@ const INTERVALS_MAX: u64 = 100;
 /// Packets of which one is counted.
 const SAMPLING_MAX: u32 = 1 << 16;
 
-/// What a controller made of it.
 struct LearntTraffic {
     destinations: Destinations,
     reaction: Duration,

@@ -21,7 +21,6 @@ use crate::adjacencies::Adjacencies;
 use crate::grid::{GridRow, RowGrid, RowPath};
 use crate::plan::{DestinationSet, RoutingPlan, RoutingStep};
 
-/// Most dimensions of a grid.
 const DIMENSIONS_MAX: usize = 6;
 /// All destinations; every other set encodes its row paths in three bits for each dimension.
 const EVERYTHING: DestinationSet = DestinationSet::Set(1 << (3 * DIMENSIONS_MAX));
@@ -38,7 +37,6 @@ pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputErr
     Ok(Box::new(DimensionAdaptivePlan { grid }))
 }
 
-/// The routing on one grid.
 struct DimensionAdaptivePlan {
     grid: RowGrid,
 }

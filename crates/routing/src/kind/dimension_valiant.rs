@@ -24,7 +24,6 @@ pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputErr
     Ok(Box::new(DimensionValiantPlan { order: DimensionOrderPlan { grid } }))
 }
 
-/// The routing on one grid.
 struct DimensionValiantPlan {
     order: DimensionOrderPlan,
 }

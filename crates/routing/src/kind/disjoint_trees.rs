@@ -37,13 +37,10 @@ pub struct DisjointTrees {
     links_max: u32,
 }
 
-/// A tree of all switches.
 struct Tree {
-    /// By switch.
     places: Vec<Place>,
 }
 
-/// A switch in a tree.
 #[derive(Clone, Debug, Default)]
 struct Place {
     /// The port to its parent.
@@ -92,7 +89,6 @@ impl RoutingBasis for DisjointTrees {
     }
 }
 
-/// Where a port leads.
 #[derive(Clone, Copy)]
 struct Link {
     far: usize,
@@ -108,7 +104,6 @@ fn links(topology: &Topology, at: usize) -> Vec<Option<Link>> {
     topology.out_channels(SwitchId::from_index(at)).iter().map(link).collect()
 }
 
-/// Trees that grow side by side.
 struct Growth<'a> {
     links: &'a [Vec<Option<Link>>],
     of_port: Vec<Vec<u8>>,

@@ -16,7 +16,6 @@ pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputErr
     Ok(Box::new(DragonflyMinimalPlan { groups: DragonflyGroups::of(topology)? }))
 }
 
-/// The routing on one dragonfly.
 struct DragonflyMinimalPlan {
     groups: DragonflyGroups,
 }

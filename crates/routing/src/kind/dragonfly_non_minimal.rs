@@ -22,7 +22,6 @@ pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputErr
     Ok(Box::new(DragonflyNonMinimalPlan { groups: DragonflyGroups::of(topology)? }))
 }
 
-/// The routing on one dragonfly.
 struct DragonflyNonMinimalPlan {
     groups: DragonflyGroups,
 }

@@ -22,7 +22,6 @@ const VISITING: u32 = FRESH + 2;
 /// Towards the destination.
 const HOMING: u32 = FRESH + 3;
 
-/// The routing on one dragonfly.
 pub(super) struct DragonflyValiantPlan {
     groups: DragonflyGroups,
     /// Hops to an intermediate switch within the intermediate group: 0 or 1.

@@ -18,7 +18,6 @@ pub struct ClosNeighbours {
     far: Vec<u32>,
 }
 
-/// No switch.
 const HOST: u32 = u32::MAX;
 
 impl FabricPlan for ClosNeighbours {

@@ -7,7 +7,6 @@ use etherweave_topology::{Node, Topology, reverse};
 
 use crate::{RoutingTable, plan::RoutingPlan, table::TabulatedPlan, table::onward};
 
-/// Farther than any switch.
 const UNREACHED: u32 = u32::MAX;
 
 pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {
@@ -44,7 +43,6 @@ fn is_closer(topology: &Topology, distances: &[u32], channel: ChannelId) -> bool
     distances[to.index()] < distances[from.index()]
 }
 
-/// The switch that a channel between switches leads to.
 pub(crate) fn switch_after(topology: &Topology, channel: ChannelId) -> SwitchId {
     match topology.channel(channel).to.node {
         Node::Switch(switch) => switch,

@@ -12,7 +12,6 @@ use crate::per_packet::{
 
 /// More switches would take too large tables.
 const SWITCHES_MAX: usize = 4_096;
-/// Priorities of Ethernet.
 const CHANNELS_MAX: u32 = 8;
 
 /// Any next hop on a shortest path, by hash; the channel rises with every hop, so that no channel waits for itself.
@@ -28,7 +27,6 @@ pub struct ShortestPath {
     channels: u8,
 }
 
-/// Tables from an instant on.
 struct TableEpoch {
     /// [ns]
     from: u64,
@@ -185,7 +183,6 @@ fn drawn(ports: &[u8], at: u32, hash: u16) -> Option<u8> {
 
 /// Before any link fails.
 impl ShortestPath {
-    /// The switch and the port of a host.
     pub(super) fn home(&self, host: u32) -> (u32, u8) {
         self.homes[host as usize]
     }
@@ -195,7 +192,6 @@ impl ShortestPath {
         self.epochs[0].next_hops(self.switches, at as usize, to as usize)
     }
 
-    /// One of these ports, by hash.
     pub(super) fn port(&self, at: u32, to: u32, hash: u16) -> Option<u8> {
         drawn(self.ports(at, to), at, hash)
     }

@@ -17,7 +17,6 @@ use crate::per_packet::{
 /// The place in [`RoutedPacket::route_state`] of the switch to visit first, [`ANYWHERE`] when there is none.
 const VIA: usize = 0;
 const ANYWHERE: u16 = u16::MAX;
-/// Priorities of Ethernet.
 const CHANNELS_MAX: u8 = 8;
 /// Intermediate switches that UGAL draws for a packet (section IV-C: "the choice of 4 paths provides the best average
 /// packet latency").

@@ -16,7 +16,6 @@ use super::shortest_path::switch_after;
 use crate::table::{LISTED_MAX, TabulatedPlan, destinations, onward};
 use crate::{RoutingTable, order::Order, plan::RoutingPlan, ranked::Climb, ranked::Ranked, tree::SubtreePlan};
 
-/// Farther than any switch.
 const UNREACHED: u32 = u32::MAX;
 
 /// Computed from coordinates where the fabric is a tree of subtrees; otherwise looked up in the table or, in a fabric
@@ -56,7 +55,6 @@ fn by(topology: &Topology, order: &Order) -> Result<RoutingTable, InputError> {
 
 /// Hops from every switch to one destination.
 struct Distances {
-    /// By down channels only.
     down: Vec<u32>,
     /// By the legal path: down when that is possible, otherwise up and on.
     legal: Vec<u32>,

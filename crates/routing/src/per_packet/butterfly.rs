@@ -24,14 +24,12 @@ struct GridDimension {
     size: u8,
     /// Ports to each other place.
     lag: u8,
-    /// The first port of the dimension.
     first: u8,
 }
 
 /// A coordinate per dimension, first dimension first, a byte each.
 type Coordinates = u64;
 
-/// Where a host is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ButterflyHost {
     pub switch: u32,
@@ -44,7 +42,6 @@ pub(crate) struct ButterflyHost {
 pub struct ButterflyPlan {
     hosts_per_switch: Divisor,
     rows: Vec<GridDimension>,
-    /// By switch.
     places: Vec<Coordinates>,
 }
 
@@ -151,17 +148,14 @@ impl ButterflyPlan {
         self.rows.iter().filter(|row| row.size > size).count() as u8
     }
 
-    /// The dimension of a port to another switch.
     pub(crate) fn dimension_of(&self, port: u8) -> usize {
         self.rows.partition_point(|row| row.first <= port) - 1
     }
 
-    /// Switches in a row.
     pub(crate) fn size(&self, dimension: usize) -> u8 {
         self.rows[dimension].size
     }
 
-    /// Where a host is.
     #[inline]
     pub(crate) fn home(&self, host: u32) -> ButterflyHost {
         let switch = self.hosts_per_switch.quotient(host);
@@ -169,7 +163,6 @@ impl ButterflyPlan {
         ButterflyHost { switch, hop: NextHop { port, channel: 0 } }
     }
 
-    /// The place of a switch in a dimension.
     #[inline]
     pub(crate) fn coordinate(&self, switch: u32, dimension: usize) -> u8 {
         (self.places[switch as usize] >> (8 * dimension)) as u8

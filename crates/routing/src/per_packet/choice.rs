@@ -29,7 +29,6 @@ pub(crate) fn any(ports: Range<u8>, packet: &RoutedPacket) -> u8 {
     }
 }
 
-/// A port, and what speaks against it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct WeightedPort {
     pub port: u8,

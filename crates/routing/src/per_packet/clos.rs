@@ -15,7 +15,6 @@ use etherweave_topology::{Node, Topology};
 use super::{Divisor, FabricPlan, OutputChannel, unsuited};
 use etherweave_primitives::InputError;
 
-/// A switch, and the leaves below it.
 #[derive(Clone, Copy, Debug, Default)]
 struct TreeSwitch {
     first_leaf: u32,
@@ -166,12 +165,10 @@ impl ClosPlan {
         if out.port >= station.up { level } else { 2 * (self.spans.len() as u32 - 1) - level }
     }
 
-    /// How many leaves there are.
     pub(crate) fn leaves(&self) -> u32 {
         self.spans.last().map_or(1, |span| span.get())
     }
 
-    /// Hosts of a full leaf.
     pub(crate) fn hosts_per_leaf(&self) -> u32 {
         self.hosts_per_leaf.get()
     }
@@ -194,7 +191,6 @@ impl ClosPlan {
         if port >= station.up { station.level } else { station.level.saturating_sub(1) }
     }
 
-    /// The first host of a leaf.
     pub(crate) fn first_host(&self, leaf: u32) -> u32 {
         let pod = self.rails.quotient(leaf);
         pod * self.rails.get() * self.hosts_per_leaf.get() + leaf - pod * self.rails.get()

@@ -13,13 +13,11 @@ use etherweave_primitives::InputError;
 pub(crate) const VIA: usize = 0;
 pub(crate) const ANYWHERE: u16 = u16::MAX;
 
-/// Where a host is.
 #[derive(Clone, Copy, Debug)]
 struct HostLocation {
     group: u16,
     /// Of its switch within the group.
     place: u16,
-    /// At its switch.
     port: u8,
 }
 
@@ -34,12 +32,10 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// All of its ports.
     pub(crate) fn ports(&self) -> std::ops::Range<u8> {
         self.port..self.port + self.ports
     }
 
-    /// One of its ports, by hash.
     fn port(&self, hash: u16) -> u8 {
         self.port + (hash >> 8) as u8 % self.ports
     }
@@ -172,7 +168,6 @@ impl DragonflyPlan {
         self.h
     }
 
-    /// Switches of every group.
     pub(crate) fn switches_per_group(&self) -> u32 {
         u32::from(self.a)
     }
@@ -198,17 +193,14 @@ impl DragonflyPlan {
         self.hosts_per_group.get()
     }
 
-    /// The group of a host.
     pub(crate) fn group_of_host(&self, host: u32) -> u16 {
         self.hosts_per_group.quotient(host) as u16
     }
 
-    /// The group of a switch, and its place there.
     pub(crate) fn place(&self, switch: u32) -> [u16; 2] {
         self.places[switch as usize]
     }
 
-    /// Whether a switch is in a group.
     pub(crate) fn is_in(&self, switch: u32, group: u16) -> bool {
         self.places[switch as usize][0] == group
     }
@@ -244,7 +236,6 @@ impl DragonflyPlan {
         }
     }
 
-    /// The next hop to a host of the same group.
     fn go_home(&self, at: InputChannel, place: u16, home: HostLocation) -> NextHop {
         if home.place == place {
             NextHop { port: home.port, channel: 0 }
@@ -322,7 +313,6 @@ impl DragonflyPlan {
         own.map_or(gateways, |own| &gateways[own..=own])
     }
 
-    /// Links from one group to another.
     pub(crate) fn links_between(&self, from: u16, to: u16) -> u32 {
         let pair = usize::from(from) * usize::from(self.groups) + usize::from(to);
         let gateways = &self.gateways[self.starts[pair] as usize..self.starts[pair + 1] as usize];

@@ -20,7 +20,6 @@ use super::{Divisor, FabricPlan, NextHop, OutputChannel, unsuited};
 /// Shorter rings need no dateline: each direction takes a packet one link far.
 const DATELINE_SIZE_MIN: u16 = 4;
 
-/// One dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct GridLine {
     size: u16,
@@ -28,7 +27,6 @@ struct GridLine {
     is_ring: bool,
 }
 
-/// Ports to a neighbour.
 #[derive(Clone, Copy, Debug, Default)]
 struct LagPorts {
     first: u8,
@@ -138,7 +136,6 @@ impl GridPlan {
         Some(numbers)
     }
 
-    /// The number of the switch at these places.
     fn number(&self, places: impl Iterator<Item = u16>) -> usize {
         let mut stride = 1;
         let mut number = 0;
@@ -199,13 +196,11 @@ impl GridPlan {
         if self.lines.iter().any(GridLine::has_dateline) { 2 } else { 1 }
     }
 
-    /// The place of a switch in a dimension.
     #[inline]
     pub(crate) fn place(&self, switch: u32, dimension: usize) -> u16 {
         self.places[switch as usize * self.lines.len() + dimension]
     }
 
-    /// The switch of a host, and the hop to it from there.
     #[inline]
     pub(crate) fn home(&self, host: u32) -> (u32, NextHop) {
         let switch = self.hosts_per_switch.quotient(host);
@@ -213,17 +208,14 @@ impl GridPlan {
         (switch, NextHop { port, channel: 0 })
     }
 
-    /// How many dimensions there are.
     pub(crate) fn dimensions(&self) -> usize {
         self.lines.len()
     }
 
-    /// Dimensions that are rings.
     pub(crate) fn rings(&self) -> u32 {
         self.lines.iter().filter(|line| line.is_ring).count() as u32
     }
 
-    /// Places in a row of a dimension.
     pub(crate) fn size(&self, dimension: usize) -> u16 {
         self.lines[dimension].size
     }
@@ -309,7 +301,6 @@ impl GridPlan {
         self.lines.iter().map(|line| u32::from(of(line))).sum()
     }
 
-    /// More than any rank.
     pub(crate) fn rank_end(&self) -> u32 {
         2 * self.sizes()
     }

@@ -62,7 +62,6 @@ pub trait FabricPlan: Sized {
 
 /// What a routing is made of on a fabric: a plan, or tables.
 pub(crate) trait RoutingBasis: Sized {
-    /// The kind of fabric in words.
     const FABRIC: &'static str;
 
     /// # Errors

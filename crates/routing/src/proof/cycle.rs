@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use super::matrix::Matrix;
 
-/// No predecessor.
 const NONE: u32 = u32::MAX;
 
 /// The rows of a shortest cycle through some row; none when there is no cycle.

@@ -106,7 +106,6 @@ impl Verdict {
     }
 }
 
-/// One hop of a cycle.
 struct HopText<'a> {
     topology: &'a Topology,
     hop: &'a ChannelHop,

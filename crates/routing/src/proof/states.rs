@@ -58,7 +58,6 @@ impl<'a> PacketStates<'a> {
         destinations.into_iter().map(|dst| self.follow(DestinationSet::Switch(dst), matrix)).sum()
     }
 
-    /// Packets for one set of destinations, from all hosts.
     fn follow(&mut self, destinations: DestinationSet, matrix: &mut Matrix) -> u64 {
         self.list.clear();
         self.numbers.iter_mut().for_each(Vec::clear);

@@ -19,7 +19,6 @@ fn check_length(topology: &Topology, src: u32, dst: u32, expected: usize) {
     }
 }
 
-/// A ring of switches with a host on each.
 fn ring(switches: u32) -> Topology {
     let link = |i| format!("h{i},s{i},100Gb/s,3m\ns{i},s{},100Gb/s,20m\n", (i + 1) % switches);
     Custom { hosts: switches, links: (0..switches).map(link).collect(), ..Custom::default() }.generate().unwrap()
@@ -129,7 +128,6 @@ fn a_path_with_a_loop_is_named() {
     assert!(error.to_string().contains("host2 loop through s0 - s1 - s2 - s0"), "{error}");
 }
 
-/// Has no candidates.
 struct Nowhere;
 
 impl Routing for Nowhere {

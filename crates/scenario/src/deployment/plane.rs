@@ -23,7 +23,6 @@ pub(super) struct PlaneSpec<'a> {
     pub is_lossless: bool,
 }
 
-/// Tables of a plane.
 pub(super) struct PlaneTables {
     /// Links that are down there, by one channel each.
     pub down: Vec<ChannelId>,

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use etherweave_forwarding::{FlowTable, Rule};
 use etherweave_primitives::Port;
 
-/// A rule in its table.
 pub(super) struct Row<'a> {
     pub switch: usize,
     pub rule: Rule,
@@ -54,7 +53,6 @@ fn admits(rule: &Rule, in_port: Option<Port>) -> bool {
 
 /// Ports of arrival whose packets may take another rule while the first that they match is inactive.
 pub(super) struct InPorts {
-    /// Ports that rules name.
     named: BTreeSet<Port>,
     /// Those that divert; none stands for all ports that no rule names.
     diverting: BTreeSet<Option<Port>>,

@@ -43,7 +43,6 @@ fn text(value: &Value) -> Result<&str, Mismatch> {
     value.as_str().ok_or_else(|| (value.to_string(), "the name of a file as a string".to_owned()))
 }
 
-/// The pattern of the names of all traces, and their digest.
 fn traces(document: &Document, name: &Value, digest: Option<&Value>) -> Result<[Value; 2], Mismatch> {
     let name = text(name)?;
     let unreadable = |reason: String| {
@@ -99,7 +98,6 @@ fn names(folder: &Path) -> Result<Vec<String>, String> {
     Ok(entries.filter_map(name).collect())
 }
 
-/// The files of all ranks.
 fn files(pattern: &Path) -> Result<Vec<PathBuf>, String> {
     let name = pattern.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let (before, after) = name.split_once(RANK).ok_or_else(|| format!("no {RANK} in the name of the file"))?;

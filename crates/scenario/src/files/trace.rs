@@ -47,7 +47,6 @@ pub(super) type Mismatch = (String, String);
 
 /// Words behind "expected" in an error about a schedule.
 pub(super) const GOAL: &str = "a schedule in GOAL, text or binary";
-/// The same about a list of flows.
 pub(super) const FLOWS: &str = "a list of flows as CSV, of ns-3's HPCC or of htsim";
 
 /// Replaces the key `file` of a trace by its text, or by its path and its SHA-256.
@@ -141,7 +140,6 @@ pub(super) fn check_digest(path: &Path, sha256: &str, expected: Option<&Value>) 
     }
 }
 
-/// A path from the root.
 pub(super) fn absolute(path: &Path) -> Result<String, String> {
     let path = std::path::absolute(path).map_err(|error| error.to_string())?;
     path.into_os_string().into_string().map_err(|_| "its path is no UTF-8".to_owned())
@@ -209,7 +207,6 @@ pub(crate) fn open(scenario: &mut Scenario) -> Result<(), InputErrors> {
     errors.into_result()
 }
 
-/// A file, and how long it is.
 struct OpenFile {
     file: File,
     length: u64,
@@ -261,7 +258,6 @@ mod tests {
             std::fs::write(self.0.join(name), bytes).unwrap();
         }
 
-        /// The place of a scenario in it.
         fn origin(&self) -> String {
             self.0.join("a.toml").display().to_string()
         }

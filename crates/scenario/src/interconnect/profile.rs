@@ -22,7 +22,6 @@ const EXPECTED: &str =
 /// Key of the two ends between which documents have a figure.
 const RANGE: &str = "range";
 
-/// A figure with what it rests on.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub(crate) struct Figure {
     /// The interconnect that has it.
@@ -59,7 +58,6 @@ fn has(value: &Value, other: &Value) -> bool {
     }
 }
 
-/// An interconnect.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Interconnect {
     /// In the order of their keys.

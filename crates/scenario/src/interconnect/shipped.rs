@@ -51,12 +51,10 @@ shipped! {
     "bxi-2",
 }
 
-/// Names of all.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     SHIPPED.iter().map(|(name, _)| *name)
 }
 
-/// The name and the text of a profile.
 pub(super) fn text(name: &str) -> Result<(&'static str, &'static str), InputError> {
     let found = SHIPPED.iter().find(|(known, _)| *known == name).copied();
     let expected = || names().collect::<Vec<_>>().join(", ");

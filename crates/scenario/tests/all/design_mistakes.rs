@@ -4,7 +4,6 @@ use std::{fs, path::Path, path::PathBuf, time::Duration, time::Instant};
 
 use etherweave_scenario::Fabric;
 
-/// The error of reading or designing a fabric.
 fn error_at(text: &str, origin: &str) -> String {
     let designed = Fabric::parse(text, origin, &[]).and_then(|fabric| fabric.design(None, &mut |_| true));
     let Err(error) = designed else { panic!("{text} is accepted") };

@@ -63,7 +63,6 @@ fn fabrics_with_credits_take_the_same_time_within_one_percent() {
 const OVERTAKING: &str = "[transport.roce]\nreliability = \"selective_repeat\"\nloss_detection = \"timeout\"\n\
                           [flow_control.pfc]\npriorities = [0, 1, 2, 3, 4, 5]\n[[job]]\nname = \"job\"\n";
 
-/// A permutation of all hosts of a fabric.
 fn permutation(routing: &str, fabric: &str, ranks: u32, partner: &str) -> String {
     let workload = format!("{{ ranks = {ranks}, bytes = \"2MB\", partner = {partner}, iterations = 1 }}");
     format!("routing = \"{routing}\"\n[topology.{fabric}]\n{OVERTAKING}workload.permutation = {workload}\n")

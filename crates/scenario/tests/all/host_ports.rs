@@ -7,7 +7,6 @@ use etherweave_scenario::{Column, Fabric, Outcome, PointChoice, Processes, Run};
 const BYTES: f64 = 8_388_608.0;
 const RATE_GBPS: f64 = 100.0;
 
-/// The shipped scenario.
 fn scenario() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/two_planes.toml")).unwrap()
 }

@@ -99,7 +99,6 @@ fn length(cable: &Pulled<'_>) -> (impl Display, &'static str) {
     if mm < 100_000_000 { (Metres(mm.next_multiple_of(10)), "m") } else { (Metres(mm.div_ceil(10_000) * 10), "km") }
 }
 
-/// What NetBox calls the interface at an end.
 fn interface(names: &ExportNames, end: ChannelEnd) -> String {
     match end.node {
         Node::Host(_) => names.host_interface.clone(),

@@ -40,7 +40,6 @@ pub(super) fn pulled(topology: &Topology) -> impl Iterator<Item = Pulled<'_>> {
 struct Counts {
     bundles: usize,
     breakouts: usize,
-    /// Legs of a breakout cable.
     legs: usize,
     /// The last switch with hosts, and how many of them have been met.
     hosts: (Option<Node>, usize),

@@ -136,7 +136,6 @@ struct ClosStage {
     cable: Cable,
 }
 
-/// The switches at the top of one subtree.
 #[derive(Clone, Copy)]
 struct Subtree {
     first: u32,
@@ -144,7 +143,6 @@ struct Subtree {
 }
 
 impl FoldedClos {
-    /// Hosts on a full leaf.
     fn hosts_per_leaf(&self) -> u32 {
         self.radix - self.uplinks.first().map_or(0, |uplinks| uplinks.ports.unwrap_or(self.radix / 2))
     }

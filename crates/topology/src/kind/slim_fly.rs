@@ -189,7 +189,6 @@ mod tests {
         }
     }
 
-    /// Switches that a switch is joined with, each once.
     fn neighbours(topology: &Topology, switch: usize) -> Vec<usize> {
         let channels = topology.out_channels(SwitchId::from_index(switch)).iter().map(|&id| topology.channel(id));
         let ends = channels.filter_map(|channel| match channel.to.node {

@@ -4,7 +4,6 @@ use etherweave_primitives::{HostId, SwitchId};
 
 use crate::{Node, Topology};
 
-/// Neighbours of switches in one vector.
 pub(crate) struct SwitchGraph {
     neighbours: Vec<u32>,
     /// Those of switch `s` are `neighbours[starts[s]..starts[s + 1]]`.

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
 use etherweave_topology::{LinkClass, Metrics, Node, Shape, SizeRequest, Topology, TopologyKind, reverse};
 
-/// Runs one check on every example.
 fn check(promise: impl Fn(&Topology)) {
     for kind in TopologyKind::examples() {
         promise(&kind.generate().unwrap_or_else(|error| panic!("{kind:?}: {error}")));

@@ -10,9 +10,7 @@ use crate::{GraphOp, Op};
 /// Treatment of received data by a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Combining {
-    /// Keeps it.
     Replace,
-    /// Adds it.
     Add,
     /// Adds it to what it passes on, but not to its own result.
     AddForOthers,
@@ -202,7 +200,6 @@ impl<'a> Member<'a> {
         GraphOp::Send { peer, tag: self.tag | flow << FLOW_SHIFT, bytes }
     }
 
-    /// Receives in a graph.
     pub(super) fn receive_op(&self, from: u32, part: Part, flow: u32) -> GraphOp {
         let (peer, bytes) = self.message(part, from, self.me);
         GraphOp::Receive { peer: Some(peer), tag: Some(self.tag | flow << FLOW_SHIFT), bytes }
@@ -217,19 +214,16 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// Copies the part that the member has for itself.
     pub(super) fn copy(&mut self, part: Part) {
         let bytes = self.layout.length(part, self.me);
         self.push_local(Op::Copy { bytes });
     }
 
-    /// Sends and waits.
     pub(super) fn send_now(&mut self, to: u32, part: Part) {
         self.send(to, part);
         self.wait();
     }
 
-    /// Receives and waits.
     pub(super) fn receive_now(&mut self, from: u32, part: Part, combining: Combining) {
         self.receive(from, part, combining);
         self.wait();

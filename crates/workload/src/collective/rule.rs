@@ -161,7 +161,6 @@ impl Rule {
 
 /// Largest radix of an exchange or a tree.
 const RADIX_MAX: u32 = 64;
-/// Most dimensions of a grid.
 const DIMS_MAX: usize = 8;
 
 impl Collective {

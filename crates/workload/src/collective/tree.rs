@@ -2,7 +2,6 @@
 
 use super::{Combining, Member, doublings, layout::Part};
 
-/// The neighbours of one member.
 pub(super) struct Tree {
     pub(super) parent: Option<u32>,
     pub(super) children: Vec<u32>,

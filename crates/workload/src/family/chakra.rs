@@ -24,12 +24,10 @@ use collectives::Collectives;
 use graph::RankGraph;
 use node::RankTrace;
 
-/// Most ranks.
 const RANKS_MAX: usize = 1 << 20;
 /// Most operations of all ranks, with the messages of collectives.
 const OPERATIONS_MAX: usize = 100_000_000;
 
-/// Names of attributes.
 mod attribute {
     pub const IS_CPU: &str = "is_cpu_op";
     pub const THREAD: &str = "tid";
@@ -99,9 +97,7 @@ pub struct Chakra {
     pub content: Vec<TraceFile>,
 }
 
-/// How nodes are read.
 struct Rules {
-    /// How many ranks there are.
     ranks: u32,
     control_dependencies: bool,
     missing_dependencies: MissingDependencies,
@@ -154,7 +150,6 @@ impl Chakra {
         Ok(graphs)
     }
 
-    /// The graphs of some ranks.
     fn graphs_of(&self, ranks: impl Iterator<Item = usize>) -> Result<Vec<Arc<Graph>>, InputError> {
         self.check()?;
         let rules = Rules {
@@ -196,7 +191,6 @@ impl Chakra {
         self.groups.iter().try_for_each(|(name, members)| groups::check(name, members, ranks as u32))
     }
 
-    /// The error about the trace of a rank.
     fn error(&self, rank: usize, error: InputError) -> InputError {
         let name = self.file.as_ref().map_or_else(|| format!("rank {rank}"), |file| trace_name(file, rank));
         InputError { key: "file".to_owned(), found: format!("{name}: {}", error.found), ..error }

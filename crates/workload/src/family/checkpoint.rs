@@ -19,7 +19,6 @@ use crate::{Traffic, TrafficSize};
 
 /// A request to read, or what a server answers to a piece [B].
 const CONTROL_BYTES: u64 = 64;
-/// Most pieces of all writers in a checkpoint.
 const PIECES_MAX: u64 = 1 << 24;
 /// Streams of a server: messages, and its storage.
 const NETWORK: u8 = 0;

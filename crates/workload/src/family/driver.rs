@@ -8,7 +8,6 @@ use crate::generator::Generator;
 use crate::limits::{STREAMS_MAX, within};
 use crate::{Driver, DriverEvent, ExecutionStream, Graph, NextOperations, Traffic, TrafficSize};
 
-/// Most streams of a rank.
 const STREAMS_OF_RANK_MAX: u32 = 64;
 
 /// A rank for which a driver is made.

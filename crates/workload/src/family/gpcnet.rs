@@ -125,7 +125,6 @@ impl Gpcnet {
         }))
     }
 
-    /// Turns in a ring.
     fn ring(&self, member: &Member, test: GpcnetTest, seed: u64, number: u32) -> Vec<Block> {
         let neighbours = match test {
             GpcnetTest::NaturalBandwidth => member.neighbours(None),
@@ -285,7 +284,6 @@ struct Member {
     rank: u32,
     groups: u32,
     group: u32,
-    /// Which host.
     place: u32,
     size: u32,
 }

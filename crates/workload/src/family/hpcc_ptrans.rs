@@ -141,7 +141,6 @@ struct Grid {
     columns: u32,
     /// Rank at each place, row by row.
     ranks: Vec<u32>,
-    /// Place of each rank.
     places: Vec<u32>,
     /// Rows of the matrix in blocks of each number modulo the least common multiple.
     extents: Vec<u64>,

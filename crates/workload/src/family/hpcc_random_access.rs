@@ -71,7 +71,6 @@ impl RankWorkload for HpccRandomAccess {
 }
 
 impl HpccRandomAccess {
-    /// What a rank sends in each round.
     fn sent(&self, table: &Table, rank: u32) -> Vec<Round> {
         let mut buckets = Buckets::new(table, rank);
         (0..SETTLING).for_each(|_| drop(buckets.round()));
@@ -170,7 +169,6 @@ struct Buckets<'a> {
     rank: u32,
     /// The last update.
     number: u64,
-    /// By owner.
     waiting: Vec<u32>,
     all_waiting: u32,
 }

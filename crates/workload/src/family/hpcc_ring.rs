@@ -96,7 +96,6 @@ fn random_ring(ranks: u32, seed: u64, number: u32) -> Vec<u32> {
     ring
 }
 
-/// A ring, and the place of each rank in it.
 struct RingPlaces {
     ring: Vec<u32>,
     place: Vec<u32>,
@@ -116,7 +115,6 @@ impl RingPlaces {
     }
 }
 
-/// What a rank does in a turn.
 struct Turns {
     left: Rank,
     right: Rank,

@@ -9,7 +9,6 @@ use crate::collective::{Algorithm, Library, Protocol};
 use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, positive, within};
 use crate::{ExecutionStream, Graph, GraphBuilder, Traffic, TrafficSize, generator::Generator, size::sampled_graphs};
 
-/// Most accelerators.
 const RANKS_MAX: u32 = 1 << 16;
 
 /// Program of nccl-tests, named by what its accelerators do.

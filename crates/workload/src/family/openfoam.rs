@@ -15,7 +15,6 @@ use crate::{
 
 /// Size of a scalar [B].
 const SCALAR: u64 = 8;
-/// Most ranks, and cells of each.
 const RANKS_MAX: u32 = 1 << 18;
 const CELLS_OF_RANK_MAX: u64 = 1 << 30;
 /// Sweeps, cycles and iterations at most.
@@ -30,7 +29,6 @@ const FINEST_SWEEPS: u32 = 2;
 const FIRST_SUMS: u32 = 3;
 /// Scalar products and residual of an iteration of conjugate gradient.
 const PRODUCT_SUMS: u32 = 3;
-/// Components of the momentum.
 const COMPONENTS: u32 = 3;
 /// Fewest samples, as of the NAS Parallel Benchmarks.
 const SAMPLES_MIN: u32 = 3;
@@ -229,7 +227,6 @@ fn smooth(sweeps: u32) -> Vec<Piece> {
     vec![first, and_sum(2, sweeps / 2), and_sum(1, sweeps % 2)]
 }
 
-/// Iterations of conjugate gradient.
 fn gradient(level: u32, iterations: u32) -> Piece {
     let one = [Piece::One(Exchange::Halo(level), 1), Piece::One(Exchange::Sum(1), PRODUCT_SUMS)];
     Piece::Several(one.into(), iterations)

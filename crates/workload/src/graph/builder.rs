@@ -31,7 +31,6 @@ impl std::fmt::Display for GraphCycle {
 
 impl std::error::Error for GraphCycle {}
 
-/// What a node waits for.
 #[derive(Clone, Copy)]
 struct Edge {
     on: u32,
@@ -61,7 +60,6 @@ impl GraphBuilder {
         number
     }
 
-    /// How many operations it has.
     pub(crate) fn operations(&self) -> usize {
         self.nodes.len()
     }
@@ -163,7 +161,6 @@ fn cycle(graph: &NodeLists) -> Option<u32> {
     nodes.into_iter().find(|&node| waits[node as usize] > 0)
 }
 
-/// What has been added of a sequence.
 struct Sequence<'a> {
     stream: u8,
     /// What the first operation waits for.

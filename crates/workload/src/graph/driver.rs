@@ -54,7 +54,6 @@ pub struct Received {
     pub bytes: u64,
 }
 
-/// Makes the driver of a rank.
 pub(super) trait MakeDriver: Send + Sync {
     fn make(&self) -> Box<dyn Driver>;
 }
@@ -167,7 +166,6 @@ impl Steps {
     }
 }
 
-/// A driver that is asked.
 pub(super) struct DriverRun {
     driver: Box<dyn Driver>,
     steps: Steps,

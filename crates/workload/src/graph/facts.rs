@@ -61,7 +61,6 @@ impl GraphFacts {
         facts.finished()
     }
 
-    /// Adds an operation.
     pub(crate) fn add(&mut self, op: GraphOp) {
         match op {
             GraphOp::Send { peer, tag, bytes } => {

@@ -14,7 +14,6 @@ pub struct NodeLists {
     nodes: Vec<Node>,
     /// Numbers of nodes of the graph.
     dependants: Vec<u32>,
-    /// How many operations each node waits for.
     pub(super) waits: Vec<u32>,
 }
 
@@ -128,7 +127,6 @@ impl NodeLists {
         (lists + 4 * self.dependants.len()) as u64
     }
 
-    /// No nodes, and room for so many, with so many dependencies.
     pub(super) fn with_capacity(nodes: usize, dependencies: usize) -> NodeLists {
         NodeLists {
             nodes: Vec::with_capacity(nodes),
@@ -137,7 +135,6 @@ impl NodeLists {
         }
     }
 
-    /// Leaves no node.
     pub(crate) fn clear(&mut self) {
         self.nodes.clear();
         self.dependants.clear();

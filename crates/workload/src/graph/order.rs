@@ -23,9 +23,7 @@ struct OrderedNode {
 /// Nodes between two waits.
 #[derive(Default)]
 struct OrderedPhase {
-    /// Messages posted.
     messages: BTreeSet<usize>,
-    /// The last calculation.
     calculation: Option<usize>,
 }
 

@@ -10,7 +10,6 @@ use etherweave_primitives::{InputError, Rank, Time};
 use super::{Graph, GraphOp, GraphRun};
 use crate::progress::{Channels, Request, waiting_ranks};
 
-/// Graphs that run.
 struct Network {
     ranks: Vec<CheckedRun>,
     /// Nodes that may start, by rank.

@@ -25,7 +25,6 @@ pub(crate) const BLOCK_BYTES: u64 = BLOCK_NODES as u64 * (36 + 4);
 /// Of a block that is not in memory, or a slot that has no block.
 const NONE: u32 = u32::MAX;
 
-/// Where nodes are read from.
 pub(crate) trait ReadNodes: Send + Sync + std::fmt::Debug {
     /// Reads `count` nodes from number `first` on, in place of what the lists hold. All numbers of nodes that it gives
     /// are those of nodes of the graph.
@@ -42,7 +41,6 @@ pub(crate) trait ReadNodes: Send + Sync + std::fmt::Debug {
     fn read_roots(&self, from: u32, roots: &mut Vec<u32>) -> Result<(), InputError>;
 }
 
-/// A block in memory.
 #[derive(Default)]
 struct Slot {
     block: u32,
@@ -54,7 +52,6 @@ struct Slot {
     nodes: NodeLists,
 }
 
-/// See the module.
 pub(super) struct NodeWindow {
     source: Arc<dyn ReadNodes>,
     count: u32,
@@ -105,7 +102,6 @@ impl NodeWindow {
         self.slots[slot].nodes.op(within)
     }
 
-    /// Where a node is that is in progress.
     #[inline]
     fn at(&self, node: u32) -> (usize, u32) {
         (self.places[(node / BLOCK_NODES) as usize] as usize, node % BLOCK_NODES)
@@ -132,7 +128,6 @@ impl NodeWindow {
         Ok(())
     }
 
-    /// One dependency of a node is met.
     fn release(&mut self, node: u32, ready: &mut impl FnMut(u32, u8)) -> Result<(), InputError> {
         let (slot, within) = self.load(node)?;
         let slot = &mut self.slots[slot];

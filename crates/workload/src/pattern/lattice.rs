@@ -29,7 +29,6 @@ fn ring_of_groups(groups: &HostGroups) -> Result<u32, InputError> {
     groups.equal_size().map(|_| groups.count()).ok_or_else(unequal)
 }
 
-/// How many points there are.
 fn points(extents: &[u32], hosts: u32) -> Result<u32, InputError> {
     let product = extents.iter().try_fold(1u32, |product, &extent| product.checked_mul(extent));
     let fits = |&points: &u32| points > 0 && hosts.is_multiple_of(points);

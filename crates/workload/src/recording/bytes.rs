@@ -18,12 +18,10 @@ impl<'a> Bytes<'a> {
         InputError::new("", format_args!("byte {from}: {found}"), expected)
     }
 
-    /// Where the next byte is.
     pub(super) fn place(&self) -> usize {
         self.at
     }
 
-    /// How many bytes are left.
     pub(super) fn left(&self) -> usize {
         self.bytes.len() - self.at
     }

@@ -8,7 +8,6 @@ use super::{Call, CollectiveCall, RankRecording};
 use crate::Op;
 use crate::collective::{Collective, Communicator, Kind, Rule};
 
-/// All collectives of a recording.
 pub(super) struct Collectives {
     /// The group of each communicator, by rank and number.
     groups: Vec<Vec<usize>>,
@@ -17,7 +16,6 @@ pub(super) struct Collectives {
     members: Vec<Communicator>,
 }
 
-/// What members said of a collective.
 struct Matched {
     kind: Kind,
     root: u32,
@@ -185,16 +183,7 @@ fn put_sizes(ops: &mut [Op], members: &[u32], sizes: &[u64]) {
         match op {
             Op::Isend { peer, bytes, .. } => *bytes = sent[place(*peer)],
             Op::Irecv { peer, bytes, .. } => *bytes = received[place(*peer)],
-            Op::OneSided { .. }
-            | Op::WaitAll
-            | Op::Copy { .. }
-            | Op::Prepare { .. }
-            | Op::Reduce { .. }
-            | Op::Poll { .. }
-            | Op::Compute { .. }
-            | Op::Sleep { .. }
-            | Op::IterationStart
-            | Op::IterationEnd => {}
+            _ => {}
         }
     }
 }

@@ -15,7 +15,6 @@ use crate::{Op, collective::TAG_BASE};
 /// Numbers for the tags of the text: of an application in a group, or of a collective.
 type Tags = BTreeMap<(usize, u32, usize), usize>;
 
-/// What an operation comes after.
 #[derive(Clone, Copy)]
 enum After {
     Start(u64),
@@ -31,7 +30,6 @@ struct Writer<'a> {
     /// Messages of the application, by group: the text has other tags, which errors must not name.
     balances: &'a mut BTreeMap<usize, Balance>,
     text: &'a mut String,
-    /// Labels are numbers.
     label: u64,
     after: Option<After>,
     /// The label of the operation of each request.
@@ -216,15 +214,7 @@ impl Writer<'_> {
                     self.join(std::mem::take(&mut open));
                     continue;
                 }
-                Op::OneSided { .. }
-                | Op::Copy { .. }
-                | Op::Prepare { .. }
-                | Op::Reduce { .. }
-                | Op::Poll { .. }
-                | Op::Compute { .. }
-                | Op::Sleep { .. }
-                | Op::IterationStart
-                | Op::IterationEnd => continue,
+                _ => continue,
             };
             debug_assert!(tag >= TAG_BASE, "collectives have tags of their own");
             let tag = self.tag(group, tag, turn);

@@ -7,7 +7,6 @@ use crate::{collective::Kind, limits::MESSAGE_MAX};
 
 const MAGIC: &[u8] = b"EWRECORD";
 const VERSION: u64 = 1;
-/// Most ranks of a recording.
 const RANKS_MAX: u64 = 1 << 20;
 /// Longest recording, a year [ns].
 const SPAN_MAX: u64 = 366 * 24 * 3_600 * 1_000_000_000;
@@ -157,7 +156,6 @@ pub struct CollectiveCall {
     pub sizes: Vec<u64>,
 }
 
-/// A file that is being read.
 struct Reader<'a> {
     bytes: Bytes<'a>,
     made: RankRecording,

@@ -81,13 +81,7 @@ fn receives(rank: &RankRecording) -> Vec<(Message, u64)> {
                     posted[place] = (Some(Message { communicator, peer, tag, bytes }), record.end_ns);
                 }
             }
-            Call::Pause
-            | Call::Other
-            | Call::Send(_)
-            | Call::Isend { .. }
-            | Call::Free { .. }
-            | Call::Collective(..)
-            | Call::Unsupported(_) => {}
+            _ => {}
         }
     }
     posted.into_iter().filter_map(|(message, end_ns)| message.map(|message| (message, end_ns))).collect()

@@ -45,7 +45,6 @@ impl Nesting {
         Ok(())
     }
 
-    /// The programs of blocks before the run and in it.
     fn programs(self, parts: [Vec<Block>; 2]) -> [Program; 2] {
         let before = parts[0].len() as u32;
         let (warm_up, own): (Vec<Loop>, Vec<Loop>) = self.loops.into_iter().partition(|one| one.end <= before);
@@ -58,7 +57,6 @@ impl Nesting {
 /// A loop [B].
 const LOOP_BYTES: usize = 16;
 
-/// Words of the header that are needed below.
 struct ScheduleHeader {
     is_background: bool,
     ranks: u32,
@@ -247,7 +245,6 @@ impl Cursor<'_> {
         if last == whole { Ok(ends) } else { Err(self.before(8, message)) }
     }
 
-    /// The warm-up and the program of a rank.
     fn section(&mut self, rank: u32, ranks: u32, tags: &[u32]) -> Read<[Program; 2]> {
         let (blocks, loops) = (self.word()?, self.word()?);
         let mut parts = [Vec::new(), Vec::new()];
@@ -268,7 +265,6 @@ impl Cursor<'_> {
         Ok(nesting.programs(parts))
     }
 
-    /// A loop of a section with these blocks.
     fn a_loop(&mut self, parts: &[Vec<Block>; 2]) -> Read<Loop> {
         let (first, end, times) = (self.word()?, self.word()?, self.word()?);
         self.zero(4)?;

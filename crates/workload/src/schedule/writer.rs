@@ -81,28 +81,12 @@ fn padded(mut bytes: Vec<u8>) -> Vec<u8> {
 /// Every tag with its place in the list.
 fn tags<'a>(programs: impl Iterator<Item = &'a Program>) -> Result<BTreeMap<u32, u32>, InputError> {
     let mut places: BTreeMap<u32, u32> =
-        programs.flat_map(Program::distinct_ops).filter_map(tag).map(|tag| (tag, 0)).collect();
+        programs.flat_map(Program::distinct_ops).filter_map(Op::tag).map(|tag| (tag, 0)).collect();
     if places.len() > TAGS_MAX {
         return Err(InputError::new("tag", format!("{} different ones", places.len()), format!("at most {TAGS_MAX}")));
     }
     places.values_mut().zip(0..).for_each(|(place, number)| *place = number);
     Ok(places)
-}
-
-fn tag(op: &Op) -> Option<u32> {
-    match *op {
-        Op::Isend { tag, .. } | Op::Irecv { tag, .. } => Some(tag),
-        Op::OneSided { .. }
-        | Op::WaitAll
-        | Op::Copy { .. }
-        | Op::Prepare { .. }
-        | Op::Reduce { .. }
-        | Op::Poll { .. }
-        | Op::Compute { .. }
-        | Op::Sleep { .. }
-        | Op::IterationStart
-        | Op::IterationEnd => None,
-    }
 }
 
 fn stream(stream: &StreamSpec) -> [u8; STREAM_BYTES] {
@@ -154,7 +138,7 @@ fn put_op(op: &Op, tags: &BTreeMap<u32, u32>) -> [u8; OP_BYTES] {
         Op::OneSided { .. } => unreachable!("refused before anything is written"),
         Op::Prepare { .. } | Op::Reduce { .. } | Op::Poll { .. } => unreachable!("left out"),
     };
-    let word: u32 = kind | tag(op).map_or(0, |tag| tags[&tag]) << 8;
+    let word: u32 = kind | op.tag().map_or(0, |tag| tags[&tag]) << 8;
     let mut bytes = [0; OP_BYTES];
     bytes[..4].copy_from_slice(&word.to_le_bytes());
     bytes[4..8].copy_from_slice(&peer.to_le_bytes());

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use super::ranks::ChannelRule;
 
-/// No further choice.
 pub(super) const END: u32 = (1 << 31) - 1;
 const ANY_PORT: u8 = u8::MAX;
 
@@ -71,7 +70,6 @@ impl CompiledRule {
     }
 }
 
-/// All chains of a fabric.
 #[derive(Default)]
 pub(super) struct CompiledRules {
     choices: Vec<CompiledRule>,

@@ -41,7 +41,6 @@ struct IndexNode {
 /// Entries are nodes or, marked, chains.
 #[derive(Default)]
 pub(super) struct Index {
-    /// By switch.
     roots: Vec<u32>,
     nodes: Vec<IndexNode>,
     entries: Vec<u32>,

@@ -60,7 +60,6 @@ impl LegalHops<'_> {
         InputChannel { switch: at, port: channel.to.port.get() as u8, channel: priority, class: channel.class }
     }
 
-    /// Channels from the hosts of a switch.
     fn injecting(&self, at: SwitchId) -> impl Iterator<Item = ChannelId> {
         let leaving = self.topology.out_channels(at).iter().copied();
         let to_hosts = leaving.filter(|&channel| self.topology.channel(channel).class == LinkClass::Host);

@@ -35,10 +35,8 @@ use super::{
 use choices::{CompiledRule, CompiledRules, MatchFields};
 use index::Index;
 
-/// Minimal tables of a fabric.
 pub(crate) struct MinimalTableRouting(pub CompiledTables);
 
-/// Tables of a fabric with conditional rules.
 pub(crate) struct ConditionalTableRouting(pub CompiledTables);
 
 const FABRICS: &str = "a dragonfly, a flattened butterfly, a HyperX or a tree";
@@ -75,7 +73,6 @@ fn source(fabric: FabricOf<'_>) -> Result<&dyn TableSource, InputError> {
 pub struct CompiledTables {
     index: Index,
     choices: CompiledRules,
-    /// By host.
     addresses: Vec<u32>,
     ranks: ChannelScheme,
     trigger: Trigger,

@@ -13,14 +13,12 @@ const COLUMNS: [&str; 7] = ["from", "to", "rate", "length", "medium", "class", "
 /// Number of columns without a header: the first ones, both ends at least.
 const PLAIN: std::ops::RangeInclusive<usize> = 2..=5;
 
-/// A host or switch by its number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Numbered {
     Host(u32),
     Switch(u32),
 }
 
-/// Reads an edge list.
 pub(super) fn read(text: &str, hosts: u32, defaults: &LinkDefaults) -> Result<ListedGraph, InputError> {
     let text = text.trim_start_matches('\u{feff}');
     let mut builder = ReaderBuilder::new();

@@ -22,7 +22,6 @@ pub(super) const EXAMPLE: &str = r#"<graphml xmlns="http://graphml.graphdrawing.
 </graphml>
 "#;
 
-/// Reads a GraphML text.
 pub(super) fn read(text: &str, defaults: &LinkDefaults) -> Result<ListedGraph, InputError> {
     let mut reader = Reader::from_str(text);
     let mut document = GraphmlDocument::default();

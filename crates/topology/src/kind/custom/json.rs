@@ -80,7 +80,6 @@ impl Name {
     }
 }
 
-/// Reads a JSON text.
 pub(super) fn read(text: &str, defaults: &LinkDefaults) -> Result<ListedGraph, InputError> {
     if text.trim_start().starts_with('[') {
         return Err(InputError::new("json", "a list", DOCUMENT));

@@ -25,7 +25,6 @@ impl Default for SwitchPlaces {
     }
 }
 
-/// Reads the places of switches node by node.
 #[derive(Default)]
 pub(super) struct PlaceReader {
     places: SwitchPlaces,

@@ -7,7 +7,6 @@ use crate::{collective::Combining, collective::Member, collective::layout::Part}
 #[derive(Clone, Copy)]
 pub(super) struct Core {
     pub(super) size: u32,
-    /// How many are beyond.
     pub(super) extra: u32,
 }
 

@@ -30,7 +30,6 @@ struct Flow {
     segments: Vec<Part>,
 }
 
-/// Both trees of a member.
 fn flows(member: &Member<'_>) -> [Flow; 2] {
     let (total, segment, me, size) = (member.layout.total(), member.choice.segment, member.me, member.size());
     let middle = (share_start(total.div_ceil(ELEMENT), 2, 1) * ELEMENT).min(total);
@@ -46,7 +45,6 @@ fn flows(member: &Member<'_>) -> [Flow; 2] {
     [first, Flow { tree: second, segments: second_half }]
 }
 
-/// In a graph.
 pub(in crate::collective) fn flow_ops(member: &Member<'_>) -> Vec<FlowOp> {
     let mut ops = Vec::new();
     flows(member).iter().zip(0..).for_each(|(flow, number)| flow.put(member, number, &mut ops));

@@ -21,11 +21,9 @@ pub(super) const FORMS: &[Form] = &[
     Form::new(Kind::Allgather, allgather),
 ];
 
-/// The nodes of a communicator.
 struct Nodes {
     /// Members of each but the last.
     size: u32,
-    /// Members of all.
     members: u32,
     /// Place of leaders within their node: that of the root.
     leader: u32,
@@ -54,7 +52,6 @@ impl Nodes {
         node * self.size..self.members.min((node + 1) * self.size)
     }
 
-    /// Where the leader of a node sits in it.
     fn place_of_leader(&self, node: u32) -> u32 {
         self.leader.min(self.members_of(node).len() as u32 - 1)
     }
@@ -96,7 +93,6 @@ impl Nodes {
         (Layout::blocks(lengths, members.len() as u32), start)
     }
 
-    /// A block for each node.
     fn node_blocks(&self, member: &Member<'_>) -> Layout {
         let lengths = (0..self.count()).map(|node| block_length(member, self.members_of(node))).collect();
         Layout::blocks(lengths, self.count())

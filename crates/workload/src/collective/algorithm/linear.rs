@@ -24,7 +24,6 @@ pub(super) const FORMS: &[Form] = &[
     Form::new(Kind::Exscan, scan),
 ];
 
-/// One block.
 pub(super) fn block(number: u32) -> Part {
     Part::Blocks { first: number, count: 1 }
 }

@@ -7,7 +7,6 @@ use crate::collective::{Combining, Kind, Member};
 
 pub(super) const FORMS: &[Form] = &[Form::segmented(Kind::Gather, gather)];
 
-/// A message of no bytes.
 const SIGNAL: Part = Part::Bytes(0, 0);
 
 fn gather(member: &mut Member<'_>) {

@@ -40,13 +40,11 @@ pub(super) enum Sizes {
     Even,
 }
 
-/// An algorithm for one collective.
 pub(super) struct Form {
     kind: Kind,
     pub(super) sizes: Sizes,
     /// Whether a segment's length changes it.
     pub(super) is_segmented: bool,
-    /// Whether it has a radix.
     pub(super) has_radix: bool,
     /// Whether it has rounds that are alike, of which some may stand for all.
     pub(super) has_rounds: bool,
@@ -130,7 +128,6 @@ macro_rules! algorithms {
                 }
             }
 
-            /// The collectives that it performs.
             pub(super) fn forms(self) -> &'static [Form] {
                 match self {
                     $(Algorithm::$algorithm => $module::FORMS,)*

@@ -17,19 +17,7 @@ pub(super) fn choice(ask: &Ask) -> Choice {
         Kind::Allreduce if ask.elements() >= ask.core() => Choice::of(Algorithm::Rabenseifner),
         Kind::Allreduce => Choice::of(Algorithm::Ring),
         Kind::ReduceScatter | Kind::ReduceScatterBlock => Choice::of(Algorithm::Composed),
-        Kind::Alltoall
-        | Kind::Alltoallv
-        | Kind::Alltoallw
-        | Kind::Allgather
-        | Kind::Allgatherv
-        | Kind::Gather
-        | Kind::Gatherv
-        | Kind::Scatter
-        | Kind::Scatterv
-        | Kind::NeighborAllgather
-        | Kind::NeighborAlltoall
-        | Kind::Scan
-        | Kind::Exscan => Choice::of(Algorithm::Linear),
+        _ => Choice::of(Algorithm::Linear),
     }
 }
 

@@ -104,7 +104,6 @@ macro_rules! libraries {
                 }
             }
 
-            /// What it picks.
             pub(super) fn choice(self, ask: &Ask) -> Choice {
                 match self {
                     $(Library::$library => $module::choice(ask),)*

@@ -76,7 +76,6 @@ fn allreduce(ask: &Ask) -> Choice {
     named(ask, algorithm, protocol)
 }
 
-/// An algorithm with a protocol and its segments.
 pub(in crate::collective) fn named(ask: &Ask, algorithm: Algorithm, protocol: Protocol) -> Choice {
     match (algorithm, protocol) {
         (Algorithm::DoubleTree, Protocol::Ll128) => {

@@ -3,7 +3,6 @@
 
 use crate::{collective::Collective, collective::Kind, collective::layout::Layout, collective::layout::Part};
 
-/// Ranks as bits.
 pub(super) type Ranks = u128;
 
 /// The cells of a part, in order.
@@ -46,18 +45,7 @@ pub(super) fn before(collective: &Collective, layout: &Layout, me: u32) -> Vec<R
     let value = |owner: u32| match collective.kind() {
         Kind::Bcast | Kind::Scatter | Kind::Scatterv => of(me == root),
         Kind::Gather | Kind::Gatherv | Kind::Allgather | Kind::Allgatherv => of(owner == me),
-        Kind::Barrier
-        | Kind::Alltoall
-        | Kind::Alltoallv
-        | Kind::Alltoallw
-        | Kind::NeighborAllgather
-        | Kind::NeighborAlltoall
-        | Kind::Reduce
-        | Kind::Allreduce
-        | Kind::ReduceScatter
-        | Kind::ReduceScatterBlock
-        | Kind::Scan
-        | Kind::Exscan => mine,
+        _ => mine,
     };
     owners(layout).into_iter().map(value).collect()
 }

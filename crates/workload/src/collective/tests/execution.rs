@@ -6,7 +6,6 @@ use super::data::{Ranks, before, cells_of};
 use crate::collective::{Collective, Combining, Communicator, Kind, Rule};
 use crate::{Op, collective::layout::Part, collective::member::Meaning};
 
-/// A message under way.
 #[derive(Clone)]
 struct Message {
     part: Part,
@@ -14,7 +13,6 @@ struct Message {
     data: Vec<Ranks>,
     /// Who is known to have entered when it was sent.
     entered: Ranks,
-    /// When it is there.
     at: u64,
 }
 
@@ -28,7 +26,6 @@ struct Expected {
 pub(super) struct State {
     ops: VecDeque<(Op, Option<Meaning>)>,
     pending: Vec<Expected>,
-    /// What it passes on.
     sum: Vec<Ranks>,
     pub result: Vec<Ranks>,
     /// Who is known to have entered the collective.

@@ -22,10 +22,8 @@ struct Expected {
     time: RangeInclusive<u64>,
 }
 
-/// Sizes by which formulas are written.
 #[derive(Clone)]
 struct Sizes {
-    /// Members.
     p: u64,
     /// Rounds in which 1 becomes p: the logarithm to the base 2, rounded up.
     log: u64,
@@ -33,7 +31,6 @@ struct Sizes {
     /// multiple of a power.
     core: u64,
     core_log: u64,
-    /// Radix of a knomial tree.
     tree_radix: u64,
     /// Members of each round of exchanges in the core.
     rounds: Vec<u64>,

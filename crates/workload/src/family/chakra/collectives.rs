@@ -18,7 +18,6 @@ struct Call {
     members: u32,
 }
 
-/// A group that is used.
 struct Group {
     name: Box<str>,
     communicator: Communicator,
@@ -26,7 +25,6 @@ struct Group {
     calls: Vec<Call>,
 }
 
-/// All collectives of a job.
 pub(super) struct Collectives {
     /// The lowest tag of their messages, above those of all others.
     tag_base: u32,
@@ -39,7 +37,6 @@ pub(super) struct Collectives {
     tags: BTreeMap<(usize, usize, u32), u32>,
 }
 
-/// A rank in a group.
 #[derive(Clone, Copy)]
 struct Membership {
     group: usize,

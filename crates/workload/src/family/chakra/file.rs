@@ -15,7 +15,6 @@ const MESSAGE_BYTES_MAX: u64 = 4 << 20;
 const BYTES_MAX: u64 = 1 << 30;
 /// What is read at once [B].
 const CHUNK_BYTES: usize = 1 << 16;
-/// What a gzip file begins with.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// The bytes of a file, one after another.
@@ -33,7 +32,6 @@ impl Read for Sequential<'_> {
     }
 }
 
-/// The messages of a trace.
 pub(super) struct Messages<'a> {
     input: Box<dyn BufRead + 'a>,
     /// The next byte, behind a compression.

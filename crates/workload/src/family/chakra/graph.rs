@@ -13,7 +13,6 @@ use crate::{ExecutionStream, Graph, GraphBuilder, GraphOp, NodeId};
 /// Most streams of a rank that a trace names; with one more, numbers have 8 bits.
 const STREAMS_MAX: usize = 255;
 
-/// A graph that is made of a trace.
 pub(super) struct RankGraph<'a> {
     trace: &'a RankTrace,
     rank: u32,

@@ -12,7 +12,6 @@ pub(super) struct GlobalMetadata {
     pub attributes: Vec<Attribute>,
 }
 
-/// A node of the graph.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Node {
     #[prost(uint64, tag = "1")]
@@ -37,7 +36,6 @@ pub(super) struct Node {
     pub attributes: Vec<Attribute>,
 }
 
-/// Kinds of nodes.
 pub(super) mod kind {
     pub const METADATA: i32 = 1;
     pub const LOAD: i32 = 2;
@@ -56,7 +54,6 @@ pub(super) struct Values {
     pub values: String,
 }
 
-/// A value with a name.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Attribute {
     #[prost(string, tag = "1")]

@@ -38,7 +38,6 @@ pub(super) struct RankTrace {
     members: usize,
 }
 
-/// A node.
 pub(super) struct TraceNode {
     pub id: u64,
     pub name: Box<str>,
@@ -52,7 +51,6 @@ pub(super) struct TraceNode {
     dependencies: [u32; 3],
 }
 
-/// What a node does.
 pub(super) enum Activity {
     Operation(GraphOp),
     Collective(CollectiveNode),
@@ -65,7 +63,6 @@ impl Activity {
     }
 }
 
-/// A part in a collective.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct CollectiveNode {
     /// A number of `CollectiveCommType`.
@@ -76,10 +73,8 @@ pub(super) struct CollectiveNode {
     pub group: Option<Box<str>>,
 }
 
-/// What performs a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum StreamName {
-    /// A thread of the CPU.
     Thread(i64),
     /// A stream of an accelerator that the trace numbers: of which device, and which.
     Accelerator {
@@ -237,7 +232,6 @@ fn node_error(id: u64, name: &str, found: impl std::fmt::Display, expected: impl
     InputError::new("", format_args!("node {id} \"{}\": {found}", shortened(name)), expected)
 }
 
-/// The attributes of a node, by name.
 struct Attributes<'a>(&'a [Attribute]);
 
 impl<'a> Attributes<'a> {
@@ -264,7 +258,6 @@ impl<'a> Attributes<'a> {
         within(attribute::SIZE, self.required(attribute::SIZE)?, MESSAGE_MAX.get())
     }
 
-    /// One of so many ranks.
     fn rank(&self, name: &str, ranks: u32) -> Result<Rank, InputError> {
         Ok(Rank::new(within(name, self.required(name)?, u64::from(ranks) - 1)? as u32))
     }

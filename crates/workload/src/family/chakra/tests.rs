@@ -9,12 +9,10 @@ use super::message::{Attribute, Bools, GlobalMetadata, Node, Value, Values, kind
 use super::*;
 use crate::{ExecutionStream, Fft, Goal, GraphBuilder, GraphOp, Halo3d, Op, Workload};
 
-/// A trace of these nodes.
 fn trace(nodes: &[Node]) -> Vec<u8> {
     trace_of("0.0.4", nodes)
 }
 
-/// The same of a version of the schema.
 fn trace_of(version: &str, nodes: &[Node]) -> Vec<u8> {
     let metadata = GlobalMetadata { version: version.to_owned(), ..GlobalMetadata::default() };
     let mut bytes = metadata.encode_length_delimited_to_vec();
@@ -27,7 +25,6 @@ fn chakra(traces: &[Vec<u8>]) -> Chakra {
     Chakra { content: traces.iter().map(open).collect(), ..Chakra::default() }
 }
 
-/// Traces of these nodes by rank.
 fn ranks(nodes: &[&[Node]]) -> Chakra {
     chakra(&nodes.iter().map(|nodes| trace(nodes)).collect::<Vec<_>>())
 }
@@ -63,7 +60,6 @@ fn on_cpu(mut node: Node) -> Node {
     node
 }
 
-/// What PyTorch notes of its process groups.
 fn process_groups(values: &str) -> Node {
     let inputs = Some(Values { values: values.to_owned() });
     let name = "## process_group:init ##".to_owned();

@@ -8,7 +8,6 @@ use super::message::{Attribute, GlobalMetadata, Node, Value, kind};
 use super::{attribute, groups};
 use crate::{ExecutionStream, Graph, GraphOp, NodeLists, Traffic, graph::graphs_of, graph::topological};
 
-/// The version of the schema.
 const VERSION: &str = "1.0.0";
 
 /// The traces of all ranks.

@@ -36,7 +36,6 @@ pub(super) fn is_goal(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|first| MAGIC.contains(&u64::from_le_bytes(*first)))
 }
 
-/// The number of ranks in the header.
 pub(super) fn announced_ranks(head: &[u8]) -> Option<u64> {
     Some(u64::from(u32::from_le_bytes(*head.get(MAGIC_BYTES..)?.first_chunk()?)))
 }
@@ -64,10 +63,8 @@ pub(super) fn counts(trace: &TraceFile) -> Result<Vec<RankCounts>, InputError> {
     places.get(begin..).unwrap_or_default().chunks_exact(16).map(counts).collect()
 }
 
-/// A part of the file.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    /// Where it begins.
     at: u64,
     length: u64,
 }
@@ -149,13 +146,11 @@ pub(super) fn open(trace: &TraceFile) -> Result<Vec<Graph>, InputError> {
     Ok(graphs)
 }
 
-/// The nodes of a rank.
 #[derive(Clone, Debug)]
 struct RankNodes {
     trace: TraceFile,
     rank: u32,
     ranks: u32,
-    /// How many nodes there are.
     count: u32,
     roots: Part,
     nodes: Part,
@@ -247,7 +242,6 @@ impl ReadNodes for RankNodes {
 struct Roots {
     /// Read and not compared.
     read: std::vec::IntoIter<u32>,
-    /// How many have been compared.
     compared: u32,
 }
 

@@ -70,7 +70,6 @@ impl LineReader {
     }
 }
 
-/// What follows the end of a comment.
 fn after_comment<'a>(rest: &'a str, comment: &mut Option<usize>) -> &'a str {
     match rest.split_once("*/") {
         Some((_, after)) => {

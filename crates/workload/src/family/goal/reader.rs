@@ -13,14 +13,11 @@ use crate::{Graph, GraphBuilder, GraphOp, NodeId, graph::OwnMessage, graph::OwnM
 /// Longest line of a text that is converted [B].
 const LINE_MAX: u64 = 1 << 20;
 
-/// What is being read.
 struct Reader {
     lines: LineReader,
     /// How many ranks there are; not known before the first line.
     ranks: Option<u64>,
-    /// The line that says so.
     announced: usize,
-    /// Ranks that have been read.
     read: Vec<bool>,
     open: Option<OpenRank>,
     /// The last line with words.
@@ -37,10 +34,8 @@ struct OpenRank {
     own: OwnMessages,
 }
 
-/// A rank and its graph.
 type ReadRank = (u64, Graph);
 
-/// The number of ranks that the text begins with.
 pub(super) fn announced_ranks(text: &str) -> Option<u64> {
     let mut lines = LineReader::default();
     let first = text.lines().find_map(|line| lines.line(line))?;
@@ -52,7 +47,6 @@ fn ranks(first: &GoalLine<'_>) -> Option<u64> {
     count.parse().ok()
 }
 
-/// Reads a text.
 pub(super) fn read(text: &str) -> Result<Vec<Graph>, InputError> {
     let (mut reader, mut graphs) = (Reader::new(), Vec::new());
     for line in text.lines() {
@@ -65,7 +59,6 @@ pub(super) fn read(text: &str) -> Result<Vec<Graph>, InputError> {
     Ok(graphs)
 }
 
-/// Writes a text as a binary.
 pub(super) fn convert(mut text: impl BufRead, out: impl Write + Seek) -> Result<(), InputError> {
     let (mut reader, mut line, mut out, mut next) = (Reader::new(), String::new(), Some(out), 0);
     let mut binary = None;
@@ -123,7 +116,6 @@ impl Reader {
         Ok(None)
     }
 
-    /// The first line.
     fn announce(&mut self, line: &GoalLine<'_>) -> Result<(), InputError> {
         self.announced = line.number;
         self.ranks = ranks(line).filter(|ranks| (1..=RANKS_MAX).contains(ranks));

@@ -71,7 +71,6 @@ fn binary_of(traffic: &Traffic) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// A binary as text.
 fn rewritten(bytes: Vec<u8>) -> String {
     text_of(&of_file(bytes).traffic(1).unwrap())
 }
@@ -387,7 +386,6 @@ fn damaged(good: &[u8], (changes, cut): &(Vec<(prop::sample::Index, u8)>, prop::
     bytes
 }
 
-/// A file of ranks that perform these.
 fn job_in_file(ranks: Vec<GraphBuilder>) -> Result<Vec<Arc<Graph>>, InputError> {
     let ranks = ranks.into_iter().map(|rank| Arc::new(rank.build().unwrap())).collect();
     of_file(binary_of(&Traffic::Graphs { ranks, iterations: 1 })).graphs()

@@ -6,7 +6,6 @@ use etherweave_primitives::{Duration, InputError};
 
 use crate::{GraphOp, NodeLists, Traffic, graph::graphs_of};
 
-/// What came of writing.
 pub(super) fn written<T>(result: io::Result<T>) -> Result<T, InputError> {
     result.map_err(|error| InputError::new("file", format!("cannot be written ({error})"), "room for the schedule"))
 }

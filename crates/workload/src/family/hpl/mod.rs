@@ -126,7 +126,6 @@ impl Hpl {
         InputError::unless(is_sound, "samples", samples, expected)
     }
 
-    /// Panels of the matrix.
     fn panels(&self) -> u32 {
         self.size.div_ceil(self.block.max(1))
     }
@@ -152,7 +151,6 @@ impl Hpl {
         Program::new(self.sampled(samples).flat_map(of_sample))
     }
 
-    /// The rank at a place of the grid.
     fn rank(&self, row: u32, column: u32) -> Rank {
         Rank::new(match self.order {
             GridOrder::RowMajor => row * self.columns + column,
@@ -165,9 +163,7 @@ impl Hpl {
 struct Seat {
     row: u32,
     column: u32,
-    /// The ranks of its row, by column.
     of_row: Vec<Rank>,
-    /// The ranks of its column, by row.
     ranks_of_column: Vec<Rank>,
     of_column: Communicator,
 }

@@ -6,11 +6,9 @@ use super::{Hpl, RowSwap, Seat, compute};
 use crate::collective::{Algorithm, Collective, Rule};
 use crate::{Block, Op};
 
-/// A panel of a system.
 pub(super) struct Panel<'a> {
     hpl: &'a Hpl,
     number: u32,
-    /// Its columns.
     width: u32,
 }
 
@@ -165,7 +163,6 @@ fn roll(seat: &Seat, root: u32, part: u64) -> Vec<Op> {
     (0..rows - 1).flat_map(exchange).collect()
 }
 
-/// The time of so many operations.
 fn time(per_gflop: Duration, operations: u128) -> Duration {
     let ps = u128::from(per_gflop.as_ps()) * operations / 1_000_000_000;
     Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX / 4))

@@ -105,7 +105,6 @@ impl NpbCg {
         ops
     }
 
-    /// A product of the matrix with a vector.
     fn product(&self, member: &Member) -> Vec<Op> {
         let compute = Op::Compute { duration: self.compute };
         let mut ops = if self.compute == Duration::ZERO { Vec::new() } else { vec![compute] };
@@ -131,7 +130,6 @@ impl Member {
         Member { rank, rows: cg.ranks / columns, columns, unknowns: unknowns(cg.class) }
     }
 
-    /// Columns of the grid for each of its rows.
     fn columns_per_row(&self) -> u32 {
         self.columns / self.rows
     }

@@ -36,7 +36,6 @@ pub(super) fn ranks_max(class: NpbClass) -> u32 {
     (1 << (y + z)).min(crate::limits::ALL_PAIRS_MAX)
 }
 
-/// Operations of an iteration.
 pub(super) fn operations(class: NpbClass) -> f64 {
     let log2 = log2_points(class);
     let ln = f64::from(log2) * std::f64::consts::LN_2;

@@ -14,7 +14,6 @@ const INTEGER: u64 = 4;
 /// Keys whose places are checked after every iteration; their counts are summed with those of the buckets.
 const CHECKED_KEYS: u64 = 5;
 
-/// Keys of all ranks.
 pub(super) fn keys(class: NpbClass) -> u64 {
     1 << match class {
         NpbClass::S => 16,

@@ -6,7 +6,6 @@
 use super::{Npb, receive, send, share};
 use crate::{Block, Op, Part};
 
-/// Variables of a point.
 const VARIABLES: u64 = 5;
 /// Layers that the right-hand side needs of a neighbour.
 const LAYERS: u64 = 2;
@@ -38,7 +37,6 @@ pub(super) fn ranks_max(points: u32) -> u32 {
     (points / POINTS_MIN).pow(2)
 }
 
-/// A rank and its neighbours.
 struct Member {
     north: Option<u32>,
     south: Option<u32>,

@@ -8,12 +8,10 @@ use std::collections::BTreeMap;
 use super::{Npb, NpbBenchmark, receive, send};
 use crate::{Op, exact::power};
 
-/// Variables of a point.
 const VARIABLES: u64 = 5;
 /// Zones are alike that differ by less than this part of their points.
 const ALIKE: f64 = 0.05;
 
-/// Zones of all ranks.
 pub(super) struct Zones {
     ranks: u32,
     /// Points along each axis, of each column and row of zones.
@@ -137,7 +135,6 @@ impl Zones {
         (0..self.owners.len()).filter(move |&zone| self.owners[zone] == rank as usize)
     }
 
-    /// Operations of zones.
     fn operations_of(&self, npb: &Npb, zones: impl Iterator<Item = usize>) -> f64 {
         zones.map(|zone| npb.solve(self.points(zone).map(f64::from))).sum()
     }

@@ -63,7 +63,6 @@ pub(super) struct Client {
     calls: Caller,
     arrivals: Stream,
     client: u32,
-    /// The next request.
     number: u32,
     /// Waits in progress; the other operations that end without a message are sends.
     waits: BTreeSet<u32>,
@@ -138,7 +137,6 @@ impl Driver for Client {
 enum Step {
     /// It waits for a request or an answer.
     Receive,
-    /// It works on a request of this tag.
     Work(u32),
 }
 

@@ -19,7 +19,6 @@ use self::{drivers::Client, drivers::Server, plan::Asked, plan::Plan};
 use crate::limits::{MESSAGE_MAX, STREAMS_MAX, at_least, at_most, within};
 use crate::{ExecutionStream, Graph, GraphFacts, Traffic, TrafficSize, generator::Generator};
 
-/// Most threads of a server.
 const THREADS_MAX: u32 = 64;
 /// Most requests of all clients, each of which is drawn before a run.
 const REQUESTS_MAX: u64 = 100_000_000;
@@ -330,7 +329,6 @@ fn longest(mean: Duration) -> Duration {
     Duration::from_ps(mean.as_ps().saturating_mul(EXPONENTIAL_MAX))
 }
 
-/// An exponential time of this mean.
 fn exponential(mean: Duration, draws: &mut Stream) -> Duration {
     Duration::from_ps(((u128::from(mean.as_ps()) * u128::from(draws.exponential())) >> 32) as u64)
 }

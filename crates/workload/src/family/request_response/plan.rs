@@ -10,9 +10,7 @@ use crate::GraphFacts;
 
 /// Server at work on a request, by what all requests have in common.
 struct Place {
-    /// Its service, by number.
     service: usize,
-    /// The place that calls it.
     caller: u32,
     /// First place of its call, which the others follow.
     call: u32,
