@@ -47,6 +47,9 @@ def test_an_argument_that_is_not_utf_8_is_a_mistake(place: str) -> None:
         "=",
         "seed",
         "a.b.c.d.e.f=1",
+        "a" + ".a" * 1000 + "=1",
+        "seed=" + os.fsdecode(b"\xff"),
+        "seed=1e999",
         ".=1",
         "@/dev/zero",
         "@/",
@@ -59,7 +62,7 @@ def test_a_setting_that_no_scenario_holds_is_a_mistake(setting: str) -> None:
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize("number", [str(2**64), "-1", "0", "1e3", "x", "9" * 5000])
+@pytest.mark.parametrize("number", [str(2**64), "-1", "0", "1e3", "x", "٣", "9" * 5000])
 @pytest.mark.parametrize("verb", ["run", "curve", "observe", "design"])
 def test_a_number_of_threads_that_there_cannot_be_is_a_mistake(verb: str, number: str) -> None:
     assert "--threads" in mistake(verb, FIRST, "--threads", number)
