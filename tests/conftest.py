@@ -15,7 +15,6 @@ MACHINE = "machine"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers."""
     for line in (
         "needs(*names): skip where the machine lacks one of these; see tests/support/needs.py",
         "serial: changes what a machine has once, so that only one such test runs at a time",

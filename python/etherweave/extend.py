@@ -310,7 +310,6 @@ def extensions_of(
 
 
 def _class_of(name: str, made: object) -> Any:
-    """Return the class of an extension."""
     if name not in _KINDS:
         raise ValueError(f"extend: {name!r}; expected {' or '.join(map(repr, _KINDS))}")
     kind, own = _KINDS[name], made.func if isinstance(made, partial) else made

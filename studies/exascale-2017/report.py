@@ -168,7 +168,6 @@ def _name_bars(axes: Axes) -> None:
 
 
 def _write_heights(high: Axes, low: Axes, bars: Sequence[tuple[float, Any]]) -> None:
-    """Write each bar's height above it."""
     for across, one in bars:
         height = one["fabric"]["total_w"] / 1e6
         axes = high if height > HIGH[0] else low

@@ -307,7 +307,6 @@ def _simulated_counters(study: StudyResult, case: str, priority: int) -> dict[st
 
 
 def _priority_pairs(values: Sequence[float]) -> list[Pair]:
-    """Pair the priorities of each network."""
     names = [
         label(case).replace(" with Halo3D", "").replace(",", " with") for case in TABLE_3_CASES
     ]

@@ -177,7 +177,6 @@ def _code(path: Path) -> str:
 
 
 def _copy(target: Path) -> None:
-    """Copy what the repository keeps."""
     words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, check=True)
     for name in filter(None, done.stdout.decode().split("\0")):

@@ -13,7 +13,6 @@ EXAMPLES = [path for path in sorted(PACKAGE.rglob("*.py")) if ">>> " in path.rea
 
 
 def name(path: Path) -> str:
-    """The module of a file."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(part for part in parts if part != "__init__")
 

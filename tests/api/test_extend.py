@@ -40,7 +40,6 @@ def scenario_without(file: str, key: str) -> dict[str, Any]:
 
 
 def bytes_of(result: etherweave.Result) -> Mapping[str, object]:
-    """The tables and the fingerprint."""
     tables = {name: _bytes_of_table(table) for name, table in result.tables.items()}
     return {**tables, "fingerprint": result.summary["fingerprint"]}
 

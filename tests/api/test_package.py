@@ -46,7 +46,6 @@ def test_the_core_carries_the_workspace_version() -> None:
 
 
 def names(requirements: list[str]) -> set[str]:
-    """Names of packages, as modules are named."""
     found = (re.match(r"[\w.-]+", requirement) for requirement in requirements)
     packages = {one[0].lower() for one in found if one}
     return {MODULES.get(package, package.replace("-", "_")) for package in packages}
@@ -61,7 +60,6 @@ def imports(folder: Path) -> Iterator[tuple[Path, str]]:
 
 @cache
 def packages(file: Path) -> frozenset[str]:
-    """Packages that a file imports."""
     modules: list[str] = []
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):

@@ -89,7 +89,6 @@ Members = list[tuple[tarfile.TarInfo, bytes]]
 
 
 def rewritten(archive: Path, change: Callable[[Members], Members]) -> Path:
-    """Change the members of an archive."""
     with tarfile.open(archive) as packed:
         members = [(member, packed.extractfile(member).read()) for member in packed]  # type: ignore[union-attr]
     copy = archive.with_name("changed.tar.gz")

@@ -29,7 +29,6 @@ def simulated() -> dict[str, pyarrow.Table]:
 
 
 def resolved(seed: int) -> str:
-    """The scenario of the tables above."""
     return etherweave.resolve({**SCENARIO, "seed": seed})
 
 
@@ -143,7 +142,6 @@ def test_an_unknown_table_is_named_beside_the_known() -> None:
 
 
 def edit(home: Path, old: str, new: str) -> None:
-    """Replace text of the summary."""
     text = (home / "summary.json").read_text()
     assert old in text
     (home / "summary.json").write_text(text.replace(old, new))

@@ -22,7 +22,6 @@ FABRIC = (
 
 
 def anchor(directory: Path, write: Callable[[Archive], None], ranks: int = 2, **keys: int) -> Path:
-    """Write an archive; returns its anchor."""
     with written(directory / "archive", ranks, **keys) as archive:
         write(archive)
     return directory / "archive/traces.otf2"

@@ -41,7 +41,6 @@ def carried_out(directory: Path, site: str, *words: str) -> tuple[dict[str, Any]
 
 
 def medians(facts: dict[str, Any], metric: str, **wanted: object) -> list[float]:
-    """The medians of a metric, each in its base unit."""
     unit = {"bandwidth": "B/s", "latency": "s", "flop_rate": "1/s"}[metric]
     found = [point for point in facts["points"] if point["metric"] == metric]
     assert found and {one["unit"] for one in found} == {unit}
@@ -196,7 +195,6 @@ class Campaign:
         return found
 
     def end(self) -> None:
-        """Carry it to its end."""
         done = subprocess.run(self.command, env=self.environment, capture_output=True, timeout=120)
         assert done.returncode == 0, done.stderr.decode()
         self.check()

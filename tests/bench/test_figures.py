@@ -21,8 +21,6 @@ from support.captured_texts import captured, failure, report, values
 
 
 class Figure(NamedTuple):
-    """A row."""
-
     text: str
     change: str
     claim: str

@@ -55,7 +55,6 @@ def own_namespaces() -> list[str]:
 
 
 def run(directory: Path, request: BenchmarkRequest, hosts: tuple[str, ...]) -> BenchmarkReport:
-    """Plan, launch and read a benchmark."""
     plan = next(
         adapter for adapter in ADAPTERS.values() if request.program in adapter.programs
     ).plan

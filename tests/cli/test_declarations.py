@@ -13,8 +13,6 @@ from etherweave.cli.parameters import Positive
 
 
 class Colour(Enum):
-    """A choice."""
-
     RED = "red"
 
 

@@ -17,7 +17,6 @@ ENDS = {"|", "||", "&&", ">", "<", ";", ")"}
 
 
 def examples() -> Iterator[str]:
-    """The examples of every verb."""
     for _, command in commands():
         lines = (command.epilog or "").replace("\n--", " --").splitlines()
         yield from (line for line in lines if PROGRAM in line)

@@ -32,7 +32,6 @@ COPIES = {
 
 @pytest.fixture(scope="module")
 def scenario(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write the scenario to a file."""
     path = tmp_path_factory.mktemp("explain") / "copies.toml"
     path.write_text(etherweave.resolve(COPIES))
     return path

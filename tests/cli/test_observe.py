@@ -64,7 +64,6 @@ IS_NEXT = (pl.col("group_from") + 1) % GROUPS == pl.col("group_to")
 
 
 def used(rows: pl.DataFrame) -> npt.NDArray[np.float64]:
-    """Utilisation as numbers."""
     return rows["utilisation"].to_numpy()
 
 

@@ -23,7 +23,6 @@ STATEMENTS = {
 
 
 def page(study: str) -> str:
-    """Text of a source's page."""
     return (PAGES / f"{study}.md").read_text(encoding="utf-8")
 
 

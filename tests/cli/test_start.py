@@ -51,7 +51,6 @@ def unwanted(words: tuple[str, ...], modules: set[str]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def helps() -> dict[tuple[str, ...], set[str]]:
-    """What every help imports."""
     lines = [[*called.split(), "--help"] for called, _ in commands()]
     return dict(imported([["--version"], *lines]))
 

@@ -144,7 +144,6 @@ def test_a_paused_cable_of_a_plan_is_gone_round_and_packets_arrive(dragonfly: Fa
 
 @contextlib.contextmanager
 def paused(fabric: Fabric, switch: str, neighbour: str) -> Iterator[None]:
-    """Have a neighbour pause a switch's cable to it."""
     numbers = [one.name for one in fabric.plan.switches]
     (port,) = (
         port for port in fabric.plan.switches[numbers.index(neighbour)].ports if port.node == switch

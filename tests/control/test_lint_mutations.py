@@ -64,7 +64,6 @@ class Change(NamedTuple):
     field: str
 
     def apply(self, tables: Tables) -> None:
-        """Plant the mistake."""
         entry = tables[self.table][self.entry]
         value = entry.pop(self.field)
         if self.kind == "change":

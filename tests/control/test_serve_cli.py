@@ -38,8 +38,6 @@ def ended(*arguments: str) -> Any:
 
 
 class Process:
-    """A controller in a process of its own."""
-
     def __init__(self, *arguments: str) -> None:
         command = words("serve", "--listen", "127.0.0.1:0", *arguments)
         self.process = subprocess.Popen(
@@ -52,7 +50,6 @@ class Process:
         return int(self.listening["port"])
 
     def event(self, event: str) -> dict[str, Any]:
-        """Wait for an event of the log."""
         assert self.process.stderr
         for line in self.process.stderr:
             result: dict[str, Any] = json.loads(line)

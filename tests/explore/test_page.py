@@ -154,7 +154,6 @@ def test_a_file_is_opened_and_its_busiest_links_are_drawn(
 
 
 def status(address: str, **headers: str) -> int:
-    """Status of the answer to a request."""
     try:
         with urllib.request.urlopen(urllib.request.Request(address, headers=headers)) as answer:
             assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]

@@ -25,7 +25,6 @@ workload.permutation = { ranks = 32, bytes = "500kB" }
 
 
 def printed(errors: str) -> list[str]:
-    """List the warnings on standard error."""
     return [line.removeprefix("WARNING: ") for line in errors.splitlines() if "WARNING: " in line]
 
 

@@ -66,7 +66,6 @@ def test_sizes_of_workloads_are_refused_before_anything_is_built(case: str, call
 
 
 def schema() -> dict[str, Any]:
-    """Return the schema of scenarios."""
     found: dict[str, Any] = json.loads(etherweave.schema())
     return found
 
@@ -432,7 +431,6 @@ CALLS = {"write_text", "write_bytes", "write_parquet", "write_csv", "write_table
 
 
 def writes(path: Path) -> list[str]:
-    """List the calls that write a file."""
     found = []
     for node in ast.walk(ast.parse(path.read_text())):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):

@@ -276,7 +276,6 @@ def small_application(run_experiment: RunExperiment) -> RunExperiment:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
-    """The study of small fabrics."""
     output = tmp_path_factory.mktemp("exascale")
     for experiment in STUDY.experiments(True):
         if isinstance(experiment, BalancedFabricExperiment):

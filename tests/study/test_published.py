@@ -15,7 +15,6 @@ PROFILES = Path(__file__).parents[2] / "profiles/interconnect"
 
 
 def checks(study: str, tmp_path: Path, only: str) -> dict[str, StudyCheck]:
-    """Run a part of a study; return its checks."""
     return {check.id: check for check in run_study(study, tmp_path, only=only).checks}
 
 

@@ -67,7 +67,6 @@ class Browser:
         self.wait_for(f"document.body?.innerText.includes({json.dumps(text)})")
 
     def click(self, text: str) -> None:
-        """Click the button of this text."""
         names = f"b.innerText.trim().toLowerCase() === {json.dumps(text.lower())}"
         is_ready = f"{names} && !b.disabled && !b.closest('[inert]')"
         self.wait_for(f"[...document.querySelectorAll('button')].some(b => {is_ready})")
@@ -82,7 +81,6 @@ class Browser:
                 self.send("Input.dispatchKeyEvent", type="char", text=letter)
 
     def press(self, key: str, code: int, modifiers: int = 0) -> None:
-        """Press a key that is no letter."""
         for kind in ("keyDown", "keyUp"):
             facts = {"key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
             self.send("Input.dispatchKeyEvent", type=kind, **facts)

@@ -27,7 +27,6 @@ class RecordedLog(io.StringIO):
         return self.getvalue()
 
     def events(self, event: str) -> list[dict[str, Any]]:
-        """Return all lines of an event."""
         lines = map(json.loads, self.getvalue().splitlines())
         return [line for line in lines if line["event"] == event]
 

@@ -60,7 +60,6 @@ class FakeSwitch:
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def send(self, kind: MessageType, body: bytes = b"", xid: int = 0) -> None:
-        """Send a message."""
         self._socket.sendall(message(kind, body, xid))
 
     def part(self, kind: int, body: bytes, xid: int, more: bool = False) -> None:

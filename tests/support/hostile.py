@@ -37,8 +37,6 @@ def rounds(seed: int) -> Iterator[random.Random]:
 
 
 class Damage(NamedTuple):
-    """A way to damage a file."""
-
     name: str
     do: Callable[[Path], None]
 

@@ -39,8 +39,6 @@ def exported(system: str) -> str:
 
 
 class Mistake(NamedTuple):
-    """A row."""
-
     system: str
     scenario: str
     mistake: str
@@ -52,11 +50,9 @@ class Mistake(NamedTuple):
 
     @property
     def lines(self) -> str:
-        """The change as text."""
         return self.change.replace("\\n", "\n")
 
     def replaced(self, text: str, count: int = -1) -> str:
-        """Replace texts of commands."""
         for pair in self.lines.split(" ;; "):
             old, new = pair.split(" => ")
             assert old in text
@@ -64,7 +60,6 @@ class Mistake(NamedTuple):
         return text
 
     def spoil(self, tables: Tables) -> None:
-        """Change the tables of SONiC."""
         for step in self.change.split("; "):
             place, is_set, value = step.removeprefix("- ").partition(" = ")
             table, *path, last = place.split(" > ")

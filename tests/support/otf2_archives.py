@@ -22,8 +22,6 @@ ROOT_NONE = 2**32 - 1
 
 @dataclass
 class Archive:
-    """An archive that is being written."""
-
     trace: Any
     locations: list[Any]
     world: Any
@@ -48,7 +46,6 @@ class Archive:
         return self.trace.definitions.comms.create("MPI_COMM_SELF", _type=Comm, group=group)
 
     def write(self, rank: int, *written: Any) -> None:
-        """Write events of a rank in order."""
         writer = self.trace.event_writer_from_location(self.locations[rank])
         for event in written:
             writer(event)

@@ -45,8 +45,6 @@ class Arrived(NamedTuple):
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule, read from its line."""
-
     table: int
     priority: int
     match: tuple[tuple[str, int, int], ...]  # Field, value and mask.

@@ -95,7 +95,6 @@ def keep_recordings(
     hosts: Sequence[str],
     of: Callable[[str], Speeds],
 ) -> None:
-    """Keep recordings of all hosts of all launches."""
     for record in records:
         for host in hosts:
             keep_recording(directory / "telemetry" / record.name / host, record, host, of(host))

@@ -26,8 +26,6 @@ LOOKUP = "pg_profile_lookup.ini"
 
 @dataclass(frozen=True)
 class Sku:
-    """A SKU of a platform."""
-
     root: Path
     folder: Path
 

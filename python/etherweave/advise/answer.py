@@ -235,7 +235,6 @@ def _hidden(standings: Sequence[Standing]) -> list[str]:
 
 
 def _most_of_host(job: JobTime) -> str:
-    """Name the part of a host that takes most of a job."""
     shares = job.path.parts if job.path else {}
     own = {part: shares.get(part, 0.0) for part in PARTS if PARTS[part][0] == "host"}
     part = max(own, key=lambda name: own[name])

@@ -173,7 +173,6 @@ def _longest(row: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _shares(row: Mapping[str, Any], job: str, table: str, keys: Iterable[str]) -> dict[str, float]:
-    """Return shares in the path of a job."""
     time_us = row[f"limits.{job}.time_us"]
     return {key: (row.get(f"limits.{job}.{table}.{key}") or 0.0) / time_us for key in keys}
 

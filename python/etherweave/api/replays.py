@@ -285,7 +285,6 @@ def _only_of_recordings(source: Path, ranks_per_node: int, keep: Path | None) ->
 
 
 def _rejected(file: object, found: str, expected: str, key: str = "") -> _core.ScenarioError:
-    """Make the error of one mistake."""
     return _core.scenario_error([_core.Mistake(str(file), key, found, expected)])
 
 

@@ -219,7 +219,6 @@ def _times(
     threads: int,
     on_progress: Count | None,
 ) -> _Times:
-    """Simulate calls side by side."""
     times: _Times = {}
     with ThreadPoolExecutor(threads) as pool:
         seconds = pool.map(lambda call: caller.seconds(*call), calls)

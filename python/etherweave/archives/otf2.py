@@ -66,7 +66,6 @@ def _convert(trace: otf2.reader.Reader, directory: Path) -> None:
 
 
 def _world(groups: Iterable[Group]) -> tuple[Location, ...]:
-    """Return the location of each rank."""
     of_mpi = [
         group
         for group in groups

@@ -20,8 +20,6 @@ class BaselineError(ValueError):
 
 @dataclass(frozen=True)
 class _BaselineRow:
-    """A point and its numbers."""
-
     point: DataPoint
     launches: tuple[float, ...]  # One number of each, in the base unit.
 

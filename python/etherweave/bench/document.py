@@ -185,7 +185,6 @@ def _comma(block: TextBlock) -> str:
 
 
 def _failed(result: BenchmarkReport | Failure, line: TextLine) -> BenchmarkReport | Failure:
-    """Mark a run that died."""
     said = abnormal_ends.sentence(line)
     if isinstance(result, Failure):
         return replace(result, reason=f"{said}; {result.reason}")

@@ -52,8 +52,6 @@ class RunObserver:
 
 
 class _PlannedLaunch(NamedTuple):
-    """A launch that is due."""
-
     experiment: CampaignExperiment
     round: int
 

@@ -298,7 +298,6 @@ def _inspections(store: Store, cluster: Cluster) -> list[HostInspection]:
 
 
 def _hosts(campaign: Campaign) -> dict[str, list[str]]:
-    """Gather the hosts of experiments by fabric."""
     found: dict[str, dict[str, None]] = {}
     for experiment in campaign.experiments:
         found.setdefault(experiment.fabric, {}).update(dict.fromkeys(experiment.hosts))

@@ -211,7 +211,6 @@ def _decoded(kind: type[T], path: Path) -> T:
 
 
 def _record(path: Path) -> LaunchRecord:
-    """Read a launch."""
     try:
         record = decoded(LaunchRecord, _read(path), path.name)
         if not 0 <= record.start_ns <= record.end_ns < 2**63 or not 0 <= record.round < 10**6:

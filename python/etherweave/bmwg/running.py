@@ -153,7 +153,6 @@ def _carried_out(
     executor: Executor,
     on_progress: WorkCallback,
 ) -> dict[tuple[str, str], Trial]:
-    """Carry out the cases that have no result."""
     if not cases:
         return {}
     name = f"{fabric.name}, {draft}"

@@ -48,7 +48,6 @@ def _loses(trial: Trial) -> bool:
 
 
 def _shaped(case: Case, load: float, nic_gbps: float) -> Case:
-    """Limit all NICs to a load."""
     shaper = {"rate": f"{round(load * nic_gbps * 1e7)}b/s", "burst": BURST}
     labels = {**case.labels, LOAD: round(load, 2)}
     return replace(case, labels=labels, changes={**case.changes, "nic.shaper": shaper})

@@ -75,7 +75,6 @@ def cycle_cases(fabric: BenchFabric) -> list[Case]:
 
 
 def _links_of_leaves(fabric: BenchFabric) -> list[list[str]]:
-    """List the links of each leaf to other switches."""
     links: dict[str, list[str]] = {leaf: [] for leaf in fabric.leaves}
     for link in fabric.uplink_names:
         for end in link.split(" - "):

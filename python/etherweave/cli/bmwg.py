@@ -110,7 +110,6 @@ _LEGEND = "  (b) observed at the DUT boundary, (r) DUT-reported, (s) software; o
 
 
 def _print_list(draft: str, as_json: bool) -> None:
-    """Print all tests of a draft."""
     from etherweave.bmwg import entries
 
     known = entries(draft).values()
@@ -132,7 +131,6 @@ def _difference(entry: "Entry") -> str:
 
 
 def _print_test(result: "TestResult") -> None:
-    """Print the tables of a test, and trials that are excluded."""
     entry = result.entry
     count = f"{len(result.included)} of {len(result.trials)} trials"
     print(f"{entry.section} {entry.title}: {count}")

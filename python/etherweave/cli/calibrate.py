@@ -143,7 +143,6 @@ def _mistakes() -> Iterator[None]:
 
 
 def _scenario(file: Path) -> dict[str, Any]:
-    """Read a scenario, and the files that it names."""
     with mistakes(etherweave.ScenarioError):
         return loads(etherweave.resolve(file))
 

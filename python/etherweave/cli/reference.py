@@ -96,7 +96,6 @@ def _row(one: Reference) -> tuple[str, ...]:
 
 
 def _kinds(figures: list[Reference]) -> str:
-    """Count figures by kind."""
     return ", ".join(f"{kind}: {count}" for kind, count in Counter(f.kind for f in figures).items())
 
 

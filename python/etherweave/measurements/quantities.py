@@ -437,7 +437,6 @@ def _iterated(suite: str, test: str, job: _Job) -> list[Quantity]:
 
 
 def _parallel_benchmark(job: _Job) -> list[Quantity]:
-    """Take a NAS Parallel Benchmark."""
     return _iterated("npb", f"{job.facts['benchmark']}.{job.facts['class']}", job)
 
 

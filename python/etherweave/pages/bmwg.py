@@ -183,7 +183,6 @@ def _hosts(fabric: BenchFabric) -> Section:
 
 
 def _result(draft: str, entry: Entry, table: ReportTable, _: BenchFabric) -> Section:
-    """Show a table of a test, with its figure."""
     heads = [_head(table, at) for at in range(len(table.columns))]
     cells = [[text_of(cell) for cell in row] for row in table.rows]
     is_folded = len(cells) >= FOLDED_FROM

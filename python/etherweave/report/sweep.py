@@ -81,7 +81,6 @@ def _selected(table: pl.DataFrame, name: str, value: str) -> pl.DataFrame:
 
 
 def _check(columns: Mapping[str, str], table: pl.DataFrame) -> None:
-    """Refuse names of columns that the table does not have."""
     for role, name in columns.items():
         if name not in table.columns:
             near = difflib.get_close_matches(name, table.columns, 3, 0.3) or table.columns[:8]
@@ -182,7 +181,6 @@ def _lines(
     places: Mapping[Any, float],
     values: Sequence[Any],
 ) -> None:
-    """Draw a line of a panel for each value."""
     x, y, by = columns
     ends = _ends(y, rows.columns)
     for number, value in enumerate(values):

@@ -60,7 +60,6 @@ def _drawn(rows: pl.DataFrame, varied: Sequence[str], name: str) -> Section | No
 
 
 def _means(rows: pl.DataFrame, varied: Sequence[str], figures: Sequence[str]) -> pl.DataFrame:
-    """Average the runs of each point."""
     columns = [pl.len().alias("runs"), *(pl.col(name).mean() for name in figures)]
     if not varied:
         return rows.select(columns)

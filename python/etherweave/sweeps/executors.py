@@ -204,8 +204,6 @@ def _replaced(
 
 
 class _Cluster:
-    """A cluster of Dask."""
-
     def __init__(self, address: str) -> None:
         self.address = address
 

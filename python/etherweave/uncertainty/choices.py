@@ -73,7 +73,6 @@ def _applies(one: Mapping[str, Any], resolved: Mapping[str, Any]) -> bool:
 
 
 def _keys(table: Any, parts: Sequence[str], before: str = "") -> Iterator[str]:
-    """List the keys that a pattern has in a scenario."""
     if not parts:
         yield before.removesuffix(".")
         return

@@ -197,7 +197,6 @@ def _ranges(stated: Sequence[DeclaredUnknown]) -> Declared:
 def _keys(
     drawn: Mapping[str, SampledScenario], samples: int
 ) -> Iterator[dict[str, dict[str, object]]]:
-    """Give for each sample the keys of every experiment."""
     points = {name: list(each.points())[1:] for name, each in drawn.items()}
     for number in range(samples):
         yield {

@@ -58,8 +58,6 @@ _RATE_MIN = 0.03  # Bandwidth from which on a bus bandwidth of 0.00 is that of o
 
 @dataclass
 class _Table:
-    """The table of a run while it is read."""
-
     header: list[str] = field(default_factory=list)
     rows: list[TextLine] = field(default_factory=list)
     is_in_place: bool = False  # The line above the header names no other placement.

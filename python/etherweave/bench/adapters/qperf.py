@@ -53,8 +53,6 @@ def _parse(draft: Draft) -> None:
 
 @dataclass
 class _Section:
-    """A test while it is read."""
-
     test: str
     line: int
     items: dict[str, TextLine] = field(default_factory=dict)

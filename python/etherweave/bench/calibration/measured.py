@@ -102,7 +102,6 @@ def of_results(
 
 
 def _hosts(one: pl.DataFrame) -> list[str]:
-    """List the hosts of a table of iterations or streams."""
     names = [name for name in ("host", "source_host", "destination_host") if name in one.columns]
     return sorted({host for name in names for host in one[name]})
 

@@ -74,7 +74,6 @@ def created(
 
 
 def _connect(switch: str, hosts: Sequence[str]) -> None:
-    """Connect all hosts to a bridge."""
     with namespaces.inside(switch), Links() as links:
         links.add_bridge("bridge")
         links.set_up("bridge")

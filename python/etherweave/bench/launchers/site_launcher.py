@@ -105,8 +105,6 @@ def _carry_out(launcher: SiteLauncher, job: LaunchJob) -> LaunchOutcome:
 
 
 class _Launch:
-    """One launch while it lasts."""
-
     def __init__(self, launcher: SiteLauncher, job: LaunchJob) -> None:
         self.launcher, self.job = launcher, job
         self.words: tuple[str, ...] = job.command.arguments
@@ -153,8 +151,6 @@ class _Launch:
 
 
 class _RunningLaunch:
-    """One launch in its context."""
-
     def __init__(
         self,
         launch: _Launch,

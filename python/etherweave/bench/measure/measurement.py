@@ -48,15 +48,11 @@ class MeasureInterrupted(KeyboardInterrupt):
 
 
 class _Launched(NamedTuple):
-    """A complete launch."""
-
     tables: Mapping[str, pl.DataFrame]
     outcome: LaunchOutcome
 
 
 class _Plan(NamedTuple):
-    """A measurement, planned."""
-
     jobs: ScenarioJobs
     priorities: Sequence[JobPriority]
     rank_placement: LaunchPlacement
@@ -199,7 +195,6 @@ def _command(plan: _Plan, files: Sequence[Path]) -> BenchmarkCommand:
 
 
 def _result(plan: _Plan, done: Sequence[_Launched]) -> Result:
-    """Join the complete launches."""
     joined = {name: pl.concat([one.tables[name] for one in done]) for name in done[0].tables}
     return Result(
         tables={name: table.to_arrow() for name, table in joined.items()},

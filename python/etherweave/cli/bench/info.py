@@ -121,7 +121,6 @@ def _print(
 
 
 def _plan(adapter: Adapter, program: str) -> BenchmarkPlan | str:
-    """Plan a program, or say why that cannot be."""
     try:
         return adapter.plan(BenchmarkRequest(program, nodes=nodes_least(program)), FabricEstimate())
     except BenchmarkPlanError as error:

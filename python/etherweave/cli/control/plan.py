@@ -76,7 +76,6 @@ def write(planned: PlannedDeployment, output: Path) -> None:
 
 
 def _hosts(planned: PlannedDeployment) -> str:
-    """Write the addresses of all hosts as CSV."""
     table = io.StringIO(newline="")
     rows = csv.writer(table)
     rows.writerow(("host", "switch", "port", "mac", "ipv4"))

@@ -112,8 +112,6 @@ def serve(
 
 @dataclass(frozen=True)
 class _Dry:
-    """Options of a dry run."""
-
     wait_s: float
     as_json: bool
 

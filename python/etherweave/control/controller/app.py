@@ -226,7 +226,6 @@ class Controller:
             return dict(self._sessions)
 
     def _update_sessions(self) -> None:
-        """Update which switches are connected."""
         sessions = self.connected_switches()
         for name, switch in self.switches.items():
             session = sessions.get(name)

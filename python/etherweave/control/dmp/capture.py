@@ -64,5 +64,4 @@ def _records(octets: bytes, order: str) -> Iterator[bytes]:
 
 
 def _source(sources: dict[bytes, int], frame: DmpFrame) -> int:
-    """Return the source of the first frame with this nonce."""
     return sources.setdefault(frame.nonce, frame.source)

@@ -81,8 +81,6 @@ class _RuleAction(NamedTuple):
 
 
 class _MappedRule(NamedTuple):
-    """A rule that has an entry."""
-
     number: int  # Among all rules of the plan.
     condition: Condition
     action: _RuleAction

@@ -180,7 +180,6 @@ def all_labs(scope: LabScope) -> list[str]:
 
 
 def _create_directory(scope: LabScope, name: str) -> Path:
-    """Make the directory of a new lab."""
     directory = state.lab_directory(scope, name)
     scope.directory.mkdir(parents=True, exist_ok=True)
     try:
@@ -294,7 +293,6 @@ def _unmount_below(directory: Path) -> None:
 
 
 def _remove_empty_directories(scope: LabScope) -> None:
-    """Remove the directories of labs if they are empty."""
     for directory in (scope.directory, scope.directory.parent):
         with contextlib.suppress(OSError):
             directory.rmdir()

@@ -89,7 +89,6 @@ def expected_port(site: Configurations) -> tuple[ConfiguredPort, str] | None:
 
 
 def _intended(fabric: Policy) -> ConfiguredPort:
-    """Return a port as the scenario has it."""
     own = {priority.number: priority.number for priority in fabric.priorities}
     queue = {priority.number: priority.traffic_class for priority in fabric.priorities}
     groups = fabric.group_of_priority()

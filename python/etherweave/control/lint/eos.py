@@ -112,7 +112,6 @@ class _EosReader:
                 own["default",] = every["pcp", cos]
 
     def _apply(self, name: str, policy: str) -> None:
-        """Apply a policy map to a port."""
         settings, left = self._policies.of(policy)
         self.switch.count(1 + len(settings) // 64)
         own = self.switch.of(name, name.startswith("Port-Channel"))

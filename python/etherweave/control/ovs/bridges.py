@@ -118,7 +118,6 @@ def _kind(switch: SwitchPlan, port: PortPlan, wiring: BridgeNames) -> list[str]:
 
 
 def _check(daemons: Daemons, plan: FabricPlan, wiring: BridgeNames) -> None:
-    """Check in the database that every port has its number."""
     columns = "--columns=name,ofport,error"
     table = json.loads(daemons.configure("--format=json", columns, "list", "Interface"))
     made = {name: (number, error) for name, number, error in table["data"]}

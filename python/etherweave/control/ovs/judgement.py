@@ -203,7 +203,6 @@ def _ports(ports: Sequence[int]) -> str:
 
 
 def _name(plan: FabricPlan, place: PortAddress) -> str:
-    """Return the name of the device at a port."""
     if place[0] == CONTROL_PLANE:
         return "the controller"
     ports = plan.switches[place[0]].ports

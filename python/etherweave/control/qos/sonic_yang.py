@@ -188,7 +188,6 @@ def _pairs(inner: Statement, fields: Mapping[str, Any]) -> str:
 
 
 def _fields(place: str, fields: Mapping[str, Any]) -> str:
-    """Write leaves."""
     if not all(re.fullmatch(r"[A-Za-z_][\w.-]*", name) for name in fields):
         raise YangError(f"{place}: expected names of fields, not {sorted(fields)}")
     return "".join(

@@ -72,7 +72,6 @@ def _by_name(file: Source, document: dict[str, Any], key: str) -> dict[str, dict
 
 
 def _components(file: Source, device: dict[str, Any]) -> dict[str, int]:
-    """Count the components of a device by name."""
     entries = items(file, device.get("components"), f"devices.{device['name']}.components")
     return {
         str(entry.get("name")): number(file, entry.get("count", 1), "count", 1, ENDS_MAX)

@@ -132,8 +132,6 @@ def _words(hosts: Sequence[str], experiment: str, shown: int, known: int) -> str
 
 
 class _TotalsColumn(NamedTuple):
-    """A column of totals."""
-
     head: str
     cell: Callable[[HostRecording], str]  # Empty where it is not counted.
 

@@ -174,7 +174,6 @@ def _values(
 
 
 def _places(where: TimelineAxis) -> Floats:
-    """Give the place of each value."""
     pairs = zip(where.edges, where.places, strict=True)
     return np.concatenate([np.append(edges, edges[-1]) + place for edges, place in pairs])
 

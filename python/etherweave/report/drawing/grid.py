@@ -99,8 +99,6 @@ class _Scale:
 
 @dataclass(frozen=True)
 class _Places:
-    """Sizes and places of cells."""
-
     cells: Cells
     bows: Mapping[int, Mapping[int, float]]
     box: float

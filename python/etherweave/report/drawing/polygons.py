@@ -81,7 +81,6 @@ def _reach(radius: float) -> float:
 
 
 def _centre(switch: Switch, radius: float, q: int) -> Point:
-    """Place of the polygon of a switch."""
     half, row, _ = switch.coordinates
     pitch = 2 * _reach(radius) + GAP
     return (row * pitch, -half * (max(1.9 * pitch, q * pitch * 0.28)))

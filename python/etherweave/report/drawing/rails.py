@@ -158,7 +158,6 @@ class _RailsDrawing(Drawing):
             self.key_of[nic] = nic
 
     def _row(self, items: Sequence[Item], middle: float, y: float, wide: float) -> None:
-        """Spread items about a middle."""
         widths = [item_width(item, self.wiring) for item in items]
         gap = max(GAP, min(60.0, (wide - sum(widths)) / (len(items) + 1)))
         for item, x in zip(items, side_by_side(widths, middle, gap), strict=True):

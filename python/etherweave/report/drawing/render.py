@@ -192,8 +192,6 @@ def _area(axes: Axes, area: Area) -> None:
 
 @dataclass(frozen=True)
 class _Look:
-    """How lines look."""
-
     name: str  # Name of their group in the file.
     colour: str  # Name of matplotlib.
     width: float  # Width of the line [pt].

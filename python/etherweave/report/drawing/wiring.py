@@ -120,7 +120,6 @@ def _loaded(links: polars.DataFrame, loads: Loads | None) -> polars.DataFrame:
 
 
 def _named(links: polars.DataFrame, ends: Sequence[tuple[str, str]]) -> polars.DataFrame:
-    """Put other names to the ends of links."""
     columns = [
         polars.Series(end, [pair[n] for pair in ends], polars.String) for n, end in enumerate(_ENDS)
     ]

@@ -124,12 +124,10 @@ def _words(items: Iterable[tuple[str, str]]) -> str:
 
 
 def _each(values: Iterable[str]) -> str:
-    """Name different values once each."""
     return "; ".join(sorted(set(values)))
 
 
 def _warnings(study: StudyResult) -> Sequence[str]:
-    """List the warnings of all experiments."""
     return [
         f"{name}: {warning}"
         for name, summary in study.summaries.items()
