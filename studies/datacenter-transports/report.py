@@ -29,7 +29,8 @@ def slowdowns_50(result: StudyResult) -> Section | None:
 
 
 def _slowdowns(result: StudyResult, load: int) -> Section | None:
-    section = slowdowns_by_size({NAMES[name]: result.results[f"{name}.{load}"] for name in FABRIC})
+    results = {NAMES[name]: [result.results[f"{name}.{load}"]] for name in FABRIC}
+    section = slowdowns_by_size(results)
     title = f"Slowdown by size, load of {load} % and incasts"
     checks = ("hpcc.short.*", "hpcc.reduction", "hpcc.gain.*", "hpcc.long.*", "dcqcn.load.*")
     return section and replace(section, name=f"slowdowns_{load}", title=title, checks=checks)
@@ -47,9 +48,9 @@ def paused(result: StudyResult) -> Section | None:
     return section and replace(section, name="paused", checks=("*.paused.*",))
 
 
-def _fabric(result: StudyResult) -> dict[str, Result]:
+def _fabric(result: StudyResult) -> dict[str, list[Result]]:
     return {
-        f"{NAMES[name]}, {load} %": result.results[f"{name}.{load}"]
+        f"{NAMES[name]}, {load} %": [result.results[f"{name}.{load}"]]
         for load in LOADS
         for name in FABRIC
     }

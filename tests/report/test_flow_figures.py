@@ -8,6 +8,8 @@ import pytest
 import etherweave
 from etherweave import Result
 from etherweave.api.flow_times import flow_times
+from etherweave.uncertainty import mean_interval
+from support.command_line import run_here
 
 SCENARIO = {
     "topology": {"single_switch": {"hosts": 8}},
@@ -48,6 +50,53 @@ def test_the_tables_of_figures_are_those_of_the_results(results: dict[str, Resul
         span_ns = (rates["time_us"][1] - rates["time_us"][0]) * 1e3
         payload = sum(size for size, _, _ in job.rows)
         assert rates["goodput_gbps"].sum() * span_ns / 8 == pytest.approx(payload)
+
+
+def test_results_of_seeds_are_a_line_with_the_interval_of_its_mean(
+    results: dict[str, Result],
+) -> None:
+    plots = etherweave.plot({"both": list(results.values()), "one": results["seed 1"]})
+    assert list(plots.data) == NAMES
+    table = plots.data["slowdown_by_size"]
+    both, one = (table.filter(pl.col("result") == label) for label in ("both", "one"))
+    buckets = [flow_times(result)[0].buckets() for result in results.values()]
+    for row, *parts in zip(both.iter_rows(named=True), *buckets, strict=True):
+        interval = mean_interval([part.quantiles["p50"] for part in parts])
+        assert (row["p50_low"], row["p50_high"]) == pytest.approx(interval.ends)
+        assert (row["p50"], row["seeds"]) == (pytest.approx(interval.mean), 2)
+        assert row["size_max"] == sum(part.size_max for part in parts) / 2
+    assert one["p50_low"].null_count() == len(one), "a seed has no interval"
+    rates = plots.data["rates_over_time"].filter(pl.col("result") == "both")
+    payload = sum(size for result in results.values() for size in result.values("streams", "bytes"))
+    span_ns = (rates["time_us"][1] - rates["time_us"][0]) * 1e3
+    assert rates["goodput_gbps"].sum() * span_ns / 8 == pytest.approx(payload / 2)
+
+
+def test_points_of_a_sweep_are_lines_on_its_page_beside_those_of_replications(
+    tmp_path: Path,
+) -> None:
+    roce = {"reliability": "selective_repeat", "ack_every": 1}
+    values = [{**roce, name: {}} for name in ("hpcc", "swift")]
+    axes = [{"key": "transport.roce", "values": values}]
+    local = etherweave.sweeps.executor("local", 1)
+    swept = {**SCENARIO, "name": "two", "sweep": {"seeds": 2, "axis": axes}}
+    done = etherweave.sweep(swept, tmp_path / "two", local, tables=True)
+    assert {label: len(seeds) for label, seeds in done.results().items()} == {"hpcc": 2, "swift": 2}
+    base = etherweave.run_replications(SCENARIO, 2, tmp_path / "base", executor=local)
+    table = etherweave.plot({"go back": base, "on": done}).data["load_shares"]
+    labels = ["go back", "on, hpcc", "on, swift"]
+    assert table["result"].unique(maintain_order=True).to_list() == labels
+    page = run_here("report", tmp_path / "two", "--beside", tmp_path / "base").stdout.strip()
+    assert Path(page).with_name("slowdown_by_size.pdf").exists()
+    shown = pl.read_csv(tmp_path / "two" / "slowdown_by_size.csv")["result"]
+    assert shown.unique(maintain_order=True).to_list() == ["two, hpcc", "two, swift", "base"]
+    assert "means over seeds" in Path(page).read_text()
+
+
+def test_a_place_without_a_value_is_left_out_and_a_line_without_one_is_drawn() -> None:
+    table = pl.DataFrame({"x": [1, None, 3], "y": [1.0, 2.0, 3.0], "by": ["a", "a", None]})
+    plot = etherweave.plot(table, "x", "y", "by")
+    assert [list(line.get_xdata()) for line in plot.axes[0].get_lines()] == [[1.0], [3.0]]
 
 
 def test_jains_index_of_equal_senders_is_one() -> None:

@@ -41,7 +41,7 @@ def test_rows_that_are_no_repetitions_have_their_range() -> None:
 
 
 def test_a_page_has_figures_that_differ_and_a_row_for_each_point(tmp_path: Path) -> None:
-    page = write_sweep(RUNS, ["switch.buffer", "seed"], "a sweep", "6 of 6 runs.", tmp_path)
+    page = write_sweep(RUNS, ["switch.buffer", "seed"], "a sweep", "6 of 6 runs.", {}, tmp_path)
     text = page.read_text()
     assert "jobs.halo.mean [us]: from 2 at switch.buffer = 1MiB to 10 at" in text
     assert '<section id="jobs_halo_mean_us">' in text

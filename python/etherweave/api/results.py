@@ -17,11 +17,21 @@ import itertools
 import json
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NotRequired,
+    Protocol,
+    TypeAlias,
+    TypedDict,
+    cast,
+    runtime_checkable,
+)
 
 from etherweave.api import result_schema
 from etherweave.api.inputs import parquet_groups, read_parquet
@@ -417,6 +427,14 @@ class Result:
             "etherweave.scenario": self.resolved,
         }
         return table.replace_schema_metadata({**(table.schema.metadata or {}), **signature})
+
+
+@runtime_checkable
+class HasResults(Protocol):
+    """A sweep, or replications, that kept results."""
+
+    def results(self) -> Mapping[str, Sequence[Result]]:
+        """Load kept results by what differs between points, those of all seeds of a point."""
 
 
 @contextmanager

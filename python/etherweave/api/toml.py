@@ -7,6 +7,7 @@ documents, and no single value, which an override needs.
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -53,6 +54,23 @@ def literal(value: object) -> str:
             return f"[{', '.join(map(literal, value))}]"
         case _:
             raise TypeError(f"{value!r} has no place in a scenario")
+
+
+def differences(values: Sequence[object]) -> list[str]:
+    """Write values side by side: of texts that are tables, what not all of them have.
+
+    >>> differences(["{ a = 1, hpcc = {} }", "{ a = 1, swift = { b = 2 } }"]), differences([1, 2])
+    (['hpcc', 'swift = { b = 2 }'], ['1', '2'])
+    """
+    texts = [str(value) for value in values]
+    if not all(text.startswith("{") for text in texts):
+        return texts
+    tables: list[dict[str, object]] = [tomllib.loads(f"it = {text}")["it"] for text in texts]
+    parts = [
+        [_key(key) if value == {} else f"{_key(key)} = {literal(value)}" for key, value in own]
+        for own in (table.items() for table in tables)
+    ]
+    return [", ".join(it for it in own if any(it not in part for part in parts)) for own in parts]
 
 
 def _key(key: str) -> str:

@@ -39,7 +39,8 @@ def report(
         Directory that `run -o`, `sweep -o`, `record -o`, `bench run -o`, `calibrate -o` or `study`
         wrote, or the anchor file (.otf2) of an OTF2 archive.
     beside
-        Show a result of the same jobs beside it, such as of `measure -o`; repeatable.
+        Show a result of the same jobs beside it, such as of `measure -o`, or the flows of another
+        sweep or of replications beside those of a sweep; repeatable.
     simulation : PATH
         Show a simulation beside benchmarks: a directory of `run -o` with OSU's tests, a directory
         of several such, or a table like points.csv; repeatable.
@@ -64,9 +65,9 @@ def report(
             )
         out = result.parent
     if is_sweep(result) and not (result / CHECKS).exists():
-        if beside or simulation or topology or begin or end:
-            reject(f"{result}: a sweep; expected no other options")
-        print(_sweep_page(result))
+        if simulation or topology or begin or end:
+            reject(f"{result}: a sweep; expected no option but --beside")
+        print(_sweep_page([result, *(beside or ())]))
         return
     with mistakes(ValueError):
         window = _window(begin, end)
@@ -74,15 +75,21 @@ def report(
     print(page)
 
 
-def _sweep_page(home: Path) -> Path:
+def _sweep_page(homes: list[Path]) -> Path:
+    from etherweave.report.sweep import labelled
     from etherweave.report.sweep_page import write_sweep
     from etherweave.sweeps import SweepError, SweepStore
 
     with mistakes(SweepError, ValueError):
-        store = SweepStore(home)
+        names = [home.absolute().name.removesuffix("-replications") for home in homes]
+        stores = dict(zip(names, map(SweepStore, homes), strict=True))
+        if len(stores) < len(homes):
+            reject("--beside: a sweep of the same name; expected directories of different names")
+        store = SweepStore(homes[0])
         status, table = store.status(), store.table()
         lead = f"{status.finished:,} of {status.runs:,} runs finished, {status.failed:,} failed."
-        return write_sweep(table, store.axes(), status.name, lead, home)
+        flows = labelled(stores if len(homes) > 1 else store) or {}
+        return write_sweep(table, store.axes(), status.name, lead, flows, homes[0])
 
 
 def _window(begin: str | None, end: str | None) -> "WindowRequest | None":

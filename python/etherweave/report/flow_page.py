@@ -7,10 +7,8 @@ from pathlib import Path
 import polars as pl
 from matplotlib.figure import Figure
 
-from etherweave.api.results import Result
 from etherweave.report.page import Front, Page
-from etherweave.report.run.comparison import ComparedResults
-from etherweave.report.run.flow_figures import FIGURES
+from etherweave.report.run.flow_figures import FIGURES, Labelled
 from etherweave.report.section import Section
 from etherweave.report.style import house
 
@@ -21,7 +19,7 @@ class FlowPlots:
     Parameters
     ----------
     results
-        By the labels that they have in figures.
+        By the labels that they have in figures; of each label one, or those of several seeds.
 
     Raises
     ------
@@ -29,7 +27,7 @@ class FlowPlots:
         When there is nothing to draw.
     """
 
-    def __init__(self, results: Mapping[str, Result]) -> None:
+    def __init__(self, results: Labelled) -> None:
         self._results = dict(results)
         self._sections: dict[str, Section] = {}
         with house():
@@ -77,8 +75,12 @@ class FlowPlots:
         """
         page = Page(Path(directory))
         page.show(FIGURES, self._results)
-        runs = [(label, result.resolved) for label, result in self._results.items()]
-        warnings = ComparedResults(list(self._results.values())).warnings
+        runs = [(label, seeds[0].resolved) for label, seeds in self._results.items()]
+        warnings = [
+            f"{label}: {warning}"
+            for label, seeds in self._results.items()
+            for warning in dict.fromkeys(it for own in seeds for it in own.summary["warnings"])
+        ]
         names = ", ".join(self._results)
         title = "Experiments with flows"
         return page.write(Front(title, f"Results: {names}.", warnings=warnings), runs)

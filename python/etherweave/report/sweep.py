@@ -8,17 +8,21 @@ import difflib
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.api.results import Result
+from etherweave.api.results import HasResults, Result
+from etherweave.api.toml import differences
 from etherweave.api.units import rate_of, size_of, time_of
 from etherweave.report.flow_page import FlowPlots
+from etherweave.report.run.flow_figures import Labelled
+from etherweave.report.seeds import half_widths
 from etherweave.report.style import ASIDE, SERIES, house, literal, write_svg
 
 _UNITS: list[tuple[Callable[[str], float], str]] = [
@@ -31,7 +35,6 @@ LINE_MAX = 20  # Largest number of places that a line joins; those of samples ar
 PANEL_MAX = 12  # Largest number of panels of a figure.
 PANELS_IN_ROW = 3
 SEED = "seed"  # Axis whose values are repetitions, of which the mean has an interval.
-CONFIDENCE = 0.95  # Confidence of the interval of a mean.
 SAMPLE = "sample"  # Column of datasets whose rows are samples: their number.
 LOW, HIGH = 0.05, 0.95  # Quantiles at the ends of a band of samples.
 DECADE = 10  # Ratio of the ends of an axis above which it is logarithmic.
@@ -97,8 +100,12 @@ class Plot(Figure):
         return text.getvalue()
 
 
+Results: TypeAlias = Result | list[Result] | HasResults
+"""A result, those of several seeds, or a sweep or replications that kept theirs."""
+
+
 @overload
-def plot(table: Result | Mapping[str, Result]) -> FlowPlots: ...
+def plot(table: Results | Mapping[str, Results]) -> FlowPlots: ...
 @overload
 def plot(table: Any, x: str, y: str, by: str | None = None, panels: Sequence[str] = ()) -> Plot: ...
 def plot(
@@ -112,13 +119,15 @@ def plot(
 
     The interval is that of the mean of several seeds; rows without seeds have their range. Results
     take the place of a table: then it draws slowdowns by size, completion times, queues, loads,
-    pauses, goodput and fairness of their flows, side by side.
+    pauses, goodput and fairness of their flows, side by side, of several seeds means with
+    intervals.
 
     Parameters
     ----------
     table
-        Of polars, Arrow or pandas: of a result, a curve or the dataset of a sweep. Or a result, or
-        results by label, without ``x`` and ``y``.
+        Of polars, Arrow or pandas: of a result, a curve or the dataset of a sweep. Without ``x``
+        and ``y`` a result, a list of results that differ in their seeds, what
+        ``run_replications`` returned, or ``sweep`` with ``tables``, or any of these by label.
     x, y
         Names of columns; ``y`` has numbers. Texts with units, such as ``"1MiB"``, are amounts.
     by
@@ -131,22 +140,37 @@ def plot(
     ValueError
         When there is no such column, or nothing to draw.
     """
-    if isinstance(table, Result):
-        table = {table.summary["name"]: table}
-    if isinstance(table, Mapping) and all(isinstance(one, Result) for one in table.values()):
-        return FlowPlots(table)
+    if (results := labelled(table)) is not None:
+        return FlowPlots(results)
     if x is None or y is None:
         raise ValueError("x and y: not stated; expected names of columns")
     table = pl.DataFrame(table)
     roles = {"x": x, "y": y, **({"by": by} if by else {})}
     _check({f"{role}={name}": name for role, name in roles.items()}, table)
-    rows = table.filter(pl.col(y).is_not_null())
+    rows = table.filter(pl.col(x).is_not_null(), pl.col(y).is_not_null())
     if SAMPLE in rows.columns:
         rows = rows.filter(pl.col(SAMPLE) >= 0)  # Without the run as it stands.
     if rows.is_empty() or not rows[y].dtype.is_numeric():
-        raise ValueError(f"y={y}: no numbers; expected a column of figures")
+        raise ValueError(f"y={y}: no numbers beside x={x}; expected a column of figures")
     with house():
         return _figure(rows, x, y, by, panels)
+
+
+def labelled(source: object, label: str = "") -> Labelled | None:
+    """Give results that stand in place of a table by the labels of their lines; None of a table."""
+    if isinstance(source, Mapping):
+        parts = [labelled(value, str(name)) for name, value in source.items()]
+        known = [part for part in parts if part is not None]
+        return dict(chain(*(part.items() for part in known))) if len(known) == len(parts) else None
+    if isinstance(source, HasResults):
+        return {
+            ", ".join(filter(None, (label, own))) or seeds[0].summary["name"]: seeds
+            for own, seeds in source.results().items()
+        }
+    seeds = [source] if isinstance(source, Result) else source
+    if isinstance(seeds, list) and seeds and all(isinstance(own, Result) for own in seeds):
+        return {label or seeds[0].summary["name"]: seeds}
+    return None
 
 
 def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None, panels: Sequence[str]) -> Plot:
@@ -183,13 +207,14 @@ def _lines(
 ) -> None:
     x, y, by = columns
     ends = _ends(y, rows.columns)
+    names = differences(values)
     for number, value in enumerate(values):
-        line = rows.filter(pl.col(by) == value) if by else rows
+        line = rows.filter(pl.col(by).eq_missing(value)) if by else rows
         means = _with_intervals(line.group_by(x, maintain_order=True).agg(ends))
         order = sorted(range(len(means)), key=lambda at: places[means[x][at]])
         means = means[order]
         at, colour = [places[place] for place in means[x]], SERIES[number % len(SERIES)]
-        label = None if value is None else literal(str(value))
+        label = None if value is None else literal(names[number])
         look: dict[str, Any] = {"marker": "o", "markersize": 4, "color": colour, "label": label}
         if len(places) > LINE_MAX:
             axes.plot(at, means["mean"], linestyle="", **look)
@@ -205,7 +230,7 @@ def _parts(rows: pl.DataFrame, panels: Sequence[str]) -> list[tuple[str, pl.Data
         parts = [
             (
                 ", ".join(filter(None, (title, f"{name} = {value}"))),
-                part.filter(pl.col(name) == value),
+                part.filter(pl.col(name).eq_missing(value)),
             )
             for title, part in parts
             for value in _ordered(rows[name])
@@ -246,12 +271,9 @@ def _with_intervals(means: pl.DataFrame) -> pl.DataFrame:
     """Replace the range of rows that differ in their seeds alone by the interval of their mean."""
     if "seeds" not in means.columns:
         return means
-    from scipy.stats import t
-
     count = means["count"].to_numpy()
     is_repeated = (count > 1) & (means["seeds"].to_numpy() == count)
-    quantile = t.ppf((1 + CONFIDENCE) / 2, np.maximum(count - 1, 1))
-    half = quantile * means["std"].fill_null(0.0).to_numpy() / np.sqrt(count)
+    half = half_widths(means["std"].fill_null(0.0), means["count"])
     middle = means["mean"].to_numpy()
     return means.with_columns(
         low=np.where(is_repeated, middle - half, means["low"].to_numpy()),
@@ -261,11 +283,11 @@ def _with_intervals(means: pl.DataFrame) -> pl.DataFrame:
 
 def _places(values: Sequence[Any]) -> tuple[dict[Any, float], str | None]:
     """Place values on the axis, and name the unit there; None where they are only names."""
-    if not any(isinstance(value, str) for value in values):
+    if all(isinstance(value, int | float) for value in values):
         return {value: float(value) for value in values}, ""
     for read, unit in _UNITS:
         try:
             return {value: float(read(value)) for value in values}, unit
-        except ValueError:
+        except (ValueError, TypeError):
             continue
     return {value: float(number) for number, value in enumerate(values)}, None

@@ -11,9 +11,12 @@ from pathlib import Path
 import polars as pl
 
 from etherweave.report.page import Front, Page
+from etherweave.report.run.flow_figures import FIGURES as FLOW_FIGURES
+from etherweave.report.run.flow_figures import Labelled
 from etherweave.report.section import FOLDED_FROM, Section, Table
 from etherweave.report.sweep import PANEL_MAX, SAMPLE, SEED, plot, with_unit
 
+LINES_MAX = 12  # Points whose flows are drawn in the same figures.
 FIGURES_MAX = 6  # Figures that are drawn; ``runs`` of the sweep has all.
 TIMES = (".mean_us", ".call_us")  # Ends of names of times of jobs.
 OTHERS = ("goodput_gbps", "pauses.frames", "packets_dropped")
@@ -24,15 +27,24 @@ CAPTION = (
 )
 
 
-def write_sweep(table: pl.DataFrame, axes: Sequence[str], title: str, lead: str, out: Path) -> Path:
+def write_sweep(
+    table: pl.DataFrame, axes: Sequence[str], title: str, lead: str, flows: Labelled, out: Path
+) -> Path:
     """Write the page of a sweep into a directory; returns the page's path.
 
-    ``title`` is the name of the sweep, ``lead`` says how far it is.
+    ``title`` is the name of the sweep, ``lead`` says how far it is; ``flows`` are kept results,
+    whose flows are drawn.
     """
     rows = table.filter(pl.col(SAMPLE) >= 0) if SAMPLE in table.columns else table
     varied = [name for name in axes if name not in (SEED, SAMPLE) and rows[name].n_unique() > 1]
     figures = _figures(rows)
     page = Page(out)
+    if len(flows) <= LINES_MAX:
+        page.show(FLOW_FIGURES, flows)
+    if any(name.startswith("flows.") for name in rows.columns) and not page.sections:
+        kept = f"{len(flows)} points with results" if flows else "no results"
+        expected = f"`etherweave sweep --tables`, and at most {LINES_MAX} points"
+        page.missing.append(f"flows by size: {kept}; expected {expected}")
     for name in figures[:FIGURES_MAX]:
         page.show([partial(_drawn, varied=varied, name=name)], rows)
     means = _means(rows, varied, figures)

@@ -63,6 +63,10 @@ class SweepResult:
         """Read the dataset: a row for each point, its axes and its figures as columns."""
         return SweepStore(self.dataset.parent).table()
 
+    def results(self) -> dict[str, list[Result]]:
+        """Load the results that ``tables`` kept: those of all seeds, by what differs of points."""
+        return SweepStore(self.dataset.parent).results()
+
 
 def sweep(
     scenario: Sweep | ScenarioSource,

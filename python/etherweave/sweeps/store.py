@@ -29,6 +29,8 @@ from etherweave.api import toml
 from etherweave.api.inputs import read_json
 from etherweave.api.machine import build, machine
 from etherweave.api.outputs import below, write_text
+from etherweave.api.results import SUMMARY, Result
+from etherweave.api.toml import differences
 from etherweave.sweeps.points import Run, Sweep, SweepError
 
 if TYPE_CHECKING:
@@ -104,7 +106,7 @@ class SweepStore:
         """Return whether a run is to be carried out: it has no record, or lacks wanted tables."""
         if record is None or record["ended"] == LOST:
             return True
-        has_tables = (self.home / TABLES / run / "summary.json").exists()
+        has_tables = (self.home / TABLES / run / SUMMARY).exists()
         return tables and record["ended"] != "mistake" and not has_tables
 
     @contextmanager
@@ -206,6 +208,22 @@ class SweepStore:
             raise SweepError(f"{self.home}: no dataset; expected what `etherweave sweep` wrote")
         return polars.read_parquet(self.home / DATASET / "**/*.parquet", hive_partitioning=True)
 
+    def results(self) -> dict[str, list[Result]]:
+        """Load kept results by what differs between points, those of all seeds of a point."""
+        table = self.table()
+        names = {
+            key: dict(zip(values, differences(values), strict=True))
+            for key in self.axes()
+            if key != "seed" and len(values := table[key].unique(maintain_order=True).to_list()) > 1
+        }
+        results: dict[str, list[Result]] = {}
+        for row in table.iter_rows(named=True):
+            home = self.home / TABLES / row["run"]
+            if row["ended"] not in FAILED and (home / SUMMARY).exists():
+                parts = (_part(key, row[key], own[row[key]]) for key, own in names.items())
+                results.setdefault(", ".join(parts), []).append(Result.load(home))
+        return results
+
     def _replace(self, name: str, text: str) -> None:
         write_text(below(self.home, name), text)
 
@@ -247,6 +265,11 @@ def _table(sweep: Sweep, runs: Sequence[Run], records: Mapping[str, Record]) -> 
         columns[name] = pyarrow.array([record["figures"].get(name) for record in found])
     facts = {"etherweave.version": _core.version(), "etherweave.build": build()}
     return pyarrow.table(columns, metadata={**facts, "etherweave.scenario": sweep.text})
+
+
+def _part(key: str, value: object, name: str) -> str:
+    """Name a value of an axis: a table by what distinguishes it, another value with its key."""
+    return name if str(value).startswith("{") else f"{key.rpartition('.')[2]} = {name}"
 
 
 def _axis(values: Sequence[object]) -> "pyarrow.Array":

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 
 from etherweave import _core
 from etherweave.api.flow_times import SIZES, flow_times
+from etherweave.api.results import Result
 from etherweave.api.scenario import ScenarioSource, literals, read
 from etherweave.api.simulation import run
 from etherweave.api.work import WorkCallback, unheard
-from etherweave.sweeps import Executor, Sweep, executor, sweep
+from etherweave.sweeps import Executor, Sweep, SweepStore, executor, sweep
 from etherweave.uncertainty.declared import UncertaintyError
 from etherweave.uncertainty.sampling import AWAITED, figures_of
 
@@ -91,6 +92,7 @@ class ReplicatedResult:
     figures: Mapping[str, MeanInterval]
     """Figures by name, as ``etherweave run --json`` has them, with dots."""
     left_out: Mapping[str, int]  # Figures that only some replications have, and how many.
+    directory: Path  # Directory of the runs.
 
     @cached_property
     def awaited(self) -> Mapping[str, MeanInterval]:
@@ -102,6 +104,10 @@ class ReplicatedResult:
         """Whether all these intervals are as narrow as was asked for."""
         most = self.half_width or math.inf
         return all(interval.share <= most for interval in self.awaited.values())
+
+    def results(self) -> dict[str, list[Result]]:
+        """Load the results of all replications, of which ``etherweave.plot`` draws means."""
+        return SweepStore(self.directory).results()
 
 
 def run_replications(
@@ -126,7 +132,8 @@ def run_replications(
     replications
         Most replications, 2 or more.
     directory
-        Keeps the runs, as the directory of a sweep: what it has is not run again.
+        Keeps the runs and their results, as the directory of a sweep: what it has is not run
+        again.
     half_width
         Half width of the intervals of all times, rates and slowdowns, over the mean, at which
         replications end; ``None`` carries out all. An interval that decides when to stop covers
@@ -164,13 +171,15 @@ def run_replications(
     while True:
         seeds = (["seed"], [(first + number,) for number in range(count)])
         points = Sweep(name, text, origin, [seeds], (), overrides=changes)
-        rows = sweep(points, directory, executor, on_progress).to_polars().to_dicts()
+        done = sweep(points, directory, executor, on_progress, tables=True)
+        rows = done.to_polars().to_dicts()
         result = replace(
             _result(origin, rows, confidence),
             name=name,
             asked=replications,
             half_width=half_width,
             warm_up=str(resolved["run"]["warm_up"]),
+            directory=Path(directory),
         )
         if count == replications or result.is_known:
             return result
@@ -193,7 +202,7 @@ def _result(origin: str, rows: Sequence[Mapping[str, Any]], confidence: float) -
     ended = {end: ends.count(end) for end in sorted(set(ends))}
     seeds = [row["seed"] for row in good]
     span = (min(seeds), max(seeds))
-    return ReplicatedResult("", 0, confidence, None, "", span, ended, figures, left_out)
+    return ReplicatedResult("", 0, confidence, None, "", span, ended, figures, left_out, Path())
 
 
 def _found_warm_up(scenario: ScenarioSource, changes: Mapping[str, object]) -> str:

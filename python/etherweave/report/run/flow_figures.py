@@ -20,9 +20,11 @@ from etherweave.api.results import Result
 from etherweave.api.units import Unit, amount
 from etherweave.report.run.ports import ports
 from etherweave.report.section import Section
-from etherweave.report.style import ASIDE, SERIES, literal
+from etherweave.report.seeds import HIGH, band, caption, over_seeds
+from etherweave.report.style import ASIDE, SERIES, literal, name_decades
 
-Labelled: TypeAlias = Mapping[str, Result]  # Results by the label that they have in figures.
+Labelled: TypeAlias = Mapping[str, Sequence[Result]]
+"""Results by the label that they have in figures, of each label one or those of several seeds."""
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 SHARES = 400  # Points of a curve of shares.
@@ -31,7 +33,8 @@ PERCENTILES = {"p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9"}
 
 SIZES_CAPTION = (
     "Completion time of flows over their time on an idle fabric, in buckets of equally many flows, "
-    "each at its largest size. Buckets with no flow beyond a quantile have none."
+    "each at its largest size. A bucket of fewer than 20 flows has no p95, 100 no p99, 1,000 no "
+    "p99.9."
 )
 CDF_CAPTION = "Share of the complete flows of a job that take at most so long, or so many times."
 QUEUES_CAPTION = (
@@ -58,13 +61,14 @@ def slowdowns_by_size(results: Labelled) -> Section | None:
     if not times:
         return None
     rows = [
-        {"result": label, "job": job.job, "size_max": part.size_max, "flows": part.flows}
-        | {"mean": part.mean}
+        {"result": label, "job": job.job, "bucket": number}
+        | {"size_max": part.size_max, "flows": part.flows, "mean": part.mean}
         | {name: part.quantiles.get(name) for name in QUANTILES}
         for label, job in times
-        for part in job.buckets()
+        for number, part in enumerate(job.buckets())
     ]
-    data = pl.DataFrame(rows, infer_schema_length=None)
+    keys, measures = ("result", "job", "bucket"), ("mean", *QUANTILES)
+    data = over_seeds(pl.DataFrame(rows, infer_schema_length=None), keys, measures).drop("bucket")
     drawn = [name for name in QUANTILES if data[name].is_not_null().any()]
     jobs = data["job"].unique(maintain_order=True).to_list()
     figure = Figure(figsize=(max(2.5 * len(drawn) + 1.5, 5), 2.6 * len(jobs) + 0.3))
@@ -74,15 +78,16 @@ def slowdowns_by_size(results: Labelled) -> Section | None:
             part = data.filter(pl.col("job") == job, pl.col(name).is_not_null())
             for label, line, colour in _lines(part, results):
                 axes.plot(line["size_max"], line[name], "o-", ms=3, color=colour, label=label)
+                band(axes, line, "size_max", name, colour)
             _size_axis(axes)
             axes.set_yscale("log")
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axes.set_title(literal(f"{job}, {PERCENTILES[name]}"))
         row[0].set_ylabel("slowdown")
         row[0].set_ylim(bottom=1)
-    _legend(grid[0][-1], results)
+        name_decades(row[0].yaxis)
+    _legend(grid[0], results)
     title = "Slowdown by size of flow"
-    return Section("slowdown_by_size", title, SIZES_CAPTION, figure, data=data)
+    return Section("slowdown_by_size", title, caption(SIZES_CAPTION, results), figure, data=data)
 
 
 def completion_shares(results: Labelled) -> Section | None:
@@ -96,9 +101,8 @@ def completion_shares(results: Labelled) -> Section | None:
         .with_columns(pl.Series("slowdown", _quantiles(job.complete["slowdown"])))
         for label, job in times
     ]
-    data = pl.concat(parts)
     columns = {"completion_us": "completion time [us]", "slowdown": "slowdown"}
-    section = _cdf("completion_shares", "Completion times", CDF_CAPTION, data, columns, results)
+    section = _cdf("completion_shares", "Completion times", CDF_CAPTION, parts, columns, results)
     for axes in section.figure.axes if section.figure else ():
         axes.set_xscale("log")
     return section
@@ -110,14 +114,13 @@ def queue_shares(results: Labelled) -> Section | None:
         pl.DataFrame({"result": label, "job": "", "share": _SHARES}).with_columns(
             pl.Series("queue_kb", _quantiles(result.values("port_samples", "occupancy_bytes"), 1e3))
         )
-        for label, result in results.items()
+        for label, result in _each(results)
         if "port_samples" in result.tables and result.values("port_samples", "occupancy_bytes")
     ]
     if not parts:
         return None
-    data = pl.concat(parts)
     columns = {"queue_kb": "queue [kB]"}
-    section = _cdf("queue_shares", "Queue lengths", QUEUES_CAPTION, data, columns, results)
+    section = _cdf("queue_shares", "Queue lengths", QUEUES_CAPTION, parts, columns, results)
     if section.figure:
         section.figure.axes[0].set_xscale("symlog", linthresh=1)
         section.figure.axes[0].set_xlim(left=0)
@@ -127,7 +130,7 @@ def queue_shares(results: Labelled) -> Section | None:
 def load_shares(results: Labelled) -> Section | None:
     """Draw the distribution of the loads of switch ports."""
     parts = []
-    for label, result in results.items():
+    for label, result in _each(results):
         if "ports" in result.tables and not (table := ports(result)).is_empty():
             loads = _quantiles(table["sent"].to_list())
             part = pl.DataFrame({"result": label, "job": "", "share": _SHARES})
@@ -135,52 +138,56 @@ def load_shares(results: Labelled) -> Section | None:
     if not parts:
         return None
     columns = {"load_percent": "load of a link [% of its rate]"}
-    return _cdf("load_shares", "Loads of links", LOADS_CAPTION, pl.concat(parts), columns, results)
+    return _cdf("load_shares", "Loads of links", LOADS_CAPTION, parts, columns, results)
 
 
 def paused_shares(results: Labelled) -> Section | None:
     """Draw for which share of time ports of switches were paused."""
     rows = []
-    for label, result in results.items():
+    for label, result in _each(results):
         if "ports" in result.tables and not (table := ports(result)).is_empty():
             paused = [float(share or 0.0) for share in table["is_paused"].to_list()]
             mean = sum(paused) / len(paused)
             rows.append({"result": label, "mean_percent": mean, "max_percent": max(paused)})
     if not any(row["max_percent"] for row in rows):
         return None
-    data = pl.DataFrame(rows)
-    figure = Figure(figsize=(9, 1.2 + 0.35 * len(rows)))
+    data = over_seeds(pl.DataFrame(rows), ("result",), ("mean_percent", "max_percent"))
+    figure = Figure(figsize=(9, 1.2 + 0.35 * len(data)))
     for axes, column, name in zip(
         figure.subplots(1, 2), ("mean_percent", "max_percent"), ("mean", "longest"), strict=True
     ):
         colours = [_colour(results, label) for label in data["result"]]
-        axes.barh([literal(label) for label in data["result"]], data[column], color=colours)
+        half = data[f"{column}{HIGH}"] - data[column] if f"{column}{HIGH}" in data.columns else None
+        labels = [literal(label) for label in data["result"]]
+        axes.barh(labels, data[column], xerr=half, color=colours)
         axes.invert_yaxis()
+        axes.set_xlim(left=0)
         axes.set_xlabel(f"paused, {name} [% of the time]")
-    return Section("paused_shares", "Pauses", PAUSED_CAPTION, figure, data=data)
+    words = caption(PAUSED_CAPTION, results)
+    return Section("paused_shares", "Pauses", words, figure, data=data)
 
 
 def rates_over_time(results: Labelled) -> Section | None:
     """Draw goodput over time, and how equally hosts share it."""
-    parts = [
-        part for label, result in results.items() for part in _rates_of(label, result) if len(part)
-    ]
+    parts = [part for label, seeds in results.items() for part in _rates_of(label, seeds)]
     if not parts:
         return None
-    data = pl.concat(parts)
+    data = over_seeds(pl.concat(parts), ("result", "time_us"), ("goodput_gbps", "jain"))
     figure = Figure(figsize=(9, 4))
-    upper, lower = figure.subplots(2, 1, sharex=True)
+    panels = figure.subplots(2, 1, sharex=True)
     for label, line, colour in _lines(data, results):
-        upper.plot(line["time_us"], line["goodput_gbps"], color=colour, label=label)
-        lower.plot(line["time_us"], line["jain"], color=colour)
+        for axes, name in zip(panels, ("goodput_gbps", "jain"), strict=True):
+            axes.plot(line["time_us"], line[name], color=colour, label=label)
+            band(axes, line, "time_us", name, colour)
+    upper, lower = panels
     upper.set_ylabel("goodput [Gb/s]")
     upper.set_ylim(bottom=0)
     lower.set_ylabel("Jain's index")
     lower.set_ylim(0, 1.02)
     lower.set_xlabel("simulated time [us]")
-    _legend(upper, results)
-    title = "Goodput and fairness over time"
-    return Section("rates_over_time", title, TIME_CAPTION, figure, has_time=True, data=data)
+    _legend([upper], results)
+    title, words = "Goodput and fairness over time", caption(TIME_CAPTION, results)
+    return Section("rates_over_time", title, words, figure, has_time=True, data=data)
 
 
 FIGURES: Sequence[Callable[[Labelled], Section | None]] = (
@@ -200,8 +207,12 @@ def _quantiles(values: Sequence[float] | pl.Series, divisor: float = 1) -> Float
     return np.asarray(np.quantile(np.asarray(values, dtype=float), _SHARES) / divisor)
 
 
+def _each(results: Labelled) -> Iterator[tuple[str, Result]]:
+    return ((label, result) for label, seeds in results.items() for result in seeds)
+
+
 def _jobs(results: Labelled) -> Iterator[tuple[str, FlowTimes]]:
-    for label, result in results.items():
+    for label, result in _each(results):
         for job in flow_times(result):
             yield label, job
 
@@ -222,9 +233,10 @@ def _lines(data: pl.DataFrame, results: Labelled) -> Iterator[tuple[str, pl.Data
             yield literal(label), line, _colour(results, label)
 
 
-def _legend(axes: Axes, results: Labelled) -> None:
+def _legend(row: Sequence[Axes], results: Labelled) -> None:
+    """Name lines beside a row; its first panel has all of them, a rare quantile only some."""
     if len(results) > 1:
-        axes.legend(**ASIDE)
+        row[-1].legend(*row[0].get_legend_handles_labels(), **ASIDE)
 
 
 def _size_axis(axes: Axes) -> None:
@@ -237,12 +249,13 @@ def _size_axis(axes: Axes) -> None:
 def _cdf(
     name: str,
     title: str,
-    caption: str,
-    data: pl.DataFrame,
+    text: str,
+    parts: Sequence[pl.DataFrame],
     columns: Mapping[str, str],
     results: Labelled,
 ) -> Section:
     """Draw shares of values up to each value: a row for each job, a column for each measure."""
+    data = over_seeds(pl.concat(parts), ("result", "job", "share"), tuple(columns))
     jobs = data["job"].unique(maintain_order=True).to_list()
     figure = Figure(figsize=(9, 2.6 * len(jobs) + 0.2))
     grid = figure.subplots(len(jobs), len(columns), squeeze=False, sharey=True)
@@ -251,28 +264,32 @@ def _cdf(
             part = data.filter(pl.col("job") == job)
             for words, line, colour in _lines(part, results):
                 axes.plot(line[column], line["share"], color=colour, label=words)
+                band(axes, line, "share", column, colour)
             axes.set_xlabel(label)
             axes.set_ylim(0, 1)
             axes.set_title(literal(job))
         row[0].set_ylabel("share")
-    _legend(grid[0][-1], results)
-    return Section(name, title, caption, figure, data=data)
+    _legend(grid[0], results)
+    return Section(name, title, caption(text, results), figure, data=data)
 
 
-def _rates_of(label: str, result: Result) -> Iterator[pl.DataFrame]:
-    """List goodput and Jain's index of all flows of a result, period by period."""
-    if "flow_times" not in result.tables:
-        return
+def _rates_of(label: str, seeds: Sequence[Result]) -> Iterator[pl.DataFrame]:
+    """List goodput and Jain's index of all flows of each seed, by periods that seeds share."""
     hosts: set[str] = set()
     start, end = math.inf, 0.0
-    for flows in _sent_flows(result):
-        start = min(start, float(flows["start_ns"].to_numpy().min()))
-        end = max(end, float(flows["end_ns"].to_numpy().max()))
-        hosts.update(flows["source_host"])
+    for result in seeds:
+        for flows in _sent_flows(result):
+            start = min(start, float(flows["start_ns"].to_numpy().min()))
+            end = max(end, float(flows["end_ns"].to_numpy().max()))
+            hosts.update(flows["source_host"])
     if not hosts:
         return
     senders = {host: number for number, host in enumerate(sorted(hosts))}
     edges = np.linspace(start, end, BINS + 1)
+    yield from (_rates(label, result, senders, edges) for result in seeds)
+
+
+def _rates(label: str, result: Result, senders: Mapping[str, int], edges: Floats) -> pl.DataFrame:
     sent = np.zeros((BINS + 1, len(senders)))
     for flows in _sent_flows(result):
         begin, ended = flows["start_ns"].to_numpy(), flows["end_ns"].to_numpy()
@@ -282,20 +299,22 @@ def _rates_of(label: str, result: Result) -> Iterator[pl.DataFrame]:
             times = np.clip(edge - begin, 0, ended - begin)
             row += np.bincount(sender, rates * times, minlength=len(senders))
     each = np.diff(sent, axis=0) / np.diff(edges)[:, None]  # Gb/s of each sender.
-    active = np.maximum((each > 0).sum(axis=1), 1)
-    squares = np.maximum((each**2).sum(axis=1) * active, 1e-300)
-    yield pl.DataFrame(
+    total, squares = each.sum(axis=1), (each**2).sum(axis=1) * (each > 0).sum(axis=1)
+    jain = np.divide(total**2, squares, out=np.full(BINS, np.nan), where=squares > 0)
+    return pl.DataFrame(
         {
             "result": [label] * BINS,
             "time_us": (edges[1:] + edges[:-1]) / 2e3,
-            "goodput_gbps": each.sum(axis=1),
-            "jain": each.sum(axis=1) ** 2 / squares,
+            "goodput_gbps": total,
+            "jain": pl.Series(jain, nan_to_null=True),
         }
     )
 
 
 def _sent_flows(result: Result) -> Iterator[pl.DataFrame]:
     """List complete flows with their senders, in groups; groups of both tables have equal flows."""
+    if "flow_times" not in result.tables:
+        return
     for flows, streams in zip(result.frames("flow_times"), result.frames("streams"), strict=True):
         hosts = streams.select("job", "stream", "source_host")
         own = flows.filter(pl.col("slowdown") > 0).join(hosts, on=["job", "stream"], how="left")

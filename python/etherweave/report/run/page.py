@@ -88,7 +88,8 @@ def write_run(
     page.show([job_limits], with_limits)
     page.show(REFERENCES, beside)
     if any("flow_times" in one.tables for one in beside.results):
-        page.show(FIGURES, dict(zip(beside.labels, beside.results, strict=True)))
+        results = zip(beside.labels, beside.results, strict=True)
+        page.show(FIGURES, {label: [own] for label, own in results})
     page.show(MEASURED if "measured" in result.summary else SIMULATED, result)
     page.show([published_figures], beside)
     page.show(of_ranks, result)
