@@ -7,14 +7,18 @@ A method has the name and the arguments of the function of the trait in Rust (``
 Times are in picoseconds, sizes in bytes, rates in bits per second, as in the core.
 """
 
+import inspect
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import partial
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from types import CodeType
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from etherweave._core import (
@@ -25,6 +29,7 @@ from etherweave._core import (
     PortTelemetry,
     Progress,
     Received,
+    ScenarioError,
 )
 
 __all__ = [
@@ -235,15 +240,19 @@ _KINDS: Mapping[str, type] = {
     "driver": Driver,
     "arrivals": FlowArrivals,
 }
+_TRANSPORTS = {"congestion": "roce", "load_balancing": "uet"}
+"""Transports whose connections a class decides for."""
 
 
-def load_extensions(names: Iterable[str]) -> dict[str, Any]:
+def load_extensions(names: Iterable[str], folder: Path = Path()) -> dict[str, Any]:
     """Import classes for ``extend`` by their names; the base of each says what it decides.
 
     Parameters
     ----------
     names
-        ``MODULE:CLASS``; modules of the working directory are known.
+        ``MODULE:CLASS``; modules of the folder are known.
+    folder
+        By default the working directory.
 
     Raises
     ------
@@ -251,15 +260,15 @@ def load_extensions(names: Iterable[str]) -> dict[str, Any]:
         When a name has no such form, two classes decide the same, or there is no such class.
     """
     classes = dict[str, Any]()
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
+    if str(folder.resolve()) not in sys.path:
+        sys.path.insert(0, str(folder.resolve()))
     for name in names:
         module, colon, attribute = name.partition(":")
         if not (module and colon and attribute):
             raise ValueError(f"extend: {name!r}; expected MODULE:CLASS, as in timely:Timely")
         try:
             made = getattr(import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
+        except Exception as error:
             raise ValueError(f"extend: {name}: {error}; expected a class of a module") from None
         kinds = [
             kind
@@ -271,6 +280,28 @@ def load_extensions(names: Iterable[str]) -> dict[str, Any]:
             raise ValueError(f"extend: {name}; expected {expected}, each once")
         classes[kinds[0]] = made
     return classes
+
+
+def source_file(name: str) -> Path | None:
+    """Give the file of the module of a loaded ``MODULE:CLASS``, if it has one."""
+    file = getattr(sys.modules.get(name.partition(":")[0]), "__file__", None)
+    return Path(file) if file else None
+
+
+def described_fault(error: Exception) -> str | None:
+    """Describe what a class of ``extend`` raised, or why it is none: error, method and line.
+
+    None of any other error.
+    """
+    notes = [note for note in getattr(error, "__notes__", ()) if note.startswith("raised by ")]
+    if not notes:
+        return str(error) if str(error).startswith("extend: ") else None
+    package = Path(__file__).parent
+    stack = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in stack if not Path(frame.filename).is_relative_to(package)]
+    own = [frame for frame in frames if frame.filename == frames[0].filename][-1:]
+    lines = [f"{frame.filename}:{frame.lineno}: {frame.line}" for frame in own]
+    return "\n  ".join([f"{type(error).__name__}: {error}", *notes, *lines])
 
 
 @dataclass(frozen=True)
@@ -294,6 +325,8 @@ def extensions_of(
     named = {name: _class_of(name, made) for name, made in (extend or {}).items()}
     for name, own in sorted(named.items(), key=lambda item: list(_KINDS).index(item[0])):
         made = (extend or {})[name]
+        if name in _TRANSPORTS:
+            _reject_transport(name, own, resolve)
         if name == "congestion":
             overrides |= _congestion_keys(own)
         elif name == "load_balancing":
@@ -309,6 +342,17 @@ def extensions_of(
     return Extensions(classes, overrides)
 
 
+def _reject_transport(name: str, own: type, resolve: Callable[[Mapping[str, object]], str]) -> None:
+    """Refuse a class beside another transport than it decides for."""
+    try:
+        transports = tomllib.loads(resolve({})).get("transport", {})
+    except ScenarioError:  # A mistake without the class, such as marks that nothing else heeds.
+        return
+    if (expected := _TRANSPORTS[name]) not in transports:
+        place = f"extend: {name}: {own.__name__}: beside transport.{', '.join(transports)}"
+        raise ValueError(f"{place}; expected transport.{expected}")
+
+
 def _class_of(name: str, made: object) -> Any:
     if name not in _KINDS:
         raise ValueError(f"extend: {name!r}; expected {' or '.join(map(repr, _KINDS))}")
@@ -319,7 +363,28 @@ def _class_of(name: str, made: object) -> Any:
     for needed in {"next", "choose", "on_event", "batches"} & vars(kind).keys():
         if getattr(own, needed) is getattr(kind, needed):
             raise TypeError(f"extend: {name}: {own.__name__} has no method {needed}")
+    _reject_unknown(name, kind, own)
     return own
+
+
+def _reject_unknown(name: str, kind: type, own: type) -> None:
+    """Refuse public methods that no kind has and the class does not name: misspelt ones."""
+    bases = own.__mro__[: own.__mro__.index(kind)]
+    written = {key: it for base in bases for key, it in vars(base).items()}
+    functions = {key: it for key, it in written.items() if inspect.isfunction(it)}
+    named = {word for it in functions.values() for word in _words(it.__code__)}
+    known = [key for key, it in vars(kind).items() if callable(it) and key[0] != "_"]
+    for key in functions.keys() - named - vars(kind).keys():
+        if key[0] != "_":
+            near = sorted(known, key=lambda it: -SequenceMatcher(None, key, it).ratio())
+            place = f"extend: {name}: {own.__name__}.{key}: a method that nothing calls"
+            raise TypeError(f"{place}; expected {', '.join(near)}, or _{key}")
+
+
+def _words(code: CodeType) -> set[str]:
+    """Collect names that a function and those within it use."""
+    inner = (it for it in code.co_consts if isinstance(it, CodeType))
+    return set(code.co_names).union(*map(_words, inner))
 
 
 def _written(kind: type, own: type) -> list[str]:
@@ -354,14 +419,21 @@ def _listed(
         raise ValueError(f"extend: arrivals: {len(jobs)} jobs with workload.flows; expected one")
     ((number, job),) = jobs
     drawn = job["workload"]["flows"]
-    arrivals = made(drawn["ranks"], scenario["seed"])
-    lines = ["source,destination,bytes,start_ps"]
-    for flow in chain.from_iterable(arrivals.batches()):
+    try:
+        lines = list(_flow_lines(made(drawn["ranks"], scenario["seed"]), own.__name__))
+    except Exception as error:
+        error.add_note(f"raised by {own.__name__}, which lists flows before the run")
+        raise
+    kept = {key: drawn[key] for key in ("ranks", "ideal")}
+    return {f"job.{number}.workload.flows": {**kept, "text": "\n".join(lines) + "\n"}}
+
+
+def _flow_lines(arrivals: FlowArrivals, name: str) -> Iterator[str]:
+    yield "source,destination,bytes,start_ps"
+    for number, flow in enumerate(chain.from_iterable(arrivals.batches()), 1):
         try:
             start, source, destination, size = flow
         except (TypeError, ValueError):
-            place = f"{own.__name__}.batches: flow {len(lines)}: {flow!r}"
+            place = f"{name}.batches: flow {number}: {flow!r}"
             raise ValueError(f"{place}; expected start, source, destination and bytes") from None
-        lines.append(f"{source},{destination},{size},{start}")
-    kept = {key: drawn[key] for key in ("ranks", "ideal")}
-    return {f"job.{number}.workload.flows": {**kept, "text": "\n".join(lines) + "\n"}}
+        yield f"{source},{destination},{size},{start}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import polars
 import pyarrow.ipc
 import pytest
 
@@ -143,6 +144,19 @@ class Stopped(CongestionControl):
         pass
 
 
+class Misspelt(CongestionControl):
+    """Writes a method that nothing calls, beside helpers that it calls."""
+
+    def acknowleged(self, now: int, feedback: Feedback) -> None:
+        self.helper()
+
+    def helper(self) -> None:
+        self._own()
+
+    def _own(self) -> None:
+        pass
+
+
 def test_an_exception_of_the_class_ends_the_run_with_its_line() -> None:
     with pytest.raises(ZeroDivisionError) as raised:
         run_faulty(Raising)
@@ -156,6 +170,7 @@ def test_an_exception_of_the_class_ends_the_run_with_its_line() -> None:
         (Late, r"Late\.next_at returned -1\.0; expected picoseconds, from 0 to 1e18"),
         (Closed, r"Closed\.is_open returned False; expected True, or a later time from next_at"),
         (Stopped, r"takes 1 positional argument but 2 were given"),
+        (Misspelt, r"Misspelt\.acknowleged: a method that nothing calls; expected acknowledged, "),
     ],
 )
 def test_other_faults_of_a_class_are_named(control: Any, expected: str) -> None:
@@ -359,6 +374,32 @@ def test_a_class_is_named_on_the_command_line(
     invoke("sweep", swept, *name, "--tables", code=0)
     (kept,) = (tmp_path / "results" / "swept" / "tables").iterdir()
     assert etherweave.Result.load(kept).tables["streams"] == tables["streams"]
+    decided = "is decided by the class First, which no result contains; expected --extend"
+    assert decided in invoke("pack", "out", code=2).output
+    invoke("pack", "out", *name, code=0)
+    check = ("unpack", "out.tar.gz", "--check", "-o")
+    expected = "MODULE:First, of balancers.py, which is then executed"
+    assert expected in invoke(*check, "bare", columns=400, code=2).output
+    assert "streams: equal bytes" in invoke(*check, "again", *name, code=0).output
+
+
+def test_an_exception_is_three_lines_of_the_command_line_and_of_a_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dividers.py").write_text(FIRST.replace("return 0", "return 1 // 0"))
+    monkeypatch.chdir(tmp_path)
+    name = ("--extend", "dividers:First")
+    lines = invoke("run", SCENARIOS / "uet.toml", *name, code=2).stderr.splitlines()
+    assert lines[-3] == "ZeroDivisionError: integer division or modulo by zero"
+    assert re.fullmatch(r"  raised by First\.next at \d+ ps of simulated time, .*", lines[-2])
+    assert lines[-1].endswith("dividers.py:6: return 1 // 0")
+    axis = 'axis = [{ key = "seed", values = [1] }]'
+    Path("swept.toml").write_text(f'sweep = {{ scenario = "{SCENARIOS}/uet.toml", {axis} }}')
+    invoke("sweep", "swept.toml", *name, code=1)
+    runs = polars.read_parquet("results/swept/runs/**/*.parquet")
+    assert runs.select("ended", "message").row(0) == ("mistake", "\n".join(lines[-3:]))
+    other = invoke("run", SCENARIOS / "incast_tcp.toml", *name, code=2).output
+    assert "load_balancing: First: beside transport.tcp; expected transport.uet" in other
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import json
 import shutil
 import tarfile
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +23,7 @@ from etherweave.api.inputs import InputError, decoded
 from etherweave.api.outputs import below, new_path
 from etherweave.api.results import SCENARIO, SUMMARY, TABLES, Result
 from etherweave.api.simulation import Progress, run
+from etherweave.extend import load_extensions, source_file
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -31,6 +32,7 @@ CHUNK_BYTES = 2**20
 OF_MACHINE = ("wall_s", "setup_s", "threads", "windows", "packets_max", "memory_bytes_estimated")
 """Figures of a summary that depend on the machine, or on the parts that it divides a run into."""
 _TRACE_KEYS = ("file", "groups_file")
+_CLASS_KEYS = ("prototype", "load_balancer", "port_choice", "driver")
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class MismatchError(Exception):
     """A repeated run that differs; each line names a table or a figure."""
 
 
-def pack(directory: str | Path, archive: str | Path) -> Manifest:
+def pack(directory: str | Path, archive: str | Path, extend: Sequence[str] = ()) -> Manifest:
     """Pack a saved result.
 
     Parameters
@@ -67,20 +69,25 @@ def pack(directory: str | Path, archive: str | Path) -> Manifest:
         Result that :meth:`Result.save` wrote.
     archive
         File for the archive, ``.tar.gz``.
+    extend
+        ``MODULE:CLASS`` of each class that decided in place of the core, whose file is packed.
 
     Raises
     ------
     FileNotFoundError, ResultError
         As of :meth:`Result.load`, or when a trace of the scenario is missing.
     InputError
-        When the result is partial, so that no run repeats it.
+        When the result is partial, or such a class is not named, so that no run repeats it.
+    ValueError
+        As of :func:`etherweave.extend.load_extensions`.
     """
     home = Path(directory)
     result = Result.load(home)
     if result.is_partial:
         reason = f"is {result.summary['finished']}; expected a result that a run can repeat"
         raise InputError(home, reason)
-    own = (*home.glob(TABLES), home / SCENARIO, home / SUMMARY)
+    _require(home, result.resolved, load_extensions(extend))
+    own = (*home.glob(TABLES), home / SCENARIO, home / SUMMARY, *map(_file, extend))
     sources = _traces(home / SCENARIO, result.resolved) | {path.name: path for path in own}
     files = {name: PackedFile(*_measured(path)) for name, path in sorted(sources.items())}
     name, seed = result.summary["name"], result.summary["seed"]
@@ -88,6 +95,32 @@ def pack(directory: str | Path, archive: str | Path) -> Manifest:
     with new_path(Path(archive)) as part, part.open("wb") as file:
         _write(file, manifest, sources)
     return manifest
+
+
+def _file(name: str) -> Path:
+    if (file := source_file(name)) is None:
+        raise ValueError(f"extend: {name}: its module has no file; expected one to pack")
+    return file
+
+
+def _require(home: Path, resolved: str, classes: Mapping[str, type]) -> None:
+    """Refuse a result that classes of the caller decided, where one of them is not at hand."""
+    names = {own.__name__ for own in classes.values()}
+    if missing := sorted(set(_classes(tomllib.loads(resolved))) - names):
+        files = ", ".join(path.name for path in sorted(home.glob("*.py")))
+        beside = f", of {files}, which is then executed" if files else ""
+        reason = f"is decided by the class {missing[0]}, which no result contains"
+        raise InputError(home, f"{reason}; expected --extend MODULE:{missing[0]}{beside}")
+
+
+def _classes(value: object) -> Iterator[str]:
+    """Name the classes of the caller that a resolved scenario asks for."""
+    for key, member in value.items() if isinstance(value, dict) else ():
+        if key in _CLASS_KEYS and isinstance(member, dict) and "class" in member:
+            yield member["class"]
+        yield from _classes(member)
+    for member in value if isinstance(value, list) else ():
+        yield from _classes(member)
 
 
 def versions(directory: Path) -> dict[str, str]:
@@ -239,6 +272,7 @@ def check(
     threads: int = 1,
     progress: Callable[[Progress], bool] | None = None,
     memory_limit: str | None = None,
+    extend: Mapping[str, type] | None = None,
 ) -> list[str]:
     """Run an unpacked scenario again, and compare its tables and figures.
 
@@ -249,7 +283,7 @@ def check(
     ----------
     directory
         Directory that :func:`unpack` wrote.
-    threads, progress, memory_limit
+    threads, progress, memory_limit, extend
         As for :func:`etherweave.run`.
 
     Returns
@@ -262,13 +296,15 @@ def check(
     MismatchError
         When a table or a figure differs.
     InputError
-        When the result was measured, so that no run repeats it.
+        When the result was measured, or a class that decided it is not at hand.
     """
     home = Path(directory)
     kept = Result.load(home)
     if "measured" in kept.summary:
         raise InputError(home, "was measured; expected a simulated result")
-    again = run(home / SCENARIO, threads=threads, progress=progress, memory_limit=memory_limit)
+    _require(home, kept.resolved, extend or {})
+    own: dict[str, Any] = {"threads": threads, "progress": progress, "memory_limit": memory_limit}
+    again = run(home / SCENARIO, extend=extend, **own)
     equal: list[str] = []
     different: list[str] = []
     with TemporaryDirectory(prefix="etherweave-") as folder:

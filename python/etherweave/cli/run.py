@@ -39,7 +39,7 @@ from etherweave.cli.parameters import (
 )
 from etherweave.cli.processes import is_first, launched
 from etherweave.cli.progress import print_start, run_progress
-from etherweave.extend import load_extensions
+from etherweave.extend import described_fault, load_extensions
 from etherweave.measurements.benchmark_lines import benchmark_rows
 from etherweave.measurements.run_lines import run_lines
 
@@ -81,8 +81,8 @@ def run(
     """Simulate a scenario packet by packet, and print times, goodput, drops and pauses.
 
     With `run.fidelity = "flow"` messages take max-min fair rates instead, with `job.fidelity` those
-    of some jobs. The exit code is 2 after a mistake, 3 after a deadlock, 70 after a fault of
-    Etherweave, 130 after Ctrl-C.
+    of some jobs. The exit code is 2 after a mistake or an exception of a class of --extend, 3 after
+    a deadlock, 70 after a fault of Etherweave, 130 after Ctrl-C.
 
     Parameters
     ----------
@@ -236,6 +236,10 @@ def _simulate(
         reject(error)
     except OSError as error:
         reject(os_error(error))
+    except Exception as error:
+        if (fault := described_fault(error)) is None:
+            raise
+        reject(fault)
 
 
 def _alone(

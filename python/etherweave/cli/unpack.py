@@ -8,12 +8,14 @@ import etherweave
 from etherweave.api import packing
 from etherweave.api.result_schema import ResultError
 from etherweave.cli.exits import FAILED, mistakes, notice, print_error
-from etherweave.cli.parameters import ALL_PROCESSORS, MemoryLimit, Threads, directory
+from etherweave.cli.parameters import ALL_PROCESSORS, Extend, MemoryLimit, Threads, directory
 from etherweave.cli.progress import run_progress
+from etherweave.extend import load_extensions
 
 EXAMPLES = """Examples:
 etherweave unpack halo3d.tar.gz -o halo3d
-etherweave unpack halo3d.tar.gz -o halo3d --check"""
+etherweave unpack halo3d.tar.gz -o halo3d --check
+etherweave unpack result.tar.gz -o halo3d --check --extend timely:Timely"""
 
 
 def unpack(
@@ -21,12 +23,14 @@ def unpack(
     *,
     output: Path,
     check: bool = False,
+    extend: Extend = None,
     threads: Threads = ALL_PROCESSORS,
     memory_limit: MemoryLimit = None,
 ) -> None:
     """Unpack an archive of a result, check its checksums, and with --check run it again.
 
-    The exit code is 1 where the repeated run differs, and 2 after a mistake.
+    No code of an archive is executed but a class that --extend names, as one of a file there. The
+    exit code is 1 where the repeated run differs, and 2 after a mistake.
 
     Parameters
     ----------
@@ -46,7 +50,11 @@ def unpack(
         try:
             with run_progress(manifest.name) as report:
                 equal = packing.check(
-                    output, threads=threads, progress=report, memory_limit=memory_limit
+                    output,
+                    threads=threads,
+                    progress=report,
+                    memory_limit=memory_limit,
+                    extend=load_extensions(extend or (), output),
                 )
         except packing.MismatchError as mismatch:
             made = manifest.versions

@@ -15,6 +15,7 @@ from typing import Any
 from etherweave import _core
 from etherweave.api.machine import build
 from etherweave.api.scenario import ScenarioSource, literals, read
+from etherweave.extend import source_file
 
 RUNS_MAX = 1_000_000  # Largest number of runs of a sweep.
 PARTITIONS_MAX = 64
@@ -87,9 +88,11 @@ class Sweep:
         Raises ``SweepError`` when every point has a mistake, such as an axis that names no key.
         """
         first, valid = "", False
+        files = filter(None, map(source_file, self.extend))
+        sources = [file.read_text(errors="replace") for file in files]
         for point in self.points():
             try:
-                yield Run(point, _hash("\n".join((self.resolve(point), *self.extend))))
+                yield Run(point, _hash("\n".join((self.resolve(point), *self.extend, *sources))))
                 valid = True
             except _core.ScenarioError as error:
                 first = first or str(error)

@@ -15,7 +15,7 @@ from etherweave.api.results import CoreTables, Result, parse_summary
 from etherweave.api.scenario import ScenarioSource, literals
 from etherweave.api.simulation import ScenarioError
 from etherweave.api.work import Work, WorkCallback, unheard
-from etherweave.extend import extensions_of, load_extensions
+from etherweave.extend import described_fault, extensions_of, load_extensions
 from etherweave.sweeps.cost import (
     PILOTS,
     CostModel,
@@ -175,6 +175,10 @@ def carry_out(task: Sequence[Any]) -> Record:
         lacks_room = any(_NO_ROOM in mistake.expected for mistake in error.mistakes)
         message = "\n".join(str(mistake.at("")) for mistake in error.mistakes)
         return _record(LOST if lacks_room else "mistake", message)
+    except Exception as error:
+        if (fault := described_fault(error)) is None:
+            raise
+        return _record("mistake", fault)
     summary = parse_summary(done.summary)
     if summary["finished"] == "interrupted":
         raise KeyboardInterrupt  # Of a worker that is terminated: no result.
