@@ -176,9 +176,9 @@ def carry_out(task: Sequence[Any]) -> Record:
         message = "\n".join(str(mistake.at("")) for mistake in error.mistakes)
         return _record(LOST if lacks_room else "mistake", message)
     except Exception as error:
-        if (fault := described_fault(error)) is None:
+        if (described := described_fault(error)) is None:
             raise
-        return _record("mistake", fault)
+        return _record("mistake", described)
     summary = parse_summary(done.summary)
     if summary["finished"] == "interrupted":
         raise KeyboardInterrupt  # Of a worker that is terminated: no result.
