@@ -126,6 +126,8 @@ pub struct EventKey(u64);
 impl EventKey {
     /// How many different indices there are.
     pub const INDICES: u32 = 1 << EventKey::INDEX_BITS;
+    /// Bits of place and kind.
+    pub(crate) const ORDER_BITS: u32 = u64::BITS - EventKey::INDEX_BITS;
     /// Bits of an index.
     const INDEX_BITS: u32 = 27;
     /// Bits of a kind.
@@ -145,6 +147,11 @@ impl EventKey {
     /// The key of these bits.
     pub fn from_bits(bits: u64) -> EventKey {
         EventKey(bits)
+    }
+
+    /// Place and kind: its order among events of different kinds at one place, and of different places.
+    pub(crate) fn place_and_kind(self) -> u64 {
+        self.0 >> EventKey::INDEX_BITS
     }
 
     /// Local port (of a switch) or the port of the host concerned.
