@@ -1,7 +1,6 @@
 //! Decisions of a routing by packet that are made when a packet leaves for a switch, not when it arrives: those that
 //! depend on nothing but the packet. Then what the packet will touch at the switch is known while it is on its way.
 
-use etherweave_kernel::IndexVec;
 use etherweave_kernel::indices::PortIndex;
 use etherweave_routing::{FullPorts, InputChannel};
 use etherweave_topology::LinkClass;
@@ -9,7 +8,7 @@ use etherweave_topology::LinkClass;
 use super::event::PrefetchHint;
 use super::port::Peer;
 use crate::constants::RunConstants;
-use crate::packet::{Handle, Packets};
+use crate::packet::PacketRoute;
 
 /// The switch at the far end of a port.
 #[derive(Clone, Copy, Default, Debug)]
@@ -20,17 +19,16 @@ pub struct FarEnd {
     pub first_port: PortIndex,
 }
 
-/// Decides where a packet leaves the switch to which it goes by a port; no hint where that is decided at arrival.
+/// Decides where a packet leaves the switch at the far end of a port, by whose link it goes there.
+#[inline(never)]
 pub(crate) fn decide_ahead(
     constants: &RunConstants,
-    far_ends: &IndexVec<PortIndex, FarEnd>,
-    packets: &mut Packets,
-    (port, peer): (PortIndex, Peer),
-    handle: Handle,
+    far: FarEnd,
+    peer: Peer,
+    route: &mut PacketRoute,
+    hops_max: u32,
 ) -> PrefetchHint {
-    let Some(hops_max) = constants.hops_decided_ahead else { return PrefetchHint::default() };
     let routing = constants.packet_routing.as_deref().expect("the routing decides for every packet");
-    let (far, route) = (far_ends[port], packets.route_mut(handle));
     if peer.link_class != LinkClass::Host {
         route.routed.hops += 1;
         let hops = u32::from(route.routed.hops);

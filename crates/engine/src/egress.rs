@@ -108,11 +108,10 @@ impl Wires {
         let port = &mut self.ports[egress];
         let class = self.constants.scheduler.pick(port, eligible);
         let handle = port.dequeue(class, &self.packets);
-        self.mark(MarkAt::Dequeue, egress, class, handle);
-        let port = &mut self.ports[egress];
-        let still_waits = port.waiting & 1 << class != 0;
+        let (still_waits, others_wait) = (port.waiting & 1 << class != 0, port.waiting != 0);
         self.constants.scheduler.charge(port, class, self.packets[handle].wire, still_waits);
-        (handle, port.waiting != 0)
+        self.mark(MarkAt::Dequeue, egress, class, handle);
+        (handle, others_wait)
     }
 
     /// Whether no flow control protects a packet.

@@ -152,9 +152,12 @@ impl Wires {
         debug_assert!(port.busy_until <= self.now, "one packet at a time on a wire");
         debug_assert!(self.packets.tail(handle) <= free, "no byte is sent before it is there");
         let key = EventKey::new(peer.port, if peer.is_host { Kind::Deliver } else { Kind::Arrive }, 0);
-        let hint = match key.is(Kind::Arrive) && self.constants.packet_routing.is_some() {
-            true => decide_ahead(&self.constants, &self.far_ends, &mut self.packets, (port_index, peer), handle),
-            false => hint(&self.constants, key, packet, egress),
+        let hint = match self.constants.hops_decided_ahead.filter(|_| key.is(Kind::Arrive)) {
+            Some(hops_max) => {
+                let (far, route) = (self.far_ends[port_index], self.packets.route_mut(handle));
+                decide_ahead(&self.constants, far, peer, route, hops_max)
+            }
+            None => hint(&self.constants, key, packet, egress),
         };
         port.busy_until = free;
         port.free_scheduled |= others_wait;

@@ -20,29 +20,64 @@ const CREDITS: usize = 128;
 /// Facts of a run that are the same for all its events, read once a bucket.
 #[derive(Clone, Copy)]
 struct Touched {
+    /// Whether switches, or senders for them, decide for each packet.
+    are_packets_routed: bool,
     /// Whether a switch knows the output of a packet that arrives.
     are_outputs_known: bool,
     /// Whether transports have states beside their endpoints.
     are_states_beside: bool,
 }
 
+impl Touched {
+    /// Packets of flows with paths, and transports in their endpoints.
+    const PLAIN: Touched = Touched { are_packets_routed: false, are_outputs_known: true, are_states_beside: false };
+}
+
 /// Begins to fetch what events to come will need, in three steps from bucket to bucket: what an event names, what
 /// is found there, and what is found there in turn. Changes nothing; see `docs/models/engine.md` for what it gains.
 pub(super) fn fetch(wires: &Wires, switches: &Switches, hosts: &Hosts) {
-    let [near, far] = wires.queue.next_buckets();
-    let (are_outputs_known, are_states_beside) = (wires.has_decided_arrivals(), hosts.nics.has_states_beside);
-    let touched = Touched { are_outputs_known, are_states_beside };
+    let touched = Touched {
+        are_packets_routed: wires.constants.packet_routing.is_some(),
+        are_outputs_known: wires.has_decided_arrivals(),
+        are_states_beside: hosts.nics.has_states_beside,
+    };
     // Chunk by chunk, for `flatten` asks twice whether there is another.
     if switches.crossbars.are_used() {
-        far.for_each(|chunk| chunk.iter().for_each(|event| fetch_crossbar(wires, switches, hosts, event)));
-        near.for_each(|chunk| {
-            chunk.iter().for_each(|event| fetch_behind_crossbar(wires, switches, hosts, touched, event));
-        });
-        return;
+        let [near, far] = wires.queue.next_buckets();
+        for chunk in far {
+            for event in chunk {
+                fetch_crossbar(wires, switches, hosts, touched, event);
+            }
+        }
+        for chunk in near {
+            for event in chunk {
+                fetch_behind_crossbar(wires, switches, hosts, touched, event);
+            }
+        }
+    } else if touched.are_packets_routed || touched.are_states_beside {
+        fetch_steps(wires, switches, hosts, touched);
+    } else {
+        // Compiled for these facts, without a question about them.
+        fetch_steps(wires, switches, hosts, Touched::PLAIN);
     }
-    far.for_each(|chunk| chunk.iter().for_each(|event| fetch_first(wires, switches, hosts, event)));
-    near.for_each(|chunk| chunk.iter().for_each(|event| fetch_second(wires, switches, hosts, touched, event)));
-    wires.queue.bucket().iter().for_each(|event| fetch_third(wires, switches, hosts, touched, event));
+}
+
+#[inline(always)]
+fn fetch_steps(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touched) {
+    let [near, far] = wires.queue.next_buckets();
+    for chunk in far {
+        for event in chunk {
+            fetch_first(wires, switches, hosts, touched, event);
+        }
+    }
+    for chunk in near {
+        for event in chunk {
+            fetch_second(wires, switches, hosts, touched, event);
+        }
+    }
+    for event in wires.queue.bucket() {
+        fetch_third(wires, switches, hosts, touched, event);
+    }
 }
 
 /// Steps of [`fetch_ahead`], and events from one to the next.
@@ -88,14 +123,14 @@ fn fetch_rank(hosts: &Hosts, thread: ThreadIndex, step: usize) {
 }
 
 #[inline(always)]
-fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event) {
+fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touched, event: &Event) {
     let place = event.key.place();
     if event.key.is(Kind::Arrive) {
         let (egress, priority) = event.hint.as_egress();
         wires.packets.prefetch(event.packet());
-        if wires.constants.packet_routing.is_some() {
+        if touched.are_packets_routed {
             wires.packets.prefetch_route(event.packet());
-            if !wires.has_decided_arrivals() {
+            if !touched.are_outputs_known {
                 // The switch decides when the packet is there.
                 return prefetch(&wires.ports, place.place(), size_of::<Port>());
             }
@@ -142,7 +177,7 @@ fn fetch_first_of_rank(wires: &Wires, hosts: &Hosts, event: &Event) {
 
 /// The first step where switches have crossbars: an event at a port needs both sides of the port and its credits.
 #[inline(always)]
-fn fetch_crossbar(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Event) {
+fn fetch_crossbar(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touched, event: &Event) {
     let place = event.key.place().place();
     match event.key.kind() {
         Kind::Arrive => {
@@ -154,7 +189,7 @@ fn fetch_crossbar(wires: &Wires, switches: &Switches, hosts: &Hosts, event: &Eve
             prefetch(&switches.crossbars.ports, place, size_of::<CrossbarPort>());
             prefetch(&wires.credits.ports, place, CREDITS);
         }
-        _ => fetch_first(wires, switches, hosts, event),
+        _ => fetch_first(wires, switches, hosts, touched, event),
     }
 }
 
@@ -190,7 +225,7 @@ fn fetch_second(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touc
                 if touched.are_states_beside {
                     port.prefetch_second(1 << wires.constants.scheduler.class(event.hint.as_egress().1));
                 }
-                fetch_route(wires, event.packet(), 1);
+                fetch_route(wires, touched, event.packet(), 1);
             }
         };
     }
@@ -221,7 +256,7 @@ fn fetch_third(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touch
     if event.key.is(Kind::TransmitterFree) {
         let port = &wires.ports[event.key.place()];
         let first = port.ends_of_queue().0;
-        fetch_route(wires, first, 0);
+        fetch_route(wires, touched, first, 0);
         if let Some(packet) = wires.packets.get(first) {
             fetch_group(switches, wires, packet.ingress, packet.priority);
         }
@@ -265,8 +300,8 @@ fn fetch_group(switches: &Switches, wires: &Wires, port: PortIndex, priority: u8
 
 /// The entry of the route table that a packet needs after `further` others, or what it carries for its routing.
 #[inline(always)]
-fn fetch_route(wires: &Wires, handle: Handle, further: usize) {
-    if wires.constants.packet_routing.is_some() {
+fn fetch_route(wires: &Wires, touched: Touched, handle: Handle, further: usize) {
+    if touched.are_packets_routed {
         wires.packets.prefetch_route(handle);
     } else if let Some(packet) = wires.packets.get(handle) {
         prefetch(&wires.constants.routes, packet.route as usize + further, size_of::<u32>());

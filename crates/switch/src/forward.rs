@@ -58,12 +58,13 @@ impl Switches {
     #[inline(always)]
     pub fn forward(&mut self, wires: &mut Wires, ingress: PortIndex, egress: PortIndex, priority: u8, handle: Handle) {
         let class = wires.constants.scheduler.class(priority);
+        let port = &wires.ports[egress];
+        let is_idle = port.busy_until <= wires.now && port.waiting == 0 && !port.free_scheduled;
+        let is_next = is_idle && port.paused_classes & 1 << class == 0;
         let packet = &mut wires.packets[handle];
         packet.route += 1;
         packet.ingress = ingress;
-        let port = &wires.ports[egress];
-        let is_idle = port.busy_until <= wires.now && port.waiting == 0 && !port.free_scheduled;
-        if is_idle && port.paused_classes & 1 << class == 0 {
+        if is_next {
             self.rewrite(wires, egress, handle);
             wires.start(egress, handle, false);
         } else if self.admit(wires, ingress, egress, class, handle) {

@@ -405,7 +405,7 @@ impl Switches {
     }
 
     /// The port by which the first packet of an input queue will leave, and the credits that it takes there.
-    #[inline]
+    #[inline(always)]
     fn demand(&mut self, wires: &mut Wires, ingress: PortIndex, handle: Handle) -> (PortIndex, Demand) {
         let (egress, priority) = match wires.constants.packet_routing {
             // `arrive_at_switch` has gone to the next entry.
@@ -423,7 +423,7 @@ impl Switches {
 
     /// Whether the first packet of a free input's queue need not wait: no other does, the output is free and has room,
     /// and so has the far end.
-    #[inline]
+    #[inline(always)]
     fn passes(&self, wires: &Wires, ingress: PortIndex, egress: PortIndex, handle: Handle, demand: Demand) -> bool {
         let output = &self.crossbars.ports[egress];
         output.first == END
@@ -571,6 +571,7 @@ impl Switches {
     }
 
     /// Credits of an output have come back.
+    #[inline(always)]
     pub fn credits_at_output(&mut self, wires: &mut Wires, egress: PortIndex, priority: u8) {
         if wires.credits.channel(egress, priority).is_awaited() {
             wires.credits.end_wait(egress, priority, wires.now);
