@@ -3,7 +3,6 @@
 import random
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -201,8 +200,3 @@ def test_start_up_times_belong_to_no_other_test() -> None:
     (one,) = parse(captured("osu-micro-benchmarks/osu_bw-7.4.txt") + start + "\n").reports
     assert {measured.metric.name for measured in one.measurements} == {"bandwidth"}
     assert [text for _, text in one.leftover] == [start]
-
-
-def test_files_are_where_the_tests_look_for_them() -> None:
-    assert len(TEXTS) > 100
-    assert Path(DATA, "README.md").exists()

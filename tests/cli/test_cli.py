@@ -225,16 +225,6 @@ def test_packets_damaged_on_a_bad_cable_are_reported_without_a_warning() -> None
     assert "WARNING" not in done.stderr
 
 
-def test_what_show_prints_runs_alike(tmp_path: Path) -> None:
-    shown = here(
-        "show", SCENARIOS / "first.toml", "--set", "job.0.workload.osu_latency.bytes='64B'"
-    )
-    assert 'bytes = "64B"' in shown.stdout
-    resolved = tmp_path / "resolved.toml"
-    resolved.write_text(shown.stdout)
-    assert here("show", resolved).stdout == shown.stdout
-
-
 def test_a_stuck_run_reports_which_rank_waits_and_fails(tmp_path: Path) -> None:
     scenario = tmp_path / "stuck.toml"
     links = "".join(f"h{i},s{i},100Gb/s,3m\\ns{i},s{(i + 1) % 5},40Gb/s,20m\\n" for i in range(5))
@@ -247,11 +237,6 @@ def test_a_stuck_run_reports_which_rank_waits_and_fails(tmp_path: Path) -> None:
     )
     done = etherweave("run", scenario, code=3)
     assert "priority 0 is paused by s" in done.stderr
-
-
-def test_the_schema_is_json_and_names_the_topologies() -> None:
-    schema = json.loads(here("schema").stdout)
-    assert "fat_tree" in json.dumps(schema)
 
 
 @pytest.mark.parametrize("verb", ["run", "show", "schema", "report", "study", "calibrate"])
@@ -268,13 +253,6 @@ def test_every_parameter_of_every_verb_has_a_help() -> None:
         if not (param.help or param.hidden)
     ]
     assert not silent
-
-
-@pytest.mark.slow
-def test_a_report_is_written_beside_its_result(tmp_path: Path) -> None:
-    here("run", SCENARIOS / "incast_roce.toml", "-o", tmp_path)
-    here("report", tmp_path, code=0)
-    assert (tmp_path / "report.html").stat().st_size > 20_000
 
 
 def test_an_empty_table_in_a_file_of_overrides_counts(tmp_path: Path) -> None:

@@ -49,14 +49,6 @@ def test_replay_of_one_file_of_chakra_names_the_folder_and_the_pattern() -> None
     )
 
 
-@pytest.mark.parametrize("name", ["", "0.{rank}.et"])
-def test_replay_takes_the_folder_and_the_pattern(name: str, tmp_path: Path) -> None:
-    for file in TRACES.glob("*.et"):
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    done = command_line.invoke("replay", tmp_path / name, "--on", TRACES / "fab.toml")
-    assert done.exit_code == 0 and "ms predicted" in done.stdout
-
-
 @pytest.mark.parametrize(
     ("content", "kind"),
     [
@@ -101,19 +93,3 @@ def test_a_key_without_effect_is_refused_with_its_default(
     first = Path(__file__).parents[2] / "scenarios/first.toml"
     said = refusal("show", first, *(word for setting in settings for word in ("--set", setting)))
     assert f"{expected}, so that it cannot take effect" in said
-
-
-def test_a_routing_that_decides_for_no_packet_is_answered_with_those_that_do(
-    tmp_path: Path,
-) -> None:
-    """The list was empty on a torus."""
-    scenario = tmp_path / "torus.toml"
-    scenario.write_text(
-        "[topology.torus]\ndimensions = [{ size = 10 }, { size = 10 }]\n[open_loop]\n"
-        'routings = ["up_down"]\npatterns = [{ uniform = {} }]\nloads = [0.5]\n'
-    )
-    said = refusal("curve", scenario)
-    assert "routings: up_down, which gives every flow one path" in said
-    assert said.endswith(
-        "one of dimension_order, adaptive_minimal, valiant, disjoint_trees on this fabric\n"
-    )

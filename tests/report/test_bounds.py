@@ -1,19 +1,11 @@
 """Limits of links and collectives, from the octets of frames and by counting bytes."""
 
-import doctest
-
 import numpy as np
 import pytest
 
-from etherweave.report import against, bounds
 from etherweave.report.bounds import Party, Wire, collective, medium, path_mtu, roce, tcp
 
 GIGABIT = 1.25e8
-
-
-@pytest.mark.parametrize("module", [bounds, against])
-def test_examples_are_right(module: object) -> None:
-    assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 
 
 def test_a_full_frame_of_tcp_is_its_mtu_and_38_octets_on_the_wire() -> None:
