@@ -53,16 +53,8 @@ def both_fidelities(
 ) -> tuple[dict[str, object], dict[str, object]]:
     """Name the overrides of the two runs that are compared.
 
-    Parameters
-    ----------
-    scenario, overrides
-        As for :func:`etherweave.run`.
-
-    Returns
-    -------
-    tuple
-        Overrides for packets of all jobs, and for flow-level mode: of all jobs, or of those that
-        the scenario names where others stay in packets.
+    The first are for packets of all jobs, the second for flow-level mode: of all jobs, or of those
+    that the scenario names where others stay in packets.
     """
     resolved = resolve(scenario, overrides)
     of_jobs = [
@@ -79,20 +71,12 @@ def both_fidelities(
 
 
 def compare_fidelity(packet: Result, flow: Result) -> dict[str, Any]:
-    """Compare two results of a scenario, one of each fidelity.
+    """Compare two results of a scenario, with the overrides of :func:`both_fidelities`.
 
-    Parameters
-    ----------
-    packet, flow
-        Results of runs with the overrides of :func:`both_fidelities`.
-
-    Returns
-    -------
-    dict
-        ``figures``: a row for each ``job`` and ``figure`` with ``packet``, ``flow`` and ``error``,
-        (flow - packet) / packet; completion times are those of streams that have ended in both.
-        ``fidelities``: of the jobs of ``flow``. ``speed_up``: wall time of packets over that of
-        flow-level mode. ``end_error``: that of the end of the run.
+    ``figures`` has a row for each ``job`` and ``figure`` with ``packet``, ``flow`` and ``error``,
+    (flow - packet) / packet; completion times are those of streams that have ended in both.
+    ``fidelities`` are those of the jobs of ``flow``, ``speed_up`` is the wall time of packets over
+    that of flow-level mode, ``end_error`` the error of the end of the run.
     """
     ended = _times_us(packet).keys() & _times_us(flow).keys()
     by_packet, by_flow = (_figures(result, ended) for result in (packet, flow))

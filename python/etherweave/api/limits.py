@@ -319,17 +319,9 @@ def _sums(times: Iterable[tuple[Key, float]]) -> dict[Key, float]:
 
 
 def limits(result: Result) -> list[JobLimits]:
-    """Read what limits each job of a run.
+    """Read what limits each job of a run whose ranks took any time.
 
-    Parameters
-    ----------
-    result
-        Of a run with ``observe.ranks``; of others nothing is known.
-
-    Returns
-    -------
-    list of JobLimits
-        One for each job whose ranks took any time.
+    Of a run without ``observe.ranks`` nothing is known.
     """
     if not result.columns("path"):
         return []

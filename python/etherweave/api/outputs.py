@@ -31,18 +31,8 @@ class OutputNameError(InputError):
 def below(directory: Path, *names: str) -> Path:
     """Make a path below the directory of an output, of names that others may have chosen.
 
-    Parameters
-    ----------
-    directory
-        Directory of the output.
-    names
-        One for each level, each a plain name: neither empty, ``.`` nor ``..``, without slashes and
-        control characters, of at most :data:`NAME_BYTES_MAX` bytes.
-
-    Raises
-    ------
-    OutputNameError
-        When one is no plain name.
+    Each of ``names`` is a plain one: neither empty, ``.`` nor ``..``, without slashes and control
+    characters, of at most :data:`NAME_BYTES_MAX` bytes; otherwise raises ``OutputNameError``.
 
     Examples
     --------

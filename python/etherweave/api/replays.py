@@ -129,6 +129,8 @@ def replay(
 ) -> Replay:
     """Simulate a recorded program or a trace, in place of the first job of a scenario if any.
 
+    Options that are not below are those of :func:`etherweave.run`.
+
     Parameters
     ----------
     source
@@ -136,8 +138,8 @@ def replay(
         or a trace: a GOAL text or binary, or Chakra's files by their folder or by their name with
         ``{rank}`` in it.
     scenario, overrides
-        The fabric, and where the job's ranks are, as for :func:`etherweave.run`. A first job with a
-        workload for such traces keeps its other keys, such as ``groups``.
+        The fabric, and where the job's ranks are. A first job with a workload for such traces keeps
+        its other keys, such as ``groups``.
     compute_scale
         Factor of the time between calls, or of the computation in traces of Chakra: 0.5 for
         processors that are twice as fast; by default what the scenario's job has, else 1.
@@ -148,18 +150,14 @@ def replay(
         Number of ranks of a node, for rules that depend on it.
     keep
         Directory for the recording of an archive, which then stays.
-    threads, progress, memory_limit, on_start
-        As for :func:`etherweave.run`.
 
     Raises
     ------
-    ArchiveError
-        When an archive cannot be converted.
+    ArchiveError, OSError
+        When an archive cannot be converted, or a file cannot be read.
     ScenarioError
         When the recording or the scenario is wrong, or their numbers of ranks differ; when a trace
         cannot have one of these options.
-    OSError
-        When a file cannot be read.
     """
     source = Path(source)
     if not (source.exists() or RANK in source.name):

@@ -120,12 +120,8 @@ class Tables:
     def add(self, **keys: object) -> Table:
         """Append a table with these keys, and return it.
 
-        Raises
-        ------
-        AttributeError
-            When there is no such key.
-        TypeError
-            When a value is not what its key takes.
+        Raises ``AttributeError`` for a key that there is not, ``TypeError`` for a value that its
+        key does not take.
         """
         path = (*self._path, len(self))
         _check(path, self._schema, keys)

@@ -14,17 +14,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def document(table: Mapping[str, object]) -> str:
-    r"""Write a table as a TOML document, one line per top-level key.
-
-    Parameters
-    ----------
-    table
-        Keys and values; nested mappings become inline tables.
-
-    Returns
-    -------
-    str
-        The document, with a final newline.
+    r"""Write a table as a TOML document, one line per top-level key; inner tables stand inline.
 
     Examples
     --------

@@ -14,18 +14,10 @@ LEFT_OUT_MAX = 0.5
 
 
 def warm_up_end(values: Sequence[float]) -> int | None:
-    """Return how many values of a series belong to its warm-up.
+    """Return how many values of a series, in the order of time, belong to its warm-up.
 
-    Parameters
-    ----------
-    values
-        In the order of time.
-
-    Returns
-    -------
-    int or None
-        A multiple of five; ``None`` where more than half would be left out, or the series has
-        fewer than two batches: it is too short to have a steady state.
+    It is a multiple of five; ``None`` where more than half would be left out, or the series has
+    fewer than two batches: it is too short to have a steady state.
 
     Examples
     --------

@@ -16,19 +16,10 @@ _PRIOR = 0.02  # Share of all work that expected seconds count for, as if they h
 class Work:
     """Items of work, of which some have ended.
 
-    Parameters
-    ----------
-    names
-        Items in the order in which they are taken.
-    expected
-        Gives the expected time of items by name, in any unit; it is called when the time left is
-        first asked for. Other items take as long as these on average; without it all are equal.
-    workers
-        Items that are carried out at once.
-    in_seconds
-        Whether expected times are seconds, of some machine.
-    clock
-        Time [s] from any origin.
+    ``names`` are in the order in which items are taken, ``workers`` of them at once. ``expected``
+    gives expected times by name, in any unit, or in seconds of some machine with ``in_seconds``; it
+    is called when the time left is first asked for. Items without one take as long as the others on
+    average; without it all are equal. ``clock`` gives the time [s] from any origin.
     """
 
     def __init__(

@@ -70,29 +70,11 @@ def run_tests(
 ) -> list[TestResult]:
     """Carry out tests of a draft on a fabric, and compute their tables.
 
-    Parameters
-    ----------
-    fabric
-        Fabric under test.
-    draft
-        ``training`` or ``inference``.
-    entries
-        Tests that run, of :func:`etherweave.bmwg.selected`.
-    home
-        Directory, where runs are kept; those that are there are not repeated.
-    executor
-        Where runs are carried out.
-    on_progress
-        Called with the work whenever a run has ended; items are hashes of runs.
-    full
-        Whether sweeps are those of the draft.
-    seeds
-        Number of seeds that each case is run with.
-
-    Raises
-    ------
-    SweepError
-        When all runs have a mistake, such as on a fabric without the transport of a test.
+    ``entries`` are of :func:`etherweave.bmwg.selected`. ``home`` keeps runs, which are not repeated
+    then. ``on_progress`` is called with the work whenever a run has ended; items are hashes of
+    runs. With ``full`` sweeps are those of the draft; each case runs with ``seeds`` seeds. Raises
+    ``SweepError`` when all runs have a mistake, such as on a fabric without the transport of a
+    test.
     """
     tests = {entry.section: bench_test(draft, entry.section) for entry in entries}
     seed = int(fabric.resolved["seed"])

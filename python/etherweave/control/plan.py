@@ -75,10 +75,10 @@ def plan(
 ) -> PlannedDeployment:
     """Plan the deployment of a scenario's fabric.
 
+    The tables ``control`` and ``design.tables`` of the scenario count.
+
     Parameters
     ----------
-    scenario, overrides
-        As for :func:`etherweave.design`; the tables ``control`` and ``design.tables`` count.
     failed
         Cables that are down, by their ends ("leaf0 - core0"); parallel ones by the port
         of the first end ("leaf0:13 - core0"), or the first of them by repeating the name.

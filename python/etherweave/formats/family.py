@@ -73,21 +73,11 @@ def reader(name: str) -> Reader:
 
 
 def read(paths: Sequence[Path], form: str | None = None, servers: int = 2) -> Network:
-    """Read the files of a fabric.
+    """Read the files of a fabric, all of one format.
 
-    Parameters
-    ----------
-    paths
-        Files of one format.
-    form
-        One of :data:`READERS`; by default recognised by content and name.
-    servers
-        Number of servers at a switch where a file describes the inside of one.
-
-    Raises
-    ------
-    InputError
-        When a file is not read: says where, and what was expected.
+    ``form`` is one of :data:`READERS`, by default recognised by content and name; ``servers`` is
+    the number of servers at a switch where a file describes the inside of one. Raises
+    ``InputError``, which says where and what was expected, when a file is not read.
     """
     files = [source(path) for path in paths]
     names = {form or _recognised(file) for file in files}
@@ -109,26 +99,10 @@ def _recognised(file: Source) -> str:
 
 
 def write(fabric: "_core.Fabric", form: str, result: "Result | None" = None) -> Mapping[str, str]:
-    """Write a fabric in one of :data:`WRITERS`.
+    """Write a fabric in one of :data:`WRITERS`; returns texts by file name.
 
-    Parameters
-    ----------
-    fabric
-        The fabric, as of :func:`etherweave.fabric`.
-    form
-        Name of the format.
-    result
-        Run on the fabric, whose flows are written where the format has any.
-
-    Returns
-    -------
-    Mapping
-        Texts by file name.
-
-    Raises
-    ------
-    InputError
-        When the format cannot express the fabric.
+    Flows of a ``result`` on the fabric are written where the format has any. Raises ``InputError``
+    when the format cannot express the fabric.
     """
     module = cast(Writer, import_module(f"etherweave.formats.writers.{form}"))
     return module.files(fabric, result)

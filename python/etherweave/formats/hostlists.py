@@ -16,10 +16,7 @@ _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 def expanded(text: str) -> list[str]:
     """List the names of a list.
 
-    Raises
-    ------
-    ValueError
-        When it is none, or has more than :data:`NAMES_MAX` names.
+    Raises ``ValueError`` when it is none, or has more than :data:`NAMES_MAX` names.
 
     Examples
     --------

@@ -53,19 +53,9 @@ class Listing:
 
 
 def listing(fabric: _core.Fabric, is_single_homed: bool = False) -> Listing:
-    """List a fabric.
+    """List a fabric, for a format that may have no hosts with several ports.
 
-    Parameters
-    ----------
-    fabric
-        The fabric.
-    is_single_homed
-        Whether the format has no hosts with several ports.
-
-    Raises
-    ------
-    InputError
-        When a host has several ports and the format has none such.
+    Raises ``InputError`` when a host has several then.
     """
     hosts, switches, links = (fabric.tables[name] for name in ("hosts", "switches", "links"))
     names = hosts.values("host")

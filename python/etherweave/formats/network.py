@@ -90,20 +90,10 @@ class Network:
         links: int = 1,
         where: str = "",
     ) -> None:
-        """Add cables between two nodes.
+        """Add parallel cables between two nodes, which are added where they are missing.
 
-        Parameters
-        ----------
-        first, second
-            Names of the nodes, which are added where they are missing.
-        of
-            ``first_port``, ``second_port`` and the fields of :class:`Link`.
-        rate
-            Rate, in place of that of ``of``.
-        links
-            Number of parallel cables.
-        where
-            Place in the file, for messages.
+        ``of`` has ``first_port``, ``second_port`` and the fields of :class:`Link`; ``rate`` stands
+        in place of its rate. ``where`` is the place in the file, for messages.
         """
         if first == second:
             raise self.mistake(where, f"{first} is joined to itself; expected two nodes")

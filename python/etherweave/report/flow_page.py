@@ -66,13 +66,7 @@ class FlowPlots:
         return "\n".join(parts)
 
     def save(self, directory: str | Path) -> Path:
-        """Write one page, and each figure as SVG, PNG, PDF and its data as CSV; returns the page.
-
-        Parameters
-        ----------
-        directory
-            Made when missing.
-        """
+        """Write a page, and each figure as SVG, PNG, PDF and CSV of its data; returns the page."""
         page = Page(Path(directory))
         page.show(FIGURES, self._results)
         runs = [(label, seeds[0].resolved) for label, seeds in self._results.items()]

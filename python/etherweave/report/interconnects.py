@@ -170,14 +170,7 @@ def write_interconnects(
 ) -> Path:
     """Write the page of several profiles into a directory; returns the page's path.
 
-    Parameters
-    ----------
-    found
-        The profiles.
-    out
-        Directory.
-    sampled
-        Figures of samples by profile, whose intervals of 90 % are drawn.
+    Intervals of 90 % of ``sampled``, figures of samples by profile, are drawn.
     """
     page = Page(out)
     page.show(

@@ -165,17 +165,12 @@ def shipped() -> dict[str, Path]:
 
 
 def load_study(name: str | Path) -> Study:
-    """Load a study.
+    """Load a study that comes with Etherweave, by name, or a folder, by its path.
 
-    Raises ``KeyError`` when there is no study of that name; names those that exist; ``ValueError``
-    when a file of the folder is wrong; ``OSError`` when one cannot be read.
-
-    Parameters
-    ----------
-    name
-        Name of a study that comes with Etherweave, or the path of a folder: a
-        :class:`pathlib.Path`, or a text with a separator, such as ``./my-study``. Python files of
-        the folder are executed.
+    A path is a :class:`pathlib.Path`, or a text with a separator, such as ``./my-study``. Python
+    files of the folder are executed. Raises ``KeyError``, which names the studies, when there is
+    none of that name; ``ValueError`` when a file of the folder is wrong; ``OSError`` when one
+    cannot be read.
     """
     if isinstance(name, Path) or re.search(r"[/\\]|^\.", name):
         return _loaded(Path(name).resolve())

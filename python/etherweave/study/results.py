@@ -227,13 +227,9 @@ def load_result(directory: Path) -> DesignResult | CurveResult | DeploymentResul
 def load_study_result(directory: Path) -> StudyResult:
     """Read the result of a study from the directory that it was written to.
 
-    Raises
-    ------
-    OSError
-        When the directory holds no checks, or they cannot be read.
-    ValueError
-        When the checks are damaged, or of a study that does not come with Etherweave: no code of
-        a folder that a file names is executed.
+    Raises ``OSError`` when the directory holds no checks, or they cannot be read; ``ValueError``
+    when they are damaged, or of a study that does not come with Etherweave: no code of a folder
+    that a file names is executed.
     """
     file = directory / CHECKS
     facts = read_json(file)

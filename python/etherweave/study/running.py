@@ -36,17 +36,15 @@ def run_study(
     Parameters
     ----------
     study
-        Name of a study that comes with Etherweave, path of a folder (see :func:`load_study`), or
-        a loaded study, whose folder has its experiments too.
+        Name or path (see :func:`load_study`), or a loaded study, whose folder has its experiments.
     output
-        Directory for the results; those of equal experiments that it holds are used again.
+        Directory for the results; those of equal experiments that it holds are used again, unless
+        ``fresh``.
     full
         Whether to carry out all that was published, where that takes long.
     only
         Patterns of the experiments to run, such as ``"p2p.*,fft.*"``; checks that need others are
         listed as not run.
-    fresh
-        Whether to run experiments again that have a result.
     processes, where
         Experiments side by side, and where: see :func:`etherweave.sweeps.executor`.
     on_progress
@@ -54,10 +52,8 @@ def run_study(
 
     Raises
     ------
-    KeyError
-        When there is no such study, or none of its experiments has such a name.
-    ValueError
-        When a file of the study's folder is wrong.
+    KeyError, ValueError
+        As of :func:`load_study`, and when no experiment has such a name.
     WorkerError
         When an experiment failed; its text is the reason.
     """

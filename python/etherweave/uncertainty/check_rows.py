@@ -219,12 +219,7 @@ def conditions_of(scenario: Mapping[str, Any], job: Mapping[str, Any]) -> Condit
 
 
 def kind_of(workload: Mapping[str, Any]) -> str:
-    """Return of which kind the times of a job are.
-
-    Parameters
-    ----------
-    workload
-        As a resolved scenario has it: a table with one family.
+    """Return of which kind the times of a job are, by its workload in a resolved scenario.
 
     Examples
     --------

@@ -89,18 +89,9 @@ def _correlated(correlation: Correlation, shares: Sequence[float]) -> dict[str, 
 def declared(texts: Sequence[str]) -> Declared:
     """Read distributions as ``--uncertain`` has them.
 
-    Parameters
-    ----------
-    texts
-        ``KEY=LOW..HIGH``, ``KEY=[VALUE, ...]``, or ``@FILE`` with tables ``unknown`` and
-        ``correlation``.
-
-    Raises
-    ------
-    UncertaintyError
-        When one is wrong: where, and what is expected.
-    OSError
-        When a file cannot be read.
+    A text is ``KEY=LOW..HIGH``, ``KEY=[VALUE, ...]``, or ``@FILE`` with tables ``unknown`` and
+    ``correlation``. Raises ``UncertaintyError``, which says where and what is expected, and
+    ``OSError`` when a file cannot be read.
 
     Examples
     --------

@@ -115,17 +115,7 @@ class SampledScenario(Sweep):
 
 
 def sobol(dimensions: int, count: int, seed: int) -> list[list[float]]:
-    """Return the first points of a scrambled Sobol sequence; more of them change none.
-
-    Parameters
-    ----------
-    dimensions
-        Of each point.
-    count
-        Number of points.
-    seed
-        Of the scrambling.
-    """
+    """Return the first points of a scrambled Sobol sequence; more of them change none."""
     import warnings
 
     from scipy.stats import qmc
@@ -147,24 +137,10 @@ def sampled_scenario(
 ) -> SampledScenario:
     """Prepare samples of a scenario, and try the ends of everything that is not known.
 
-    Parameters
-    ----------
-    scenario, changes, samples, declared
-        As for :func:`run_samples`.
-    stated
-        What figures rest on that the scenario of a study states itself.
-    has_site
-        Whether choices of a site are drawn that the scenario does not state.
-
-    Raises
-    ------
-    UncertaintyError
-        When samples are too few or too many, a range has an end that the scenario refuses, or no
-        key has this name.
-    ScenarioError
-        When the scenario is wrong.
-    OSError
-        When a file cannot be read.
+    ``stated`` is what figures rest on that the scenario of a study states itself; with ``has_site``
+    choices of a site are drawn that it does not state. Raises ``UncertaintyError`` when samples are
+    too few or too many, a range has an end that the scenario refuses, or no key has this name;
+    ``ScenarioError`` when the scenario is wrong; ``OSError`` when a file cannot be read.
     """
     if twice := sorted(changes.keys() & set(declared.keys)):
         raise UncertaintyError(f"{twice[0]}: set and uncertain; expected one of both")
@@ -210,18 +186,9 @@ def sampled_text(
 def paired(
     drawn: Mapping[str, SampledScenario], samples: int, seed: int = 0
 ) -> dict[str, SampledScenario]:
-    """Give scenarios the shares of one sequence over the unknowns of all of them.
+    """Give scenarios, by name, the shares of one sequence over the unknowns of all of them.
 
     Equal figures of one key are copies of each other, and have one share in all scenarios.
-
-    Parameters
-    ----------
-    drawn
-        Scenarios by name.
-    samples
-        Number of samples.
-    seed
-        Of the scrambling.
     """
     every = dict.fromkeys(entry.document for each in drawn.values() for entry in each.drawn.entries)
     at = {document: place for place, document in enumerate(every)}

@@ -83,17 +83,17 @@ def measure(
 ) -> Result:
     """Execute the jobs of a scenario over MPI.
 
+    Returns tables of a run, ``iterations`` and ``streams`` with the number of the launch, and
+    ``ranks`` (host, clock) and ``messages`` (counts by rank and peer).
+
     Parameters
     ----------
     scenario, overrides
         As for :func:`etherweave.run`.
-    site
-        The site on whose hosts ranks run: one on each in the order of the file, or equal blocks if
-        there are more ranks than hosts.
-    link
-        The fabric of the site that MPI is set to use; ``None`` leaves the choice to MPI.
-    hosts
-        Names of the site's hosts that take part, in rank order; all by default.
+    site, link, hosts
+        Site on whose hosts ranks run: one on each in the order of the file, or equal blocks if
+        there are more ranks than hosts; its fabric that MPI is set to use, by default the choice of
+        MPI; names of the hosts that take part, in rank order, by default all.
     options
         Launcher without a site, and its options; by default all ranks run on this machine.
     limits
@@ -114,18 +114,10 @@ def measure(
     progress
         Called ten times a second, by a thread of its own.
 
-    Returns
-    -------
-    Result
-        Tables of a run, ``iterations`` and ``streams`` with the number of the launch;
-        ``ranks`` (host, clock) and ``messages`` (counts by rank and peer).
-
     Raises
     ------
-    ScenarioError
-        When the scenario is wrong.
-    SiteError
-        When a host is none of the site's.
+    ScenarioError, SiteError
+        When the scenario is wrong, or a host is none of the site's.
     MeasureError
         When something is missing, exceeds a limit, or fails.
     MeasureInterrupted

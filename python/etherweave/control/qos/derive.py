@@ -119,21 +119,10 @@ def policy(
     overrides: Overrides | None = None,
     options: ExportOptions | None = None,
 ) -> Policy:
-    """Derive the policy of a scenario's fabric.
+    """Derive the policy of a scenario's fabric, which needs no jobs.
 
-    Parameters
-    ----------
-    scenario, overrides
-        As for :func:`etherweave.design`; jobs may be missing.
-    options
-        Options beside the scenario.
-
-    Raises
-    ------
-    ScenarioError
-        When the scenario is wrong.
-    PolicyError
-        When options contradict the scenario, or switches do not support it.
+    Raises ``ScenarioError`` when the scenario is wrong, ``PolicyError`` when options contradict it,
+    or switches do not support it.
     """
     options = options or ExportOptions()
     overrides = dict(overrides or {})

@@ -81,13 +81,7 @@ def _html(file: Source, text: str, at: int, line: int) -> str:
 
 
 class _Parser:
-    """A graph, token by token.
-
-    Parameters
-    ----------
-    file, network
-        What is read, and what takes its nodes and edges.
-    """
+    """A graph, token by token."""
 
     def __init__(self, file: Source, network: Network) -> None:
         self._file, self._network = file, network

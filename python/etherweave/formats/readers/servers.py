@@ -7,17 +7,7 @@ from etherweave.formats.texts import Source
 
 
 def joined_servers(file: Source, nics: Sequence[tuple[str, str]], servers: int) -> Network:
-    """Join every NIC of some equal servers to a switch.
-
-    Parameters
-    ----------
-    file
-        For messages.
-    nics
-        Names and rates of the NICs of a server.
-    servers
-        Number of servers.
-    """
+    """Join every NIC, by name and rate, of some equal servers to a switch."""
     if not nics:
         raise file.mistake("", "no NIC; expected a server with a network interface")
     network = Network(str(file.path))

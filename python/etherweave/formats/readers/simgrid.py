@@ -101,13 +101,7 @@ def _routes(file: Source, network: Network, zone: Element, links: dict[str, Elem
 
 
 class _Cluster:
-    """A cluster of equal hosts.
-
-    Parameters
-    ----------
-    file, network, element
-        What is read, what takes it, and the element.
-    """
+    """A cluster of equal hosts."""
 
     def __init__(self, file: Source, network: Network, element: Element) -> None:
         self._file, self._network, self._of = file, network, element.of

@@ -45,13 +45,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
 
 
 class Tree:
-    """Switches with their nodes and the switches below them.
-
-    Parameters
-    ----------
-    network
-        Takes nodes and cables.
-    """
+    """Switches with their nodes and the switches below them."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
