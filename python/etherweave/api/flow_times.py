@@ -32,28 +32,14 @@ TAIL_MIN = 1  # Flows that lie beyond a quantile, at least, where it is given.
 
 @dataclass(frozen=True, kw_only=True)
 class Slowdowns:
-    """Slowdowns of flows of some sizes.
+    """Slowdowns of flows of some sizes."""
 
-    Attributes
-    ----------
-    size_min, size_max
-        Smallest and largest flow [B].
-    flows
-        Flows that are complete.
-    mean
-        Mean slowdown.
-    quantiles
-        By name, those with a flow beyond them: ``p50``, ``p95``, ``p99``, ``p999``.
-    mean_us
-        Mean completion time [us].
-    """
-
-    size_min: int
-    size_max: int
-    flows: int
-    mean: float
-    quantiles: Mapping[str, float]
-    mean_us: float
+    size_min: int  # Smallest flow [B].
+    size_max: int  # Largest flow [B].
+    flows: int  # Number of flows that are complete.
+    mean: float  # Mean slowdown.
+    quantiles: Mapping[str, float]  # Of :data:`QUANTILES`, those with a flow beyond them, by name.
+    mean_us: float  # Mean completion time [us].
 
     def figures(self) -> dict[str, float]:
         """Give all as flat figures."""

@@ -33,21 +33,21 @@ class _SwitchExperiment(ScenarioExperiment):
         return f"{super().inputs(home)}\n{self!r}\n{_control_sources()}"
 
 
-def _missing_bridges() -> str:
-    """Name the programs of Open vSwitch that are not installed."""
-    from etherweave.control.ovs.daemons import missing
-
-    absent = missing()
-    return f"{', '.join(absent)} not installed" if absent else ""
-
-
 @dataclass(frozen=True)
-class RulesExperiment(_SwitchExperiment):
-    """Frames of all pairs of hosts traced through Open vSwitch: a :class:`DeploymentResult`."""
+class _BridgeExperiment(_SwitchExperiment):
+    """What experiments on bridges of Open vSwitch have in common."""
 
     def missing(self) -> str:
         """Name the programs of Open vSwitch that are not installed."""
-        return _missing_bridges()
+        from etherweave.control.ovs.daemons import missing
+
+        absent = missing()
+        return f"{', '.join(absent)} not installed" if absent else ""
+
+
+@dataclass(frozen=True)
+class RulesExperiment(_BridgeExperiment):
+    """Frames of all pairs of hosts traced through Open vSwitch: a :class:`DeploymentResult`."""
 
     def carry_out(self, home: Path, directory: Path) -> None:
         """Program the switches, read the rules back, and trace the frames."""
@@ -125,12 +125,8 @@ class AnnouncementExperiment(_SwitchExperiment):
 
 
 @dataclass(frozen=True)
-class LearningExperiment(_SwitchExperiment):
+class LearningExperiment(_BridgeExperiment):
     """A fabric that a controller learns by LLDP, in Open vSwitch: a :class:`DeploymentResult`."""
-
-    def missing(self) -> str:
-        """Name the programs of Open vSwitch that are not installed."""
-        return _missing_bridges()
 
     def carry_out(self, home: Path, directory: Path) -> None:
         """Build the switches, learn how they are wired, and compare."""
@@ -145,17 +141,13 @@ class LearningExperiment(_SwitchExperiment):
 
 
 @dataclass(frozen=True)
-class FloodingExperiment(_SwitchExperiment):
+class FloodingExperiment(_BridgeExperiment):
     """Switches that learn addresses, with tables of ``design.tables.capacity.exact_entries``.
 
     The result is a :class:`DeploymentResult`.
     """
 
     frames: int = 1_000  # Number of frames between random hosts, where tables overflow.
-
-    def missing(self) -> str:
-        """Name the programs of Open vSwitch that are not installed."""
-        return _missing_bridges()
 
     def carry_out(self, home: Path, directory: Path) -> None:
         """Let the switches learn, and count the frames that reach other hosts."""

@@ -70,7 +70,8 @@ def single_table(switch: SwitchPlan, addresses: Sequence[int]) -> SwitchPlan:
 def _with_shared_entry(switch: SwitchPlan, rules: list[FlowRule]) -> list[FlowRule]:
     """Replace the equal rules of all ports to switches by one below a drop for each host's port."""
     between = {port.number for port in switch.ports if not port.is_host}
-    entries = [rule for rule in rules if _entry_port(rule) in between]
+    single = [rule for rule in rules if len(rule.match) == 1]
+    entries = [rule for rule in single if rule.matched("in_port") in between]
     alike = {(rule.actions, rule.instructions) for rule in entries}
     if len(entries) != len(between) or len(alike) != 1:
         return rules
@@ -79,10 +80,6 @@ def _with_shared_entry(switch: SwitchPlan, rules: list[FlowRule]) -> list[FlowRu
     stray = [FlowRule(0, lowest - 1, (port,), (), (), Purpose.INGRESS_ACL) for port in hosts]
     shared = entries[0]._replace(priority=lowest - 2, match=())
     return [*(rule for rule in rules if rule not in entries), *stray, shared]
-
-
-def _entry_port(rule: FlowRule) -> int | None:
-    return rule.matched("in_port") if len(rule.match) == 1 else None
 
 
 def _paths(

@@ -1,5 +1,6 @@
 """Figures of the benchmarks among a run's jobs, in the units that each tool prints."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,7 +47,7 @@ def benchmark_lines(result: Result, times: Mapping[str, Mapping[str, float]]) ->
     for figure in benchmark_figures(result):
         own = times.get(figure.job, {})
         printed = (own.get("mean_us"), own.get("call_us"))
-        if any(same is not None and _is_near(figure.median, same * 1e-6) for same in printed):
+        if any(same and math.isclose(figure.median, same * 1e-6) for same in printed):
             continue
         tool = " ".join(filter(None, (figure.program, figure.test)))
         jobs.setdefault(figure.job, {}).setdefault(tool, []).append(_text(figure))
@@ -54,10 +55,6 @@ def benchmark_lines(result: Result, times: Mapping[str, Mapping[str, float]]) ->
         job: "; ".join(f"{tool} {', '.join(texts)}" for tool, texts in tools.items())
         for job, tools in jobs.items()
     }
-
-
-def _is_near(value: float, other: float) -> bool:
-    return abs(value - other) <= 1e-9 * abs(other)
 
 
 def _text(figure: Quantity) -> str:

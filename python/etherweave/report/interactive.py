@@ -68,15 +68,12 @@ def licence() -> str:
 
 def figure_values(figure: Figure) -> Values | None:
     """Read what a figure shows; None when some of it is neither line, point, bar nor map."""
-    shown = [axes for axes in figure.axes if axes.get_visible() and not _is_scale(axes)]
+    visible = [axes for axes in figure.axes if axes.get_visible()]
+    shown = [axes for axes in visible if axes.get_label() != "<colorbar>"]
     if not shown or not all(map(_is_known, shown)):
         return None
     panels = [_panel(axes, figure.get_figheight()) for axes in shown]
     return {"panels": panels} if any(panel["series"] for panel in panels) else None
-
-
-def _is_scale(axes: Axes) -> bool:
-    return axes.get_label() == "<colorbar>"
 
 
 def _is_known(axes: Axes) -> bool:

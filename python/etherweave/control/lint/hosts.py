@@ -66,19 +66,15 @@ def marks(site: Configurations) -> Iterator[LintFault]:
     for host in site.hosts:
         yield from _untrusted(host, port)
         yield from _of_nic(host) if port is None else _of_port(host, port)
-        if host.cnp_dscp == 0 and _is_lossless(host, port):
+        lossless = port.lossless if port else paused(host)
+        if host.cnp_dscp == 0 and lossless:
             found = "congestion notifications have DSCP 0"
             yield LintFault(host.file, host.name, found, "a class of their own, as 48")
-        lossless = port.lossless if port else paused(host)
         for priority in sorted(host.ecn_off & lossless):
             found = f"congestion control is off for lossless priority {priority}"
             yield LintFault(host.file, host.name, found, "1 in roce_np/enable and roce_rp/enable")
     places = {LintPlace(host.file, host.name): host for host in site.hosts}
     yield from compare(places, (_MARK,), HOSTS)
-
-
-def _is_lossless(host: ConfiguredHost, port: ConfiguredPort | None) -> bool:
-    return bool(port.lossless if port else paused(host))
 
 
 def paused(host: ConfiguredHost) -> frozenset[int]:

@@ -82,11 +82,8 @@ class _CircleDrawing(Drawing):
         levels = sorted({switch.level for switch in mine})
         of_levels = [[switch for switch in mine if switch.level == level] for level in levels]
         self.rows = [row(switches, len(switches) > SWITCHES_MAX) for switches in of_levels]
-        self.radius = self._radius()
-
-    def _radius(self) -> float:
-        """Make room for the boxes on the circle, and for the first group below it."""
-        return max(120.0, _around(self.spots) / math.tau)
+        # Room for the boxes on the circle, and for the first group below it.
+        self.radius = max(120.0, _around(self.spots) / math.tau)
 
     # -- places --------------------------------------------------------------------------------
 

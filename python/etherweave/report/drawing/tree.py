@@ -37,7 +37,8 @@ def layout(wiring: Wiring) -> Picture:
     subtrees = _Subtrees(_by_subtree(wiring.switches, height), height)
     folds = _folds(wiring)
     root = subtrees.block(height, (), folds)
-    drawing = _TreeDrawing(wiring, pitch=_row_pitch(_width(root, wiring)))
+    pitch = min(max(_width(root, wiring) * 0.11, 66.0), 150.0)  # Steep lines in wide drawings [pt].
+    drawing = _TreeDrawing(wiring, pitch=pitch)
     drawing.place(root, 0.0, 0)
     drawing.name_rows(root)
     links_inside = drawing.join()
@@ -135,11 +136,6 @@ def _width(block: Block | Item, wiring: Wiring) -> float:
 
 def _sum_with_gaps(widths: Sequence[float]) -> float:
     return sum(widths) + GAP * (len(widths) - 1) if widths else 0.0
-
-
-def _row_pitch(wide: float) -> float:
-    """Between rows [pt]: steep enough lines in a wide drawing."""
-    return min(max(wide * 0.11, 66.0), 150.0)
 
 
 @dataclass(kw_only=True)

@@ -112,7 +112,9 @@ def detail(timeline: Timeline, request: WindowRequest | None = None) -> Section 
     wanted = request.within(timeline) if request else None
     if request and wanted is None:
         return None
-    shown = _from_its_start(timeline, wanted) if wanted else _in_the_middle(timeline)
+    shown = (
+        _fitting(wanted, wanted.from_ns, _counter(timeline)) if wanted else _in_the_middle(timeline)
+    )
     name = f"iterations_{timeline.job}"
     figure = _drawn(timeline, shown)
     caption = CAPTION
@@ -168,10 +170,6 @@ def _in_the_middle(timeline: Timeline) -> Window:
 
 def _from_the_middle(window: Window, count: "Count") -> Window:
     return _fitting(window, (window.from_ns + window.until_ns) / 2, count)
-
-
-def _from_its_start(timeline: Timeline, wanted: Window) -> Window:
-    return _fitting(wanted, wanted.from_ns, _counter(timeline))
 
 
 Count = Callable[[Window], int]  # The rectangles, or lines, of a window, whichever are more.
