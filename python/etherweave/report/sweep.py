@@ -180,7 +180,7 @@ def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None, panels: Sequence
     figure = Plot(figsize=(6.5, 4) if len(parts) == 1 else (3.6 * wide + 1.5, 2.9 * high))
     grid = figure.subplots(high, wide, squeeze=False, sharex=True, sharey=True).flat
     places, unit = _places(rows[x].unique(maintain_order=True).to_list())
-    values = _ordered(rows[by]) if by else [None]
+    values = _named(rows, by) if by else {None: None}
     for axes, (title, part) in zip(grid, parts, strict=False):
         _lines(axes, part, (x, y, by), places, values)
         axes.set_title(literal(title), fontsize="small")
@@ -207,14 +207,13 @@ def _lines(
 ) -> None:
     x, y, by = columns
     ends = _ends(y, rows.columns)
-    names = differences(values)
-    for number, value in enumerate(values):
+    for number, (value, name) in enumerate(values.items()):
         line = rows.filter(pl.col(by).eq_missing(value)) if by else rows
         means = _with_intervals(line.group_by(x, maintain_order=True).agg(ends))
         order = sorted(range(len(means)), key=lambda at: places[means[x][at]])
         means = means[order]
         at, colour = [places[place] for place in means[x]], SERIES[number % len(SERIES)]
-        label = None if value is None else literal(names[number])
+        label = None if name is None else literal(name)
         look: dict[str, Any] = {"marker": "o", "markersize": 4, "color": colour, "label": label}
         if len(places) > LINE_MAX:
             axes.plot(at, means["mean"], linestyle="", **look)
@@ -236,6 +235,15 @@ def _parts(rows: pl.DataFrame, panels: Sequence[str]) -> list[tuple[str, pl.Data
             for value in _ordered(rows[name])
         ]
     return [(title, part) for title, part in parts if not part.is_empty()]
+
+
+def _named(rows: pl.DataFrame, by: str) -> dict[Any, str]:
+    """Name the values of a column, of tables by what distinguishes them, in order."""
+    values = texts = _ordered(rows[by])
+    if f"{by}.toml" in rows.columns:
+        known = dict(rows.select(by, f"{by}.toml").iter_rows())
+        texts = [known[value] for value in values]
+    return dict(zip(values, differences(texts), strict=True))
 
 
 def _ordered(column: pl.Series) -> list[Any]:

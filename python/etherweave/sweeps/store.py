@@ -211,16 +211,21 @@ class SweepStore:
     def results(self) -> dict[str, list[Result]]:
         """Load kept results by what differs between points, those of all seeds of a point."""
         table = self.table()
-        names = {
-            key: dict(zip(values, differences(values), strict=True))
+        texts = {
+            key: f"{key}.toml" if f"{key}.toml" in table.columns else key
             for key in self.axes()
-            if key != "seed" and len(values := table[key].unique(maintain_order=True).to_list()) > 1
+            if key != "seed" and table[key].n_unique() > 1
+        }
+        columns = {key: table[text].unique(maintain_order=True) for key, text in texts.items()}
+        names = {
+            key: dict(zip(values, differences(values.to_list()), strict=True))
+            for key, values in columns.items()
         }
         results: dict[str, list[Result]] = {}
         for row in table.iter_rows(named=True):
             home = self.home / TABLES / row["run"]
             if row["ended"] not in FAILED and (home / SUMMARY).exists():
-                parts = (_part(key, row[key], own[row[key]]) for key, own in names.items())
+                parts = (_part(key, row[texts[key]], names[key]) for key in texts)
                 results.setdefault(", ".join(parts), []).append(Result.load(home))
         return results
 
@@ -267,9 +272,10 @@ def _table(sweep: Sweep, runs: Sequence[Run], records: Mapping[str, Record]) -> 
     return pyarrow.table(columns, metadata={**facts, "etherweave.scenario": sweep.text})
 
 
-def _part(key: str, value: object, name: str) -> str:
+def _part(key: str, value: object, names: Mapping[object, str]) -> str:
     """Name a value of an axis: a table by what distinguishes it, another value with its key."""
-    return name if str(value).startswith("{") else f"{key.rpartition('.')[2]} = {name}"
+    is_table = str(value).startswith("{")
+    return names[value] if is_table else f"{key.rpartition('.')[2]} = {names[value]}"
 
 
 def _axis(values: Sequence[object]) -> "pyarrow.Array":
