@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -96,7 +97,8 @@ def test_points_of_a_sweep_are_lines_on_its_page_beside_those_of_replications(
 def test_a_place_without_a_value_is_left_out_and_a_line_without_one_is_drawn() -> None:
     table = pl.DataFrame({"x": [1, None, 3], "y": [1.0, 2.0, 3.0], "by": ["a", "a", None]})
     plot = etherweave.plot(table, "x", "y", "by")
-    assert [list(line.get_xdata()) for line in plot.axes[0].get_lines()] == [[1.0], [3.0]]
+    lines = plot.axes[0].get_lines()
+    assert [np.asarray(line.get_xdata()).tolist() for line in lines] == [[1.0], [3.0]]
 
 
 def test_jains_index_of_equal_senders_is_one() -> None:

@@ -180,7 +180,7 @@ def _figure(rows: pl.DataFrame, x: str, y: str, by: str | None, panels: Sequence
     figure = Plot(figsize=(6.5, 4) if len(parts) == 1 else (3.6 * wide + 1.5, 2.9 * high))
     grid = figure.subplots(high, wide, squeeze=False, sharex=True, sharey=True).flat
     places, unit = _places(rows[x].unique(maintain_order=True).to_list())
-    values = _named(rows, by) if by else {None: None}
+    values: dict[Any, Any] = _named(rows, by) if by else {None: None}
     for axes, (title, part) in zip(grid, parts, strict=False):
         _lines(axes, part, (x, y, by), places, values)
         axes.set_title(literal(title), fontsize="small")
@@ -203,7 +203,7 @@ def _lines(
     rows: pl.DataFrame,
     columns: tuple[str, str, str | None],
     places: Mapping[Any, float],
-    values: Sequence[Any],
+    values: Mapping[Any, str | None],
 ) -> None:
     x, y, by = columns
     ends = _ends(y, rows.columns)

@@ -63,11 +63,12 @@ def slowdowns_by_size(results: Labelled) -> Section | None:
     rows = [
         {"result": label, "job": job.job, "bucket": number}
         | {"size_max": part.size_max, "flows": part.flows, "mean": part.mean}
+        | {"mean_us": part.mean_us}
         | {name: part.quantiles.get(name) for name in QUANTILES}
         for label, job in times
         for number, part in enumerate(job.buckets())
     ]
-    keys, measures = ("result", "job", "bucket"), ("mean", *QUANTILES)
+    keys, measures = ("result", "job", "bucket"), ("mean", "mean_us", *QUANTILES)
     data = over_seeds(pl.DataFrame(rows, infer_schema_length=None), keys, measures).drop("bucket")
     drawn = [name for name in QUANTILES if data[name].is_not_null().any()]
     jobs = data["job"].unique(maintain_order=True).to_list()
