@@ -247,17 +247,9 @@ _TRANSPORTS = {"congestion": "roce", "load_balancing": "uet"}
 def load_extensions(names: Iterable[str], folder: Path = Path()) -> dict[str, Any]:
     """Import classes for ``extend`` by their names; the base of each says what it decides.
 
-    Parameters
-    ----------
-    names
-        ``MODULE:CLASS``; modules of the folder are known.
-    folder
-        By default the working directory.
-
-    Raises
-    ------
-    ValueError
-        When a name has no such form, two classes decide the same, or there is no such class.
+    A name is ``MODULE:CLASS``; modules of the folder, by default the working directory, are known.
+    Raises ``ValueError`` when one has no such form, two classes decide the same, or there is no
+    such class.
     """
     classes = dict[str, Any]()
     if str(folder.resolve()) not in sys.path:

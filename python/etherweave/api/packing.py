@@ -61,25 +61,12 @@ class MismatchError(Exception):
 
 
 def pack(directory: str | Path, archive: str | Path, extend: Sequence[str] = ()) -> Manifest:
-    """Pack a saved result.
+    """Pack a saved result into a file ``.tar.gz``.
 
-    Parameters
-    ----------
-    directory
-        Result that :meth:`Result.save` wrote.
-    archive
-        File for the archive, ``.tar.gz``.
-    extend
-        ``MODULE:CLASS`` of each class that decided in place of the core, whose file is packed.
-
-    Raises
-    ------
-    FileNotFoundError, ResultError
-        As of :meth:`Result.load`, or when a trace of the scenario is missing.
-    InputError
-        When the result is partial, or such a class is not named, so that no run repeats it.
-    ValueError
-        As of :func:`etherweave.extend.load_extensions`.
+    ``extend`` names each class that decided in place of the core, ``MODULE:CLASS``, whose file is
+    packed. Raises ``InputError`` when the result is partial, or such a class is not named, so that
+    no run repeats it; the errors of :meth:`Result.load`, also when a trace of the scenario is
+    missing, and those of :func:`etherweave.extend.load_extensions`.
     """
     home = Path(directory)
     result = Result.load(home)
@@ -189,19 +176,10 @@ def _add(archive: tarfile.TarFile, name: str, size: int, content: IO[bytes]) -> 
 
 
 def unpack(archive: str | Path, directory: str | Path) -> Manifest:
-    """Unpack an archive, and check the digest of every member.
+    """Unpack what :func:`pack` wrote into a directory, and check the digest of every member.
 
-    Parameters
-    ----------
-    archive
-        File that :func:`pack` wrote.
-    directory
-        Empty or missing; made when all is right.
-
-    Raises
-    ------
-    InputError
-        When it is no such archive, damaged, or has members that its manifest does not list.
+    The directory is empty or missing, and made when all is right. Raises ``InputError`` for what is
+    no such archive, damaged, or has members that its manifest does not list.
     """
     source, home = Path(archive), Path(directory)
     if home.exists() and any(home.iterdir()):
@@ -277,26 +255,9 @@ def check(
     """Run an unpacked scenario again, and compare its tables and figures.
 
     Tables are compared by the bytes of their files, or by their values where another version of
-    Etherweave or pyarrow writes the files.
-
-    Parameters
-    ----------
-    directory
-        Directory that :func:`unpack` wrote.
-    threads, progress, memory_limit, extend
-        As for :func:`etherweave.run`.
-
-    Returns
-    -------
-    list of str
-        Names of the tables that are equal, each with how it was compared.
-
-    Raises
-    ------
-    MismatchError
-        When a table or a figure differs.
-    InputError
-        When the result was measured, or a class that decided it is not at hand.
+    Etherweave or pyarrow writes the files. Returns the names of the tables, each with how it was
+    compared. Raises ``MismatchError`` when a table or a figure differs, ``InputError`` when the
+    result was measured, or a class that decided it is not at hand.
     """
     home = Path(directory)
     kept = Result.load(home)
