@@ -7,8 +7,8 @@ use etherweave_routing::RoutingKind;
 use etherweave_topology::{Topology, TopologyKind};
 
 use crate::{
-    Bill, BridgingCount, BusiestChannels, DesignError, DesignSpec, FabricFigures, RoutingProof, TableCounts, WattsOf,
-    proofs, proofs::ProvedFabric,
+    Bill, BridgingCount, BusiestChannels, DesignError, DesignSpec, FabricFigures, ReductionCost, RoutingProof,
+    TableCounts, WattsOf, proofs, proofs::ProvedFabric,
 };
 
 /// Switches whose tables are planned between two reports of progress.
@@ -35,6 +35,8 @@ pub struct Design {
     pub power: Option<WattsOf>,
     /// What it costs.
     pub cost: Option<Bill>,
+    /// What jobs that reduce in the network need of switches; only a scenario with such jobs has any.
+    pub reduction: Vec<ReductionCost>,
     /// What could not be computed, and why.
     pub missing: Vec<String>,
     /// The first panic that took a part of it, if one has.
@@ -127,8 +129,8 @@ impl Design {
         let cost = parts.kept("cost", |missing| Ok(noted(Bill::of(topology, drawn, spec)?, "cost", missing)))?;
         let bridging = parts.kept("tables that learn", |_| Ok(Some(BridgingCount::all(by_port, spec))))?;
         let (name, family, bridging) = (name.to_owned(), kind.name(), bridging.unwrap_or_default());
-        let Parts { missing, fault } = parts;
-        Ok(Design { name, family, fabric, routings, tables, bridging, busiest, power, cost, missing, fault })
+        let (Parts { missing, fault }, reduction) = (parts, Vec::new());
+        Ok(Design { name, family, fabric, routings, tables, bridging, busiest, power, cost, reduction, missing, fault })
     }
 
     /// All figures, as JSON.

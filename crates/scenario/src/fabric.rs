@@ -2,19 +2,20 @@
 
 use std::ops::RangeInclusive;
 
-use etherweave_design::{Design, DesignError, DesignStep, Largest};
+use etherweave_design::{Design, DesignError, DesignStep, Largest, ReductionCost};
 use etherweave_kernel::Processes;
 use etherweave_openloop::load_share;
 use etherweave_primitives::{BitRate, Bytes, InputError, InputErrors};
 use etherweave_routing::{Outage, Routing, RoutingKind};
-use etherweave_sim::{PreparedRouting, largest_packet, port_buffers};
+use etherweave_sim::{PreparedRouting, TreeCost, largest_packet, port_buffers, tree_costs};
 use etherweave_topology::{Export, ExportNames, Topology, TopologyKind, reverse};
 
 use crate::open_loop::{self, CurveProgress, SimulatedFabric};
 use crate::{
     Deployment, Estimate, Fault, Scenario, ScenarioError, Table, document::Document, effect, estimate, fabric_tables,
     faults, host_ports::generate, interconnect::subnet_warning, measured, measured::PortSent, memory::MemoryLimit,
-    network::OpenLoopNetwork, observation::PointChoice, observation::observe, reader, routing, scenario::read_values,
+    network::OpenLoopNetwork, observation::PointChoice, observation::observe, reader, routing, scenario::experiment,
+    scenario::read_values,
 };
 
 /// The fabric of a scenario, built; jobs and all that only matters to a run may be missing from the file.
@@ -285,10 +286,31 @@ impl Fabric {
         self.check_memory(Ok(self.estimate_design()), memory_limit)?;
         let Scenario { name, topology: kind, design, .. } = &self.scenario;
         match Design::of(name, kind, &self.topology, design, on_step) {
-            Ok(design) => Ok(Some(design)),
+            Ok(design) => self.add_reduction(design).map(Some),
             Err(DesignError::Stopped) => Ok(None),
             Err(DesignError::Input(errors)) => Err(self.document.locate(errors.within("design"))),
         }
+    }
+
+    /// Adds what jobs that reduce in the network need of switches.
+    fn add_reduction(&self, mut design: Design) -> Result<Design, ScenarioError> {
+        let Some(reduction) = self.scenario.switch.reduction.as_ref().filter(|_| !self.scenario.job.is_empty()) else {
+            return Ok(design);
+        };
+        match experiment(&self.document, &self.scenario, self.topology.clone(), &[]) {
+            Err(error) => design.missing.push(format!("reduction in the network: {error}")),
+            Ok(experiment) => {
+                let costs = tree_costs(&experiment).map_err(|errors| self.document.locate(errors))?;
+                design.reduction = costs.into_iter().map(|cost| self.reduction_cost(cost, reduction.trees)).collect();
+            }
+        }
+        Ok(design)
+    }
+
+    fn reduction_cost(&self, cost: TreeCost, trees_max: u32) -> ReductionCost {
+        let TreeCost { switch, trees, entries, segment_packets, buffer } = cost;
+        let switch = self.topology.switch_name(switch).to_owned();
+        ReductionCost { switch, trees, trees_max, entries, segment_packets, buffer_bytes: buffer.get() }
     }
 }
 

@@ -26,7 +26,8 @@ mod tests;
 mod window_times;
 
 pub use build::{
-    CONNECTIONS_MAX, Experiment, Job, PairConnections, Paths, PauseStorm, PortBuffer, nic_headroom, port_buffers,
+    CONNECTIONS_MAX, Experiment, Job, PairConnections, Paths, PauseStorm, PortBuffer, TreeCost, nic_headroom,
+    port_buffers, tree_costs,
 };
 pub use estimate::RunMemory;
 pub use etherweave_engine::capture::{Capture, Captured, CapturedFrame};

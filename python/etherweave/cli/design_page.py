@@ -18,6 +18,8 @@ def print_page(figures: Figures) -> None:
     if figures["tables"]:
         _tables(figures["tables"])
     _bridging(figures["bridging"])
+    if figures["reduction"]:
+        _reduction(figures["reduction"])
     if figures["busiest"]:
         _busiest(figures["busiest"])
     if figures["power"]:
@@ -180,6 +182,16 @@ def _bridging(counts: Sequence[Figures]) -> None:
             name, limit = STANDARDS[count["bridging"]], count["switches_max"]
             excess = count["switches_excess"]
             print(f"  {name} names at most {limit:,} switches, {excess:,} fewer than there are.")
+
+
+def _reduction(costs: Sequence[Figures]) -> None:
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for cost in costs:
+        needs = ("trees", "trees_max", "entries", "segment_packets", "buffer_bytes")
+        alike.setdefault(tuple(f"{cost[need]:,}" for need in needs), []).append(cost["switch"])
+    rows = [(f"{len(names):,}", names[0], *needs) for needs, names in alike.items()]
+    names = (">switches", "as", ">trees", ">room for", ">group entries", ">packets a segment")
+    _table("Reduction in the network, per switch", (*names, ">buffers [B]"), rows)
 
 
 def _busiest(busiest: Figures) -> None:

@@ -36,6 +36,7 @@ use etherweave_workload::Traffic;
 
 pub(crate) use buffers::credit_memory;
 pub use buffers::{PortBuffer, nic_headroom, port_buffers};
+pub use reduction::{TreeCost, tree_costs};
 pub use storms::PauseStorm;
 
 use crate::forward::{FastForward, SkipLimits};

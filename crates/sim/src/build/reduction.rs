@@ -12,7 +12,7 @@ use etherweave_primitives::{Bytes, ChannelId, HostId, InputError, InputErrors, S
 use etherweave_switch::aggregation::Aggregation;
 use etherweave_topology::{Node, Topology, reverse};
 
-use super::connections::PlannedConnection;
+use super::connections::{self, PlannedConnection};
 use super::layout::Layout;
 use super::{Experiment, Paths, too_large};
 use crate::shard::Shard;
@@ -157,8 +157,45 @@ impl Tree {
     }
 }
 
-/// The trees of a job by number, each with the number of each of its switches among all places.
-type JobTrees = Vec<(Tree, BTreeMap<SwitchId, u32>)>;
+/// Need of a switch for the aggregation trees of all jobs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TreeCost {
+    /// The switch.
+    pub switch: SwitchId,
+    /// Trees that it is part of.
+    pub trees: u32,
+    /// Entries of its groups: the ports of children, and that of the parent.
+    pub entries: u32,
+    /// Packets that it may keep until a segment is complete, a full one of each child.
+    pub segment_packets: u32,
+    /// Memory for all open segments.
+    pub buffer: Bytes,
+}
+
+/// The need of every switch of a tree, by ids, as a simulation has it.
+///
+/// # Errors
+/// When a job cannot reduce in the network, or a switch has too few trees.
+pub fn tree_costs(experiment: &Experiment) -> Result<Vec<TreeCost>, InputErrors> {
+    let (connections, _) = connections::plan(experiment)?;
+    check(experiment, &connections)?;
+    let mut costs: BTreeMap<SwitchId, TreeCost> = BTreeMap::new();
+    for (job, trees) in trees_of_jobs(experiment, &connections)? {
+        let payload = experiment.params.transport_of(experiment.jobs[job].transport).payload();
+        let open = payload * u64::from(window(experiment, job));
+        for (tree, (&switch, &children)) in
+            trees.iter().flat_map(|tree| tree.children.iter().map(move |own| (tree, own)))
+        {
+            let none = TreeCost { switch, trees: 0, entries: 0, segment_packets: 0, buffer: Bytes::ZERO };
+            let cost = costs.entry(switch).or_insert(none);
+            cost.trees += 1;
+            cost.entries += children + u32::from(switch != tree.root);
+            cost.segment_packets += children;
+            cost.buffer += open * u64::from(children);
+        }
+    }
+    Ok(costs.into_values().collect())
+}
 
 /// Appends the routes of connections of ranks to themselves, and writes where those of both ends begin: up and down the
 /// tree, and to the leaf and back for acknowledgements.
@@ -169,8 +206,8 @@ pub(super) fn plan(
     constants: &mut RunConstants,
     starts: &mut [[u32; 2]],
 ) -> Result<(), InputError> {
-    let jobs = jobs(connections);
-    let (Some(reduction), false) = (&experiment.params.switch.reduction, jobs.is_empty()) else { return Ok(()) };
+    let is_used = connections.iter().any(PlannedConnection::is_tree);
+    let (Some(reduction), true) = (&experiment.params.switch.reduction, is_used) else { return Ok(()) };
     let topology = &experiment.topology;
     let mut planned = AggregationTrees {
         first_route: u32::try_from(constants.routes.len()).map_err(|_| too_large("hops of connections"))?,
@@ -180,14 +217,22 @@ pub(super) fn plan(
         waiting_max: BTreeMap::new(),
         transports: BTreeMap::new(),
     };
-    let mut of_jobs: BTreeMap<usize, JobTrees> = BTreeMap::new();
-    for number in jobs {
-        of_jobs.insert(number, trees_of(experiment, connections, number, &mut planned)?);
+    let mut of_jobs: BTreeMap<usize, Vec<(Tree, BTreeMap<SwitchId, u32>)>> = BTreeMap::new();
+    for (number, trees) in trees_of_jobs(experiment, connections)? {
         let own = experiment.params.transport_of(experiment.jobs[number].transport);
         let sums = own.for_sums(reduction.buffer).expect("it adds up, as checked");
         planned.transports.insert(number, constants.add_transport(sums));
+        let (packets, hosts) = (window(experiment, number), hosts_of(experiment, connections, number));
+        for tree in trees {
+            for channel in hosts.iter().map(|&host| topology.host_channel(host)).chain(tree.up.values().copied()) {
+                *planned.waiting_max.entry(channel).or_default() += packets;
+            }
+            // The number of each of its switches among all places.
+            let places = tree.children.keys().copied().zip(planned.children.len() as u32..).collect();
+            planned.children.extend(tree.children.values());
+            of_jobs.entry(number).or_default().push((tree, places));
+        }
     }
-    check_limits(topology, reduction, &of_jobs)?;
     for (connection, start) in connections.iter().zip(starts).filter(|(connection, _)| connection.is_tree()) {
         let (tree, places) = &of_jobs[&connection.job][connection.number as usize];
         let [host, _] = connection.hosts(experiment);
@@ -204,34 +249,34 @@ pub(super) fn plan(
     Ok(())
 }
 
-/// The trees of a job, one for each connection of its ranks to themselves; adds their places, and what may wait there.
-fn trees_of(
+/// Hosts of the ranks of a job that reduce.
+fn hosts_of(experiment: &Experiment, connections: &[PlannedConnection], job: usize) -> Vec<HostId> {
+    let own = connections.iter().filter(|own| own.is_tree() && own.job == job && own.number == 0);
+    own.map(|connection| connection.hosts(experiment)[0]).collect()
+}
+
+/// The trees of each job, one for each connection of its ranks to themselves.
+fn trees_of_jobs(
     experiment: &Experiment,
     connections: &[PlannedConnection],
-    number: usize,
-    planned: &mut AggregationTrees,
-) -> Result<JobTrees, InputError> {
+) -> Result<BTreeMap<usize, Vec<Tree>>, InputError> {
     let topology = &experiment.topology;
-    let own = connections.iter().filter(|own| own.is_tree() && own.job == number && own.number == 0);
-    let hosts: Vec<HostId> = own.map(|connection| connection.hosts(experiment)[0]).collect();
-    let packets = window(experiment, number);
-    let mut trees = JobTrees::new();
-    let of_job = connections.iter().filter(|own| own.is_tree() && own.job == number);
-    let count = of_job.map(|own| own.number as usize + 1).max().unwrap_or(0);
-    for place in 0..count {
-        let tree = Tree::new(topology, &hosts, place).ok_or_else(|| {
-            let fabric = format!("job.{number} reduces in the network, and no switch is above all of its hosts");
+    let mut of_jobs = BTreeMap::new();
+    for job in jobs(connections) {
+        let hosts = hosts_of(experiment, connections, job);
+        let own = connections.iter().filter(|own| own.is_tree() && own.job == job);
+        let count = own.map(|connection| connection.number as usize + 1).max().unwrap_or(0);
+        let trees: Option<Vec<Tree>> = (0..count).map(|number| Tree::new(topology, &hosts, number)).collect();
+        let trees = trees.ok_or_else(|| {
+            let fabric = format!("job.{job} reduces in the network, and no switch is above all of its hosts");
             InputError::new("topology", fabric, "a tree, or hosts of one switch")
         })?;
-        for channel in hosts.iter().map(|&host| topology.host_channel(host)).chain(tree.up.values().copied()) {
-            *planned.waiting_max.entry(channel).or_default() += packets;
-        }
-        let first = planned.children.len() as u32;
-        planned.children.extend(tree.children.values());
-        let places = tree.children.keys().copied().zip(first..).collect();
-        trees.push((tree, places));
+        of_jobs.insert(job, trees);
     }
-    Ok(trees)
+    if let Some(reduction) = &experiment.params.switch.reduction {
+        check_limits(topology, reduction, &of_jobs)?;
+    }
+    Ok(of_jobs)
 }
 
 /// Egress channels of a packet that climbs a tree and comes back, with what the switch does there.
@@ -267,10 +312,10 @@ fn acknowledgement(topology: &Topology, host: HostId) -> Vec<(ChannelId, TreeHop
 fn check_limits(
     topology: &Topology,
     reduction: &ReductionParams,
-    of_jobs: &BTreeMap<usize, JobTrees>,
+    of_jobs: &BTreeMap<usize, Vec<Tree>>,
 ) -> Result<(), InputError> {
     let (mut trees_of, mut children_max) = (BTreeMap::new(), BTreeMap::new());
-    for (&switch, &children) in of_jobs.values().flatten().flat_map(|(tree, _)| &tree.children) {
+    for (&switch, &children) in of_jobs.values().flatten().flat_map(|tree| &tree.children) {
         *trees_of.entry(switch).or_insert(0) += 1;
         let most = children_max.entry(switch).or_insert(children);
         *most = children.max(*most);

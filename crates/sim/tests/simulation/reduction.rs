@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration, InputErrors, Priority};
 use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{FlowControl, ReductionParams, RoceVersion, SimParams, SwitchModel};
-use etherweave_sim::{Experiment, PairConnections, Report, Simulation};
+use etherweave_sim::{Experiment, PairConnections, Report, Simulation, tree_costs};
 use etherweave_topology::{Family, FatTree, KAryFatTree, Topology, Torus};
 use etherweave_workload::collective::{Algorithm, Collective, Communicator, Rule};
 use etherweave_workload::{Block, Op, Program, Traffic};
@@ -156,6 +156,24 @@ fn trees_take_roots_in_turn() {
             report.ports.iter().filter(|port| port.node == format!("core{core}")).map(|port| port.tx_packets).sum();
         assert_eq!(down, 4 * count, "core{core}");
     }
+}
+
+/// Two trees over two leaves of four ranks each, with a root each.
+#[test]
+fn switches_need_groups_and_buffers_for_each_of_their_trees() {
+    let mut experiment = reduction(tree(2), ideal(), allreduces(8, 64, None, 1, Duration::ZERO));
+    experiment.jobs[0].connections = PairConnections::InTurn(2);
+    let open = ReductionParams::default().buffer.get().div_ceil(MTU) + 1;
+    let rows: Vec<_> = tree_costs(&experiment)
+        .unwrap()
+        .into_iter()
+        .map(|cost| (cost.trees, cost.entries, cost.segment_packets, cost.buffer.get()))
+        .collect();
+    let (leaf, core) = ((2, 2 * (4 + 1), 2 * 4, 8 * open * MTU), (1, 2, 2, 2 * open * MTU));
+    assert_eq!(rows, [leaf, leaf, core, core]);
+    experiment.params.switch.reduction = Some(ReductionParams { trees: 1, ..ReductionParams::default() });
+    let error = tree_costs(&experiment).unwrap_err().to_string();
+    assert_eq!(error, "switch.reduction.trees: 1; expected at least 2, which leaf1 needs");
 }
 
 #[test]
