@@ -69,6 +69,20 @@ CASES: dict[str, tuple[str, dict[str, object]]] = {
             "job.0.workload": THOUSAND,
         },
     ),
+    "FS5": (
+        "three_tier",
+        {
+            "topology.k_ary_fat_tree.k": 16,
+            "topology.k_ary_fat_tree.as_built.slow": [
+                {"from": f"core{number}", "to": "spine0", "rate": "25Gb/s"} for number in range(8)
+            ],
+            "switch.threshold_rate": "100Gb/s",
+            "transport.uet.entropies": 128,
+            "transport.uet.load_balancing": "reps",
+            "transport.uet.ack_trigger": "4000B",
+            "job.0.workload": THOUSAND,
+        },
+    ),
     "R1": ("credits", {"job.0.workload": flows([(0, 13)])}),
     "R3": ("credits", {"job.0.workload": INCAST}),
     "R4": (

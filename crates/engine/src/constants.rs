@@ -75,6 +75,8 @@ pub struct RunConstants {
     pub watchdog: Option<PfcWatchdog>,
     /// Shared by all switches.
     pub ecn: Option<EcnMarking>,
+    /// Rate of the ports that thresholds are for, where others have their own.
+    pub threshold_rate: Option<BitRate>,
     /// Switches for whose telemetry packets have room: 0 where they have none.
     pub telemetry_switches: u8,
     /// Whether switches forward before the tail is in.
@@ -208,6 +210,7 @@ impl RunConstants {
             pause_quanta: groups.quanta,
             watchdog: params.flow_control.watchdog().cloned(),
             ecn: params.switch.ecn,
+            threshold_rate: params.switch.threshold_rate,
             telemetry_switches: params
                 .transports()
                 .map(|transport| transport.telemetry_switches())

@@ -75,12 +75,19 @@ impl Wires {
         self.totals.delivered += 1;
     }
 
+    /// Bytes at a port as thresholds count them, which may be those of ports of another rate.
+    #[inline(always)]
+    pub fn proportionate(&self, egress: PortIndex, bytes: u32) -> u32 {
+        let rate = self.constants.threshold_rate;
+        rate.map_or(bytes, |rate| rate.bytes_in(self.ports[egress].serialization_time(bytes)).get() as u32)
+    }
+
     /// ECN: marks by the queue that the packet joins, or by what it leaves behind.
     #[inline(always)]
     pub fn mark(&mut self, at: MarkAt, egress: PortIndex, class: usize, handle: Handle) {
         let Some(ecn) = self.constants.ecn.as_ref().filter(|ecn| ecn.mark_at == at) else { return };
         let port = &self.ports[egress];
-        let queued = u64::from(port.queue(class).bytes);
+        let queued = u64::from(self.proportionate(egress, port.queue(class).bytes));
         let is_short = queued <= ecn.queue_min.get() && queued < ecn.queue_max.get();
         if is_short || (!ecn.last_hop && port.peer.is_host) || !self.packets[handle].has(flags::ECN_CAPABLE) {
             return;

@@ -137,10 +137,10 @@ impl SharedBuffer {
         SharedBuffer { sizes, used: 0, peak: 0 }
     }
 
-    /// Whether a lossy egress queue of `queued` bytes may take `bytes` more.
+    /// Whether a lossy egress queue may be of `bytes`.
     #[inline]
-    pub fn queue_has_room(&self, queued: u32, bytes: u32) -> bool {
-        u64::from(queued) + u64::from(bytes) <= self.sizes.egress.bytes(self.free()) + u64::from(self.sizes.reserve)
+    pub fn queue_has_room(&self, bytes: u32) -> bool {
+        u64::from(bytes) <= self.sizes.egress.bytes(self.free()) + u64::from(self.sizes.reserve)
     }
 
     /// Admits a packet of `length` bytes, if there is room.

@@ -141,7 +141,8 @@ impl Switches {
         let mut buffer = self.switches[switch].buffer.clone();
         let (mut group, mut former_group) = (self.groups[place], self.groups[former_place]);
         buffer.release(&mut former_group, former.stored());
-        if !buffer.queue_has_room(rest, bytes) || buffer.admit(&mut group, bytes) != Admission::Stored {
+        let queued = wires.proportionate(egress, rest + bytes);
+        if !buffer.queue_has_room(queued) || buffer.admit(&mut group, bytes) != Admission::Stored {
             return;
         }
         self.switches[switch].buffer = buffer;

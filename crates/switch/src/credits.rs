@@ -60,8 +60,8 @@ impl Switches {
         let queued = wires.ports[egress].queue(class).bytes;
         let group = wires.constants.group(ingress, priority);
         let buffer = &mut self.switches[switch].buffer;
-        let is_taken =
-            buffer.queue_has_room(queued, bytes) && buffer.admit(&mut self.groups[group], bytes) != Admission::Dropped;
+        let is_taken = buffer.queue_has_room(wires.proportionate(egress, queued + bytes))
+            && buffer.admit(&mut self.groups[group], bytes) != Admission::Dropped;
         is_taken || self.compete(wires, ingress, egress, class, handle)
     }
 

@@ -129,7 +129,7 @@ impl Switches {
             if wires.credits.are_used() {
                 return self.admit_by_credits(wires, ingress, egress, class, handle);
             }
-            if !buffer.queue_has_room(queued, bytes) {
+            if !buffer.queue_has_room(wires.proportionate(egress, queued + bytes)) {
                 return self.compete(wires, ingress, egress, class, handle);
             }
         }

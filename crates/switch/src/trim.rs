@@ -43,7 +43,7 @@ impl Switches {
         let queued = wires.ports[egress].queue(class).bytes;
         let switch = wires.switch_of_port(egress);
         let buffer = &mut self.switches[switch].buffer;
-        let has_room = buffer.queue_has_room(queued, bytes);
+        let has_room = buffer.queue_has_room(wires.proportionate(egress, queued + bytes));
         if !has_room || buffer.admit(&mut self.groups[group], bytes) != Admission::Stored {
             wires.drop_packet(egress, handle);
             return;

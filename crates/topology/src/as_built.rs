@@ -29,7 +29,22 @@ params! {
         /// What does not work: nodes by name (`"leaf3"`), or cables by their ends (`"leaf0 - core0"`; listed twice, two
         /// of several parallel ones). Hosts without another link are gone too. Default none.
         pub failed: Vec<String> = Vec::new(),
+        /// Directions of links that are slower than the plan. Default none.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub slow: Vec<SlowLink> = Vec::new(),
     }
+}
+
+/// One direction of all links between two nodes, at another rate.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlowLink {
+    /// The node that sends, by name.
+    pub from: String,
+    /// The node that receives, by name.
+    pub to: String,
+    /// Rate of each [bit/s].
+    pub rate: BitRate,
 }
 
 /// Links between two switches beyond the plan.
@@ -71,7 +86,7 @@ impl AsBuilt {
 
     /// Whether hosts and links are those of the plan, so that formulas about it hold.
     pub fn is_regular(&self) -> bool {
-        self.hosts.is_none() && self.extra.is_empty() && self.failed.is_empty()
+        self.hosts.is_none() && self.extra.is_empty() && self.failed.is_empty() && self.slow.is_empty()
     }
 
     /// Changes the plan into what was built.
@@ -83,7 +98,7 @@ impl AsBuilt {
         if let Some(hosts) = self.hosts {
             keep_hosts(builder, hosts)?;
         }
-        if !self.extra.is_empty() || !self.failed.is_empty() {
+        if !self.is_regular() {
             self.rewire(builder)?;
         }
         Ok(())
@@ -96,6 +111,9 @@ impl AsBuilt {
             extra.extend(link.links(number, builder, &names)?);
         }
         builder.links.extend(extra);
+        for (number, link) in self.slow.iter().enumerate() {
+            link.slow_down(number, builder, &names)?;
+        }
         // A port that fails was needed before.
         builder.check_radix()?;
         let mut failures = Failures::none(builder);
@@ -132,8 +150,23 @@ impl ExtraLink {
         let group = |node: Node| builder.group(node);
         let class = if group(ends[0]) == group(ends[1]) { LinkClass::Local } else { LinkClass::Global };
         let medium = self.cable.medium(self.rate);
-        let link = PlannedLink { ends, rate: self.rate, length: self.cable.length(), medium, class };
+        let link = PlannedLink { ends, rates: [self.rate; 2], length: self.cable.length(), medium, class };
         Ok(vec![link; self.links as usize])
+    }
+}
+
+impl SlowLink {
+    fn slow_down(&self, number: usize, builder: &mut Builder, names: &NodeNames) -> Result<(), InputError> {
+        let ends = names.node(&self.from).zip(names.node(&self.to));
+        let mut is_there = false;
+        for link in &mut builder.links {
+            let [a, b] = link.ends;
+            if let Some(side) = [Some((a, b)), Some((b, a))].iter().position(|&pair| pair == ends) {
+                (link.rates[side], is_there) = (self.rate, true);
+            }
+        }
+        let found = format!("\"{}\" to \"{}\"", self.from, self.to);
+        InputError::unless(is_there, format!("as_built.slow.{number}"), found, "two nodes with a cable")
     }
 }
 

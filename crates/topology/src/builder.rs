@@ -36,7 +36,8 @@ struct SplitHosts {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlannedLink {
     pub(crate) ends: [Node; 2],
-    pub(crate) rate: BitRate,
+    /// From each of them.
+    pub(crate) rates: [BitRate; 2],
     pub(crate) length: Length,
     pub(crate) medium: Medium,
     pub(crate) class: LinkClass,
@@ -107,7 +108,7 @@ impl Builder {
     /// Joins the next free port of `a` and of `b`.
     pub fn link(&mut self, a: impl Into<Node>, b: impl Into<Node>, rate: BitRate, cable: Cable, class: LinkClass) {
         let (length, medium) = (cable.length(), cable.medium(rate));
-        self.links.push(PlannedLink { ends: [a.into(), b.into()], rate, length, medium, class });
+        self.links.push(PlannedLink { ends: [a.into(), b.into()], rates: [rate; 2], length, medium, class });
     }
 
     /// Checks the whole and freezes it.
@@ -235,8 +236,8 @@ impl Builder {
         } else if matches!((a, b), (Node::Host(_), Node::Host(_))) {
             let found = format!("a link joins the hosts {} and {}", name(a), name(b));
             Err(links_error(found, "a switch at one end"))
-        } else if !(RATE_MIN..=RATE_MAX).contains(&link.rate) {
-            let found = format!("the link {} - {} has rate {}", name(a), name(b), link.rate);
+        } else if let Some(rate) = link.rates.iter().find(|rate| !(RATE_MIN..=RATE_MAX).contains(rate)) {
+            let found = format!("the link {} - {} has rate {rate}", name(a), name(b));
             Err(links_error(found, format_args!("{RATE_MIN} to {RATE_MAX}")))
         } else if link.length > LENGTH_MAX {
             let found = format!("the link {} - {} is too long", name(a), name(b));
@@ -266,16 +267,9 @@ impl Builder {
                 let port = Port::from_index(by_node[self.index(node)].len());
                 ChannelEnd { node, port }
             });
-            for (from, to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+            for ([from, to], rate) in [[ends[0], ends[1]], [ends[1], ends[0]]].into_iter().zip(link.rates) {
                 by_node[self.index(from.node)].push(ChannelId::from_index(channels.len()));
-                channels.push(Channel {
-                    from,
-                    to,
-                    rate: link.rate,
-                    length: link.length,
-                    medium: link.medium,
-                    class: link.class,
-                });
+                channels.push(Channel { from, to, rate, length: link.length, medium: link.medium, class: link.class });
             }
         }
         let mut out = Lists::new();

@@ -41,7 +41,7 @@ mod shape;
 mod size_request;
 mod topology;
 
-pub use as_built::{AsBuilt, ExtraLink};
+pub use as_built::{AsBuilt, ExtraLink, SlowLink};
 pub use builder::Builder;
 pub use cable::{Cable, Medium};
 pub use export::{Export, ExportFile, ExportNames};

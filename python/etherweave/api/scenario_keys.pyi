@@ -223,6 +223,7 @@ class AsBuilt(Table):
     failed: Key[Sequence[str], Sequence[str]]
     hosts: Key[int | None, int]
     radix: Key[int | None, int]
+    slow: Key[List[SlowLink], Sequence[Keys]]
 
 class AxisSpec(Table):
     count: Key[int | None, int]
@@ -1552,6 +1553,10 @@ class SlimFly(Table):
     q: Key[int, int]
     rate: Key[str, str]
 
+class SlowLink(Table):
+    rate: Key[str | None, str]
+    to: Key[str | None, str]
+
 class Stage(Table):
     cable: Key[str, str]
     down: Key[int, int]
@@ -1640,6 +1645,7 @@ class SwitchParams(Table):
     reserve: Key[str, str]
     shaper: Key[TokenBucket, TokenBucket | Keys]
     speed_up: Key[int, int]
+    threshold_rate: Key[str | None, str]
     trimming: Key[Trimming, Trimming | Keys]
     xon_offset: Key[str, str]
 

@@ -1,7 +1,7 @@
 //! Switch parameters. Defaults are those of a Spectrum-class switch.
 
 use etherweave_kernel::Arbiter;
-use etherweave_primitives::{Bytes, Duration, params};
+use etherweave_primitives::{BitRate, Bytes, Duration, params};
 
 use super::{
     AddressLearning, Cells, EpochRates, LowPowerIdleTimes, OuterHeader, ReductionParams, TokenBucket, Trimming,
@@ -102,6 +102,10 @@ params! {
         pub ingress_threshold: Threshold = Threshold::Alpha(8.0),
         /// Share of the pool that one lossy egress queue may take before tail drop.
         pub egress_threshold: Threshold = Threshold::Alpha(8.0),
+        /// Rate of the ports that `egress_threshold` and the queues of `ecn` are for: those of a port of another rate
+        /// are in proportion, of as many bandwidth-delay products. Absent: every port has the same.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub threshold_rate: Option<BitRate> = None,
         /// How far occupancy must fall below XOFF before XON; in open loops as many whole packets.
         pub xon_offset: Bytes = Bytes::new(2 * 4608),
         /// Cells of the packet memory, and the headroom that follows from them. Absent: memory is counted in bytes.

@@ -1,12 +1,12 @@
 //! Switches that trim, under Ultra Ethernet's transport.
 
-use etherweave_primitives::{Bytes, Duration, Priority, Rank};
+use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Rank};
 use etherweave_routing::RoutingKind;
 use etherweave_sim::params::{
     EcnMarking, FlowControl, Forwarding, MarkAt, SimParams, SwitchParams, Threshold, Transport, Trimming,
 };
 use etherweave_sim::{Experiment, FlowRow, Paths, PreparedRouting, Report};
-use etherweave_topology::{Family, FatTree, Topology};
+use etherweave_topology::{Family, FatTree, SingleSwitch, Topology};
 use etherweave_transport::uet::{Delivery, LoadBalancing, Nscc, UetParams};
 use etherweave_workload::{StreamSpec, Traffic};
 
@@ -86,6 +86,23 @@ fn no_window_that_closes_waits_for_a_timer() {
         let job = job_of(incast(31, 200_000), Priority::new(0));
         checked(&experiment(one_switch(32), params, vec![job]), 4 * 31 * 200_000);
     }
+}
+
+/// At ports of 25 Gb/s, thresholds for 100 Gb/s are a quarter.
+#[test]
+fn thresholds_are_in_proportion_to_the_rate_of_a_port() {
+    let [mut own, mut scaled] =
+        [(); 2].map(|()| params(UetParams { nscc: Some(Nscc::default()), ..UetParams::default() }));
+    scaled.switch.threshold_rate = Some(BitRate::from_gbps(100));
+    own.switch.egress_threshold = Threshold::Static(Bytes::new(25_000));
+    let ecn = own.switch.ecn.as_mut().unwrap();
+    (ecn.queue_min, ecn.queue_max) = (Bytes::new(5_000), Bytes::new(20_000));
+    let [own, scaled] = [own, scaled].map(|params| {
+        let topology = SingleSwitch { hosts: 9, rate: BitRate::from_gbps(25), ..SingleSwitch::default() };
+        let job = job_of(incast(8, 200_000), Priority::new(0));
+        checked(&experiment(topology.generate().unwrap(), params, vec![job]), 4 * 8 * 200_000).ports
+    });
+    assert_eq!(scaled, own);
 }
 
 /// Nobody repeats the datagrams of UUD that find no room: a message with such never completes, and its sender goes on.

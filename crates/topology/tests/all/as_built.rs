@@ -1,6 +1,6 @@
 //! Departures from the plan: hosts that do not fill, spare ports in use, what has failed.
 
-use etherweave_primitives::{HostId, SwitchId};
+use etherweave_primitives::{BitRate, HostId, SwitchId};
 use etherweave_topology::{LinkClass, Topology, TopologyKind};
 
 /// The testbed's tree of 8 leaves with 12 hosts and 4 links to the core, built as `lines` say.
@@ -70,6 +70,19 @@ fn extra_links_use_spare_ports_and_no_others() {
     check_error(unknown, "fat_tree.as_built.extra.0.to: \"host1\"; expected a switch, leaf0 to core0");
     let many = format!("{extra}000000");
     check_error(&many, "fat_tree.as_built.extra.0.links: 2000000; expected 1 to 1024");
+}
+
+#[test]
+fn one_direction_of_parallel_links_is_slower() {
+    let slow = |to: &str| format!("[[fat_tree.as_built.slow]]\nfrom = \"core0\"\nto = \"{to}\"\nrate = \"25Gb/s\"");
+    let topology = generate(&slow("leaf1")).unwrap();
+    let channels = topology.channels().iter();
+    let slow_ones = channels.filter(|channel| channel.rate == BitRate::from_gbps(25));
+    let names: Vec<_> =
+        slow_ones.map(|channel| [channel.from.node, channel.to.node].map(|node| topology.name(node))).collect();
+    assert_eq!(names, [["core0", "leaf1"]; 4]);
+    let expected = "fat_tree.as_built.slow.0: \"core0\" to \"host1\"; expected two nodes with a cable";
+    check_error(&slow("host1"), expected);
 }
 
 #[test]

@@ -86,6 +86,7 @@ fn check_switch(switch: &SwitchParams, frame: Bytes) -> Checked {
         require(headroom < buffer, "switch.headroom", headroom, format!("less than switch.buffer, {buffer}"))?;
     }
     switch.cells.as_ref().map_or(Ok(()), check_cells)?;
+    switch.threshold_rate.map_or(Ok(()), |rate| require_within(RATES, "switch.threshold_rate", rate))?;
     let limit = match switch.ingress_threshold {
         Threshold::Static(limit) => limit + switch.reserve,
         Threshold::Alpha(_) => buffer,
@@ -223,7 +224,8 @@ fn check_shares_nothing(switch: &SwitchParams) -> Checked {
     require(is_default, "switch.ingress_threshold", "a threshold", expected)?;
     require(switch.egress_threshold == default.egress_threshold, "switch.egress_threshold", "a threshold", expected)?;
     require(switch.cells.is_none(), "switch.cells", "cells of a shared memory", expected)?;
-    require(switch.ecn.is_none(), "switch.ecn", "marks by the queue of an output", expected)
+    require(switch.ecn.is_none(), "switch.ecn", "marks by the queue of an output", expected)?;
+    require(switch.threshold_rate.is_none(), "switch.threshold_rate", "a rate", expected)
 }
 
 fn check_flow_control(params: &SimParams, frame: Bytes) -> Checked {
