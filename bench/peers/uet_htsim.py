@@ -22,6 +22,24 @@ SOURCE = "https://github.com/ultraethernet/uet-htsim"
 VERSION = "40ccb0526bb6297eeb22ab33f9934fb35278dbaf"
 MATRIX = "connection_matrices/perm_1024n_1024c_0u_2000000b.cm"
 PAIRS = 3
+LEAVES = """Nodes 128
+Tiers 2
+Podsize 128
+
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 16
+Radix_Up 4
+Downlink_Latency_ns 1000
+Oversubscribed 4
+Switch_Latency_ns 0
+
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Down 8
+Downlink_Latency_ns 1000
+Switch_Latency_ns 0
+"""
 SIMULATED = """
 import json, resource, sys, etherweave
 keys = {
@@ -91,6 +109,7 @@ def tails() -> dict[str, float]:
             lines.append(f"{source}->{to} id {number} start 0 size {size}")
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "flows").write_text("\n".join(lines) + "\n")
+            Path(folder, "leaves").write_text(LEAVES)
             words = [str(command), "-tm", "flows", *options, "-end", "3000", "-seed"]
             runs = [
                 subprocess.check_output([*words, seed], cwd=folder, text=True) for seed in "1234"

@@ -129,9 +129,29 @@ def incast(sources: int, receiver: int) -> list[Flow]:
 
 CREDITS, TOGETHER = ("-receiver_cc_only",), ("-sender_cc", "-receiver_cc")
 SPRAYED, REPS = ("-paths", "128"), ("-load_balancing_algo", "reps")
+LEAVES = ("-topo", "leaves")
+OVERSUBSCRIBED: dict[str, object] = {
+    "topology": {
+        "fat_tree": {
+            "leaves": 8,
+            "hosts_per_leaf": 16,
+            "cores": 4,
+            "links_per_core": 1,
+            "host_cable": "200m",
+            "uplink_cable": "200m",
+        }
+    },
+    "switch.egress_threshold": {"static": "115640B"},
+    "switch.ecn.queue_min": "24780B",
+    "switch.ecn.queue_max": "99120B",
+    "transport.uet.retransmission_timeout": "72768ns",
+    "transport.uet.rccc": {"base_round_trip": "9.34848us", "oversubscription": 4},
+}
+"""Leaves with four times the hosts of their uplinks, and thresholds as in leaf_spine."""
 OWN: dict[str, tuple[int, list[Flow], tuple[str, ...]]] = {
     "credits.permutation": (8, permutation(128), (*CREDITS, *SPRAYED)),
     "credits.reps": (8, permutation(128), (*CREDITS, *SPRAYED, *REPS)),
+    "credits.leaves": (8, permutation(128), (*CREDITS, *SPRAYED, *LEAVES)),
     "credits.incast": (8, incast(64, 127), CREDITS),
     "window.reps": (8, permutation(128), ("-sender_cc_only", *SPRAYED, *REPS)),
     "both.permutation": (8, permutation(128), (*TOGETHER, *SPRAYED)),
@@ -143,7 +163,7 @@ OWN: dict[str, tuple[int, list[Flow], tuple[str, ...]]] = {
 def own(ports: int, sent: list[Flow], options: tuple[str, ...]) -> tuple[str, dict[str, object]]:
     """Return the scenario and keys of such a case."""
     keys: dict[str, object] = {
-        "topology.k_ary_fat_tree.k": ports,
+        **(OVERSUBSCRIBED if LEAVES[0] in options else {"topology.k_ary_fat_tree.k": ports}),
         "job.0.workload": listed(f"{source},{to},{size},0" for source, to, size in sent),
         **(BOTH if TOGETHER[0] in options else {}),
         **({"transport.uet.entropies": 128} if SPRAYED[0] in options else {}),

@@ -54,6 +54,7 @@ mod tasks;
 mod thread;
 
 use etherweave_primitives::{BitRate, Duration, Time};
+use etherweave_transport::uet::GrantPace;
 
 use etherweave_engine::params::CommandStall;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
@@ -119,7 +120,7 @@ pub struct Host {
 }
 
 /// Receive side of a NIC.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Nic {
     /// What is in its buffer.
     pub buffer: BufferDrain,
@@ -131,8 +132,8 @@ pub struct Nic {
     pub is_pausing: bool,
     /// Priorities that the NIC pauses without end: it is broken.
     pub storming: u8,
-    /// From then on its receivers may grant credits to further sources.
-    pub grants_from: Time,
+    /// When its receivers may grant credits to further sources.
+    pub grants: GrantPace,
     /// The longest that it ever took to empty the buffer.
     pub backlog_max: Duration,
     /// Frames dropped because their ring had no buffer, by priority.
@@ -141,14 +142,14 @@ pub struct Nic {
 
 impl Host {
     /// The NIC of a host at `port`.
-    pub fn new(id: u32, port: PortIndex, stall: Option<&CommandStall>) -> Host {
+    pub fn new(id: u32, port: PortIndex, stall: Option<&CommandStall>, seed: u64) -> Host {
         let nic = Nic {
             buffer: BufferDrain::new(id, stall),
             last_endpoint: EndpointIndex::NONE,
             writes: 0,
             is_pausing: false,
             storming: 0,
-            grants_from: Time::ZERO,
+            grants: GrantPace::new(seed, id),
             backlog_max: Duration::ZERO,
             out_of_buffer: [0; 8],
         };

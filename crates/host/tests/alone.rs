@@ -41,7 +41,7 @@ fn add_port(wires: &mut Wires, owner: Owner) -> PortIndex {
 /// A host with a wire to itself.
 fn add_host(wires: &mut Wires) -> (Hosts, HostIndex) {
     let mut hosts = Hosts::new(&wires.constants);
-    let host = hosts.nics.hosts.push(Host::new(0, wires.ports.next_index(), None));
+    let host = hosts.nics.hosts.push(Host::new(0, wires.ports.next_index(), None, 0));
     add_port(wires, Owner::Host(host));
     (hosts, host)
 }

@@ -55,7 +55,7 @@ impl Pair {
         let mut hosts = Hosts::new(&wires.constants);
         (hosts.processors.observes_ranks, hosts.processors.notes_tasks) = (true, true);
         for (side, role) in (0..).zip(roles) {
-            let host = hosts.nics.hosts.push(Host::new(side, PortIndex::new(side), None));
+            let host = hosts.nics.hosts.push(Host::new(side, PortIndex::new(side), None, 0));
             let (link, port) = (PeerLink::to_shard(0), PortIndex::new(1 - side));
             let peer = Peer { link, port, is_host: true, link_class: LinkClass::Host };
             wires.channels.push(ChannelId::new(side));

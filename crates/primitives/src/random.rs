@@ -26,6 +26,8 @@ pub enum Purpose {
     Sizes = 10,
     /// How long a server works on a request.
     Service = 11,
+    /// When a receiver of credits judges the core of the network.
+    GrantPeriods = 12,
 }
 
 /// A random stream (xoshiro256++ of Blackman and Vigna, 2019, seeded by SplitMix64).

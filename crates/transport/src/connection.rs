@@ -8,11 +8,12 @@
 //!
 //! It owns no clock and sends nothing. A host passes the time, transmits what it is given, and schedules what is due.
 
-use etherweave_primitives::{BitRate, Duration, Time};
+use etherweave_primitives::{BitRate, Time};
 
 use crate::packet::{PacketKind, TransportPacket};
 use crate::roce::{Answer, Operation, Reception};
 use crate::telemetry::PathTelemetry;
+use crate::uet::GrantPace;
 use crate::{Headers, Ranges, SackBlocks, Transport, TransportParams};
 
 /// What the sending side of a connection has counted.
@@ -206,9 +207,15 @@ pub trait ConnectionEnd: ConnectionState + Sized {
     /// Takes a congestion notification, or a control packet.
     fn on_congestion(&mut self, _now: Time, _packet: &TransportPacket) {}
 
-    /// Time that the next grant takes of the receiver's link, where one must be scheduled: [`Alarm::Tail`] at that end,
-    /// once grants to others leave the link free, which is after `wait`.
-    fn schedule_grant(&mut self, _wait: Duration) -> Option<Duration> {
+    /// Time of the next grant of credits, where one must be scheduled, as [`Alarm::Tail`] at that end: once grants to
+    /// others leave the link free. A data packet may have arrived just now.
+    fn schedule_grant(
+        &mut self,
+        _now: Time,
+        _arrival: Option<&TransportPacket>,
+        _pace: &mut GrantPace,
+        _params: &Self::Params,
+    ) -> Option<Time> {
         None
     }
 

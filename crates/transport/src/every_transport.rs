@@ -14,7 +14,7 @@ use super::tcp::{
 use crate::connection::{Alarm, Alarms, AnswerPacket};
 use crate::packet::{PacketKind, TransportPacket, flags};
 use crate::params::{CONGESTION_CONTROLS, Dcqcn, LossDetection, Reliability, RoceParams};
-use crate::uet::{Delivery, LoadBalancing, Nscc, Rccc, UetEnd, UetParams};
+use crate::uet::{Delivery, GrantPace, LoadBalancing, Nscc, Rccc, UetEnd, UetParams};
 use crate::{ConnectionEnd, Headers, TransportParams};
 
 /// Rate of both NICs.
@@ -61,26 +61,23 @@ struct ByNics<E: ConnectionEnd> {
     pacing: Option<Time>,
     /// Control packets of the sender that wait for the link.
     control: Vec<TransportPacket>,
-    /// When a grant of credits is due, and from when on others may be.
+    /// When a grant of credits is due, and when others may be.
     grant: Option<Time>,
-    grants_from: Time,
+    pace: GrantPace,
 }
 
 impl<E: ConnectionEnd> ByNics<E> {
     fn new(params: E::Params) -> ByNics<E> {
         let [sender, receiver] = [(); 2].map(|()| E::begin(&params, RATE));
         let (headers, timers, control) = (params.headers(), BTreeSet::new(), Vec::new());
-        let (pacing, grant, grants_from) = (None, None, Time::ZERO);
-        ByNics { params, headers, sender, receiver, timers, pacing, control, grant, grants_from }
+        let (pacing, grant, pace) = (None, None, GrantPace::new(0, 0));
+        ByNics { params, headers, sender, receiver, timers, pacing, control, grant, pace }
     }
 }
 
 impl<E: ConnectionEnd> ByNics<E> {
-    fn schedule_grant(&mut self, now: Time) {
-        let time = self.grants_from.max(now);
-        if let Some(gap) = self.receiver.schedule_grant(time.since(now)) {
-            (self.grant, self.grants_from) = (Some(time), time + gap);
-        }
+    fn schedule_grant(&mut self, now: Time, arrival: Option<&TransportPacket>) {
+        self.grant = self.receiver.schedule_grant(now, arrival, &mut self.pace, &self.params).or(self.grant);
     }
 }
 
@@ -119,7 +116,7 @@ impl<E: ConnectionEnd> Ends for ByNics<E> {
     fn on_data(&mut self, now: Time, data: TransportPacket, sent: Time, is_marked: bool) -> Option<Self::Answer> {
         if data.kind == PacketKind::Cnp {
             self.receiver.on_congestion(now, &data);
-            self.schedule_grant(now);
+            self.schedule_grant(now, None);
             let kind = self.receiver.takes_control();
             return kind.map(|kind| (Some(self.receiver.answer(kind, &self.headers)), false));
         }
@@ -130,7 +127,7 @@ impl<E: ConnectionEnd> Ends for ByNics<E> {
         let before = self.receiver.arrived();
         let reception = self.receiver.on_data(&data, false, &self.params);
         assert_eq!(self.receiver.arrived(), before + reception.bytes);
-        self.schedule_grant(now);
+        self.schedule_grant(now, Some(&data));
         let answer = reception.answer.kind().map(|kind| self.receiver.answer(kind, &self.headers));
         (answer.is_some() || notifies).then_some((answer, notifies))
     }
@@ -157,7 +154,7 @@ impl<E: ConnectionEnd> Ends for ByNics<E> {
             self.receiver.on_alarm(now, Alarm::Tail(1), &self.params);
             let kind = self.receiver.takes_control();
             let grant = kind.map(|kind| self.receiver.answer(kind, &self.headers));
-            self.schedule_grant(now);
+            self.schedule_grant(now, None);
             return grant.map(|grant| (Some(grant), false));
         }
         if self.pacing.take_if(|until| *until <= now).is_some() {

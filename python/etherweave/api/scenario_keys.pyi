@@ -1415,6 +1415,7 @@ class Rccc(Table):
     base_round_trip: Key[str, str]
     grant: Key[str, str]
     link_share: Key[float, float]
+    oversubscription: Key[float, float]
 
 class ReceiveParams(Table):
     moderation: Key[Moderation, Moderation | Keys]

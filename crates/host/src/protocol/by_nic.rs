@@ -161,7 +161,7 @@ fn take_data<E: ConnectionEnd + ProtocolState>(
         send_answer::<E>(&mut hosts.nics, wires, endpoint, kind, packet.side);
     }
     if E::HAS_CONTROL_PACKETS {
-        schedule_grant::<E>(&mut hosts.nics, wires, endpoint);
+        schedule_grant::<E>(&mut hosts.nics, wires, endpoint, Some(&packet.content()));
     }
     if is_new && bytes == 0 {
         hosts.take_ahead(wires, endpoint);
@@ -181,7 +181,7 @@ fn take_notification<E: ConnectionEnd + ProtocolState>(
     E::of(&mut nics.endpoints[endpoint].protocol).on_congestion(wires.now, &packet.content());
     if E::HAS_CONTROL_PACKETS {
         send_control::<E>(nics, wires, endpoint);
-        schedule_grant::<E>(nics, wires, endpoint);
+        schedule_grant::<E>(nics, wires, endpoint, None);
         wake::<E>(nics, wires, endpoint);
     }
 }
@@ -194,18 +194,23 @@ fn send_control<E: ConnectionEnd + ProtocolState>(nics: &mut Nics, wires: &mut W
     }
     if let Some(kind) = E::of(&mut nics.endpoints[endpoint].protocol).takes_control() {
         send_answer::<E>(nics, wires, endpoint, kind, NO_SIDE);
-        schedule_grant::<E>(nics, wires, endpoint);
+        schedule_grant::<E>(nics, wires, endpoint, None);
     }
 }
 
 /// Has a receiver grant credits when the grants of its host to others leave the link free: sources take turns.
-fn schedule_grant<E: ConnectionEnd + ProtocolState>(nics: &mut Nics, wires: &mut Wires, endpoint: EndpointIndex) {
+fn schedule_grant<E: ConnectionEnd + ProtocolState>(
+    nics: &mut Nics,
+    wires: &mut Wires,
+    endpoint: EndpointIndex,
+    arrival: Option<&TransportPacket>,
+) {
     let end = &mut nics.endpoints[endpoint];
-    let from = &mut nics.hosts[end.host].nic.grants_from;
-    let time = wires.now.max(*from);
-    let Some(gap) = E::of(&mut end.protocol).schedule_grant(time.since(wires.now)) else { return };
-    *from = time + gap;
-    expect(nics, wires, endpoint, time, Alarm::Tail(1));
+    let pace = &mut nics.hosts[end.host].nic.grants;
+    let (state, params) = parts::<E>(end, &wires.constants);
+    if let Some(time) = state.schedule_grant(wires.now, arrival, pace, params) {
+        expect(nics, wires, endpoint, time, Alarm::Tail(1));
+    }
 }
 
 /// Notifies the sender of a mark, if its transport does so now.

@@ -93,7 +93,7 @@ pub(super) fn shards(topology: &Topology, layout: &Layout, constants: &Arc<RunCo
             match node {
                 Node::Host(host) => {
                     for &channel in topology.host_channels(host) {
-                        let nic = Host::new(host.get(), shard.wires.ports.next_index(), stall);
+                        let nic = Host::new(host.get(), shard.wires.ports.next_index(), stall, constants.params.seed);
                         let owner = Owner::Host(shard.hosts.nics.hosts.push(nic));
                         add_port(shard, topology, layout, channel, owner);
                     }

@@ -143,6 +143,9 @@ fn check_delivery(uet: &UetParams) -> Checked {
 fn check_congestion(uet: &UetParams, do_switches_mark: bool) -> Checked {
     if let Some(rccc) = &uet.rccc {
         rccc.check().map_err(|error| error.within("transport.uet.rccc"))?;
+        let (key, ratio) = ("transport.uet.rccc.oversubscription", rccc.oversubscription);
+        let expected = "1 beside transport.uet.nscc, whose window heeds the core";
+        require(uet.nscc.is_none() || ratio == 1.0, key, ratio, expected)?;
     }
     let Some(nscc) = &uet.nscc else {
         let expected =

@@ -1,8 +1,9 @@
 //! Both directions of a context at one end.
 
-use etherweave_primitives::{BitRate, Duration, Time};
+use etherweave_primitives::{BitRate, Time};
 
 use super::header::{self, AckHeader};
+use super::pace::GrantPace;
 use super::params::UetParams;
 use super::receiver::UetReceiver;
 use super::sender::UetSender;
@@ -154,8 +155,17 @@ impl ConnectionEnd for UetEnd {
         }
     }
 
-    fn schedule_grant(&mut self, wait: Duration) -> Option<Duration> {
-        self.receiver.grants()?.schedule(wait)
+    fn schedule_grant(
+        &mut self,
+        now: Time,
+        arrival: Option<&TransportPacket>,
+        pace: &mut GrantPace,
+        params: &UetParams,
+    ) -> Option<Time> {
+        if let (Some(rccc), Some(packet)) = (&params.rccc, arrival) {
+            pace.take(now, packet, rccc.core());
+        }
+        self.receiver.grants()?.schedule(now, pace)
     }
 
     fn takes_control(&mut self) -> Option<PacketKind> {

@@ -5,7 +5,9 @@
 //! specification was not read: quanta, the speculative start and the pace are those of the reference simulator
 //! uet-htsim (`uec.cpp`).
 
-use etherweave_primitives::{BitRate, Bytes, Duration, InputError, params};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Time, params};
+
+use super::pace::{Core, GrantPace};
 
 params! {
     /// Receiver-credit congestion control.
@@ -18,6 +20,10 @@ params! {
         pub link_share: f64 = 0.99,
         /// Most bytes of a grant, 256 B to 1 MiB in multiples of 256 B. Default "16KiB".
         pub grant: Bytes = Bytes::new(16 << 10),
+        /// Rate of the hosts of a leaf over that of its uplinks, 1 to 1000: above 1, a receiver grants more slowly
+        /// while packets are marked or trimmed before the last hop, down to 0.9 of its link over this number, 0.01 at
+        /// least. Default 1.
+        pub oversubscription: f64 = 1.0,
     }
 }
 
@@ -44,7 +50,13 @@ impl Rccc {
         InputError::unless((0.5..=1.0).contains(&self.link_share), "link_share", self.link_share, "0.5 to 1")?;
         let grant = self.grant.get();
         let is_whole = grant.is_multiple_of(QUANTUM) && (QUANTUM..=1 << 20).contains(&grant);
-        InputError::unless(is_whole, "grant", self.grant, "a multiple of 256 B, up to 1 MiB")
+        InputError::unless(is_whole, "grant", self.grant, "a multiple of 256 B, up to 1 MiB")?;
+        let ratio = self.oversubscription;
+        InputError::unless((1.0..=1000.0).contains(&ratio), "oversubscription", ratio, "1 to 1000")
+    }
+
+    pub(super) fn core(&self) -> Core {
+        Core { oversubscription: self.oversubscription, round_trip: self.base_round_trip }
     }
 
     /// Most credit of a source at a NIC of `rate` [B].
@@ -186,18 +198,20 @@ impl Grants {
         (self.target.wrapping_sub(self.granted) as i32).max(0) as u32
     }
 
-    /// Time that the next grant takes of the receiver's link, where one must be scheduled: of what the source asked
-    /// for, up to a whole grant. A source that has all of that is granted more where no other waits for the link, as
-    /// its last target is half a round trip old.
-    pub(super) fn schedule(&mut self, wait: Duration) -> Option<Duration> {
+    /// Time of the next grant, where one must be scheduled: of what the source asked for, up to a whole grant. A source
+    /// that has all of that is granted more where no other waits for the link, as its last target is half a round trip
+    /// old.
+    pub(super) fn schedule(&mut self, now: Time, pace: &mut GrantPace) -> Option<Time> {
         if self.scheduled.is_some() {
             return None;
         }
+        let (time, gap) = (now.max(pace.from), pace.stretch(self.gap));
         let (owed, ahead) = (self.owed(), self.granted.wrapping_sub(self.target));
-        let is_ahead = owed == 0 && wait <= self.gap && ahead < self.ahead_max;
+        let is_ahead = owed == 0 && time.since(now) <= gap && ahead < self.ahead_max;
         let quanta = if is_ahead { self.size } else { owed.min(self.size) };
         self.scheduled = (quanta > 0 || self.repeats).then_some(quanta);
-        self.scheduled.map(|quanta| self.gap * u64::from(quanta.max(QUANTA_MIN)) / u64::from(self.size))
+        pace.from = time + gap * u64::from(self.scheduled?.max(QUANTA_MIN)) / u64::from(self.size);
+        Some(time)
     }
 
     /// The time of a grant has come.
@@ -252,26 +266,40 @@ mod tests {
     #[test]
     fn a_receiver_grants_up_to_the_target_at_its_pace() {
         let mut grants = Grants::new(&Rccc::default(), BitRate::from_gbps(100));
-        let busy = Duration::from_us(2);
-        assert_eq!(grants.schedule(busy), None);
+        let mut pace = GrantPace::new(0, 0);
+        // Grants to others take the link for two microseconds.
+        let busy = Time::from_ps(2_000_000);
+        pace.from = busy;
+        assert_eq!(grants.schedule(Time::ZERO, &mut pace), None);
         grants.ask(100);
+        assert_eq!(grants.schedule(Time::ZERO, &mut pace), Some(busy));
         // 16 KiB at 99 Gb/s.
-        assert_eq!(grants.schedule(busy), Some(Duration::from_ps(1_323_959)));
-        assert_eq!(grants.schedule(busy), None, "it is scheduled");
+        let next = busy + Duration::from_ps(1_323_959);
+        assert_eq!(pace.from, next);
+        assert_eq!(grants.schedule(Time::ZERO, &mut pace), None, "it is scheduled");
         grants.fall_due();
         assert!(grants.take_due() && !grants.take_due());
         assert_eq!(grants.give(), 64);
         // What is left of the target, 36 of 64 quanta, takes as much of the link.
-        assert_eq!(grants.schedule(busy), Some(Duration::from_ps(744_726)));
+        assert_eq!(grants.schedule(Time::ZERO, &mut pace), Some(next));
+        assert_eq!(pace.from, next + Duration::from_ps(744_726));
         grants.fall_due();
-        assert_eq!((grants.give(), grants.schedule(busy)), (100, None));
+        assert_eq!((grants.give(), grants.schedule(Time::ZERO, &mut pace)), (100, None));
         // Nobody else waits for the link: 225,000 B beyond the target.
-        let mut last = 100;
-        while grants.schedule(Duration::ZERO).is_some() {
+        assert_eq!(last_grant(&mut grants, Duration::ZERO), 100 + 64 * 878u32.div_ceil(64));
+    }
+
+    /// All that is granted where others leave the link free after `wait`.
+    fn last_grant(grants: &mut Grants, wait: Duration) -> u32 {
+        let (mut last, mut pace) = (0, GrantPace::new(0, 0));
+        loop {
+            pace.from = Time::ZERO + wait;
+            if grants.schedule(Time::ZERO, &mut pace).is_none() {
+                return last;
+            }
             grants.fall_due();
             last = grants.give();
         }
-        assert_eq!(last, 100 + 64 * 878u32.div_ceil(64));
     }
 
     #[test]
@@ -279,11 +307,6 @@ mod tests {
         let mut grants = Grants::new(&Rccc::default(), BitRate::from_gbps(100));
         // 100 packets of 4,150 B are 1,621 quanta and 24 B, where 17 quanta for each would be 1,700.
         (0..100).for_each(|_| grants.owe(4_150));
-        let (mut last, busy) = (0, Duration::from_us(2));
-        while grants.schedule(busy).is_some() {
-            grants.fall_due();
-            last = grants.give();
-        }
-        assert_eq!(last, 1_621);
+        assert_eq!(last_grant(&mut grants, Duration::from_us(2)), 1_621);
     }
 }
