@@ -280,12 +280,16 @@ def test_a_switch_that_does_not_answer_leaves_a_gap(fake: Path, tmp_path: Path) 
 
 
 def test_an_unreachable_switch_does_not_end_the_recording() -> None:
-    sampler = SwitchSampler(READERS["snmp"], ("/no/such/program",))
-    assert not any(sampler().rows.values())
-    assert "no answer in 1 of 1 samples: [Errno 2]" in sampler.failure
-    sampler = SwitchSampler(READERS["sonic_cli"], (sys.executable, "-c", "print('hello')"))
-    assert not any(sampler().rows.values())
-    assert "no counter of a port in the answer; expected the tables of show" in sampler.failure
+    python = (sys.executable, "-c")
+    for reader, ask, reason in (
+        ("snmp", ("/no/such/program",), "no answer in 1 of 1 samples: [Errno 2]"),
+        ("sonic_cli", (*python, "print('hello')"), "answer; expected the tables of show"),
+        ("sonic", (*python, "print('{')"), "answer cut, or no JSON: Expecting"),
+        ("snmp", (*python, "import os; os.kill(os.getpid(), 15)"), "when the launch ended"),
+    ):
+        sampler = SwitchSampler(READERS[reader], ask)
+        assert not any(sampler().rows.values())
+        assert reason in sampler.failure
 
 
 SITE = """

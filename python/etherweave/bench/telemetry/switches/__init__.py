@@ -5,6 +5,7 @@ answer. Ports become interfaces and their priorities, as of a host; a switch tha
 leaves a gap.
 """
 
+import json
 import subprocess
 import time
 from collections.abc import Sequence
@@ -63,7 +64,8 @@ class SwitchSampler:
                 rows[PRIORITY.name] += counters.priority_rows(port)
         except (OSError, ValueError, RecursionError, subprocess.SubprocessError) as error:
             self._gaps += 1
-            self._reason = " ".join(str(error).split())[:200]
+            cut = "answer cut, or no JSON: " if isinstance(error, json.JSONDecodeError) else ""
+            self._reason = " ".join(f"{cut}{error}".split())[:200]
         return Sample(time.time_ns(), rows)
 
     def _answers(self) -> list[str]:
@@ -78,6 +80,8 @@ def _printed(words: Sequence[str]) -> str:
     done = subprocess.run(
         words, stdin=subprocess.DEVNULL, capture_output=True, timeout=ANSWER_S, check=False
     )
+    if done.returncode < 0:
+        raise ValueError(f"{words[0]} had not answered when the launch ended")
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
         raise ValueError(f"{words[0]} ended with {done.returncode}: {lines[-1] if lines else ''}")
