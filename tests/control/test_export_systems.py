@@ -162,11 +162,11 @@ def test_the_yaml_of_cumulus_has_the_commands_as_a_tree() -> None:
     text = nvue_yaml.document("said", commands)
     classes = {26: {"switch-priority": 3}, 27: {"switch-priority": 3}}
     profile = {"qos": {"pfc": {"profile": "x"}}}
-    bond = {"bond": {"member": {"swp3": {}}}}
     qos = {
         "pfc": {"x": {"switch-priority": {3: {}, 4: {}}}},
         "mapping": {"default-global": {"dscp": classes}},
     }
+    bond: dict[str, object] = {"bond": {"member": {"swp3": {}}}}
     interfaces = {"swp1": profile, "swp2": profile, "bond1": bond}
     assert text.startswith("# said\n")
     assert yaml.safe_load(text) == [{"set": {"qos": qos, "interface": interfaces}}]
