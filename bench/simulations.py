@@ -34,6 +34,7 @@ def size_of_job(**keys: Any) -> dict[str, Any]:
 SMALLER_1024 = size_of_job(bytes="64KiB")
 SMALLER_8192 = size_of_job(bytes="16KiB")
 SMALLER_65536 = size_of_job(bytes="4KiB")
+SMALLER_SERVICES = {"job.0.workload.request_response.requests": 2500}
 CASES = [
     Case("permutation_128", counted={}),
     Case("input_queued_128", counted=size_of_job(bytes="256KiB")),
@@ -51,7 +52,7 @@ CASES = [
     Case("allreduce_4096", repeats=3, counted={"job.0.workload.osu_collective.ranks": 512}),
     Case("allreduce_4096", threads=2, repeats=3),
     Case("flows_1000000", repeats=1),
-    Case("services_1000000", repeats=1),
+    Case("services_1000000", repeats=1, counted=SMALLER_SERVICES),
     Case("flow_tree_65536", repeats=1),
     Case("flow_ring_65536", repeats=1),
     Case("flow_all_to_all_4096", repeats=1),
