@@ -19,6 +19,7 @@
 mod active;
 mod beside;
 mod classes;
+mod components;
 mod latest;
 mod left_out;
 mod link_use;
@@ -35,6 +36,7 @@ use active::{Active, Counted, Ends};
 use beside::SharedLink;
 pub use beside::{BesidePackets, Crossing};
 use classes::ClassLinks;
+use components::Components;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 pub use latest::{Departures, LATENCIES, PathLatency, lateness};
 use left_out::{Begun, LinkLoad, Solution};
@@ -72,6 +74,10 @@ pub struct Fluid {
     uncounted: Vec<f64>,
     /// What packets see of links, where there are any.
     beside: Option<BesidePackets>,
+    /// Which connections share links, where each has a single branch, and links a single class and no packets.
+    components: Option<Components>,
+    /// Places of connections whose rates are solved.
+    solving: Vec<u32>,
     /// Ends of messages that lead, by connection; those of former rates among them.
     ends: BinaryHeap<Reverse<(Time, EndpointIndex)>>,
     /// When rates are solved anew, and not before.
@@ -141,6 +147,7 @@ impl Fluid {
         (0..).zip(&classes).for_each(|(number, &(class, _))| class_numbers[class] = number);
         let counted = Counted::new(packet, capacities.iter().copied().fold(f64::INFINITY, f64::min));
         let weights: Vec<f64> = classes.iter().map(|&(_, weight)| f64::from(weight)).collect();
+        let is_divisible = branches == 1 && weights.len() == 1 && beside.is_none();
         Fluid {
             class_numbers,
             active: Vec::new(),
@@ -150,6 +157,8 @@ impl Fluid {
             places,
             uncounted: vec![0.0; capacities.len()],
             beside,
+            components: is_divisible.then(|| Components::new(capacities.len())),
+            solving: Vec::new(),
             left_out: LeftOutCounts::new(capacities.len(), weights.len(), queue_limits),
             solver: ClassLinks::new(capacities, weights),
             ends: BinaryHeap::new(),
@@ -272,9 +281,14 @@ impl Fluid {
         self.active.push(active);
         let place = self.active.len() - 1;
         self.expect_end(place, now);
+        let is_solved = is_overdrawn || is_least && is_shared || may_grow;
+        if let Some(components) = &mut self.components {
+            components.begin(links.shares(tables).map(|(link, _)| link.get()));
+            is_solved.then(|| components.change(links.first.get()));
+        }
         if is_overdrawn {
             self.solve_within(now, self.turn());
-        } else if is_least && is_shared || may_grow {
+        } else if is_solved {
             self.solve_soon(now);
         }
         place as u32
@@ -333,10 +347,16 @@ impl Fluid {
         }
         self.levels.copy_within(last.., own);
         self.levels.truncate(last);
+        let moved = self.active.get(place as usize);
+        let (link, endpoint) = (links.first.get(), moved.map(|active| active.endpoint));
+        if let Some(components) = &mut self.components {
+            components.end(place, link, moved.map_or(link, |active| active.links.first.get()));
+            frees_others.then(|| components.change(link));
+        }
         if frees_others {
             self.solve_soon(now);
         }
-        self.active.get(place as usize).map(|active| active.endpoint)
+        endpoint
     }
 
     /// The next connection whose message is sent by `now`, with the place that `place_of` knows.
@@ -474,18 +494,39 @@ impl Fluid {
             let is_bounded = beside.is_excess_bounded(self.interval_max, &self.solver);
             debug_assert!(is_bounded, "no link carries more than its rate for long");
         }
+        let is_counted = self.left_out.next_solution();
+        self.choose(is_counted, tables);
         self.fill(tables);
         self.apply_rates(now, tables);
         self.turn_max = self.turn_max.max(self.turn());
         debug_assert!(self.are_links_within_capacity(now), "no link carries more than its capacity for long");
         debug_assert!(self.are_within_capacities(), "rates that are solved fill no link beyond its capacity");
-        self.count_left_out(tables);
+        if is_counted {
+            self.count_left_out(tables);
+        }
         if self.beside.is_some() {
             // What waits changes while rates stay.
             if !self.ends.is_empty() {
                 self.solve_soon(now);
             }
         }
+    }
+
+    /// Lists the connections whose rates are solved: those that share links with what changed. All of them in solutions
+    /// that are counted, when it is also found anew who shares links.
+    fn choose(&mut self, is_counted: bool, tables: Tables<'_>) {
+        self.solving.clear();
+        match &mut self.components {
+            Some(components) if !is_counted => return components.take_changed(&mut self.solving),
+            Some(components) => {
+                components.clear();
+                for active in &self.active {
+                    components.begin(active.links.shares(tables).map(|(link, _)| link.get()));
+                }
+            }
+            None => {}
+        }
+        self.solving.extend(0..self.active.len() as u32);
     }
 
     /// Whether connections use no link beyond its capacity; of several classes within what their rounds leave open.
@@ -514,10 +555,19 @@ impl Fluid {
 
     /// Lets messages go on at the rates that were solved.
     fn apply_rates(&mut self, now: Time, tables: Tables<'_>) {
-        let mut ends = std::mem::take(&mut self.ends).into_vec();
-        ends.clear();
+        let are_all = self.solving.len() == self.active.len();
+        let mut ends = std::mem::take(&mut self.ends);
+        if are_all {
+            ends.clear();
+            self.message_ends = Ends::default();
+        }
         let mut shares = self.shares.as_slice();
-        for (active, levels) in self.active.iter_mut().zip(self.levels.chunks_exact_mut(self.branches)) {
+        for &place in &self.solving {
+            let active = &mut self.active[place as usize];
+            let levels = &mut self.levels[place as usize * self.branches..][..self.branches];
+            if !are_all {
+                self.message_ends -= active.ends(&self.counted);
+            }
             let span = now.since(active.since).as_ps() as f64;
             active.left -= active.rate * span;
             let links = active.links;
@@ -547,16 +597,14 @@ impl Fluid {
                 active.rate += rate * f64::from(branch.weight);
             }
             active.since = now;
-            if active.is_in_packets() {
-                continue;
+            self.message_ends += active.ends(&self.counted);
+            if !active.is_in_packets() {
+                active.ends = now + active.lasts();
+                ends.push(Reverse((active.ends, active.endpoint)));
             }
-            active.ends = now + active.lasts();
-            ends.push(Reverse((active.ends, active.endpoint)));
         }
-        self.ends = BinaryHeap::from(ends);
+        self.ends = ends;
         self.queue_messages(tables);
-        self.message_ends = Ends::default();
-        self.active.iter().for_each(|active| self.message_ends += active.ends(&self.counted));
         self.interval = self.interval_of(self.message_ends.between().unwrap_or(0.0));
         let interval = self.interval;
         self.beside.iter_mut().for_each(|beside| beside.hold(interval));
@@ -582,11 +630,8 @@ impl Fluid {
         beside.settle();
     }
 
-    /// Counts what packets would do otherwise at these rates, in some solutions.
+    /// Counts what packets would do otherwise at the rates of all connections.
     fn count_left_out(&mut self, tables: Tables<'_>) {
-        if !self.left_out.next_solution() {
-            return;
-        }
         let (flows, shares, classes) = (self.flows.as_slice(), self.shares.as_slice(), self.solver.classes());
         let solution = Solution { flows, shares, places: &self.places, classes, tables };
         self.left_out.count_held_back(&solution);
@@ -611,7 +656,7 @@ impl Fluid {
     fn fill(&mut self, tables: Tables<'_>) {
         self.flows.clear();
         self.limits.clear();
-        for active in &self.active {
+        for active in self.solving.iter().map(|&place| &self.active[place as usize]) {
             let (preferred, _) = active.links.branches(tables);
             self.flows.extend(preferred.iter().map(|&branch| active.links.flow(branch)));
             self.limits.extend(std::iter::repeat_n(active.limit, preferred.len()));
