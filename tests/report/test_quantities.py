@@ -164,6 +164,9 @@ def test_a_decode_step_takes_its_layers_of_experts(mode: str) -> None:
     assert 6 * 20e-6 < exchange < 6 * 40e-6
     sampled = lone(experts=layers | {"moe": layers["moe"] | {"iterations": 2}})
     assert sampled["mean", "time_between_tokens"] == pytest.approx(gap, rel=1e-3)
+    rare = lone(experts=layers | {"every": 10})
+    for figure in (("mean", "time_between_tokens"), ("", "token_fabric_share")):
+        assert rare[figure] == pytest.approx(every[figure], rel=1e-3)
 
 
 def test_ranks_of_a_decode_worker_stay_together_over_all_steps() -> None:

@@ -448,6 +448,7 @@ class Dcqcn(Table):
     rpg_time_reset: Key[str, str]
 
 class DecodeExperts(Table):
+    every: Key[int, int]
     layers: Key[int, int]
     moe: Key[Moe, Moe | Keys]
 

@@ -128,6 +128,7 @@ pub(super) fn prefill(plan: &Arc<Plan>, rank: u32) -> Graph {
     let reads = if is_pulled { receivers * numbers.len() as u64 } else { 0 };
     let mut facts = sums.facts(peers);
     facts.computed_ps = last.as_ps();
+    facts.computation_max = plan.rest_max();
     let plan = Arc::clone(plan);
     Graph::recording(streams(), facts, 0, move || Prefill {
         plan: Arc::clone(&plan),
@@ -261,6 +262,19 @@ struct Experts {
     rest: Duration,
     of_step: Duration,
     of_all: Duration,
+    /// Since when ranks exchange tokens in the step, if they do.
+    began: Option<Time>,
+    /// At the first rank: steps by the size of their batch.
+    steps: BTreeMap<u32, Steps>,
+}
+
+/// Steps of equally many requests.
+#[derive(Clone, Copy, Default)]
+struct Steps {
+    count: u32,
+    /// Exchanges of the last one that was simulated: all of them to the end of the step, and what a rank has of them.
+    time: Duration,
+    of_rank: Duration,
 }
 
 /// The graph of a rank of a decode worker, by its number among these.
@@ -331,6 +345,8 @@ pub(super) fn decode(plan: &Arc<Plan>, number: u32) -> Graph {
             rest: Duration::ZERO,
             of_step: Duration::ZERO,
             of_all: Duration::ZERO,
+            began: None,
+            steps: BTreeMap::new(),
         }),
     })
 }
@@ -394,11 +410,17 @@ impl Decode {
             self.batch.push(Answer { number, cached, first: None, tokens: 0 });
         }
         let requests = self.batch.len() as u32;
-        if self.experts.is_some() && (requests > 0 || self.unanswered == 0) {
+        if self.is_exchanged(requests) || self.experts.is_some() && self.unanswered == 0 {
             let ranks = plan.decode_ranks(self.worker);
             ranks.skip(1).for_each(|rank| self.send(rank, STEP | requests, next));
         }
         self.compute(requests, next);
+    }
+
+    /// Whether ranks exchange tokens in a step of so many requests: in the first, and then in one of `every`.
+    fn is_exchanged(&self, requests: u32) -> bool {
+        let (Some(experts), Some(own)) = (&self.plan.service.experts, &self.experts) else { return false };
+        requests > 0 && own.steps.get(&requests).is_none_or(|steps| steps.count.is_multiple_of(experts.every))
     }
 
     fn compute(&mut self, requests: u32, next: &mut NextOperations<'_>) {
@@ -409,10 +431,16 @@ impl Decode {
 
     /// The wait of a step is over: the computation of all layers stands before their exchanges.
     fn go_on(&mut self, now: Time, next: &mut NextOperations<'_>) {
+        let is_exchanged = matches!(self.step, Step::Compute(_, requests) if self.is_exchanged(requests));
         match (self.step, &mut self.experts) {
+            (Step::Compute(_, requests), Some(experts)) if !is_exchanged => {
+                let steps = experts.steps[&requests];
+                experts.of_all += steps.of_rank;
+                (self.step, experts.began) = (Step::Rest(next.wait(steps.time)), None);
+            }
             (Step::Compute(_, requests), Some(experts)) => {
                 let exchange = self.plan.exchange(requests).expect("there are experts");
-                (self.step, experts.of_step) = (Step::Exchange(now), Duration::ZERO);
+                (self.step, experts.of_step, experts.began) = (Step::Exchange(now), Duration::ZERO, Some(now));
                 if self.place == 0 {
                     experts.awaited = self.plan.service.decode.accelerators - 1;
                     (0..experts.awaited).for_each(|_| receive(next));
@@ -435,7 +463,8 @@ impl Decode {
         }
         let layers = self.plan.service.experts.as_ref().expect("there are experts");
         let of_all = |time: Duration| time * u64::from(layers.layers) / u64::from(layers.moe.iterations);
-        experts.of_all += of_all(experts.of_step);
+        experts.of_step = of_all(experts.of_step);
+        experts.of_all += experts.of_step;
         experts.rest = of_all(now.since(began)) - now.since(began);
         if self.place == 0 {
             return self.end_exchanges(next);
@@ -455,6 +484,13 @@ impl Decode {
     /// Every request of the batch has a token more.
     fn end_step(&mut self, now: Time, next: &mut NextOperations<'_>) {
         let (plan, start) = (Arc::clone(&self.plan), self.start);
+        if let Some(experts) = &mut self.experts {
+            let steps = experts.steps.entry(self.batch.len() as u32).or_default();
+            steps.count += 1;
+            if let Some(began) = experts.began {
+                (steps.time, steps.of_rank) = (now.since(began), experts.of_step);
+            }
+        }
         let exchanged = self.experts.as_ref().map_or(Duration::ZERO, |experts| experts.of_all);
         self.batch.retain_mut(|answer| {
             answer.tokens += 1;

@@ -69,6 +69,8 @@ params! {
     pub struct DecodeExperts {
         /// Layers with experts; 58 of DeepSeek V3.
         pub layers: u32 = 58,
+        /// Steps of equally many requests, of which one is simulated; the exchanges of the others take as long.
+        pub every: u32 = 1,
         /// Exchange of tokens among the accelerators of a decode worker, which are its `ranks`. As many layers as
         /// `iterations` are simulated in each step, and the others take their mean; `tokens` are the most of an
         /// accelerator.
@@ -212,6 +214,7 @@ impl DecodeExperts {
         let many = format!("fewer: {loads} pairs of accelerators for all sizes of a batch, of at most {LOADS_MAX}");
         InputErrors::all([
             within("layers", self.layers, 1..=LAYERS_MAX),
+            at_least("every", self.every, 1),
             InputError::unless(ranks == accelerators, "moe.ranks", ranks, expected),
             InputError::unless(share <= tokens, "moe.tokens", tokens, enough),
             within("moe.iterations", iterations, 1..=self.layers.clamp(1, LAYERS_MAX)),
@@ -315,6 +318,7 @@ mod tests {
                 "batch_max = 2048\nexperts.moe = { ranks = 8, tokens = 128 }",
                 "experts.moe.tokens: 128; expected at least 256, the share of a batch_max of 2048",
             ),
+            ("experts = { every = 0, moe.ranks = 8 }", "experts.every: 0; expected at least 1"),
             (
                 "experts = { layers = 2, moe = { ranks = 8, iterations = 3 } }",
                 "experts.moe.iterations: 3; expected 1 to 2",

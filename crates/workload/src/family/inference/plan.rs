@@ -77,6 +77,14 @@ impl Plan {
         Ok(())
     }
 
+    /// Longest time in which no prompt is complete, after which ranks go on.
+    pub fn rest_max(&self) -> Duration {
+        let mut ends: Vec<Duration> = self.requests.iter().map(|planned| planned.ends).collect();
+        ends.sort_unstable();
+        let begins = std::iter::once(Duration::ZERO).chain(ends.iter().copied());
+        ends.iter().zip(begins).map(|(&end, begin)| end - begin).max().unwrap_or(Duration::ZERO)
+    }
+
     /// Keys and values of a request at an accelerator of a decode worker, in whole blocks [B].
     pub fn kept(&self, request: &Request) -> u64 {
         let block = u64::from(self.service.block);
