@@ -150,6 +150,27 @@ def test_more_participants_than_hosts_are_not_attempted(home: Path) -> None:
     assert all("needs" in trial.problem for trial in excluded) and len(excluded) == 5
 
 
+def test_a_first_token_without_load_waits_for_computation_a_transfer_and_a_step(home: Path) -> None:
+    (table,) = run(home, "10.1", "inference").tables
+    short = {row[0]: row[3:] for row in table.rows if row[1:3] == [128, "P50"]}
+    for first, queueing, prefill, transfer, step, share in short.values():
+        assert (queueing, prefill, step) == pytest.approx((0, 5 + 0.05 * 128, 15.1), rel=1e-3)
+        assert first == pytest.approx(prefill + transfer + step, rel=1e-6)
+        assert share == pytest.approx(100 * transfer / first)
+    # 80 layers instead of 32, and one byte of a value instead of two.
+    transfers = {name: values[3] for name, values in short.items()}
+    assert transfers["CFG-B"] / transfers["CFG-A"] == pytest.approx(80 / 32, rel=0.05)
+    assert transfers["CFG-B"] / transfers["CFG-D"] == pytest.approx(2, rel=0.05)
+
+
+def test_services_share_links_and_larger_batches_serve_more_tokens(home: Path) -> None:
+    (services,) = run(home, "10.3", "inference").tables
+    assert column(services, "T_transfer, more")[0] == 0 < column(services, "T_transfer, more")[1]
+    (batches,) = run(home, "11.2", "inference").tables
+    rates = column(batches, "TPS_out")
+    assert list(rates) == sorted(rates)
+
+
 def test_the_command_writes_tables_page_and_observation_points(home: Path) -> None:
     out = home / "out"
     words = ("bmwg", home / "small.toml", "--tests", "8.4, 11.1", "-o", out, "--seeds", 2)

@@ -1,0 +1,39 @@
+"""Several services on a fabric (inference draft, 10.3)."""
+
+from collections.abc import Sequence
+
+from etherweave.bmwg import serving
+from etherweave.bmwg.fabric import BenchFabric
+from etherweave.bmwg.kpis import SETTING, SOFTWARE
+from etherweave.bmwg.model import Case, Cell, Column, Included, ReportTable, labelled
+
+AXES = ("services",)
+RATE = 40  # Requests to a service in a second.
+NAMES = ("service", "other")  # The service that is measured, and that beside it.
+
+
+def cases(fabric: BenchFabric, full: bool) -> Sequence[Case]:
+    """Serve requests on every other host, alone and beside a service on the other hosts."""
+    requests = serving.spread(2_000 if full else 200, RATE)
+    jobs = [
+        serving.service((1, 1), range(start, fabric.hosts, 2), requests, name)
+        for start, name in enumerate(NAMES)
+    ]
+    return [serving.alone(labelled(AXES, count), *jobs[:count]) for count in (1, 2)]
+
+
+def tables(fabric: BenchFabric, trials: Included) -> Sequence[ReportTable]:
+    """Report times of the first service, and how much longer they are beside the other."""
+    spans = (serving.TTFT, "T_transfer", "ITL")
+    tails = [[serving.tail_ms(run, span) for span in spans] for _, run in trials]
+    lines: list[list[Cell]] = []
+    for (case, _), own in zip(trials, tails, strict=True):
+        more = [100 * (time / base - 1) for time, base in zip(own, tails[0], strict=True)]
+        lines.append([*case.labels.values(), *own, *more])
+    columns = [
+        *(Column(axis, SETTING) for axis in AXES),
+        *(Column(f"{span} P99 [ms]", SOFTWARE) for span in spans),
+        *(Column(f"{span}, more [%]", SOFTWARE) for span in spans),
+    ]
+    note = f"{RATE} requests in a second to each service. {serving.SERVED}"
+    return [ReportTable("services", "Services beside each other", columns, lines, note)]
