@@ -186,8 +186,8 @@ mod tests {
     }
 
     proptest! {
-        /// Connections begin and end in any order. Who is concerned by a change shares links with it, or has shared them
-        /// with connections that have ended; after a new beginning with those that are left it is these alone.
+        /// Connections begin and end in any order. A change concerns those that share links with it, or have shared
+        /// them with connections that have ended; after a new beginning with those that are left, these alone.
         #[test]
         fn a_change_concerns_connections_that_share_links(
             steps in prop::collection::vec((any::<u16>(), prop::collection::btree_set(0..12_u32, 1..4)), 1..40),
