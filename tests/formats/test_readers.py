@@ -246,6 +246,15 @@ MISTAKES = [
     ("g.gml", "graph [ node [ id 0 ] edge [ source 0 target 5 ] ]", "line 1: '5' is no node"),
     ("g.gml", "graph [ node [", r"line 1: the end; expected '\]'"),
     ("l.csv", "a,b\nc\n", "line 2: 'c'; expected two names"),
+    # Mistakes of cables come before the question for hosts, at their lines.
+    ("l.csv", "from,to,rate\na,s,100G\nb,s,100X\n", 'line 3: "100X" is not a bit rate'),
+    ("l.csv", "b,s,100G\na,s,100X\n", 'line 2: "100X" is not a bit rate'),
+    ("l.csv", "from,to,length\na,s,3m\nb,s,3\n", 'line 3: "3" is not a length'),
+    ("l.csv", "from,to,medium\na,s,glass\n", 'line 2: "glass" is not a medium'),
+    ("l.csv", "from,to,from_port\na,s,1\na,s,1\n", "line 3: port 1 of a has two cables"),
+    ("l.csv", "from,to,class\na,s,hosts\n", "line 2: the class 'hosts'; expected host, local or"),
+    ("g.dot", 'graph { a -- s\nb -- s [rate="100X"] }', 'line 2: "100X" is not a bit rate'),
+    ("n.txt", "3 1 2\n2\n0 2 1Gbps 1ns 0\n1 2 1X 1ns 0\n", 'line 4: "1X" is not a bit rate'),
     ("l.csv", "from,to,links\na,b,9999\n", "line 2: 9999 parallel cables; expected 1 to 1,024"),
     ("c.csv", "side_a_name,side_b_name\nx\n", "line 2: expected 2 cells"),
     ("f.json", '{"nodes": [{"id": "a"}], "links": [{"source": "a", "target": "b"}]}', "b is not"),
@@ -266,6 +275,14 @@ def test_a_mistake_is_named_with_its_place(
         scenario_of(read([path]), "fabric", NONE)
     assert str(caught.value).startswith(f"{path}: ")
     assert len(str(caught.value)) < 600
+
+
+def test_files_of_several_formats_are_refused_by_their_names(tmp_path: Path) -> None:
+    (tmp_path / "a.gml").write_text("graph [ node [ id 0 ] ]")
+    (tmp_path / "b.dot").write_text("graph { a -- b }")
+    expected = "b.dot: dot, and a.gml is gml; expected a single format"
+    with pytest.raises(InputError, match=expected):
+        read([tmp_path])
 
 
 def test_a_file_of_gigabytes_is_not_read(tmp_path: Path) -> None:

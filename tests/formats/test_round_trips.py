@@ -1,6 +1,8 @@
 """Every export of a fabric is imported as the fabric that it lists."""
 
+import json
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +10,11 @@ import polars
 import pytest
 
 import etherweave
-from etherweave.formats import read
+from etherweave.api import toml
+from etherweave.formats import WRITERS, read
+from etherweave.formats.regular import describe
 from etherweave.formats.scenario import Answers, ImportedScenario, as_it_is, scenario_of
+from support import command_line
 
 FABRICS: dict[str, dict[str, object]] = {
     "tree": {"fat_tree": {"leaves": 3, "hosts_per_leaf": 4, "cores": 2, "links_per_core": 2}},
@@ -95,6 +100,58 @@ def test_these_exports_of_an_import_are_the_same_bytes(
     before = [path.read_text() for path in exported(fabric, form, tmp_path)]
     after = imported(fabric, form, tmp_path).fabric.export(form, [])
     assert list(after.values()) == before
+
+
+LINKS = {  # One switch more than its tree in Slurm has, other rates; a root without hosts.
+    "pair": "h0,s0,25Gb/s\nh1,s0,25Gb/s\nh2,s1\nh3,s1\ns0,s1,400Gb/s,10m\n",
+    "star": "h0,s1\nh1,s1\nh2,s2\nh3,s2\ns0,s1\ns0,s2\n",
+    "odd rates": "h0,s0,2.5Gb/s\nh1,s0,12.5Gb/s\nh2,s0,33.333333Gb/s\nh3,s0,100Mb/s\n",
+    "fine rates": "h0,s0,33.333333333Gb/s\nh1,s0\nh2,s0\nh3,s0\n",
+    "two NICs": "h0,s0\nh0,s1\nh1,s0\nh1,s1\nh2,s0\nh2,s1\nh3,s1\nh3,s0\ns0,s1\n",
+}
+CROSSED = {name: {"topology": FABRICS[name]} for name in FABRICS}
+CROSSED |= {name: {"topology": {"custom": {"hosts": 4, "links": LINKS[name]}}} for name in LINKS}
+CROSSED["single"] = {"topology": {"single_switch": {"hosts": 3}}}
+CROSSED["planes"] = {"topology": FABRICS["tree"], "host_ports": {"planes": 2}}
+FORMS = [*(name for name, _ in etherweave.exports()), *WRITERS]
+SINGLE_HOMED = ("netbox", "slurm", "slurm_block", "ns3", "htsim")
+REFUSED = {(form, name) for form in SINGLE_HOMED for name in ("two NICs", "planes")}
+REFUSED |= {("htsim", name) for name in CROSSED if name not in ("tree", "pods", "star")}
+REFUSED |= {("netbox", "fine rates"), ("slurm", "odd"), ("slurm_block", "odd")}
+"""Exports that a format cannot express."""
+UNREAD = {(form, "planes"): "planes are host_ports.planes of the fabric" for form in FORMS}
+UNREAD |= {("netbox", "odd"): "2 devices of 1 names"}  # A comma parts names there.
+"""Exports whose import says why it is refused."""
+
+
+@pytest.mark.parametrize("name", CROSSED)
+@pytest.mark.parametrize("form", FORMS)
+def test_an_export_is_read_back_equal_or_refused_or_its_import_says_the_difference(
+    form: str, name: str, tmp_path: Path
+) -> None:
+    scenario, folder = tmp_path / "f.toml", tmp_path / "out"
+    scenario.write_text(toml.document({"name": "f", **CROSSED[name]}))
+    done = command_line.invoke("design", scenario, "--export", form, "-o", folder)
+    if (form, name) in REFUSED:
+        assert done.exit_code == 2 and "expected" in done.stderr
+        return
+    done = command_line.invoke("import", folder, "--json")
+    if (form, name) in UNREAD:
+        assert done.exit_code == 2 and UNREAD[form, name] in done.stderr
+        return
+    again = json.loads(done.stdout)
+    built = asdict(describe(etherweave.fabric(scenario)))
+
+    def counts(of: dict[str, Any]) -> tuple[object, ...]:
+        cables: Counter[float] = Counter()
+        for kind in of["cables"]:
+            cables[kind["rate_gbps"]] += kind["count"]
+        return of["hosts"], of["host_ports"], sum(of["levels"].values()), cables
+
+    if form not in ("slurm", "slurm_block"):
+        assert counts(again) == counts(built)
+    said = any(note.startswith("the exported fabric has ") for note in again["notes"])
+    assert said or counts(again) == counts(built)
 
 
 def below(path: Path) -> set[frozenset[str]]:

@@ -1,7 +1,6 @@
 """The verb ``import``."""
 
 import json
-import re
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -10,11 +9,11 @@ from typing import Annotated
 import typer
 
 import etherweave
-from etherweave.api.inputs import InputError
 from etherweave.api.outputs import below, new_files
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import AsJson, directory
 from etherweave.formats import READERS, read
+from etherweave.formats.family import listed
 from etherweave.formats.regular import LISTED_MAX, Description, describe
 from etherweave.formats.scenario import (
     ATTACHED_MAX,
@@ -57,7 +56,7 @@ def import_(
     Parameters
     ----------
     files : FILE
-        Files of one format, such as devices, interfaces and cables of NetBox.
+        Files of one format, such as devices, interfaces and cables of NetBox, or their directory.
     output : -o DIRECTORY
         Directory for the scenario and its list of links; without it nothing is written.
     name
@@ -100,20 +99,13 @@ def import_(
 def _imported(
     files: list[Path], name: str, form: str | None, servers: int, answers: Answers
 ) -> ImportedScenario:
+    files = listed(files)
     if len(files) == 1 and not form and not answers.hosts and not answers.attach:
         taken = as_it_is(files[0], name, answers)
         if taken:
             return taken
     network = read(files, form, servers)
-    try:
-        return scenario_of(network, name, answers)
-    except etherweave.ScenarioError as error:
-        raise InputError(network.path, _reason(error, network.path)) from None
-
-
-def _reason(error: Exception, path: str) -> str:
-    """Write the mistake of the built fabric without its place in the scenario."""
-    return re.sub(rf"^{re.escape(path)}:[\d:]* (topology\.custom: )?", "", str(error))
+    return scenario_of(network, name, answers)
 
 
 def _page(name: str, imported: ImportedScenario, description: Description) -> list[str]:

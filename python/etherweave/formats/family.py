@@ -40,6 +40,8 @@ READERS = {
     "edge_list": "lists of links as CSV, with names; Etherweave's cable plan",
 }
 """Readers by name, in the order in which they are asked."""
+BESIDE = {"slurm_yaml": "*-topology.conf", "ns3": "*-flows.txt", "htsim": "*.cm"}
+"""Names of files that stand beside that of a fabric and say no more of it, by its format."""
 WRITERS = {
     "slurm_block": "The blocks of Slurm's topology/block plugin, YAML and topology.conf.",
     "infragraph": "InfraGraph, YAML.",
@@ -73,22 +75,45 @@ def reader(name: str) -> Reader:
 
 
 def read(paths: Sequence[Path], form: str | None = None, servers: int = 2) -> Network:
-    """Read the files of a fabric, all of one format.
+    """Read the files of a fabric, all of one format, and those of directories.
 
     ``form`` is one of :data:`READERS`, by default recognised by content and name; ``servers`` is
     the number of servers at a switch where a file describes the inside of one. Raises
     ``InputError``, which says where and what was expected, when a file is not read.
     """
-    files = [source(path) for path in paths]
-    names = {form or _recognised(file) for file in files}
-    if len(names) > 1:
-        raise InputError(paths[0], f"beside other formats ({', '.join(sorted(names))})")
-    (name,) = names
-    network = reader(name).read(files, servers)
+    files = [source(path) for path in listed(paths)]
+    name, beside = _common(files, form)
+    network = reader(name).read([file for file in files if file not in beside], servers)
+    network.notes += [f"{file.path.name} is left out: it has no cables" for file in beside]
     network.form = network.form or READERS[name]
     if not network.links:
         raise network.mistake("", "no cable; expected links between nodes")
     return network
+
+
+def listed(paths: Sequence[Path]) -> list[Path]:
+    """Replace directories by their files."""
+    files = [
+        file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else [path])
+    ]
+    if not files:
+        raise InputError(paths[0], "an empty directory; expected files of a fabric")
+    return files
+
+
+def _common(files: Sequence[Source], form: str | None) -> tuple[str, list[Source]]:
+    """Find the format of all files, and those of them that stand beside the fabric's."""
+    for name in [form] if form else BESIDE:
+        beside = [file for file in files if file.path.match(BESIDE.get(name, ""))]
+        mains = [file for file in files if file not in beside]
+        if beside and mains and all(reader(name).recognises(file) for file in mains):
+            return name, beside
+    names = [form or _recognised(file) for file in files]
+    other = next((at for at, name in enumerate(names) if name != names[0]), None)
+    if other is not None:
+        reason = f"{names[other]}, and {files[0].path.name} is {names[0]}; expected a single format"
+        raise InputError(files[other].path, reason)
+    return names[0], []
 
 
 def _recognised(file: Source) -> str:

@@ -86,4 +86,4 @@ def flows(result: Result) -> list[Flow]:
 
 def number_text(value: float) -> str:
     """Write a number without an exponent or zeros at its end."""
-    return f"{value:.6f}".rstrip("0").rstrip(".")
+    return f"{value:.9f}".rstrip("0").rstrip(".")

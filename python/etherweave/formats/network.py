@@ -38,6 +38,7 @@ class Link:
     length: str = ""
     medium: str = ""
     link_class: str = ""
+    where: str = ""  # Place in the file: ``line 3``.
 
 
 @dataclass
@@ -107,7 +108,7 @@ class Network:
         for number in range(links):
             suffix = f"/{number + 1}" if links > 1 else ""
             named = tuple(port and port + suffix for port in ports)
-            self.links.append(Link((first, second), (named[0], named[1]), **fields))
+            self.links.append(Link((first, second), (named[0], named[1]), **fields, where=where))
         if len(self.links) > LINKS_MAX:
             raise self.mistake(where, f"more than {LINKS_MAX:,} cables; expected a smaller fabric")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from etherweave import _core
 from etherweave.api import toml
-from etherweave.formats.network import Network, Node, in_port_order
+from etherweave.api.inputs import InputError
+from etherweave.formats.network import Link, Network, Node, in_port_order
 from etherweave.formats.texts import source
 
 TEXTS = {".csv": "links", ".tsv": "links", ".graphml": "graphml", ".xml": "graphml"}
@@ -61,18 +62,38 @@ def as_it_is(path: Path, name: str, answers: Answers) -> ImportedScenario | None
 def scenario_of(network: Network, name: str, answers: Answers) -> ImportedScenario:
     """Make a scenario of a network.
 
-    Raises `InputError` where no node is known to be a host, and the core's `ScenarioError`.
+    Raises `InputError` where a cable is wrong, and where no node is known to be a host.
     """
     assumed = list(network.assumed)
     _settle_kinds(network, answers, assumed)
     custom = _defaults(network, answers, assumed)
     listed = f"{name}.json"
-    texts = {listed: _node_link(network)}
+    links = in_port_order(network.links)
+    texts = {listed: _node_link(network, links)}
     scenario = {"name": name, "topology": {"custom": {**custom, "json": texts[listed]}}}
-    fabric = _core.Fabric.parse(toml.document(scenario), network.path, [])
+    try:
+        fabric = _core.Fabric.parse(toml.document(scenario), network.path, [])
+    except _core.ScenarioError as error:
+        raise _mistake(network, links, error.mistakes[0]) from None
     text = _scenario(name, Path(network.path).name, {**custom, "file": listed}, assumed)
     texts = {f"{name}.toml": text, **texts}
     return ImportedScenario(texts, fabric, assumed, network.notes)
+
+
+def _mistake(network: Network, links: Sequence[Link], mistake: _core.Mistake) -> InputError:
+    """Make the error of a mistake of the core, at the place in the file or at the option."""
+    of, _, number = mistake.key.rpartition(".")
+    if of.endswith("links") and int(number) < len(links):
+        return network.mistake(links[int(number)].where, mistake.reason)
+    hosts = [name for name, node in network.nodes.items() if node.kind == "host"]
+    if not hosts:
+        expected = "--hosts PATTERN of their names, or --attach N hosts to every switch"
+        return network.mistake("", f"no node is known to be a host; expected {expected}")
+    degrees = network.degrees()
+    if max(degrees[host] for host in hosts) > 1 and "be reached" in mistake.found:
+        reason = f"{mistake.reason}; planes are host_ports.planes of the fabric of one of them"
+        return network.mistake("", reason)
+    return network.mistake({"rate": "--rate", "cable": "--length"}.get(number, ""), mistake.reason)
 
 
 def _scenario(name: str, origin: str, custom: Mapping[str, object], assumed: Sequence[str]) -> str:
@@ -97,9 +118,6 @@ def _settle_kinds(network: Network, answers: Answers, assumed: list[str]) -> Non
         if ends:
             names = ", ".join(node.name for node in ends[:4]) + (", …" if len(ends) > 4 else "")
             assumed.append(f"{len(ends)} nodes with a single cable are hosts: {names} (--hosts)")
-    if not any(node.kind == "host" for node in network.nodes.values()):
-        expected = "--hosts PATTERN of their names, or --attach N hosts to every switch"
-        raise network.mistake("", f"no node is known to be a host; expected {expected}")
     for node in network.nodes.values():
         node.kind = node.kind or "switch"
 
@@ -147,11 +165,11 @@ def _defaults(network: Network, answers: Answers, assumed: list[str]) -> dict[st
     return custom
 
 
-def _node_link(network: Network) -> str:
+def _node_link(network: Network, listed: Sequence[Link]) -> str:
     """Write JSON that ``topology.custom`` reads, a node or a cable a line."""
     nodes = [{"id": node.name, "kind": node.kind} for node in network.nodes.values()]
     links = []
-    for number, link in enumerate(in_port_order(network.links)):
+    for number, link in enumerate(listed):
         ports = [port or f"cable {number}" for port in link.ports]
         entry = {"source": link.ends[0], "target": link.ends[1]}
         entry |= {"sourceport": ports[0], "targetport": ports[1]}

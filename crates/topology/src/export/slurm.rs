@@ -1,6 +1,7 @@
 //! `topology.conf` of Slurm's topology/tree plugin: slurm.schedmd.com/topology.conf.html and …/topology.html.
 //!
 //! ```text
+//! # Fabric: 10 switches; cables: 112 of 100Gb/s
 //! SwitchName=leaf0 Nodes=host[0-11] LinkSpeed=100000
 //! SwitchName=stage1-0 Switches=leaf[0-7]
 //! ```
@@ -15,7 +16,7 @@
 //!
 //! Both kinds of dragonfly also want `TopologyParam=dragonfly` in `slurm.conf`, which spreads jobs that exceed a leaf.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use etherweave_primitives::{BitRate, HostId, InputError, SwitchId};
 
@@ -37,6 +38,7 @@ pub(super) fn files(topology: &Topology, _: &ExportNames) -> Result<Vec<ExportFi
     check_names(topology.host_names.iter(), "Slurm", expected, is_no_host)?;
     let mut text = String::with_capacity(LINE * (8 + topology.switches()) + NODE * topology.hosts());
     text.push_str("# For TopologyPlugin=topology/tree. Names with -N above the leaves stand for several switches.\n");
+    text.extend([&fabric_line(topology), "\n"]);
     if topology.axes.iter().any(|axis| axis == "group") {
         text.push_str("# In slurm.conf: TopologyParam=dragonfly\n");
     }
@@ -49,6 +51,14 @@ pub(super) fn files(topology: &Topology, _: &ExportNames) -> Result<Vec<ExportFi
     }
     tree.join(|_| 0, |_| "fabric".to_owned(), &mut text);
     Ok(vec![ExportFile::new("-topology.conf", text)])
+}
+
+/// What the fabric has, so that a reader of the tree can say what it lacks.
+fn fabric_line(topology: &Topology) -> String {
+    let mut counts = BTreeMap::new();
+    topology.links().for_each(|link| *counts.entry(link.rate).or_insert(0) += 1);
+    let cables: Vec<String> = counts.iter().map(|(rate, count)| format!("{count} of {rate}")).collect();
+    format!("# Fabric: {} switches; cables: {}", topology.switches(), cables.join(", "))
 }
 
 /// The lines that have no parent yet.

@@ -101,6 +101,9 @@ def _link(network: Network, columns: dict[str, int], where: str, row: Sequence[s
     of = {name: cell(name) for name in ("first_port", "second_port", "rate", "medium")}
     of |= {"link_class": cell("link_class"), "length": length}
     first, second = cell("first"), cell("second")
+    if of["link_class"] not in ("", "host", "local", "global"):
+        reason = f"the class {of['link_class'][:20]!r}; expected host, local or global"
+        raise network.mistake(where, reason)
     kind: Kind | None = "host" if of["link_class"] == "host" else None
     network.node(first, kind, where)
     if of["link_class"] in ("local", "global"):

@@ -3,31 +3,38 @@
 The first line counts nodes, switches and links, in SimAI also GPUs and NVSwitches; the second lists
 the switches, NVSwitches first; others are ``SRC DST RATE DELAY ERROR``. Nodes that are no switches
 are hosts. Delays become lengths at 5 ns a metre. NVSwitches are left out: a host does not forward.
+A table of numbers and names, as Etherweave's export has it, names the nodes.
 """
 
+import itertools
 import re
 from collections.abc import Sequence
 
 from etherweave.formats.listing import NS_PER_M
-from etherweave.formats.network import Network
+from etherweave.formats.network import Kind, Network
+from etherweave.formats.readers.edge_list import rows
 from etherweave.formats.texts import Source, number
 
 NODES_MAX = 2**20
+NAMES = "id,name\n"  # Head of the table of names.
 UNITS_PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 _DELAY = re.compile(r"(\d+(?:\.\d+)?(?:[eE]-?\d{1,2})?)(ps|ns|us|ms|s)")
 _COUNTS = re.compile(r"\s*\d+ \d+ \d+( \d+ \d+ \S+)?\s*")
 
 
 def recognises(file: Source) -> bool:
-    """Return whether counts and a link of five columns stand there."""
+    """Return whether counts and a link of five columns stand there, or names by number."""
+    if file.head.startswith(NAMES):
+        return True
     lines = [line.strip() for line in file.head.split("\n") if line.strip()]
     return len(lines) > 2 and bool(_COUNTS.fullmatch(lines[0])) and len(lines[2].split()) == 5
 
 
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Read links; repeated lines are parallel."""
-    (file,) = files[:1]
+    file = next((file for file in files if not file.head.startswith(NAMES)), files[0])
     network = Network(str(file.path))
+    names = _names(files)
     lines = list(file.lines())
     where, head = lines[0]
     counts = head.split()
@@ -44,7 +51,8 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     body = lines[2 if switches else 1 :]
     inside = {int(word) for word in numbers[: int(counts[2])]} if is_simai else set()
     for node in (node for node in range(nodes) if node not in inside):
-        network.node(name_of(node, ids), "switch" if node in ids else "host")
+        kind: Kind = "switch" if node in ids else "host"
+        network.new_node(names.setdefault(node, f"{kind[0]}{node}"), kind)
     if len(body) < links:
         raise file.mistake(where, f"{links} links; {len(body)} lines follow")
     if len(body) > links:  # HPCC reads no further.
@@ -59,7 +67,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         if inside & set(joined):
             inner += 1
             continue
-        ends = [name_of(node, ids) for node in joined]
+        ends = [names[node] for node in joined]
         of = {"rate": words[2], "length": _length(file, where, words[3])}
         network.join(ends[0], ends[1], of, where=where)
         if words[4] not in ("0", "0.0", "0.000000"):
@@ -72,9 +80,15 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     return network
 
 
-def name_of(node: int, switches: set[int]) -> str:
-    """Name a node by its number."""
-    return f"s{node}" if node in switches else f"h{node}"
+def _names(files: Sequence[Source]) -> dict[int, str]:
+    """Read the names of nodes by their numbers."""
+    names = {}
+    for file in (file for file in files if file.head.startswith(NAMES)):
+        for where, row in itertools.islice(rows(file), 1, None):
+            if len(row) != 2:
+                raise file.mistake(where, f"{len(row)} cells; expected a number and a name")
+            names[number(file, row[0], where, 0, NODES_MAX)] = row[1]
+    return names
 
 
 def _length(file: Source, where: str, text: str) -> str:

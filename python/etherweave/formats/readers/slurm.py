@@ -2,18 +2,20 @@
 
 A tree has one uplink a switch; a real fabric has more, which Slurm does not say. Blocks become
 switches that a switch above joins. ``LinkSpeed`` has no unit in Slurm; Etherweave's export writes
-Mb/s, which is assumed where it makes a rate of Ethernet.
+Mb/s, which is assumed where it makes a rate of Ethernet, and a comment with what the fabric has.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from etherweave.formats.hostlists import expanded
-from etherweave.formats.network import Network
+from etherweave.formats.network import Network, place_of
 from etherweave.formats.texts import Source
 
 UPLINKS = "a switch has the uplink that Slurm knows: real ones have more (edit the list of links)"
 ETHERNET_MBPS = {1000 * gigabits for gigabits in (1, 2, 5, 10, 25, 40, 50, 100, 200, 400, 800)}
 """Numbers of ``LinkSpeed`` that are rates of Ethernet in Mb/s."""
+FABRIC = "# Fabric: "  # Begin of the comment that says what the exported fabric has.
 _KEYS = ("SwitchName", "BlockName", "BlockSizes", "Nodes", "Switches", "LinkSpeed")
 
 
@@ -27,7 +29,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     """Read trees and blocks."""
     (file,) = files[:1]
     network = Network(str(file.path))
-    tree = Tree(network)
+    tree = Tree(network, file)
     for where, line in _joined(file):
         words = dict(_pair(file, where, word) for word in line.split())
         name = words.get("SwitchName") or words.get("BlockName")
@@ -47,8 +49,9 @@ def read(files: Sequence[Source], _servers: int) -> Network:
 class Tree:
     """Switches with their nodes and the switches below them."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, file: Source) -> None:
         self._network = network
+        self._file = file
         self._parents: dict[str, str] = {}
         self._below: list[tuple[str, list[str], str, str]] = []
 
@@ -98,6 +101,12 @@ class Tree:
         what = "blocks" if is_block else "trees"
         if any(not kind for *_, kind in self._below) or is_block:
             network.assumed.append(f"{UPLINKS}; {what} describe placement, not cables")
+        switches = sum(node.kind == "switch" for node in network.nodes.values())
+        shown = fabric_line(switches, (link.rate for link in network.links))
+        for line in self._file.head.split("\n"):
+            if line.startswith(FABRIC) and line != shown:
+                has, shows = line.removeprefix(FABRIC), shown.removeprefix(FABRIC)
+                network.notes.append(f"the exported fabric has {has}; these {what} have {shows}")
 
     def _refuse_cycles(self) -> None:
         for name in self._places if self._below else ():
@@ -107,6 +116,13 @@ class Tree:
                 if at == name or steps > len(self._parents):
                     reason = f"{name} is below itself; expected a tree"
                     raise self._network.mistake(self._places[name], reason)
+
+
+def fabric_line(switches: int, rates: Iterable[str]) -> str:
+    """Write the comment that says what a fabric has, as the export of the core does."""
+    counts = sorted(Counter(rates).items(), key=lambda item: place_of(item[0]))
+    cables = ", ".join(f"{count} of {rate or 'unknown rate'}" for rate, count in counts)
+    return f"{FABRIC}{switches} switches; cables: {cables}"
 
 
 def _joined(file: Source) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     (file,) = files[:1]
     document = yaml(file)
     network = Network(str(file.path))
-    tree = Tree(network)
+    tree = Tree(network, file)
     try:
         if isinstance(document, list):
             is_block = _topology(file, _default(file, document), tree)

@@ -10,7 +10,8 @@ from etherweave import _core
 from etherweave.api.inputs import InputError
 from etherweave.api.results import Result
 from etherweave.formats.hostlists import compact
-from etherweave.formats.listing import listing
+from etherweave.formats.listing import listing, number_text
+from etherweave.formats.readers.slurm import fabric_line
 
 
 def files(fabric: _core.Fabric, _result: Result | None) -> Mapping[str, str]:
@@ -25,11 +26,14 @@ def files(fabric: _core.Fabric, _result: Result | None) -> Mapping[str, str]:
             raise InputError(fabric.name, f"Slurm has no name {name!r}; expected {expected}")
     base = min(len(hosts) for hosts in blocks.values())
     sizes = [base << power for power in range(len(blocks).bit_length())]
-    lines = [f"- topology: {_quoted(listed.name)}", "  cluster_default: true", "  block:"]
+    rates = (f"{number_text(cable.rate_gbps)}Gb/s" for cable in listed.cables)
+    head = fabric_line(len(listed.levels), rates)
+    lines = [head, f"- topology: {_quoted(listed.name)}", "  cluster_default: true", "  block:"]
     lines += [f"    block_sizes: {sizes}", "    blocks:"]
     for switch, hosts in blocks.items():
         lines.append(f"    - {{block: {_quoted(switch)}, nodes: {_quoted(compact(hosts))}}}")
-    conf = [f"BlockName={switch} Nodes={compact(hosts)}" for switch, hosts in blocks.items()]
+    conf = [head]
+    conf += [f"BlockName={switch} Nodes={compact(hosts)}" for switch, hosts in blocks.items()]
     conf.append(f"BlockSizes={','.join(map(str, sizes))}")
     name = listed.name.replace("/", "-")
     return {
