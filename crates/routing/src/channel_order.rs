@@ -240,10 +240,6 @@ impl LoadView for RandomQueues {
         self.queue(switch, port, 0).is_multiple_of(2)
     }
 
-    fn is_down(&self, _port: u8) -> bool {
-        false
-    }
-
     fn is_paused(&self, port: u8, channel: u8) -> bool {
         self.queue(0, port, channel).is_multiple_of(2)
     }

@@ -8,7 +8,7 @@ use etherweave_openloop::{
     Arrival, ChannelScheduler, ControllerParams, DELAY_MAX, OfferedTraffic, Pattern, Report, RunLength, RunParams,
     SwitchParams, WaitingChannel, check_links, load_share,
 };
-use etherweave_primitives::{Bytes, Duration, Fault, HostId, InputError, InputErrors, SwitchId, Time, caught};
+use etherweave_primitives::{Bytes, Duration, Fault, HostId, InputError, InputErrors, SwitchId, Time, caught, params};
 use etherweave_routing::{FabricOf, Outage, RoutingKind, bounds::Bound, bounds::host_groups};
 use etherweave_topology::{Topology, TopologyKind};
 use etherweave_workload::{HostGroups, arrival::Bernoulli, pattern::Switching};
@@ -16,88 +16,61 @@ use etherweave_workload::{HostGroups, arrival::Bernoulli, pattern::Switching};
 use crate::tables::{Column, Table, integers, numbers, texts};
 use crate::{conversions, network::OpenLoopNetwork, pattern_spec::PatternSpec, routing};
 
-/// Synthetic traffic at several loads: every routing with every pattern at every load is a simulated point.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct OpenLoopSpec {
-    /// Routings, by name or with parameters. Default ["minimal"].
-    pub routings: Vec<RoutingKind>,
-    /// Patterns of destinations, by name or with parameters. Default ["uniform"].
-    pub patterns: Vec<PatternSpec>,
-    /// Arrival process of packets at hosts. Default: Bernoulli, a packet of 200 ns with equal probability in every
-    /// nanosecond.
-    pub arrival: Arrival,
-    /// Offered loads, as shares of the rate of hosts' links, 0.000001..=1. Default 0.1 to 1 in steps of 0.1.
-    pub loads: Vec<f64>,
-    /// Whether to search for the saturation load, above which less than 95 % of the offered load is accepted, by
-    /// halving the interval around it to less than 1/128. Default false.
-    pub saturation: bool,
-    /// Warm-up before the measured time [whole ns]. Absent: until latency and accepted load have settled.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub warm_up: Option<Duration>,
-    /// Measured time [whole ns]. Absent: until both means are known to `precision`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub measured: Option<Duration>,
-    /// Interval over which each value of the time series is averaged [whole ns]. Default "2us".
-    pub batch: Duration,
-    /// Half-width of the 95 % confidence interval of a mean, as a share of the mean, at which a run ends. Default 0.02.
-    pub precision: f64,
-    /// Latest end of a run [whole ns]; half of it is for the warm-up. Default "1ms".
-    pub longest: Duration,
-    /// Delay after a link fails or returns until the routing "shortest_path" computes its tables again [whole ns].
-    /// Absent: never.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reroute_after: Option<Duration>,
-    /// Construction of flow tables, for routings by tables.
-    pub tables: TableParams,
-    /// Parameters of the routing "controller".
-    pub controller: ControllerParams,
-    /// Length of every packet, which takes whole nanoseconds on every link. Default "1000B".
-    pub packet: Bytes,
-    /// Whether an output serves inputs from other switches before those from hosts, by any arbiter. Default false.
-    pub transit_first: bool,
-    /// Rounds of each nanosecond in which inputs ask for an output and outputs choose one of those that ask, 1..=16.
-    /// Absent, the default: an output serves an input as soon as both are free.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub allocation_rounds: Option<u32>,
-    /// Order of the virtual channels of a port, with pauses; with credits packets leave in the order of their
-    /// grants. Default "strict".
-    pub scheduler: ChannelScheduler,
-    /// Depth of the queues of a host together [packets], 1..=4096. Default 100.
-    pub injection_queue: u32,
-    /// Queues of a host at its switch, each for an equal part of all destinations in their order, 1..=8: with several,
-    /// a packet for a busy output keeps back fewer others. Default 1.
-    pub injection_channels: u8,
-    /// Delay from switches to hosts [whole ns]. Absent: that of the cable.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ejection_delay: Option<Duration>,
-}
-
-impl Default for OpenLoopSpec {
-    fn default() -> Self {
-        let (length, switch) = (RunLength::default(), SwitchParams::default());
-        OpenLoopSpec {
-            routings: vec![RoutingKind::Minimal],
-            patterns: vec![PatternSpec(Pattern::default())],
-            arrival: Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 }),
-            loads: (1..=10).map(|tenths| f64::from(tenths) / 10.0).collect(),
-            saturation: false,
-            warm_up: length.warm_up,
-            measured: length.measured,
-            batch: length.batch,
-            precision: length.precision,
-            longest: length.longest,
-            reroute_after: None,
-            tables: TableParams::default(),
-            controller: ControllerParams::default(),
-            packet: switch.packet,
-            transit_first: switch.transit_first,
-            allocation_rounds: switch.allocation_rounds,
-            scheduler: switch.scheduler,
-            injection_queue: switch.injection_queue,
-            injection_channels: switch.injection_channels,
-            ejection_delay: None,
-        }
+params! {
+    /// Synthetic traffic at several loads: every routing with every pattern at every load is a simulated point.
+    pub struct OpenLoopSpec {
+        /// Routings, by name or with parameters. Default ["minimal"].
+        pub routings: Vec<RoutingKind> = vec![RoutingKind::Minimal],
+        /// Patterns of destinations, by name or with parameters. Default ["uniform"].
+        pub patterns: Vec<PatternSpec> = vec![PatternSpec(Pattern::default())],
+        /// Arrival process of packets at hosts. Default: Bernoulli, a packet of 200 ns with equal probability in every
+        /// nanosecond.
+        pub arrival: Arrival = Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 }),
+        /// Offered loads, as shares of the rate of hosts' links, 0.000001..=1. Default 0.1 to 1 in steps of 0.1.
+        pub loads: Vec<f64> = (1..=10).map(|tenths| f64::from(tenths) / 10.0).collect(),
+        /// Whether to search for the saturation load, above which less than 95 % of the offered load is accepted, by
+        /// halving the interval around it to less than 1/128. Default false.
+        pub saturation: bool = false,
+        /// Warm-up before the measured time [whole ns]. Absent: until latency and accepted load have settled.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub warm_up: Option<Duration> = RunLength::default().warm_up,
+        /// Measured time [whole ns]. Absent: until both means are known to `precision`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub measured: Option<Duration> = RunLength::default().measured,
+        /// Interval over which each value of the time series is averaged [whole ns]. Default "2us".
+        pub batch: Duration = RunLength::default().batch,
+        /// Half-width of the 95 % confidence interval of a mean, as a share of the mean, at which a run ends. Default
+        /// 0.02.
+        pub precision: f64 = RunLength::default().precision,
+        /// Latest end of a run [whole ns]; half of it is for the warm-up. Default "1ms".
+        pub longest: Duration = RunLength::default().longest,
+        /// Delay after a link fails or returns until the routing "shortest_path" computes its tables again [whole ns].
+        /// Absent: never.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub reroute_after: Option<Duration> = None,
+        /// Construction of flow tables, for routings by tables.
+        pub tables: TableParams = TableParams::default(),
+        /// Parameters of the routing "controller".
+        pub controller: ControllerParams = ControllerParams::default(),
+        /// Length of every packet, which takes whole nanoseconds on every link. Default "1000B".
+        pub packet: Bytes = SwitchParams::default().packet,
+        /// Whether an output serves inputs from other switches before those from hosts, by any arbiter. Default false.
+        pub transit_first: bool = SwitchParams::default().transit_first,
+        /// Rounds of each nanosecond in which inputs ask for an output and outputs choose one of those that ask,
+        /// 1..=16. Absent, the default: an output serves an input as soon as both are free.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub allocation_rounds: Option<u32> = SwitchParams::default().allocation_rounds,
+        /// Order of the virtual channels of a port, with pauses; with credits packets leave in the order of their
+        /// grants. Default "strict".
+        pub scheduler: ChannelScheduler = SwitchParams::default().scheduler,
+        /// Depth of the queues of a host together [packets], 1..=4096. Default 100.
+        pub injection_queue: u32 = SwitchParams::default().injection_queue,
+        /// Queues of a host at its switch, each for an equal part of all destinations in their order, 1..=8: with
+        /// several, a packet for a busy output keeps back fewer others. Default 1.
+        pub injection_channels: u8 = SwitchParams::default().injection_channels,
+        /// Delay from switches to hosts [whole ns]. Absent: that of the cable.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub ejection_delay: Option<Duration> = None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, SwitchId};
+use etherweave_primitives::{ChannelId, Duration, HostId, InputError, InputErrors, SwitchId, params};
 use etherweave_sim::{FlowSelection, Sampling};
 use etherweave_topology::{Node, Topology, reverse};
 
@@ -11,52 +11,34 @@ use crate::Scenario;
 /// Names that an error proposes, at most.
 const PROPOSED: usize = 3;
 
-/// Time series of chosen ports, flows and hosts, for `etherweave run`.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ObserveSpec {
-    /// Time from one sample to the next. Default "10us".
-    pub period: Duration,
-    /// Ports, each by its node and its peer: "leaf0 - core0" is every port of leaf0 to core0. In names, `*` stands for
-    /// any text: "leaf0 - *". "switches" and "hosts" are all ports of switches and of NICs. Default none.
-    pub ports: Vec<String>,
-    /// Number of ports to keep, at least 1: of those in `ports`, or of all ports of switches without it, the ones that
-    /// sent most bytes in the sampled time, and of equal ones the first by node and port. Absent: all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub busiest: Option<u32>,
-    /// Flows, each by its hosts: "host0 -> host8"; in names, `*` stands for any text: "* -> host8". Default none.
-    pub flows: Vec<String>,
-    /// Hosts, each by its name, in which `*` stands for any text: processor time by kind, table `host_samples`, and
-    /// their links both ways, as `ports` has them. Default none.
-    pub hosts: Vec<String>,
-    /// Whether to keep what each rank does when, and when its messages leave and arrive: tables `activities` and
-    /// `transfers`. Default false.
-    pub ranks: bool,
-    /// Whether to run a second time, on one thread, and divide what messages on the path of each job wait by ports and
-    /// causes: table `waits`. Takes `ranks = true`. Default false.
-    pub waits: bool,
-    /// Start of the first period, a multiple of `period`. Default "0s".
-    pub from: Duration,
-    /// End of the last period, a multiple of `period`. Absent: the end of the run, which `run.end` must bound.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Duration>,
-}
-
-impl Default for ObserveSpec {
-    fn default() -> Self {
-        let period = Duration::from_us(10);
-        let (ports, flows, hosts) = (Vec::new(), Vec::new(), Vec::new());
-        ObserveSpec {
-            period,
-            ports,
-            busiest: None,
-            flows,
-            hosts,
-            ranks: false,
-            waits: false,
-            from: Duration::ZERO,
-            until: None,
-        }
+params! {
+    /// Time series of chosen ports, flows and hosts, for `etherweave run`.
+    pub struct ObserveSpec {
+        /// Time from one sample to the next. Default "10us".
+        pub period: Duration = Duration::from_us(10),
+        /// Ports, each by its node and its peer: "leaf0 - core0" is every port of leaf0 to core0. In names, `*` stands
+        /// for any text: "leaf0 - *". "switches" and "hosts" are all ports of switches and of NICs. Default none.
+        pub ports: Vec<String> = Vec::new(),
+        /// Number of ports to keep, at least 1: of those in `ports`, or of all ports of switches without it, the ones
+        /// that sent most bytes in the sampled time, and of equal ones the first by node and port. Absent: all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub busiest: Option<u32> = None,
+        /// Flows, each by its hosts: "host0 -> host8"; in names, `*` stands for any text: "* -> host8". Default none.
+        pub flows: Vec<String> = Vec::new(),
+        /// Hosts, each by its name, in which `*` stands for any text: processor time by kind, table `host_samples`, and
+        /// their links both ways, as `ports` has them. Default none.
+        pub hosts: Vec<String> = Vec::new(),
+        /// Whether to keep what each rank does when, and when its messages leave and arrive: tables `activities` and
+        /// `transfers`. Default false.
+        pub ranks: bool = false,
+        /// Whether to run a second time, on one thread, and divide what messages on the path of each job wait by ports
+        /// and causes: table `waits`. Takes `ranks = true`. Default false.
+        pub waits: bool = false,
+        /// Start of the first period, a multiple of `period`. Default "0s".
+        pub from: Duration = Duration::ZERO,
+        /// End of the last period, a multiple of `period`. Absent: the end of the run, which `run.end` must bound.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub until: Option<Duration> = None,
     }
 }
 

@@ -141,38 +141,30 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Start of the measurement, and end of a run.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct RunSpec {
-    /// Latest end of the run. Absent: it ends when its jobs are done.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub end: Option<Duration>,
-    /// Start of the measurement of the goodput of streams. Default "0s".
-    pub warm_up: Duration,
-    /// Simulated time without progress after which the run ends as stuck. Absent: 10 s, and so much more than the
-    /// latest start of a job, the longest computation or the longest sleep where that is 10 s or longer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stall_limit: Option<Duration>,
-    /// Whether to compute the fingerprint. Default true.
-    pub fingerprint: bool,
-    /// Names of the jobs that run; the others keep their hosts and stay idle. Absent: all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub jobs: Option<Vec<String>>,
-    /// How closely the network between hosts is simulated: every packet, or messages at max-min fair rates, which is
-    /// much faster and knows no queues. Default "packet".
-    #[serde(skip_serializing_if = "Fidelity::is_packet")]
-    pub fidelity: Fidelity,
-    /// Repetitions of loops of ranks that are not simulated, since others are like them. Absent: all are simulated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fast_forward: Option<FastForwardSpec>,
-}
-
-impl Default for RunSpec {
-    fn default() -> Self {
-        let (end, warm_up, stall_limit, jobs) = (None, Duration::ZERO, None, None);
-        let (fidelity, fast_forward) = (Fidelity::Packet, None);
-        RunSpec { end, warm_up, stall_limit, fingerprint: true, jobs, fidelity, fast_forward }
+params! {
+    /// Start of the measurement, and end of a run.
+    pub struct RunSpec {
+        /// Latest end of the run. Absent: it ends when its jobs are done.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub end: Option<Duration> = None,
+        /// Start of the measurement of the goodput of streams. Default "0s".
+        pub warm_up: Duration = Duration::ZERO,
+        /// Simulated time without progress after which the run ends as stuck. Absent: 10 s, and so much more than the
+        /// latest start of a job, the longest computation or the longest sleep where that is 10 s or longer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub stall_limit: Option<Duration> = None,
+        /// Whether to compute the fingerprint. Default true.
+        pub fingerprint: bool = true,
+        /// Names of the jobs that run; the others keep their hosts and stay idle. Absent: all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub jobs: Option<Vec<String>> = None,
+        /// How closely the network between hosts is simulated: every packet, or messages at max-min fair rates, which
+        /// is much faster and knows no queues. Default "packet".
+        #[serde(skip_serializing_if = "Fidelity::is_packet")]
+        pub fidelity: Fidelity = Fidelity::Packet,
+        /// Repetitions of loops of ranks that are not simulated, since others are like them. Absent: all are simulated.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub fast_forward: Option<FastForwardSpec> = None,
     }
 }
 

@@ -160,11 +160,7 @@ fn python_dependencies(text: &str) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn check(rule: fn(&File) -> Vec<Finding>, path: &str, text: &str, lines: &[usize]) {
-        let found: Vec<usize> = rule(&File::new(path, text)).iter().map(|finding| finding.line).collect();
-        assert_eq!(found, lines, "{path}: {text:?}");
-    }
+    use crate::repository::check;
 
     #[test]
     fn routing_may_use_topology_and_topology_may_not_use_routing() {

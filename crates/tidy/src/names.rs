@@ -109,11 +109,7 @@ fn is_part(letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn check(rule: fn(&File) -> Vec<Finding>, path: &str, text: &str, lines: &[usize]) {
-        let places: Vec<usize> = rule(&File::new(path, text)).iter().map(|finding| finding.line).collect();
-        assert_eq!(places, lines, "{path}: {text:?}");
-    }
+    use crate::repository::check;
 
     #[test]
     fn a_limit_ends_in_max_or_min() {

@@ -173,11 +173,7 @@ fn absolute(module: &str, path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn check(rule: fn(&File) -> Vec<Finding>, path: &str, text: &str, lines: &[usize]) {
-        let found: Vec<usize> = rule(&File::new(path, text)).iter().map(|finding| finding.line).collect();
-        assert_eq!(found, lines, "{path}: {text:?}");
-    }
+    use crate::repository::check;
 
     #[test]
     fn the_command_line_imports_rooms_and_no_room_imports_it() {

@@ -111,3 +111,10 @@ impl Repository {
         Ok(File::new(path, &std::fs::read_to_string(self.root.join(path))?))
     }
 }
+
+/// Checks that a rule finds something on these lines of a file.
+#[cfg(test)]
+pub(crate) fn check(rule: fn(&File) -> Vec<Finding>, path: &str, text: &str, lines: &[usize]) {
+    let places: Vec<usize> = rule(&File::new(path, text)).iter().map(|finding| finding.line).collect();
+    assert_eq!(places, lines, "{path}: {text:?}");
+}

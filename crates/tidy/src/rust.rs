@@ -153,11 +153,7 @@ fn is_name(letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn check(rule: fn(&File) -> Vec<Finding>, path: &str, text: &str, lines: &[usize]) {
-        let found: Vec<usize> = rule(&File::new(path, text)).iter().map(|finding| finding.line).collect();
-        assert_eq!(found, lines, "{path}: {text:?}");
-    }
+    use crate::repository::check;
 
     #[test]
     fn a_pure_crate_does_not_touch_the_world_but_scenario_may() {

@@ -101,11 +101,7 @@ fn is_specific(machine: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn check(rule: fn(&File) -> Vec<Finding>, path: &str, text: &str, lines: &[usize]) {
-        let found: Vec<usize> = rule(&File::new(path, text)).iter().map(|finding| finding.line).collect();
-        assert_eq!(found, lines, "{path}: {text:?}");
-    }
+    use crate::repository::check;
 
     #[test]
     fn a_file_of_800_lines_passes_and_one_more_does_not() {

@@ -75,10 +75,6 @@ impl LoadView for QueueView<'_> {
         self.queues.is_saturated[self.port(switch, port)]
     }
 
-    fn is_down(&self, _port: u8) -> bool {
-        false
-    }
-
     fn is_paused(&self, port: u8, channel: u8) -> bool {
         self.occupancy(port, channel) == u32::from(ROOM)
     }

@@ -35,10 +35,6 @@ impl LoadView for FirstUplink {
         false
     }
 
-    fn is_down(&self, _port: u8) -> bool {
-        false
-    }
-
     fn is_paused(&self, _port: u8, _channel: u8) -> bool {
         false
     }

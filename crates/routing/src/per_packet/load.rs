@@ -39,8 +39,10 @@ pub trait LoadView: Copy {
         None
     }
 
-    /// Whether the link of a port is down now, which its switch sees at once.
-    fn is_down(&self, port: u8) -> bool;
+    /// Whether the link of a port is down now, which its switch sees at once. By default none is.
+    fn is_down(&self, _port: u8) -> bool {
+        false
+    }
 
     /// Whether a channel may not send now: its link is down, its far end has paused it or has no room.
     fn is_paused(&self, port: u8, channel: u8) -> bool;
@@ -101,10 +103,6 @@ impl LoadView for FullPorts<'_> {
         if self.full.is_empty() { 0 } else { FullPorts::FULL }
     }
 
-    fn is_down(&self, _port: u8) -> bool {
-        false
-    }
-
     fn is_paused(&self, port: u8, _channel: u8) -> bool {
         self.is_saturated(self.switch, port)
     }
@@ -139,10 +137,6 @@ impl LoadView for Idle {
 
     fn busiest_percent(&self, level: usize) -> Option<u32> {
         self.0.get(level).copied().flatten()
-    }
-
-    fn is_down(&self, _port: u8) -> bool {
-        false
     }
 
     fn is_paused(&self, _port: u8, _channel: u8) -> bool {

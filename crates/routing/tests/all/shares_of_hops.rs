@@ -8,7 +8,7 @@ use etherweave_routing::{
 use etherweave_topology::{Arrangement, Dragonfly, Family, LinkClass, Node, Topology};
 use etherweave_workload::{HostGroups, Pattern, pattern::Listed};
 
-use crate::common::NoLoad;
+use crate::common::NO_LOAD;
 
 /// Follows the packets of a pair with every hash, and counts the share of them on every channel.
 fn followed(topology: &Topology, routing: &impl PacketRouting, [src, dst]: [u32; 2]) -> Vec<f64> {
@@ -21,7 +21,7 @@ fn followed(topology: &Topology, routing: &impl PacketRouting, [src, dst]: [u32;
             shares[channel.index()] += 1.0 / 65_536.0;
             let class = topology.channel(channel).class;
             let at = InputChannel { switch: switch.get(), port: 0, channel: packet.hops.min(2), class };
-            let hop = routing.decide(at, &mut packet, NoLoad);
+            let hop = routing.decide(at, &mut packet, NO_LOAD);
             channel = topology.out_channel(SwitchId::new(at.switch), Port::new(u16::from(hop.port)));
             packet.hops += 1;
         }

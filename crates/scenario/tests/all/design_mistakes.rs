@@ -4,6 +4,8 @@ use std::{fs, path::Path, path::PathBuf, time::Duration, time::Instant};
 
 use etherweave_scenario::Fabric;
 
+use super::cases;
+
 fn error_at(text: &str, origin: &str) -> String {
     let designed = Fabric::parse(text, origin, &[]).and_then(|fabric| fabric.design(None, &mut |_| true));
     let Err(error) = designed else { panic!("{text} is accepted") };
@@ -18,40 +20,14 @@ fn check(text: &str, expected: &str) {
     assert!(message.starts_with(expected), "{text}\ngave     {message}\nexpected {expected}");
 }
 
-/// The lines of `[design]` and below, on the small dragonfly; the first stands on line 2.
-fn check_design(lines: &str, expected: &str) {
-    check(&format!("[topology.dragonfly]\n{lines}\n"), expected);
+/// The error of lines of `[design]` and below, on the small dragonfly; the first stands on line 2.
+fn design_error(lines: &str) -> String {
+    error_at(&format!("[topology.dragonfly]\n{lines}\n"), "x.toml")
 }
 
 #[test]
 fn parameters_of_fabrics_name_their_range() {
-    check(
-        "[topology.dragonfly]\np = 1\na = 2\nh = 1\ngroups = 4",
-        "x.toml:5:1: topology.dragonfly.groups: 4; expected 1 to a·h + 1, which is 3",
-    );
-    check("[topology.dragonfly]\na = 0", "x.toml:2:1: topology.dragonfly.a: 0; expected at least 1");
-    check(
-        "[topology.folded_clos]\nradix = 1\nhosts = 4",
-        "x.toml:2:1: topology.folded_clos.radix: 1; expected 2 to 65536",
-    );
-    check(
-        "[topology.fat_tree]\nas_built.radix = 3",
-        "x.toml:2:10: topology.fat_tree.as_built.radix: 3; expected at least ",
-    );
-    check(
-        "[topology.torus]\ndimensions = []",
-        "x.toml:2:1: topology.torus.dimensions: 0 elements; expected 1 to 6 elements",
-    );
-    check(
-        "[topology.hyperx]\ndimensions = [{ size = 0 }]",
-        "x.toml:2:17: topology.hyperx.dimensions.0.size: 0; expected at least 1",
-    );
-    check(
-        "[topology.flattened_butterfly]\nsizes = [4, 0]",
-        "x.toml:2:13: topology.flattened_butterfly.sizes.1: 0; expected at least 1",
-    );
-    check("[topology.torus]\nhosts_per_switch = -1", "x.toml:2:1: topology.torus.hosts_per_switch: ");
-    check("[topology.klein_bottle]", "x.toml:1:2: topology: unknown name `klein_bottle`; expected one");
+    cases::check("fabric_parameters", |text| error_at(text, "x.toml"));
 }
 
 /// Two hosts on two switches, as GraphML: nodes on line 5, edges from line 6 of the scenario on.
@@ -136,40 +112,7 @@ fn cables_of_json_that_are_loose_doubled_or_of_two_speeds_have_their_place() {
 
 #[test]
 fn tables_name_the_field_and_the_plan() {
-    let widths = "x.toml:4:1: design.tables.widths: ";
-    check_design(
-        "[design.tables]\nplan = \"per_group\"\nwidths = [18, 20, 9]",
-        &format!("{widths}the address fields group 18 | switch 20 | host 9 need 47 bits; expected at most 46"),
-    );
-    check_design(
-        "[design.tables]\nplan = \"per_group\"\nwidths = [3, 20, 8]",
-        &format!("{widths}the address field group has 3 bits; expected 4 to 46"),
-    );
-    check_design(
-        "[design.tables]\nplan = \"flat\"\nwidths = [4294967295]",
-        &format!("{widths}the address field host has 4294967295 bits; expected 7 to 46"),
-    );
-    check_design(
-        "[design.tables]\nplan = \"per_switch\"\nwidths = [6]",
-        &format!("{widths}1 widths are given; expected one each for switch, host"),
-    );
-    check_design(
-        "[design.tables]\nplan = \"per_rack\"",
-        "x.toml:3:1: design.tables.plan: unknown name `per_rack`; exp",
-    );
-    check_design("[design.tables]\ncompaction = \"zip\"", "x.toml:3:1: design.tables.compaction: unknown name `zip`");
-    check_design(
-        "[design.tables.capacity]\nternary_entries = 0",
-        "x.toml:3:1: design.tables.capacity.ternary_entries: 0; expected 1 to 4294967295",
-    );
-    check_design(
-        "[design]\ntables.capacity.exact_entries = 0",
-        "x.toml:3:17: design.tables.capacity.exact_entries: 0; expected 1 to 4294967295",
-    );
-    check_design(
-        "[design.tables.capacity]\nexact_entries = 4294967296",
-        "x.toml:3:1: design.tables.capacity.exact_entries: ",
-    );
+    cases::check("tables", design_error);
     let ring: String = (0..3).map(|i| format!("h{i},s{i},1Gb/s,1m\ns{i},s{},1Gb/s,1m\n", (i + 1) % 3)).collect();
     check(
         &format!("[topology.custom]\nlinks = '''\n{ring}'''\n[design]\ntables.plan = \"per_group\""),
@@ -182,63 +125,17 @@ fn widths_without_a_plan_are_those_of_the_plan_that_suits_the_family() {
     let text = "[topology.dragonfly]\n[design]\ntables.widths = [9, 9, 9]";
     let design = Fabric::parse(text, "x.toml", &[]).unwrap().design(None, &mut |_| true).unwrap().unwrap();
     assert_eq!(design.tables.unwrap().compacted.layout, "group 9 | switch 9 | host 9 (27 of 46 bits)");
-    check_design(
-        "[design]\ntables.widths = [46, 46]",
-        "x.toml:3:8: design.tables.widths: 2 widths are given; expected one each for group, switch, host",
-    );
 }
 
 #[test]
 fn an_unknown_name_is_reported_with_the_known_ones() {
-    check_design(
-        "[design]\npower = \"exascale\"",
-        "x.toml:3:1: design.power: no power profile \"exascale\"; expected one of exascale-2015",
-    );
-    check_design(
-        "[design]\nprices = \"list\"",
-        "x.toml:3:1: design.prices: no price book \"list\"; expected one of example",
-    );
-    check_design(
-        "[design]\nroutings = [\"ugall\"]",
-        "x.toml:3:13: design.routings.0: unknown name `ugall`; expected one of",
-    );
-    check_design("[design]\npowr = \"x\"", "x.toml:3:1: design.powr: unknown key; expected one of");
-    check_design("[design]\nroutings = [\"dimension_order\"]", "x.toml:3:1: design.routings: dimension_order: ");
+    cases::check("designs", design_error);
 }
 
 #[test]
 fn a_load_names_its_range_and_the_profile_without_figures() {
-    for (load, shown) in [("1.5", "1.5"), ("-0.1", "-0.1"), ("nan", "NaN"), ("inf", "inf"), ("-inf", "-inf")] {
-        check_design(
-            &format!("[design.activity]\nload = {load}"),
-            &format!("x.toml:3:1: design.activity.load: {shown}; expected 0 to 1"),
-        );
-    }
-    check_design(
-        "[design]\nactivity = {}",
-        "x.toml:3:1: design.activity.load: missing; expected a value, for it has no default",
-    );
-    for (packet, shown) in [("0B", "0B"), ("17KiB", "17KiB")] {
-        check_design(
-            &format!("[design.activity]\nload = 0.5\npacket = \"{packet}\""),
-            &format!("x.toml:4:1: design.activity.packet: {shown}; expected 1B to 16KiB"),
-        );
-    }
-    let forties =
-        "host_rate = \"40Gb/s\"\nlocal_rate = \"40Gb/s\"\nglobal_rate = \"40Gb/s\"\nlocal_cable = \"9m optical\"";
-    check_design(
-        &format!(
-            "{forties}\n[design]\npower = \"exascale-2015\"\nactivity = {{ load = 0.1, saving = \"link_sleep\" }}"
-        ),
-        "x.toml:8:26: design.activity.saving: power profile exascale-2015 has no figures for link_sleep; \
-         expected always_on or rate_adaptation",
-    );
-    // No profile is named, and none that has the rate knows the saving: silence would look like an answer.
-    check_design(
-        &format!("{forties}\n[design]\nactivity = {{ load = 0.1, saving = \"link_sleep\" }}"),
-        "x.toml:7:26: design.activity.saving: power profile exascale-2015 has no figures for link_sleep; \
-         expected always_on or rate_adaptation",
-    );
+    // No profile is named in the last, and none that has the rate knows the saving: silence would look like an answer.
+    cases::check("loads", design_error);
 }
 
 /// A directory of its own below Cargo's.

@@ -1,5 +1,6 @@
 //! The tests of the crate as one program, which is compiled and linked once.
 
+mod cases;
 mod defaults;
 mod design_fuzz;
 mod design_mistakes;

@@ -5,6 +5,8 @@ use std::fs;
 use etherweave_scenario::{Run, Scenario};
 use etherweave_topology::TopologyKind;
 
+use super::cases::check;
+
 /// Two hosts that talk on a fabric, routed as suits any.
 fn scenario(topology: &str) -> String {
     format!("routing = \"up_down\"\n{topology}\n[[job]]\nname = \"j\"\nworkload.osu_latency = {{}}\n")
@@ -49,35 +51,7 @@ fn families_read_as_users_write_them_and_resolve_to_themselves() {
 
 #[test]
 fn each_mistake_names_its_line_key_and_range() {
-    let cases = [
-        (
-            "[topology.dragonfly]\ngroups = 10",
-            "x.toml:3:1: topology.dragonfly.groups: 10; expected 1 to a·h + 1, which is 9",
-        ),
-        (
-            "[topology.hyperx]\ndimensions = [{ size = 4 }, { size = 0 }]",
-            "x.toml:3:31: topology.hyperx.dimensions.1.size: 0; expected at least 1",
-        ),
-        (
-            "[topology.torus]\ndimensions = []",
-            "x.toml:3:1: topology.torus.dimensions: 0 elements; expected 1 to 6 elements",
-        ),
-        ("[topology.slim_fly]\nq = 6", "x.toml:3:1: topology.slim_fly.q: 6; expected a power of a prime, 3 to 128"),
-        (
-            "[topology.fat_tree.as_built]\nradix = 15",
-            "x.toml:3:1: topology.fat_tree.as_built.radix: 15; expected at least 32, which core0 uses",
-        ),
-        (
-            "[topology.custom]\nlinks = \"h0,s0,1Gb/s,3m\\nh0\"",
-            "x.toml:3:1: topology.custom.links: line 2: 1 fields; expected 2 to 5: from,to,rate,length",
-        ),
-        ("[topology.mesh]\nhost_cable = 3", "x.toml:3:1: topology.mesh.host_cable: 3; expected a"),
-        ("[topology.thorus]", "x.toml:2:2: topology: unknown name `thorus`; expected one of `single_switch`"),
-    ];
-    for (topology, expected) in cases {
-        let error = error(topology);
-        assert!(error.starts_with(expected), "{topology}\ngave     {error}\nexpected {expected}");
-    }
+    check("families", error);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use etherweave_primitives::HostId;
-use etherweave_routing::{ChannelHop, Legality, LoadView, Routing, RoutingKind};
+use etherweave_routing::{ChannelHop, FullPorts, Legality, Routing, RoutingKind};
 use etherweave_topology::{Custom, Family, Node, Topology};
 
 pub fn hosts(topology: &Topology) -> impl Iterator<Item = HostId> + Clone {
@@ -98,36 +98,5 @@ impl Graph {
     }
 }
 
-/// A switch at which nothing waits.
-#[derive(Clone, Copy)]
-pub struct NoLoad;
-
-impl LoadView for NoLoad {
-    fn now_ns(&self) -> u64 {
-        0
-    }
-
-    fn occupancy(&self, _port: u8, _channel: u8) -> u32 {
-        0
-    }
-
-    fn queued(&self, _port: u8) -> u32 {
-        0
-    }
-
-    fn occupancy_at(&self, _switch: u32, _port: u8, _channel: u8) -> u32 {
-        0
-    }
-
-    fn is_saturated(&self, _switch: u32, _port: u8) -> bool {
-        false
-    }
-
-    fn is_down(&self, _port: u8) -> bool {
-        false
-    }
-
-    fn is_paused(&self, _port: u8, _channel: u8) -> bool {
-        false
-    }
-}
+/// The load of a switch at which nothing waits.
+pub const NO_LOAD: FullPorts<'static> = FullPorts { switch: 0, full: &[] };
