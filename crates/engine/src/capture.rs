@@ -4,8 +4,7 @@ use etherweave_primitives::{HostId, Time};
 
 pub use etherweave_transport::packet::SideContent;
 
-use crate::frame::pause::PauseFrame;
-use crate::packet::Packet;
+use crate::{frame::pause::PauseFrame, packet::Packet};
 
 /// A captured frame's content.
 #[derive(Clone, Debug)]

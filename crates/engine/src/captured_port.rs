@@ -1,14 +1,11 @@
 //! A captured port: its frames, kept, or written to a pcapng file while a run goes on.
 
-use std::collections::BTreeMap;
-use std::io::{Result, Write};
+use std::{collections::BTreeMap, io::Result, io::Write};
 
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{HostId, Time};
 
-use crate::capture::{Capture, CapturedFrame};
-use crate::frame::pcapng;
-use crate::params::SimParams;
+use crate::{capture::Capture, capture::CapturedFrame, frame::pcapng, params::SimParams};
 
 /// A port whose frames are captured.
 pub struct CapturedPort {
@@ -98,8 +95,7 @@ impl CapturedPort {
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use crate::capture::Captured;
-    use crate::frame::pause::PauseFrame;
+    use crate::{capture::Captured, frame::pause::PauseFrame};
 
     use super::*;
 

@@ -1,14 +1,10 @@
 //! Credits on their way: what packets take, what comes back, and what travels.
 
-use etherweave_kernel::IndexVec;
-use etherweave_kernel::indices::PortIndex;
+use etherweave_kernel::{IndexVec, indices::PortIndex};
 use etherweave_primitives::{Priority, Time};
 
-use super::credits::ReturnedCredits;
-use super::event::Kind;
-use super::wires::Wires;
-use crate::frame::pause::priorities;
-use crate::packet::{Handle, Packet};
+use super::{credits::ReturnedCredits, event::Kind, wires::Wires};
+use crate::{frame::pause::priorities, packet::Handle, packet::Packet};
 
 impl Wires {
     /// The priority with which a packet leaves `port`: a switch may change it.

@@ -14,12 +14,10 @@
 //! all the same, for good: so a run without credits does no more work for a packet, and with them each packet comes to
 //! the functions here where a paused one would wait.
 
-use etherweave_kernel::IndexVec;
-use etherweave_kernel::indices::PortIndex;
+use etherweave_kernel::{IndexVec, indices::PortIndex};
 use etherweave_primitives::{Duration, Priority, Time};
 
-use crate::frame::size::PREAMBLE_AND_GAP;
-use crate::packet::Packet;
+use crate::{frame::size::PREAMBLE_AND_GAP, packet::Packet};
 
 /// Credits of all ports of a shard; without ports, nothing is under credits.
 pub struct CreditCounters {

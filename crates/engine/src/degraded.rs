@@ -15,8 +15,7 @@
 
 use etherweave_primitives::{ChannelId, Duration, Geometric, Purpose, Stream, Time};
 
-use crate::fec::ForwardErrorCorrection;
-use crate::frame::size::PREAMBLE_AND_GAP;
+use crate::{fec::ForwardErrorCorrection, frame::size::PREAMBLE_AND_GAP};
 
 /// What a bit error rate is counted in: 10^-18.
 const RATE_STEPS: u64 = 1_000_000_000_000_000_000;
@@ -82,7 +81,6 @@ pub struct DegradedChannel {
     pub replays: Replays,
 }
 
-/// A time with bit errors.
 #[derive(Debug)]
 struct ErrorPeriod {
     begin: Time,

@@ -84,7 +84,6 @@ impl Kind {
         )
     }
 
-    /// All, by number.
     const ALL: [Kind; 26] = [
         Kind::Arrive,
         Kind::Deliver,

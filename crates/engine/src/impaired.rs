@@ -9,13 +9,11 @@ use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{Duration, Time};
 
 use super::event::{EventKey, Kind};
-use crate::Wires;
-use crate::degraded::Passage;
-use crate::impaired_link::ImpairedLink;
 use crate::packet::{Handle, Packet, flags};
-use crate::port::PeerLink;
-use crate::sleep::SleepingTransmitter;
-use crate::stepped::SteppedTransmitter;
+use crate::{
+    Wires, degraded::Passage, impaired_link::ImpairedLink, port::PeerLink, sleep::SleepingTransmitter,
+    stepped::SteppedTransmitter,
+};
 
 impl Wires {
     /// The impaired link of a port, made at the first call.

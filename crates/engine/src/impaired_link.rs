@@ -4,13 +4,8 @@
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{Duration, Time};
 
-use super::port::PeerLink;
-use super::shaper::Shaper;
-use super::sleep::SleepingTransmitter;
-use super::stepped::SteppedTransmitter;
-use crate::degraded::{DegradedChannel, Passage};
-use crate::losses::LostData;
-use crate::packet::Packet;
+use super::{port::PeerLink, shaper::Shaper, sleep::SleepingTransmitter, stepped::SteppedTransmitter};
+use crate::{degraded::DegradedChannel, degraded::Passage, losses::LostData, packet::Packet};
 
 /// Those that leave a shard, by number.
 #[derive(Default)]

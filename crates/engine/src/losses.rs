@@ -44,7 +44,6 @@ pub struct ResentData {
     /// Where it begins and ends in the stream [B].
     begin: u64,
     end: u64,
-    /// When it arrived.
     time: Time,
 }
 

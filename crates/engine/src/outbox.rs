@@ -3,8 +3,7 @@
 use etherweave_kernel::{Wire, wire};
 use etherweave_primitives::Time;
 use etherweave_routing::RoutedPacket;
-use etherweave_transport::SackBlocks;
-use etherweave_transport::telemetry::PathTelemetry;
+use etherweave_transport::{SackBlocks, telemetry::PathTelemetry};
 
 use super::event::{Event, EventKey};
 use crate::packet::{Packet, PacketRoute};

@@ -3,13 +3,10 @@
 //! A packet travels as one Ethernet frame. It fills one cache line; what only a few packets need (SACK
 //! blocks, telemetry) lies in a side slab. A packet is in exactly one place: a queue, the wire, or a host.
 
-use etherweave_kernel::indices::{EndpointIndex, PortIndex};
-use etherweave_kernel::{IndexVec, LocalIndex};
+use etherweave_kernel::{IndexVec, LocalIndex, indices::EndpointIndex, indices::PortIndex};
 use etherweave_primitives::Time;
 use etherweave_routing::RoutedPacket;
-use etherweave_transport::SackBlocks;
-use etherweave_transport::packet::TransportPacket;
-use etherweave_transport::telemetry::PathTelemetry;
+use etherweave_transport::{SackBlocks, packet::TransportPacket, telemetry::PathTelemetry};
 
 use crate::memory::{prefer_huge_pages, prefetch};
 use etherweave_transport::frame::size::PREAMBLE_AND_GAP;

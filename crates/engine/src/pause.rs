@@ -7,11 +7,10 @@
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::Time;
 
-use crate::Wires;
-use crate::degraded::Passage;
-use crate::event::Kind;
-use crate::frame::pause::{PauseFrame, priorities};
-use crate::frame::size::pause_wire_bytes;
+use crate::{
+    Wires, degraded::Passage, event::Kind, frame::pause::PauseFrame, frame::pause::priorities,
+    frame::size::pause_wire_bytes,
+};
 
 impl Wires {
     /// Pauses the priorities of `mask` at the peer of `port`, and schedules the refresh.

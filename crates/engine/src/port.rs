@@ -6,10 +6,8 @@ use etherweave_kernel::indices::{HostIndex, PortIndex, SwitchIndex};
 use etherweave_primitives::{BitRate, ByteTime, Duration, Priority, Time};
 use etherweave_topology::LinkClass;
 
-use super::memory::prefetch_value;
-use super::paused::Paused;
-use crate::packet::{Handle, Packets};
-use crate::packet_list::PacketList;
+use super::{memory::prefetch_value, paused::Paused};
+use crate::{packet::Handle, packet::Packets, packet_list::PacketList};
 
 /// Where a port leads, and which entity it belongs to.
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,7 @@
 //! lists of longer chunks: each is fetched while the one before is dealt. Memory grows with pending events, not with
 //! buckets; nothing is allocated once there are chunks for the largest number of them.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 use etherweave_primitives::{Duration, Time};
 
@@ -46,7 +45,6 @@ pub struct EventQueue {
     words: Vec<u64>,
     /// Events within a calendar's length of the cursor, or on its page.
     buckets: Calendar<CHUNK>,
-    /// Events on later pages.
     pages: Calendar<PAGE_CHUNK>,
     beyond: BinaryHeap<Reverse<Far>>,
 }
@@ -75,7 +73,6 @@ impl<'a, const N: usize> Iterator for Upcoming<'a, N> {
     }
 }
 
-/// The chunks of all lists.
 struct Chunks<const N: usize> {
     all: Vec<Chunk<N>>,
     /// The first of the empty chunks.
@@ -100,7 +97,6 @@ impl<const N: usize> Chunk<N> {
     }
 }
 
-/// An event in the heap.
 struct Far(Event);
 
 impl PartialEq for Far {
@@ -374,7 +370,6 @@ impl<const N: usize> Chunks<N> {
         index
     }
 
-    /// Makes room for so many chunks.
     fn reserve(&mut self, chunks: usize) {
         self.all.reserve(chunks.saturating_sub(self.all.len()));
         prefer_huge_pages(&self.all);
@@ -456,8 +451,7 @@ impl Bitmap {
 mod tests {
     use etherweave_primitives::{Purpose, Stream};
 
-    use super::super::event::{EventKey, Kind};
-    use super::*;
+    use super::{super::event::EventKey, super::event::Kind, *};
     use etherweave_kernel::indices::PortIndex;
 
     fn pop(queue: &mut EventQueue, end: Time) -> Option<Event> {

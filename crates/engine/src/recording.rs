@@ -4,10 +4,9 @@ use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::Time;
 
 use crate::capture::{Capture, Captured, CapturedFrame, SideContent};
-use crate::captured_port::{CapturedPort, connection};
-use crate::frame::pause::PauseFrame;
-use crate::packet::Handle;
-use crate::wires::Wires;
+use crate::{
+    captured_port::CapturedPort, captured_port::connection, frame::pause::PauseFrame, packet::Handle, wires::Wires,
+};
 
 impl Wires {
     /// Records a packet at a port, if its frames are captured.

@@ -6,8 +6,7 @@
 
 use etherweave_primitives::{ByteTime, Duration, Time};
 
-use crate::frame::size::PREAMBLE_AND_GAP;
-use crate::params::TokenBucket;
+use crate::{frame::size::PREAMBLE_AND_GAP, params::TokenBucket};
 
 /// The check sequence, which shapers do not count [B].
 const CHECK_SEQUENCE: u32 = 4;

@@ -17,9 +17,7 @@ use crate::params::EpochRates;
 #[derive(Clone, Debug)]
 pub struct SteppedTransmitter {
     rates: EpochRates,
-    /// The present rate.
     step: usize,
-    /// End of the present epoch.
     epoch_end: Time,
     /// Time at the full rate of what this epoch has sent, and of what the ones before could not.
     used: Duration,

@@ -3,9 +3,7 @@
 use etherweave_kernel::indices::PortIndex;
 use etherweave_transport::telemetry::PortTelemetry;
 
-use crate::Wires;
-use crate::packet::{Handle, flags};
-use crate::port::Owner;
+use crate::{Wires, packet::Handle, packet::flags, port::Owner};
 
 impl Wires {
     /// Writes the state of a switch's port into a packet with room for it that begins to leave by it.

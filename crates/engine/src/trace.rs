@@ -15,8 +15,7 @@
 
 use std::collections::VecDeque;
 
-use etherweave_kernel::IndexVec;
-use etherweave_kernel::indices::PortIndex;
+use etherweave_kernel::{IndexVec, indices::PortIndex};
 use etherweave_primitives::{Duration, Time};
 
 /// Departures that a port keeps.
@@ -84,7 +83,6 @@ pub(crate) struct Departure {
     pub held: Duration,
 }
 
-/// Departures of a port.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct PortTrace {
     pub sent: VecDeque<Departure>,
@@ -122,7 +120,6 @@ pub(crate) struct Flight {
 /// See the module.
 #[derive(Default)]
 pub struct Trace {
-    /// Messages by sender and end.
     pub(crate) messages: Vec<TracedMessage>,
     pub(crate) flights: Vec<Flight>,
     /// Times in which a message is on its way, and how many of them are over.

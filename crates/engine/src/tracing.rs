@@ -35,7 +35,6 @@ impl Trace {
         sent.push_back(Departure { start: wires.now, end: wires.ports[port].busy_until, sender: packet.sender, held });
     }
 
-    /// The last packet of a message leaves a port now.
     fn leave(&mut self, wires: &Wires, (message, port): (usize, PortIndex), packet: &Packet, held: Duration) {
         let is_of_host = wires.host_of_port(port).is_some();
         let came = match (self.flights[message].left, is_of_host) {
@@ -90,7 +89,6 @@ impl Trace {
         reasons
     }
 
-    /// Cause that has held a port since a time.
     fn cause(&self, wires: &Wires, mut port: PortIndex, since: Time) -> HoldCause {
         let span = wires.now.since(since);
         for _ in 0..CHAIN_MAX {

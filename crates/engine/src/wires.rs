@@ -9,21 +9,17 @@ use etherweave_kernel::indices::{HostIndex, PortIndex, SwitchIndex};
 use etherweave_kernel::{IndexVec, LocalIndex};
 use etherweave_primitives::{ChannelId, Duration, Time};
 
-use super::credits::CreditCounters;
-use super::decided_ahead::{FarEnd, decide_ahead};
 use super::event::{Event, EventKey, Kind, PrefetchHint};
-use super::impaired_link::ImpairedLinks;
-use super::memory::prefetch;
-use super::outbox::RemoteOutbox;
 use super::port::{Owner, Peer, PeerLink, Port};
-use super::queue::EventQueue;
-use super::totals::EventTotals;
-use crate::captured_port::CapturedPort;
-use crate::constants::{RouteStart, RunConstants};
-use crate::fingerprint::Fingerprint;
-use crate::losses::ResentData;
+use super::{
+    credits::CreditCounters, decided_ahead::FarEnd, decided_ahead::decide_ahead, impaired_link::ImpairedLinks,
+    memory::prefetch, outbox::RemoteOutbox, queue::EventQueue, totals::EventTotals,
+};
 use crate::packet::{Handle, Packet, PacketKind, Packets};
-use crate::trace::Trace;
+use crate::{
+    captured_port::CapturedPort, constants::RouteStart, constants::RunConstants, fingerprint::Fingerprint,
+    losses::ResentData, trace::Trace,
+};
 
 /// See the module.
 pub struct Wires {

@@ -32,7 +32,6 @@ impl Window {
     pub const OPEN: Window = Window { bytes: f64::INFINITY, round: 1.0 };
 }
 
-/// A connection that sends.
 #[derive(Clone, Copy)]
 pub(super) struct Active {
     pub endpoint: EndpointIndex,
@@ -111,7 +110,6 @@ impl Counted {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Ends {
     connections: f64,
-    /// In a picosecond.
     per_ps: f64,
 }
 

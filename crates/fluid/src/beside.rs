@@ -11,8 +11,7 @@
 use etherweave_kernel::LocalIndex;
 use etherweave_primitives::{Duration, Time};
 
-use super::classes::ClassLinks;
-use super::{Branch, FULL, Links, NONE, Tables};
+use super::{Branch, FULL, Links, NONE, Tables, classes::ClassLinks};
 use etherweave_kernel::indices::PortIndex;
 
 /// Full packets that go at once, however short the time is for which rates hold.

@@ -29,7 +29,6 @@ pub struct ClassLinks {
     weights: Vec<f64>,
     /// Of each class of each link: what it would take [B/ps], infinite where the link limits it.
     wants: Vec<f64>,
-    /// Links that are used.
     touched: Vec<u32>,
 }
 
@@ -94,7 +93,6 @@ impl ClassLinks {
         }
     }
 
-    /// Notes that a class takes so much of a link.
     fn note(&mut self, number: u32, rate: f64) {
         let wants = &mut self.wants[number as usize];
         if *wants == ABSENT {

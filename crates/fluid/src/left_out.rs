@@ -1,8 +1,7 @@
 //! How much of a run meets what flow-level mode leaves out, counted where rates are solved.
 
-use super::active::Active;
-use super::max_min::Share;
 use super::paths::{Flow, LinkPlace, Links, Tables};
+use super::{active::Active, max_min::Share};
 
 /// Solutions from one count of what limits rates to the next.
 const COUNTED: u64 = 16;
@@ -52,7 +51,6 @@ struct LinkQueue {
     flows: f64,
 }
 
-/// A connection that begins.
 pub(super) struct Begun<'a> {
     pub links: &'a Links,
     /// Its first message [B on the wire].
@@ -63,13 +61,11 @@ pub(super) struct Begun<'a> {
     pub tables: Tables<'a>,
 }
 
-/// What a link carries.
 pub(super) struct LinkLoad {
     pub is_full: bool,
     pub connections: f64,
 }
 
-/// A solution of all rates.
 pub(super) struct Solution<'a> {
     pub flows: &'a [Flow],
     /// Share of each flow, as the solver has it.

@@ -9,7 +9,6 @@ const EXCESS: f64 = 8.0;
 /// Bound of what a link carries beyond its capacity in the shortest time that rates hold [times what it carries in it].
 const OVERLOAD: f64 = 16.0;
 
-/// A link and the connections on it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct LinkUse {
     /// Rates of its connections, each counted by the share of it that uses the link [B/ps].

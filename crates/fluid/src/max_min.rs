@@ -2,8 +2,7 @@
 //! grow alike; those that meet a full link, or their own limit, stay where they are, and the others grow on. A flow may
 //! use less of a link than its rate, a *share* of it: that of a flow that is split over several links.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// What flows share: links of some capacity, numbered from 0.
 pub struct MaxMin {
@@ -29,7 +28,6 @@ pub struct MaxMin {
 
 #[derive(Clone, Copy, Default)]
 struct Link {
-    /// Capacity that is left.
     left: f64,
     /// Flows whose rate is not known yet, and the sum of their shares.
     open: u32,

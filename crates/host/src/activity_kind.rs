@@ -55,7 +55,6 @@ impl ActivityKind {
         }
     }
 
-    /// Kind of an operation of a graph.
     pub(super) fn of_graph(op: GraphOp) -> ActivityKind {
         match op {
             GraphOp::Send { .. } => ActivityKind::Send,

@@ -6,7 +6,6 @@ use etherweave_primitives::{Duration, Time};
 /// What is in the buffer, by the time that it takes to drain.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferDrain {
-    /// When the buffer will be empty.
     empty_at: Time,
     /// Until then nothing drains.
     stalled_until: Time,

@@ -1,8 +1,7 @@
 //! The bus between NIC and host memory, as far as it delays received packets, and stops of reception.
 
-use etherweave_engine::frame::size::PREAMBLE_AND_GAP;
-use etherweave_engine::packet::{Packet, flags};
 use etherweave_engine::params::{CommandStall, NicParams, Pcie};
+use etherweave_engine::{frame::size::PREAMBLE_AND_GAP, packet::Packet, packet::flags};
 use etherweave_primitives::{BitRate, ByteTime, Bytes, Duration, Time};
 
 use super::BufferDrain;

@@ -1,7 +1,6 @@
 //! Processor time by kind, of ranks, streams and receive queues, where a run samples its hosts.
 
-use etherweave_kernel::IndexVec;
-use etherweave_kernel::indices::{ReceiveQueueIndex, ThreadIndex};
+use etherweave_kernel::{IndexVec, indices::ReceiveQueueIndex, indices::ThreadIndex};
 use etherweave_primitives::{Duration, Time};
 
 /// Processor time by kind.

@@ -7,7 +7,6 @@ use etherweave_primitives::{Duration, Time};
 
 use super::moderation::{AdaptiveModeration, QueueTotals};
 
-/// See the module.
 pub(super) struct CompletionQueue {
     /// When the NIC raises the interrupt, [`Time::MAX`] while nothing is complete.
     raised_at: Time,

@@ -2,9 +2,7 @@
 
 use std::collections::VecDeque;
 
-use etherweave_engine::Wires;
-use etherweave_engine::event::Kind;
-use etherweave_engine::packet::{Handle, Packet};
+use etherweave_engine::{Wires, event::Kind, packet::Handle, packet::Packet};
 use etherweave_kernel::indices::EndpointIndex;
 
 use super::message::Message;
@@ -20,7 +18,6 @@ pub struct OpenAnswers {
 }
 
 impl Nics {
-    /// Expects an answer to be sent.
     pub(super) fn expect_answer(&mut self, endpoint: EndpointIndex, answer: Message, row: Option<u32>) {
         self.answers.entry(endpoint).or_default().open.push_back((answer, row));
     }
@@ -74,7 +71,6 @@ impl Nics {
 }
 
 impl Hosts {
-    /// The job that owns an endpoint.
     pub(super) fn job_of(&self, endpoint: EndpointIndex) -> u32 {
         self.processors.threads[self.nics.endpoints[endpoint].thread].job
     }

@@ -21,7 +21,6 @@ pub struct Core {
     free_at: Time,
     /// When the interrupts so far will be done.
     interrupted_until: Time,
-    /// What interrupts have taken in all.
     interrupts: Duration,
 }
 

@@ -1,14 +1,11 @@
 //! Processor time of operations, and which messages go at once.
 
-use etherweave_engine::constants::RunConstants;
-use etherweave_engine::params::{MpiParams, SharedMemoryParams};
+use etherweave_engine::{constants::RunConstants, params::MpiParams, params::SharedMemoryParams};
 use etherweave_kernel::indices::EndpointIndex;
 use etherweave_primitives::{Bytes, Duration};
-use etherweave_workload::collective::TAG_BASE;
-use etherweave_workload::{Access, Op};
+use etherweave_workload::{Access, Op, collective::TAG_BASE};
 
-use super::shared_memory::{self, Neighbour};
-use super::task_cost::{TaskCost, per_kib};
+use super::{shared_memory, shared_memory::Neighbour, task_cost::TaskCost, task_cost::per_kib};
 
 /// Longest messages that go without waiting for their receivers.
 #[derive(Clone, Copy)]

@@ -1,7 +1,6 @@
 //! NICs under credits.
 
-use etherweave_engine::Wires;
-use etherweave_engine::packet::Handle;
+use etherweave_engine::{Wires, packet::Handle};
 use etherweave_kernel::indices::HostIndex;
 use etherweave_primitives::Time;
 

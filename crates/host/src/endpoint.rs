@@ -7,8 +7,7 @@ use etherweave_primitives::Time;
 use etherweave_topology::LinkClass;
 use etherweave_transport::{ByteRange, ShortQueue};
 
-use super::message::Message;
-use super::protocol::Protocol;
+use super::{message::Message, protocol::Protocol};
 
 /// See the module. In cache lines, counted from 0: whoever sends needs the first three, whoever receives data the first
 /// and the last two.

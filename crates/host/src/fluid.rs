@@ -2,21 +2,17 @@
 
 use std::num::NonZeroU32;
 
-use etherweave_engine::constants::RunConstants;
-use etherweave_engine::event::{Event, Kind};
-use etherweave_engine::params::{FlowWindow, Headers};
-use etherweave_engine::port::Port;
-use etherweave_engine::{EventTotals, Wires};
+use etherweave_engine::{
+    EventTotals, Wires, constants::RunConstants, event::Event, event::Kind, params::FlowWindow, params::Headers,
+    port::Port,
+};
 use etherweave_fluid::{Branch, Departures, Links, PathSet, Window, lateness};
-use etherweave_kernel::IndexVec;
-use etherweave_kernel::indices::{EndpointIndex, PortIndex};
+use etherweave_kernel::{IndexVec, indices::EndpointIndex, indices::PortIndex};
 use etherweave_primitives::{Bytes, Duration, Time};
 use etherweave_topology::reverse;
-use etherweave_transport::ShortQueue;
-use etherweave_transport::roce::Operation;
+use etherweave_transport::{ShortQueue, roce::Operation};
 
-use super::message::MessageKind;
-use super::mpi::operation;
+use super::{message::MessageKind, mpi::operation};
 use crate::{Hosts, Nics};
 
 /// The place of a connection that is not active.
@@ -42,7 +38,6 @@ pub struct FluidState {
     window: Option<Window>,
 }
 
-/// A message on the wire.
 #[derive(Clone, Copy)]
 struct Load {
     bytes: u64,
@@ -260,7 +255,6 @@ impl Nics {
         }
     }
 
-    /// The links to the other end.
     pub(super) fn fluid_links(&self, wires: &Wires, endpoint: EndpointIndex) -> Links {
         let end = &self.endpoints[endpoint];
         let first = self.hosts[end.host].port;

@@ -10,18 +10,16 @@
 //! stream at a time does, as MPI libraries let one thread progress at a time: messages match in the order of their
 //! arrival.
 
-use etherweave_engine::Wires;
-use etherweave_engine::event::{Kind, PrefetchHint};
+use etherweave_engine::{Wires, event::Kind, event::PrefetchHint};
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 use etherweave_workload::{ExecutionStream, GraphOp};
 
-use super::activity_kind::ActivityKind;
-use super::costs::{copy_cost, send_cost};
 use super::graph_state::{FIRST, GraphState, MessageId, Request, RequestPart};
 use super::matching::{ANY_SOURCE, ANY_TAG, Envelope};
-use super::shared_memory::Neighbour;
-use super::task_cost::TaskCost;
 use super::thread::{Role, Task, Thread};
+use super::{
+    activity_kind::ActivityKind, costs::copy_cost, costs::send_cost, shared_memory::Neighbour, task_cost::TaskCost,
+};
 use crate::{Hosts, Processors};
 
 impl Processors {
@@ -127,7 +125,6 @@ impl Processors {
         self.begin(wires, Processors::stream_thread(rank, stream), Task::Step(endpoint), cost, hint);
     }
 
-    /// Records what a driver has.
     fn record_rows(&mut self, rank: ThreadIndex) {
         let &Thread { job, host_id, .. } = &self.threads[rank];
         for (start, end) in self.graph(rank).run.take_records() {
@@ -135,7 +132,6 @@ impl Processors {
         }
     }
 
-    /// All nodes are complete.
     fn graph_iteration_end(&mut self, wires: &mut Wires, rank: ThreadIndex) {
         let (now, &Thread { job, host_id, .. }) = (wires.now, &self.threads[rank]);
         self.record_rows(rank);

@@ -1,7 +1,6 @@
 //! The graph of a rank: its operations, which of them are ready, and requests that are open.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use etherweave_engine::memory::{prefetch, prefetch_value};
 use etherweave_kernel::indices::EndpointIndex;
@@ -11,14 +10,11 @@ use etherweave_workload::{ExecutionStream, Graph, GraphOp, GraphRun, Received};
 /// The first stream, whose thread is that of the rank. The others' threads follow it.
 pub(super) const FIRST: u8 = 0;
 
-/// Open part of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RequestPart {
-    /// A send by rendezvous.
     Send(MessageId),
     /// A send by rendezvous whose payload is being written into a socket.
     Written,
-    /// A matched receive of a message.
     Receive(MessageId),
 }
 
@@ -41,11 +37,9 @@ pub(super) struct Request {
 #[derive(Default)]
 pub(super) struct StreamState {
     pub(super) ready: VecDeque<u32>,
-    /// The one in progress.
     pub(super) node: Option<u32>,
     /// Bytes of its message that have been sent, in fragments [B].
     pub(super) sent: u64,
-    /// The connection that carries these.
     pub(super) connection: EndpointIndex,
     /// Whether it handles what arrives: not a stream of an accelerator, but where the rank has no other.
     pub(super) is_handler: bool,
@@ -83,7 +77,6 @@ pub struct GraphState {
     pub(super) streams: Streams,
     /// The stream that handles what has arrived.
     pub(super) handler: Option<u8>,
-    /// Requests and their nodes.
     requests: VecDeque<(Request, u32)>,
 }
 
@@ -180,7 +173,6 @@ impl GraphState {
         starts
     }
 
-    /// A node is complete.
     pub(super) fn complete(&mut self, node: u32, now: Time) {
         let (streams, received) = (&mut self.streams, self.received.take());
         self.run.complete(node, now, received, |node, stream| streams.ready(node, stream));
@@ -201,7 +193,6 @@ impl GraphState {
         self.run.wake(now, |node, stream| streams.ready(node, stream));
     }
 
-    /// Keeps a request of a node.
     pub(super) fn open(&mut self, request: Request, node: u32) {
         self.requests.push_back((request, node));
     }
@@ -212,7 +203,6 @@ impl GraphState {
         self.requests.remove(place).expect("it was found").1
     }
 
-    /// A request is complete, and with it its node.
     pub(super) fn request_complete(&mut self, request: Request, now: Time) {
         let node = self.take(request);
         self.complete(node, now);

@@ -2,20 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_engine::Wires;
-use etherweave_engine::constants::RunConstants;
-use etherweave_engine::port::Owner;
+use etherweave_engine::{Wires, constants::RunConstants, port::Owner};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex};
 use etherweave_kernel::{IndexVec, SlidingVec};
 
-use super::connection::OpenAnswers;
-use super::contexts::Contexts;
-use super::initiators::Initiators;
-use super::nic_times::NicTimes;
-use super::packet_route::Flowlet;
-use super::port_paths::SendingPorts;
-use super::protocol::Protocol;
-use super::{Endpoint, Host, Processors, ReceiveQueue};
+use super::{
+    Endpoint, Host, Processors, ReceiveQueue, connection::OpenAnswers, contexts::Contexts, initiators::Initiators,
+    nic_times::NicTimes, packet_route::Flowlet, port_paths::SendingPorts, protocol::Protocol,
+};
 
 /// NICs of a shard's hosts, the ends of their connections, and what kernels have received.
 pub struct Nics {

@@ -7,10 +7,8 @@
 //!
 //! The kernel's part is in `softirq.rs`; what a connection does with a packet in `protocol`.
 
-use etherweave_engine::Wires;
-use etherweave_engine::event::{EventKey, Kind};
-use etherweave_engine::losses::ResentData;
 use etherweave_engine::packet::{Handle, Packet, PacketKind, flags};
+use etherweave_engine::{Wires, event::EventKey, event::Kind, losses::ResentData};
 use etherweave_kernel::indices::HostIndex;
 
 use super::bus::HostInterface;

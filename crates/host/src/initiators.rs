@@ -6,8 +6,7 @@
 use std::collections::VecDeque;
 
 use etherweave_engine::params::DynamicConnections;
-use etherweave_kernel::IndexVec;
-use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
+use etherweave_kernel::{IndexVec, indices::EndpointIndex, indices::ThreadIndex};
 use etherweave_primitives::Duration;
 
 /// Initiators of the ranks of a shard.

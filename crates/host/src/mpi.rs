@@ -9,23 +9,20 @@
 //!     TCP        sender ◄── clear to send ── receiver;   sender ── payload ──► receiver
 //! ```
 
-use etherweave_engine::Wires;
-use etherweave_engine::constants::RunConstants;
-use etherweave_engine::event::PrefetchHint;
+use etherweave_engine::{Wires, constants::RunConstants, event::PrefetchHint};
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 use etherweave_primitives::Time;
 use etherweave_transport::roce::Operation;
 use etherweave_workload::Op;
 
-use super::activity_kind::ActivityKind;
 use super::costs::{EagerLimits, is_free, op_cost};
 use super::graph_state::{MessageId, Request, RequestPart};
 use super::matching::{Envelope, Receive, Unexpected};
-use super::message::{Message, MessageKind};
-use super::rank::RankState;
-use super::rank_records::EndRecord;
-use super::shared_memory::Neighbour;
 use super::thread::{Role, Task, Thread};
+use super::{
+    activity_kind::ActivityKind, message::Message, message::MessageKind, rank::RankState, rank_records::EndRecord,
+    shared_memory::Neighbour,
+};
 use crate::{Hosts, Nics, Processors};
 
 /// Bytes of a READ request in the requester's stream: its RETH.
@@ -98,7 +95,6 @@ impl Processors {
         }
     }
 
-    /// Begins an operation of a program.
     fn begin_step(&mut self, wires: &mut Wires, thread: ThreadIndex, op: Op) {
         self.observe_next(ActivityKind::of(op));
         let sent = self.rank(thread).fragments_sent;
@@ -203,15 +199,7 @@ impl Hosts {
                 self.irecv(wires, thread, Envelope { endpoint, tag }, 0);
             }
             Op::OneSided { access, bytes, .. } => self.one_sided(wires, thread, endpoint, access, bytes),
-            Op::Copy { .. }
-            | Op::Prepare { .. }
-            | Op::Reduce { .. }
-            | Op::Poll { .. }
-            | Op::Compute { .. }
-            | Op::Sleep { .. }
-            | Op::WaitAll
-            | Op::IterationStart
-            | Op::IterationEnd => {}
+            _ => {}
         }
     }
 
@@ -388,7 +376,6 @@ impl Hosts {
         self.assign(wires, thread, Task::Handle(endpoint, message));
     }
 
-    /// The thread handles a message.
     pub(super) fn handle_message(
         &mut self,
         wires: &mut Wires,

@@ -1,8 +1,6 @@
 //! The NIC: the choice of the next sender, and pauses while the receive buffer is full.
 
-use etherweave_engine::Wires;
-use etherweave_engine::event::Kind;
-use etherweave_engine::packet::Handle;
+use etherweave_engine::{Wires, event::Kind, packet::Handle};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex};
 use etherweave_primitives::Duration;
 

@@ -1,7 +1,6 @@
 //! Receive side of NICs, in times.
 
-use etherweave_engine::constants::RunConstants;
-use etherweave_engine::params::Transport;
+use etherweave_engine::{constants::RunConstants, params::Transport};
 use etherweave_primitives::{BitRate, ByteTime, Duration};
 
 use super::bus::{Bus, HostInterface};

@@ -4,12 +4,10 @@ use etherweave_engine::Wires;
 use etherweave_kernel::indices::{EndpointIndex, ReceiveQueueIndex, ThreadIndex};
 use etherweave_primitives::{Duration, Time};
 
-use super::OWN_CORE;
-use super::activity_kind::ActivityKind;
-use super::busy_time::ProcessorTimes;
 use super::rank_records::{ArrivalRecord, EndRecord, StepTimes};
-use super::step_kind::StepKind;
-use super::thread::{Role, Task};
+use super::{
+    OWN_CORE, activity_kind::ActivityKind, busy_time::ProcessorTimes, step_kind::StepKind, thread::Role, thread::Task,
+};
 use crate::Processors;
 
 impl Processors {

@@ -15,9 +15,7 @@ use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 use etherweave_workload::Access;
 
 use super::message::{Message, MessageKind, OpenPut};
-use super::mpi::READ_REQUEST;
-use super::shared_memory::Neighbour;
-use super::thread::Task;
+use super::{mpi::READ_REQUEST, shared_memory::Neighbour, thread::Task};
 use crate::Hosts;
 
 /// Extension header of an atomic request: address, key, two operands [B].
@@ -43,7 +41,6 @@ fn is_by_nic(wires: &Wires, job: u32) -> bool {
 }
 
 impl Hosts {
-    /// A rank has asked for it.
     pub(super) fn one_sided(
         &mut self,
         wires: &mut Wires,
@@ -136,7 +133,6 @@ impl Hosts {
         self.post_message(wires, endpoint, message.answer(kind), length);
     }
 
-    /// The origin has its answer.
     pub(super) fn access_answered(
         &mut self,
         wires: &mut Wires,

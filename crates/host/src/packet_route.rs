@@ -1,9 +1,7 @@
 //! Packets that switches route one by one: what their host gives them.
 
-use etherweave_engine::Wires;
-use etherweave_engine::packet::{Handle, PacketRoute};
-use etherweave_kernel::LocalIndex;
-use etherweave_kernel::indices::EndpointIndex;
+use etherweave_engine::{Wires, packet::Handle, packet::PacketRoute};
+use etherweave_kernel::{LocalIndex, indices::EndpointIndex};
 use etherweave_primitives::{Time, mix};
 use etherweave_routing::{HashScope, RoutedPacket};
 

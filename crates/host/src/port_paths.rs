@@ -3,11 +3,9 @@
 //! Each port has a NIC of its own. An endpoint stands in the ring of the NIC by which it sends next, and moves when a
 //! packet was sent and its path was chosen anew: to another port in turn, or away from one whose path does not work.
 
-use std::ops::Range;
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
-use etherweave_engine::Wires;
-use etherweave_engine::packet::Packet;
+use etherweave_engine::{Wires, packet::Packet};
 use etherweave_fluid::Links;
 use etherweave_kernel::IndexVec;
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, PortIndex};

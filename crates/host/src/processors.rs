@@ -6,11 +6,10 @@ use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, ThreadInde
 use etherweave_kernel::{IndexVec, SlidingVec};
 use etherweave_primitives::{Bytes, Duration, Time};
 
-use super::busy_time::BusyTimes;
-use super::rank_records::{RankRecords, StepTimes};
-use super::task_cost::TaskCost;
-use super::thread::{Follower, Task};
-use super::{Core, OWN_CORE, Thread};
+use super::{
+    Core, OWN_CORE, Thread, busy_time::BusyTimes, rank_records::RankRecords, rank_records::StepTimes,
+    task_cost::TaskCost, thread::Follower, thread::Task,
+};
 
 /// Threads of a shard's hosts, the cores that they share, and the memory that they copy in.
 #[derive(Default)]

@@ -4,23 +4,16 @@
 //! TCP and messages of flow-level mode have files of their own beside it. The choice is a branch on a tag, not a call
 //! through a table.
 
-use etherweave_engine::Wires;
-use etherweave_engine::constants::RunConstants;
-use etherweave_engine::event::PrefetchHint;
-use etherweave_engine::memory::prefetch_value;
-use etherweave_engine::packet::{Handle, Packet};
 use etherweave_engine::params::{Fidelity, SimParams, Transport};
+use etherweave_engine::{
+    Wires, constants::RunConstants, event::PrefetchHint, memory::prefetch_value, packet::Handle, packet::Packet,
+};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
 use etherweave_transport::connection::{Alarm, ReceivedCounts, SendState, SentCounts};
 use etherweave_transport::{ConnectionState, Ranges};
 
-use super::Endpoint;
-use super::fluid::FluidState;
-use super::message::MessageKind;
-use super::socket::TcpState;
-use super::task_cost::TaskCost;
-use super::thread::Task;
+use super::{Endpoint, fluid::FluidState, message::MessageKind, socket::TcpState, task_cost::TaskCost, thread::Task};
 use crate::{Hosts, Nics};
 
 mod by_nic;
@@ -55,7 +48,6 @@ pub trait TransportState: ProtocolState {
         None
     }
 
-    /// The same, to be changed.
     fn fluid_mut(&mut self) -> Option<&mut FluidState> {
         None
     }
@@ -63,7 +55,6 @@ pub trait TransportState: ProtocolState {
     /// The next packet, and whether more can follow at once.
     fn next_packet(end: &mut Endpoint, now: Time, constants: &RunConstants) -> (Option<Packet>, bool);
 
-    /// Entropy value of a packet.
     #[inline]
     fn entropy(_packet: &Packet) -> u16 {
         0
@@ -72,7 +63,6 @@ pub trait TransportState: ProtocolState {
     /// Schedules timers that a sent packet needs.
     fn after_sending(_nics: &mut Nics, _wires: &mut Wires, _endpoint: EndpointIndex) {}
 
-    /// Does what is due.
     fn on_alarm(_hosts: &mut Hosts, _wires: &mut Wires, _endpoint: EndpointIndex, _alarm: Alarm) {}
 
     /// Puts a message of `length` bytes into a connection's stream; returns where it ends.
@@ -270,7 +260,6 @@ macro_rules! protocols {
                 }
             }
 
-            /// Entropy value of one of its packets.
             #[inline]
             pub(super) fn entropy(&self, packet: &Packet) -> u16 {
                 match self.protocol {

@@ -4,18 +4,15 @@ mod loops;
 
 use std::collections::VecDeque;
 
-use etherweave_engine::memory::{prefetch, prefetch_value};
-use etherweave_engine::params::Noise;
+use etherweave_engine::{memory::prefetch, memory::prefetch_value, params::Noise};
 use etherweave_kernel::indices::EndpointIndex;
 use etherweave_primitives::{Duration, Rank, Stream, Time};
-use etherweave_workload::collective::communicator_of;
-use etherweave_workload::{GraphOp, Op, Program, ProgramCursor, Received};
+use etherweave_workload::{GraphOp, Op, Program, ProgramCursor, Received, collective::communicator_of};
 
-use super::IterationRow;
-use super::graph_state::GraphState;
-use super::matching::Matching;
-use super::message::{Message, OpenPut};
-use super::shared_memory::Neighbour;
+use super::{
+    IterationRow, graph_state::GraphState, matching::Matching, message::Message, message::OpenPut,
+    shared_memory::Neighbour,
+};
 
 /// The state of a rank.
 pub struct RankState {
@@ -28,7 +25,6 @@ pub struct RankState {
     /// What it performs, unless that is a graph.
     program: Program,
     cursor: ProgramCursor,
-    /// The graph that it performs, if it does.
     pub(super) graph: Option<Box<GraphState>>,
     /// Requests not yet complete; of a graph, see there.
     pub outstanding: u32,
@@ -54,7 +50,6 @@ pub struct RankState {
     iteration_start: Time,
     /// Start of the present block, or of the present repetition of it.
     block_start: Time,
-    /// Time of the run that is skipped.
     skipped: Duration,
     /// Part of that time before its present iteration.
     skipped_before: Duration,
@@ -159,7 +154,6 @@ impl RankState {
         }
     }
 
-    /// Connections to ranks of other hosts.
     pub(super) fn connections(&self) -> u64 {
         self.connections
     }
@@ -238,7 +232,6 @@ impl RankState {
         self.cursor.block(&self.program).is_some_and(|block| block.measured)
     }
 
-    /// Begins an iteration.
     pub(super) fn begin_iteration(&mut self, now: Time) {
         (self.iteration_start, self.skipped_before) = (now, self.skipped);
         self.advance(now);
@@ -252,7 +245,6 @@ impl RankState {
         self.advance(now);
     }
 
-    /// Records an iteration that ends now.
     pub(super) fn record_iteration(&mut self, start: Time, now: Time, job: u32, host: u32) {
         let (rank, iteration) = (self.rank, self.iteration);
         let duration = now.since(start) + (self.skipped - self.skipped_before);
@@ -298,19 +290,16 @@ impl RankState {
     }
 }
 
-/// Messages and their connections.
 #[derive(Default)]
 pub(super) struct EarlyMessages {
     messages: Vec<(EndpointIndex, Message)>,
 }
 
 impl EarlyMessages {
-    /// Keeps a message.
     pub(super) fn keep(&mut self, endpoint: EndpointIndex, message: Message) {
         self.messages.push((endpoint, message));
     }
 
-    /// Takes the message of a connection with this number, if it is there.
     pub(super) fn take(&mut self, endpoint: EndpointIndex, number: u16) -> Option<Message> {
         let place = self.messages.iter().position(|(own, message)| (*own, message.number) == (endpoint, number))?;
         Some(self.messages.swap_remove(place).1)

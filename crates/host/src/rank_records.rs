@@ -2,12 +2,10 @@
 //! both ends of these. All ranks append to the same rows, in the order of time; by rank and connection they are sorted
 //! after the run.
 
-use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
-use etherweave_kernel::{Log, wire};
+use etherweave_kernel::{Log, indices::EndpointIndex, indices::ThreadIndex, wire};
 use etherweave_primitives::{Duration, Time};
 
-use super::activity_kind::ActivityKind;
-use super::step_kind::StepKind;
+use super::{activity_kind::ActivityKind, step_kind::StepKind};
 
 /// One task of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

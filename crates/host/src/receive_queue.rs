@@ -5,8 +5,7 @@
 //!   NIC ◄─ segments ─ (sent) ─┘ timer ──┴─ the earlier ─► interrupt ─► softirq polls both, then arms both
 //! ```
 
-use etherweave_engine::packet::{Handle, NO_PACKET};
-use etherweave_engine::params::HostParams;
+use etherweave_engine::{packet::Handle, packet::NO_PACKET, params::HostParams};
 use etherweave_kernel::indices::{CoreIndex, HostIndex};
 use etherweave_primitives::Time;
 
@@ -17,7 +16,6 @@ use super::completion_queue::CompletionQueue;
 pub(super) enum Softirq {
     /// The next frame starts the timer of the interrupt.
     Armed,
-    /// The interrupt is scheduled.
     Scheduled,
     /// A batch of so many frames is being worked on.
     Running(u32),
@@ -36,7 +34,6 @@ pub struct ReceiveQueue {
     pub(super) due: Time,
     /// When what has been begun will be done.
     pub(super) free_at: Time,
-    /// Frames in it.
     pub(super) occupancy: u32,
     /// Batches so far: the number of the present one.
     pub(super) batch: u32,
@@ -84,7 +81,6 @@ impl ReceiveQueue {
         self.transmit.as_ref().map_or(receive, |transmit| transmit.raised_at().min(receive))
     }
 
-    /// The handler runs.
     pub(super) fn interrupt(&mut self, now: Time) {
         self.receive.interrupt(now);
         if let Some(transmit) = &mut self.transmit {

@@ -9,15 +9,11 @@
 //! Two such ranks have no endpoints. What stands for one, wherever a rank knows its peer by an endpoint, is a
 //! [`Neighbour`]: the thread at the other end.
 
-use etherweave_engine::Wires;
-use etherweave_engine::event::Kind;
-use etherweave_engine::packet::Handle;
-use etherweave_engine::params::SharedMemoryParams;
+use etherweave_engine::{Wires, event::Kind, packet::Handle, params::SharedMemoryParams};
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 use etherweave_primitives::Duration;
 
-use super::message::{Message, MessageKind};
-use super::task_cost::TaskCost;
+use super::{message::Message, message::MessageKind, task_cost::TaskCost};
 use crate::{Hosts, Processors};
 
 /// No endpoint has so high a number.
@@ -57,16 +53,7 @@ pub(super) fn handling_cost(memory: &SharedMemoryParams, message: &Message) -> T
             calls.and_copy(memory.single_copy_per_kib, message.bytes)
         }
         MessageKind::RequestToSend | MessageKind::Finished => TaskCost::of(memory.handling_overhead),
-        MessageKind::Fragment
-        | MessageKind::ReadRequest
-        | MessageKind::ClearToSend
-        | MessageKind::Payload
-        | MessageKind::Put
-        | MessageKind::GetRequest
-        | MessageKind::GetResponse
-        | MessageKind::AtomicRequest
-        | MessageKind::AtomicResponse
-        | MessageKind::Done => unreachable!("messages of a NIC and of TCP"),
+        _ => unreachable!("messages of a NIC and of TCP"),
     }
 }
 

@@ -9,7 +9,6 @@ use etherweave_transport::tcp::{Receiver, Segment, Sender, TcpParams};
 /// Bytes that wait to be copied into the socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingWrite {
-    /// Length of its message.
     pub(super) length: u64,
     pub(super) left: u64,
     /// Whether nothing of it has been copied yet.
@@ -26,7 +25,6 @@ pub struct Channels {
     pub of_thread: ReceiveQueueIndex,
     /// What the interrupt side sends leaves by that of its receive queue.
     pub of_softirq: ReceiveQueueIndex,
-    /// The one in use.
     present: ReceiveQueueIndex,
 }
 
@@ -63,7 +61,6 @@ pub struct TcpState {
     pub(super) posted: u64,
     pub(super) is_write_assigned: bool,
     pub(super) is_read_assigned: bool,
-    /// Copied to the thread.
     pub(super) consumed: u64,
     /// Receive queue of its frames, numbered in the shard.
     pub queue: ReceiveQueueIndex,

@@ -6,15 +6,13 @@
 //!
 //! What has been sent interrupts too, and its interrupt polls the frames that wait (`host.transmit`).
 
-use etherweave_engine::Wires;
-use etherweave_engine::event::Kind;
 use etherweave_engine::packet::{Handle, NO_PACKET, PacketKind, flags};
+use etherweave_engine::{Wires, event::Kind};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, ReceiveQueueIndex};
 use etherweave_primitives::{Duration, Time};
 use etherweave_transport::tcp::{Ack, AckAction, SegmentArrival, TcpHeader};
 
-use super::OWN_CORE;
-use super::receive_queue::Softirq;
+use super::{OWN_CORE, receive_queue::Softirq};
 use crate::{Hosts, Nics};
 
 /// Frames that a poll takes at most (Linux: `NAPI_POLL_WEIGHT`).

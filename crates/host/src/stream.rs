@@ -1,7 +1,6 @@
 //! Streams: equal messages one after another, as `ib_write_bw` and `iperf3` send them.
 
-use etherweave_engine::Wires;
-use etherweave_engine::event::Kind;
+use etherweave_engine::{Wires, event::Kind};
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 
 use super::message::MessageKind;

@@ -1,14 +1,12 @@
 //! How threads run their tasks, and what each costs.
 
-use etherweave_engine::Wires;
-use etherweave_engine::event::PrefetchHint;
+use etherweave_engine::{Wires, event::PrefetchHint};
 use etherweave_kernel::indices::ThreadIndex;
 
-use super::costs::EagerLimits;
-use super::message::MessageKind;
-use super::shared_memory::{Neighbour, handling_cost};
-use super::task_cost::TaskCost;
-use super::thread::{Role, Task};
+use super::{
+    costs::EagerLimits, message::MessageKind, shared_memory::Neighbour, shared_memory::handling_cost,
+    task_cost::TaskCost, thread::Role, thread::Task,
+};
 use crate::Hosts;
 
 impl Hosts {
@@ -67,7 +65,6 @@ impl Hosts {
         self.begin_task(wires, thread, task);
     }
 
-    /// Begins a task of an inbox.
     pub(super) fn begin_task(&mut self, wires: &mut Wires, thread: ThreadIndex, task: Task) {
         let (task, cost) = self.priced(wires, thread, task);
         self.processors.begin(wires, thread, task, cost, PrefetchHint::default());

@@ -13,16 +13,13 @@ use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex,
 use etherweave_primitives::{Duration, Time};
 use etherweave_workload::IdealTime;
 
-use super::Host;
-use super::message::Message;
-use super::rank::RankState;
+use super::{Host, message::Message, rank::RankState};
 
 /// Something to do.
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
     /// Perform the present operation of the rank's program, with the endpoint to its peer, if it has one.
     Step(EndpointIndex),
-    /// Handle a message that has arrived on an endpoint.
     Handle(EndpointIndex, Message),
     /// Copy bytes into a socket.
     Write(EndpointIndex, u64),

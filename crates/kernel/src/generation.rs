@@ -13,7 +13,6 @@ const SPINS: u32 = 200;
 /// How often the thread yields its processor before it sleeps.
 const YIELDS: u32 = 20;
 
-/// See the module.
 #[derive(Default)]
 pub(crate) struct Generation {
     current: AtomicUsize,
@@ -74,7 +73,6 @@ impl Generation {
         self.sleeping.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Wakes all threads that sleep.
     fn wake(&self) {
         if self.sleeping.load(Ordering::SeqCst) > 0 {
             // With the lock, no thread is between its last look at the generation and its sleep.

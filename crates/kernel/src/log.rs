@@ -4,7 +4,6 @@ use std::ops::{Index, IndexMut};
 
 use crate::Wire;
 
-/// Rows of a block.
 const BLOCK: usize = 1 << 12;
 
 /// See the module.

@@ -4,11 +4,10 @@
 mod library {
     use std::sync::Mutex;
 
-    use mpi::Threading;
-    use mpi::datatype::{Partition, PartitionMut};
-    use mpi::environment::Universe;
-    use mpi::topology::SimpleCommunicator;
-    use mpi::traits::{Communicator, CommunicatorCollectives};
+    use mpi::{
+        Threading, datatype::Partition, datatype::PartitionMut, environment::Universe, topology::SimpleCommunicator,
+        traits::Communicator, traits::CommunicatorCollectives,
+    };
 
     use crate::Worker;
 
@@ -48,7 +47,6 @@ mod library {
         }
     }
 
-    /// Where each of several parts starts.
     fn starts(counts: &[i32]) -> Vec<i32> {
         let start = |end: &mut i32, &count: &i32| {
             let start = *end;

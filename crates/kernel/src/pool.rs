@@ -12,7 +12,6 @@ use crate::generation::{Breaker, Generation};
 /// Workers, and which of them are served in the present window.
 struct Pool<W> {
     workers: Vec<(Claim, Mutex<W>)>,
-    /// How many windows are over.
     windows: Generation,
     /// Workers served in the present window.
     served: AtomicUsize,

@@ -1,7 +1,6 @@
 //! Workers that are processes of an MPI job: remote events of a window go to all others at once.
 
-use crate::mpi::Library;
-use crate::{Agreement, Exchange, Outbox, Wire, Worker};
+use crate::{Agreement, Exchange, Outbox, Wire, Worker, mpi::Library};
 
 /// The processes that carry a run together: this one alone, or those of an MPI job.
 ///
@@ -100,7 +99,6 @@ impl Processes {
 pub struct ProcessEnd<'a, O, A> {
     processes: &'a Processes,
     outboxes: Vec<O>,
-    /// The outboxes to others, as words.
     sent: Vec<u32>,
     received: Vec<u32>,
     /// To every process: how many words of the outbox follow, and what this one knows.

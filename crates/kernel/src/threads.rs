@@ -2,9 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use crate::barrier::Barrier;
-use crate::generation::Breaker;
-use crate::{Agreement, Exchange, Outbox};
+use crate::{Agreement, Exchange, Outbox, barrier::Barrier, generation::Breaker};
 
 /// What the threads of a run share.
 pub struct Threads<O, A> {
@@ -15,7 +13,6 @@ pub struct Threads<O, A> {
     barrier: Barrier,
 }
 
-/// What threads leave for each other at the end of a window.
 struct Window<O, A> {
     /// From worker `a` to worker `b` at `a · workers + b`.
     outboxes: Vec<Mutex<O>>,
@@ -45,7 +42,6 @@ pub struct ThreadEnd<'a, O, A> {
     threads: &'a Threads<O, A>,
     number: usize,
     outboxes: Vec<O>,
-    /// How many windows have ended.
     met: usize,
     _breaker: Breaker<'a>,
 }

@@ -2,13 +2,11 @@
 
 use std::io::{Result, Write};
 
-use etherweave_engine::Wires;
-use etherweave_engine::captured_port::CaptureFile;
+use etherweave_engine::{Wires, captured_port::CaptureFile};
 use etherweave_primitives::ChannelId;
 use etherweave_topology::Node;
 
-use crate::run::Simulation;
-use crate::shard::Shard;
+use crate::{run::Simulation, shard::Shard};
 
 impl Simulation {
     /// Whether the port of a host's channel is captured in this process.

@@ -3,23 +3,18 @@
 //! Left out: what the allocator adds beyond a word or two for each piece, lists that grow with congestion, and all but
 //! the first message that a connection has under way.
 
-use etherweave_engine::constants::RunConstants;
-use etherweave_engine::event::Event;
-use etherweave_engine::packet::Packet;
-use etherweave_engine::params::{SimParams, SwitchModel};
-use etherweave_engine::paused::Paused;
-use etherweave_engine::port::Port;
+use etherweave_engine::{
+    constants::RunConstants, event::Event, packet::Packet, params::SimParams, params::SwitchModel, paused::Paused,
+    port::Port,
+};
 use etherweave_host::{Endpoint, Host, IterationRow, Protocol, RankState, Thread};
 use etherweave_primitives::{Bytes, ChannelId, SwitchId, Time};
-use etherweave_switch::Switch;
-use etherweave_switch::buffer::Group;
-use etherweave_switch::input_queued::CrossbarPort;
+use etherweave_switch::{Switch, buffer::Group, input_queued::CrossbarPort};
 use etherweave_topology::{Node, Topology};
 use etherweave_workload::TrafficSize;
 
-use crate::build::{credit_memory, late_flows};
 use crate::report::{FlowRow, PortRow, StreamRow};
-use crate::shard::Shard;
+use crate::{build::credit_memory, build::late_flows, shard::Shard};
 
 /// What an allocation takes beside its content [B], about.
 const ALLOCATION: u64 = 16;
@@ -135,7 +130,6 @@ fn connection(hops: f64) -> u64 {
     2 * (size_of::<Endpoint>() as u64 + peers + timers) + paths(hops)
 }
 
-/// The paths of both ends.
 fn paths(hops: f64) -> u64 {
     2 * (hops.ceil() as u64) * size_of::<u32>() as u64
 }

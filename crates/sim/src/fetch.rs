@@ -2,17 +2,12 @@
 
 use std::ops::Range;
 
-use etherweave_engine::Wires;
-use etherweave_engine::event::{Event, Kind};
 use etherweave_engine::memory::{prefetch, prefetch_lines, prefetch_value};
-use etherweave_engine::packet::Handle;
-use etherweave_engine::port::{Owner, Port};
+use etherweave_engine::{Wires, event::Event, event::Kind, packet::Handle, port::Owner, port::Port};
 use etherweave_host::{Endpoint, Host, Hosts, Nics, Role, Thread, lines};
 use etherweave_kernel::LocalIndex;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex, ThreadIndex};
-use etherweave_switch::buffer::Group;
-use etherweave_switch::input_queued::CrossbarPort;
-use etherweave_switch::{Switch, Switches};
+use etherweave_switch::{Switch, Switches, buffer::Group, input_queued::CrossbarPort};
 
 /// Bytes of the credits of a port: of its first priorities.
 const CREDITS: usize = 128;
@@ -112,7 +107,6 @@ pub(super) fn fetch_ahead(wires: &Wires, hosts: &Hosts) {
     }
 }
 
-/// Fetches the state of a rank, step by step.
 fn fetch_rank(hosts: &Hosts, thread: ThreadIndex, step: usize) {
     if let Role::Rank(rank) = &hosts.processors.threads[thread].role {
         match step {
@@ -285,7 +279,6 @@ fn fetch_protocol(nics: &Nics, endpoint: EndpointIndex) {
     }
 }
 
-/// The host of a port, if it has one.
 #[inline(always)]
 fn fetch_host(nics: &Nics, wires: &Wires, port: PortIndex) {
     if let Owner::Host(host) = wires.ports[port].owner {

@@ -4,7 +4,6 @@ use etherweave_host::{Hosts, RankState, Role};
 use etherweave_kernel::indices::ThreadIndex;
 use etherweave_workload::LoopPlace;
 
-/// See the module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoopWatch {
     /// The rank that performs it.

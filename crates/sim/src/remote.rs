@@ -128,8 +128,7 @@ mod tests {
     use etherweave_engine::packet::{Handle, Packet, PacketKind, PacketRoute};
     use etherweave_kernel::indices::{EndpointIndex, PortIndex};
     use etherweave_routing::RoutedPacket;
-    use etherweave_transport::SackBlocks;
-    use etherweave_transport::telemetry::PathTelemetry;
+    use etherweave_transport::{SackBlocks, telemetry::PathTelemetry};
 
     use super::*;
 

@@ -1,10 +1,8 @@
 //! A simulation: shards, and the windows in which they run.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{sync::OnceLock, sync::atomic::AtomicBool, sync::atomic::Ordering};
 
-use etherweave_engine::frame::pause::priorities;
-use etherweave_engine::totals::EventTotals;
+use etherweave_engine::{frame::pause::priorities, totals::EventTotals};
 use etherweave_kernel::{Agreement, Division, Exchange, Processes, ThreadEnd, Threads, on_threads, serve_windows};
 use etherweave_primitives::{Duration, Time};
 
@@ -60,7 +58,6 @@ pub(crate) enum StopReason {
 pub struct Simulation {
     /// Those of this process, consecutive.
     pub(crate) shards: Vec<Shard>,
-    /// All shards and the processes.
     pub(crate) division: Division,
     pub(crate) lookahead: Duration,
     pub(crate) stall_limit: Duration,
@@ -68,7 +65,6 @@ pub struct Simulation {
     pub(crate) end: Time,
     /// Clock of the real times of windows.
     pub(crate) clock: Option<Clock>,
-    /// Those of each shard.
     pub(crate) window_times: Vec<ShardTimes>,
     /// Packets that will be delivered, as far as is known before the run.
     pub(crate) packets: Option<u64>,
@@ -213,13 +209,11 @@ fn progress(shard: &Shard, shards: u64, packets: Option<u64>) -> Progress {
     Progress { now: shard.wires.now, hops: hops * shards, events: events * shards, fraction }
 }
 
-/// A shard that is a worker among threads.
 struct ThreadWorker<'a> {
     shard: &'a mut Shard,
     end: ThreadEnd<'a, WorkerOutbox, RunState>,
     /// When the first of what it did to others in its last window happens.
     posted: Time,
-    /// How often it has met the others.
     met: u64,
     times: &'a mut ShardTimes,
     clock: Option<Clock>,
@@ -323,7 +317,6 @@ impl RunState {
         shards.iter_mut().fold(own, |state, shard| state.and(shard))
     }
 
-    /// With a shard's own.
     fn and(self, shard: &mut Shard) -> RunState {
         let next = shard.wires.queue.next_time().unwrap_or(Time::MAX);
         if next < Time::MAX && shard.wires.fluid.as_ref().is_some_and(|fluid| fluid.has_messages()) {

@@ -79,7 +79,6 @@ pub(crate) struct SampledPort {
     pub priority: u8,
 }
 
-/// A flow, by numbers of the run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct SampledFlow {
     /// Sender and receiver.
@@ -197,7 +196,6 @@ pub(crate) struct Sampler {
     pub samples: SampledRows,
 }
 
-/// Owners of a shard, of which samples are taken.
 #[derive(Clone, Copy)]
 pub(crate) struct Owners<'a> {
     /// Time, packets and links.

@@ -1,25 +1,18 @@
 //! A shard: some entities, their events and packets, and the main loop, which serves one event after the other.
 
-use std::any::Any;
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
-use etherweave_engine::Wires;
-use etherweave_engine::constants::RunConstants;
-use etherweave_engine::event::{Event, Kind};
-use etherweave_engine::frame::pause::PauseFrame;
-use etherweave_engine::memory::prefer_huge_pages;
-use etherweave_engine::outbox::RemoteOutbox;
-use etherweave_engine::packet::{Handle, NO_SIDE};
-use etherweave_engine::port::Owner;
+use etherweave_engine::{
+    Wires, constants::RunConstants, event::Event, event::Kind, frame::pause::PauseFrame, memory::prefer_huge_pages,
+    outbox::RemoteOutbox, packet::Handle, packet::NO_SIDE, port::Owner,
+};
 use etherweave_host::Hosts;
 use etherweave_kernel::indices::{EndpointIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
 use etherweave_primitives::Time;
 use etherweave_switch::Switches;
 use etherweave_transport::connection::Alarm;
 
-use crate::fetch::{fetch, fetch_ahead};
-use crate::loop_watch::LoopWatch;
-use crate::sampling::{Owners, Sampler};
+use crate::{fetch::fetch, fetch::fetch_ahead, loop_watch::LoopWatch, sampling::Owners, sampling::Sampler};
 
 /// Ports [B] that a processor's own cache holds together with their packets.
 const CACHED: usize = 1 << 18;
@@ -31,7 +24,6 @@ const LONG: usize = 64;
 /// used takes no memory, and what is used then lies in huge pages from its first touch on.
 const PACKETS_PER_PORT: usize = 4;
 
-/// See the module.
 pub(crate) struct Shard {
     /// Time, events, packets and links.
     pub wires: Wires,
@@ -52,7 +44,6 @@ pub(crate) trait StartWatch: Any + Send {
     /// Whether the start of a thread does.
     fn are_due(&self, thread: u32) -> bool;
 
-    /// Brings it about.
     fn advance(&mut self, shard: &mut Shard);
 }
 
@@ -248,12 +239,10 @@ impl Shard {
         }
     }
 
-    /// The owners, for samples.
     fn owners(&self) -> Owners<'_> {
         Owners { wires: &self.wires, switches: &self.switches, hosts: &self.hosts }
     }
 
-    /// Lends the shard to its sampler, if it has one.
     fn sample(&mut self, sample: impl FnOnce(&mut Sampler, Owners<'_>)) {
         let owners = Owners { wires: &self.wires, switches: &self.switches, hosts: &self.hosts };
         if let Some(sampler) = &mut self.sampler {

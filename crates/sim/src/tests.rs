@@ -1,7 +1,6 @@
 //! Poisson arrivals at one output: the waiting time of M/D/1; connections of many flows.
 
-use etherweave_engine::event::{EventKey, Kind};
-use etherweave_engine::params::{Binding, SimParams};
+use etherweave_engine::{event::EventKey, event::Kind, params::Binding, params::SimParams};
 use etherweave_kernel::indices::HostIndex;
 use etherweave_primitives::{BitRate, Duration, HostId, Length, Priority, Purpose, Rank, Stream, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};

@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use etherweave_primitives::{Bytes, Duration, HostId, Priority, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
-use etherweave_sim::params::{Binding, SimParams};
-use etherweave_sim::{Experiment, Job, PairConnections, Paths, Simulation};
+use etherweave_sim::{Experiment, Job, PairConnections, Paths, Simulation, params::Binding, params::SimParams};
 use etherweave_topology::{Family, KAryFatTree};
 use etherweave_workload::{PermutationStreams, Workload};
 

@@ -5,10 +5,7 @@
 
 use std::collections::VecDeque;
 
-use etherweave_engine::Wires;
-use etherweave_engine::aggregation::TreeHop;
-use etherweave_engine::packet::Handle;
-use etherweave_engine::packet_list::PacketList;
+use etherweave_engine::{Wires, aggregation::TreeHop, packet::Handle, packet_list::PacketList};
 use etherweave_kernel::indices::PortIndex;
 
 use crate::Switches;
@@ -24,7 +21,6 @@ struct OpenSum {
     offset: u64,
     /// Children whose packets have come.
     arrived: u32,
-    /// Packets that wait for the sum.
     waiting: PacketList,
 }
 

@@ -16,11 +16,8 @@
 //! A switch also keeps what each of its hosts sent to each group, where only large flows are rerouted. Of a tree, it
 //! keeps what each subtree sent to others and received from them, and the most of these at each level.
 
-use etherweave_engine::LoadReport;
-use etherweave_engine::Wires;
-use etherweave_engine::packet::Handle;
-use etherweave_kernel::LocalIndex;
-use etherweave_kernel::indices::PortIndex;
+use etherweave_engine::{LoadReport, Wires, packet::Handle};
+use etherweave_kernel::{LocalIndex, indices::PortIndex};
 use etherweave_primitives::{Duration, Time};
 use etherweave_routing::MeasuredGroups;
 
@@ -69,7 +66,6 @@ impl MeasurementClock {
     }
 }
 
-/// Bytes of one period.
 #[derive(Clone, Default)]
 struct PeriodCounts {
     number: u64,

@@ -18,17 +18,12 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_engine::Wires;
-use etherweave_engine::event::Kind;
-use etherweave_engine::frame::pause::priorities;
-use etherweave_engine::frame::size::PREAMBLE_AND_GAP;
-use etherweave_engine::memory::prefetch;
 use etherweave_engine::packet::{Handle, NO_PACKET, Packet};
-use etherweave_engine::packet_list::PacketList;
-use etherweave_engine::params::Arbiter;
-use etherweave_engine::port::Port;
-use etherweave_kernel::indices::PortIndex;
-use etherweave_kernel::{IndexVec, LocalIndex, QueueMeter};
+use etherweave_engine::{
+    Wires, event::Kind, frame::pause::priorities, frame::size::PREAMBLE_AND_GAP, memory::prefetch,
+    packet_list::PacketList, params::Arbiter, port::Port,
+};
+use etherweave_kernel::{IndexVec, LocalIndex, QueueMeter, indices::PortIndex};
 use etherweave_primitives::{ByteTime, Duration, Priority, Time};
 
 use crate::Switches;
@@ -305,17 +300,14 @@ etherweave_kernel::local_index! {
 }
 
 impl InputQueueIndex {
-    /// The queue of an input port and priority.
     fn of(port: PortIndex, priority: u8) -> InputQueueIndex {
         InputQueueIndex::new(port.get() * Priority::COUNT as u32 + u32::from(priority))
     }
 
-    /// Its port.
     fn port(self) -> PortIndex {
         PortIndex::new(self.get() / Priority::COUNT as u32)
     }
 
-    /// Its priority.
     fn priority(self) -> u8 {
         (self.get() % Priority::COUNT as u32) as u8
     }

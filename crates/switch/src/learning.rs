@@ -4,11 +4,9 @@
 //! other by all ports but the one that it came by. Fabrics have no loop, so that the port of an address never changes,
 //! and a copy that meets a switch that knows its address came from there.
 
-use etherweave_engine::Wires;
 use etherweave_engine::packet::{Handle, NO_PACKET, NO_SIDE, Packet, flags};
-use etherweave_engine::params::AddressLearning;
-use etherweave_kernel::IndexVec;
-use etherweave_kernel::indices::{PortIndex, SwitchIndex};
+use etherweave_engine::{Wires, params::AddressLearning};
+use etherweave_kernel::{IndexVec, indices::PortIndex, indices::SwitchIndex};
 use etherweave_primitives::Time;
 
 use crate::Switches;

@@ -12,14 +12,10 @@
 //! links, as switches piggyback it there. That is at least the lookahead, so a shard has every report of another one
 //! when it may be used, and decisions are the same in every layout. Reports are no events, and take no bandwidth.
 
-use std::collections::VecDeque;
-use std::ops::Range;
-use std::sync::Arc;
+use std::{collections::VecDeque, ops::Range, sync::Arc};
 
-use etherweave_engine::port::Owner;
-use etherweave_engine::{LoadReport, Wires};
-use etherweave_kernel::IndexVec;
-use etherweave_kernel::indices::{PortIndex, SwitchIndex};
+use etherweave_engine::{LoadReport, Wires, port::Owner};
+use etherweave_kernel::{IndexVec, indices::PortIndex, indices::SwitchIndex};
 use etherweave_primitives::{Duration, Time};
 use etherweave_routing::Saturation;
 
@@ -41,7 +37,6 @@ impl QueueNumbers {
         is_known.then(|| first + u32::from(port - ports.start) * self.classes.count_ones() + before)
     }
 
-    /// How many there are.
     fn count(&self) -> usize {
         let ports: usize = self.switches.iter().map(|(_, ports)| ports.len()).sum();
         ports * self.classes.count_ones() as usize

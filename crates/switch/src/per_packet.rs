@@ -8,23 +8,19 @@
 
 use std::sync::Arc;
 
-use etherweave_engine::Wires;
-use etherweave_engine::constants::RouteStart;
-use etherweave_engine::credits::PortCredits;
-use etherweave_engine::frame::size::PREAMBLE_AND_GAP;
-use etherweave_engine::packet::{Handle, PacketRoute};
-use etherweave_engine::port::Port;
+use etherweave_engine::{
+    Wires, constants::RouteStart, credits::PortCredits, frame::size::PREAMBLE_AND_GAP, packet::Handle,
+    packet::PacketRoute, port::Port,
+};
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{ChannelId, HostId, InputError, Port as PortNumber, Priority, SwitchId};
-use etherweave_routing::tables::Trigger;
 use etherweave_routing::{
     ByCaller, FabricOf, FullPorts, HashScope, InputChannel, LoadView, MeasuredGroups, Neighbourhood, NextHop,
-    Oblivious, PacketRouting, PortChoiceStart, RoutedPacket, RoutingKind, Saturation, Visit, hops_max,
+    Oblivious, PacketRouting, PortChoiceStart, RoutedPacket, RoutingKind, Saturation, Visit, hops_max, tables::Trigger,
 };
 use etherweave_topology::{LinkClass, Node, Topology};
 
-use super::group_traffic::GroupTraffic;
-use super::neighbour_loads::NeighbourLoads;
+use super::{group_traffic::GroupTraffic, neighbour_loads::NeighbourLoads};
 use crate::{Switch, Switches};
 
 /// A routing whose decisions see the load of a switch of this simulation.

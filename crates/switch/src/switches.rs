@@ -2,20 +2,14 @@
 
 use std::ops::Range;
 
-use etherweave_engine::Wires;
-use etherweave_engine::constants::RunConstants;
-use etherweave_kernel::indices::{PortIndex, SwitchIndex};
-use etherweave_kernel::{IndexVec, LocalIndex};
+use etherweave_engine::{Wires, constants::RunConstants};
+use etherweave_kernel::{IndexVec, LocalIndex, indices::PortIndex, indices::SwitchIndex};
 
-use super::aggregation::Aggregation;
-use super::buffer::{Group, SharedBuffer};
-use super::contention::Contention;
-use super::group_traffic::GroupTraffic;
-use super::input_queued::Crossbars;
-use super::learning::Learning;
-use super::neighbour_loads::NeighbourLoads;
-use super::per_packet::PreparedRouting;
-use super::watchdog::Watchdog;
+use super::{
+    aggregation::Aggregation, buffer::Group, buffer::SharedBuffer, contention::Contention, group_traffic::GroupTraffic,
+    input_queued::Crossbars, learning::Learning, neighbour_loads::NeighbourLoads, per_packet::PreparedRouting,
+    watchdog::Watchdog,
+};
 
 /// A switch: its buffer. Ports and counters lie in the shard's flat vectors.
 #[repr(align(64))]

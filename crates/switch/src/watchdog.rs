@@ -12,16 +12,13 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_engine::Wires;
-use etherweave_engine::event::Kind;
-use etherweave_engine::frame::pause::priorities;
-use etherweave_engine::packet::Handle;
-use etherweave_engine::params::{PfcWatchdog, WatchdogAction};
+use etherweave_engine::{
+    Wires, event::Kind, frame::pause::priorities, packet::Handle, params::PfcWatchdog, params::WatchdogAction,
+};
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{Duration, Priority, Time};
 
-use crate::Switches;
-use crate::forward::Held;
+use crate::{Switches, forward::Held};
 
 /// Share of a period [%] throughout which a queue must be paused, and of a time that must have passed, as periods are
 /// measured: `pfc_detect_mellanox.lua` of sonic-swss.
@@ -56,7 +53,6 @@ struct Sight {
     paused: Duration,
 }
 
-/// A poll of a port and priority.
 struct Poll {
     port: PortIndex,
     priority: usize,
@@ -70,14 +66,12 @@ struct WatchedQueue {
     last: Option<Sight>,
     /// Time for which it has been stopped, or of a storm, quiet.
     elapsed: Duration,
-    /// The number of its storm.
     storm: Option<usize>,
 }
 
 /// The watchdogs of a shard's switches.
 pub struct Watchdog {
     params: PfcWatchdog,
-    /// Ports that are polled.
     ports: BTreeMap<u32, [WatchedQueue; Priority::COUNT]>,
     /// Storms whose packets are discarded.
     discarding: Vec<usize>,
@@ -223,7 +217,6 @@ impl Switches {
         }
     }
 
-    /// Discards the queue of a storm.
     fn discard(&mut self, wires: &mut Wires, storm: usize) {
         let watchdog = self.watchdog.as_mut().expect("a watchdog discards");
         let Storm { port, priority, .. } = watchdog.storms[storm];

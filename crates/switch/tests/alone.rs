@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use etherweave_engine::Wires;
-use etherweave_engine::constants::RunConstants;
-use etherweave_engine::event::Kind;
 use etherweave_engine::packet::{Handle, NO_PACKET, NO_SIDE, Packet, PacketKind};
-use etherweave_engine::params::SimParams;
 use etherweave_engine::port::{Owner, Peer, PeerLink, Port};
+use etherweave_engine::{Wires, constants::RunConstants, event::Kind, params::SimParams};
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 use etherweave_primitives::{BitRate, ChannelId, Duration, Time};
 use etherweave_switch::buffer::{BufferSizes, Group, SharedBuffer};

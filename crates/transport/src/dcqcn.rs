@@ -277,7 +277,6 @@ mod tests {
     const LINE: BitRate = BitRate::from_gbps(100);
 
     impl RateLimiter {
-        /// The rate at a later time.
         fn later(&self, now: Time) -> BitRate {
             self.rate_at(now).expect("it has a rate")
         }

@@ -103,7 +103,6 @@ mod tests {
 
     const PACKET: u64 = 1_000;
 
-    /// A hundred packets.
     fn hundred() -> MarkWindow {
         MarkWindow { window_max: 1_000 * PACKET, ..MarkWindow::new(PACKET, 100 * PACKET) }
     }

@@ -2,7 +2,6 @@
 
 use crate::roce::Operation;
 
-/// An outgoing message.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Outgoing {
     pub(crate) start: u64,

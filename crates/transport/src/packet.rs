@@ -3,8 +3,7 @@
 use etherweave_kernel::Wire;
 use etherweave_primitives::{HostId, Time};
 
-use crate::SackBlocks;
-use crate::telemetry::PathTelemetry;
+use crate::{SackBlocks, telemetry::PathTelemetry};
 
 /// What a packet is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

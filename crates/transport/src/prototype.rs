@@ -77,10 +77,8 @@ mod tests {
     use etherweave_primitives::{BitRate, Time};
 
     use super::*;
-    use crate::params::RoceParams;
-    use crate::roce::{Operation, Requester};
+    use crate::{params::RoceParams, roce::Operation, roce::Requester};
 
-    /// A window of two packets.
     struct TwoPackets(u64);
 
     impl SenderControl for TwoPackets {

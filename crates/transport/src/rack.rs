@@ -21,7 +21,6 @@ pub(super) struct Transmission<N> {
 /// `RACK.end_seq`, `RACK.rtt`).
 pub(super) type Newest = (Time, u64, Duration);
 
-/// See the module.
 #[derive(Clone, Debug)]
 pub(super) struct Rack<N> {
     /// In the network or in doubt, in the order of sending; what has arrived leaves at the front.
@@ -54,7 +53,6 @@ impl<N: Copy> Rack<N> {
         }
     }
 
-    /// Notes what goes out.
     pub(super) fn sent(&mut self, sent: Time, range: ByteRange, note: N) {
         self.transmissions.push_back(Transmission { sent, range, note });
     }

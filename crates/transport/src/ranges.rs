@@ -70,7 +70,6 @@ impl Ranges {
         Some(last.end.min(limit))
     }
 
-    /// How many bytes of a range are in the set.
     pub(super) fn overlap(&self, range: ByteRange) -> u64 {
         let from = self.sorted.partition_point(|held| held.end <= range.start);
         let held = self.sorted[from..].iter().take_while(|held| held.start < range.end);

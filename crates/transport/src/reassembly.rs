@@ -1,9 +1,7 @@
 //! What has arrived of a stream: all below a point, and ranges beyond it.
 
-use super::ranges::{ByteRange, Ranges};
-use super::{SACK_BLOCKS, SackBlocks};
+use super::{SACK_BLOCKS, SackBlocks, ranges::ByteRange, ranges::Ranges};
 
-/// See the module.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reassembly {
     /// Next byte expected (RCV.NXT).
@@ -15,7 +13,6 @@ pub(super) struct Reassembly {
 }
 
 impl Reassembly {
-    /// All below has arrived.
     pub(super) fn next(&self) -> u64 {
         self.next
     }

@@ -2,7 +2,6 @@
 
 use etherweave_primitives::Duration;
 
-/// Bounds of a retransmission timeout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimeoutLimits {
     /// Before the first measurement.

@@ -45,7 +45,6 @@ pub struct DelayWindow {
     window: u64,
     /// Most of it: what may be unacknowledged anyhow.
     window_max: u64,
-    /// The latest round trip.
     round_trip: Duration,
     /// When it last shrank (`t_last_decrease`).
     decreased_at: Option<Time>,
@@ -211,7 +210,6 @@ mod tests {
     }
 
     impl DelayWindow {
-        /// The same with a window in thousandths of a packet.
         fn set(mut self, window: u64) -> DelayWindow {
             self.window = window * ONE / 1_000;
             self

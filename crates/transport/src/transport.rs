@@ -4,11 +4,8 @@ use std::ops::{Deref, DerefMut};
 
 use etherweave_primitives::{BitRate, Bytes, Duration, Priority};
 
-use crate::frame::size;
 use crate::packet::{FrameEnds, SideContent, TransportPacket};
-use crate::params::Checked;
-use crate::prototype::Prototype;
-use crate::uet::LoadBalancer;
+use crate::{frame::size, params::Checked, prototype::Prototype, uet::LoadBalancer};
 
 /// What a connection may have in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

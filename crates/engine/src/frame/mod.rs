@@ -12,8 +12,7 @@ pub use etherweave_transport::frame::{ethernet, size};
 
 use etherweave_transport::packet::FrameEnds;
 
-use crate::capture::{Captured, CapturedFrame};
-use crate::params::{FlowControl, SimParams};
+use crate::{capture::Captured, capture::CapturedFrame, params::FlowControl, params::SimParams};
 
 /// The octets of a captured frame from the destination address on, without the frame check sequence.
 pub fn octets(frame: &CapturedFrame, params: &SimParams) -> Vec<u8> {

@@ -1,9 +1,7 @@
 //! Pause frames, 802.3x and PFC: their content and their octets.
 
-use super::ethernet::pad;
-use super::size::{ETHERNET, SHORTEST_FRAME};
+use super::{ethernet::pad, size::ETHERNET, size::SHORTEST_FRAME};
 
-/// MAC control.
 const CONTROL: u16 = 0x8808;
 /// Where pause frames go: no bridge passes them on (IEEE 802.3, Annex 31B.1).
 const PAUSE_ADDRESS: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];

@@ -6,8 +6,7 @@
 use std::io::{Result, Write};
 
 use super::octets;
-use crate::capture::CapturedFrame;
-use crate::params::SimParams;
+use crate::{capture::CapturedFrame, params::SimParams};
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;

@@ -2,11 +2,9 @@
 
 use etherweave_kernel::indices::{EndpointIndex, PortIndex};
 use etherweave_primitives::{BitRate, HostId, Time};
-use etherweave_transport::roce::header::bits;
-use etherweave_transport::tcp::TcpParams;
 use etherweave_transport::telemetry::{PathTelemetry, PortTelemetry, header_bytes};
 use etherweave_transport::uet::{Delivery, Rccc, UetParams};
-use etherweave_transport::{ByteRange, SackBlocks};
+use etherweave_transport::{ByteRange, SackBlocks, roce::header::bits, tcp::TcpParams};
 
 use super::size::{PREAMBLE_AND_GAP, RoceSizes, tcp_wire_bytes};
 use super::{octets, pcapng};

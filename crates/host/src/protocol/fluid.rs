@@ -1,17 +1,13 @@
 //! RoCE in flow-level mode, as others see it. What its messages do is in `fluid.rs` of the crate.
 
-use etherweave_engine::Wires;
-use etherweave_engine::constants::RunConstants;
-use etherweave_engine::packet::{Handle, Packet};
 use etherweave_engine::params::{Fidelity, SimParams, Transport};
+use etherweave_engine::{Wires, constants::RunConstants, packet::Handle, packet::Packet};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex};
 use etherweave_primitives::{BitRate, Time};
 use etherweave_transport::ConnectionState;
 
 use super::{SendState, SentCounts, TransportState};
-use crate::fluid::FluidState;
-use crate::message::MessageKind;
-use crate::{Endpoint, Hosts};
+use crate::{Endpoint, Hosts, fluid::FluidState, message::MessageKind};
 
 impl ConnectionState for FluidState {
     fn sent(&self) -> SentCounts {

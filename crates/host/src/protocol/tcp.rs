@@ -3,23 +3,18 @@
 //! The thread copies into the socket (processor time per call and per byte); TCP decides what may be sent; the NIC cuts
 //! large segments into frames (TSO). The receive side is in [`super::softirq`].
 
-use etherweave_engine::Wires;
-use etherweave_engine::constants::RunConstants;
-use etherweave_engine::event::Kind;
 use etherweave_engine::packet::{Handle, Packet, PacketKind, flags};
 use etherweave_engine::params::{Fidelity, SimParams, Transport};
+use etherweave_engine::{Wires, constants::RunConstants, event::Kind};
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
-use etherweave_transport::tcp::TcpHeader;
-use etherweave_transport::{ALLOCATION, ConnectionState};
+use etherweave_transport::{ALLOCATION, ConnectionState, tcp::TcpHeader};
 
 use super::{Alarm, ReceivedCounts, SendState, SentCounts, TransportState};
-use crate::graph_state::{Request, RequestPart};
-use crate::message::MessageKind;
-use crate::socket::{PendingWrite, TcpState};
-use crate::thread::{Role, Task};
-use crate::{Endpoint, ReceiveQueue};
-use crate::{Hosts, Nics, Processors};
+use crate::{
+    Endpoint, Hosts, Nics, Processors, ReceiveQueue, graph_state::Request, graph_state::RequestPart,
+    message::MessageKind, socket::PendingWrite, socket::TcpState, thread::Role, thread::Task,
+};
 
 /// Lists of an end that hold four entries from their first on [B]: writes, segments, the scoreboard.
 const LISTS: u64 = 4 * (24 + 24 + 48) + 3 * ALLOCATION;
@@ -281,7 +276,6 @@ impl Nics {
         self.set_timer(wires, endpoint);
     }
 
-    /// Acknowledges now.
     pub(crate) fn send_ack(&mut self, wires: &mut Wires, endpoint: EndpointIndex) {
         let now = wires.now;
         let end = &mut self.endpoints[endpoint];

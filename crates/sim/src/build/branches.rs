@@ -10,15 +10,11 @@ use etherweave_engine::constants::RunConstants;
 use etherweave_fluid::{Branch, BranchRange, Branches, LATENCIES, Links, PathLatency, PathSet, Tables};
 use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{Bytes, ChannelId, HostId, InputError, SwitchId, mix};
-use etherweave_routing::bounds::PathShares;
-use etherweave_routing::{HashScope, RoutedPacket};
+use etherweave_routing::{HashScope, RoutedPacket, bounds::PathShares};
 use etherweave_switch::per_packet::{PreparedRouting, SampledPath};
 use etherweave_topology::{Node, Topology};
 
-use super::connections::PlannedConnection;
-use super::delays::delay;
-use super::layout::Layout;
-use super::{Experiment, Paths, too_large};
+use super::{Experiment, Paths, connections::PlannedConnection, delays::delay, layout::Layout, too_large};
 
 /// Packets that are followed on the idle fabric, and again where their paths are full: a power of two, so that weights
 /// are exact.
@@ -51,7 +47,6 @@ fn spread(seed: u64) -> impl Iterator<Item = u16> + Clone {
     (0..SAMPLES).map(move |sample| first.wrapping_add(((sample << 16) / SAMPLES) as u16))
 }
 
-/// Branches of connections while they are written.
 pub(super) struct BranchTable<'a> {
     topology: &'a Topology,
     layout: &'a Layout,
@@ -204,7 +199,6 @@ impl<'a> BranchTable<'a> {
         self.range(preferred.len(), preferred.len() + has_others, &preferred)
     }
 
-    /// A branch that is split.
     fn add_split(&mut self, shares: &[(ChannelId, f64)]) {
         self.branches.shares.resize(self.constants.routes.len(), 1.0);
         self.branches.shares.extend(shares.iter().map(|&(_, share)| share as f32));
@@ -261,7 +255,6 @@ impl<'a> BranchTable<'a> {
         BranchRange { first, preferred: preferred as u16, count: count as u16, latency, latencies }
     }
 
-    /// The switch that sends into a channel, and its port.
     fn port(&self, channel: ChannelId) -> (u32, u8) {
         let from = self.topology.by_port().channel(channel).from;
         let Node::Switch(switch) = from.node else { unreachable!("paths lie between switches") };

@@ -1,16 +1,13 @@
 //! The packet memory of switches and NICs: how it is divided, for a simulation and for the configuration of real ones.
 
-use etherweave_engine::constants::{RunConstants, headroom};
-use etherweave_engine::credits::PortCredits;
-use etherweave_engine::frame::size;
 use etherweave_engine::params::{Credits, FlowControl, SimParams, SwitchModel, Threshold};
+use etherweave_engine::{constants::RunConstants, constants::headroom, credits::PortCredits, frame::size};
 use etherweave_host::NicTimes;
 use etherweave_primitives::{Bytes, ChannelId, Duration, HostId, InputError, InputErrors, Port, SwitchId};
 use etherweave_switch::buffer::BufferSizes;
 use etherweave_topology::{Channel, LinkClass, Node, Topology, reverse};
 
-use super::delays::{delay, pause_delay};
-use super::params;
+use super::{delays::delay, delays::pause_delay, params};
 
 /// The buffer of a switch port for each lossless priority.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,7 +71,6 @@ pub fn nic_headroom(topology: &Topology, params: &SimParams) -> Option<(Bytes, H
     hosts.flat_map(|host| topology.host_channels(host).iter().map(move |&id| (needed(id), host))).max()
 }
 
-/// Credits, if packets need them.
 pub(super) fn credits(constants: &RunConstants) -> Option<&Credits> {
     match &constants.params.flow_control {
         FlowControl::None {} | FlowControl::GlobalPause(_) | FlowControl::Pfc(_) => None,

@@ -2,8 +2,7 @@
 
 use etherweave_engine::event::EventKey;
 use etherweave_primitives::{HostId, InputError};
-use etherweave_workload::Traffic;
-use etherweave_workload::collective::communicator_of;
+use etherweave_workload::{Traffic, collective::communicator_of};
 
 use super::{Experiment, Job, PairConnections, too_large};
 

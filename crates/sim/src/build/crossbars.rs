@@ -1,7 +1,6 @@
 //! Crossbars of input-queued switches: their rates, and the buffers that they must have.
 
-use etherweave_engine::constants::RunConstants;
-use etherweave_engine::params::{FlowControl, SwitchModel};
+use etherweave_engine::{constants::RunConstants, params::FlowControl, params::SwitchModel};
 use etherweave_primitives::{BitRate, ByteTime, InputError, Priority};
 use etherweave_switch::input_queued::Crossbars;
 use etherweave_topology::{Node, Topology};

@@ -6,8 +6,7 @@ use etherweave_engine::degraded::{DegradedChannel, DegradedLink, LinkRetry};
 use etherweave_primitives::{ChannelId, Duration, InputError, InputErrors};
 use etherweave_topology::reverse;
 
-use super::Experiment;
-use super::layout::Layout;
+use super::{Experiment, layout::Layout};
 use crate::shard::Shard;
 
 /// Path of the list in a scenario.

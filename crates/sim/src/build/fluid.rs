@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use etherweave_engine::constants::RunConstants;
-use etherweave_engine::impaired_link::Background;
 use etherweave_engine::params::{SwitchModel, SwitchParams, Threshold};
-use etherweave_engine::port::{Owner, Port};
+use etherweave_engine::{constants::RunConstants, impaired_link::Background, port::Owner, port::Port};
 use etherweave_fluid::{BesidePackets, Fluid, FluidParams, LinkPlace, QueueLimits};
 use etherweave_host::fluid::{NOWHERE, packet_time};
 use etherweave_kernel::indices::PortIndex;
@@ -35,7 +33,6 @@ fn shares_hosts(experiment: &Experiment) -> bool {
     })
 }
 
-/// Traffic classes of jobs.
 fn classes(experiment: &Experiment) -> BTreeSet<usize> {
     let ets = &experiment.params.ets;
     experiment.jobs.iter().map(|job| usize::from(ets.class_of_priority[job.priority.index()])).collect()

@@ -1,23 +1,19 @@
 //! Endpoints, and the threads that own them.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
-use etherweave_engine::event::{EventKey, Kind};
-use etherweave_engine::frame::ethernet::ip;
-use etherweave_engine::memory::prefer_huge_pages;
-use etherweave_engine::params::{CoreParams, HostParams};
-use etherweave_engine::port::{Owner, PeerLink};
-use etherweave_host::rss::{self, Socket};
+use etherweave_engine::{
+    event::EventKey, event::Kind, frame::ethernet::ip, memory::prefer_huge_pages, params::CoreParams,
+    params::HostParams, port::Owner, port::PeerLink,
+};
 use etherweave_host::{
     Core, Endpoint, Follower, GraphState, Intake, MessageNumbers, Neighbour, OWN_CORE, Protocol, RankState,
-    ReceiveQueue, Role, SinkState, SourceState, Thread,
+    ReceiveQueue, Role, SinkState, SourceState, Thread, rss, rss::Socket,
 };
 use etherweave_kernel::indices::{CoreIndex, EndpointIndex, HostIndex, PortIndex, ReceiveQueueIndex, ThreadIndex};
 use etherweave_kernel::on_threads;
 use etherweave_primitives::{BitRate, Duration, HostId, InputError, InputErrors, Purpose, Stream, Time};
-use etherweave_transport::ShortQueue;
-use etherweave_transport::tcp::port;
+use etherweave_transport::{ShortQueue, tcp::port};
 use etherweave_workload::{ExecutionStream, Traffic};
 
 use super::connections::{PlannedConnection, ranks};
@@ -112,7 +108,6 @@ pub(super) type EndpointId = (usize, EndpointIndex);
 /// Endpoints and threads of a shard that events can name.
 const INDICES: usize = EventKey::INDICES as usize;
 
-/// Adds both ends of some of all connections.
 pub(super) fn add_endpoints(
     experiment: &Experiment,
     layout: &Layout,
@@ -311,7 +306,6 @@ fn stream_core(stream: Option<&ExecutionStream>, core: impl FnOnce() -> CoreInde
     if stream == Some(&ExecutionStream::Accelerator) { OWN_CORE } else { core() }
 }
 
-/// Gives the ends of connections to their ranks.
 fn connect(threads: &[ThreadId], connections: &[PlannedConnection], ends: &[[EndpointId; 2]], shards: &mut [Shard]) {
     on_threads(shards, |own, shard| {
         for (connection, end) in connections.iter().zip(ends) {
@@ -350,7 +344,6 @@ fn connect_rank(shard: &mut Shard, thread: ThreadIndex, to: (u32, Option<u8>), e
     }
 }
 
-/// Adds the threads at both ends of streams.
 pub(super) fn add_streams(
     experiment: &Experiment,
     connections: &[PlannedConnection],
@@ -414,7 +407,6 @@ fn add_followers(job: &Job, ends: &[[EndpointId; 2]], shards: &mut [Shard]) {
     shards.iter_mut().for_each(|shard| shard.hosts.processors.followers.sort_by_key(|follower| follower.before));
 }
 
-/// Adds a thread at a host's port.
 fn add_thread(shard: &mut Shard, port: PortIndex, number: usize, core: CoreIndex, role: Role) -> ThreadIndex {
     let host = host_at(shard, port);
     shard.hosts.processors.threads.push(Thread::new(host, &shard.hosts.nics.hosts[host], number as u32, core, role))

@@ -6,17 +6,14 @@
 
 use std::slice;
 
-use etherweave_engine::event::{Event, Kind};
-use etherweave_engine::params::SimParams;
+use etherweave_engine::{event::Event, event::Kind, params::SimParams};
 use etherweave_host::{Role, Thread};
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 use etherweave_primitives::{Duration, HostId, Time};
 use etherweave_topology::Topology;
 use etherweave_workload::{FlowStart, IdealTime, StreamSpec, Traffic};
 
-use super::connections::PlannedConnection;
-use super::layout::Layout;
-use super::{Experiment, Job, jobs};
+use super::{Experiment, Job, connections::PlannedConnection, jobs, layout::Layout};
 use crate::report::{FlowRow, FlowWriter, StreamRow, add_ideals};
 use crate::shard::{Shard, StartWatch};
 
@@ -152,13 +149,11 @@ impl LateFlows {
         self.connections.iter().skip(self.created).map(move |connection| (0, row(connection)))
     }
 
-    /// The flow of a connection.
     fn spec(&self, connection: &PlannedConnection) -> &StreamSpec {
         let Traffic::Streams(streams) = &self.experiment.jobs[0].traffic else { unreachable!("the job has flows") };
         &streams[connection.number as usize]
     }
 
-    /// Start of a flow.
     fn start(&self, number: usize) -> FlowStart {
         start_of(self.spec(&self.connections[number]))
     }

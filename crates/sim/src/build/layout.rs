@@ -64,7 +64,6 @@ impl Layout {
     }
 }
 
-/// All nodes, hosts first.
 pub(super) fn nodes(topology: &Topology) -> impl Iterator<Item = Node> {
     let switches = (0..topology.switches()).map(|index| Node::Switch(SwitchId::from_index(index)));
     hosts(topology).map(Node::Host).chain(switches)

@@ -5,8 +5,7 @@ use etherweave_kernel::indices::PortIndex;
 use etherweave_primitives::{HostId, InputError, InputErrors};
 use etherweave_switch::learning::Learning;
 
-use super::connections::PlannedConnection;
-use super::{Experiment, Paths, too_large};
+use super::{Experiment, Paths, connections::PlannedConnection, too_large};
 use crate::shard::Shard;
 
 /// Rejects learning where frames could circle, or copies would leave by other rules than the frames themselves.

@@ -1,19 +1,14 @@
 //! Which switches know each other's queues.
 
-use std::collections::BTreeSet;
-use std::ops::Range;
-use std::sync::Arc;
+use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
 use etherweave_engine::frame::size::PREAMBLE_AND_GAP;
 use etherweave_primitives::{Duration, Priority, SwitchId};
 use etherweave_routing::{Neighbourhood, Saturation};
-use etherweave_switch::neighbour_loads::{NeighbourLoads, QueueNumbers};
-use etherweave_switch::per_packet::PreparedRouting;
+use etherweave_switch::{neighbour_loads::NeighbourLoads, neighbour_loads::QueueNumbers, per_packet::PreparedRouting};
 use etherweave_topology::{Channel, LinkClass, Node, Topology};
 
-use super::delays::delay;
-use super::layout::Layout;
-use super::{Experiment, Paths};
+use super::{Experiment, Paths, delays::delay, layout::Layout};
 use crate::shard::Shard;
 
 /// Gives shards what a routing needs that compares the queues of several switches.
@@ -36,7 +31,6 @@ pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]
 /// The classes of links whose queues are seen, and over which.
 #[derive(Clone, Copy)]
 struct SeenLinks {
-    /// Ports on links of these classes are seen.
     ports: &'static [LinkClass],
     /// Neighbours at the far ends of links of these classes.
     over: &'static [LinkClass],
@@ -89,7 +83,6 @@ fn numbers(
     QueueNumbers { switches: switches.collect(), classes }
 }
 
-/// Range of a switch's ports that others see.
 fn seen_ports(topology: &Topology, seen: SeenLinks, at: SwitchId) -> Range<u8> {
     let is_seen = |&&(_, id): &&(u8, &_)| seen.ports.contains(&topology.channel(*id).class);
     let ports: Vec<(u8, _)> = (0..).zip(topology.out_channels(at)).collect();
@@ -98,7 +91,6 @@ fn seen_ports(topology: &Topology, seen: SeenLinks, at: SwitchId) -> Range<u8> {
     first.map_or(0..0, |first| first..seen.next_back().unwrap_or(first) + 1)
 }
 
-/// The shards of a switch's neighbours, or of all switches, but its own.
 fn neighbour_shards(topology: &Topology, layout: &Layout, seen: SeenLinks, at: SwitchId, own: u32) -> Vec<u32> {
     if seen.links > 1 {
         let all = (0..topology.switches()).map(|switch| layout.shard(SwitchId::from_index(switch).into()) as u32);

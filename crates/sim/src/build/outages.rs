@@ -4,8 +4,7 @@ use etherweave_engine::impaired_link::LinkOutage;
 use etherweave_primitives::{InputError, InputErrors, Time};
 use etherweave_topology::reverse;
 
-use super::Experiment;
-use super::layout::Layout;
+use super::{Experiment, layout::Layout};
 use crate::shard::Shard;
 
 /// Rejects outages that end before they begin.

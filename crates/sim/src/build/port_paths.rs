@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use etherweave_engine::constants::RunConstants;
-use etherweave_engine::params::{PortChoice, PortKey};
+use etherweave_engine::{constants::RunConstants, params::PortChoice, params::PortKey};
 use etherweave_fluid::{Branch, Links, PathSet};
 use etherweave_host::{PathChoice, PortPath, PortPaths};
 use etherweave_kernel::indices::{HostIndex, PortIndex};
@@ -11,10 +10,9 @@ use etherweave_primitives::{ChannelId, HostId, InputError, Purpose, Stream, Time
 use etherweave_routing::{FlowKey, Neighbourhood, path};
 use etherweave_topology::{Topology, reverse};
 
-use super::branches::BranchTable;
-use super::connections::PlannedConnection;
-use super::layout::Layout;
-use super::{Experiment, Paths, fluid, too_large};
+use super::{
+    Experiment, Paths, branches::BranchTable, connections::PlannedConnection, fluid, layout::Layout, too_large,
+};
 
 /// Rejects what knows one port of every host only.
 pub(super) fn check(experiment: &Experiment) -> Result<(), InputError> {

@@ -2,15 +2,14 @@
 
 use etherweave_engine::constants::RunConstants;
 use etherweave_host::PortPaths;
-use etherweave_kernel::indices::PortIndex;
-use etherweave_kernel::on_threads;
+use etherweave_kernel::{indices::PortIndex, on_threads};
 use etherweave_primitives::{ChannelId, InputError, Purpose, Stream};
 use etherweave_routing::{FlowKey, path};
 use etherweave_topology::Topology;
 
-use super::connections::PlannedConnection;
-use super::layout::Layout;
-use super::{Experiment, Paths, branches, fluid, port_paths, too_large};
+use super::{
+    Experiment, Paths, branches, connections::PlannedConnection, fluid, layout::Layout, port_paths, too_large,
+};
 
 /// Appends the egress ports of both directions of every connection to the routes; gives where each begins.
 pub(super) fn plan(

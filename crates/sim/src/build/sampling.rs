@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use etherweave_host::{BusyTime, Endpoint, ReceiveQueue};
 use etherweave_primitives::{HostId, InputError, InputErrors};
 
-use super::connections::PlannedConnection;
-use super::layout::Layout;
-use super::{Experiment, Paths};
+use super::{Experiment, Paths, connections::PlannedConnection, layout::Layout};
 use crate::sampling::{FlowSelection, SampledFlow, SampledPort, Sampler, Sampling};
 use crate::shard::Shard;
 

@@ -4,8 +4,7 @@ use etherweave_engine::event::{Event, EventKey, Kind};
 use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Priority, Time};
 use etherweave_switch::watchdog::Watchdog;
 
-use super::Experiment;
-use super::layout::Layout;
+use super::{Experiment, layout::Layout};
 use crate::shard::Shard;
 
 /// A host that keeps priorities paused at its switches for a time, as a broken NIC does.

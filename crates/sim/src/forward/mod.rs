@@ -23,10 +23,8 @@ pub use series::SkipLevel;
 use series::{Prospect, Series, Turn, parts};
 use standing::{ExpectedTurn, JobLoop, Standing};
 
-use crate::loop_watch::LoopWatch;
 use crate::report::{Repeated, ReportPart, SkipRow};
-use crate::run::{Simulation, StopReason};
-use crate::shard::Shard;
+use crate::{loop_watch::LoopWatch, run::Simulation, run::StopReason, shard::Shard};
 
 /// Runs a part of a run until a time, or until the watched loop turns.
 type Serve<'a> = &'a mut dyn FnMut(&mut Simulation, Time, bool) -> StopReason;
@@ -43,7 +41,6 @@ pub struct SkipLimits {
 /// Turns that may stand for others, once they are known not to differ from what is expected.
 struct Candidate {
     prospect: Prospect,
-    /// Number of turns at its start.
     start: usize,
     loops: Vec<JobLoop>,
     before: ReportPart,
@@ -53,13 +50,11 @@ struct Candidate {
 /// A skip that is simulated: what was expected of it.
 struct Shadow {
     row: SkipRow,
-    /// Turn at its start.
     start: Time,
     /// Complete repetitions at its start.
     done: u32,
 }
 
-/// See the module.
 pub(crate) struct FastForward {
     limits: SkipLimits,
     seed: u64,
@@ -130,7 +125,6 @@ impl FastForward {
         self.skips.iter().fold(Duration::ZERO, |sum, (_, repeated)| sum + repeated.span())
     }
 
-    /// Forgets the loop.
     fn restart(&mut self) {
         (self.series, self.candidate, self.shadow) = (Series::default(), None, None);
     }

@@ -5,7 +5,6 @@ use etherweave_kernel::wire;
 use etherweave_primitives::{Duration, Time, mix};
 use etherweave_workload::{LoopPlace, Share};
 
-/// Most turns of a period.
 const PERIOD_MAX: usize = 64;
 /// Fewest turns that equal those a period before them.
 const REPEATED_MIN: usize = 3;
@@ -68,7 +67,6 @@ impl Digest {
     }
 }
 
-/// A turn of the loop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
     /// Time of the turn.

@@ -1,15 +1,13 @@
 //! State of a run when its loop turns: a digest of all events since the turn before, and the places of all ranks.
 
-use etherweave_engine::fingerprint::Fingerprint;
-use etherweave_engine::frame::pause::priorities;
+use etherweave_engine::{fingerprint::Fingerprint, frame::pause::priorities};
 use etherweave_host::{Host, Role};
 use etherweave_kernel::{Processes, wire};
 use etherweave_primitives::{Duration, Priority, Time, mix};
 use etherweave_workload::LoopPlace;
 
 use super::series::{Digest, PROJECTIONS};
-use crate::run::Simulation;
-use crate::shard::Shard;
+use crate::{run::Simulation, shard::Shard};
 
 /// Places of the ranks of a job in a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,7 +104,6 @@ impl Standing {
         standing
     }
 
-    /// Adds ranks of a job to others, which must be in the same loop.
     fn add(&mut self, own: JobLoop, jobs: &[String]) {
         let Some(known) = self.loops.iter_mut().find(|known| known.job == own.job) else {
             return self.loops.push(own);

@@ -1,21 +1,16 @@
 //! From the shards' state to rows, in an order that does not depend on shards.
 
-use etherweave_engine::EventTotals;
-use etherweave_engine::fingerprint::Fingerprint;
+use etherweave_engine::{EventTotals, fingerprint::Fingerprint};
 use etherweave_host::{IterationRow, Role};
-use etherweave_kernel::Processes;
-use etherweave_kernel::indices::PortIndex;
+use etherweave_kernel::{Processes, indices::PortIndex};
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Time};
 
-use super::far::FarEnds;
-use super::latency::Latencies;
-use super::observed::Observed;
-use super::part::ReportPart;
 use super::path::{PathMessage, PathRow, Surroundings, paths};
-use super::rank_log::{HostsLog, RankLogs};
-use super::{LosslessDrop, Report, Totals};
-use crate::run::Simulation;
-use crate::shard::Shard;
+use super::{
+    LosslessDrop, Report, Totals, far::FarEnds, latency::Latencies, observed::Observed, part::ReportPart,
+    rank_log::HostsLog, rank_log::RankLogs,
+};
+use crate::{run::Simulation, shard::Shard};
 
 impl Simulation {
     /// Measurements so far. Logs of ranks go into the report, and begin anew.
@@ -74,12 +69,10 @@ impl Simulation {
         self.counts(&far).gather(processes, &self.names.topology)
     }
 
-    /// Time that was skipped.
     pub(crate) fn skipped(&self) -> Duration {
         self.forward.as_ref().map_or(Duration::ZERO, |forward| forward.skipped())
     }
 
-    /// Counts of the shards of this process.
     fn counts(&mut self, far: &FarEnds) -> ReportPart {
         let mut fingerprint: Option<Fingerprint> = None;
         for part in self.shards.iter().filter_map(|shard| shard.wires.fingerprint.as_ref()) {

@@ -13,15 +13,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use etherweave_engine::frame::pause::priorities;
-use etherweave_engine::packet::NO_PACKET;
-use etherweave_kernel::Processes;
-use etherweave_kernel::indices::PortIndex;
+use etherweave_engine::{frame::pause::priorities, packet::NO_PACKET};
+use etherweave_kernel::{Processes, indices::PortIndex};
 use etherweave_primitives::ChannelId;
 use etherweave_topology::reverse;
 
-use crate::run::Simulation;
-use crate::shard::Shard;
+use crate::{run::Simulation, shard::Shard};
 
 /// A channel and a priority: the port that sends into the channel.
 type Sender = (ChannelId, u32);

@@ -1,15 +1,12 @@
 //! Losses in lossless priorities.
 
-use etherweave_kernel::indices::PortIndex;
-use etherweave_kernel::wire;
+use etherweave_kernel::{indices::PortIndex, wire};
 use etherweave_primitives::{ChannelId, Priority};
 use etherweave_switch::buffer::Group;
 use etherweave_topology::Node;
 
-use super::far::FarEnds;
-use super::ports::out_of_buffer;
-use crate::run::Simulation;
-use crate::shard::Shard;
+use super::{far::FarEnds, ports::out_of_buffer};
+use crate::{run::Simulation, shard::Shard};
 
 /// Packets lost in a priority that flow control protects.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,7 +34,6 @@ wire! {
 }
 
 impl Simulation {
-    /// Losses of switches in lossless priorities.
     pub(super) fn switch_drops(&self, far: &FarEnds) -> Vec<(ChannelId, LosslessDrop)> {
         let drops = |(shard, port): (&Shard, PortIndex)| {
             let (node, number, peer) = self.port_names(shard.wires.channels[port]);
@@ -61,7 +57,6 @@ impl Simulation {
         self.all_ports().into_iter().flat_map(drops).collect()
     }
 
-    /// Losses of NICs in lossless priorities.
     pub(super) fn nic_drops(&self, far: &FarEnds) -> Vec<(ChannelId, LosslessDrop)> {
         let mut drops = Vec::new();
         for (shard, port) in self.all_ports() {

@@ -1,12 +1,10 @@
 //! Links that were down, and what they lost.
 
-use etherweave_engine::impaired_link::{ImpairedLink, LinkOutage};
-use etherweave_engine::losses::LostData;
+use etherweave_engine::{impaired_link::ImpairedLink, impaired_link::LinkOutage, losses::LostData};
 use etherweave_kernel::rows;
 use etherweave_primitives::{ChannelId, Time};
 
-use crate::run::Simulation;
-use crate::shard::Shard;
+use crate::{run::Simulation, shard::Shard};
 
 rows! {
     /// A time for which a link is down, in one direction.
@@ -59,7 +57,6 @@ impl Simulation {
         links.flat_map(|(shard, link)| rows(shard, link)).collect()
     }
 
-    /// What failing links have lost.
     pub(super) fn losses(&self) -> Vec<((ChannelId, Time), LostData)> {
         let links =
             self.shards.iter().flat_map(|shard| shard.wires.impaired_links.iter().map(move |link| (shard, link)));

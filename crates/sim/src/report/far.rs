@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use etherweave_engine::port::Port;
 use etherweave_host::{Endpoint, ReceivedCounts};
-use etherweave_kernel::indices::{EndpointIndex, PortIndex};
-use etherweave_kernel::{Exchange, Processes, wire};
+use etherweave_kernel::{Exchange, Processes, indices::EndpointIndex, indices::PortIndex, wire};
 use etherweave_primitives::Priority;
 
-use crate::remote::RunState;
-use crate::run::Simulation;
+use crate::{remote::RunState, run::Simulation};
 
 /// What a port has counted that its peer reports.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,8 +5,7 @@ use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::Time;
 
 use super::far::FarEnds;
-use crate::run::Simulation;
-use crate::shard::Shard;
+use crate::{run::Simulation, shard::Shard};
 
 rows! {
     /// One direction of a connection.

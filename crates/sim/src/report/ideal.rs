@@ -42,13 +42,10 @@ pub(crate) fn add_ideals(
 
 /// A flow whose time is asked for.
 struct Flow<'r> {
-    /// Both hosts.
     ends: [HostId; 2],
     /// Payload [B].
     bytes: u64,
-    /// Which time it is.
     ideal: IdealTime,
-    /// Transport.
     transport: &'r Transport,
 }
 

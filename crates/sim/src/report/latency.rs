@@ -1,8 +1,6 @@
 //! Latency between hosts: that of the quickest path on which nothing waits.
 
-use std::cell::RefCell;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::{cell::RefCell, cmp::Reverse, collections::BTreeMap, collections::BinaryHeap};
 
 use etherweave_engine::constants::RunConstants;
 use etherweave_primitives::{Bytes, Duration, HostId, SwitchId};

@@ -2,8 +2,7 @@
 
 use etherweave_engine::params::FlowControl;
 
-use crate::run::Simulation;
-use crate::shard::Shard;
+use crate::{run::Simulation, shard::Shard};
 
 /// Shares of what was solved for connections in flow-level mode, 0 where a run simulates what is left out or has none
 /// of it.

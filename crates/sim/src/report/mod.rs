@@ -26,8 +26,7 @@ mod storms;
 mod streams;
 mod waits;
 
-use etherweave_engine::capture::Capture;
-use etherweave_engine::fingerprint::Fingerprint;
+use etherweave_engine::{capture::Capture, fingerprint::Fingerprint};
 use etherweave_host::IterationRow;
 use etherweave_primitives::Time;
 use etherweave_topology::Topology;
@@ -56,7 +55,6 @@ pub use streams::StreamRow;
 /// Takes rows of flows, of which there may be too many for the memory. The caller brings it: a simulation has no files.
 pub type FlowWriter = Box<dyn FnMut(Vec<StreamRow>, Vec<FlowRow>) + Send>;
 
-/// Names for rows.
 pub(crate) struct ReportNames {
     pub topology: Topology,
     pub jobs: Vec<String>,

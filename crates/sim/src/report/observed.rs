@@ -1,8 +1,7 @@
 //! Logs of ranks, from which rows of tables are made when they are asked for.
 
 use super::activities::{ActivityRow, EndRow, TransferRow, activities, transfers};
-use super::path::{PathMessage, PathRow};
-use super::rank_log::RankLogs;
+use super::{path::PathMessage, path::PathRow, rank_log::RankLogs};
 
 /// Logs of all ranks that are observed, and the path that limits each job.
 #[derive(Clone, Debug)]

@@ -1,8 +1,7 @@
 //! The part of a report that one process contributes, and the whole.
 
-use etherweave_engine::EventTotals;
-use etherweave_engine::fingerprint::Fingerprint;
 use etherweave_engine::losses::{Arrivals, LostData, Recovery, ResentData};
+use etherweave_engine::{EventTotals, fingerprint::Fingerprint};
 use etherweave_host::IterationRow;
 use etherweave_kernel::{Processes, wire};
 use etherweave_primitives::{ChannelId, Time};
@@ -20,7 +19,6 @@ pub(crate) struct ReportPart {
     pub packets_max: u64,
     pub fingerprint: Option<Fingerprint>,
     pub iterations: Vec<IterationRow>,
-    /// Logs of ranks, by shard.
     pub(super) logs: Vec<HostsLog>,
     /// By the channel that the port sends into.
     pub ports: Vec<(ChannelId, PortRow)>,
@@ -103,7 +101,6 @@ impl ReportPart {
         }
     }
 
-    /// With the part of the next process.
     fn and(mut self, next: ReportPart) -> ReportPart {
         self.totals = EventTotals::sum([self.totals, next.totals].iter());
         self.packets_max += next.packets_max;

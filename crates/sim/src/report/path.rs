@@ -131,9 +131,7 @@ pub struct PathMessage {
     pub rank: u32,
     /// The rank that sent the bytes.
     pub source: u32,
-    /// Its name.
     pub(super) name: MessageName,
-    /// When its bytes were posted.
     pub(super) posted: Time,
     /// When the last of them had arrived.
     pub(super) arrived: Time,
@@ -161,7 +159,6 @@ pub(super) fn paths(logs: &RankLogs, around: &Surroundings<'_>) -> (Vec<PathRow>
     (rows.concat(), messages.concat())
 }
 
-/// Where a message came from.
 struct Origin {
     /// The rank that has the path before; none where the rank that waits has asked for the bytes.
     rank: Option<u32>,
@@ -169,10 +166,8 @@ struct Origin {
     source: u32,
     /// When it was posted, or asked for.
     at: Time,
-    /// When it was posted.
     posted: Time,
     part: PathPart,
-    /// Its bytes.
     bytes: u64,
     /// When a kernel found the last of them, where one did.
     arrived: Option<Time>,
@@ -183,13 +178,11 @@ struct Origin {
 enum Awaited {
     /// The message that a step handles, which began then.
     Message(Handled, Time),
-    /// Room in a socket.
     Room,
     Nothing,
 }
 
 impl Awaited {
-    /// The same before another step.
     fn and_before(self, step: Step) -> Awaited {
         match (step.handled, step.kind) {
             (Some(handled), _) => Awaited::Message(handled, step.start),
@@ -235,7 +228,6 @@ impl<'s> Walk<'s> {
         (self.rows, self.messages)
     }
 
-    /// The log of a rank.
     fn log(&self, rank: u32) -> &'s RankLog {
         let place = self.ranks.binary_search_by_key(&rank, |log| log.rank);
         &self.ranks[place.expect("messages are of ranks that are observed")]
@@ -291,7 +283,6 @@ impl<'s> Walk<'s> {
         Some(Origin { rank, source: peer, at, posted: posted.at, part, bytes: posted.bytes, arrived })
     }
 
-    /// Adds the way of a message to a rank.
     fn add_message(&mut self, rank: u32, (name, origin): (Option<MessageName>, &Origin), first: Time, time: Time) {
         let start = origin.at.max(first);
         let [host, other] = [rank, origin.source].map(|rank| self.log(rank).host);
@@ -324,7 +315,6 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Adds a part before all others.
     fn add(&mut self, rank: u32, part: PathPart, source: u32, start: Time, end: Time) {
         if start == end {
             return;
@@ -340,7 +330,6 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// A time before another.
 fn before(time: Time, span: Duration) -> Time {
     Time::from_ps(time.as_ps().saturating_sub(span.as_ps()))
 }

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use etherweave_engine::trace::{HoldCause, Trace, TracedMessage, Wait, WaitReason};
 use etherweave_host::Role;
-use etherweave_kernel::indices::PortIndex;
-use etherweave_kernel::{RowNames, rows};
+use etherweave_kernel::{RowNames, indices::PortIndex, rows};
 use etherweave_primitives::{Duration, Time};
 
 use super::path::PathMessage;
@@ -126,7 +125,6 @@ impl Simulation {
         }
     }
 
-    /// Names of both ends of the link of a port.
     fn ends(&self, port: PortIndex) -> Ends {
         let (node, _, peer) = self.port_names(self.shards[0].wires.channels[port]);
         (node, peer)
@@ -148,7 +146,6 @@ impl Simulation {
     }
 }
 
-/// A row that names no port.
 fn empty(message: &PathMessage) -> WaitRow {
     let &PathMessage { job, rank, source, start, .. } = message;
     let text = String::new;

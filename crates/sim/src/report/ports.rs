@@ -1,15 +1,12 @@
 //! Counters of ports.
 
-use etherweave_engine::paused::PauseCounters;
-use etherweave_engine::port::Port;
-use etherweave_kernel::indices::PortIndex;
-use etherweave_kernel::rows;
+use etherweave_engine::{paused::PauseCounters, port::Port};
+use etherweave_kernel::{indices::PortIndex, rows};
 use etherweave_primitives::{BitRate, ChannelId, Duration, Priority};
 use etherweave_topology::LinkClass;
 
 use super::far::{FarEnds, FarPort};
-use crate::run::Simulation;
-use crate::shard::Shard;
+use crate::{run::Simulation, shard::Shard};
 
 rows! {
     /// Counters of one port and priority.

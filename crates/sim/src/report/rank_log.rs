@@ -1,11 +1,9 @@
 //! Notes of ranks, by rank and by connection: logs of shards, and the place of each row of them.
 
 use etherweave_host::{EndRecord, Hosts, Neighbour, RankRecords, Role, StepKind, StepTimes};
-use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
-use etherweave_kernel::{Log, wire};
+use etherweave_kernel::{Log, indices::EndpointIndex, indices::ThreadIndex, wire};
 use etherweave_primitives::Time;
 
-/// The rank of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct RankThread {
     pub job: u32,
@@ -16,7 +14,6 @@ pub(super) struct RankThread {
     thread: u32,
 }
 
-/// An end of a connection between ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct RankEnd {
     /// Number in the run; the other end's differs in the last bit.
@@ -32,11 +29,9 @@ const NO_RANK: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub(super) struct HostsLog {
     pub records: RankRecords,
-    /// Ranks by thread.
     ranks: Vec<RankThread>,
     /// Place of the rank of each thread in `ranks`; [`NO_RANK`] of none.
     threads: Vec<u32>,
-    /// Ends of connections by endpoint.
     ends: Vec<RankEnd>,
 }
 
@@ -121,7 +116,6 @@ pub(super) struct MessageName {
     pub end: u64,
 }
 
-/// One task of a rank.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub kind: StepKind,
@@ -132,7 +126,6 @@ pub(super) struct Step {
     pub handled: Option<Handled>,
 }
 
-/// A message that a rank handles.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handled {
     /// The rank that sent it.
@@ -158,17 +151,13 @@ pub(super) struct RankLog {
     pub rank: u32,
     /// Number of its host.
     pub host: u32,
-    /// Place of its shard.
     shard: usize,
-    /// Its place there.
     place: usize,
 }
 
-/// Logs of all ranks.
 #[derive(Clone, Debug)]
 pub(super) struct RankLogs {
     shards: Vec<SortedLog>,
-    /// Ranks by job and number.
     ranks: Vec<RankLog>,
     /// Shard and endpoint of each end of a connection, by its number in the run.
     ends: Vec<(u32, u32)>,
@@ -240,11 +229,9 @@ impl RankLogs {
     }
 }
 
-/// Steps of a rank, by their end.
 #[derive(Clone, Copy)]
 pub(super) struct Steps<'l> {
     log: &'l HostsLog,
-    /// Their places in the log.
     places: &'l [u32],
     /// Whether some overlap: those of one stream follow each other.
     overlap: bool,
@@ -304,7 +291,6 @@ struct SortedLog {
     posted: Groups,
     /// Rows by receiving end.
     arrived: Groups,
-    /// When each rank ended, if it has.
     ended: Vec<Option<Time>>,
 }
 

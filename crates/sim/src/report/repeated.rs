@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_engine::EventTotals;
-use etherweave_engine::paused::PauseCounters;
+use etherweave_engine::{EventTotals, paused::PauseCounters};
 use etherweave_kernel::rows;
 use etherweave_primitives::{ChannelId, Duration, Time};
 
-use super::LosslessDrop;
-use super::part::ReportPart;
+use super::{LosslessDrop, part::ReportPart};
 use crate::forward::SkipLevel;
 
 rows! {
@@ -35,7 +33,6 @@ rows! {
     }
 }
 
-/// A part of a run that others repeat.
 pub(crate) struct Repeated {
     /// Counters at its start.
     pub before: ReportPart,
@@ -195,7 +192,6 @@ impl Repeated {
         }
     }
 
-    /// Losses in lossless priorities.
     fn drops(&self, rows: &mut [(ChannelId, LosslessDrop)], of: fn(&ReportPart) -> &[(ChannelId, LosslessDrop)]) {
         let key = |(channel, row): &(ChannelId, LosslessDrop)| (*channel, row.priorities);
         self.rows(rows, of, key, |(_, own), (_, before), (_, after)| {

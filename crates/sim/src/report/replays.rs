@@ -1,12 +1,10 @@
 //! Frames that links with link-level retry have sent again.
 
-use etherweave_engine::degraded::Replays;
-use etherweave_engine::impaired_link::ImpairedLink;
+use etherweave_engine::{degraded::Replays, impaired_link::ImpairedLink};
 use etherweave_kernel::rows;
 use etherweave_primitives::{ChannelId, Duration};
 
-use crate::run::Simulation;
-use crate::shard::Shard;
+use crate::{run::Simulation, shard::Shard};
 
 rows! {
     /// A direction of a link that has sent frames again.

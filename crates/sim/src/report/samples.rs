@@ -1,8 +1,7 @@
 //! Time series: from what shards have sampled to rows of differences, in the order of time and of the run's ports,
 //! flows and hosts.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use etherweave_kernel::{Processes, rows};
 use etherweave_primitives::{BitRate, ChannelId, Duration, HostId, Priority, Time};

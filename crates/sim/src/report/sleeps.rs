@@ -4,8 +4,7 @@ use etherweave_engine::impaired_link::ImpairedLink;
 use etherweave_kernel::rows;
 use etherweave_primitives::{ChannelId, Duration};
 
-use crate::run::Simulation;
-use crate::shard::Shard;
+use crate::{run::Simulation, shard::Shard};
 
 rows! {
     /// A port whose transmitter sleeps between frames.

@@ -4,8 +4,7 @@ use etherweave_kernel::rows;
 use etherweave_primitives::{ChannelId, Priority, Time};
 use etherweave_switch::watchdog::Storm;
 
-use crate::run::Simulation;
-use crate::shard::Shard;
+use crate::{run::Simulation, shard::Shard};
 
 rows! {
     /// A storm of pauses that a watchdog has detected.

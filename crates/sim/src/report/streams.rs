@@ -7,11 +7,8 @@ use etherweave_kernel::{RowNames, rows};
 use etherweave_primitives::{Duration, Time};
 use etherweave_workload::IdealTime;
 
-use super::FlowWriter;
-use super::ideal::add_ideals;
-use crate::build::late_flows::LateFlows;
-use crate::run::Simulation;
-use crate::shard::Shard;
+use super::{FlowWriter, ideal::add_ideals};
+use crate::{build::late_flows::LateFlows, run::Simulation, shard::Shard};
 
 rows! {
     /// A stream, measured at its receiver.

@@ -8,13 +8,11 @@ use etherweave_kernel::Processes;
 use etherweave_primitives::ChannelId;
 use etherweave_workload::GraphOp;
 
-use crate::run::Simulation;
-use crate::shard::Shard;
+use crate::{run::Simulation, shard::Shard};
 
 /// Most requests of a rank that its line names.
 const NAMED_MAX: usize = 3;
 
-/// Job and rank.
 type RankKey = (u32, u32);
 
 /// A rank that waits: what its line begins with, and its requests.
@@ -124,7 +122,6 @@ fn unmatched_sends(shard: &Shard, job: u32, rank: &RankState) -> Vec<(RankKey, S
     named.collect()
 }
 
-/// The line of a rank, with the first of its requests.
 fn rank_line((rank, (head, requests)): WaitingRank, sends: &[(RankKey, String)]) -> String {
     let sends = sends.iter().filter(|(sender, _)| *sender == rank).map(|(_, send)| send.clone());
     let named: Vec<String> = requests.into_iter().chain(sends).take(NAMED_MAX).collect();

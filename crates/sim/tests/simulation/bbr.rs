@@ -1,9 +1,8 @@
 //! BBR in whole simulations.
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
-use etherweave_sim::Report;
 use etherweave_sim::params::{FlowControl, SimParams, TokenBucket, Transport};
-use etherweave_sim::transport::tcp::CongestionControl;
+use etherweave_sim::{Report, transport::tcp::CongestionControl};
 use etherweave_workload::{Incast, Workload};
 
 use crate::common::{experiment, job, one_switch, run, tcp};

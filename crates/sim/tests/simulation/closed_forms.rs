@@ -1,9 +1,8 @@
 //! Cases that one can compute by hand.
 
 use etherweave_primitives::{BitRate, Duration, Priority, Rank, Time};
-use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{Forwarding, RoceVersion, SimParams};
-use etherweave_sim::{PortRow, Report};
+use etherweave_sim::{PortRow, Report, frame::size::RoceSizes};
 use etherweave_workload::{StreamSpec, Traffic};
 
 use crate::common::{experiment, job_of, one_switch, roce, run, run_for};

@@ -1,11 +1,9 @@
 //! Pairs of ranks with several connections, which messages take in turn.
 
 use etherweave_primitives::{BitRate, Bytes, Priority, Rank, Time};
-use etherweave_sim::params::{Fidelity, SimParams};
-use etherweave_sim::{Experiment, Job, PairConnections, TransferRow};
+use etherweave_sim::{Experiment, Job, PairConnections, TransferRow, params::Fidelity, params::SimParams};
 use etherweave_topology::{Family, SingleSwitch};
-use etherweave_workload::collective::TAG_BASE;
-use etherweave_workload::{Block, Op, OsuBibw, OsuOneSidedLatency, Program, Traffic, Workload};
+use etherweave_workload::{Block, Op, OsuBibw, OsuOneSidedLatency, Program, Traffic, Workload, collective::TAG_BASE};
 
 use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
 use crate::threads::assert_same_on_any_threads;
@@ -23,7 +21,6 @@ fn long_and_short() -> Traffic {
     of_tags([1, 2])
 }
 
-/// The same with these tags.
 fn of_tags([long, short]: [u32; 2]) -> Traffic {
     let (sender, receiver) = (Rank::new(0), Rank::new(1));
     let sends = [(long, LONG), (short, 8)].map(|(tag, bytes)| Op::Isend { peer: receiver, tag, bytes });

@@ -1,9 +1,8 @@
 //! Links that damage frames: how many, what repair costs, and that nothing else is lost.
 
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Priority, Rank};
-use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{Forwarding, RoceParams, RoceVersion, SimParams, Transport};
-use etherweave_sim::{DegradedLink, Experiment, LinkRetry, PortRow, Report, Simulation};
+use etherweave_sim::{DegradedLink, Experiment, LinkRetry, PortRow, Report, Simulation, frame::size::RoceSizes};
 use etherweave_topology::{Family, FatTree};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 

@@ -1,11 +1,9 @@
 //! Drivers: a server that answers requests, and clients that ask again when they have an answer.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{sync::Arc, sync::atomic::AtomicU64, sync::atomic::Ordering};
 
 use etherweave_primitives::{Duration, Priority, Rank, Time};
-use etherweave_sim::Report;
-use etherweave_sim::params::{Fidelity, SimParams};
+use etherweave_sim::{Report, params::Fidelity, params::SimParams};
 use etherweave_workload::{Driver, DriverEvent, ExecutionStream, Graph, GraphOp, NextOperations, Traffic};
 
 use crate::common::{experiment, job_of, one_switch, roce, run, tcp};

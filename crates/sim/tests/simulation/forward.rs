@@ -8,7 +8,6 @@ use etherweave_workload::{AllToAll, Fft, Halo3d, HpccRing, OsuLatency, Permutati
 
 use crate::common::{experiment, job, roce, run, run_for, tcp};
 
-/// Everything of a report that is measured.
 fn measured(report: &Report) -> String {
     let mut totals = report.totals;
     // Timers that find nothing to do look at times of their own.

@@ -1,16 +1,14 @@
 //! Ranks that perform graphs: as sequences where a graph is one, and more than those where it is not.
 
-use std::io::Cursor;
-use std::sync::Arc;
+use std::{io::Cursor, sync::Arc};
 
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, Priority, Rank, Time};
 use etherweave_sim::params::{CoreParams, Fidelity, SimParams};
 use etherweave_sim::{Experiment, Finish, Job, Report, Simulation};
 use etherweave_topology::{Family, FatTree};
-use etherweave_workload::collective::Collective;
 use etherweave_workload::{
     AllToAll, ExecutionStream, Fft, Goal, Graph, GraphBuilder, GraphOp, OsuBibw, OsuCollective, OsuLatency, Program,
-    TraceFile, Traffic, Workload,
+    TraceFile, Traffic, Workload, collective::Collective,
 };
 
 use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
@@ -53,7 +51,6 @@ fn durations(params: SimParams, ranks: Vec<Arc<Graph>>) -> Vec<Duration> {
     run(&on_switch(params, graphs(ranks)), 1).iterations.iter().map(|row| row.duration).collect()
 }
 
-/// A program as a graph of one stream.
 fn of_program(program: &Program) -> Arc<Graph> {
     graph(&[CORE], |builder| {
         builder.sequence(0, program.ops(), &[]);

@@ -1,8 +1,7 @@
 //! HPCC in whole simulations.
 
 use etherweave_primitives::{Bytes, ChannelId, Duration};
-use etherweave_sim::params::{Hpcc, Transport};
-use etherweave_sim::{Report, Sampling};
+use etherweave_sim::{Report, Sampling, params::Hpcc, params::Transport};
 use etherweave_workload::{Incast, Workload};
 
 use crate::common::{experiment, job, one_switch, roce, run_for, selective};

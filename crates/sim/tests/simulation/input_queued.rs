@@ -1,12 +1,11 @@
 //! Input-queued switches: latencies, head-of-line blocking, orders of the crossbar, deadlock, rejected keys.
 
 use etherweave_primitives::{Bytes, Duration, Length, Priority, Purpose, Stream, Time};
-use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{
     Arbiter, Credits, EcnMarking, FlowControl, Forwarding, MarkAt, Pfc, RoceVersion, SimParams, SwitchModel,
     SwitchParams, Threshold,
 };
-use etherweave_sim::{Report, Simulation};
+use etherweave_sim::{Report, Simulation, frame::size::RoceSizes};
 use etherweave_topology::{Custom, Family, FatTree, Topology};
 use etherweave_workload::StreamSpec;
 

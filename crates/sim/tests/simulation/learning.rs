@@ -7,8 +7,7 @@ use etherweave_topology::{Family, FatTree, Topology};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 
 use crate::common::{experiment, job, job_of, one_switch, roce, run, selective, tcp};
-use crate::credits::stream;
-use crate::threads::assert_same_on_any_threads;
+use crate::{credits::stream, threads::assert_same_on_any_threads};
 
 fn learning(mut params: SimParams, entries: u32) -> SimParams {
     params.switch.learning = Some(AddressLearning { entries, ageing: Duration::from_ms(300_000) });

@@ -7,8 +7,7 @@ use etherweave_topology::{Family, FatTree, SingleSwitch, Topology};
 use etherweave_workload::{AllToAll, Block, Halo3d, Op, OsuOneSidedLatency, Program, Traffic, Workload};
 
 use crate::common::{experiment, job_of, one_switch, roce, run, tcp};
-use crate::credits::{frames, with_credits};
-use crate::threads::assert_same_on_any_threads;
+use crate::{credits::frames, credits::with_credits, threads::assert_same_on_any_threads};
 
 /// Rank 0 does something, and sends so much to rank 1, which answers by a byte; three times.
 fn asked(first: Op, bytes: u64) -> Traffic {

@@ -1,9 +1,8 @@
 //! Put, get, accumulate and fetch-and-op: what each takes, part by part, and who takes part.
 
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, Priority, Rank};
-use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{Fidelity, RoceVersion, SimParams};
-use etherweave_sim::{Job, Report};
+use etherweave_sim::{Job, Report, frame::size::RoceSizes};
 use etherweave_workload::{Access, Block, Op, OsuOneSidedBw, OsuOneSidedLatency, Program, Traffic, Workload};
 
 use crate::common::{experiment, job, job_of, one_switch, roce, run, tcp};

@@ -2,15 +2,13 @@
 
 use etherweave_primitives::{BitRate, Duration, Length, Priority, Time};
 use etherweave_routing::RoutingKind;
-use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{FlowControl, Forwarding, RoceVersion, SimParams, SwitchModel, SwitchParams};
-use etherweave_sim::{Experiment, Paths, PreparedRouting, Report};
+use etherweave_sim::{Experiment, Paths, PreparedRouting, Report, frame::size::RoceSizes};
 use etherweave_topology::{Custom, Family, FatTree, Topology};
 
 use crate::common::{experiment, job_of, run, selective};
 use crate::credits::{MTU, frames, ideal, stream, streams, with_credits};
-use crate::per_packet::shift;
-use crate::threads::assert_same_on_any_threads;
+use crate::{per_packet::shift, threads::assert_same_on_any_threads};
 
 /// Metres of every cable.
 const CABLE: u64 = 3;

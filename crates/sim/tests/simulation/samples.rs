@@ -27,7 +27,6 @@ fn samples(report: &Report) -> &Samples {
     report.samples.as_ref().expect("they are asked for")
 }
 
-/// The series of a port.
 fn of_port<'a>(report: &'a Report, node: &str, peer: &str) -> Vec<&'a PortSampleRow> {
     let samples = samples(report);
     let number = samples.port_names.iter().position(|port| port.node == node && port.peer == peer).unwrap();

@@ -1,8 +1,7 @@
 //! Writes that are larger than the send buffer.
 
 use etherweave_primitives::{Bytes, Rank};
-use etherweave_sim::params::{SimParams, Transport};
-use etherweave_sim::transport::tcp::TcpParams;
+use etherweave_sim::{params::SimParams, params::Transport, transport::tcp::TcpParams};
 use etherweave_workload::{Block, Op, Program, StreamSpec, Traffic};
 
 use crate::common::{experiment, job_of, one_switch, run, tcp};

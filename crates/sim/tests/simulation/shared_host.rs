@@ -73,7 +73,6 @@ fn ranks_of_a_host_share_the_rate_of_its_nic() {
     assert!((1.0..1.03).contains(&more), "headers take 2 %: {more}");
 }
 
-/// A program of one measured iteration.
 fn iteration(ops: &[Op]) -> Program {
     let marked = [&[Op::IterationStart], ops, &[Op::IterationEnd]].concat();
     Program::new([Block::measured(marked, 1)])

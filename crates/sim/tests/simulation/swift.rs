@@ -1,8 +1,7 @@
 //! Swift in whole simulations.
 
 use etherweave_primitives::{Bytes, Duration, Time};
-use etherweave_sim::Report;
-use etherweave_sim::params::{Swift, Transport};
+use etherweave_sim::{Report, params::Swift, params::Transport};
 use etherweave_workload::{Incast, Workload};
 
 use crate::common::{experiment, job, one_switch, roce, run, selective};

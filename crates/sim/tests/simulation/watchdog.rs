@@ -6,8 +6,7 @@ use etherweave_sim::{Experiment, Finish, PauseStorm, Report, Simulation, StormRo
 use etherweave_workload::{StreamSpec, Traffic};
 
 use crate::common::{experiment, job_of, one_switch, roce, run, run_for};
-use crate::stuck::{around_the_ring, small_buffers};
-use crate::threads::assert_same_on_any_threads;
+use crate::{stuck::around_the_ring, stuck::small_buffers, threads::assert_same_on_any_threads};
 
 fn us(time: u64) -> Duration {
     Duration::from_us(time)

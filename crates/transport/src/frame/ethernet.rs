@@ -2,8 +2,7 @@
 
 use etherweave_primitives::HostId;
 
-use super::checksum::internet;
-use super::size::SHORTEST_FRAME;
+use super::{checksum::internet, size::SHORTEST_FRAME};
 
 /// 802.1Q tag.
 const VLAN: u16 = 0x8100;

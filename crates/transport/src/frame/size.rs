@@ -3,8 +3,7 @@
 //! Every size includes the preamble with its delimiter and the inter-packet gap (IEEE 802.3-2018, 3.1.1 and 4.4.2), so
 //! dividing by the link's rate gives the time until the next frame can start.
 
-use crate::params::{RoceParams, RoceVersion};
-use crate::telemetry::header_bytes;
+use crate::{params::RoceParams, params::RoceVersion, telemetry::header_bytes};
 
 /// Preamble and start delimiter, 8, and gap, 12 [B].
 pub const PREAMBLE_AND_GAP: u32 = 8 + 12;

@@ -1,7 +1,6 @@
 //! Ranges of values.
 
-use std::fmt::Display;
-use std::ops::RangeInclusive;
+use std::{fmt::Display, ops::RangeInclusive};
 
 use etherweave_primitives::{BitRate, Duration, InputError};
 

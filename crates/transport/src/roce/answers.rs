@@ -3,13 +3,12 @@
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
 use super::frame;
-use crate::frame::size::RoceSizes;
 use crate::packet::{FrameEnds, SideContent, TransportPacket, flags};
 use crate::params::{
     Checked, CompletionOrder, LossDetection, Reliability, RoceParams, check_timer, require, require_effect,
 };
-use crate::prototype::Prototype;
 use crate::transport::{ConnectionWindow, FlowWindow, Headers, Overtaken, ResentCounts, Transport, TransportParams};
+use crate::{frame::size::RoceSizes, prototype::Prototype};
 
 /// Packets that may be in flight: half of the 24-bit sequence numbers, so that old and new can be distinguished.
 const PACKETS_MAX: u64 = 1 << 23;

@@ -3,8 +3,7 @@
 use etherweave_primitives::{BitRate, Duration, InputError, Time};
 
 use super::selective::Progress;
-use crate::params::RoceParams;
-use crate::telemetry::PathTelemetry;
+use crate::{params::RoceParams, telemetry::PathTelemetry};
 
 /// Congestion as an acknowledgement reports it.
 #[derive(Clone, Copy, Debug)]

@@ -7,11 +7,10 @@ use super::{Acknowledgement, DataArrival, DataPacket, Operation, Reception, Requ
 use crate::connection::{
     Alarm, Alarms, AnswerPacket, ConnectionEnd, ConnectionState, ReceivedCounts, SendState, SentCounts,
 };
-use crate::frame::size::SELECTIVE_BLOCK;
 use crate::packet::{PacketKind, TransportPacket, flags};
-use crate::params::RoceParams;
-use crate::telemetry::PathTelemetry;
-use crate::{Headers, Ranges, SackBlocks, Transport};
+use crate::{
+    Headers, Ranges, SackBlocks, Transport, frame::size::SELECTIVE_BLOCK, params::RoceParams, telemetry::PathTelemetry,
+};
 
 /// See the module.
 #[repr(C)]

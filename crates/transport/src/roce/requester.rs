@@ -53,9 +53,7 @@ pub struct DataPacket {
 pub struct Requester {
     /// Bytes handed over by the owner.
     posted: u64,
-    /// Next byte to send.
     next: u64,
-    /// All below is acknowledged.
     acknowledged: u64,
     /// Packet sequence numbers of `next` and `acknowledged`.
     sequence: (u32, u32),
@@ -71,10 +69,8 @@ pub struct Requester {
     sending: u32,
     /// Farthest byte ever sent: what lies below is a retransmission.
     sent_max: u64,
-    /// When the requester last made progress.
     last_progress: Time,
     packets: u64,
-    /// Congestion control.
     congestion: Option<Box<Congestion>>,
     /// Selective repeat in place of go-back-N.
     selective: Option<Box<SelectiveRepeat>>,
@@ -520,7 +516,6 @@ impl Requester {
         self.sending = 0;
     }
 
-    /// Advances to a cumulative acknowledgement.
     #[inline]
     fn advance(&mut self, now: Time, answer: &Acknowledgement) {
         let offset = answer.cumulative;

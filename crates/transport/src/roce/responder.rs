@@ -6,8 +6,7 @@ use etherweave_primitives::{Time, mix};
 
 use super::{Acknowledgement, SEQUENCES, SelectiveReport, following};
 use crate::params::{CompletionOrder, Reliability, RoceParams};
-use crate::reassembly::Reassembly;
-use crate::{ByteRange, Ranges};
+use crate::{ByteRange, Ranges, reassembly::Reassembly};
 
 /// A data packet as it arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

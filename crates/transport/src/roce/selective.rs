@@ -8,11 +8,10 @@
 use etherweave_primitives::{Duration, Time};
 
 use super::SelectiveReport;
-use crate::ByteRange;
-use crate::params::{CompletionOrder, RoceParams};
-use crate::rack::Rack;
-use crate::ranges::Ranges;
-use crate::rtt::{RoundTrip, TimeoutLimits};
+use crate::{
+    ByteRange, params::CompletionOrder, params::RoceParams, rack::Rack, ranges::Ranges, rtt::RoundTrip,
+    rtt::TimeoutLimits,
+};
 
 /// How far a connection has come, for [`SelectiveRepeat`].
 #[derive(Clone, Copy, Debug)]

@@ -2,18 +2,13 @@
 
 use etherweave_primitives::Time;
 
-use super::Ack;
 use super::congestion::{AckProgress, Delivered, Sign};
-use super::prr::{AckDelivery, Prr};
-use super::recovery::{Frto, RecoveryPhase};
-use super::scoreboard::{Arrival, DUPLICATE_THRESHOLD};
-use super::sender::Sender;
-use super::time_based_loss::Suspicion;
-use super::window;
-use crate::duplicate;
-use crate::ranges::ByteRange;
+use super::{
+    Ack, prr::AckDelivery, prr::Prr, recovery::Frto, recovery::RecoveryPhase, scoreboard::Arrival,
+    scoreboard::DUPLICATE_THRESHOLD, sender::Sender, time_based_loss::Suspicion, window,
+};
+use crate::{duplicate, ranges::ByteRange};
 
-/// What one ACK changed.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     now: Time,

@@ -14,7 +14,6 @@ pub(super) enum EarlyDeadline {
 }
 
 impl EarlyDeadline {
-    /// When it is due.
     pub(super) fn due(self) -> Time {
         match self {
             EarlyDeadline::TailProbe(due) | EarlyDeadline::Retransmit(due) | EarlyDeadline::Loss(due) => due,
@@ -22,7 +21,6 @@ impl EarlyDeadline {
     }
 }
 
-/// Deadlines of the sender's timers.
 #[derive(Clone, Debug)]
 pub(super) struct Deadlines {
     pub(super) tail_probe: bool,

@@ -1,10 +1,8 @@
 //! TCP segments over IPv4, with timestamps and SACK blocks (RFC 9293, 7323, 2018). Payloads are zeros.
 
 use super::TcpHeader;
-use crate::SackBlocks;
-use crate::frame::ethernet::{ip, ipv4};
-use crate::frame::internet;
 use crate::packet::{FrameEnds, PacketKind, TransportPacket};
+use crate::{SackBlocks, frame::ethernet::ip, frame::ethernet::ipv4, frame::internet};
 
 const IPV4: u16 = 0x0800;
 const TCP: u8 = 6;

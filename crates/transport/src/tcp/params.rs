@@ -2,7 +2,6 @@
 
 use etherweave_primitives::{Bytes, Duration, params};
 
-/// Defines the names of congestion controls.
 macro_rules! define_names {
     ($($(#[$doc:meta])* $Name:ident($Algorithm:ty);)*) => {
         /// How the congestion window grows and shrinks.

@@ -2,11 +2,8 @@
 
 use etherweave_primitives::{Duration, Time};
 
-use super::Ack;
-use super::params::TcpParams;
-use crate::SackBlocks;
-use crate::ranges::ByteRange;
-use crate::reassembly::Reassembly;
+use super::{Ack, params::TcpParams};
+use crate::{SackBlocks, ranges::ByteRange, reassembly::Reassembly};
 
 /// A segment as it arrives, whole or merged from several (GRO).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -60,7 +57,6 @@ pub struct Receiver {
     window: Window,
 }
 
-/// The receive window and its autotuning.
 #[derive(Clone, Debug)]
 struct Window {
     size: u64,

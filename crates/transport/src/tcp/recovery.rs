@@ -3,14 +3,19 @@
 /// Phase of a connection's congestion control (RFC 5681, 6582, 6675; names as in Linux).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RecoveryPhase {
-    /// Nothing is wrong.
     Open,
     /// Reducing the window because of a mark, until `until` is acknowledged.
-    Reducing { until: u64 },
+    Reducing {
+        until: u64,
+    },
     /// Repairing a loss that duplicate ACKs reported, until `until` is acknowledged.
-    Recovery { until: u64 },
+    Recovery {
+        until: u64,
+    },
     /// Repairing after a timeout, until `until` is acknowledged.
-    Loss { until: u64 },
+    Loss {
+        until: u64,
+    },
 }
 
 /// Window before a loss, until the loss is certain.

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use etherweave_primitives::{Duration, Time};
 
-use crate::rack::Rack;
-use crate::ranges::{ByteRange, Ranges};
+use crate::{rack::Rack, ranges::ByteRange, ranges::Ranges};
 
 /// Duplicates after which a segment counts as lost (DupThresh, RFC 5681).
 pub(super) const DUPLICATE_THRESHOLD: u64 = 3;
@@ -20,7 +19,6 @@ struct Retransmitted {
 /// What an ACK reports as newly arrived [B].
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Arrival {
-    /// All of it.
     pub(super) bytes: u64,
     /// What was sent only once.
     pub(super) original: u64,
@@ -44,9 +42,7 @@ pub(super) struct Scoreboard {
     una: u64,
     /// First byte never sent (SND.NXT).
     sent_to: u64,
-    /// Reported by SACK.
     sacked: Ranges,
-    /// Lost and not retransmitted since.
     lost: Ranges,
     /// Retransmitted, and not known to have arrived.
     resent: Ranges,
@@ -166,7 +162,6 @@ impl Scoreboard {
         self.is_reordered
     }
 
-    /// Whether all of a range has arrived.
     pub(super) fn has_arrived(&self, range: ByteRange) -> bool {
         has_arrived(self.una, &self.sacked, range)
     }

@@ -2,16 +2,13 @@
 
 use etherweave_primitives::{Duration, Time};
 
-use super::congestion::Congestion;
-use super::deadlines::Deadlines;
-use super::params::{SegmentLoss, TcpParams};
-use super::prr::Prr;
 use super::recovery::{Frto, RecoveryPhase, Undo};
-use super::scoreboard::Scoreboard;
-use super::time_based_loss::{SegmentNote, TimeBasedLoss};
-use super::window::{SendBuffer, Usage};
-use crate::ranges::ByteRange;
-use crate::rtt::{RoundTrip, TimeoutLimits};
+use super::{
+    congestion::Congestion, deadlines::Deadlines, params::SegmentLoss, params::TcpParams, prr::Prr,
+    scoreboard::Scoreboard, time_based_loss::SegmentNote, time_based_loss::TimeBasedLoss, window::SendBuffer,
+    window::Usage,
+};
+use crate::{ranges::ByteRange, rtt::RoundTrip, rtt::TimeoutLimits};
 
 /// A second [ps].
 const S: u64 = 1_000_000_000_000;
@@ -81,7 +78,6 @@ pub struct Sender {
     pub(super) phase: RecoveryPhase,
     pub(super) prr: Option<Prr>,
     pub(super) duplicates: u64,
-    /// Losses by the times of sending, if they are found so.
     pub(super) time_based: Option<Box<TimeBasedLoss>>,
     pub(super) undo: Option<Undo>,
     pub(super) frto: Frto,
@@ -306,7 +302,6 @@ impl Sender {
         Segment { seq: range.start, len: range.len() as u32, retransmission: true, window_reduced: false }
     }
 
-    /// Data sent for the first time.
     fn new_data(&mut self, now: Time, len_max: u64) -> Option<Segment> {
         if self.unsent() == 0 {
             return None;

@@ -6,13 +6,11 @@ use super::scoreboard::{DUPLICATE_THRESHOLD, Scoreboard};
 use crate::rack::{Newest, Rack, Transmission};
 use crate::ranges::ByteRange;
 
-/// What is noted of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SegmentNote {
     pub(super) is_retransmission: bool,
 }
 
-/// See the module.
 #[derive(Clone, Debug)]
 pub(super) struct TimeBasedLoss {
     rack: Rack<SegmentNote>,
@@ -27,7 +25,6 @@ impl TimeBasedLoss {
         TimeBasedLoss { rack: Rack::new(timeout_max), timed_out: Vec::new(), arrived_before: None }
     }
 
-    /// Notes a segment that goes out.
     pub(super) fn sent(&mut self, now: Time, range: ByteRange, note: SegmentNote) {
         self.rack.sent(now, range, note);
     }

@@ -2,9 +2,7 @@
 
 use etherweave_primitives::{Duration, Time};
 
-use super::deadlines::EarlyDeadline;
-use super::recovery::RecoveryPhase;
-use super::sender::{Forced, Sender};
+use super::{deadlines::EarlyDeadline, recovery::RecoveryPhase, sender::Forced, sender::Sender};
 
 /// Longest that a receiver may delay the ACK of a lone segment (RFC 8985, section 7.2: WCDelAckT).
 const DELAYED_ACK_WORST: Duration = Duration::from_ms(200);

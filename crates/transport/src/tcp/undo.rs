@@ -2,8 +2,7 @@
 //! 5682).
 
 use super::recovery::{Frto, RecoveryPhase, Undo};
-use super::scoreboard::Arrival;
-use super::sender::Sender;
+use super::{scoreboard::Arrival, sender::Sender};
 use crate::ranges::ByteRange;
 
 impl Sender {

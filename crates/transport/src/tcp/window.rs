@@ -2,8 +2,7 @@
 
 use etherweave_primitives::{Duration, Time};
 
-use super::congestion::Congestion;
-use super::params::TcpParams;
+use super::{congestion::Congestion, params::TcpParams};
 
 /// TSO builds no larger burst than this; a window that is short of full by less counts as used [B].
 const BURST: u64 = 64 << 10;

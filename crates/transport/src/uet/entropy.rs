@@ -63,9 +63,7 @@ params! {
 
 /// A scheme, or the caller's choice.
 pub enum Balancer {
-    /// One of the schemes.
     Scheme(Entropies),
-    /// The caller's.
     Caller(CallerChoice),
 }
 
@@ -103,7 +101,6 @@ pub struct Entropies {
     mask: u32,
     /// Values taken in turn.
     turn: u32,
-    /// Values drawn.
     draws: u32,
     /// By value; empty where none is penalised.
     penalties: Box<[u8]>,
@@ -112,7 +109,6 @@ pub struct Entropies {
     reps: Reps,
 }
 
-/// Most penalty of a value.
 const PENALTY_MAX: u8 = 15;
 
 impl PathFeedback {
@@ -190,20 +186,16 @@ impl Entropies {
     }
 }
 
-/// Values that REPS keeps.
 const REPS_VALUES: u8 = 8;
-/// How long it is frozen.
 const FROZEN: Duration = Duration::from_ms(10);
 /// Packets with random values after that.
 const EXPLORED: u8 = 16;
 
-/// The ring of REPS.
 #[derive(Default, Debug)]
 struct Reps {
     values: [u16; REPS_VALUES as usize],
     /// Place of the next value that is kept.
     head: u8,
-    /// Values kept.
     kept: u8,
     /// The youngest of them that have not been used again.
     fresh: u8,

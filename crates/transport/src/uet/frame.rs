@@ -5,10 +5,9 @@
 
 use super::header::{AckHeader, answer, control, credits, entropy, request};
 use super::params::{Delivery, PDS_CONTROL, SES_REQUEST, UetParams};
-use crate::frame::ethernet::{ip, ipv4};
-use crate::frame::internet;
 use crate::frame::size::{IPV4 as IPV4_HEADER, UDP as UDP_HEADER, wire_overhead};
 use crate::packet::{FrameEnds, PacketKind, TransportPacket, flags};
+use crate::{frame::ethernet::ip, frame::ethernet::ipv4, frame::internet};
 
 const IPV4: u16 = 0x0800;
 const UDP: u8 = 17;
@@ -43,7 +42,6 @@ const TRIMMED: u8 = 0x01;
 const TRIMMED_LAST_HOP: u8 = 0x02;
 const OUT_OF_ORDER: u8 = 0x0d;
 
-/// The EtherType of a packet, and the octets above.
 pub(super) fn octets(ends: &FrameEnds, packet: &TransportPacket, params: &UetParams) -> (u16, Vec<u8>) {
     let body = match packet.kind {
         PacketKind::Data => request_octets(ends, packet, params),

@@ -153,7 +153,6 @@ pub struct NsccWindow {
     adapt: QuickAdapt,
 }
 
-/// State of quick adapt.
 #[derive(Clone, Debug, Default)]
 struct QuickAdapt {
     ends_at: Time,

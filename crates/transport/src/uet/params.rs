@@ -2,9 +2,7 @@
 
 use etherweave_primitives::{Bytes, Duration, Priority, params};
 
-use super::entropy::{LoadBalancer, LoadBalancing};
-use super::nscc::Nscc;
-use super::rccc::Rccc;
+use super::{entropy::LoadBalancer, entropy::LoadBalancing, nscc::Nscc, rccc::Rccc};
 use crate::frame::size::{IPV4, UDP};
 
 /// How packets of a context are delivered.

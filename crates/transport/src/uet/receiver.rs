@@ -3,22 +3,16 @@
 use etherweave_primitives::{BitRate, Time};
 
 use super::header::{AckHeader, answer, control, credits, entropy, request, with_credits};
-use super::params::{Delivery, UetParams};
-use super::rccc::Grants;
-use crate::ByteRange;
-use crate::packet::{TransportPacket, flags};
-use crate::reassembly::Reassembly;
-use crate::roce::{Answer, Reception};
+use super::{params::Delivery, params::UetParams, rccc::Grants};
+use crate::{ByteRange, packet::TransportPacket, packet::flags, reassembly::Reassembly, roce::Answer, roce::Reception};
 
 /// Packets of the bitmap of an acknowledgement.
 const BITMAP: u64 = 64;
 
-/// See the module.
 #[derive(Default)]
 pub(super) struct UetReceiver {
     /// What has arrived, by numbers of packets.
     packets: Reassembly,
-    /// The same, by bytes of the stream.
     bytes: Reassembly,
     /// Received, as windows count [B].
     received: u64,
@@ -79,7 +73,6 @@ impl UetReceiver {
         is_asked
     }
 
-    /// Writes a grant into a packet.
     pub(super) fn grant(&mut self, packet: &mut TransportPacket) {
         let granted = self.grants.as_mut().map_or(0, Grants::give);
         packet.acknowledged = with_credits(granted, 0);

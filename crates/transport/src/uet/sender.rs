@@ -4,18 +4,15 @@ use std::collections::VecDeque;
 
 use etherweave_primitives::{BitRate, Time};
 
-use super::entropy::{Balancer, PathFeedback};
 use super::header::{AckHeader, answer, control, credits, request, with_credits};
 use super::nscc::{NsccFeedback, NsccWindow, PacketSizes};
-use super::params::{Delivery, UetParams};
-use super::rccc::SourceCredit;
+use super::{entropy::Balancer, entropy::PathFeedback, params::Delivery, params::UetParams, rccc::SourceCredit};
 use crate::outgoing::{EqualMessages, Outgoing};
 use crate::packet::{PacketKind, TransportPacket, flags};
 use crate::roce::Operation;
 use crate::transport::TransportParams;
 use crate::{ByteRange, Headers, Ranges, ShortQueue};
 
-/// What the sender knows of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum PacketState {
     InFlight,
@@ -44,7 +41,6 @@ pub(super) struct UetSender {
     posted: u64,
     /// Next byte never sent.
     next: u64,
-    /// All below has arrived.
     acknowledged: u64,
     /// Number of the first of `packets`.
     first: u32,
@@ -244,7 +240,6 @@ impl UetSender {
         backlog.min(window)
     }
 
-    /// Takes a grant of credits.
     pub(super) fn on_grant(&mut self, packet: &TransportPacket) {
         if let Some(credit) = &mut self.credit {
             credit.confirm();

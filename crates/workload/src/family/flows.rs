@@ -189,7 +189,6 @@ impl Flows {
         !self.text.is_empty() || self.file.is_some() || self.content.is_some()
     }
 
-    /// Hosts of flows that are drawn.
     pub(super) fn hosts(&self) -> u32 {
         self.ranks.unwrap_or(HOSTS)
     }

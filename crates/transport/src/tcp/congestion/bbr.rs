@@ -9,8 +9,7 @@ use etherweave_primitives::{Duration, Time};
 pub(in crate::tcp) use delivery::Delivered;
 use delivery::{Deliveries, RateSample, S};
 
-use super::super::params::TcpParams;
-use super::{Sign, WindowAlgorithm};
+use super::{super::params::TcpParams, Sign, WindowAlgorithm};
 
 /// Gains in these parts.
 const UNIT: u64 = 256;
@@ -38,7 +37,6 @@ const MARGIN: u64 = 1;
 /// Largest segment that a rate calls for [B].
 const QUANTUM_MAX: u64 = 64 << 10;
 
-/// What the sender does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     /// Finds the rate (`BBR_STARTUP`).
@@ -51,7 +49,6 @@ enum Mode {
     ProbeRoundTrip { until: Option<Time>, round: u64 },
 }
 
-/// See the module.
 #[derive(Clone, Debug)]
 pub(super) struct Bbr {
     mode: Mode,

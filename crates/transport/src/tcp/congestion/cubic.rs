@@ -5,8 +5,7 @@
 
 use etherweave_primitives::{Duration, Time};
 
-use super::super::params::TcpParams;
-use super::{AckProgress, Sign, WindowAlgorithm};
+use super::{super::params::TcpParams, AckProgress, Sign, WindowAlgorithm};
 
 /// Aggressiveness [segments/s³] (`C`, section 5).
 const C: f64 = 0.4;
@@ -15,7 +14,6 @@ const BETA: f64 = 0.7;
 /// Reno-friendly growth (`α_cubic`, section 4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
-/// An avoidance stage.
 #[derive(Clone, Copy, Debug)]
 struct CubicEpoch {
     start: Time,

@@ -1,9 +1,7 @@
 //! DCTCP (RFC 8257; M. Alizadeh et al., "Data Center TCP", SIGCOMM 2010): the window shrinks by the share of marked
 //! bytes.
 
-use super::super::params::TcpParams;
-use super::new_reno::NewReno;
-use super::{AckProgress, Sign, WindowAlgorithm};
+use super::{super::params::TcpParams, AckProgress, Sign, WindowAlgorithm, new_reno::NewReno};
 
 /// The share moves by 2^-4 of what it differs from the last window's (`g`, RFC 8257, section 4.2).
 const GAIN_SHIFT: u32 = 4;

@@ -52,7 +52,6 @@ trait WindowAlgorithm: Sized {
     /// Whether it needs marks, and receivers that echo each of them.
     const NEEDS_MARKS: bool = false;
 
-    /// Start of a connection.
     fn start(params: &TcpParams) -> Self;
 
     /// Growth of the window in avoidance after an ACK of `acked` bytes [B].
@@ -251,7 +250,6 @@ impl Congestion {
         each!(&self.algorithm, own => own.quantum())
     }
 
-    /// A recovery has ended.
     pub(super) fn recovered(&mut self) {
         let window = self.window;
         self.window = each!(&mut self.algorithm, own => own.recovered(window));

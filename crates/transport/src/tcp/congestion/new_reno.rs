@@ -1,7 +1,6 @@
 //! Reno's window (RFC 5681): one segment more per window acknowledged, half after a loss.
 
-use super::super::params::TcpParams;
-use super::{AckProgress, Sign, WindowAlgorithm};
+use super::{super::params::TcpParams, AckProgress, Sign, WindowAlgorithm};
 
 /// Bytes acknowledged towards the next segment of growth.
 #[derive(Clone, Debug, Default)]

@@ -12,32 +12,27 @@ pub(super) const MSS: u64 = 4_448;
 /// From one end to the other: a round trip takes 100 us.
 pub(super) const DELAY: Duration = Duration::from_us(50);
 
-/// What is sent.
 #[derive(Clone, Copy)]
 pub(super) enum Item {
     Segment(Segment, Time),
     Ack(Ack),
 }
 
-/// What the channel does to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fate {
     Arrives,
     Lost,
     /// Later than what is sent after it.
     Late(Duration),
-    /// With a congestion mark.
     Marked,
 }
 
-/// A connection, its channel, and what has been observed.
 pub(super) struct Connection<F> {
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
     pub(super) now: Time,
     /// When the application begins to read.
     pub(super) reads_from: Time,
-    /// When each segment left.
     pub(super) log: Vec<(Time, Segment)>,
     pub(super) acks: u64,
     fate: F,

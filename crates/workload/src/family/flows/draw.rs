@@ -2,8 +2,7 @@
 
 use etherweave_primitives::{Bytes, Duration, HostId, InputError, InputErrors, Purpose, Rank, Stream, Time};
 
-use super::sizes::SizeDraw;
-use super::{FlowIncast, Flows};
+use super::{FlowIncast, Flows, sizes::SizeDraw};
 use crate::limits::FLOWS_MAX;
 use crate::pattern::host_destinations;
 use crate::{FlowStart, HostArrivals, HostGroups, IdealTime, Share, StreamSpec};
@@ -117,10 +116,7 @@ mod tests {
     use etherweave_primitives::BitRate;
 
     use super::*;
-    use crate::Pattern;
-    use crate::family::flows::FlowSizes;
-    use crate::generator::Generator;
-    use crate::pattern::GroupLocal;
+    use crate::{Pattern, family::flows::FlowSizes, generator::Generator, pattern::GroupLocal};
 
     fn storage() -> Flows {
         let (sizes, duration) = (FlowSizes::Storage, Duration::from_ms(40));

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use etherweave_primitives::{Duration, InputError, Rank};
 
 use super::draw::flow_of;
-use crate::StreamSpec;
-use crate::limits::{FLOWS_MAX, MESSAGE_MAX};
+use crate::{StreamSpec, limits::FLOWS_MAX, limits::MESSAGE_MAX};
 
 /// Hosts beyond which a list names none.
 const RANKS_MAX: u64 = 1 << 20;
@@ -56,7 +55,6 @@ pub(super) fn read(text: &str, priority: Option<u8>, ranks: Option<u32>) -> Resu
     join(flows)
 }
 
-/// A flow as a line has it.
 struct ListedFlow<'t> {
     line: usize,
     spec: StreamSpec,
@@ -131,10 +129,8 @@ fn check_order(listed: &[ListedFlow<'_>], flows: &[StreamSpec]) -> Result<(), In
     Ok(())
 }
 
-/// Lines with their numbers.
 type Line<'t> = (usize, &'t str);
 
-/// A mistake in a line.
 fn wrong(number: usize, text: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
     InputError::new("", text, expected).at_line(number)
 }

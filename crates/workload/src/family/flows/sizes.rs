@@ -130,7 +130,6 @@ const DATA_MINING: &[(u64, f64)] = &[
     (1_000_000_000, 1.0),
 ];
 
-/// A distribution of which sizes are drawn.
 #[derive(Clone, Debug)]
 pub(super) struct SizeDraw {
     points: Vec<(u64, f64)>,

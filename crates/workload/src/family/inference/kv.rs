@@ -50,7 +50,6 @@ impl KvCache {
         }
     }
 
-    /// Bytes of a token on each of so many ranks.
     pub(super) fn token_bytes(self, ranks: u32) -> u64 {
         match self {
             KvCache::Grouped { layers, heads, width, value_bytes } => {

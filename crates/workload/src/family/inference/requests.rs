@@ -4,10 +4,8 @@ use std::f64::consts::E;
 
 use etherweave_primitives::{Duration, InputError, InputErrors, Purpose, Stream};
 
-use crate::exact::power;
-use crate::limits::{at_least, within};
+use crate::{exact::power, limits::at_least, limits::within};
 
-/// Most requests.
 pub(super) const REQUESTS_MAX: u32 = 1 << 20;
 /// Most tokens of a prompt or an answer.
 const TOKENS_MAX: u32 = 1 << 24;
@@ -15,7 +13,6 @@ const TOKENS_MAX: u32 = 1 << 24;
 const ARRIVAL_MAX_MS: f64 = 5e9;
 /// Longest list [B].
 const LIST_BYTES_MAX: usize = 64 << 20;
-/// The head of a list.
 const HEAD: &str = "time_ms,input_tokens,output_tokens";
 /// Parts of a unit in numbers of `Stream::exponential`.
 const UNIT: f64 = (1_u64 << 32) as f64;
@@ -76,7 +73,6 @@ pub struct ListedRequests {
     pub text: String,
 }
 
-/// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     pub arrival: Duration,

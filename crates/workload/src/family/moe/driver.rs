@@ -5,8 +5,7 @@
 //!              messages ──► network ──► links                    links ──► messages ──► network
 //! ```
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use etherweave_primitives::{Duration, Rank, Time};
 
@@ -42,7 +41,6 @@ pub(in crate::family) struct Exchanges {
     forwards: BTreeMap<u32, Chunk>,
 }
 
-/// The graph of a rank.
 pub(super) fn graph(plan: &Arc<Plan>, rank: u32) -> Graph {
     let moe = &plan.moe;
     let peers = plan.peers_by_rank(rank);
@@ -56,7 +54,6 @@ pub(super) fn graph(plan: &Arc<Plan>, rank: u32) -> Graph {
     Graph::recording(streams(), facts, 2 * times, move || Exchanges::new(&plan, rank, 0, 0))
 }
 
-/// Streams of a rank.
 pub(in crate::family) fn streams() -> Vec<ExecutionStream> {
     vec![ExecutionStream::Accelerator; 2]
 }
@@ -100,7 +97,6 @@ impl Exchanges {
         self.kind | (self.begun % TAGS)
     }
 
-    /// The kernel of the next exchange starts.
     fn start(&mut self, now: Time, next: &mut NextOperations<'_>) {
         self.begun += 1;
         self.since = now;

@@ -6,8 +6,7 @@
 
 use etherweave_primitives::{InputError, Stream};
 
-use crate::Share;
-use crate::exact::power;
+use crate::{Share, exact::power};
 
 /// Weight of the likeliest expert.
 const WEIGHT_MAX: u64 = 1 << 40;
@@ -72,7 +71,6 @@ fn weight(share: f64) -> u64 {
     ((share * WEIGHT_MAX as f64) as u64).max(1)
 }
 
-/// Experts by weight.
 struct Weights {
     /// Sums of the weights up to each expert.
     sums: Vec<u64>,
@@ -91,7 +89,6 @@ impl Weights {
         self.sums[expert] - if expert == 0 { 0 } else { self.sums[expert - 1] }
     }
 
-    /// Draws an expert that is not taken, if there is any.
     fn draw(&self, is_taken: &[bool], random: &mut Stream) -> Option<usize> {
         let all = *self.sums.last()?;
         for _ in 0..TRIES {

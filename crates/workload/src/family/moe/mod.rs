@@ -20,16 +20,12 @@ use etherweave_primitives::{BitRate, Duration, InputError, InputErrors, params};
 pub use gate::{ExpertLoads, Gate};
 pub use plan::MoeLoads;
 
-use self::gate::Selector;
-use self::plan::Plan;
-use crate::generator::Generator;
+use self::{gate::Selector, plan::Plan};
 use crate::limits::{at_least, short, within};
-use crate::size::of_graphs;
-use crate::{AcceleratorNode, Graph, Traffic, TrafficSize};
+use crate::{AcceleratorNode, Graph, Traffic, TrafficSize, generator::Generator, size::of_graphs};
 
 /// Most ranks: those of DeepEP's second version.
 const RANKS_MAX: u32 = 2_048;
-/// Most experts.
 const EXPERTS_MAX: u32 = 1 << 16;
 /// Most choices of experts, each of which is drawn before a run.
 const CHOICES_MAX: u64 = 1 << 27;

@@ -2,8 +2,7 @@
 
 use etherweave_primitives::{Bytes, Duration, InputError, Purpose, Rank, Stream};
 
-use super::gate::Selector;
-use super::{Moe, MoeMode};
+use super::{Moe, MoeMode, gate::Selector};
 use crate::MessageSum;
 
 /// Tokens of a rank for the ranks of a part of the others: a node in normal mode, a single rank with low latency.
@@ -22,7 +21,6 @@ pub(in crate::family) enum Phase {
     Combine,
 }
 
-/// A message.
 #[derive(Clone, Copy)]
 pub(in crate::family) struct Chunk {
     pub peer: u32,

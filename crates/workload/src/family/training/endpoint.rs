@@ -8,8 +8,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, params};
 
-use super::groups::Groups;
-use super::{Training, Transformer};
+use super::{Training, Transformer, groups::Groups};
 use crate::limits::within;
 
 /// Rows and columns of a tile.
@@ -108,7 +107,6 @@ impl Training {
         self.endpoint(&products, ATTENTION_KERNELS, is_forward)
     }
 
-    /// Those of a perceptron.
     pub(super) fn perceptron_endpoint(&self, is_forward: bool) -> Duration {
         let products = self.model.perceptron_products(self.parallel.tensor);
         self.endpoint(&products, PERCEPTRON_KERNELS, is_forward)
@@ -152,8 +150,7 @@ impl Training {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::small;
-    use super::*;
+    use super::{super::tests::small, *};
 
     /// 512 tiles on 148 processors are 3.46 waves, which take as long as 4; on 128 they are 4 waves without a rest.
     #[test]

@@ -18,7 +18,6 @@ pub(super) struct Groups {
     pub embedding: Option<Group>,
 }
 
-/// How accelerators are numbered.
 pub(super) struct Numbering {
     pub tensor: Members,
     pub context: Members,

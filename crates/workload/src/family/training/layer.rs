@@ -2,12 +2,9 @@
 
 use etherweave_primitives::Duration;
 
-use super::Training;
-use super::groups::Groups;
-use super::model::OPERATIONS_OF_PARAMETER;
+use super::{Training, groups::Groups, model::OPERATIONS_OF_PARAMETER};
 use crate::accelerators::{Group, Operation};
 
-/// One of the parts of a layer.
 pub(super) enum Work {
     /// Kernels one after another.
     Compute { duration: Duration },
@@ -51,7 +48,6 @@ impl Training {
         self.directed(operations, operations / OPERATIONS_OF_PARAMETER, is_forward)
     }
 
-    /// Those of the output layer.
     fn output_operations(&self, is_forward: bool) -> u64 {
         self.directed(self.model.output_operations(), self.model.embedding(), is_forward)
     }

@@ -31,12 +31,11 @@ use std::sync::Arc;
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, params};
 
-use crate::accelerators::{AcceleratorNode, Accelerators};
-use crate::collective::Library;
-use crate::generator::Generator;
 use crate::limits::{COLLECTIVE_MAX, at_least, positive, within};
-use crate::size::sampled_graphs;
-use crate::{Graph, Traffic, TrafficSize};
+use crate::{
+    Graph, Traffic, TrafficSize, accelerators::AcceleratorNode, accelerators::Accelerators, collective::Library,
+    generator::Generator, size::sampled_graphs,
+};
 pub use endpoint::Accelerator;
 use groups::Numbering;
 pub use model::Transformer;
@@ -44,7 +43,6 @@ use pipeline::{Pipeline, Repetition};
 use step::Step;
 pub use step_times::StepTimes;
 
-/// Most accelerators.
 const RANKS_MAX: u32 = 1 << 16;
 /// Micro-batches of a stage at most, and layers that they pass: each is written out.
 const MICRO_BATCHES_MAX: u32 = 1 << 14;
@@ -187,7 +185,6 @@ impl Training {
         self.graphs_of(0..self.ranks)
     }
 
-    /// The graphs of some ranks.
     fn graphs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Arc<Graph>>, InputErrors> {
         self.check()?;
         Ok(ranks.map(|rank| Step::new(self, rank).graph().map(Arc::new)).collect::<Result<_, _>>()?)

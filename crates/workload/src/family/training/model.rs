@@ -73,7 +73,6 @@ impl Transformer {
         u64::from(rank) * (4 * u64::from(self.hidden) + 2 * u64::from(self.key_value))
     }
 
-    /// Parameters of one perceptron.
     pub(super) fn perceptron(&self) -> u64 {
         let matrices = if self.is_gated { 3 } else { 2 };
         matrices * u64::from(self.hidden) * u64::from(self.feed_forward)

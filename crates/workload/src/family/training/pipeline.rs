@@ -136,7 +136,6 @@ impl Pipeline {
     }
 }
 
-/// When passes end, as far as it is known.
 struct PassEnds {
     parts: u32,
     micro_batches: u32,

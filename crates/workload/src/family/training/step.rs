@@ -9,10 +9,7 @@
 
 use etherweave_primitives::{Duration, InputError};
 
-use super::Training;
-use super::groups::{Groups, Numbering};
-use super::layer::Work;
-use super::pipeline::{Pass, Pipeline};
+use super::{Training, groups::Groups, groups::Numbering, layer::Work, pipeline::Pass, pipeline::Pipeline};
 use crate::accelerators::{Exchange, Group, Operation};
 use crate::{ExecutionStream, Graph, GraphBuilder, GraphOp, NodeId};
 
@@ -42,7 +39,6 @@ impl Share {
     }
 }
 
-/// Streams of an accelerator.
 struct Streams {
     compute: u8,
     parameters: u8,
@@ -227,7 +223,6 @@ impl<'a> Step<'a> {
         self.last = Some(self.graph.add(self.streams.compute, join, &after));
     }
 
-    /// The tag of what a pass takes in.
     fn tag(&self, pass: Pass) -> u32 {
         (pass.part * self.pipeline.micro_batches + pass.micro_batch) * 2 + u32::from(pass.is_forward)
     }
@@ -240,7 +235,6 @@ impl<'a> Step<'a> {
         self.wait_for(received);
     }
 
-    /// Sends what the next pass takes in.
     fn send(&mut self, to: u32, next: Pass) {
         let (peer, tag) = (self.numbering.at_stage(self.rank, to), self.tag(next));
         let send = GraphOp::Send { peer, tag, bytes: self.training.passed_on() };
@@ -368,7 +362,6 @@ impl Training {
         self.time_of(operations)
     }
 
-    /// The time of an accelerator for so many operations.
     pub(super) fn time_of(&self, operations: u128) -> Duration {
         Duration::from_ps((operations * u128::from(self.per_teraflop.as_ps()) / TERA) as u64)
     }

@@ -3,10 +3,7 @@
 
 use etherweave_primitives::{Duration, InputErrors};
 
-use super::Training;
-use super::groups::Groups;
-use super::layer::Work;
-use super::pipeline::Pass;
+use super::{Training, groups::Groups, layer::Work, pipeline::Pass};
 
 /// Parts of a step that are known before it is simulated.
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
@@ -23,7 +20,6 @@ pub struct StepTimes {
     pub in_node_s: f64,
 }
 
-/// How long a pass takes.
 #[derive(Clone, Copy)]
 struct PassTime {
     computing: Duration,
@@ -71,7 +67,6 @@ impl Training {
         (0..stages).fold(Duration::ZERO, |sum, stage| sum + self.optimizer(stage, &groups)) / u64::from(stages)
     }
 
-    /// The place of a part of a stage among all parts.
     fn place(&self, stage: u32, part: u32) -> usize {
         (stage * self.parallel.interleave + part) as usize
     }
@@ -114,7 +109,6 @@ impl Training {
     }
 }
 
-/// The mean computation of passes.
 fn mean(times: &[PassTime]) -> Duration {
     let sum = times.iter().fold(Duration::ZERO, |sum, time| sum + time.computing);
     sum / times.len() as u64
@@ -127,9 +121,7 @@ fn difference_s(longer: Duration, shorter: Duration) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::small;
-    use super::super::{AcceleratorNode, Parallelism};
-    use super::*;
+    use super::{super::AcceleratorNode, super::Parallelism, super::tests::small, *};
 
     fn near(found: f64, expected: f64) {
         assert!((found - expected).abs() <= 1e-6 * expected.abs() + 1e-10, "{found} {expected}");

@@ -1,9 +1,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::groups::Numbering;
-use super::{AcceleratorNode, Outermost, Parallelism, Training, Transformer};
-use crate::collective::Library;
-use crate::{Graph, GraphOp, check_graphs};
+use super::{AcceleratorNode, Outermost, Parallelism, Training, Transformer, groups::Numbering};
+use crate::{Graph, GraphOp, check_graphs, collective::Library};
 
 /// 4 layers of width 64, so that a step is small.
 pub(super) fn small() -> Training {
@@ -38,7 +36,6 @@ fn operations(training: &Training) -> u64 {
     3 * u64::from(training.batch) * u64::from(training.model.sequence) * training.model.operations()
 }
 
-/// The time of one accelerator for so many operations.
 fn time_of(operations: u64, training: &Training) -> Duration {
     Duration::from_ps((u128::from(operations) * u128::from(training.per_teraflop.as_ps()) / 1_000_000_000_000) as u64)
 }

@@ -7,7 +7,6 @@ use etherweave_primitives::{Duration, Time};
 /// A second [ps].
 pub(super) const S: u64 = 1_000_000_000_000;
 
-/// What an ACK reports.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp) struct Delivered {
     pub(in crate::tcp) now: Time,
@@ -18,13 +17,11 @@ pub(in crate::tcp) struct Delivered {
     /// In the network before the ACK and after [B].
     pub(in crate::tcp) in_flight_before: u64,
     pub(in crate::tcp) in_flight: u64,
-    /// The latest round trip.
     pub(in crate::tcp) round_trip: Duration,
     /// Whether something counts as lost.
     pub(in crate::tcp) has_loss: bool,
 }
 
-/// A segment in the network.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     end: u64,
@@ -37,7 +34,6 @@ struct Sent {
     is_limited: bool,
 }
 
-/// A measurement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct RateSample {
     /// [B/s]
@@ -48,7 +44,6 @@ pub(super) struct RateSample {
     pub(super) is_limited: bool,
 }
 
-/// All that was delivered.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deliveries {
     total: u64,

@@ -8,7 +8,6 @@ const INITIAL: u64 = 10 * MSS;
 /// A path of 10 MB/s with a round trip of 10 ms: it holds 100 kB without a queue.
 const RATE: u64 = 10_000_000;
 const ROUND_TRIP: Duration = Duration::from_ms(10);
-/// What a segment takes.
 const SEGMENT: Duration = Duration::from_us(100);
 
 /// A sender with endless data over that path.
