@@ -137,7 +137,6 @@ impl LearningFabric {
     }
 }
 
-/// Hosts of every switch.
 fn homes(topology: &Topology) -> Vec<u64> {
     let mut homes = vec![0; topology.switches()];
     for channel in topology.channels().iter().filter(|channel| channel.class == LinkClass::Host) {
@@ -149,7 +148,6 @@ fn homes(topology: &Topology) -> Vec<u64> {
 }
 
 impl BridgingCount {
-    /// Those of every standard.
     pub(crate) fn all(topology: &Topology, spec: &DesignSpec) -> Vec<BridgingCount> {
         let fabric = LearningFabric::of(topology);
         Bridging::ALL.map(|bridging| BridgingCount::of(bridging, fabric, spec)).into()

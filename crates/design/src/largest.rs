@@ -139,12 +139,10 @@ impl Largest {
     }
 }
 
-/// What a family's formulas give.
 struct Shape {
     groups: Hierarchy,
     switches: u64,
     ports: u64,
-    /// Bounds of the compacted tables.
     rules: (u64, u64),
 }
 

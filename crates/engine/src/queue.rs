@@ -75,7 +75,6 @@ impl<'a, const N: usize> Iterator for Upcoming<'a, N> {
 
 struct Chunks<const N: usize> {
     all: Vec<Chunk<N>>,
-    /// The first of the empty chunks.
     free: u32,
 }
 

@@ -73,7 +73,6 @@ pub struct Wait {
     pub time: Duration,
 }
 
-/// A packet that has left a port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     pub start: Time,
@@ -91,7 +90,6 @@ pub(crate) struct PortTrace {
 }
 
 impl PortTrace {
-    /// Forgets all departures but the last.
     fn forget(&mut self) {
         self.sent.drain(..self.sent.len().saturating_sub(1));
     }

@@ -11,7 +11,6 @@ use crate::wires::Wires;
 const CHAIN_MAX: usize = 64;
 
 impl Trace {
-    /// A packet leaves a port now.
     fn depart(&mut self, wires: &Wires, port: PortIndex, handle: Handle) {
         let (packet, held) = (&wires.packets[handle], held(wires, port));
         let is_of_host = wires.host_of_port(port).is_some();
@@ -120,7 +119,6 @@ fn held(wires: &Wires, port: PortIndex) -> Duration {
 }
 
 impl Wires {
-    /// Traces a packet that begins to leave.
     #[cold]
     #[inline(never)]
     pub(crate) fn trace_departure(&mut self, port: PortIndex, handle: Handle) {

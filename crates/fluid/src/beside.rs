@@ -34,7 +34,6 @@ pub struct BesidePackets {
     interval: f64,
 }
 
-/// Messages on a link, and what it carries.
 #[derive(Clone, Copy, Default)]
 struct Load {
     /// Bytes per picosecond.

@@ -43,7 +43,6 @@ pub struct QueueLimits {
     pub ingress: f64,
 }
 
-/// What would wait for a class of a link.
 #[derive(Clone, Copy, Default)]
 struct LinkQueue {
     bytes: f64,

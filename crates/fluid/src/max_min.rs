@@ -9,7 +9,6 @@ pub struct MaxMin {
     /// Each more than 0.
     pub capacities: Vec<f64>,
     links: Vec<Link>,
-    /// Links of the present flows.
     touched: Vec<u32>,
     /// Links that each flow shares with others, with its share of each, one flow after the other, and where each ends.
     paths: Vec<(u32, f64)>,

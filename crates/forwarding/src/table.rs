@@ -41,7 +41,6 @@ impl PortSets {
         self.len() == 0
     }
 
-    /// Stores a set that may be there already.
     pub(crate) fn push(&mut self, ports: &[Port]) -> SetId {
         self.ports.extend_from_slice(ports);
         self.starts.push(self.ports.len() as u32);
@@ -121,7 +120,6 @@ pub struct PacketHeader {
 /// The rules of one switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowTable {
-    /// By priority, highest first.
     rules: Vec<Rule>,
     sets: PortSets,
 }

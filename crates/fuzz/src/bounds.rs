@@ -31,7 +31,6 @@ const MAY_LOSE: [&str; 11] = [
     "faults",
 ];
 
-/// Input, result and bounds of a run.
 pub(crate) struct Facts<'r> {
     given: Table,
     outcome: &'r Outcome,

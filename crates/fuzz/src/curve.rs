@@ -36,7 +36,6 @@ pub(crate) fn check(text: &str) -> Result<&'static str, Failure> {
     Ok("curve")
 }
 
-/// The points, without how long they took.
 fn points(text: &str, threads: usize) -> Result<Table, ScenarioError> {
     let fabric = Fabric::parse(text, "x.toml", &[])?;
     let (mut points, _) = fabric.curve(&Processes::ALONE, threads, Some(MEMORY_MAX), &mut |_| true)?;

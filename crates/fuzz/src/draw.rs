@@ -155,7 +155,6 @@ impl Drawing<'_> {
         self.plain(node, default, key)
     }
 
-    /// A value of a type without a name.
     fn plain(&mut self, node: &Json, default: &Json, key: &str) -> Option<Value> {
         let kind = node["type"].as_str().or_else(|| node["type"][0].as_str())?;
         match kind {

@@ -12,7 +12,6 @@ const CHUNK: u64 = 100;
 /// Cases between two lines of progress.
 const PROGRESS: u64 = 1_000;
 
-/// How often each verdict came.
 type Counts = BTreeMap<String, u64>;
 
 /// Prints the counts of all cases of a range; returns how many fail.

@@ -7,7 +7,6 @@ const KINDS: [&str; 5] = ["Bytes", "Duration", "BitRate", "Length", "Cable"];
 /// Rates of Ethernet [Gb/s].
 const RATES: [u64; 9] = [1, 10, 25, 40, 50, 100, 200, 400, 800];
 
-/// Whether a definition of the schema is a quantity.
 pub(crate) fn is_quantity(kind: &str) -> bool {
     KINDS.contains(&kind)
 }

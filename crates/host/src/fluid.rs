@@ -59,7 +59,6 @@ fn come_by(time: Time, bytes: u64, [began, end]: [Time; 2]) -> u64 {
 }
 
 impl Default for FluidState {
-    /// Nothing is sent yet.
     fn default() -> FluidState {
         FluidState {
             place: NOWHERE,

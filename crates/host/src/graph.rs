@@ -150,7 +150,6 @@ impl Processors {
 }
 
 impl Hosts {
-    /// Gives the idle streams of a rank what they do next.
     pub(super) fn graph_next(&mut self, wires: &mut Wires, rank: ThreadIndex) {
         if !self.processors.rank(rank).is_started {
             return;

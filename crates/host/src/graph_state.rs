@@ -186,7 +186,6 @@ impl GraphState {
         self.complete(node, now);
     }
 
-    /// Waits of a driver are over.
     pub(super) fn wake(&mut self, now: Time) {
         self.wakes_at = Time::MAX;
         let streams = &mut self.streams;

@@ -311,7 +311,6 @@ macro_rules! protocols {
                 }
             }
 
-            /// A whole packet for an endpoint is at the NIC.
             #[inline]
             pub(super) fn take_for(
                 &mut self,

@@ -11,7 +11,6 @@ use etherweave_primitives::Time;
 
 use super::completion_queue::CompletionQueue;
 
-/// State of the interrupt side of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Softirq {
     /// The next frame starts the timer of the interrupt.

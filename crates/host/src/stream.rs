@@ -49,7 +49,6 @@ impl Hosts {
         self.begin_stream_message(wires, thread, endpoint);
     }
 
-    /// A message has been posted to the NIC.
     pub(super) fn post_done(&mut self, wires: &mut Wires, thread: ThreadIndex) {
         let bytes = self.processors.source(thread).post();
         let endpoint = self.processors.source(thread).endpoint;

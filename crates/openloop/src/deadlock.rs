@@ -47,7 +47,6 @@ pub(crate) fn cycle(waits: &[Wait]) -> Vec<WaitingChannel> {
     Vec::new()
 }
 
-/// The wait of the full input channel that one waits for.
 fn next(waits: &[Wait], index: usize) -> Option<usize> {
     let next = waits.binary_search_by_key(&waits[index].next, |wait| wait.at).ok()?;
     waits[next].is_full.then_some(next)

@@ -19,7 +19,6 @@ pub(crate) struct Flowlet {
     pub count: u32,
 }
 
-/// A source and sink of traffic.
 pub(crate) struct Host {
     /// When its next packet comes to its queue [ps].
     pub next: u64,

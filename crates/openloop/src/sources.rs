@@ -11,7 +11,6 @@ use etherweave_routing::{HashScope, PacketRouting, RoutedPacket};
 /// Length of a tick [ps].
 const TICK_PS: u64 = 1_000;
 
-/// The hosts of a shard's switches.
 pub(crate) struct Sources {
     pub first_host: u32,
     pub hosts: Vec<Host>,

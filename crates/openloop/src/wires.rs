@@ -83,7 +83,6 @@ impl Wires {
         self.inbox = inbox;
     }
 
-    /// Schedules an event from another shard.
     #[inline]
     fn receive(&mut self, remote: RemoteEvent) {
         let event = match remote.content {

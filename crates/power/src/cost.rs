@@ -99,7 +99,6 @@ struct BillBuilder<'a> {
     figures: BTreeMap<String, Citation>,
 }
 
-/// A price that was chosen.
 struct Offer<'a> {
     key: String,
     price: &'a Price,

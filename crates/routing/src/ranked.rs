@@ -30,7 +30,6 @@ struct Distances {
     legal: Vec<u32>,
 }
 
-/// Legal paths by their lengths.
 pub(crate) struct Ranked {
     adjacencies: Adjacencies,
     is_up: Vec<bool>,

@@ -269,7 +269,6 @@ fn places(topology: &Topology) -> (Vec<HostColumn>, Vec<SwitchId>) {
     (all().map(place).collect(), destinations)
 }
 
-/// Sets of channels, each stored once.
 struct Sets {
     starts: Vec<u32>,
     channels: Vec<ChannelId>,

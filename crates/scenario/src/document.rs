@@ -12,7 +12,6 @@ const KEY_DEPTH_MAX: usize = 64;
 /// Most characters of an override's value that a message repeats.
 const LITERAL_SHOWN_MAX: usize = 60;
 
-/// A scenario's text and its values.
 pub(crate) struct Document {
     origin: String,
     text: String,

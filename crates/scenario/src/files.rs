@@ -14,7 +14,6 @@ use toml::{Table, Value};
 
 use crate::{ScenarioError, document::Document};
 
-/// A table of a scenario that profiles can fill.
 struct Profiled {
     path: &'static [&'static str],
     /// Its definition in the schema.

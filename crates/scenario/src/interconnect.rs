@@ -18,10 +18,8 @@ pub(crate) use profile::Figure;
 pub(crate) use shipped::names;
 
 const TABLE: &str = "interconnect";
-/// Keys of links, and of a fabric, that are rates.
 const RATE: &str = "rate";
 const HOST_RATE: &str = "host_rate";
-/// Key of the size of a subnet.
 const ADDRESSES: &str = "addresses";
 
 /// The interconnect that a scenario is built on: what the scenario does not say, its profile says.

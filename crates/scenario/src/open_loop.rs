@@ -85,7 +85,6 @@ impl OpenLoopSpec {
         }
     }
 
-    /// Traffic of a point, and the switches it crosses.
     pub(crate) fn traffic<'a>(
         &'a self,
         fabric: &SimulatedFabric<'a>,
@@ -197,7 +196,6 @@ fn check_sends(pattern: &Pattern, groups: &HostGroups, seed: u64) -> Result<(), 
     InputError::unless((0..groups.hosts()).any(sends), key, "no host sends anything", expected)
 }
 
-/// The fabric on which all points of a scenario run.
 pub(crate) struct SimulatedFabric<'a> {
     pub kind: &'a TopologyKind,
     /// The network that `kind` has generated.

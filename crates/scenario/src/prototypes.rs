@@ -57,7 +57,6 @@ pub(crate) fn bring(scenario: &mut Scenario, options: &RunOptions<'_>) -> Result
     Ok(notes.all.into_iter().map(|(_, note)| note).collect())
 }
 
-/// Notes of what was given, with its kind.
 struct Notes {
     /// Processes of the run.
     of: usize,
@@ -83,7 +82,6 @@ impl Notes {
         Ok(())
     }
 
-    /// Rejects what is brought and nothing asks for.
     fn check<F: ?Sized>(&self, kind: &str, brought: &Brought<F>, expected: &str) -> Result<(), InputError> {
         let is_asked = brought.get().is_none() || self.all.iter().any(|(given, _)| *given == kind);
         InputError::unless(is_asked, "", format!("nothing asks for the caller's {kind}"), expected)

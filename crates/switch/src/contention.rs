@@ -24,7 +24,6 @@ const TURN_MIN: u64 = 4;
 /// Most places of a turn.
 const TURN_MAX: u64 = 28;
 
-/// A packet that competes for a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Rival {
     /// Its input, by the number at the switch.

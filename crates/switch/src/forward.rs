@@ -95,7 +95,6 @@ impl Switches {
         self.forward(wires, ingress, egress, priority, handle);
     }
 
-    /// Forwards a packet by the port for which its routing has decided.
     #[inline(always)]
     pub(super) fn forward_decided(
         &mut self,

@@ -244,7 +244,6 @@ impl Crossbars {
         (queue.egress, queue.before, queue.behind, queue.demand) = (egress, before, END, demand);
     }
 
-    /// Takes an input queue from the list where it waits.
     fn unlist(&mut self, input: InputQueueIndex) {
         let InputQueue { egress, before, behind, .. } = self.queues[input];
         match before {
@@ -345,7 +344,6 @@ impl Switches {
         }
     }
 
-    /// Puts a packet behind the others of its input queue.
     fn join_input(&mut self, wires: &mut Wires, input: InputQueueIndex, handle: Handle) {
         self.crossbars.ports[input.port()].occupied |= 1 << input.priority();
         self.crossbars.queues[input].packets.enqueue(&mut wires.packets, handle);

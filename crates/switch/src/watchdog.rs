@@ -60,7 +60,6 @@ struct Poll {
     last: Option<Sight>,
 }
 
-/// A port and priority under watch.
 #[derive(Clone, Copy, Default, Debug)]
 struct WatchedQueue {
     last: Option<Sight>,

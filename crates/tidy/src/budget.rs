@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::File;
 
-/// Files that are counted together.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     name: &'static str,

@@ -26,7 +26,6 @@ pub(crate) fn is_decision(file: &File) -> bool {
     file.path.strip_prefix("docs/decisions/").is_some_and(|name| name.starts_with('0'))
 }
 
-/// The lines of a module's documentation.
 fn head(file: &File) -> Vec<(usize, &str)> {
     match file.extension() {
         "rs" => file.lines().take_while(|(_, line)| line.starts_with("//!")).collect(),

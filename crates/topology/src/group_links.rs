@@ -113,7 +113,6 @@ pub(crate) fn groups(count: Option<u32>, (name, switches): (&str, u32), h: u32) 
     Ok(groups)
 }
 
-/// Groups with equally many global ports.
 pub(crate) struct GroupLinks {
     pub groups: u32,
     /// Global ports of a group: `a·h`.

@@ -22,7 +22,6 @@ mod torus;
 pub use folded_clos::Uplinks;
 pub use staged_fat_tree::Stage;
 
-/// Everything that follows from the list of families.
 macro_rules! families {
     ($($(#[$doc:meta])* $module:ident::$family:ident = $name:literal,)*) => {
         $(pub use $module::$family;)*

@@ -30,7 +30,6 @@ trait Ends {
     type Data: Copy;
     type Answer: Copy;
 
-    /// The application writes a message.
     fn post(&mut self, now: Time, bytes: u64);
     /// The next packet, and the bytes in it.
     fn next_packet(&mut self, now: Time) -> Option<(Self::Data, ByteRange)>;

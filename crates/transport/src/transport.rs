@@ -226,7 +226,6 @@ pub struct Overtaken {
     pub remedy: &'static str,
 }
 
-/// Everything that follows from the list of transports.
 macro_rules! define_transports {
     ($($carrier:ident { $($(#[$doc:meta])* $module:ident: $transport:ident($params:ty) = $name:literal
         $(, $end:ty as $kept:ty)?;)* })*) => {

@@ -191,7 +191,6 @@ impl Group {
         self.across.size() * self.in_node
     }
 
-    /// Whether messages leave the node.
     fn has_messages(&self) -> bool {
         self.across.size() > 1
     }

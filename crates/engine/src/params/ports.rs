@@ -13,7 +13,6 @@ pub struct PortKey {
     pub hash: u64,
 }
 
-/// Everything that follows from the list of choices.
 macro_rules! port_choices {
     ($($(#[$meta:meta])* $choice:ident = $name:literal by $function:ident $(, $packets:ident)?;)*) => {
         /// Choice of the port for a flow, a message, a packet.

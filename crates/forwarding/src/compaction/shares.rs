@@ -264,7 +264,6 @@ impl Division<'_> {
         scored.min_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    /// The parts of flows to some destinations.
     fn towards(&self, flows: &[(Flow, f64)], dst: Ternary) -> Vec<(Flow, f64)> {
         let part = |&(flow, _): &(Flow, f64)| {
             let flow = Flow { dst: flow.dst.and(dst)?, ..flow };

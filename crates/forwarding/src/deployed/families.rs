@@ -164,7 +164,6 @@ enum TableFamily {
     Tree,
 }
 
-/// The rows of a flattened butterfly or HyperX.
 #[derive(Clone, Copy)]
 struct GridRows {
     /// Dimensions of several places.

@@ -43,7 +43,6 @@ pub(super) struct SearchGraph {
     neighbours: Vec<(u32, u32)>,
     starts: Vec<usize>,
     lengths: Lengths,
-    /// Channels that no packet may take.
     down: BTreeSet<ChannelId>,
 }
 
@@ -128,7 +127,6 @@ impl SearchGraph {
     }
 }
 
-/// Joins the set at one place with that at another.
 fn merge(sets: &mut [u64], from: usize, to: usize, words: usize) {
     (0..words).for_each(|word| sets[to + word] |= sets[from + word]);
 }

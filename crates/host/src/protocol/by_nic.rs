@@ -123,7 +123,6 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
     }
 }
 
-/// Schedules what is due for a connection.
 fn expect(nics: &Nics, wires: &mut Wires, endpoint: EndpointIndex, time: Time, alarm: Alarm) {
     let place = nics.hosts[nics.endpoints[endpoint].host].port;
     let (kind, bits) = match alarm {
@@ -171,7 +170,6 @@ fn take_data<E: ConnectionEnd + ProtocolState>(
     }
 }
 
-/// Takes a congestion notification, or a control packet.
 fn take_notification<E: ConnectionEnd + ProtocolState>(
     nics: &mut Nics,
     wires: &mut Wires,

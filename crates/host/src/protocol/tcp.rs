@@ -159,7 +159,6 @@ impl Hosts {
         }
     }
 
-    /// Bytes have been copied into the socket.
     pub(crate) fn write_done(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
         let end = &mut self.nics.endpoints[endpoint];
         let thread = end.thread;

@@ -14,7 +14,6 @@ use etherweave_routing::{
 use etherweave_topology::{Dragonfly, FlattenedButterfly, FoldedClos, Topology, TopologyKind};
 use etherweave_workload::pattern::{Adversarial, Listed, Uniform};
 
-/// A fabric and what it is asked to carry.
 struct Bench {
     kind: TopologyKind,
     topology: Topology,

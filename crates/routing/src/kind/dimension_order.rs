@@ -56,7 +56,6 @@ impl DimensionOrderPlan {
         }
     }
 
-    /// The next hop of all packets on a path.
     fn along(&self, at: SwitchId, dimension: usize, run: RowPath, out: &mut Vec<RoutingStep>) {
         let stage = self.stage(dimension, run);
         for next in self.grid.rows[dimension].moves(self.grid.place(at, dimension), run, true) {

@@ -29,7 +29,6 @@ pub struct DisjointTrees {
     trees: Vec<Tree>,
     /// By switch, then port: its tree.
     of_port: Vec<Vec<u8>>,
-    /// Switch and port of each host.
     homes: Vec<(u32, u8)>,
     /// Links from a root to the farthest switch.
     depth: u32,
@@ -210,7 +209,6 @@ impl Tree {
         most
     }
 
-    /// The port of a switch towards another.
     fn port(&self, at: u32, to: u32) -> u8 {
         let (place, target) = (&self.places[at as usize], self.places[to as usize].first);
         if !(place.first..place.end).contains(&target) {

@@ -21,7 +21,6 @@ const CHANNELS_MAX: u32 = 8;
 pub struct ShortestPath {
     /// In order of time.
     epochs: Vec<TableEpoch>,
-    /// Switch and port of each host.
     homes: Vec<(u32, u8)>,
     switches: usize,
     channels: u8,
@@ -181,7 +180,6 @@ fn drawn(ports: &[u8], at: u32, hash: u16) -> Option<u8> {
     ports.get(((hash * ports.len() as u64) >> 32) as usize).copied()
 }
 
-/// Before any link fails.
 impl ShortestPath {
     pub(super) fn home(&self, host: u32) -> (u32, u8) {
         self.homes[host as usize]

@@ -18,7 +18,6 @@ const DIMENSIONS_MAX: usize = 8;
 /// What dimensions are called, first dimension first.
 const AXES: [&str; 6] = ["x", "y", "z", "w", "v", "u"];
 
-/// The switches that differ in one coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct GridDimension {
     size: u8,
@@ -189,7 +188,6 @@ impl ButterflyPlan {
         self.rows.iter().rposition(|row| row.size > 1)
     }
 
-    /// The dimensions in which two switches differ, ascending.
     #[inline]
     pub(crate) fn apart(&self, from: u32, to: u32) -> DifferingDimensions {
         DifferingDimensions(self.places[from as usize] ^ self.places[to as usize])

@@ -84,7 +84,6 @@ fn hops_leave_their_switch_side_by_side_on_priorities_within_the_claim() {
     });
 }
 
-/// The proof against brute force.
 fn check_proof(topology: &Topology, kind: RoutingKind, legality: &Legality) {
     let (proof, graph) = (prove(topology, legality), Graph::of(topology, legality));
     assert_eq!((proof.channels, proof.dependencies), graph.size(), "{kind:?} {:?}", topology.axes());

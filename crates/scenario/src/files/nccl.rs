@@ -7,7 +7,6 @@ use toml::{Table, Value};
 use super::PROFILE;
 use crate::reader;
 
-/// Library over RoCE, and the profile that jobs of NCCL have.
 const LIBRARY: &str = "mpi_roce";
 const NCCL: &str = "nccl-2.21";
 

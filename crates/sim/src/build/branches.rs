@@ -20,7 +20,6 @@ use super::{Experiment, Paths, connections::PlannedConnection, delays::delay, la
 /// are exact.
 const SAMPLES: u32 = LATENCIES as u32;
 
-/// Writes the branches of both directions of all connections.
 pub(super) fn add(
     experiment: &Experiment,
     prepared: &PreparedRouting,

@@ -181,7 +181,6 @@ pub(super) fn port_credits(topology: &Topology, id: ChannelId, constants: &RunCo
     Some(PortCredits::new(credits.mask(), out_units, back_units, credit_delay(out, constants)))
 }
 
-/// How the memory of a switch is divided.
 pub(super) fn buffer_sizes(
     topology: &Topology,
     constants: &RunConstants,

@@ -102,7 +102,6 @@ fn pairs(traffic: &Traffic) -> Vec<([u32; 2], u32)> {
     pairs
 }
 
-/// Puts keys in order, each once with all its bits.
 fn merge<K: Ord>(keys: &mut Vec<(K, u32)>) {
     keys.sort_unstable();
     keys.dedup_by(|(key, bits), (earlier, all)| {

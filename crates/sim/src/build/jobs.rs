@@ -21,7 +21,6 @@ use super::layout::Layout;
 use super::{Experiment, Job, PairConnections, reduction, too_large};
 use crate::shard::Shard;
 
-/// Rejects jobs that do not fit their hosts.
 pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {
     let mut errors = InputErrors::default();
     experiment.jobs.iter().for_each(|job| {

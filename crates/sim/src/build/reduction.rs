@@ -328,7 +328,6 @@ fn check_limits(
     })
 }
 
-/// Gives switches their sums.
 pub(super) fn add(shards: &mut [Shard]) {
     for shard in shards {
         let places = shard.wires.constants.trees.as_ref().map(|trees| trees.children.len());

@@ -111,7 +111,6 @@ pub(super) struct Prospect {
     pub span: Duration,
 }
 
-/// The turns of a loop so far.
 #[derive(Default, Debug)]
 pub(super) struct Series {
     turns: Vec<Turn>,

@@ -50,7 +50,6 @@ impl ExpectedTurn {
     }
 }
 
-/// State of a part of the run.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Standing {
     pub digest: Digest,

@@ -55,7 +55,6 @@ impl Simulation {
     }
 }
 
-/// Ports that are paused or lack credits.
 fn held_ports(shard: &Shard) -> Vec<Held> {
     let mut held = Vec::new();
     for index in shard.wires.ports.indices() {

@@ -40,7 +40,6 @@ pub(crate) fn add_ideals(
     }
 }
 
-/// A flow whose time is asked for.
 struct Flow<'r> {
     ends: [HostId; 2],
     /// Payload [B].

@@ -41,7 +41,6 @@ rows! {
     }
 }
 
-/// Names of two ends of a link.
 type Ends = (String, String);
 
 impl Simulation {

@@ -33,7 +33,6 @@ fn stopped_with(mut params: SimParams, micros: u64, flow_control: FlowControl) -
     run_for(&experiment(one_switch(2), params, vec![job]), Duration::from_ms(10))
 }
 
-/// XOFFs that hosts send.
 fn pauses(micros: u64) -> u32 {
     let report = stopped(micros, FlowControl::default());
     assert_eq!(report.totals.dropped, 0);

@@ -31,7 +31,6 @@ fn params(uet: UetParams) -> SimParams {
     params
 }
 
-/// So many hosts send a message each to the first.
 fn incast(senders: u32, bytes: u64) -> Traffic {
     let stream = |src: u32| StreamSpec {
         src_rank: Rank::new(src),

@@ -7,7 +7,6 @@ pub(super) fn is_no_host(name: &str) -> bool {
     name.is_empty() || !name.chars().all(|sign| sign.is_ascii_alphanumeric() || ['.', '_', '-'].contains(&sign))
 }
 
-/// Names of switches that have been given.
 #[derive(Default)]
 pub(super) struct SlurmNames(HashSet<String>);
 

@@ -274,7 +274,6 @@ impl FoldedClos {
     }
 }
 
-/// Leads the bundles of all children to the parents in turn.
 fn join(builder: &mut Builder, children: &[Subtree], parents: Subtree, index: usize, stage: &ClosStage) {
     let class = if index == 0 { LinkClass::Local } else { LinkClass::Global };
     let mut turn = 0;

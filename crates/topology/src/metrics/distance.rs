@@ -60,7 +60,6 @@ impl DistanceSearch {
         DistanceSearch { seen: none.clone(), front: none.clone(), next: none }
     }
 
-    /// Adds the pairs of hosts from the sources to everywhere.
     fn run(&mut self, graph: &SwitchGraph, sources: &[u32], pairs: &mut Vec<u64>) {
         let all = self.begin(sources);
         let weights = Weights::of(graph, sources);

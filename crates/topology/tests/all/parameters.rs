@@ -8,7 +8,6 @@ fn generate(text: &str) -> Result<(usize, usize), String> {
     Ok((topology.hosts(), topology.switches()))
 }
 
-/// Hosts and switches of the fabric of a text.
 fn check(text: &str, expected: (usize, usize)) {
     assert_eq!(generate(text), Ok(expected), "{text}");
 }

@@ -547,7 +547,6 @@ impl Requester {
         }
     }
 
-    /// The message that holds the next byte to send.
     #[inline]
     fn next_message(&mut self) -> Outgoing {
         if !(self.message_start..self.message_end).contains(&self.next) {

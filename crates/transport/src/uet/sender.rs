@@ -21,7 +21,6 @@ enum PacketState {
     Arrived,
 }
 
-/// A packet that is not acknowledged by the cumulative number.
 #[derive(Clone, Copy, Debug)]
 struct SentPacket {
     sent: Time,
@@ -519,7 +518,6 @@ impl UetSender {
         self.arrived.insert(ByteRange::new(offset, offset + u64::from(payload)));
     }
 
-    /// Keeps nothing of a datagram.
     fn forget(&mut self, params: &UetParams) {
         let sent = self.packets.pop_back().expect("just sent");
         self.first = self.first.wrapping_add(1);

@@ -42,7 +42,6 @@ pub struct HostArrivals {
     burst: u32,
     /// What was rounded off so far [2^-16 ps].
     fraction: u16,
-    /// Whether a packet has arrived.
     started: bool,
 }
 

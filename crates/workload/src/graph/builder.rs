@@ -145,7 +145,6 @@ impl GraphBuilder {
     }
 }
 
-/// The lowest node that never starts.
 fn cycle(graph: &NodeLists) -> Option<u32> {
     let mut waits = graph.waits().to_vec();
     let nodes = 0..graph.len() as u32;

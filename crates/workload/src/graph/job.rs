@@ -10,7 +10,6 @@ use crate::{Block, ExecutionStream, Graph, GraphBuilder, Program, Traffic, sched
 /// Most operations of the program of a rank: one is in memory at a time.
 const OPERATIONS_MAX: u64 = 10_000_000;
 
-/// The graphs of a job, made rank by rank.
 type Graphs<'a> = Box<dyn Iterator<Item = Arc<Graph>> + 'a>;
 
 /// What a file of this format has of a job.

@@ -2,7 +2,6 @@
 
 use etherweave_primitives::InputError;
 
-/// A file that is being read.
 pub(super) struct Bytes<'a> {
     bytes: &'a [u8],
     at: usize,

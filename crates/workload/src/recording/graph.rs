@@ -21,7 +21,6 @@ enum After {
     End(u64),
 }
 
-/// What has been written of a rank.
 struct Writer<'a> {
     rank: &'a RankRecording,
     rules: &'a ReplayRules,

@@ -81,7 +81,6 @@ fn check_rate_adaptation(key: &str, rates: Option<&EpochRates>, params: &SimPara
 /// The lowest share of a rate: frames take up to 1,000 times as long.
 const RATE_MIN: f64 = 0.001;
 
-/// Rejects a delay beyond all reason.
 fn check_delay(key: &str, delay: Duration) -> Checked {
     require(delay <= DELAY_MAX, key, delay, format!("at most {DELAY_MAX}"))
 }

@@ -13,7 +13,6 @@ use crate::params::{
     ReductionParams, SimParams, SwitchModel, SwitchParams, Threshold, Trimming,
 };
 
-/// Largest cell of a packet memory.
 const CELL_MAX: Bytes = Bytes::new(64 << 10);
 /// Longest outer header: VXLAN over IPv6 has 70 B.
 const HEADER_MAX: Bytes = Bytes::new(256);

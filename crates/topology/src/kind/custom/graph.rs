@@ -7,7 +7,6 @@ use etherweave_primitives::InputError;
 use super::{link_text::Edge, switch_places::SwitchPlaces};
 use crate::{LinkClass, Node, builder::Builder, check};
 
-/// Nodes and links of a text.
 pub(super) struct ListedGraph {
     /// Names and whether they are hosts, in order.
     nodes: Vec<(String, bool)>,

@@ -71,7 +71,6 @@ impl Lines<'_> {
     }
 }
 
-/// What has been read so far.
 #[derive(Default)]
 struct GraphmlDocument {
     /// Attributes of nodes and edges by their key's id, and the values of those that have a default, by name.
@@ -90,7 +89,6 @@ struct GraphmlDocument {
     is_graph: bool,
 }
 
-/// An open node or edge.
 struct Element {
     line: usize,
     kind: ElementKind,

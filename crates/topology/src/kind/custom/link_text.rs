@@ -6,7 +6,6 @@ use etherweave_primitives::{BitRate, InputError, Length};
 
 use crate::{Cable, LinkClass, Medium};
 
-/// A link, or several parallel ones.
 pub(super) struct Edge {
     /// Numbers of its nodes.
     pub ends: [usize; 2],

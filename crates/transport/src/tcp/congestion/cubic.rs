@@ -39,7 +39,6 @@ impl CubicEpoch {
     }
 }
 
-/// State between reductions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cubic {
     /// Plateau of the curve [segments] (`W_max`); 0 until a reduction sets it.

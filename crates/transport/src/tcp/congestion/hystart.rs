@@ -13,7 +13,6 @@ const SAMPLES: u32 = 8;
 /// A delay above the least one by a sixteenth of it, but by no less and no more than this, means a queue.
 const DELAY_STEP: (Duration, Duration) = (Duration::from_ms(4), Duration::from_ms(16));
 
-/// Watches the rounds of slow start.
 #[derive(Clone, Debug)]
 pub(super) struct HyStart {
     tick: u64,

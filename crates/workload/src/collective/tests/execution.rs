@@ -22,7 +22,6 @@ struct Expected {
     meaning: Meaning,
 }
 
-/// A member during its schedule.
 pub(super) struct State {
     ops: VecDeque<(Op, Option<Meaning>)>,
     pending: Vec<Expected>,

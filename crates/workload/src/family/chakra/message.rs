@@ -93,7 +93,6 @@ pub(super) enum Value {
     Text(String),
 }
 
-/// A list of truth values.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Bools {
     #[prost(bool, repeated, tag = "1")]

@@ -473,7 +473,6 @@ impl Decode {
         self.send(self.plan.decode_ranks(self.worker).start, DONE, next);
     }
 
-    /// All ranks go on together.
     fn end_exchanges(&mut self, next: &mut NextOperations<'_>) {
         let experts = self.experts.as_ref().expect("there are exchanges");
         if experts.exchanges.is_over() && experts.awaited == 0 {

@@ -109,7 +109,6 @@ impl Weights {
     }
 }
 
-/// Draws the experts of tokens.
 pub(super) struct Selector {
     weights: Weights,
     /// Hot experts, and the share of the tokens that choose among them.
