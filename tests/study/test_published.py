@@ -31,7 +31,19 @@ def roles(study: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "case", ["S1", "C3", "S3", "S7", "R1", "R3", "B6", "credits.permutation", "both.incast"]
+    "case",
+    [
+        "S1",
+        "C3",
+        "S3",
+        "S7",
+        "R1",
+        "R3",
+        "B6",
+        "credits.permutation",
+        "credits.leaves",
+        "both.incast",
+    ],
 )
 def test_a_case_of_uet_htsim_is_within_its_bounds(case: str, tmp_path: Path) -> None:
     done = checks("uec-2025", tmp_path, case)
