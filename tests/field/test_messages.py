@@ -38,7 +38,7 @@ def test_a_list_in_place_of_a_graph_has_one_expectation(tmp_path: Path) -> None:
     scenario = tmp_path / "graph.toml"
     scenario.write_text('[topology.custom]\nfile = "graph.json"\n')
     said = refusal("design", scenario)
-    assert said.endswith("topology.custom.file: a list; expected an object with nodes and links\n")
+    assert said.endswith('file: "graph.json": a list; expected an object with nodes and links\n')
 
 
 def test_replay_of_one_file_of_chakra_names_the_folder_and_the_pattern() -> None:

@@ -58,7 +58,7 @@ def test_a_node_whose_name_leads_out_of_the_output_is_refused(
     done = invoke(
         *verb, tmp_path / scenario, *(() if verb == ("show",) else ("-o", output)), code=2
     )
-    keys = {"s.toml": "nodes.2.id", "g.toml": "node.id: line 1"}
+    keys = {"s.toml": 'nodes.2.id: "t.json"', "g.toml": 'node.id: "g.graphml", line 1'}
     place = f"{scenario}:1:17: topology.custom.file.{keys[scenario]}: "
     assert place in done.stderr and '"../../../outside/PWN' in done.stderr, done.stderr
     assert "has a slash; expected a name that a file can have" in done.stderr

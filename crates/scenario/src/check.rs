@@ -137,6 +137,10 @@ pub(crate) fn ranks(number: usize, job: &JobSpec, topology: &Topology) -> Result
         1 => format!("at most {hosts}, one for each host of the fabric"),
         _ => format!("at most {}, {per_host} for each of the {hosts} hosts of the fabric", hosts * u64::from(per_host)),
     };
+    if ranks > hosts * u64::from(per_host) {
+        let key = format!("{key}.{}", job.workload.name());
+        job.workload.check_hosts(hosts).map_err(|error| error.within(&key))?;
+    }
     InputError::unless(ranks <= hosts * u64::from(per_host), key, format!("{ranks} ranks"), expected)?;
     let (key, needed) = (format!("job.{number}.rank_order"), job.hosts());
     InputError::unless(needed <= hosts, key, format!("{needed} hosts"), format!("at most {hosts}, as the fabric has"))

@@ -20,8 +20,18 @@ pub(crate) struct Document {
     /// Values that the author wrote, overrides included: without those of profiles.
     pub stated: Table,
     overridden: Vec<String>,
-    /// Keys whose value a file beside the scenario holds, each with the key that names the file.
-    pub files: Vec<(String, String)>,
+    /// Keys whose value a file beside the scenario holds.
+    pub files: Vec<HeldKey>,
+}
+
+/// A key whose value a file holds.
+pub(crate) struct HeldKey {
+    /// The key.
+    pub key: String,
+    /// The key that names the file.
+    pub by: String,
+    /// Name of the file.
+    pub file: String,
 }
 
 impl Document {
@@ -92,7 +102,7 @@ impl Document {
     }
 
     fn mistake(&self, error: InputError) -> Mistake {
-        let error = InputError { key: self.written(&error.key), ..error };
+        let error = self.as_written(error);
         if self.is_overridden(&error.key) {
             return Mistake { origin: "override".to_owned(), place: None, error };
         }
@@ -106,13 +116,15 @@ impl Document {
         Path::new(&self.origin).parent().unwrap_or(Path::new("")).join(name)
     }
 
-    /// The key as the author wrote it.
-    fn written(&self, key: &str) -> String {
-        let named = self.files.iter().find_map(|(held, named)| {
-            let rest = key.strip_prefix(held.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('.'))?;
-            Some(format!("{named}{rest}"))
-        });
-        named.unwrap_or_else(|| key.to_owned())
+    /// The mistake at the key that the author wrote; of the text of a file, with the file's name.
+    fn as_written(&self, error: InputError) -> InputError {
+        let rest = |key: &str| error.key.strip_prefix(key).filter(|rest| rest.is_empty() || rest.starts_with('.'));
+        let Some((held, rest)) = self.files.iter().find_map(|held| Some((held, rest(&held.key)?))) else {
+            return error;
+        };
+        let place = error.place.map(|place| format!(", {place}")).unwrap_or_default();
+        let found = format!("\"{}\"{place}: {}", held.file, error.found);
+        InputError { key: format!("{}{rest}", held.by), found, place: None, ..error }
     }
 
     /// Whether an override has set the key or a table around it.

@@ -12,7 +12,8 @@ use etherweave_primitives::{InputError, InputErrors};
 use etherweave_workload::HplInput;
 use toml::{Table, Value};
 
-use crate::{ScenarioError, document::Document};
+use crate::ScenarioError;
+use crate::document::{Document, HeldKey};
 
 struct Profiled {
     path: &'static [&'static str],
@@ -282,7 +283,7 @@ fn insert_text(
     })?;
     if let Some(table) = table(&mut document.values, path) {
         table.insert(text_key.to_owned(), Value::String(text));
-        document.files.push((format!("{}.{text_key}", path.join(".")), key));
+        document.files.push(HeldKey { key: format!("{}.{text_key}", path.join(".")), by: key, file: name });
     }
     Ok(())
 }
@@ -297,6 +298,7 @@ fn insert_hpl(document: &mut Document, path: &[&str]) -> Result<(), InputError> 
     let text = read(&document.beside(&name)).map_err(|reason| {
         InputError::new(&key, format!("\"{name}\" cannot be read ({reason})"), "an HPL.dat beside the scenario")
     })?;
+    document.files.push(HeldKey { key: key.clone(), by: key.clone(), file: name });
     let input = HplInput::read(&text).map_err(|error| InputError { key: key.clone(), ..error })?;
     let values = Table::try_from(input).expect("the input of Linpack is a table");
     let Some(table) = table(&mut document.values, path) else { return Ok(()) };
@@ -434,8 +436,8 @@ mod tests {
             large.contains("job.0.workload.hpl.size: a matrix of 4096 rows, 33MiB on each host of 1 ranks"),
             "{large}"
         );
-        assert!(both.contains("hpl.file: given beside depth; expected only one of them"), "{both}");
-        assert!(cut.contains("hpl.file: the end of the file; expected NB of an HPL.dat"), "{cut}");
+        assert!(both.contains("hpl.file: \"HPL.dat\": given beside depth; expected only one of them"), "{both}");
+        assert!(cut.contains("hpl.file: \"cut.dat\": the end of the file; expected NB of an HPL.dat"), "{cut}");
     }
 
     /// Libraries copy a rank's own block by one memcpy, as fast as the single copy between ranks of a host; UCX copies

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use etherweave_primitives::{BitRate, InputErrors};
+use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use crate::{AcceleratorNode, Graph, Program, StreamSpec, TrafficSize, generator::Generator};
 
@@ -164,6 +164,16 @@ macro_rules! family {
             pub fn connections(&self) -> Option<u32> {
                 match self {
                     $(Workload::$member(parameters) => parameters.connections(),)*
+                }
+            }
+
+            /// Rejects what names hosts that a fabric of this many does not have, where its text can be cited.
+            ///
+            /// # Errors
+            /// At the first such place.
+            pub fn check_hosts(&self, hosts: u64) -> Result<(), InputError> {
+                match self {
+                    $(Workload::$member(parameters) => parameters.check_hosts(hosts),)*
                 }
             }
 

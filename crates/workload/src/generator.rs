@@ -1,6 +1,6 @@
 //! What a member of the family of workloads answers.
 
-use etherweave_primitives::{BitRate, InputErrors};
+use etherweave_primitives::{BitRate, InputError, InputErrors};
 
 use crate::{AcceleratorNode, Driven, LoadOf, Program, Traffic, TrafficSize, size::sampled};
 
@@ -50,6 +50,14 @@ pub(crate) trait Generator {
     /// Connections of a pair of ranks, where its library opens several.
     fn connections(&self) -> Option<u32> {
         None
+    }
+
+    /// Rejects what names hosts that a fabric of this many does not have, where its text can be cited.
+    ///
+    /// # Errors
+    /// At the first such place.
+    fn check_hosts(&self, _hosts: u64) -> Result<(), InputError> {
+        Ok(())
     }
 
     /// Sets what is not stated and depends on other parameters.

@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 use toml::{Table, Value};
 
 use super::{BYTES_MAX, length, table};
-use crate::{Scenario, document::Document};
+use crate::Scenario;
+use crate::document::{Document, HeldKey};
 
 /// Longest text that a resolved scenario has [B].
 const TEXT_MAX: u64 = 1 << 20;
@@ -58,9 +59,10 @@ pub(super) fn insert(document: &mut Document, path: &[&str], content: &str) -> R
     let key = format!("{}.file", path.join("."));
     let values = values(document, &name, has_text, digest.as_ref(), content);
     let values = values.map_err(|(found, expected)| InputError::new(&key, found, expected))?;
-    if values.contains_key("text") {
-        document.files.push((format!("{}.text", path.join(".")), key));
-    }
+    let is_text = values.get("text").is_some_and(|text| text.as_str() != Some(""));
+    let held = if is_text { format!("{}.text", path.join(".")) } else { key.clone() };
+    let file = name.as_str().unwrap_or_default().to_owned();
+    document.files.push(HeldKey { key: held, by: key, file });
     if let Some(table) = self::table(&mut document.values, path) {
         table.extend(values);
     }
@@ -290,7 +292,10 @@ mod tests {
         assert!(whole.resolved.contains("send 8b to 1") && whole.jobs[0].hosts.len() == 2);
         let both = folder.error("file = \"pair.goal\", text = \"num_ranks 1\"");
         let (cut, missing) = (folder.error("file = \"cut.goal\""), folder.error("file = \"no.goal\""));
-        assert!(cut.contains("a.toml:5:") && cut.contains("goal.file: line 5: r; expected `rank N {`"), "{cut}");
+        assert!(
+            cut.contains("a.toml:5:") && cut.contains("goal.file: \"cut.goal\", line 5: r; expected `rank N {`"),
+            "{cut}"
+        );
         assert!(missing.contains("\"no.goal\" cannot be read (No such file"), "{missing}");
         assert!(both.contains("given beside text"), "{both}");
         for (name, content, format) in [

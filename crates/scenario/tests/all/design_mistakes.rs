@@ -162,8 +162,8 @@ fn a_mistake_in_a_file_beside_the_scenario_names_the_key_that_names_the_file() {
     let design = |line: &str| format!("[topology.dragonfly]\n[design]\n{line}");
     check(&design("power_file = \"none.toml\""), ":3:1: design.power_file: \"none.toml\" cannot be read (");
     check(&design("prices_file = 3"), ":3:1: design.prices_file: 3; expected the name of a file as a string");
-    check(&design("power_file = \"bad.toml\""), ":3:1: design.power_file: line 2, column 10: ");
-    check(&design("prices_file = \"bad.toml\""), ":3:1: design.prices_file: line ");
+    check(&design("power_file = \"bad.toml\""), ":3:1: design.power_file: \"bad.toml\", line 2, column 10: ");
+    check(&design("prices_file = \"bad.toml\""), ":3:1: design.prices_file: \"bad.toml\", line ");
     check(
         &design("power_file = \"bad.toml\"\npower_text = \"\""),
         ":3:1: design.power_file: given beside power_text; exp",
@@ -173,7 +173,10 @@ fn a_mistake_in_a_file_beside_the_scenario_names_the_key_that_names_the_file() {
         ":4:1: design.power: given beside a profile in power_text or power_file; expected one",
     );
     let custom = |name: &str| format!("[topology.custom]\nfile = \"{name}\"");
-    check(&custom("bad.graphml"), ":2:1: topology.custom.file: line 3: a edge without source; expected the attribute");
+    check(
+        &custom("bad.graphml"),
+        ":2:1: topology.custom.file: \"bad.graphml\", line 3: a edge without source; expected",
+    );
     check(
         &custom("fabric.xyz"),
         ":2:1: topology.custom.file: \"fabric.xyz\" is of no known format; expected one of .csv",

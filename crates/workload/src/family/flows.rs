@@ -17,6 +17,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, P
 
 pub use sizes::{FlowSizes, SizePoints};
 
+use self::list::HostLimit;
 use crate::arrival::Poisson;
 use crate::generator::Generator;
 use crate::limits::{FLOWS_MAX, MESSAGE_MAX, STREAMS_MAX, at_least, at_most};
@@ -111,8 +112,12 @@ impl Generator for Flows {
         if !self.has_list() {
             return self.hosts().into();
         }
-        let listed = || self.listed().ok().flatten().map_or(0, |flows| list::ranks(&flows));
+        let listed = || self.listed(self.host_limit()).ok().flatten().map_or(0, |flows| list::ranks(&flows));
         self.ranks.unwrap_or_else(listed).into()
+    }
+
+    fn check_hosts(&self, hosts: u64) -> Result<(), InputError> {
+        self.listed((hosts, "the fabric has")).map(drop)
     }
 
     fn complete(&mut self) {
@@ -153,7 +158,7 @@ impl Flows {
     /// # Errors
     /// When parameters make no flows, or a list has a mistake.
     pub fn streams(&self, seed: u64) -> Result<Vec<StreamSpec>, InputErrors> {
-        let mut flows = match self.listed()? {
+        let mut flows = match self.listed(self.host_limit())? {
             Some(flows) => {
                 self.check_alone()?;
                 flows
@@ -175,7 +180,7 @@ impl Flows {
             flows.truncate(most as usize);
         }
         InputError::unless(!flows.is_empty(), "duration", self.duration, "a time in which a flow arrives")?;
-        let mut count = vec![0; Generator::ranks(self) as usize];
+        let mut count = vec![0; self.ranks.unwrap_or(HOSTS).max(list::ranks(&flows)) as usize];
         for flow in &mut flows {
             flow.flow_start = flow.flow_start.map(|start| FlowStart { ideal: self.ideal, ..start });
             flow.stream = count[flow.src_rank.index()];
@@ -198,7 +203,12 @@ impl Flows {
         self.rate.unwrap_or(BitRate::from_gbps(100))
     }
 
-    fn listed(&self) -> Result<Option<Vec<StreamSpec>>, InputError> {
+    /// Hosts that a list may name by the parameters alone.
+    fn host_limit(&self) -> HostLimit {
+        self.ranks.map_or((u64::MAX, ""), |ranks| (ranks.into(), "ranks says"))
+    }
+
+    fn listed(&self, hosts: HostLimit) -> Result<Option<Vec<StreamSpec>>, InputError> {
         let priority = self.priority.map(Priority::get);
         match &self.content {
             Some(file) if file.length() > LIST_BYTES_MAX => {
@@ -209,10 +219,10 @@ impl Flows {
                 let bytes = file.head(LIST_BYTES_MAX)?;
                 let text =
                     String::from_utf8(bytes).map_err(|_| InputError::new("file", "no text in UTF-8", "a list"))?;
-                list::read(&text, priority, self.ranks).map(Some).map_err(|error| error.within("file"))
+                list::read(&text, priority, hosts).map(Some).map_err(|error| error.within("file"))
             }
             None if self.text.is_empty() => Ok(None),
-            None => list::read(&self.text, priority, self.ranks).map(Some).map_err(|error| error.within("text")),
+            None => list::read(&self.text, priority, hosts).map(Some).map_err(|error| error.within("text")),
         }
     }
 

@@ -11,48 +11,128 @@ use crate::{StreamSpec, limits::FLOWS_MAX, limits::MESSAGE_MAX};
 const RANKS_MAX: u64 = 1 << 20;
 /// Latest start, two months [s].
 const START_MAX_S: f64 = 5e6;
+/// Lines of a cycle that an error names beside the first.
+const CYCLE_SHOWN_MAX: usize = 8;
 
 /// The number of hosts that flows name: one more than the highest.
 pub(super) fn ranks(flows: &[StreamSpec]) -> u32 {
     flows.iter().map(|flow| flow.src_rank.max(flow.dst_rank).get() + 1).max().unwrap_or(0)
 }
 
+/// Hosts that a list may name: their number, and what says it.
+pub(super) type HostLimit = (u64, &'static str);
+
 /// Flows of a list, in its order: all, or those of a priority.
 ///
 /// # Errors
 /// At the line of a mistake.
-pub(super) fn read(text: &str, priority: Option<u8>, ranks: Option<u32>) -> Result<Vec<StreamSpec>, InputError> {
+pub(super) fn read(text: &str, priority: Option<u8>, hosts: HostLimit) -> Result<Vec<StreamSpec>, InputError> {
     let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines()).map(|(number, line)| (number, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).peekable();
     let expected = "a head `source,destination,bytes,start`, a number of flows, or `Nodes N`";
     let &(number, head) = lines.peek().ok_or_else(|| InputError::new("", "an empty list", expected))?;
-    let mut flows = if head.parse::<u64>().is_ok() {
-        hpcc(&mut lines)?
+    let room = text.bytes().filter(|&byte| byte == b'\n').count().min(FLOWS_MAX as usize);
+    let mut list = FlowList { priority, hosts, count: 0, flows: Vec::with_capacity(room), named: Vec::new() };
+    if head.parse::<u64>().is_ok() {
+        hpcc(&mut lines, &mut list)?;
     } else if head.to_ascii_lowercase().starts_with("nodes") {
-        htsim(&mut lines)?
+        htsim(&mut lines, &mut list)?;
     } else {
-        csv(&mut lines)?
-    };
-    let last = |flow: &ListedFlow<'_>| flow.spec.src_rank.max(flow.spec.dst_rank).get();
-    let hosts = ranks.unwrap_or(u32::MAX);
-    if let Some(flow) = flows.iter().find(|flow| last(flow) >= hosts) {
-        let expected = format!("a host from 0 to {}, as ranks says", hosts.saturating_sub(1));
-        return Err(wrong(flow.line, last(flow), expected));
+        csv(&mut lines, &mut list)?;
     }
-    if let Some(priority) = priority {
-        if let Some(flow) = flows.iter().find(|flow| flow.priority.is_none()) {
-            return Err(wrong(
-                flow.line,
-                "a flow without a priority",
-                "one, as the key priority asks for some of them",
-            ));
-        }
-        flows.retain(|flow| flow.priority == Some(priority));
-    }
-    let count = flows.len() as u64;
+    let count = list.flows.len() as u64;
     InputError::unless(count > 0, "", "no flow", "at least one flow").map_err(|error| error.at_line(number))?;
     InputError::unless(count <= FLOWS_MAX, "", format!("{count} flows"), format!("at most {FLOWS_MAX}"))?;
-    join(flows)
+    list.joined()
+}
+
+/// Flows that have been read.
+struct FlowList<'t> {
+    priority: Option<u8>,
+    hosts: HostLimit,
+    /// Flows of all priorities.
+    count: u64,
+    flows: Vec<StreamSpec>,
+    /// Those that name others or have names, with their places.
+    named: Vec<(usize, ListedFlow<'t>)>,
+}
+
+impl<'t> FlowList<'t> {
+    /// Takes the flow of a line, if it is in the priority that is asked for.
+    fn push(&mut self, flow: ListedFlow<'t>) -> Result<(), InputError> {
+        self.count += 1;
+        let (hosts, by) = self.hosts;
+        let last = flow.spec.src_rank.max(flow.spec.dst_rank).get();
+        if u64::from(last) >= hosts {
+            return Err(wrong(flow.line, last, format!("a host from 0 to {}, as {by}", hosts.saturating_sub(1))));
+        }
+        if self.priority.is_some() && flow.priority.is_none() {
+            let expected = "one, as the key priority asks for some of them";
+            return Err(wrong(flow.line, "a flow without a priority", expected));
+        }
+        if self.priority.is_none_or(|priority| flow.priority == Some(priority)) {
+            self.flows.push(flow.spec);
+            if flow.after.is_some() || flow.ends.iter().any(Option::is_some) {
+                self.named.push((self.flows.len() - 1, flow));
+            }
+        }
+        Ok(())
+    }
+
+    /// The flows, with names of flows that others wait for replaced by their places.
+    fn joined(mut self) -> Result<Vec<StreamSpec>, InputError> {
+        let mut names = BTreeMap::new();
+        for (place, flow) in &self.named {
+            for (name, end) in flow.ends.into_iter().flatten() {
+                if names.insert(name, (*place, end)).is_some() {
+                    let expected = "a name of its own for the end of each flow";
+                    return Err(wrong(flow.line, format!("{name} again"), expected));
+                }
+            }
+        }
+        for (place, flow) in &self.named {
+            let Some(name) = flow.after else { continue };
+            let Some(&(other, end)) = names.get(name) else {
+                let expected = "the id of a flow of the list, in the same priority where that is asked for";
+                return Err(wrong(flow.line, format!("after {name}"), expected));
+            };
+            flow.check_seen(name, &self.flows[other], end)?;
+            if let Some(start) = &mut self.flows[*place].flow_start {
+                start.waits_for = Some(other as u32);
+            }
+        }
+        self.check_order()?;
+        Ok(self.flows)
+    }
+
+    /// Rejects flows that wait for each other, by the lines of all of them.
+    fn check_order(&self) -> Result<(), InputError> {
+        let before = |place: usize| self.flows[place].flow_start?.waits_for.map(|place| place as usize);
+        let line = |place: usize| {
+            let at = self.named.binary_search_by_key(&place, |(place, _)| *place).expect("it waits");
+            self.named[at].1.line
+        };
+        // The walk in which a flow was last met.
+        let mut met = vec![usize::MAX; if self.named.is_empty() { 0 } else { self.flows.len() }];
+        for &(first, _) in &self.named {
+            let mut next = Some(first);
+            while let Some(place) = next.filter(|&place| met[place] == usize::MAX) {
+                met[place] = first;
+                next = before(place);
+            }
+            let Some(place) = next.filter(|&place| met[place] == first) else { continue };
+            let others =
+                std::iter::successors(before(place), |&other| before(other)).take_while(|&other| other != place);
+            let mut others: Vec<String> =
+                others.take(CYCLE_SHOWN_MAX + 1).map(|other| line(other).to_string()).collect();
+            if others.len() > CYCLE_SHOWN_MAX {
+                others[CYCLE_SHOWN_MAX] = "...".to_owned();
+            }
+            let over = if others.is_empty() { String::new() } else { format!(", over line {}", others.join(", ")) };
+            return Err(wrong(line(place), format!("a flow that waits for itself{over}"), "no cycle"));
+        }
+        Ok(())
+    }
 }
 
 struct ListedFlow<'t> {
@@ -72,61 +152,19 @@ enum FlowEnd {
     Received,
 }
 
-/// Replaces names of flows that others wait for by their places.
-fn join(listed: Vec<ListedFlow<'_>>) -> Result<Vec<StreamSpec>, InputError> {
-    let mut named = BTreeMap::new();
-    for (place, flow) in listed.iter().enumerate() {
-        for (name, end) in flow.ends.into_iter().flatten() {
-            if named.insert(name, (place, end)).is_some() {
-                return Err(wrong(flow.line, format!("{name} again"), "a name of its own for the end of each flow"));
+impl ListedFlow<'_> {
+    /// Rejects a flow whose source does not see the end of the flow that it waits for.
+    fn check_seen(&self, name: &str, other: &StreamSpec, end: Option<FlowEnd>) -> Result<(), InputError> {
+        let [source, src, dst] = [self.spec.src_rank, other.src_rank, other.dst_rank].map(Rank::get);
+        let (is_seen, expected) = match end {
+            Some(FlowEnd::Sent) => (source == src, format!("from {src}, the host that sees flow {name} sent")),
+            Some(FlowEnd::Received) => (source == dst, format!("from {dst}, the host that sees flow {name} arrive")),
+            None => {
+                (source == src || source == dst, format!("from {src} or {dst}, the hosts that see flow {name} end"))
             }
-        }
-    }
-    let mut flows: Vec<StreamSpec> = listed.iter().map(|flow| flow.spec).collect();
-    for (place, flow) in listed.iter().enumerate() {
-        let Some(name) = flow.after else { continue };
-        let Some(&(other, end)) = named.get(name) else {
-            let expected = "the id of a flow of the list, in the same priority where that is asked for";
-            return Err(wrong(flow.line, format!("after {name}"), expected));
         };
-        let [source, src, dst] = [flow.spec.src_rank, flows[other].src_rank, flows[other].dst_rank].map(Rank::get);
-        let is_seen = match end {
-            Some(FlowEnd::Sent) => source == src,
-            Some(FlowEnd::Received) => source == dst,
-            None => source == src || source == dst,
-        };
-        if !is_seen {
-            let expected = match end {
-                Some(FlowEnd::Sent) => format!("from {src}, the host that sees flow {name} sent"),
-                Some(FlowEnd::Received) => format!("from {dst}, the host that sees flow {name} arrive"),
-                None => format!("from {src} or {dst}, the hosts that see flow {name} end"),
-            };
-            return Err(wrong(flow.line, format!("from {source} after {name}"), expected));
-        }
-        if let Some(start) = &mut flows[place].flow_start {
-            start.waits_for = Some(other as u32);
-        }
+        if is_seen { Ok(()) } else { Err(wrong(self.line, format!("from {source} after {name}"), expected)) }
     }
-    check_order(&listed, &flows)?;
-    Ok(flows)
-}
-
-/// Rejects flows that wait for each other.
-fn check_order(listed: &[ListedFlow<'_>], flows: &[StreamSpec]) -> Result<(), InputError> {
-    let before = |place: usize| flows[place].flow_start.and_then(|start| start.waits_for).map(|place| place as usize);
-    // The walk in which a flow was last met.
-    let mut met = vec![usize::MAX; flows.len()];
-    for first in 0..flows.len() {
-        let mut next = Some(first);
-        while let Some(place) = next.filter(|&place| met[place] == usize::MAX) {
-            met[place] = first;
-            next = before(place);
-        }
-        if let Some(place) = next.filter(|&place| met[place] == first) {
-            return Err(wrong(listed[place].line, "a flow that waits for itself, over others", "no cycle"));
-        }
-    }
-    Ok(())
 }
 
 type Line<'t> = (usize, &'t str);
@@ -166,31 +204,33 @@ fn time(number: usize, word: &str, unit_s: f64) -> Result<Duration, InputError> 
 
 /// `traffic_gen` of HPCC: the number of flows, then `source destination group port bytes start_s`. Its simulations
 /// start at 2 s: the first flow starts at 0 here.
-fn hpcc<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<ListedFlow<'t>>, InputError> {
+fn hpcc<'t>(lines: &mut impl Iterator<Item = Line<'t>>, list: &mut FlowList<'t>) -> Result<(), InputError> {
     let (head, count) = lines.next().expect("the caller has seen it");
-    let mut flows = Vec::new();
+    let mut first: Option<Duration> = None;
     for (number, line) in lines {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [src, dst, group, _, bytes, start] = words[..] else {
             return Err(wrong(number, line, "source, destination, priority group, port, bytes and start in seconds"));
         };
-        let listed = flow(number, [src, dst], bytes, time(number, start, 1.0)?)?;
-        flows.push(ListedFlow { priority: Some(priority(number, group)?), ..listed });
+        let start = time(number, start, 1.0)?;
+        first = first.min(Some(start)).or(Some(start));
+        let listed = flow(number, [src, dst], bytes, start)?;
+        list.push(ListedFlow { priority: Some(priority(number, group)?), ..listed })?;
     }
-    if count.parse() != Ok(flows.len()) {
-        return Err(wrong(head, format!("{count}, where {} flows follow", flows.len()), "their number"));
+    if count.parse() != Ok(list.count) {
+        return Err(wrong(head, format!("{count}, where {} flows follow", list.count), "their number"));
     }
-    let mut starts: Vec<_> = flows.iter_mut().filter_map(|flow| flow.spec.flow_start.as_mut()).collect();
-    let first = starts.iter().map(|start| start.after).min().unwrap_or(Duration::ZERO);
-    starts.iter_mut().for_each(|start| start.after = start.after - first);
-    Ok(flows)
+    let first = first.unwrap_or(Duration::ZERO);
+    for start in list.flows.iter_mut().filter_map(|flow| flow.flow_start.as_mut()) {
+        start.after = start.after - first;
+    }
+    Ok(())
 }
 
 /// A connection matrix of htsim: `Nodes N`, `Connections C`, then `SOURCE->DESTINATION start PS size B prio P`, with
 /// `trigger T` where it waits, `send_done_trigger T` and `recv_done_trigger T` where others wait for it; and the
 /// triggers, each of which a flow fires.
-fn htsim<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<ListedFlow<'t>>, InputError> {
-    let mut flows = Vec::new();
+fn htsim<'t>(lines: &mut impl Iterator<Item = Line<'t>>, list: &mut FlowList<'t>) -> Result<(), InputError> {
     let mut announced = None;
     for (number, line) in lines {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -221,13 +261,13 @@ fn htsim<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<ListedFlo
         let ends = [("send_done_trigger", FlowEnd::Sent), ("recv_done_trigger", FlowEnd::Received)]
             .map(|(name, end)| Some((value(name)?, Some(end))));
         let priority = value("prio").map(|word| priority(number, word)).transpose()?;
-        flows.push(ListedFlow { priority, ends, after, ..listed });
+        list.push(ListedFlow { priority, ends, after, ..listed })?;
     }
     match announced {
-        Some((number, count)) if count.parse() != Ok(flows.len()) => {
-            Err(wrong(number, format!("{count} connections, where {} follow", flows.len()), "their number"))
+        Some((number, count)) if count.parse() != Ok(list.count) => {
+            Err(wrong(number, format!("{count} connections, where {} follow", list.count), "their number"))
         }
-        _ => Ok(flows),
+        _ => Ok(()),
     }
 }
 
@@ -283,11 +323,10 @@ fn fields(line: &str, separator: char) -> impl Iterator<Item = &str> {
 }
 
 /// A table with a head. Without a start, all flows start at once.
-fn csv<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<ListedFlow<'t>>, InputError> {
+fn csv<'t>(lines: &mut impl Iterator<Item = Line<'t>>, list: &mut FlowList<'t>) -> Result<(), InputError> {
     let head = lines.next().expect("the caller has seen it");
     let separator = [',', ';', '\t'].into_iter().find(|&separator| head.1.contains(separator)).unwrap_or(',');
     let columns = Columns::of(head, separator)?;
-    let mut flows = Vec::new();
     for (number, line) in lines {
         let words: Vec<&str> = fields(line, separator).collect();
         if words.len() != columns.count {
@@ -298,25 +337,27 @@ fn csv<'t>(lines: &mut impl Iterator<Item = Line<'t>>) -> Result<Vec<ListedFlow<
         let word = |place: Option<usize>| place.map(|place| words[place]).filter(|word| !word.is_empty());
         let priority = word(columns.priority).map(|word| priority(number, word)).transpose()?;
         let ends = [word(columns.id).map(|id| (id, None)), None];
-        flows.push(ListedFlow { priority, ends, after: word(columns.after), ..listed });
+        list.push(ListedFlow { priority, ends, after: word(columns.after), ..listed })?;
     }
-    Ok(flows)
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const ANY: HostLimit = (RANKS_MAX, "no list names more");
+
     /// Source, destination, bytes and start [ps] of each flow.
     fn rows(text: &str) -> Vec<(u32, u32, u64, u64)> {
         let row = |flow: &StreamSpec| {
             (flow.src_rank.get(), flow.dst_rank.get(), flow.bytes_per_message, flow.flow_start.unwrap().after.as_ps())
         };
-        read(text, None, None).unwrap().iter().map(row).collect()
+        read(text, None, ANY).unwrap().iter().map(row).collect()
     }
 
     fn error(text: &str) -> String {
-        read(text, None, None).unwrap_err().to_string()
+        read(text, None, ANY).unwrap_err().to_string()
     }
 
     #[test]
@@ -338,7 +379,7 @@ mod tests {
     #[test]
     fn a_flow_waits_for_another_at_the_host_that_sees_it_end() {
         let waits = |text: &str| -> Vec<Option<u32>> {
-            read(text, None, None).unwrap().iter().map(|flow| flow.flow_start.unwrap().waits_for).collect()
+            read(text, None, ANY).unwrap().iter().map(|flow| flow.flow_start.unwrap().waits_for).collect()
         };
         let expected = vec![None, Some(0), Some(0), Some(1)];
         let rows = "a,0,1,9,\n,0,2,9,a\nc,1,3,9,a\n";
@@ -353,7 +394,7 @@ mod tests {
 
     #[test]
     fn flows_of_a_priority_are_taken_from_a_list() {
-        let count = |text: &str| read(text, Some(2), None).map(|flows| flows.len()).map_err(|error| error.to_string());
+        let count = |text: &str| read(text, Some(2), ANY).map(|flows| flows.len()).map_err(|error| error.to_string());
         assert_eq!(count("src,dst,bytes,priority\n0,1,9,2\n0,2,9,3\n2,1,9,2\n"), Ok(2));
         assert_eq!(count("2\n0 1 3 100 9 2.0\n0 1 2 100 9 2.0\n"), Ok(1));
         let missing = count("Nodes 2\n0->1 size 9 prio 2\n1->0 size 9\n").unwrap_err();
@@ -369,7 +410,7 @@ mod tests {
         assert!(error("source,bytes\n").starts_with("line 1: no column destination in source,bytes; expected columns"));
         assert!(error("source,destination,bytes,start\n").contains("start, without a unit; expected start_ps"));
         assert_eq!(error("src,dst,bytes\n0,1\n"), "line 2: 2 fields; expected 3, as in the head");
-        let beyond = read("src,dst,bytes\n0,1,9\n0,4,9\n", None, Some(4)).unwrap_err().to_string();
+        let beyond = read("src,dst,bytes\n0,1,9\n0,4,9\n", None, (4, "ranks says")).unwrap_err().to_string();
         assert_eq!(beyond, "line 3: 4; expected a host from 0 to 3, as ranks says");
         assert_eq!(error("src,dst,bytes\n0,x,9\n"), "line 2: x; expected a host from 0 to 1048575");
         assert_eq!(error("src,dst,bytes\n4,4,9\n"), "line 2: from 4 to itself; expected two hosts");
@@ -391,7 +432,10 @@ mod tests {
         assert!(error("a,0,1,9,\na,1,2,9,\n").starts_with("line 3: a again; expected a name"));
         let far = "line 3: from 2 after a; expected from 0 or 1, the hosts that see flow a end";
         assert_eq!(error("a,0,1,9,\nb,2,1,9,a\n"), far);
-        let cycle = "line 3: a flow that waits for itself, over others; expected no cycle";
+        let cycle = "line 3: a flow that waits for itself, over line 4; expected no cycle";
         assert_eq!(error("a,0,1,9,b\nb,1,0,9,c\nc,0,1,9,b\n"), cycle);
+        assert_eq!(error("a,0,1,9,a\n"), "line 2: a flow that waits for itself; expected no cycle");
+        let ring: String = (0..11).map(|at| format!("{at},0,1,9,{}\n", (at + 1) % 11)).collect();
+        assert!(error(&ring).contains("line 2: a flow that waits for itself, over line 3, 4, 5, 6, 7, 8, 9, 10, ...;"));
     }
 }
