@@ -331,7 +331,8 @@ impl Hosts {
     /// All bytes of a message have come. What the NIC does by itself happens at once; the rest waits for the thread.
     pub(super) fn deliver(&mut self, wires: &mut Wires, endpoint: EndpointIndex, message: Message) {
         let thread = self.nics.endpoints[endpoint].thread;
-        if !self.processors.observes_ranks || !message.kind.is_request() {
+        let is_answered = message.kind.is_request() || self.is_matched_by_nic(wires, thread, message.kind);
+        if !self.processors.observes_ranks || !is_answered {
             return self.deliver_to(wires, thread, endpoint, message);
         }
         self.processors.records.answered = Some(message.end);
@@ -339,10 +340,18 @@ impl Hosts {
         self.processors.records.answered = None;
     }
 
+    /// Whether the NIC of a rank finds the receive of such a message.
+    fn is_matched_by_nic(&self, wires: &Wires, thread: ThreadIndex, kind: MessageKind) -> bool {
+        kind == MessageKind::RequestToSend && wires.constants.mpi(self.processors.threads[thread].job).matched_by_nic
+    }
+
     fn deliver_to(&mut self, wires: &mut Wires, thread: ThreadIndex, endpoint: EndpointIndex, message: Message) {
         match message.kind {
             MessageKind::ReadRequest => {
                 self.post_message(wires, endpoint, message.answer(MessageKind::ReadResponse), message.bytes);
+            }
+            MessageKind::RequestToSend if self.is_matched_by_nic(wires, thread, message.kind) => {
+                self.match_in_order(wires, thread, endpoint, message);
             }
             MessageKind::Put | MessageKind::GetRequest | MessageKind::AtomicRequest
                 if wires.constants.transport(self.job_of(endpoint)).has_remote_access() =>

@@ -172,6 +172,10 @@ pub struct MpiParams {
     /// socket. Default "0s".
     #[serde(skip_serializing_if = "super::is_zero")]
     pub poll_per_connection: Duration,
+    /// The NIC matches a request to send with a posted receive, and READs the payload, without the processor. Default
+    /// false; not of libraries over TCP.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub matched_by_nic: bool,
     /// Envelope of every message on the wire.
     pub header: Bytes,
 }
@@ -195,6 +199,7 @@ impl MpiParams {
             temporary_min: Bytes::ZERO,
             poll: Duration::ZERO,
             poll_per_connection: Duration::ZERO,
+            matched_by_nic: false,
             header: Bytes::new(8),
         }
     }
@@ -232,6 +237,7 @@ impl MpiParams {
             temporary_min: Bytes::ZERO,
             poll: Duration::ZERO,
             poll_per_connection: Duration::ZERO,
+            matched_by_nic: false,
             header: Bytes::new(64),
         }
     }
@@ -314,6 +320,7 @@ fn mpi_over_tcp<'de, D: serde::Deserializer<'de>>(source: D) -> Result<MpiParams
         temporary_min: changes.temporary_min.unwrap_or(before.temporary_min),
         poll: changes.poll.unwrap_or(before.poll),
         poll_per_connection: changes.poll_per_connection.unwrap_or(before.poll_per_connection),
+        matched_by_nic: false,
         header: changes.header.unwrap_or(before.header),
     })
 }

@@ -1,6 +1,6 @@
 //! Pairs of ranks with several connections, which messages take in turn.
 
-use etherweave_primitives::{BitRate, Bytes, Priority, Rank, Time};
+use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Rank, Time};
 use etherweave_sim::{Experiment, Job, PairConnections, TransferRow, params::Fidelity, params::SimParams};
 use etherweave_topology::{Family, SingleSwitch};
 use etherweave_workload::{Block, Op, OsuBibw, OsuOneSidedLatency, Program, Traffic, Workload, collective::TAG_BASE};
@@ -33,6 +33,25 @@ fn arrival(experiment: &Experiment, tag: u32) -> Time {
     let transfers = run(experiment, 1).observed.expect("ranks are observed").transfers();
     let row = transfers.iter().find(|row: &&TransferRow| row.tag == tag);
     row.expect("each message arrives").end
+}
+
+/// A rank that computes while the payload comes waits for it no longer, where its NIC matches by itself.
+#[test]
+fn a_nic_that_matches_fetches_a_payload_while_the_rank_computes() {
+    let duration = Duration::from_us(2_000);
+    let (sender, receiver) = (Rank::new(0), Rank::new(1));
+    let send = Op::Isend { peer: receiver, tag: 1, bytes: LONG };
+    let receive = Op::Irecv { peer: sender, tag: 1, bytes: LONG };
+    let program = |ops: &[Op]| Program::new([Block::unmeasured([ops, &[Op::WaitAll]].concat())]);
+    let end = |matched_by_nic| {
+        let mut params = roce();
+        params.host.mpi_roce.matched_by_nic = matched_by_nic;
+        let ranks = vec![program(&[send]), program(&[receive, Op::Compute { duration }])];
+        arrival(&of_two(params, Traffic::Ranks(ranks), 1), 1)
+    };
+    let wire = BitRate::from_gbps(100).serialization_time(Bytes::new(LONG));
+    assert!(end(true) < Time::ZERO + duration + Duration::from_us(1), "{}", end(true));
+    assert!(end(false) > Time::ZERO + duration + wire, "{}", end(false));
 }
 
 /// Eager messages of RoCE, in one piece and in fragments, and of TCP: the receiver reads a long one by rendezvous.

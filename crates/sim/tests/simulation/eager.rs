@@ -47,6 +47,18 @@ fn a_message_beyond_the_threshold_is_not_copied() {
     assert!(round_trip(slow, most) > round_trip(mpi, most));
 }
 
+/// A NIC that matches spares the receiver the handling of the request: one of four in a round trip of two messages, at
+/// either end. The payload and the message that ends each are handled as before.
+#[test]
+fn a_nic_that_matches_fetches_the_payload_without_the_processor() {
+    let by_processor = MpiParams::roce();
+    let by_nic = MpiParams { matched_by_nic: true, ..by_processor.clone() };
+    let bytes = by_processor.eager_max.get() + 1;
+    let saved = round_trip(by_processor.clone(), bytes) - round_trip(by_nic.clone(), bytes);
+    assert_eq!(saved, 2 * by_processor.handling_overhead.as_ps());
+    assert_eq!(round_trip(by_processor, 8), round_trip(by_nic, 8), "an eager message is handled as before");
+}
+
 /// A collective's message of 10,000 B crosses the network once if it is eager, and four times if it is not.
 #[test]
 fn messages_of_collectives_have_a_threshold_of_their_own() {
