@@ -135,8 +135,8 @@ def _error(one: "ModelError") -> str:
     where = ", ".join(text for text in one.conditions if text)
     rows = f"{one.rows} rows of {len(one.systems)} systems" if one.rows else "no row of this kind"
     return (
-        f"measured times are {one.most.low:.2f} to {one.most.high:.2f} of simulated ones in 90 %, "
-        f"{one.median:.2f} in the middle ({where}: {rows}{covered})"
+        f"measured times are {one.most.low:.2f} to {one.most.high:.2f} of simulated ones in 90 % "
+        f"({where}: {rows}{covered})"
     )
 
 

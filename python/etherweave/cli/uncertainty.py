@@ -91,9 +91,7 @@ def errors_verb(as_json: AsJson = False) -> None:
     if as_json:
         kinds, parts = [error_facts(one) for one in found], [asdict(effect) for effect in effects]
         return print(json.dumps({"kinds": kinds, "effects": parts}, indent=2))
-    print_table(
-        ("kind", ">rows", ">systems", ">middle", ">50 %", ">90 %", ">covered"), map(_row, found)
-    )
+    print_table(("kind", ">rows", ">systems", ">50 %", ">90 %", ">covered"), map(_row, found))
     print()
     return print_table(
         ("condition", ">rows", ">systems", ">factor on the width", ">90 %"), map(_effect, effects)
@@ -265,7 +263,7 @@ def _finite(value: float) -> float | None:
 def _row(one: "ModelError") -> tuple[str, ...]:
     covered = "–" if one.covered is None else f"{one.covered:.0%}"
     counts = (str(one.rows), str(len(one.systems)))
-    return (one.kind, *counts, f"{one.median:.2f}", _ends(one.half), _ends(one.most), covered)
+    return (one.kind, *counts, _ends(one.half), _ends(one.most), covered)
 
 
 def _effect(one: "Effect") -> tuple[str, ...]:

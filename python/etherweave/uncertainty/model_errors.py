@@ -1,7 +1,7 @@
 """The error of the model, apart from that of its parameters: measured over simulated times.
 
 Rows of studies compare a simulated figure with one that a system has published. The logarithm of
-the measured over the simulated time has Student's t distribution, whose position and scale depend
+the measured over the simulated time has Student's t distribution about zero, whose scale depends
 on what is extrapolated: the kind of metric, the interconnect, the transport, the size, and whether
 constants are fitted to the same benchmark. Each of them has an effect that is drawn towards zero,
 so that classes of few systems have what all have.
@@ -25,11 +25,9 @@ DEGREES = 4
 """Degrees of Student's distribution (Lange, Little and Taylor, JASA 84, 1989: robust models)."""
 SCALE, SCALE_FACTOR = 0.1, 3.0
 """Prior of the scale of all rows: its middle, and one standard deviation as a factor."""
-POSITION_EFFECT, SCALE_EFFECT = 0.1, math.log(2)
-"""Standard deviations of effects on the position, and on the logarithm of the scale."""
-SYSTEM_EFFECT = SCALE_EFFECT / 2
-"""Standard deviation of the logarithm of the scale among systems under equal conditions."""
-_PLACES = 9  # Places of position and of scale at which their normal distribution is taken.
+SCALE_EFFECT = math.log(2)
+"""Standard deviation of effects on the logarithm of the scale."""
+_PLACES = 27  # Places of the logarithm of the scale at which its normal distribution is taken.
 _TAIL = 64  # Quantiles of Student's distribution at each of these places.
 
 
@@ -40,7 +38,6 @@ class ModelError:
     conditions: Conditions
     rows: int  # Rows of this kind.
     systems: Sequence[str]  # Systems that have them.
-    median: float  # Measured over simulated time.
     half: Interval  # Interval of 50 % of a row of a further system.
     most: Interval  # Interval of 90 %.
     covered: float | None
@@ -88,8 +85,8 @@ class Further:
 class Estimate:
     """Effects of all conditions on the error of the model, by the rows that it is made of.
 
-    The maximum of the posterior of a sum of effects for the position, and of another for the
-    logarithm of the scale; their covariance is that of its curvature there (Laplace's method).
+    The maximum of the posterior of a sum of effects on the logarithm of the scale; their
+    covariance is that of its curvature there (Laplace's method).
     """
 
     def __init__(self, rows: Iterable[CheckRow]) -> None:
@@ -105,17 +102,15 @@ class Estimate:
             np.array([row.error for row in self.rows]),
             np.array([row.spread for row in self.rows]),
             np.array(_weights(self.rows)),
-            np.array([*[0.0] * count, math.log(SCALE), *[0.0] * (count - 1)]),
-            np.array(
-                [*[POSITION_EFFECT] * count, math.log(SCALE_FACTOR), *[SCALE_EFFECT] * (count - 1)]
-            ),
+            np.array([math.log(SCALE), *[0.0] * (count - 1)]),
+            np.array([math.log(SCALE_FACTOR), *[SCALE_EFFECT] * (count - 1)]),
         )
 
         def loss(places: "NDArray") -> "tuple[float, NDArray]":  # type: ignore[type-arg]
             return _loss(table, places)
 
         # Effects over the deviations of their priors are all of one size.
-        places = minimize(loss, np.zeros(2 * count), jac=True, method="BFGS").x
+        places = minimize(loss, np.zeros(count), jac=True, method="BFGS").x
         self._middle = table.means + table.deviations * places
         inverse = np.linalg.inv(_curvature(loss, places))
         self._covariance = inverse * np.outer(table.deviations, table.deviations)
@@ -135,29 +130,23 @@ class Estimate:
         import numpy as np
         from scipy.stats import norm, t
 
-        count = len(self._places) + 1
-        own = np.zeros((2, 2 * count))
-        own[0, :count] = own[1, count:] = np.array(self._column(conditions))
-        covariance = own @ self._covariance @ own.T
+        own = np.array(self._column(conditions))
         unseen = sum(name not in self._places for name in conditions if name)
-        covariance += unseen * np.diag([POSITION_EFFECT**2, SCALE_EFFECT**2])
-        covariance[1, 1] += SYSTEM_EFFECT**2
+        variance = own @ self._covariance @ own + unseen * SCALE_EFFECT**2
         places = norm.ppf((np.arange(_PLACES) + 0.5) / _PLACES)
-        places /= places.std()
-        grid = np.array([(a, b) for a in places for b in places]) @ np.linalg.cholesky(covariance).T
-        positions, logarithms = (own @ self._middle + grid).T
+        logarithms = own @ self._middle + math.sqrt(variance) * places / places.std()
         scales = np.hypot(np.exp(logarithms), spread)
         tail = t.ppf((np.arange(_TAIL) + 0.5) / _TAIL, DEGREES)
-        every = np.sort((positions[:, None] + scales[:, None] * tail).ravel())
+        every = np.sort((scales[:, None] * tail).ravel())
         return Further(every, (np.arange(len(every)) + 0.5) / len(every))
 
     def effects(self) -> list[Effect]:
         """List what each condition does to the width of an interval."""
-        count, found = len(self._places) + 1, []
+        found = []
         for name, place in self._places.items():
             own = [row for row in self.rows if name in row.conditions]
-            middle = float(self._middle[count + place])
-            deviation = math.sqrt(float(self._covariance[count + place, count + place]))
+            middle = float(self._middle[place])
+            deviation = math.sqrt(float(self._covariance[place, place]))
             ends = [math.exp(middle + sign * 1.645 * deviation) for sign in (-1, 1)]
             systems = len({row.system for row in own})
             found.append(Effect(name, len(own), systems, math.exp(middle), Interval(*ends)))
@@ -174,7 +163,7 @@ class _Table:
     spreads: "NDArray"  # type: ignore[type-arg]
     weights: "NDArray"  # type: ignore[type-arg]
     means: "NDArray"  # type: ignore[type-arg]
-    """Priors of effects on the position, then of those on the logarithm of the scale."""
+    """Priors of effects on the logarithm of the scale."""
     deviations: "NDArray"  # type: ignore[type-arg]
 
 
@@ -185,17 +174,14 @@ def _loss(table: _Table, priors: "NDArray") -> "tuple[float, NDArray]":  # type:
     """
     import numpy as np
 
-    effects = table.means + table.deviations * priors
-    count = table.columns.shape[1]
-    own = np.exp(table.columns @ effects[count:])
+    own = np.exp(table.columns @ (table.means + table.deviations * priors))
     scale = np.hypot(own, table.spreads)
-    places = (table.errors - table.columns @ effects[:count]) / scale
+    places = table.errors / scale
     reach = 1 + places**2 / DEGREES
-    pull = (DEGREES + 1) / DEGREES * places / reach
     loss = table.weights @ ((DEGREES + 1) / 2 * np.log(reach) + np.log(scale))
-    by_position = table.columns.T @ (-table.weights * pull / scale)
-    by_scale = table.columns.T @ (table.weights * (1 - pull * places) * (own / scale) ** 2)
-    gradient = np.concatenate([by_position, by_scale]) * table.deviations + priors
+    pull = (DEGREES + 1) / DEGREES * places**2 / reach
+    by_scale = table.columns.T @ (table.weights * (1 - pull) * (own / scale) ** 2)
+    gradient = by_scale * table.deviations + priors
     return float(loss + priors @ priors / 2), gradient
 
 
@@ -242,8 +228,8 @@ def _error(estimate: Estimate, conditions: Conditions, covered: float | None = N
     own = [row for row in estimate.rows if row.conditions.kind == conditions.kind]
     further = estimate.further(conditions)
     systems = list(dict.fromkeys(row.system for row in own))
-    (median,), half, most = further.at([0.5]), further.interval(0.5), further.interval(0.9)
-    return ModelError(conditions, len(own), systems, median, half, most, covered)
+    half, most = further.interval(0.5), further.interval(0.9)
+    return ModelError(conditions, len(own), systems, half, most, covered)
 
 
 def without_each_system(rows: Sequence[CheckRow]) -> dict[str, Estimate]:
