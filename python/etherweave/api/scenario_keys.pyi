@@ -1044,6 +1044,7 @@ class MpiParams(Table):
     fragment: Key[str | None, str]
     handling_overhead: Key[str, str]
     header: Key[str, str]
+    matched_by_nic: Key[bool | None, bool]
     poll: Key[str | None, str]
     poll_per_connection: Key[str | None, str]
     profile: Key[
