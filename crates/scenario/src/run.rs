@@ -1,5 +1,6 @@
 //! From text to tables.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::{io::Write, time::Duration as WallTime, time::Instant};
 
@@ -86,18 +87,19 @@ impl Run {
         estimate.check(&limit).map_err(|error| document.locate(error))?;
         let experiment = experiment(&document, &scenario, topology, options.capture)?;
         let again = again(&scenario, &experiment, options.process).map_err(|error| document.locate(error))?;
-        let simulation = Simulation::build_for(options.process, &experiment, threads);
-        let mut simulation = simulation.map_err(|error| document.locate(error))?;
-        let flow_rows = Arc::new(Mutex::new(FlowRows::new(GROUP, scenario.lossless_transport().name())));
-        let flow_rows = simulation.write_flows(FlowRows::writer(&flow_rows)).then_some(flow_rows);
-        estimate.warnings.extend(notes);
-        estimate.warnings.extend(check::warnings(&scenario, &experiment.topology));
-        estimate.warnings.extend(nodes::placement_warnings(&scenario, &experiment.jobs));
-        let (topology, setup) = (experiment.topology, started.elapsed());
+        let run_warnings = check::warnings(&scenario, &experiment.topology);
+        let placement_warnings = nodes::placement_warnings(&scenario, &experiment.jobs);
         let goes_by_pauses_alone = match &experiment.paths {
             Paths::PerFlow { .. } => false,
             Paths::PerPacket(prepared) => prepared.goes_by_pauses_alone(),
         };
+        let topology = experiment.topology.clone();
+        let simulation = Simulation::build_for(options.process, Cow::Owned(experiment), threads);
+        let mut simulation = simulation.map_err(|error| document.locate(error))?;
+        let flow_rows = Arc::new(Mutex::new(FlowRows::new(GROUP, scenario.lossless_transport().name())));
+        let flow_rows = simulation.write_flows(FlowRows::writer(&flow_rows)).then_some(flow_rows);
+        estimate.warnings.extend([notes, run_warnings, placement_warnings].concat());
+        let setup = started.elapsed();
         Ok(Run { scenario, estimate, topology, simulation, again, goes_by_pauses_alone, snap_length, setup, flow_rows })
     }
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+GROUP_ROWS = 2**20  # Most rows of a piece of a table.
 SIZE_MAX = 256 * 2**20  # Largest file that is read unless the caller gives another limit [bytes].
 
 
@@ -86,21 +87,17 @@ def read_toml(path: str | Path, size_max: int = SIZE_MAX) -> dict[str, Any]:
         raise InputError(path, f"{error}; expected TOML") from None
 
 
-def read_parquet(
-    path: str | Path, has_metadata: bool = False, numbers_max: int | None = None
-) -> "pyarrow.Table":
+def read_parquet(path: str | Path, has_metadata: bool = False) -> "pyarrow.Table":
     """Read a table in Parquet, and check its pages and its values.
 
     ``has_metadata`` is whether the schema keeps its metadata, in which octets may stand that polars
-    rejects; ``numbers_max`` the most rows of a table that must hold numbers alone.
+    rejects.
     """
     import pyarrow
     from pyarrow import parquet
 
     _check_type(path)
     try:
-        if numbers_max is not None:
-            _check_numbers(path, numbers_max)
         table = parquet.read_table(path, page_checksum_verification=True, partitioning=None)
         table.validate(full=True)
         if has_metadata:
@@ -125,25 +122,34 @@ def parquet_rows(path: str | Path) -> int:
 
 
 def parquet_groups(path: str | Path) -> "Iterator[pyarrow.Table]":
-    """Read a table in Parquet group by group, and check its pages and its values."""
+    """Read a table in Parquet group by group, and check its pages and its values.
+
+    A group of more than :data:`GROUP_ROWS` rows comes in several parts.
+    """
     import pyarrow
     from pyarrow import parquet
 
     try:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
             for number in range(file.num_row_groups):
-                group = file.read_row_group(number)
-                group.validate(full=True)
-                yield group
+                for batch in file.iter_batches(GROUP_ROWS, row_groups=[number]):
+                    group = pyarrow.Table.from_batches([batch])
+                    group.validate(full=True)
+                    yield group
     except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
         raise InputError(path, _damage(path)) from error
 
 
-def _check_numbers(path: str | Path, rows_max: int) -> None:
+def check_numbers(path: str | Path, rows_max: int) -> None:
     """Reject a table of Parquet before it is read that has more rows, or texts."""
+    import pyarrow
     from pyarrow import parquet, types
 
-    metadata = parquet.read_metadata(path)
+    _check_type(path)
+    try:
+        metadata = parquet.read_metadata(path)
+    except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
+        raise InputError(path, _damage(path)) from error
     if metadata.num_rows > rows_max:
         raise InputError(path, f"{metadata.num_rows:,} rows; expected at most {rows_max:,}")
     for field in metadata.schema.to_arrow_schema():

@@ -83,6 +83,12 @@ def new_path(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+def cache() -> Path:
+    """Return the directory of files that can be made again: ``$XDG_CACHE_HOME/etherweave``."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "etherweave"
+
+
 def _mode(path: Path) -> int | None:
     try:
         return path.stat().st_mode

@@ -29,7 +29,7 @@ pub(crate) struct LateFlows {
     connections: Vec<PlannedConnection>,
     starts: Vec<[u32; 2]>,
     /// Connections that exist or have existed.
-    created: usize,
+    pub created: usize,
     /// First thread of the newest flows, whose start has the next created.
     newest: ThreadIndex,
     /// Definition of the ideal time of all flows.
@@ -124,9 +124,9 @@ impl LateFlows {
         shard.late_flows = Some(Box::new(late));
     }
 
-    /// Rows of flows that a run ended before, at its `end`.
-    pub fn rows_to_come(&self, warm_up: Time, end: Time) -> impl Iterator<Item = (u32, StreamRow)> {
-        let row = move |connection: &PlannedConnection| {
+    /// Rows of the next flows after the first `created`, none of which exists at the `end` of the run.
+    pub fn rows_to_come(&self, created: usize, warm_up: Time, end: Time) -> Vec<(u32, StreamRow)> {
+        let row = |connection: &PlannedConnection| {
             let (spec, job) = (self.spec(connection), &self.experiment.jobs[0]);
             let [source, destination] = connection.hosts(&self.experiment).map(HostId::get);
             let start = Time::ZERO + job.start + start_of(spec).after;
@@ -146,7 +146,7 @@ impl LateFlows {
                 ideal: Duration::ZERO,
             }
         };
-        self.connections.iter().skip(self.created).map(move |connection| (0, row(connection)))
+        self.connections.iter().skip(created).take(BLOCK).map(|connection| (0, row(connection))).collect()
     }
 
     fn spec(&self, connection: &PlannedConnection) -> &StreamSpec {

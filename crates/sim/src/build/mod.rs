@@ -26,6 +26,7 @@ mod routes;
 mod sampling;
 mod storms;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use etherweave_kernel::{Division, Worker};
@@ -164,14 +165,15 @@ impl Simulation {
     /// # Errors
     /// When parameters are inconsistent, a job does not fit its hosts, or a host cannot be reached.
     pub fn build(experiment: &Experiment, threads: usize) -> Result<Simulation, InputErrors> {
-        Simulation::build_for(Worker::ALONE, experiment, threads)
+        Simulation::build_for(Worker::ALONE, Cow::Borrowed(experiment), threads)
     }
 
     /// Builds what one of several processes serves, on one thread; for one process as [`Simulation::build`].
     ///
     /// # Errors
     /// Those of [`Simulation::build`], on every process.
-    pub fn build_for(worker: Worker, experiment: &Experiment, threads: usize) -> Result<Simulation, InputErrors> {
+    pub fn build_for(worker: Worker, lent: Cow<'_, Experiment>, threads: usize) -> Result<Simulation, InputErrors> {
+        let experiment = &*lent;
         let Plan { layout, constants, connections, neighbours, starts, port_paths } =
             Plan::new(worker, experiment, threads)?;
         let topology = &experiment.topology;
@@ -212,22 +214,22 @@ impl Simulation {
         if experiment.fingerprint || experiment.fast_forward.is_some() {
             shards.iter_mut().for_each(|shard| shard.wires.fingerprint = Some(Fingerprint::default()));
         }
-        if has_late_flows {
-            LateFlows::begin(experiment.clone(), layout, connections, starts, &mut shards[0]);
-        }
         let jobs = experiment.jobs.iter().map(|job| job.name.clone()).collect();
         let busiest_ports = experiment.sampling.as_ref().and_then(|sampling| sampling.busiest);
         let observes_ranks = experiment.observes_ranks;
         let names = ReportNames { topology: topology.clone(), jobs, busiest_ports, observes_ranks };
+        let (seed, begun, stall_limit) = (experiment.params.seed, experiment.begun(), experiment.stall_limit);
+        let forward = experiment.fast_forward.map(|limits| Box::new(FastForward::new(limits, seed, begun)));
+        if has_late_flows {
+            LateFlows::begin(lent.into_owned(), layout, connections, starts, &mut shards[0]);
+        }
         let division = Division { shards: shards.len(), workers: worker.of };
         let own = division.shards_of(worker.number);
         shards.truncate(own.end);
         shards.drain(..own.start);
-        let (stall_limit, end, deadlock) = (experiment.stall_limit, Time::ZERO, None);
+        let (end, deadlock) = (Time::ZERO, None);
         let (clock, packets) = (None, None);
         let window_times = vec![ShardTimes::NONE; shards.len()];
-        let (seed, begun) = (experiment.params.seed, experiment.begun());
-        let forward = experiment.fast_forward.map(|limits| Box::new(FastForward::new(limits, seed, begun)));
         Ok(Simulation {
             shards,
             division,

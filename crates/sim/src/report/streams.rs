@@ -75,14 +75,19 @@ impl Simulation {
         let mut rows = self.existing_streams();
         let (end, warm_up) = (self.end, self.shards.first().map_or(Time::ZERO, |shard| shard.wires.constants.warm_up));
         let Some(late) = self.late_flows() else { return rows };
-        let (ideal, mut writer) = (late.ideal, late.writer.take());
-        let mut rest: Vec<(u32, StreamRow)> = late.rows_to_come(warm_up, end).collect();
-        let flows = (0..rest.len()).map(|place| (place, ideal)).collect();
-        add_ideals(&self.names.topology, &self.shards[0].wires.constants, &mut rest, flows);
-        rows.append(&mut rest);
+        let mut writer = late.writer.take();
         if let Some(write) = &mut writer {
             rows.sort_by_key(|(_, row)| row.stream);
             write(rows.drain(..).map(|(_, row)| row).collect(), Vec::new());
+        }
+        // The rest has higher numbers. A block at a time, since a run that is cut early may leave most flows.
+        let mut created = late.created;
+        while let Some(block) = rows_to_come(self, created, warm_up, end) {
+            created += block.len();
+            match &mut writer {
+                Some(write) => write(block.into_iter().map(|(_, row)| row).collect(), Vec::new()),
+                None => rows.extend(block),
+            }
         }
         self.late_flows().expect("they are there").writer = writer;
         rows
@@ -115,6 +120,21 @@ impl Simulation {
         };
         threads.filter_map(start).collect()
     }
+}
+
+/// Next rows of flows that a run ended before, after the first `created`.
+fn rows_to_come(
+    simulation: &mut Simulation,
+    created: usize,
+    warm_up: Time,
+    end: Time,
+) -> Option<Vec<(u32, StreamRow)>> {
+    let late = simulation.late_flows()?;
+    let ideal = late.ideal;
+    let mut rows = late.rows_to_come(created, warm_up, end);
+    let flows = (0..rows.len()).map(|place| (place, ideal)).collect();
+    add_ideals(&simulation.names.topology, &simulation.shards[0].wires.constants, &mut rows, flows);
+    Some(rows).filter(|rows| !rows.is_empty())
 }
 
 impl StreamRow {

@@ -6,7 +6,6 @@ removed after its launch; what a killed measurement left, the next one on the sa
 """
 
 import hashlib
-import os
 import platform
 import re
 import shutil
@@ -18,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from etherweave import _core
+from etherweave.api.outputs import cache
 from etherweave.bench.launchers.access import with_modules
 from etherweave.bench.measure.errors import MeasureError
 from etherweave.linux import processes
@@ -41,12 +41,6 @@ class Executor(NamedTuple):
 
     path: Path
     compiler: str  # First line of the compiler's version.
-
-
-def cache() -> Path:
-    """Return the directory of compiled executors: ``$XDG_CACHE_HOME/etherweave``."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "etherweave"
 
 
 def build(

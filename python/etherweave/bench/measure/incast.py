@@ -21,6 +21,7 @@ import polars as pl
 from etherweave import _core
 from etherweave.api.code_points import code_point, octet
 from etherweave.api.machine import machine
+from etherweave.api.outputs import cache
 from etherweave.api.results import Measured, Result
 from etherweave.api.scenario import Overrides, ScenarioSource
 from etherweave.api.units import rate_of, size_of
@@ -28,7 +29,6 @@ from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.document import UnrecognisedError, parse
 from etherweave.bench.launchers.launcher import LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.registry import launcher
-from etherweave.bench.measure import executor
 from etherweave.bench.measure.errors import MeasureError, MeasureLaunchError
 from etherweave.bench.measure.estimate import START_S, Estimate, MeasureLimits, within
 from etherweave.bench.measure.executor import launch_directory
@@ -94,7 +94,7 @@ def measure_incast(
     command = _command(program, job, link, rate, dscps or {}, duration_s)
     tables, outcomes = [], []
     for number in range(launches):
-        with launch_directory(executor.cache()) as place:
+        with launch_directory(cache()) as place:
             limit_s = expected.seconds + LATE_S
             work = LaunchJob(
                 command, (names[0], *sources), incast["streams_per_source"], place, limit_s

@@ -9,6 +9,7 @@ import polars as pl
 
 from etherweave import _core
 from etherweave.api.machine import machine
+from etherweave.api.outputs import cache
 from etherweave.api.results import Measured, Result, Summary
 from etherweave.api.scenario import Overrides, ScenarioSource
 from etherweave.bench.launchers.launcher import LaunchOutcome
@@ -155,7 +156,7 @@ def _launch(plan: _Plan, number: int, progress: Callable[[MeasureProgress], None
     def report(elapsed_s: float) -> None:
         progress(MeasureProgress(number, plan.launches, elapsed_s, plan.expected))
 
-    with launch_directory(executor.cache()) as place:
+    with launch_directory(cache()) as place:
         files = _written(plan.jobs, place)
         records = place / "records"
         records.mkdir()
