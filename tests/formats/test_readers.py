@@ -124,6 +124,8 @@ def test_a_file_has_the_counts_of_its_format(
     )
     assert sum(description.levels.values()) == switches
     assert rates(description) == cables
+    paths = [DATA / name for name in names]
+    assert read(paths, form).links == read(paths).links, "as by --form"
 
 
 def test_every_reader_has_a_case_and_reads_its_own_files_alone() -> None:
@@ -159,6 +161,38 @@ def test_what_a_file_does_not_say_is_assumed_by_its_key() -> None:
     assert (cables.rate_gbps, cables.length_m) == (400, 2)
 
 
+GUID, STATE = "0xec0d9a03003d62be", "==( 4X 25.78125 Gbps Active/ LinkUp)==>"
+SWITCH_LINES = f"""Switch: {GUID} MF0;SB7700:MSB7700/U1:
+  2 1[ ] ==( Down/ Polling)==> [ ] "" ( )
+  2 17[ ] {STATE} 4 1[ ] "n02 HCA-1" ( )
+  2 36[ ] {STATE} 3 1[ ] "mgt mlx5_0" ( )
+"""
+CA_LINES = "".join(
+    f'CA: {name}:\n  {GUID} {lid} 1[ ] {STATE} 2 {port}[ ] "MF0;SB7700:MSB7700/U1" ( )\n'
+    for name, lid, port in (("n02 HCA-1", 4, 17), ("mgt mlx5_0", 3, 36))
+)
+LINK_LINES = "".join(
+    f'{GUID} "  leaf" 2 {port}[ ] {STATE} {GUID} {lid} 1[ ] "{name}" ( )\n'
+    f'{GUID} "  {name}" {lid} 1[ ] {STATE} {GUID} 2 {port}[ ] "leaf" ( )\n'
+    for name, lid, port in (("n02 HCA-1", 4, 17), ("mgt mlx5_0", 3, 36))
+)
+
+
+@pytest.mark.parametrize("text", [CA_LINES + SWITCH_LINES, SWITCH_LINES, LINK_LINES])
+def test_iblinkinfo_prints_with_guids_switches_alone_or_a_line_a_link(
+    tmp_path: Path, text: str
+) -> None:
+    path = tmp_path / "links.txt"
+    path.write_text(text)
+    fabric = scenario_of(read([path]), "fabric", NONE).fabric
+    assert rates(describe(fabric)) == {("host", 100): 2}
+
+
+def test_a_second_file_of_a_format_that_has_a_fabric_in_one_is_refused() -> None:
+    with pytest.raises(InputError, match=r"a second fabric beside topology\.conf"):
+        read([DATA / "topology.conf", DATA / "blocks.conf"])
+
+
 def test_what_is_left_out_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "t.yaml"
     path.write_text(
@@ -177,6 +211,20 @@ def test_what_is_left_out_is_noted(tmp_path: Path) -> None:
     # A quarter of the equator.
     assert network.links[0].length == "1000000m"
     assert "longer than 1,000 km" in network.notes[0]
+    path = tmp_path / "several.yaml"
+    path.write_text(
+        "- topology: a\n  tree: {switches: [{switch: s, nodes: n1}]}\n"
+        "- topology: b\n  tree: {switches: [{switch: s, nodes: n2}]}\n"
+    )
+    left_out = "the topology b is left out: the cluster's default is read, or the first"
+    assert left_out in read([path]).notes
+    path = tmp_path / "cables.csv"
+    path.write_text(
+        "side_a_device,side_a_type,side_a_name,side_b_device,side_b_type,side_b_name,type,status\n"
+        "h1,dcim.interface,e0,s1,dcim.interface,p1,smf,decommissioning\n"
+    )
+    (note,) = [note for note in read([path]).notes if "decommissioning" in note]
+    assert note.startswith("1 cables are there and will be taken out")
 
 
 def test_the_inside_of_a_server_is_noted() -> None:

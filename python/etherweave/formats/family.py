@@ -93,18 +93,19 @@ def read(paths: Sequence[Path], form: str | None = None, servers: int = 2) -> Ne
 
 def listed(paths: Sequence[Path]) -> list[Path]:
     """Replace directories by their files."""
+    places = [Path(path) for path in paths]
     files = [
-        file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else [path])
+        file for path in places for file in (sorted(path.iterdir()) if path.is_dir() else [path])
     ]
     if not files:
-        raise InputError(paths[0], "an empty directory; expected files of a fabric")
+        raise InputError(places[0], "an empty directory; expected files of a fabric")
     return files
 
 
 def _common(files: Sequence[Source], form: str | None) -> tuple[str, list[Source]]:
     """Find the format of all files, and those of them that stand beside the fabric's."""
     for name in [form] if form else BESIDE:
-        beside = [file for file in files if file.path.match(BESIDE.get(name, ""))]
+        beside = [file for file in files if name in BESIDE and file.path.match(BESIDE[name])]
         mains = [file for file in files if file not in beside]
         if beside and mains and all(reader(name).recognises(file) for file in mains):
             return name, beside

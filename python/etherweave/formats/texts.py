@@ -3,7 +3,7 @@
 XML entities and YAML aliases, by which a small file stands for a huge value, are rejected.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -45,6 +45,15 @@ class Source:
     def mistake(self, where: str, reason: str) -> InputError:
         """Make the error of a place in the file."""
         return InputError(self.path, f"{where}: {reason}" if where else reason)
+
+
+def only(files: Sequence[Source]) -> Source:
+    """Return the file of a format that has a fabric in one."""
+    if len(files) > 1:
+        raise files[1].mistake(
+            "", f"a second fabric beside {files[0].path.name}; expected one file"
+        )
+    return files[0]
 
 
 def source(path: Path) -> Source:

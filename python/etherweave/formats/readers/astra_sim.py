@@ -10,7 +10,7 @@ from itertools import combinations
 from math import prod
 
 from etherweave.formats.network import Network
-from etherweave.formats.texts import Source, items, mapping, number, yaml
+from etherweave.formats.texts import Source, items, mapping, number, only, yaml
 
 NPUS_MAX = 2**18  # Most accelerators.
 OWN_SWITCH = "each accelerator has a switch of its own, which forwards"
@@ -23,7 +23,7 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Build the dimensions, the first one innermost."""
-    (file,) = files[:1]
+    file = only(files)
     document = mapping(file, yaml(file), "")
     network = Network(str(file.path))
     kinds = [str(kind) for kind in items(file, document.get("topology"), "topology")]

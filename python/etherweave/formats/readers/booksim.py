@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from etherweave.formats.network import Network
-from etherweave.formats.texts import Source, number
+from etherweave.formats.texts import Source, number, only
 
 ROUTERS_MAX = 2**20
 
@@ -20,7 +20,7 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Read routers; the reverse of a link is the same cable."""
-    (file,) = files[:1]
+    file = only(files)
     network = Network(str(file.path))
     directed: dict[tuple[str, str], int] = {}
     latencies = False

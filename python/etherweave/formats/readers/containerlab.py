@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from etherweave.formats.network import Network
-from etherweave.formats.texts import Source, items, mapping, yaml
+from etherweave.formats.texts import Source, items, mapping, only, yaml
 
 HOST_KINDS = ("linux", "k8s-kind", "ext-container", "host")
 OUTSIDE = ("host", "mgmt-net", "macvlan")  # Ends of links that are no nodes.
@@ -23,7 +23,7 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Read nodes and links."""
-    (file,) = files[:1]
+    file = only(files)
     network = Network(str(file.path))
     topology = mapping(file, mapping(file, yaml(file), "").get("topology"), "topology")
     default = mapping(file, topology.get("defaults") or {}, "topology.defaults").get("kind")

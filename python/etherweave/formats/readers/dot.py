@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from etherweave.formats.network import Network
 from etherweave.formats.readers.node_link import kind_of
-from etherweave.formats.texts import Source, number
+from etherweave.formats.texts import Source, number, only
 
 DEPTH_MAX = 64  # Most subgraphs in each other.
 PAIRS_MAX = 2**20  # Most edges of a statement such as ``{a b} -- {c d}``.
@@ -36,7 +36,7 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Read nodes and edges."""
-    (file,) = files[:1]
+    file = only(files)
     network = Network(str(file.path))
     _Parser(file, network).graph()
     return network

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from etherweave.formats.network import Network
 from etherweave.formats.readers.zoo import zoo_network
-from etherweave.formats.texts import Source
+from etherweave.formats.texts import Source, only
 
 DEPTH_MAX = 64
 Entry: TypeAlias = "tuple[str, Value, str]"  # Key, value and place.
@@ -25,7 +25,7 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Read nodes and edges."""
-    (file,) = files[:1]
+    file = only(files)
     graph = next((value for key, value, _ in _entries(file) if key == "graph"), [])
     members = graph if isinstance(graph, list) else []
     nodes = [(where, _texts(value)) for key, value, where in members if key == "node"]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from etherweave.formats.network import Network
 from etherweave.formats.readers.dot import RATE
 from etherweave.formats.readers.zoo import zoo_network
-from etherweave.formats.texts import Element, Source, xml
+from etherweave.formats.texts import Element, Source, only, xml
 
 
 def recognises(file: Source) -> bool:
@@ -20,7 +20,7 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Read nodes and edges of all graphs in the file."""
-    (file,) = files[:1]
+    file = only(files)
     root = xml(file)
     keys = {key.of.get("id", ""): key for key in root.named("key")}
     defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from etherweave.formats.listing import NS_PER_M
 from etherweave.formats.network import Network
-from etherweave.formats.texts import Source, number
+from etherweave.formats.texts import Source, number, only
 
 NODES_MAX = 2**18
 
@@ -32,7 +32,7 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Build the tree."""
-    (file,) = files[:1]
+    file = only(files)
     counts, tiers = _parsed(file)
     network = Network(str(file.path))
     nodes, levels = counts.get("nodes", 0), counts.get("tiers", 0)

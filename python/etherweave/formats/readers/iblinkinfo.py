@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 from etherweave.formats.network import Network
 from etherweave.formats.readers.ibnetdiscover import LANE_MBPS
-from etherweave.formats.texts import Source
+from etherweave.formats.texts import Source, only
 
 SIGNALLED_GBPS = {"FDR": 14.0625, "EDR": 25.78125, "HDR": 53.125, "NDR": 106.25, "XDR": 212.5}
 """Signalling rates of a SerDes lane [Gb/s], where they differ from the kernel's."""
 NEAR = 0.02  # Largest relative difference from a known rate.
 _HEAD = re.compile(r"(CA|Switch):\s*(?:(0x[0-9a-fA-F]+)\s+)?(.*?):?\s*$")
 _LINE = re.compile(
-    r"\s*(?:0x\w+\s+\"[^\"]*\"\s+)?(\d+)\s+(\d+)\[[^\]]*\]\s*==\(\s*(.*?)\s*\)==>\s*"
+    r"\s*(?:0x\w+\s+(?:\"([^\"]*)\"\s+)?)?(\d+)\s+(\d+)\[[^\]]*\]\s*==\(\s*(.*?)\s*\)==>\s*"
     r"(?:0x\w+\s+)?(\d*)\s+(\d*)\[[^\]]*\]\s*\"([^\"]*)\""
 )
 _SPEED = re.compile(r"(\d+)X\s+([\d.]+)\s+Gbps")
@@ -28,7 +28,7 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Read ports; each cable is listed from both of its ends, by LID and port."""
-    (file,) = files[:1]
+    file = only(files)
     network = Network(str(file.path))
     owner: dict[str, str] = {}
     lines: list[tuple[str, str, re.Match[str]]] = []
@@ -38,25 +38,32 @@ def read(files: Sequence[Source], _servers: int) -> Network:
             device = _name(head[1], head[2], head[3])
             network.node(device, "switch" if head[1] == "Switch" else "host", where)
         elif match := _LINE.match(line):
-            if not device:
+            if match[1] is not None:  # A line for each link, by `-l`: no heads, so no kinds.
+                device = _name("", None, match[1].strip())
+                network.node(device, None, where)
+            elif not device:
                 raise network.mistake(where, "a port before the first CA or Switch")
-            owner[match[1]] = device
+            owner[match[2]] = device
             lines.append((where, device, match))
     taken: set[frozenset[tuple[str, str]]] = set()
-    down = 0
+    down = silent = 0
     for where, device, match in lines:
-        lid, port, state, peer_lid, peer_port, _ = match.groups()
+        _, lid, port, state, peer_lid, peer_port, peer = match.groups()
         if not peer_lid:
             down += 1
             continue
-        if peer_lid not in owner:
-            raise network.mistake(where, f"LID {peer_lid} has no lines; expected the whole output")
+        if peer_lid not in owner:  # The output of switches alone.
+            owner[peer_lid] = _name("CA", f"LID {peer_lid}", peer)
+            network.node(owner[peer_lid], "host", where)
+            silent += 1
         ends = frozenset(((lid, port), (peer_lid, peer_port)))
         if ends not in taken:
             taken.add(ends)
             named = {"first_port": _port(network, device, lid, port)}
             named["second_port"] = _port(network, owner[peer_lid], peer_lid, peer_port)
             network.join(device, owner[peer_lid], named, rate=_rate(state), where=where)
+    if silent:
+        network.notes.append(f"{silent} hosts are known by lines of their switches alone")
     if down:
         network.notes.append(f"{down} ports are down")
     return network

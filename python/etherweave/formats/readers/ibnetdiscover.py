@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from etherweave.formats.network import Network
-from etherweave.formats.texts import Source
+from etherweave.formats.texts import Source, only
 
 LANE_MBPS = {
     **{"SDR": 2_500, "DDR": 5_000, "QDR": 10_000, "FDR10": 10_000, "FDR": 14_000, "EDR": 25_000},
@@ -38,7 +38,7 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Read blocks; each cable is listed from both of its ends."""
-    (file,) = files[:1]
+    file = only(files)
     network = Network(str(file.path))
     devices = _devices(file, network)
     taken: set[frozenset[tuple[str, str]]] = set()

@@ -10,7 +10,7 @@ from typing import Any
 
 from etherweave.formats.listing import NS_PER_M
 from etherweave.formats.network import Kind, Network
-from etherweave.formats.texts import Source, items, json_value, mapping, number, yaml
+from etherweave.formats.texts import Source, items, json_value, mapping, number, only, yaml
 
 UNITS = {"gigabits_per_second": "Gb/s", "gigabytes_per_second": "GB/s"}
 """Choices of a bandwidth, and the unit of a rate."""
@@ -31,7 +31,7 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Read instances and the edges between them."""
-    (file,) = files[:1]
+    file = only(files)
     is_json = file.text.lstrip().startswith("{")
     document = mapping(file, json_value(file) if is_json else yaml(file), "")
     if "infrastructure" in document:

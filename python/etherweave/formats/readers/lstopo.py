@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from etherweave.formats.network import Network
 from etherweave.formats.readers.servers import joined_servers
-from etherweave.formats.texts import Element, Source, xml
+from etherweave.formats.texts import Element, Source, only, xml
 
 NETWORK, OPEN_FABRICS, CO_PROCESSOR, GPU = "2", "3", "5", "1"
 """Values of ``osdev_type`` (hwloc.h, ``hwloc_obj_osdev_type_e`` of 2.x)."""
@@ -21,7 +21,7 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], servers: int) -> Network:
     """Read interfaces by PCI function."""
-    (file,) = files[:1]
+    file = only(files)
     root = xml(file)
     functions = [element for element in root.walk() if element.of.get("type") == "PCIDev"]
     nics = [

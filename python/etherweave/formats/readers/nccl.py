@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from etherweave.formats.network import Network
 from etherweave.formats.readers.servers import joined_servers
-from etherweave.formats.texts import Element, Source, number, xml
+from etherweave.formats.texts import Element, Source, number, only, xml
 
 DISTANCES = ("PIX", "PXB", "PHB", "SYS")
 """NCCL's words: the same switch, several switches, the same CPU, another CPU."""
@@ -21,7 +21,7 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], servers: int) -> Network:
     """Read NICs with their speeds, and list their distances from GPUs."""
-    (file,) = files[:1]
+    file = only(files)
     root = xml(file)
     nics: list[tuple[str, str]] = []
     paths: dict[int, list[Element]] = {}

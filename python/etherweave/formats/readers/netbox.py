@@ -54,9 +54,10 @@ def _cables(
         rows = (_imported(file, where, row) for where, row in _rows(file))
     else:
         rows = (_listed(file, where, row) for where, row in _rows(file))
-    empty = planned = 0
+    empty = planned = leaving = 0
     for where, sides, length, form, status in rows:
         planned += status == "planned"
+        leaving += status == "decommissioning"
         if not sides[0] or not sides[1]:
             empty += 1
             continue
@@ -68,6 +69,8 @@ def _cables(
         network.notes.append(f"{empty} cables without a device at one side are left out")
     if planned:
         network.notes.append(f"{planned} cables are planned")
+    if leaving:
+        network.notes.append(f"{leaving} cables are there and will be taken out (decommissioning)")
 
 
 End = tuple[str, str]

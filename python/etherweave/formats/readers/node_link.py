@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from etherweave.formats.network import Kind, Network
-from etherweave.formats.texts import Source, items, json_value, mapping, number
+from etherweave.formats.texts import Source, items, json_value, mapping, number, only
 
 RATES = ("rate", "speed", "bandwidth", "capacity")
 """Keys that may hold a rate; a number is in bit/s."""
@@ -16,7 +16,7 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Read nodes and links."""
-    (file,) = files[:1]
+    file = only(files)
     document = mapping(file, json_value(file), "")
     network = Network(str(file.path))
     for at, entry in enumerate(items(file, document.get("nodes"), "nodes")):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
 from etherweave.formats.network import Network
-from etherweave.formats.texts import Element, Source, number, xml
+from etherweave.formats.texts import Element, Source, number, only, xml
 
 HOSTS_MAX = 2**18  # Most hosts of a cluster.
 _DECIMAL = {prefix: 1000**power for power, prefix in enumerate(("", "K", "M", "G", "T", "P", "E"))}
@@ -24,7 +24,7 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Read every cluster, and nodes and routes of zones."""
-    (file,) = files[:1]
+    file = only(files)
     root = xml(file)
     network = Network(str(file.path))
     links = {link.of.get("id", ""): link for link in root.walk() if link.tag == "link"}

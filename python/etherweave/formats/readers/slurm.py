@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from etherweave.formats.hostlists import expanded
 from etherweave.formats.network import Network, place_of
-from etherweave.formats.texts import Source
+from etherweave.formats.texts import Source, only
 
 UPLINKS = "a switch has the uplink that Slurm knows: real ones have more (edit the list of links)"
 ETHERNET_MBPS = {1000 * gigabits for gigabits in (1, 2, 5, 10, 25, 40, 50, 100, 200, 400, 800)}
@@ -27,7 +27,7 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Read trees and blocks."""
-    (file,) = files[:1]
+    file = only(files)
     network = Network(str(file.path))
     tree = Tree(network, file)
     for where, line in _joined(file):

@@ -5,7 +5,7 @@ from typing import Any
 
 from etherweave.formats.network import Network
 from etherweave.formats.readers.slurm import Tree
-from etherweave.formats.texts import Source, items, mapping, yaml
+from etherweave.formats.texts import Source, items, mapping, only, yaml
 
 
 def recognises(file: Source) -> bool:
@@ -18,13 +18,20 @@ def recognises(file: Source) -> bool:
 
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Read the topology that is the cluster's default, else the first with switches."""
-    (file,) = files[:1]
+    file = only(files)
     document = yaml(file)
     network = Network(str(file.path))
     tree = Tree(network, file)
     try:
         if isinstance(document, list):
-            is_block = _topology(file, _default(file, document), tree)
+            topology = _default(file, document)
+            is_block = _topology(file, topology, tree)
+            names = [str(other["topology"]) for other in document if "topology" in other]
+            network.notes += [
+                f"the topology {name} is left out: the cluster's default is read, or the first"
+                for name in names
+                if name != str(topology["topology"])
+            ]
         else:
             is_block = _model(file, mapping(file, document, ""), tree)
     except ValueError as error:
