@@ -280,7 +280,7 @@ def source_file(name: str) -> Path | None:
     return Path(file) if file else None
 
 
-def described_fault(error: Exception) -> str | None:
+def described_fault(error: BaseException) -> str | None:
     """Describe what a class of ``extend`` raised, or why it is none: error, method and line.
 
     None of any other error.

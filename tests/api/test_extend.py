@@ -1,6 +1,7 @@
 """Classes of Python in place of members of the core."""
 
 import re
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -383,16 +384,24 @@ def test_a_class_is_named_on_the_command_line(
     assert "streams: equal bytes" in invoke(*check, "again", *name, code=0).output
 
 
+@pytest.mark.parametrize(
+    ("statement", "fault"),
+    [
+        ("return 1 // 0", "ZeroDivisionError: integer division or modulo by zero"),
+        ("raise SystemExit(0)", "SystemExit: 0"),
+    ],
+)
 def test_an_exception_is_three_lines_of_the_command_line_and_of_a_sweep(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, fault: str
 ) -> None:
-    (tmp_path / "dividers.py").write_text(FIRST.replace("return 0", "return 1 // 0"))
+    (tmp_path / "faulty.py").write_text(FIRST.replace("return 0", statement))
     monkeypatch.chdir(tmp_path)
-    name = ("--extend", "dividers:First")
+    monkeypatch.delitem(sys.modules, "faulty", raising=False)
+    name = ("--extend", "faulty:First")
     lines = invoke("run", SCENARIOS / "uet.toml", *name, code=2).stderr.splitlines()
-    assert lines[-3] == "ZeroDivisionError: integer division or modulo by zero"
+    assert lines[-3] == fault
     assert re.fullmatch(r"  raised by First\.next at \d+ ps of simulated time, .*", lines[-2])
-    assert lines[-1].endswith("dividers.py:6: return 1 // 0")
+    assert lines[-1].endswith(f"faulty.py:6: {statement}")
     axis = 'axis = [{ key = "seed", values = [1] }]'
     Path("swept.toml").write_text(f'sweep = {{ scenario = "{SCENARIOS}/uet.toml", {axis} }}')
     invoke("sweep", "swept.toml", *name, code=1)

@@ -40,7 +40,8 @@ def overview(result: Result) -> dict[str, Any]:
         their bytes over the time from the first start to the last end, both after the warm-up.
         ``flows``: by job of the workload ``flows``, how many start, are ``complete``, the ``load``
         that they offered and the one ``load_asked`` for, and slowdowns against an idle fabric, of
-        all and by classes of ``sizes``. ``goodput_gbps``: the sum of the streams' own rates.
+        all and by classes of ``sizes``. ``goodput_gbps``: the sum of the streams' own rates; of
+        flows, which are not there at once, that of their job.
         ``drops``: ``packets``, ``bytes``, and the worst ``ports``. ``pauses``: ``frames`` sent, by
         cause where the result has them apart, and the worst ``ports``, each with ``duration_us``,
         for which it held its peer paused. ``failures``: what links lost while they were down, see
@@ -58,11 +59,17 @@ def overview(result: Result) -> dict[str, Any]:
         observed, the time of the path that limits them, by part and by place, see
         :mod:`etherweave.api.limits`.
     """
+    streams, flows = _streams(result), {job.job: job.figures() for job in flow_times(result)}
     return {
         "jobs": _jobs(result),
-        "goodput_gbps": math.fsum(rate for (rate,) in _rows(result, "streams", "goodput_gbps")),
-        "streams": _streams(result),
-        "flows": {job.job: job.figures() for job in flow_times(result)},
+        "goodput_gbps": math.fsum(
+            rate
+            for job, rate in _rows(result, "streams", "job", "goodput_gbps")
+            if job not in flows
+        )
+        + math.fsum(streams[job]["goodput_gbps"] for job in flows if job in streams),
+        "streams": streams,
+        "flows": flows,
         "drops": _drops(result),
         "pauses": _pauses(result),
         "failures": failures(result),

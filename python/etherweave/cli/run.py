@@ -236,7 +236,7 @@ def _simulate(
         reject(error)
     except OSError as error:
         reject(os_error(error))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if (fault := described_fault(error)) is None:
             raise
         reject(fault)

@@ -175,7 +175,7 @@ def carry_out(task: Sequence[Any]) -> Record:
         lacks_room = any(_NO_ROOM in mistake.expected for mistake in error.mistakes)
         message = "\n".join(str(mistake.at("")) for mistake in error.mistakes)
         return _record(LOST if lacks_room else "mistake", message)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if (described := described_fault(error)) is None:
             raise
         return _record("mistake", described)
