@@ -229,12 +229,12 @@ def test_the_last_sample_is_openmetrics_to_an_independent_parser(host: Path) -> 
 
 def test_of_two_samples_in_a_millisecond_a_history_has_the_later(host: Path) -> None:
     made = recording(host, count=1)
-    (early,) = made.samples
+    early = made.samples[0]._replace(time_ns=made.samples[0].time_ns + 1)
     (host / "sys/class/net/eth2/statistics/rx_bytes").write_text("1234567\n")
     late = look(host)()._replace(time_ns=early.time_ns + 1)
     text = openmetrics.history(replace(made, samples=(early, late)))
     (line,) = re.findall("etherweave_interface_received_bytes_total.*", text)
-    assert [float(word) for word in line.split()[-2:]] == [1234567, 1e9]
+    assert [float(word) for word in line.split()[-2:]] == [1234567, 1e9 + 0.001]
 
 
 def test_a_history_is_openmetrics_with_the_times_of_its_samples(host: Path) -> None:
@@ -414,3 +414,8 @@ def test_the_drivers_counters_are_those_that_ethtool_prints() -> None:
     }
     assert list(printed) == list(before)
     assert all(before[word] <= printed[word] <= after[word] for word in printed)
+
+
+def test_samples_of_a_short_period_keep_the_rate_of_each_millisecond() -> None:
+    ends = [openmetrics._milliseconds(number * 100_000) for number in range(41)]
+    assert [ends.count(end) for end in range(5)] == [1, 10, 10, 10, 10]

@@ -150,7 +150,8 @@ def _points(
 
 
 def _milliseconds(time_ns: int) -> int:
-    return round(time_ns / 1e6)
+    """Return the end of the millisecond that a time is in: what is written there has come."""
+    return -(-time_ns // 1_000_000)
 
 
 def dashboard() -> str:
