@@ -152,7 +152,8 @@ def test_more_participants_than_hosts_are_not_attempted(home: Path) -> None:
 
 def test_a_first_token_without_load_waits_for_computation_a_transfer_and_a_step(home: Path) -> None:
     (table,) = run(home, "10.1", "inference").tables
-    short = {row[0]: row[3:] for row in table.rows if row[1:3] == [128, "P50"]}
+    rows = [row for row in table.rows if row[1:3] == [128, "P50"]]
+    short = {str(row[0]): [float(str(value)) for value in row[3:]] for row in rows}
     for first, queueing, prefill, transfer, step, share in short.values():
         assert (queueing, prefill, step) == pytest.approx((0, 5 + 0.05 * 128, 15.1), rel=1e-3)
         assert first == pytest.approx(prefill + transfer + step, rel=1e-6)

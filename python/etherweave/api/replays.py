@@ -224,7 +224,9 @@ class ErrorPlace:
     def _of_trace(self, mistake: _core.Mistake) -> _core.Mistake:
         """Name the trace; errors about one of several files have its absolute path in front."""
         if self.kind != "chakra":
-            return mistake.at(str(self.source), "")
+            found = mistake.found.removeprefix(f'"{self.source.absolute()}"')
+            found = found.removeprefix(", ").removeprefix(": ")
+            return _core.Mistake(str(self.source), "", found, mistake.expected)
         folder = self.source if self.source.is_dir() else self.source.parent
         name = mistake.found.replace(
             f"{folder.absolute()}/", "" if folder == Path() else f"{folder}/"

@@ -197,6 +197,9 @@ pub fn tree_costs(experiment: &Experiment) -> Result<Vec<TreeCost>, InputErrors>
     Ok(costs.into_values().collect())
 }
 
+/// A tree, and the number of each of its switches among all places.
+type PlacedTree = (Tree, BTreeMap<SwitchId, u32>);
+
 /// Appends the routes of connections of ranks to themselves, and writes where those of both ends begin: up and down the
 /// tree, and to the leaf and back for acknowledgements.
 pub(super) fn plan(
@@ -217,7 +220,7 @@ pub(super) fn plan(
         waiting_max: BTreeMap::new(),
         transports: BTreeMap::new(),
     };
-    let mut of_jobs: BTreeMap<usize, Vec<(Tree, BTreeMap<SwitchId, u32>)>> = BTreeMap::new();
+    let mut of_jobs: BTreeMap<usize, Vec<PlacedTree>> = BTreeMap::new();
     for (number, trees) in trees_of_jobs(experiment, connections)? {
         let own = experiment.params.transport_of(experiment.jobs[number].transport);
         let sums = own.for_sums(reduction.buffer).expect("it adds up, as checked");
