@@ -224,9 +224,11 @@ class ErrorPlace:
     def _of_trace(self, mistake: _core.Mistake) -> _core.Mistake:
         """Name the trace; errors about one of several files have its absolute path in front."""
         if self.kind != "chakra":
-            found = mistake.found.removeprefix(f'"{self.source.absolute()}"')
-            found = found.removeprefix(", ").removeprefix(": ")
-            return _core.Mistake(str(self.source), "", found, mistake.expected)
+            own = f'"{self.source.absolute()}", '  # The core names the file of a line.
+            if mistake.found.startswith(f"{own}line "):
+                found = mistake.found.removeprefix(own)
+                return _core.Mistake(str(self.source), "", found, mistake.expected)
+            return mistake.at(str(self.source), "")
         folder = self.source if self.source.is_dir() else self.source.parent
         name = mistake.found.replace(
             f"{folder.absolute()}/", "" if folder == Path() else f"{folder}/"
