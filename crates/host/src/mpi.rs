@@ -199,7 +199,15 @@ impl Hosts {
                 self.irecv(wires, thread, Envelope { endpoint, tag }, 0);
             }
             Op::OneSided { access, bytes, .. } => self.one_sided(wires, thread, endpoint, access, bytes),
-            _ => {}
+            Op::Copy { .. }
+            | Op::Prepare { .. }
+            | Op::Reduce { .. }
+            | Op::Poll { .. }
+            | Op::Compute { .. }
+            | Op::Sleep { .. }
+            | Op::WaitAll
+            | Op::IterationStart
+            | Op::IterationEnd => {}
         }
     }
 

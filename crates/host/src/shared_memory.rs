@@ -53,7 +53,16 @@ pub(super) fn handling_cost(memory: &SharedMemoryParams, message: &Message) -> T
             calls.and_copy(memory.single_copy_per_kib, message.bytes)
         }
         MessageKind::RequestToSend | MessageKind::Finished => TaskCost::of(memory.handling_overhead),
-        _ => unreachable!("messages of a NIC and of TCP"),
+        MessageKind::Fragment
+        | MessageKind::ReadRequest
+        | MessageKind::ClearToSend
+        | MessageKind::Payload
+        | MessageKind::Put
+        | MessageKind::GetRequest
+        | MessageKind::GetResponse
+        | MessageKind::AtomicRequest
+        | MessageKind::AtomicResponse
+        | MessageKind::Done => unreachable!("messages of a NIC and of TCP"),
     }
 }
 

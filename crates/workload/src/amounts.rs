@@ -75,7 +75,13 @@ fn load(program: &Program) -> RankLoad {
                     load.received[1] = load.received[1].saturating_add(repeat.saturating_mul(received));
                 }
                 Op::Compute { duration } | Op::Sleep { duration } => rest(&mut load, repeat, duration),
-                _ => {}
+                Op::WaitAll
+                | Op::Copy { .. }
+                | Op::Prepare { .. }
+                | Op::Reduce { .. }
+                | Op::Poll { .. }
+                | Op::IterationStart
+                | Op::IterationEnd => {}
             }
         }
     }

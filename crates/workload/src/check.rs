@@ -32,7 +32,16 @@ pub fn bytes_sent(program: &Program) -> u64 {
     let sent = |op: &Op| match *op {
         Op::Isend { bytes, .. } => bytes,
         Op::OneSided { access, bytes, .. } => access.payload(bytes).0,
-        _ => 0,
+        Op::Irecv { .. }
+        | Op::WaitAll
+        | Op::Copy { .. }
+        | Op::Prepare { .. }
+        | Op::Reduce { .. }
+        | Op::Poll { .. }
+        | Op::Compute { .. }
+        | Op::Sleep { .. }
+        | Op::IterationStart
+        | Op::IterationEnd => 0,
     };
     program.counted().map(|(block, times)| block.ops.iter().map(sent).sum::<u64>() * times).sum()
 }
@@ -42,7 +51,15 @@ fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) 
         Op::Isend { peer, tag, bytes } => (peer, (rank, peer, tag), bytes, 1),
         Op::Irecv { peer, tag, bytes } => (peer, (peer, rank, tag), bytes, -1),
         Op::OneSided { peer, .. } => return check_peer(rank, peer, ranks),
-        _ => return Ok(()),
+        Op::WaitAll
+        | Op::Copy { .. }
+        | Op::Prepare { .. }
+        | Op::Reduce { .. }
+        | Op::Poll { .. }
+        | Op::Compute { .. }
+        | Op::Sleep { .. }
+        | Op::IterationStart
+        | Op::IterationEnd => return Ok(()),
     };
     if !(is_collective(channel.2) && peer == rank) {
         check_peer(rank, peer, ranks)?;

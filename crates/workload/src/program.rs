@@ -105,7 +105,16 @@ impl Op {
     pub fn tag(&self) -> Option<u32> {
         match *self {
             Op::Isend { tag, .. } | Op::Irecv { tag, .. } => Some(tag),
-            _ => None,
+            Op::OneSided { .. }
+            | Op::WaitAll
+            | Op::Copy { .. }
+            | Op::Prepare { .. }
+            | Op::Reduce { .. }
+            | Op::Poll { .. }
+            | Op::Compute { .. }
+            | Op::Sleep { .. }
+            | Op::IterationStart
+            | Op::IterationEnd => None,
         }
     }
 }

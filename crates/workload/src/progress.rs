@@ -89,7 +89,16 @@ impl Rendezvous<'_> {
                 Op::Isend { peer, tag, bytes } => self.post((rank, peer.index(), tag), bytes, true)?,
                 Op::Irecv { peer, tag, bytes } => self.post((peer.index(), rank, tag), bytes, false)?,
                 // Nobody else takes part in what is one-sided.
-                _ => {}
+                Op::OneSided { .. }
+                | Op::WaitAll
+                | Op::Copy { .. }
+                | Op::Prepare { .. }
+                | Op::Reduce { .. }
+                | Op::Poll { .. }
+                | Op::Compute { .. }
+                | Op::Sleep { .. }
+                | Op::IterationStart
+                | Op::IterationEnd => {}
             }
             self.ranks[rank].ops.next();
             moved = true;

@@ -129,7 +129,13 @@ impl Call {
                 message.bytes
             }
             Call::Collective(call, _) => call.sizes.iter().sum(),
-            _ => 0,
+            Call::Pause
+            | Call::Other
+            | Call::Receive(_)
+            | Call::Ireceive { .. }
+            | Call::Complete(_)
+            | Call::Free { .. }
+            | Call::Unsupported(_) => 0,
         }
     }
 }

@@ -155,7 +155,15 @@ fn burst_bytes(program: &Program) -> u64 {
         match op {
             Op::Isend { bytes, .. } | Op::OneSided { bytes, .. } => open = open.saturating_add(*bytes),
             Op::WaitAll => open = 0,
-            _ => {}
+            Op::Irecv { .. }
+            | Op::Copy { .. }
+            | Op::Prepare { .. }
+            | Op::Reduce { .. }
+            | Op::Poll { .. }
+            | Op::Compute { .. }
+            | Op::Sleep { .. }
+            | Op::IterationStart
+            | Op::IterationEnd => {}
         }
         most = most.max(open);
     }

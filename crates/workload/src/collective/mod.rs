@@ -297,7 +297,19 @@ impl Collective {
             | Collective::Scatter { root, .. }
             | Collective::Scatterv { root, .. }
             | Collective::Reduce { root, .. } => root,
-            _ => 0,
+            Collective::Barrier
+            | Collective::Alltoall { .. }
+            | Collective::Allgather { .. }
+            | Collective::Allreduce { .. }
+            | Collective::ReduceScatter { .. }
+            | Collective::ReduceScatterBlock { .. }
+            | Collective::Scan { .. }
+            | Collective::Exscan { .. }
+            | Collective::Allgatherv { .. }
+            | Collective::NeighborAllgather { .. }
+            | Collective::NeighborAlltoall { .. }
+            | Collective::Alltoallv { .. }
+            | Collective::Alltoallw { .. } => 0,
         }
     }
 

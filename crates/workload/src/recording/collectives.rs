@@ -183,7 +183,16 @@ fn put_sizes(ops: &mut [Op], members: &[u32], sizes: &[u64]) {
         match op {
             Op::Isend { peer, bytes, .. } => *bytes = sent[place(*peer)],
             Op::Irecv { peer, bytes, .. } => *bytes = received[place(*peer)],
-            _ => {}
+            Op::OneSided { .. }
+            | Op::WaitAll
+            | Op::Copy { .. }
+            | Op::Prepare { .. }
+            | Op::Reduce { .. }
+            | Op::Poll { .. }
+            | Op::Compute { .. }
+            | Op::Sleep { .. }
+            | Op::IterationStart
+            | Op::IterationEnd => {}
         }
     }
 }

@@ -213,7 +213,15 @@ impl Writer<'_> {
                     self.join(std::mem::take(&mut open));
                     continue;
                 }
-                _ => continue,
+                Op::OneSided { .. }
+                | Op::Copy { .. }
+                | Op::Prepare { .. }
+                | Op::Reduce { .. }
+                | Op::Poll { .. }
+                | Op::Compute { .. }
+                | Op::Sleep { .. }
+                | Op::IterationStart
+                | Op::IterationEnd => continue,
             };
             debug_assert!(tag >= TAG_BASE, "collectives have tags of their own");
             let tag = self.tag(group, tag, turn);

@@ -81,7 +81,13 @@ fn receives(rank: &RankRecording) -> Vec<(Message, u64)> {
                     posted[place] = (Some(Message { communicator, peer, tag, bytes }), record.end_ns);
                 }
             }
-            _ => {}
+            Call::Pause
+            | Call::Other
+            | Call::Send(_)
+            | Call::Isend { .. }
+            | Call::Free { .. }
+            | Call::Collective(..)
+            | Call::Unsupported(_) => {}
         }
     }
     posted.into_iter().filter_map(|(message, end_ns)| message.map(|message| (message, end_ns))).collect()

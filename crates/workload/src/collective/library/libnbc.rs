@@ -17,7 +17,19 @@ pub(super) fn choice(ask: &Ask) -> Choice {
         Kind::Allreduce if ask.elements() >= ask.core() => Choice::of(Algorithm::Rabenseifner),
         Kind::Allreduce => Choice::of(Algorithm::Ring),
         Kind::ReduceScatter | Kind::ReduceScatterBlock => Choice::of(Algorithm::Composed),
-        _ => Choice::of(Algorithm::Linear),
+        Kind::Alltoall
+        | Kind::Alltoallv
+        | Kind::Alltoallw
+        | Kind::Allgather
+        | Kind::Allgatherv
+        | Kind::Gather
+        | Kind::Gatherv
+        | Kind::Scatter
+        | Kind::Scatterv
+        | Kind::NeighborAllgather
+        | Kind::NeighborAlltoall
+        | Kind::Scan
+        | Kind::Exscan => Choice::of(Algorithm::Linear),
     }
 }
 

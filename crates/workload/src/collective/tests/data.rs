@@ -45,7 +45,18 @@ pub(super) fn before(collective: &Collective, layout: &Layout, me: u32) -> Vec<R
     let value = |owner: u32| match collective.kind() {
         Kind::Bcast | Kind::Scatter | Kind::Scatterv => of(me == root),
         Kind::Gather | Kind::Gatherv | Kind::Allgather | Kind::Allgatherv => of(owner == me),
-        _ => mine,
+        Kind::Barrier
+        | Kind::Alltoall
+        | Kind::Alltoallv
+        | Kind::Alltoallw
+        | Kind::NeighborAllgather
+        | Kind::NeighborAlltoall
+        | Kind::Reduce
+        | Kind::Allreduce
+        | Kind::ReduceScatter
+        | Kind::ReduceScatterBlock
+        | Kind::Scan
+        | Kind::Exscan => mine,
     };
     owners(layout).into_iter().map(value).collect()
 }
