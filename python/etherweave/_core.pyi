@@ -24,8 +24,12 @@ class Mistake:
         column: int | None = None,
         text_line: int | None = None,
         text_column: int | None = None,
+        text_file: str = "",
     ) -> Mistake:
-        """Make a mistake; ``text_line`` and ``text_column`` count in the text at the key."""
+        """Make a mistake; ``text_line`` and ``text_column`` count in the text at the key.
+
+        ``text_file`` is the file of that text where the key names it.
+        """
     @property
     def file(self) -> str:
         """File, as the caller named it; ``override`` where an override is wrong."""

@@ -27,6 +27,8 @@ pub struct InputError {
     pub found: String,
     /// What would be right, in words that follow "expected"; empty where `found` says it.
     pub expected: String,
+    /// The file that has the text of the value; empty where the text stands at the key.
+    pub file: String,
     /// Where, if the value is a text of several lines.
     pub place: Option<TextPlace>,
 }
@@ -43,7 +45,8 @@ pub struct TextPlace {
 impl InputError {
     /// The mistake at `key`.
     pub fn new(key: impl Into<String>, found: impl fmt::Display, expected: impl fmt::Display) -> InputError {
-        InputError { key: key.into(), found: found.to_string(), expected: expected.to_string(), place: None }
+        let (found, expected) = (found.to_string(), expected.to_string());
+        InputError { key: key.into(), found, expected, file: String::new(), place: None }
     }
 
     /// An error about `key` unless `is_right`.
@@ -106,8 +109,11 @@ impl fmt::Display for InputError {
         if !self.key.is_empty() {
             write!(f, "{}: ", self.key)?;
         }
-        if let Some(place) = self.place {
-            write!(f, "{place}: ")?;
+        match (self.file.as_str(), self.place) {
+            ("", None) => {}
+            ("", Some(place)) => write!(f, "{place}: ")?,
+            (file, None) => write!(f, "\"{file}\": ")?,
+            (file, Some(place)) => write!(f, "\"{file}\", {place}: ")?,
         }
         f.write_str(&self.found)?;
         if self.expected.is_empty() { Ok(()) } else { write!(f, "; expected {}", self.expected) }
@@ -212,7 +218,10 @@ mod tests {
         assert_eq!(error.clone().at_line(3).to_string(), "links: line 3: 3 fields; expected four: from,to,rate,length");
         assert_eq!(InputError::new("", "no job", "").to_string(), "no job");
         let place = Some(TextPlace { line: 2, column: Some(7) });
-        assert!(InputError { place, ..error }.to_string().starts_with("links: line 2, column 7: 3 fields"));
+        let placed = InputError { place, ..error };
+        assert!(placed.to_string().starts_with("links: line 2, column 7: 3 fields"));
+        let of_file = InputError { file: "l.csv".to_owned(), ..placed };
+        assert!(of_file.to_string().starts_with("links: \"l.csv\", line 2, column 7: 3 fields"));
     }
 
     #[test]

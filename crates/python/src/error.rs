@@ -20,15 +20,17 @@ pub struct Mistake {
 }
 
 /// Arguments that make the same mistake again: file, key, found, expected; line and column in the file, and in the
-/// text at the key.
-type MistakeParts = (String, String, String, String, Option<usize>, Option<usize>, Option<usize>, Option<usize>);
+/// text at the key, and the file of that text.
+type MistakeParts =
+    (String, String, String, String, Option<usize>, Option<usize>, Option<usize>, Option<usize>, String);
 
 #[pymethods]
 impl Mistake {
-    /// A mistake; `line` and `column` count in the file, `text_line` and `text_column` in the text at the key.
+    /// A mistake; `line` and `column` count in the file, `text_line` and `text_column` in the text at the key, or in
+    /// `text_file` that the key names.
     #[new]
     #[pyo3(signature = (file, key, found, expected=String::new(), line=None, column=None, text_line=None,
-                        text_column=None))]
+                        text_column=None, text_file=String::new()))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         file: String,
@@ -39,9 +41,10 @@ impl Mistake {
         column: Option<usize>,
         text_line: Option<usize>,
         text_column: Option<usize>,
+        text_file: String,
     ) -> Mistake {
         let place = |line: Option<usize>, column| line.map(|line| TextPlace { line, column });
-        let error = InputError { key, found, expected, place: place(text_line, text_column) };
+        let error = InputError { key, found, expected, file: text_file, place: place(text_line, text_column) };
         Mistake { mistake: etherweave_scenario::Mistake { origin: file, place: place(line, column), error } }
     }
 
@@ -84,7 +87,7 @@ impl Mistake {
     /// Fault and expectation, without file, key and place.
     #[getter]
     fn reason(&self) -> String {
-        InputError { place: None, ..self.mistake.error.clone() }.reason()
+        InputError { place: None, file: String::new(), ..self.mistake.error.clone() }.reason()
     }
 
     /// The same mistake at another file, key or both; the place in the former file is left out.
@@ -110,7 +113,7 @@ impl Mistake {
         let etherweave_scenario::Mistake { origin, place, error } = self.mistake.clone();
         let parts = |place: Option<TextPlace>| (place.map(|place| place.line), place.and_then(|place| place.column));
         let ((line, column), (text_line, text_column)) = (parts(place), parts(error.place));
-        (origin, error.key, error.found, error.expected, line, column, text_line, text_column)
+        (origin, error.key, error.found, error.expected, line, column, text_line, text_column, error.file)
     }
 }
 

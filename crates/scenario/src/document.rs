@@ -107,7 +107,8 @@ impl Document {
             return Mistake { origin: "override".to_owned(), place: None, error };
         }
         let of_key = || self.position(&error.key).map(|(offset, _)| TextPlace::of_byte(&self.text, offset));
-        let place = error.place.and_then(|place| self.line_within(&error.key, place.line)).or_else(of_key);
+        let own = error.place.filter(|_| error.file.is_empty());
+        let place = own.and_then(|place| self.line_within(&error.key, place.line)).or_else(of_key);
         Mistake { origin: self.origin.clone(), place, error }
     }
 
@@ -122,9 +123,7 @@ impl Document {
         let Some((held, rest)) = self.files.iter().find_map(|held| Some((held, rest(&held.key)?))) else {
             return error;
         };
-        let place = error.place.map(|place| format!(", {place}")).unwrap_or_default();
-        let found = format!("\"{}\"{place}: {}", held.file, error.found);
-        InputError { key: format!("{}{rest}", held.by), found, place: None, ..error }
+        InputError { key: format!("{}{rest}", held.by), file: held.file.clone(), ..error }
     }
 
     /// Whether an override has set the key or a table around it.

@@ -224,11 +224,8 @@ class ErrorPlace:
     def _of_trace(self, mistake: _core.Mistake) -> _core.Mistake:
         """Name the trace; errors about one of several files have its absolute path in front."""
         if self.kind != "chakra":
-            own = f'"{self.source.absolute()}", '  # The core names the file of a line.
-            if mistake.found.startswith(f"{own}line "):
-                found = mistake.found.removeprefix(own)
-                return _core.Mistake(str(self.source), "", found, mistake.expected)
-            return mistake.at(str(self.source), "")
+            source, found, expected = str(self.source), mistake.found, mistake.expected
+            return _core.Mistake(source, "", found, expected, text_line=mistake.line)
         folder = self.source if self.source.is_dir() else self.source.parent
         name = mistake.found.replace(
             f"{folder.absolute()}/", "" if folder == Path() else f"{folder}/"

@@ -5,7 +5,7 @@ Names and texts are those of the file. The core checks them when it builds the f
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import Literal, TypeAlias
@@ -118,6 +118,16 @@ class Network:
         for end in (end for link in self.links for end in link.ends):
             counts[end] += 1
         return counts
+
+    def is_joined(self, without: Collection[str] = ()) -> bool:
+        """Whether cables join all nodes, apart from some, to each other."""
+        left = self.nodes.keys() - set(without)
+        reached = set(itertools.islice(left, 1))
+        while reached:
+            left -= reached
+            links = (link.ends for link in self.links if not reached.isdisjoint(link.ends))
+            reached = left.intersection(itertools.chain.from_iterable(links))
+        return not left
 
 
 def place_of(text: str) -> tuple[tuple[int, int | str], ...]:

@@ -89,8 +89,7 @@ def _mistake(network: Network, links: Sequence[Link], mistake: _core.Mistake) ->
     if not hosts:
         expected = "--hosts PATTERN of their names, or --attach N hosts to every switch"
         return network.mistake("", f"no node is known to be a host; expected {expected}")
-    degrees = network.degrees()
-    if max(degrees[host] for host in hosts) > 1 and "be reached" in mistake.found:
+    if network.is_joined() and not network.is_joined(without=hosts):
         reason = f"{mistake.reason}; planes are host_ports.planes of the fabric of one of them"
         return network.mistake("", reason)
     return network.mistake({"rate": "--rate", "cable": "--length"}.get(number, ""), mistake.reason)
