@@ -64,7 +64,7 @@ lock: $(VENV)/packages.stamp ## Choose the newest versions of packages again, an
 	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --upgrade \
 		--generate-hashes --no-header --no-annotate --quiet --output-file requirements.lock
 
-study: setup ## Compare 197 published measurements with simulated ones in half a minute, and list the other studies
+study: setup ## Compare 198 published measurements with simulated ones in half a minute, and list the other studies
 	$(BIN)/etherweave study osu-references
 	$(BIN)/etherweave study
 
