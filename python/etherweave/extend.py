@@ -268,7 +268,9 @@ def load_extensions(names: Iterable[str], folder: Path = Path()) -> dict[str, An
             if isinstance(made, type) and issubclass(made, base)
         ]
         if not kinds or kinds[0] in classes:
-            expected = "a subclass of one of " + ", ".join(it.__name__ for it in _KINDS.values())
+            expected = "a subclass of one of " + ", ".join(
+                kind.__name__ for kind in _KINDS.values()
+            )
             raise ValueError(f"extend: {name}; expected {expected}, each once")
         classes[kinds[0]] = made
     return classes
@@ -362,27 +364,32 @@ def _class_of(name: str, made: object) -> Any:
 def _reject_unknown(name: str, kind: type, own: type) -> None:
     """Refuse public methods that no kind has and the class does not name: misspelt ones."""
     bases = own.__mro__[: own.__mro__.index(kind)]
-    written = {key: it for base in bases for key, it in vars(base).items()}
-    functions = {key: it for key, it in written.items() if inspect.isfunction(it)}
-    named = {word for it in functions.values() for word in _words(it.__code__)}
-    known = [key for key, it in vars(kind).items() if callable(it) and key[0] != "_"]
-    for key in functions.keys() - named - vars(kind).keys():
+    written = {key: member for base in bases for key, member in vars(base).items()}
+    functions = {key: member for key, member in written.items() if inspect.isfunction(member)}
+    named = {word for member in functions.values() for word in _words(member.__code__)}
+    for key in sorted(functions.keys() - named - vars(kind).keys()):
         if key[0] != "_":
-            near = sorted(known, key=lambda it: -SequenceMatcher(None, key, it).ratio())
+            near = sorted(
+                _methods(kind), key=lambda known: -SequenceMatcher(None, key, known).ratio()
+            )
             place = f"extend: {name}: {own.__name__}.{key}: a method that nothing calls"
             raise TypeError(f"{place}; expected {', '.join(near)}, or _{key}")
 
 
 def _words(code: CodeType) -> set[str]:
     """Collect names that a function and those within it use."""
-    inner = (it for it in code.co_consts if isinstance(it, CodeType))
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return set(code.co_names).union(*map(_words, inner))
 
 
+def _methods(kind: type) -> list[str]:
+    """List the names of the public methods of a kind."""
+    return [name for name, member in vars(kind).items() if callable(member) and name[0] != "_"]
+
+
 def _written(kind: type, own: type) -> list[str]:
-    """Names of the methods of a kind that a class writes."""
-    methods = [name for name, it in vars(kind).items() if callable(it) and name[0] != "_"]
-    return [name for name in methods if getattr(own, name) is not getattr(kind, name)]
+    """List the names of the methods of a kind that a class writes."""
+    return [name for name in _methods(kind) if getattr(own, name) is not getattr(kind, name)]
 
 
 def _congestion_keys(control: type[CongestionControl]) -> dict[str, object]:

@@ -35,7 +35,7 @@ pub struct Design {
     pub power: Option<WattsOf>,
     /// What it costs.
     pub cost: Option<Bill>,
-    /// What jobs that reduce in the network need of switches; only a scenario with such jobs has any.
+    /// Needs of switches that reduce in the network; empty without jobs that ask for it.
     pub reduction: Vec<ReductionCost>,
     /// What could not be computed, and why.
     pub missing: Vec<String>,

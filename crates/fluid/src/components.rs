@@ -3,18 +3,18 @@
 //!
 //! Sets are those of links that connections have joined since [`Components::clear`]: what ends leaves its links joined.
 
-/// What is absent: a link that no connection has joined, a set without connections.
+/// Mark of a link that no connection has joined, and of a set without connections.
 const NONE: u32 = u32::MAX;
 
 /// Sets of links, and the connections of each, by their places among the active.
 pub(super) struct Components {
-    /// Of each link: another of its set, itself at the root.
+    /// Another link of the same set, by link; the root has itself.
     parents: Vec<u32>,
-    /// Of each root: a connection of its set.
+    /// First connection of a set, by its root.
     firsts: Vec<u32>,
     /// Links that have a parent.
     joined: Vec<u32>,
-    /// Of each connection: those before and behind it in the circle of its set.
+    /// Neighbours of a connection in the circle of its set: before it, behind it.
     circles: Vec<[u32; 2]>,
     /// A link of each set whose rates are out of date.
     changed: Vec<u32>,

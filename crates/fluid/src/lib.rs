@@ -74,7 +74,7 @@ pub struct Fluid {
     uncounted: Vec<f64>,
     /// What packets see of links, where there are any.
     beside: Option<BesidePackets>,
-    /// Which connections share links, where each has a single branch, and links a single class and no packets.
+    /// Sets of connections that share links; absent where branches, classes or packets couple them.
     components: Option<Components>,
     /// Places of connections whose rates are solved.
     solving: Vec<u32>,

@@ -132,7 +132,7 @@ pub struct Nic {
     pub is_pausing: bool,
     /// Priorities that the NIC pauses without end: it is broken.
     pub storming: u8,
-    /// When its receivers may grant credits to further sources.
+    /// Pace at which its receivers grant credits.
     pub grants: GrantPace,
     /// The longest that it ever took to empty the buffer.
     pub backlog_max: Duration,

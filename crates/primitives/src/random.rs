@@ -26,7 +26,7 @@ pub enum Purpose {
     Sizes = 10,
     /// How long a server works on a request.
     Service = 11,
-    /// When a receiver of credits judges the core of the network.
+    /// Periods after which a receiver judges the core of the network.
     GrantPeriods = 12,
 }
 

@@ -36,7 +36,7 @@ struct SplitHosts {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlannedLink {
     pub(crate) ends: [Node; 2],
-    /// From each of them.
+    /// Rates at which the ends send.
     pub(crate) rates: [BitRate; 2],
     pub(crate) length: Length,
     pub(crate) medium: Medium,

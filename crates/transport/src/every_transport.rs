@@ -60,7 +60,7 @@ struct ByNics<E: ConnectionEnd> {
     pacing: Option<Time>,
     /// Control packets of the sender that wait for the link.
     control: Vec<TransportPacket>,
-    /// When a grant of credits is due, and when others may be.
+    /// Time of the grant of credits that is due.
     grant: Option<Time>,
     pace: GrantPace,
 }

@@ -170,7 +170,7 @@ macro_rules! family {
             /// Rejects what names hosts that a fabric of this many does not have, where its text can be cited.
             ///
             /// # Errors
-            /// At the first such place.
+            /// The first such place is an error.
             pub fn check_hosts(&self, hosts: u64) -> Result<(), InputError> {
                 match self {
                     $(Workload::$member(parameters) => parameters.check_hosts(hosts),)*

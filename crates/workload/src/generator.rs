@@ -55,7 +55,7 @@ pub(crate) trait Generator {
     /// Rejects what names hosts that a fabric of this many does not have, where its text can be cited.
     ///
     /// # Errors
-    /// At the first such place.
+    /// The first such place is an error.
     fn check_hosts(&self, _hosts: u64) -> Result<(), InputError> {
         Ok(())
     }

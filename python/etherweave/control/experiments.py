@@ -35,7 +35,7 @@ class _SwitchExperiment(ScenarioExperiment):
 
 @dataclass(frozen=True)
 class _BridgeExperiment(_SwitchExperiment):
-    """What experiments on bridges of Open vSwitch have in common."""
+    """Base of experiments on bridges of Open vSwitch."""
 
     def missing(self) -> str:
         """Name the programs of Open vSwitch that are not installed."""

@@ -87,7 +87,7 @@ fn no_window_that_closes_waits_for_a_timer() {
     }
 }
 
-/// At ports of 25 Gb/s, thresholds for 100 Gb/s are a quarter.
+/// Thresholds for 100 Gb/s are a quarter at ports of 25 Gb/s.
 #[test]
 fn thresholds_are_in_proportion_to_the_rate_of_a_port() {
     let [mut own, mut scaled] =

@@ -13,9 +13,9 @@ use crate::packet::{TransportPacket, flags};
 const MARKS_MAX: f64 = 0.3;
 /// Weight of the share of a period in that average.
 const WEIGHT: f64 = 0.5;
-/// Part of what the average exceeds, by which grants become slower.
+/// Decrease of grants, as a part of the excess of the average.
 const DECREASE: f64 = 0.5;
-/// What a period adds to the share of the link.
+/// Increase of the share of the link in a period.
 const INCREASE: f64 = 0.01;
 /// Doublings of that which reach the whole link from nothing: 0.01 * 2^7.
 const DOUBLINGS_MAX: u32 = 7;
@@ -24,7 +24,7 @@ const SHARE_MIN: f64 = 0.01;
 /// Share of what the core leaves to each host that is granted at least.
 const FAIR_MIN: f64 = 0.9;
 
-/// What grants are to know of the core of the network.
+/// Core of the network, as a scenario states it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Core {
     /// Rate of the hosts of a leaf over that of its uplinks.
@@ -33,17 +33,17 @@ pub(super) struct Core {
     pub(super) round_trip: Duration,
 }
 
-/// When receivers of a NIC grant credits next, and how fast.
+/// Pace at which receivers of a NIC grant credits.
 #[derive(Clone, Debug)]
 pub struct GrantPace {
-    /// From then on another grant may be given.
+    /// Earliest time of the next grant.
     pub(super) from: Time,
     /// Seed, and number of the host.
     identity: (u64, u32),
     core: Option<Box<CoreJudgement>>,
 }
 
-/// What a NIC knows of the core.
+/// Judgement of a NIC on the core, by what arrived.
 #[derive(Clone, Debug)]
 struct CoreJudgement {
     random: Stream,
@@ -61,7 +61,7 @@ struct CoreJudgement {
 }
 
 impl GrantPace {
-    /// Of host number `host` in a run with `seed`.
+    /// Makes the pace of a host in a run with `seed`.
     pub fn new(seed: u64, host: u32) -> GrantPace {
         GrantPace { from: Time::ZERO, identity: (seed, host), core: None }
     }

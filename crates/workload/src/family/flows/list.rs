@@ -53,7 +53,7 @@ struct FlowList<'t> {
     /// Flows of all priorities.
     count: u64,
     flows: Vec<StreamSpec>,
-    /// Those that name others or have names, with their places.
+    /// Flows that have a name or name another, with their places.
     named: Vec<(usize, ListedFlow<'t>)>,
 }
 

@@ -264,7 +264,7 @@ struct Experts {
     of_all: Duration,
     /// Since when ranks exchange tokens in the step, if they do.
     began: Option<Time>,
-    /// At the first rank: steps by the size of their batch.
+    /// Steps of the first rank, by the size of their batch.
     steps: BTreeMap<u32, Steps>,
 }
 
