@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 
 from etherweave.bench.launchers import mpirun, registry, site_launcher
+from etherweave.bench.launchers.access import guarded
 from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.plans import BenchmarkCommand, Start
@@ -233,6 +234,28 @@ def test_whoever_launches_may_be_interrupted_or_killed(
         until(lambda: (tmp_path / "started").exists())
         process.send_signal(number)
         assert process.communicate(timeout=120)[0] == said
+    until(lambda: not living(mark))
+
+
+HASTY_TIMEOUT = """\
+import os, subprocess, sys
+os.setpgid(0, 0)
+subprocess.run(sys.argv[4:])
+"""
+
+
+def test_a_program_ends_though_its_timeout_ends_without_it(tmp_path: Path) -> None:
+    mark = uuid4().hex
+    timeout = tmp_path / "timeout"
+    timeout.write_text(f"#!{sys.executable}\n{HASTY_TIMEOUT}")
+    timeout.chmod(0o755)
+    words = guarded(("sh", "-c", f"touch started; sleep 600; : {mark}"), 60)
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=tmp_path, env=path
+    ) as process:
+        until(lambda: (tmp_path / "started").exists())
+        process.communicate()
     until(lambda: not living(mark))
 
 

@@ -74,11 +74,12 @@ class SshAccess:
 
 
 GRACE_S = 2  # Between SIGTERM and SIGKILL [s].
+# A signal that comes before timeout knows its child ends timeout alone: its group is asked.
 _GUARD = """
 exec 3<&0 </dev/null
 "$@" 3<&- &
 child=$!
-{ while read -r line; do :; done <&3; kill "$child"; } >/dev/null 2>&1 &
+{ while read -r line; do :; done <&3; kill -- "-$child" || kill "$child"; } >/dev/null 2>&1 &
 guard=$!
 exec 3<&-
 wait "$child"
