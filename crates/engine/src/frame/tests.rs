@@ -124,16 +124,52 @@ fn every_frame_of_ultra_ethernet_is_as_long_as_the_simulation_reckons() {
     assert_eq!(on_the_wire(&packet_octets(trimmed, None, &params)), 148);
 }
 
-/// A request with number 7 and entropy value 0x1234 that asks for an acknowledgement of a new context.
+/// A request with number 7 and entropy value 0x1234 that asks for an acknowledgement of a new context, the last of its
+/// message; 5 is the last number that its sender knows to be acknowledged.
 #[test]
 fn a_request_has_its_fields_where_the_reference_provider_has_them() {
     let params = SimParams { transport: Transport::Uet(UetParams::default()), ..SimParams::default() };
-    let request = Packet { word: 7, acknowledged: 0x1234, ..packet(PacketKind::Data, 1 | 2, 64) };
+    let request = Packet { word: 7, acknowledged: 0xfffe_1234, ..packet(PacketKind::Data, 1 | 2 | 8, 64) };
     let octets = packet_octets(request, None, &params);
     let udp = 14 + 4 + 20;
     assert_eq!(octets[udp..][..4], [0x12, 0x34, 0x12, 0xb9], "the entropy value, and port 4793");
     // Type 2 in five bits, next header 3 in four, flags 0x08 and 0x04 in seven; number; context 1, and offset 7.
-    assert_eq!(octets[udp + 8..][..12], [0x11, 0x8c, 0, 0, 0, 0, 0, 7, 0, 1, 0, 7]);
+    assert_eq!(octets[udp + 8..][..12], [0x11, 0x8c, 0xff, 0xfe, 0, 0, 0, 7, 0, 1, 0, 7]);
+    // A write that ends a message; 64 B of payload stand 34 B behind.
+    assert_eq!((&octets[udp + 20..][..2], &octets[udp + 54..][..2]), (&[1, 2][..], &[0, 64][..]));
+}
+
+/// Packets below 100 and 103 to 105 have arrived, 2,560 B in all; the answer is to a marked one with that number that
+/// was sent again. Cumulative is 99; octets by hand from `uet_pds_ack_cc` and `uet_pds_nack` of the reference provider.
+#[test]
+fn acknowledgements_have_their_fields_where_the_reference_provider_has_them() {
+    let fields = |kind, delivery, answered: i16, bits, bitmap| {
+        let uet = UetParams { delivery, psn_range: 256, ..UetParams::default() };
+        let params = SimParams { transport: Transport::Uet(uet), ..SimParams::default() };
+        let word = u32::from(answered as u16) << 16 | 0x1234;
+        let answer = Packet { word, acknowledged: 100 << 32 | 10, offset: bitmap, ..packet(kind, bits, 0) };
+        let octets = packet_octets(answer, None, &params);
+        octets[14 + 4 + 20 + 8..octets.len()].to_vec()
+    };
+    // Type 8, no next header, flags 0x20 and 0x10; 105 is 6 beyond 99; contexts; NSCC, two units of 128; the bitmap
+    // begins with 101, 2 beyond, and has 103 to 105; no service time and no penalty, ten units of 256 B, no count.
+    let rest = [0, 1, 0, 2, 0, 2, 0, 2, 0, 0, 0, 0, 0, 0, 0, 28, 0, 0, 0, 0, 0, 10, 0xff, 0xff];
+    for (answered, offset) in [(5, [0, 6]), (-3, [0xff, 0xfe])] {
+        let expected = [&[0x40, 0x30][..], &offset, &[0, 0, 0, 99], &rest].concat();
+        assert_eq!(fields(PacketKind::Ack, Delivery::Rud, answered, 1 | 2, 28), expected, "{answered}");
+    }
+    // A packet 70 beyond the first missing one is the last of the bitmap: 64 packets from the eighth one on.
+    let far = fields(PacketKind::Ack, Delivery::Rud, 70, 0, 1 << 63);
+    assert_eq!((&far[2..4], &far[14..24]), (&[0, 71][..], &[0, 8, 0x80, 0, 0, 0, 0, 0, 0, 0][..]));
+    // Type 12, trimmed at the last hop, its number; of ordered delivery out of order, with the number expected.
+    let trimmed = fields(PacketKind::Nak, Delivery::Rud, 5, 1 | 2 | 4, 105);
+    assert_eq!(trimmed[..16], [0x60, 0x30, 2, 0, 0, 0, 0, 105, 0, 1, 0, 2, 0, 0, 0, 0]);
+    let ordered = fields(PacketKind::Nak, Delivery::Rod, 5, 8, 105);
+    assert_eq!(ordered[..16], [0x60, 0, 0x0d, 0, 0, 0, 0, 105, 0, 1, 0, 2, 0, 0, 0, 100]);
+    // RUDI has no contexts: type 10 with the flag of RUDI, and a response of type 5.
+    let single = fields(PacketKind::Nak, Delivery::Rudi, 5, 32, 105);
+    assert_eq!(single[..16], [0x50, 0x08, 1, 0, 0, 0, 0, 105, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(fields(PacketKind::Ack, Delivery::Rudi, 5, 32 | 1, 105)[..8], [0x28, 0x20, 0, 0, 0, 0, 0, 105]);
 }
 
 /// A grant of 64 quanta and a request for acknowledgements up to number 64 are control packets of 16 B, and data of a

@@ -10,8 +10,8 @@ use crate::packet::{FrameEnds, SideContent, TransportPacket};
 use crate::params::{Checked, check_timer, require, require_effect, require_within};
 use crate::transport::{ConnectionWindow, Headers, ResentCounts, TransportParams};
 
-/// Most packets that an acknowledgement can reach beyond the first missing one: 2^15.
-const RANGE_MAX: u32 = 1 << 15;
+/// Most packets that the signed 16 bits of ack_psn_offset reach beyond the last acknowledged one.
+const RANGE_MAX: u32 = (1 << 15) - 1;
 /// Shortest fixed frame on the wire [B].
 const FIXED_MIN: Bytes = Bytes::new(44);
 

@@ -4,7 +4,7 @@
 //! such as addresses of memory, are zero. Lengths of a trimmed packet are those of what is left.
 
 use super::header::{AckHeader, answer, control, credits, entropy, request};
-use super::params::{Delivery, PDS_CONTROL, SES_REQUEST, UetParams};
+use super::params::{Delivery, PDS_CONTROL, RANGE_UNIT, SES_REQUEST, UetParams};
 use crate::frame::size::{IPV4 as IPV4_HEADER, UDP as UDP_HEADER, wire_overhead};
 use crate::packet::{FrameEnds, PacketKind, TransportPacket, flags};
 use crate::{frame::ethernet::ip, frame::ethernet::ipv4, frame::internet};
@@ -37,6 +37,17 @@ const RETRANSMITTED: u16 = 0x10;
 const ACK_REQUEST: u16 = 0x08;
 const SYN: u16 = 0x04;
 const MARKED: u16 = 0x20;
+/// Of a control packet: its context delivers in order.
+const IS_ROD: u16 = 0x20;
+/// Of a negative acknowledgement: it is about a packet of RUDI, which has no context.
+const OF_RUDI: u16 = 0x08;
+/// Operations of a request.
+const WRITE: u8 = 0x01;
+const READ: u8 = 0x02;
+const FETCHING_ATOMIC: u8 = 0x04;
+/// Flags of a request: last and first packet of a message.
+const EOM: u8 = 0x02;
+const SOM: u8 = 0x01;
 /// Reasons of a negative acknowledgement.
 const TRIMMED: u8 = 0x01;
 const TRIMMED_LAST_HOP: u8 = 0x02;
@@ -45,8 +56,8 @@ const OUT_OF_ORDER: u8 = 0x0d;
 pub(super) fn octets(ends: &FrameEnds, packet: &TransportPacket, params: &UetParams) -> (u16, Vec<u8>) {
     let body = match packet.kind {
         PacketKind::Data => request_octets(ends, packet, params),
-        PacketKind::Cnp => control_octets(ends, packet),
-        _ => answer_octets(ends, packet),
+        PacketKind::Cnp => control_octets(ends, packet, params),
+        _ => answer_octets(ends, packet, params),
     };
     let mut udp = Vec::with_capacity(8 + body.len());
     udp.extend(entropy(packet).to_be_bytes());
@@ -89,7 +100,7 @@ fn request_octets(ends: &FrameEnds, packet: &TransportPacket, params: &UetParams
         | bit(bits & request::SYN != 0, SYN);
     let has_context = matches!(params.delivery, Delivery::Rud | Delivery::Rod);
     let mut octets = prologue(kind, STANDARD_REQUEST, if has_context { flags } else { flags & RETRANSMITTED }).to_vec();
-    octets.extend([0; 2]);
+    octets.extend(if has_context { ((packet.acknowledged >> 16) as u16).to_be_bytes() } else { [0; 2] });
     if params.delivery != Delivery::Uud {
         octets.extend(number.to_be_bytes());
     }
@@ -108,19 +119,37 @@ fn request_octets(ends: &FrameEnds, packet: &TransportPacket, params: &UetParams
         true => packet.wire.saturating_sub(wire_overhead(true) + IPV4_HEADER + UDP_HEADER) as usize,
         false => octets.len() + SES_REQUEST as usize + packet.payload as usize,
     };
+    octets.extend(semantics(packet));
     octets.resize(length, 0);
     octets
 }
 
+/// The standard request: operation, flags, and but on the first packet of a message the length of the payload.
+fn semantics(packet: &TransportPacket) -> [u8; SES_REQUEST as usize] {
+    let bits = packet.header.1;
+    let bit = |asked: u8, bit: u8| if bits & asked != 0 { bit } else { 0 };
+    let mut octets = [0; SES_REQUEST as usize];
+    octets[0] = match bits & (request::READ | request::ATOMIC) {
+        request::READ => READ,
+        request::ATOMIC => FETCHING_ATOMIC,
+        _ => WRITE,
+    };
+    octets[1] = bit(request::LAST, EOM) | bit(request::FIRST, SOM);
+    if octets[1] & SOM == 0 {
+        octets[34..36].copy_from_slice(&(packet.payload as u16).to_be_bytes());
+    }
+    octets
+}
+
 /// A grant of credits, a request for them, or one for an acknowledgement.
-fn control_octets(ends: &FrameEnds, packet: &TransportPacket) -> Vec<u8> {
+fn control_octets(ends: &FrameEnds, packet: &TransportPacket, params: &UetParams) -> Vec<u8> {
     let kind = match packet.header.1 {
         0 => CREDIT,
         control::ACK_REQUEST => ACK_REQUESTED,
         _ => CREDIT_REQUEST,
     };
     let last = if kind == ACK_REQUESTED { packet.header.0.wrapping_sub(1) } else { 0 };
-    let mut octets = prologue(CONTROL, kind, 0).to_vec();
+    let mut octets = prologue(CONTROL, kind, if params.delivery == Delivery::Rod { IS_ROD } else { 0 }).to_vec();
     octets.extend([0; 2]);
     octets.extend(last.to_be_bytes());
     octets.extend(context(ends.queue));
@@ -129,14 +158,14 @@ fn control_octets(ends: &FrameEnds, packet: &TransportPacket) -> Vec<u8> {
     octets
 }
 
-fn answer_octets(ends: &FrameEnds, packet: &TransportPacket) -> Vec<u8> {
+fn answer_octets(ends: &FrameEnds, packet: &TransportPacket, params: &UetParams) -> Vec<u8> {
     let ack = AckHeader::read(packet);
     let is_single = ack.has(answer::SINGLE);
     if is_single && packet.kind == PacketKind::Ack {
         return [&prologue(RUDI_RESPONSE, NONE, flags_of(&ack))[..], &[0; 2], &(ack.bitmap as u32).to_be_bytes()]
             .concat();
     }
-    let mut octets = if packet.kind == PacketKind::Nak { negative(ends, &ack) } else { positive(ends, &ack) };
+    let mut octets = if packet.kind == PacketKind::Nak { negative(ends, &ack) } else { positive(ends, &ack, params) };
     if is_single {
         octets.resize(PDS_CONTROL as usize, 0);
         return octets;
@@ -154,14 +183,15 @@ fn flags_of(ack: &AckHeader) -> u16 {
     bit(ack.has(answer::ECN_ECHO), MARKED) | bit(ack.has(answer::RETRANSMITTED), RETRANSMITTED)
 }
 
-fn positive(ends: &FrameEnds, ack: &AckHeader) -> Vec<u8> {
+fn positive(ends: &FrameEnds, ack: &AckHeader, params: &UetParams) -> Vec<u8> {
     let mut octets = prologue(ACK_CC, NONE, flags_of(ack)).to_vec();
-    octets.extend([0; 2]);
+    octets.extend((ack.answered + 1).to_be_bytes());
     octets.extend(ack.cumulative.wrapping_sub(1).to_be_bytes());
     octets.extend(context(ends.queue));
     octets.extend(context(ends.queue ^ 1));
-    octets.extend([0, 8]);
-    octets.extend(ack.bitmap_offset.wrapping_add(1).to_be_bytes());
+    // Type NSCC, and the range that the receiver allows.
+    octets.extend([0, (params.psn_range / RANGE_UNIT) as u8]);
+    octets.extend((ack.bitmap_offset() + 1).to_be_bytes());
     octets.extend(ack.bitmap.to_be_bytes());
     octets
 }
@@ -172,13 +202,16 @@ fn negative(ends: &FrameEnds, ack: &AckHeader) -> Vec<u8> {
         (false, true) => TRIMMED_LAST_HOP,
         (false, false) => TRIMMED,
     };
-    let flags = if ack.has(answer::ECN_ECHO) { MARKED } else { 0 };
-    let kind = if ack.has(answer::SINGLE) { NACK } else { NACK_CCX };
-    let mut octets = prologue(kind, NONE, flags).to_vec();
+    let (kind, flag) = if ack.has(answer::SINGLE) { (NACK, OF_RUDI) } else { (NACK_CCX, 0) };
+    let mut octets = prologue(kind, NONE, flags_of(ack) | flag).to_vec();
     octets.extend([code, 0]);
     octets.extend((ack.bitmap as u32).to_be_bytes());
+    if flag != 0 {
+        return octets;
+    }
     octets.extend(context(ends.queue));
     octets.extend(context(ends.queue ^ 1));
-    octets.extend([0; 4]);
+    // Ordered delivery names the packet that it expects.
+    octets.extend(if code == OUT_OF_ORDER { ack.cumulative } else { 0 }.to_be_bytes());
     octets
 }

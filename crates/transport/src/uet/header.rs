@@ -14,6 +14,9 @@ pub mod request {
     pub const FIRST: u8 = 4;
     /// Last of a message.
     pub const LAST: u8 = 8;
+    /// A request to read, and to read and change a word.
+    pub const READ: u8 = 16;
+    pub const ATOMIC: u8 = 32;
 }
 
 /// Bits of the byte of an acknowledgement.
@@ -32,6 +35,8 @@ pub mod answer {
     pub const SINGLE: u8 = 32;
 }
 
+/// Packets of the bitmap of an acknowledgement.
+pub const BITMAP: u64 = 64;
 /// Units in which an acknowledgement counts received bytes: 2^8 (table 3-74).
 const RECEIVED_SHIFT: u32 = 8;
 /// Bits of that count.
@@ -42,8 +47,8 @@ const RECEIVED_BITS: u32 = 24;
 pub struct AckHeader {
     /// All packets below have arrived (CACK_PSN and one).
     pub cumulative: u32,
-    /// Distance of the first packet of `bitmap` from there.
-    pub bitmap_offset: u16,
+    /// Distance of the packet that it answers from there.
+    pub answered: i16,
     /// Packets that have arrived; of a negative acknowledgement, and of one about a single packet, which that is.
     pub bitmap: u64,
     /// Entropy value of the packet that it answers.
@@ -67,6 +72,11 @@ impl AckHeader {
         u64::from(self.received.wrapping_sub(earlier) & ((1 << RECEIVED_BITS) - 1)) << RECEIVED_SHIFT
     }
 
+    /// Distance of the first packet of the bitmap from `cumulative`: it ends with the packet answered, or later.
+    pub fn bitmap_offset(&self) -> u16 {
+        self.answered.saturating_sub(BITMAP as i16 - 1).max(1) as u16
+    }
+
     /// Whether all of `bits` are set.
     pub fn has(&self, bits: u8) -> bool {
         self.bits & bits == bits
@@ -74,7 +84,7 @@ impl AckHeader {
 
     /// Writes the fields into a packet.
     pub fn write(self, packet: &mut TransportPacket) {
-        packet.header = (u32::from(self.bitmap_offset) << 16 | u32::from(self.entropy), self.bits);
+        packet.header = (u32::from(self.answered as u16) << 16 | u32::from(self.entropy), self.bits);
         packet.acknowledged = u64::from(self.cumulative) << 32 | u64::from(self.received);
         (packet.offset, packet.sent) = (self.bitmap, self.sent);
     }
@@ -84,7 +94,7 @@ impl AckHeader {
         let (word, bits) = packet.header;
         AckHeader {
             cumulative: (packet.acknowledged >> 32) as u32,
-            bitmap_offset: (word >> 16) as u16,
+            answered: (word >> 16) as i16,
             bitmap: packet.offset,
             entropy: word as u16,
             received: packet.acknowledged as u32,
@@ -114,6 +124,12 @@ pub fn with_credits(credits: u32, entropy: u16) -> u64 {
     u64::from(credits) << 32 | u64::from(entropy)
 }
 
+/// The bits of that field with the distance of the last packet known to be acknowledged with all before it.
+#[inline]
+pub fn clear_offset(offset: i16) -> u64 {
+    u64::from(offset as u16) << 16
+}
+
 /// Entropy value of a packet.
 #[inline]
 pub fn entropy(packet: &TransportPacket) -> u16 {
@@ -131,7 +147,7 @@ mod tests {
     fn an_acknowledgement_is_what_was_written() {
         let header = AckHeader {
             cumulative: u32::MAX,
-            bitmap_offset: 65_535,
+            answered: -32_768,
             bitmap: 1 << 63 | 5,
             entropy: 4_660,
             received: (1 << 24) - 1,

@@ -55,6 +55,8 @@ const CREDIT_TARGET: u32 = 4;
 pub(super) const PDS_ACK: u32 = 32;
 /// Header of packet delivery on a control packet, such as one about credits, or a negative acknowledgement of RUDI [B].
 pub(super) const PDS_CONTROL: u32 = 16;
+/// Unit in which a receiver states its range of packet numbers (mpr) [packets].
+pub(super) const RANGE_UNIT: u32 = 128;
 /// Semantic header of a standard request [B].
 pub(super) const SES_REQUEST: u32 = 44;
 
@@ -68,9 +70,9 @@ params! {
         pub payload_mtu: Bytes = Bytes::new(4096),
         /// Sizes of frames. Default "udp".
         pub frames: UetFrames = UetFrames::Udp,
-        /// Packets that may be outstanding, counted from the oldest that is not acknowledged: 2 to 32,768. Default
+        /// Packets that may be outstanding, counted from the oldest that is not acknowledged: 2 to 32,767. Default
         /// 1024, eight units of 128.
-        pub psn_range: u32 = 8 * 128,
+        pub psn_range: u32 = 8 * RANGE_UNIT,
         /// Bytes of packets after which the receiver acknowledges, 1 B to 32 KiB. Default "16KiB".
         pub ack_trigger: Bytes = Bytes::new(16 << 10),
         /// Least that a packet counts towards `ack_trigger`, 0 to 2 KiB. Default "1KiB".

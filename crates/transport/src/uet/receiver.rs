@@ -2,12 +2,9 @@
 
 use etherweave_primitives::{BitRate, Time};
 
-use super::header::{AckHeader, answer, control, credits, entropy, request, with_credits};
+use super::header::{AckHeader, BITMAP, answer, control, credits, entropy, request, with_credits};
 use super::{params::Delivery, params::UetParams, rccc::Grants};
 use crate::{ByteRange, packet::TransportPacket, packet::flags, reassembly::Reassembly, roce::Answer, roce::Reception};
-
-/// Packets of the bitmap of an acknowledgement.
-const BITMAP: u64 = 64;
 
 #[derive(Default)]
 pub(super) struct UetReceiver {
@@ -181,16 +178,19 @@ impl UetReceiver {
         if !is_negative {
             self.unacknowledged = 0;
         }
-        let base = (cumulative + 1).max(number.saturating_sub(BITMAP - 1)).min(cumulative + u64::from(u16::MAX));
-        AckHeader {
+        let mut ack = AckHeader {
             cumulative: cumulative as u32,
-            bitmap_offset: (base - cumulative) as u16,
-            bitmap: if is_negative || bits & answer::SINGLE != 0 { number } else { self.bitmap(base) },
+            answered: (number.wrapping_sub(cumulative) as i64).max(i16::MIN.into()) as i16,
+            bitmap: number,
             entropy,
             received: AckHeader::units(self.received),
             bits,
             sent,
+        };
+        if !is_negative && !ack.has(answer::SINGLE) {
+            ack.bitmap = self.bitmap(cumulative + u64::from(ack.bitmap_offset()));
         }
+        ack
     }
 
     fn bitmap(&self, base: u64) -> u64 {

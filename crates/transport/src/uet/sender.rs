@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use etherweave_primitives::{BitRate, Time};
 
-use super::header::{AckHeader, answer, control, credits, request, with_credits};
+use super::header::{AckHeader, answer, clear_offset, control, credits, request, with_credits};
 use super::nscc::{NsccFeedback, NsccWindow, PacketSizes};
 use super::{entropy::Balancer, entropy::PathFeedback, params::Delivery, params::UetParams, rccc::SourceCredit};
 use crate::outgoing::{EqualMessages, Outgoing};
@@ -30,7 +30,7 @@ struct SentPacket {
     /// Times that it was sent again.
     repeats: u8,
     state: PacketState,
-    /// First and last of its message, and whether it asks for an acknowledgement, as bits of a request.
+    /// First and last of its message, its operation, and whether it asks for an acknowledgement, as bits of a request.
     bits: u8,
 }
 
@@ -195,11 +195,12 @@ impl UetSender {
         let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
         let bits = packet.bits | bit(!self.is_established, request::SYN);
         let marks = bit(params.heeds_marks(), flags::ECN_CAPABLE);
+        let cleared = self.first.wrapping_sub(number).wrapping_sub(1) as i16;
         Some(TransportPacket {
             flags: marks | bit(is_repeated, flags::RETRANSMISSION),
             header: (number, bits),
             offset: packet.offset,
-            acknowledged: with_credits(target, entropy),
+            acknowledged: with_credits(target, entropy) | clear_offset(cleared),
             sent: now,
             ..TransportPacket::new(PacketKind::Data, headers.packet(packet.payload), packet.payload)
         })
@@ -306,10 +307,15 @@ impl UetSender {
             let held = messages.find(|messages| messages.end > self.next).expect("what is sent was posted");
             self.message = held.message_at(self.next);
         }
-        let Outgoing { start, end, .. } = self.message;
+        let Outgoing { start, end, operation } = self.message;
         let payload = params.payload_mtu.get().min(end - self.next);
         let first = if self.next == start { request::FIRST } else { 0 };
         let last = if self.next + payload == end { request::LAST } else { 0 };
+        let kind = match operation {
+            Operation::ReadRequest => request::READ,
+            Operation::AtomicRequest => request::ATOMIC,
+            _ => 0,
+        };
         self.packets.push_back(SentPacket {
             sent: Time::ZERO,
             offset: self.next,
@@ -317,7 +323,7 @@ impl UetSender {
             entropy: 0,
             repeats: 0,
             state: PacketState::InFlight,
-            bits: first | last,
+            bits: first | last | kind,
         });
         self.next += payload;
         self.first.wrapping_add(self.packets.len() as u32 - 1)
@@ -499,7 +505,7 @@ impl UetSender {
     }
 
     fn arrive_by_bitmap(&mut self, ack: &AckHeader, params: &UetParams) {
-        let base = ack.cumulative.wrapping_add(ack.bitmap_offset.into());
+        let base = ack.cumulative.wrapping_add(ack.bitmap_offset().into());
         let mut bits = ack.bitmap;
         while bits != 0 {
             let number = base.wrapping_add(bits.trailing_zeros());
