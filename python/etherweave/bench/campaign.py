@@ -73,6 +73,8 @@ class CampaignExperiment:
     seconds: float  # Predicted time of one launch [s].
     options: tuple[str, ...] = ()  # Options of the program that the user passed on.
     background: tuple[BackgroundProgram, ...] = ()  # Programs that run beside each launch.
+    unknown: str = ""
+    """Why bytes and time are not known, and are those of a launch that lasts to its limit."""
 
     @property
     def command(self) -> plans.BenchmarkCommand:
@@ -162,9 +164,10 @@ def adapter_of(program: str) -> tuple[Adapter, str]:
     """
     if program in ADAPTERS:
         return ADAPTERS[program], ADAPTERS[program].programs[0]
+    of_any_class = re.sub(r"(?<=\.)[A-FSW](?=\.x)", "C", program)  # Problem classes of NPB.
     for adapter in ADAPTERS.values():
-        if program in adapter.refused:
-            raise plans.BenchmarkPlanError(f"{program} is not planned: {adapter.refused[program]}")
+        if reason := adapter.refused.get(of_any_class):
+            raise plans.BenchmarkPlanError(f"{program} is not planned: {reason}")
         if program in (*adapter.programs, *adapter.rarer):
             return adapter, program
     for name, entry in catalogue().items():
@@ -195,7 +198,7 @@ def digest(facts: Any) -> str:
 def _facts(experiment: CampaignExperiment) -> dict[str, Any]:
     """Return what identifies an experiment; without options or background as before those."""
     facts = asdict(experiment)
-    later = ("options", "background")
+    later = ("options", "background", "unknown")
     return {name: value for name, value in facts.items() if value or name not in later}
 
 
@@ -264,7 +267,10 @@ def _experiment(
     hosts: tuple[str, ...],
     options: CampaignOptions,
 ) -> CampaignExperiment:
-    command = plan.command
+    command, forecast = plan.command, plan.forecast
+    if forecast.unknown:
+        seconds = limit_s(forecast.seconds, options.launch_s)
+        forecast = replace(forecast, seconds=seconds, bytes=seconds * network.rate)
     return CampaignExperiment(
         benchmark=adapter.name,
         program=plan.program,
@@ -278,14 +284,14 @@ def _experiment(
         environment=command.environment,
         files=command.files,
         output=command.output,
-        bytes=plan.forecast.bytes
-        + len(options.background) * plan.forecast.seconds * float(network.rate),
-        seconds=float(plan.forecast.seconds),
+        bytes=forecast.bytes + len(options.background) * forecast.seconds * float(network.rate),
+        seconds=float(forecast.seconds),
         options=options.options,
         background=tuple(
-            _background(program, network, plan.forecast.seconds, options)
+            _background(program, network, forecast.seconds, options)
             for program in options.background
         ),
+        unknown=forecast.unknown,
     )
 
 

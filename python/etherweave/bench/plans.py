@@ -1,5 +1,6 @@
 """Plans of benchmarks: placement of processes, command, and predicted cost."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -76,9 +77,11 @@ class FabricEstimate:
 class RunForecast:
     """Predicted traffic and time of a run."""
 
-    bytes: float  # Sent by the busiest host.
+    bytes: float  # Sent by the busiest host, or by both of a pair where both send at once.
     seconds: float
     basis: str  # How it was counted.
+    unknown: str = ""
+    """Why neither is known: a launch then sends at most what the link carries until it is ended."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,8 @@ class GivenOptions:
     values: tuple[tuple[str, str], ...] = ()
     """First name of each option, and its value; empty for a switch."""
     words: tuple[str, ...] = ()  # Arguments without a dash.
+    instead: tuple[tuple[str, str], ...] = ()
+    """Options that say what another of Etherweave says, and that: ``-r`` and ``--size``."""
 
     def value(self, name: str, usual: str = "") -> str:
         """Return the last value of an option, by its first name."""
@@ -97,6 +102,22 @@ class GivenOptions:
     def has(self, *names: str) -> bool:
         """Whether any of these options is there."""
         return any(own in names for own, _ in self.values)
+
+    def count(self, name: str, usual: int) -> int:
+        """Return the last whole number of an option."""
+        return int(self.value(name, str(usual)))
+
+    def amount(self, name: str, usual: str, kilo: int) -> float:
+        """Return the last size or rate of an option, whose ``k`` is 1000 or 1024."""
+        return scaled(self.value(name, usual), kilo)
+
+
+def scaled(text: str, kilo: int) -> float:
+    """Read a number with a prefix as programs write it: ``64K``, ``10G``."""
+    number = re.match(r"[0-9.]+", text)
+    assert number
+    prefix = text[number.end() :][:1].lower()
+    return float(number[0]) * float(kilo) ** (" kmgt".find(prefix) if prefix else 0)
 
 
 @dataclass(frozen=True)
@@ -117,6 +138,19 @@ class BenchmarkRequest:
     streams: int = 1  # Parallel connections of a pair.
     device: str | None = None  # RDMA device of the NIC, where a benchmark needs it.
     options: GivenOptions = GivenOptions()  # Options of the program itself.
+
+    def __post_init__(self) -> None:
+        is_asked = {
+            "--size": self.size_max is not None,
+            "--iterations": self.iterations is not None,
+            "--duration": self.seconds is not None,
+            "--streams": self.streams > 1,
+        }
+        for name, own in self.options.instead:
+            if is_asked[own]:
+                raise BenchmarkPlanError(
+                    f"{own} and {name} of {self.program} set the same quantity; expected one"
+                )
 
 
 @dataclass(frozen=True)
@@ -188,21 +222,23 @@ def timed_pair(
     server: tuple[str, ...],
     seconds: float,
     *,
-    program: str | None = None,
+    sent: float | None = None,
+    basis: str | None = None,
     files: tuple[tuple[str, str], ...] = (),
     output: str | None = None,
     notes: tuple[str, ...] = (),
 ) -> BenchmarkPlan:
     """Plan a client and a server that keep a pair busy for some time [s].
 
-    The plan is of the program that is asked for, unless another is named.
+    The link is full for that time, unless the bytes that are ``sent`` and their ``basis`` are
+    given.
     """
     words = (*client, *request.options.arguments)
     command = BenchmarkCommand(Start.CLIENT_SERVER, words, server, files=files, output=output)
-    basis = f"{seconds:g} s at the rate of the link"
-    forecast = RunForecast(seconds * fabric.rate, seconds, basis)
+    full = f"{seconds:g} s at the rate of the link"
+    forecast = RunForecast(seconds * fabric.rate if sent is None else sent, seconds, basis or full)
     placement = HostPlacement(HostPattern.PAIR, 2)
-    return BenchmarkPlan(program or request.program, placement, command, forecast, notes=notes)
+    return BenchmarkPlan(request.program, placement, command, forecast, notes=notes)
 
 
 def all_ranks(
@@ -227,13 +263,12 @@ def all_ranks(
 def alone(
     request: BenchmarkRequest,
     arguments: tuple[str, ...],
-    seconds: float,
+    forecast: RunForecast,
     *,
     notes: tuple[str, ...] = (),
 ) -> BenchmarkPlan:
     """Plan a program that talks to a service, or to no one; the runner starts it once."""
     command = BenchmarkCommand(Start.ALONE, (*arguments, *request.options.arguments))
-    forecast = RunForecast(0.0, request.seconds or seconds, "as long as requested; traffic unknown")
     return BenchmarkPlan(
         request.program, HostPlacement(HostPattern.ALONE, 1), command, forecast, notes=notes
     )

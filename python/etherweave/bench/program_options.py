@@ -6,9 +6,11 @@ An adapter declares a line each, as the program's own help prints them::
     -m, --mtu N  Path MTU [bytes].
     -a, --all  All sizes.
     -D, --duration SECONDS  = --duration
+    -n, --no_msgs COUNT  Number of messages, in place of --duration.
 
-A value is one of alternatives, of a kind (``N``, ``COUNT``, ``SIZE``, ``RATE``, ``SECONDS``), or
-any text. What ``=`` follows is set by Etherweave, and refused with the name of what sets it.
+A value is one of alternatives (``a|b``), a list of them (``a,b``), of a kind (``N``, ``SIZE``), or
+a name of the user's own. What ``=`` follows is set by Etherweave, and refused with the name of what
+sets it; what stands in place of an option of Etherweave is refused beside that.
 """
 
 import re
@@ -21,15 +23,35 @@ from etherweave.bench.plans import BenchmarkPlanError, GivenOptions
 _NAME = r"-[^\s,]+"
 _LINE = re.compile(rf"(?P<names>{_NAME}(?:, {_NAME})*)(?: (?P<value>\S+))?  (?P<meaning>\S.*)")
 _SCALED = r"[0-9]{1,18}(\.[0-9]+)?[kKmMgGtT]?"
-_KINDS = {
+KINDS = {
     "N": (r"[0-9]{1,18}", "a whole number"),
     "COUNT": (r"[1-9][0-9]{0,17}", "a whole number from 1 on"),
     "SECONDS": (r"[0-9]{1,18}(\.[0-9]+)?", "seconds, such as 2.5"),
     "SIZE": (rf"{_SCALED}(i?[bB])?", "a size, such as 64K"),
     "RATE": (rf"{_SCALED}(pps)?(/[0-9]+)?", "a rate, such as 10G"),
     "REQUEST,RESPONSE": (r"[1-9][0-9]*[kKmMgG]?(,[1-9][0-9]*[kKmMgG]?)?", "two sizes, such as 1,1"),
+    "AMOUNT": (r"[0-9]{1,18}(\.[0-9]+)?", "a number, such as 2.5"),
+    "GIGABYTES": (r"[0-9]{1,9}(\.[0-9]+)?", "gigabytes, such as 1.5"),
+    "LEVEL,WIDTH": (r"(95|99)(,[0-9]{1,2}(\.[0-9]+)?)?", "a level of 95 or 99, and a width: 99,5"),
+    "MAX,MIN": (r"[0-9]{1,2}(,[0-9]{1,2})?", "two numbers, such as 10,3"),
+    "LOCAL,REMOTE": (r"\w+(,\w+)?", "values of both sides, such as 0x10,0x10"),
+    "CORE": (r"any|[0-9]+([-,][0-9]+)*", "a number of a core, such as 2"),
+    "CORES": (r"[0-9]+([,/][0-9]+)?", "one or two cores, such as 2,4"),
+    "MASK": (r"(0x)?[0-9a-fA-F]+|\[[0-9,-]+\]", "a mask of cores, such as 0xF"),
+    "GROUP": (r"[0-9A-Fa-f:.]+(%\w+)?", "an address, such as 239.1.1.1"),
+    "DSCP": (r"(?i)(0x)?[0-9a-f]{1,2}t?|af[1-4][1-3]|cs[0-7]|ef", "a code point, such as 26"),
+    "PxQ": (r"[1-9][0-9]*x[1-9][0-9]*", "a grid, such as 2x4"),
+    "NAME=VALUE": (r"[\w.-]+=.*", "a property, such as fieldlength=100"),
+    "CALLS": (r"[1-9][0-9]*(:[1-9][0-9]*)?", "a number from 1 on, or two: 1:2"),
+    "LAYOUT": (r"cont|vect:[0-9]+:[0-9]+|indx:.+", "cont, vect:STRIDE:BLOCK or indx:FILE"),
+    "NEIGHBOURS": (r"cart:[1-9]\d*:[1-9]\d*|graph:.+", "cart:DIMENSIONS:RADIUS or graph:FILE"),
+    "ROOT": (r"fixed:[0-9]+|rotate", "fixed:RANK or rotate"),
+    "PERCENTILES": (r"(100|[0-9]{1,2})(,(100|[0-9]{1,2}))*", "percentiles, such as 99,90"),
+    "log:DIRECTORY": (r"log(:.+)?", "log:DIRECTORY"),
 }
 """Values by kind: what they match, and what a refusal says."""
+FREE = ("NAME", "DEVICE", "FILE", "HEADER", "TRANSPORT")
+"""Values of the user's own system, of which every text is one."""
 _SHOWN = 12  # Known options that a refusal lists where none is near.
 
 
@@ -39,10 +61,11 @@ class ProgramOption:
 
     names: tuple[str, ...]
     value: str
-    """Alternatives with ``|`` between them, a kind, or the name of any text, in brackets where
-    it may be left out; empty for a switch."""
+    """Alternatives with ``|`` between them, or commas where several may be chosen, a kind, or the
+    name of any text, in brackets where it may be left out; empty for a switch."""
     meaning: str
     setter: str  # Option that sets it in place of the user: ``--duration``; empty if the user does.
+    programs: str = ""  # Pattern of the programs that have it; empty if all do.
 
     @property
     def needs_value(self) -> bool:
@@ -52,7 +75,14 @@ class ProgramOption:
     @property
     def alternatives(self) -> tuple[str, ...]:
         """Values that it accepts; empty if any."""
-        return tuple(self.value.split("|")) if "|" in self.value else ()
+        is_list = "," in self.value and self.value not in KINDS
+        return tuple(re.split(r"[|,]", self.value)) if is_list or "|" in self.value else ()
+
+    @property
+    def instead(self) -> tuple[tuple[str, str], ...]:
+        """The options of Etherweave that it stands in place of, each after its own name."""
+        _, place, own = self.meaning.partition("in place of ")
+        return tuple((self.names[0], name) for name in re.findall(r"--[a-z]+", own * bool(place)))
 
 
 @dataclass(frozen=True)
@@ -70,6 +100,7 @@ class OptionTable:
         """
         values: list[tuple[str, str]] = []
         words: list[str] = []
+        instead: list[tuple[str, str]] = []
         left = list(arguments)
         while left:
             argument = left.pop(0)
@@ -79,11 +110,12 @@ class OptionTable:
                     value = _following(program, option, left)
                 _check(program, argument, option, value)
                 values.append((option.names[0], value or ""))
+                instead += option.instead
             else:
                 words.append(self._word(program, argument))
         # A command's braces are places that a launcher fills in.
         literal = tuple(word.replace("{", "{{").replace("}", "}}") for word in arguments)
-        return GivenOptions(literal, tuple(values), tuple(words))
+        return GivenOptions(literal, tuple(values), tuple(words), tuple(instead))
 
     def words_of(self, program: str) -> tuple[str, ...]:
         """Return the arguments without a dash that a program accepts."""
@@ -91,7 +123,12 @@ class OptionTable:
 
     def _option(self, program: str, argument: str) -> tuple[ProgramOption, str | None]:
         """Find an option, and its value if the argument has it, too: ``--name=x``, ``-P8``."""
-        by_name = {name: option for option in self.options for name in option.names}
+        by_name = {
+            name: option
+            for option in self.options
+            if re.fullmatch(option.programs or ".*", program)
+            for name in option.names
+        }
         if argument in by_name:
             return by_name[argument], None
         head, equals, value = argument.partition("=")
@@ -113,19 +150,31 @@ class OptionTable:
         return argument
 
 
-def options(text: str, words: Mapping[str, tuple[str, ...]] | None = None) -> OptionTable:
-    """Read a declaration of options."""
+def options(
+    text: str,
+    words: Mapping[str, tuple[str, ...]] | None = None,
+    programs: Mapping[str, str] | None = None,
+) -> OptionTable:
+    """Read a declaration of options.
+
+    ``programs`` has a pattern of the programs that have them, by first names with spaces between.
+    """
     lines = [_LINE.fullmatch(line.strip()) for line in text.strip().splitlines()]
     assert all(lines), f"a line that declares no option: {text}"
-    return OptionTable(tuple(_declared(line) for line in lines if line), words or {})
+    of_programs = {
+        name: pattern for names, pattern in (programs or {}).items() for name in names.split()
+    }
+    declared = tuple(_declared(line, of_programs) for line in lines if line)
+    unknown = of_programs.keys() - {option.names[0] for option in declared}
+    assert not unknown, f"programs of options that are not declared: {unknown}"
+    return OptionTable(declared, words or {})
 
 
-def _declared(line: re.Match[str]) -> ProgramOption:
-    meaning = line["meaning"]
+def _declared(line: re.Match[str], of_programs: Mapping[str, str]) -> ProgramOption:
+    meaning, names = line["meaning"], tuple(line["names"].split(", "))
     setter = meaning.removeprefix("= ") if meaning.startswith("= ") else ""
-    return ProgramOption(
-        tuple(line["names"].split(", ")), line["value"] or "", "" if setter else meaning, setter
-    )
+    programs = of_programs.get(names[0], "")
+    return ProgramOption(names, line["value"] or "", "" if setter else meaning, setter, programs)
 
 
 def _following(program: str, option: ProgramOption, left: list[str]) -> str:
@@ -139,15 +188,18 @@ def _check(program: str, argument: str, option: ProgramOption, value: str | None
         raise BenchmarkPlanError(f"{argument} of {program}: set by {option.setter}")
     if value is not None and not option.value:
         raise BenchmarkPlanError(f"{argument} of {program}: expected no value")
-    if option.alternatives and value not in option.alternatives:
-        near = get_close_matches(value or "", option.alternatives, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        expected = ", ".join(option.alternatives)
-        raise BenchmarkPlanError(
-            f"{option.names[0]} {value} of {program}: expected one of {expected}{hint}"
-        )
-    pattern, expected = _KINDS.get(option.value, (".*", ""))
-    if not re.fullmatch(pattern, value or "", re.DOTALL):
+    if not option.value or value is None:
+        return
+    choices = option.alternatives
+    for item in (value.split(",") if "," in option.value else [value]) if choices else ():
+        if item not in choices:
+            near = get_close_matches(item, choices, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise BenchmarkPlanError(
+                f"{option.names[0]} {item} of {program}: expected one of {', '.join(choices)}{hint}"
+            )
+    pattern, expected = KINDS.get(option.value.strip("[]"), (".+", "a text"))
+    if not choices and not re.fullmatch(pattern, value, re.DOTALL):
         raise BenchmarkPlanError(f"{option.names[0]} {value} of {program}: expected {expected}")
 
 

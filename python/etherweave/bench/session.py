@@ -58,6 +58,12 @@ class CampaignCost:
     launches: int
     bytes: float  # Sent by the busiest host of each launch, added.
     seconds: float
+    unknown: tuple[str, ...] = ()  # Why the cost of programs is that of the limit of their launch.
+
+    @property
+    def reasons(self) -> str:
+        """What is not known, as the end of a sentence; empty if everything is."""
+        return "".join(f"; {reason}" for reason in self.unknown)
 
     def exceeded(self, limits: CampaignLimits) -> tuple[str, ...]:
         """Name the limits that are too small: ``traffic``, ``total time``."""
@@ -76,8 +82,9 @@ class LimitError(ValueError):
 
     def __init__(self, cost: CampaignCost, exceeded: Sequence[str]) -> None:
         super().__init__(
-            f"{cost.launches:,} launches, {cost.bytes:.3g} bytes, {cost.seconds:.3g} s at most; "
-            f"expected within the limit of {' and '.join(exceeded)}, or fewer launches"
+            f"{cost.launches:,} launches, {cost.bytes:.3g} bytes, {cost.seconds:.3g} s at most"
+            f"{cost.reasons}; expected within the limit of {' and '.join(exceeded)}, "
+            "or fewer launches"
         )
         self.cost = cost
         self.exceeded = tuple(exceeded)
@@ -225,6 +232,7 @@ def predicted_cost(campaign: Campaign) -> CampaignCost:
         launches=each * len(campaign.experiments),
         bytes=each * sum(experiment.bytes for experiment in campaign.experiments),
         seconds=each * sum(experiment.seconds for experiment in campaign.experiments),
+        unknown=tuple(dict.fromkeys(one.unknown for one in campaign.experiments if one.unknown)),
     )
 
 

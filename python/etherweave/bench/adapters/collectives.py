@@ -174,15 +174,20 @@ _GLOO_TESTS = (
 
 def _plan_gloo(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     ranks = need_ranks(request, 2, request.program)
-    seconds = (request.seconds or 2.0) * 14
+    own = request.options
+    sizes = 1 if own.has("--elements") or request.size_max else 14
+    # What a buffer sends goes as often as there are buffers, before and after the timer starts.
+    seconds = (request.seconds or 2.0) * sizes * max(len(own.words), 1)
+    elements = ("--elements", str(request.size_max // 4)) if request.size_max else ()
     words = (
         *("benchmark", "--size", "{ranks}", "--rank", "{rank}", "--shared-path", "{directory}"),
         *("--prefix", "etherweave", "--transport", "tcp", "--tcp-device", "{interface}"),
         *("--iteration-time", f"{(request.seconds or 2.0) * 1000:.0f}ms"),
+        *elements,
         *(() if request.options.words else _GLOO_TESTS[:1]),
     )
     command = BenchmarkCommand(Start.EACH_RANK, (*words, *request.options.arguments))
-    forecast = RunForecast(seconds * fabric.rate, seconds, f"14 sizes on {ranks} ranks, each timed")
+    forecast = RunForecast(seconds * fabric.rate, seconds, f"{sizes} sizes on {ranks} ranks, timed")
     placement = HostPlacement(HostPattern.ALL_NODES, request.nodes, request.ranks_per_node)
     return BenchmarkPlan(request.program, placement, command, forecast)
 
@@ -201,7 +206,7 @@ GLOO = Adapter(
     plan=_plan_gloo,
     options=options(
         """
-        --elements COUNT  Elements of a single size.
+        --elements COUNT  Elements of a single size, four bytes each, in place of --size.
         --inputs COUNT  Buffers of a rank.
         --threads COUNT  Threads.
         --sync  Wait by polling.
@@ -218,13 +223,13 @@ GLOO = Adapter(
 )
 
 
-_COLLECTIVES = (
-    r"(?:all_reduce|all_to_all|all_to_allv|all_gather|all_gather_base|reduce_scatter|"
-    r"reduce_scatter_base|reduce|broadcast|gather|scatter|incast|multicast)"
+_PARAM_COLLECTIVES = (
+    "all_reduce|all_to_all|all_to_allv|all_gather|all_gather_base|reduce_scatter|"
+    "reduce_scatter_base|reduce|broadcast|gather|scatter|incast|multicast"
 )
-_TYPES = r"(?:float(?:16|32|64)|bfloat16|int(?:8|32|64)|half|bool)"
+_PARAM_TYPES = "float16|float32|float64|bfloat16|int8|int32|int64|half|bool"
 _ROW = re.compile(
-    rf"\s+COMMS-RES-(?P<call>{_COLLECTIVES})-(?P<type>{_TYPES})\S*\s+(?P<size>\d{{1,15}})\s+\d+"
+    rf"\s+COMMS-RES-(?P<call>{_PARAM_COLLECTIVES})-(?P<type>{_PARAM_TYPES})\S*\s+(?P<size>\d{{1,15}})\s+\d+"
     + r"\s+".join(["", *[rf"({NUMBER})"] * 7])
     + r"(?:\s+\S+)*\s*"
 )
@@ -260,12 +265,17 @@ def _take_param(draft: Draft, line: TextLine, row: re.Match[str]) -> int:
 def _plan_param(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     need_ranks(request, 2, request.program)
     largest, count = request.size_max or 2**28, request.iterations or 100
-    steps = [(2 * largest, count), (largest, count)]
+    own = request.options
+    # A rank sends twice its data where they are reduced for all, else its data to all at most.
+    name, calls = own.value("--collective", "all_reduce"), count + own.count("--w", 5)
+    factor = 2 if name == "all_reduce" else 1
+    steps = [(2 * factor * largest * request.ranks_per_node, calls)]
+    named = () if own.has("--collective") else ("--collective", name)
     words = (
-        *("python3", "comms.py", "--master-ip", "{server}", "--collective", "all_reduce"),
+        *("python3", "comms.py", "--master-ip", "{server}", *named),
         *("--b", "8", "--e", str(largest), "--n", str(count), "--f", "2", "--z", "1"),
     )
-    return all_ranks(request, words, predict_sweep(steps, fabric, "all_reduce, sizes doubled"))
+    return all_ranks(request, words, predict_sweep(steps, fabric, f"{name}, sizes doubled"))
 
 
 PARAM = Adapter(
@@ -278,11 +288,11 @@ PARAM = Adapter(
     is_row=True,
     plan=_plan_param,
     options=options(
-        """
-        --collective NAME  Collective: all_reduce, all_to_all, all_gather, reduce_scatter.
+        f"""
+        --collective {_PARAM_COLLECTIVES}  Collective.
         --backend nccl|gloo|mpi|ucc|xla  Library.
         --device cpu|cuda|rocm|tpu  Memory of the buffers.
-        --dtype NAME  Data type.
+        --dtype {_PARAM_TYPES}  Data type.
         --w N  Iterations before the timer starts.
         --num-tpu-cores N  Cores of a TPU.
         --b N  = --size

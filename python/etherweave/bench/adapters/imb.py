@@ -6,7 +6,7 @@ benchmark that a line above it names.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
@@ -281,11 +281,15 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
     is_p2p = request.program == "IMB-P2P"
     sizes = plans.doubling(request.size_min or (1 if is_p2p else 0), largest)
     repeats = request.iterations or (P2P_REPEATS if is_p2p else REPEATS)
+    own, names = request.options, _names(request)
     # P2P was not seen to repeat less of any size: the cost is rather predicted too high.
-    most = [repeats if is_p2p else VOLUME // max(size, 1) for size in sizes]
-    names = request.options.words
+    is_fixed = is_p2p or own.value("-iter_policy") == "off"
+    most = [repeats if is_fixed else VOLUME // max(size, 1) for size in sizes]
+    windows = own.count("-window_size", _WINDOW)
+    at_once = sum(windows if name in ("Uniband", "Biband") else 1 for name in names)
+    at_once *= request.ranks_per_node if own.has("-multi") else 1
     each = [(size, max(min(repeats, count), 1)) for size, count in zip(sizes, most, strict=True)]
-    counts = each * max(len(names), 1)
+    counts = [(size, count * at_once) for size, count in each]
     if names and all(name.lower().lstrip("i").startswith("barrier") for name in names):
         sizes = ()
     low = max((request.size_min or 1).bit_length() - 1, 0)
@@ -295,12 +299,27 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
         *(("-iter", str(request.iterations)) if request.iterations else ()),
     )
     basis = f"{repeats:,} of each size" if is_p2p else "40 MiB a size"
-    which = "of the named benchmarks" if names else "of each benchmark in the list"
-    forecast = plans.predict_sweep(counts, fabric, f"{which}: {basis}")
+    forecast = plans.predict_sweep(counts, fabric, f"{len(names)} benchmarks: {basis}")
+    # A size of a benchmark ends when its time is over.
+    longest = float(own.value("-time", "10")) * len(names) * max(len(sizes), 1)
+    forecast = replace(
+        forecast,
+        seconds=min(forecast.seconds, longest),
+        bytes=min(forecast.bytes, longest * fabric.rate),
+    )
     notes = ("a size whose time runs out is left out by IMB: raise -time",)
     return plans.all_ranks(request, arguments, forecast, sizes=sizes, notes=notes)
 
 
+def _names(request: plans.BenchmarkRequest) -> list[str]:
+    """Name the benchmarks that run: those that are named, or all, and included, less excluded."""
+    own = request.options
+    added, left_out = (own.value(name).split(",") for name in ("-include", "-exclude"))
+    named = [*(own.words or _TESTS[request.program]), *filter(None, added)]
+    return [name for name in dict.fromkeys(named) if name not in left_out]
+
+
+_WINDOW = 64  # Messages on their way at once, of Uniband and Biband.
 _COLLECTIVES = (
     *("bcast", "allgather", "allgatherv", "alltoall", "alltoallv", "scatter", "scatterv", "gather"),
     *("gatherv", "reduce", "reduce_scatter", "allreduce", "barrier"),
@@ -323,10 +342,11 @@ _TESTS = {
     "IMB-NBC": (*_NON_BLOCKING, *(f"{name}_pure" for name in _NON_BLOCKING)),
     "IMB-EXT": (*("Window", "Unidir_Put", "Unidir_Get", "Bidir_Put", "Bidir_Get", "Accumulate"),),
 }
+_EVERY = ",".join(dict.fromkeys(name for names in _TESTS.values() for name in names))
 _OPTIONS = options(
-    """
+    f"""
     -time SECONDS  Longest time of a size.
-    -mem GB  Largest memory of a process.
+    -mem GIGABYTES  Largest memory of a process.
     -multi 0|1  Groups of processes at once; 1 prints each.
     -map PxQ  Order of the ranks.
     -off_cache SIZE  Size of the cache that messages avoid.
@@ -340,8 +360,8 @@ _OPTIONS = options(
     -warm_up on|off  Repeat once before the timer starts.
     -window_size COUNT  Messages on their way at once, of Uniband and Biband.
     -thread_level single|funneled|serialized|multiple|nompinit  Level of threads of MPI.
-    -include NAMES  Further benchmarks, with commas.
-    -exclude NAMES  Benchmarks that are left out, with commas.
+    -include {_EVERY}  Further benchmarks, with commas.
+    -exclude {_EVERY}  Benchmarks that are left out, with commas.
     -iter N  = --iterations
     -msglog MIN:MAX  = --size
     -msgsize LIST  = --size

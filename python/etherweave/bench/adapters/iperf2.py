@@ -122,9 +122,21 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     kind = ("-u",) if request.options.has("-u") else ()
     group = request.options.value("-B")
     server = ("iperf", "-s", "-e", "-p", "{port}", *kind, *(("-B", group) if group else ()))
-    return timed_pair(request, fabric, (*client, *size, *streams), server, seconds)
+    own = request.options
+    rate = own.amount("-b", "1M" if own.has("-u") else "0", 1000) / 8
+    if "pps" in own.value("-b"):
+        rate *= 8 * (request.size_max or _DATAGRAM)
+    limits = [request.streams * rate] if rate else []
+    both = 2 if own.has("--full-duplex", "-d", "-r") else 1
+    length = seconds * (2 if own.has("-r") else 1)
+    sent = both * seconds * min([fabric.rate, *limits])
+    basis = f"{length:g} s at the rate of the {'sender' if limits else 'link'}"
+    basis += ", both ways" if both == 2 else ""
+    words = (*client, *size, *streams)
+    return timed_pair(request, fabric, words, server, length, sent=sent, basis=basis)
 
 
+_DATAGRAM = 1470  # Usual size of a datagram [bytes].
 _OPTIONS = options(
     """
     -u, --udp  UDP in place of TCP, on both sides.

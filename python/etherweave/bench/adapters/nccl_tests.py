@@ -248,7 +248,11 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
     ranks = plans.need_ranks(request, 2, request.program)
     smallest, largest = request.size_min or 8, request.size_max or 2**30
     count = request.iterations or 20
-    both = 2 * (count + 5)
+    own = request.options
+    ranks *= own.count("-t", 1) * own.count("-g", 1)
+    calls = count * own.count("-m", 1) * max(own.count("-G", 1), 1) + 5 + own.count("-c", 1)
+    kinds = _count(own.value("-d"), 10) * _count(own.value("-o"), 5)
+    both = 2 * calls * kinds
     steps = [(2 * size * (ranks - 1) // ranks, both) for size in plans.doubling(smallest, largest)]
     words = (
         *(request.program, "-b", str(smallest), "-e", str(largest), "-f", "2", "-g", "1"),
@@ -258,6 +262,11 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
         steps, fabric, "2 (n-1)/n of the size, in place and out of place"
     )
     return plans.all_ranks(request, words, forecast, sizes=plans.doubling(smallest, largest))
+
+
+def _count(value: str, every: int) -> int:
+    """Count the types or operations that a value names."""
+    return every if value == "all" else 1
 
 
 ADAPTER = Adapter(

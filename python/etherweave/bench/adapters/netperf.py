@@ -11,10 +11,11 @@ from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import ANY, FIXED_2, INTEGER, Draft, begins_with_digit, decimal, fields
 from etherweave.bench.plans import (
     BenchmarkPlan,
+    BenchmarkPlanError,
     BenchmarkRequest,
     FabricEstimate,
     GivenOptions,
-    RunForecast,
+    scaled,
     timed_pair,
 )
 from etherweave.bench.program_options import options
@@ -190,13 +191,22 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     of_all = [(name, value) for name, value in own.values if name not in ("-t", *_OF_TESTS)]
     client = (*head, *_words(of_all), "--", *sized, *printed, *_words(of_test))
     server = ("netserver", "-D", "-p", "{port}")
-    plan = timed_pair(replace(request, options=GivenOptions()), fabric, client, server, seconds)
+    base = replace(request, options=GivenOptions())
+    # Tests are repeated until the interval is narrow, as the manual says of -I: ten times at most.
+    length = seconds * int(own.value("-i", "10" if own.has("-I") else "1").partition(",")[0])
     if is_stream:
-        return plan
-    # A transaction at a time: its bytes both ways, and two latencies.
-    each = 2 * ((request.size_max or 1) / fabric.rate + fabric.latency)
-    sent = seconds / each * (request.size_max or 1)
-    return replace(plan, forecast=RunForecast(sent, seconds, "a transaction at a time"))
+        if own.has("-r", "-b"):
+            name = "-r" if own.has("-r") else "-b"
+            raise BenchmarkPlanError(f"{name} of {test}: expected a test such as -t TCP_RR")
+        return timed_pair(base, fabric, client, server, length)
+    sizes = own.value("-r", size if request.size_max else "1").split(",")
+    asked, answered = (scaled(text, 1024) for text in (sizes[0], sizes[-1]))
+    # A transaction at a time, or so many more: its bytes both ways, and two latencies.
+    at_once = 1 + own.count("-b", 0)
+    each = (asked + answered) / fabric.rate + 2 * fabric.latency
+    sent = length * min(at_once * max(asked, answered) / each, fabric.rate)
+    basis = f"transactions, {at_once} at a time"
+    return timed_pair(base, fabric, client, server, length, sent=sent, basis=basis)
 
 
 def _words(values: Iterable[tuple[str, str]]) -> tuple[str, ...]:
@@ -213,7 +223,7 @@ _OF_TESTS = ("-r", "-M", "-s", "-S", "-D", "-K", "-b")
 _OPTIONS = options(
     """
     -t TCP_STREAM|TCP_MAERTS|TCP_RR|TCP_CRR|UDP_STREAM|UDP_RR|SCTP_STREAM|SCTP_RR  Test.
-    -r REQUEST,RESPONSE  Sizes of a transaction [bytes].
+    -r REQUEST,RESPONSE  Sizes of a transaction [bytes], in place of --size.
     -M COUNT  Size of each receive [bytes].
     -s SIZE  Buffer of the local socket [bytes].
     -S SIZE  Buffer of the remote socket [bytes].

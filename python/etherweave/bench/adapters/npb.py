@@ -77,13 +77,11 @@ def _take(draft: Draft, seen: dict[str, tuple[str, int]], labels: list[tuple[str
 def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plans.BenchmarkPlan:
     ranks = plans.need_ranks(request, 1, request.program)
     match = re.fullmatch(r"([a-z-]+)\.([A-F]|S|W)\.x", request.program)
-    if not match or match[1] not in (*_KERNELS, *_OTHERS, *_WITHOUT_MPI):
+    if not match or match[1] not in (*_KERNELS, *_OTHERS):
         raise plans.BenchmarkPlanError(
             f"expected a program such as cg.C.x, found {request.program}"
         )
     kernel, kind = match.groups()
-    if kernel in _WITHOUT_MPI:
-        raise plans.BenchmarkPlanError(f"{request.program}: {kernel} has no version for MPI")
     if kernel in ("bt", "sp") and int(ranks**0.5) ** 2 != ranks:
         raise plans.BenchmarkPlanError(f"{kernel} wants a square number of ranks, not {ranks}")
     if kernel in ("cg", "ft", "is", "mg") and ranks & (ranks - 1):
@@ -98,6 +96,7 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
 ADAPTER = Adapter(
     name="npb",
     programs=tuple(f"{kernel}.C.x" for kernel in _KERNELS),
+    rarer=tuple(f"{kernel}.C.x" for kernel in _OTHERS),
     metrics=(OPERATION_RATE, ELAPSED),
     checks=(
         "the kernel's own verification",
@@ -108,9 +107,9 @@ ADAPTER = Adapter(
     begins=_TITLE,
     plan=_plan,
     refused={
-        f"bt.{size}.x.{way}_io": "it measures files, not a network"
-        for size in _SECONDS
+        f"bt.C.x.{way}_io": "it measures files, not a network"
         for way in ("ep", "fortran", "mpi_simple", "mpi_full")
-    },
+    }
+    | {f"{kernel}.C.x": f"{kernel} has no version for MPI" for kernel in _WITHOUT_MPI},
     parse=_parse,
 )

@@ -1,6 +1,7 @@
 """How OSU Micro-Benchmarks are run, with the defaults of version 7.4."""
 
-from math import ceil, log2
+from dataclasses import replace
+from math import ceil, log2, prod
 from typing import NamedTuple
 
 from etherweave.bench.plans import (
@@ -28,13 +29,15 @@ _HEAP = {
         "atomics",
     )
 }
+_BANDWIDTHS = "osu_(bi)?bw(_persistent|_fan_in|_fan_out)?|osu_mbw_mr"
+_COLLECTIVES = "osu_i?(neighbor_|all|bcast|barrier|gather|reduce|scatter).*"
+_OF_MPI = "osu_(?!oshm|hello|init).*"
 OPTIONS = options(
     """
     -d, --accelerator cuda|managed|openacc|rocm|sycl  Buffers in the memory of this kind of GPU.
     -r, --cuda-target cpu|gpu|both  Where the computation of non-blocking calls runs.
     -a, --array-size N  Arrays of that computation on a GPU.
     -W, --window-size COUNT  Messages on their way at once.
-    -V, --vary-window  Vary the window; its table is not parsed.
     -p, --num-pairs COUNT  Pairs that take part.
     -R, --print-rate 0|1  Print message rates.
     -x, --warmup N  Iterations before the timer starts.
@@ -42,24 +45,42 @@ OPTIONS = options(
     -c, --validation [log:DIRECTORY]  Check the received data.
     -u, --validation-warmup N  Iterations before the check.
     -f, --full  Print minimum and maximum, too.
-    -t, --num-test-calls N  Calls of MPI_Test, or threads or processes of the receiver.
-    -M, --mem-limit N  Largest memory of a process [bytes].
+    -t, --num-test-calls CALLS  Calls of MPI_Test, or threads or processes of the receiver.
     -s, --sync-option pscw|fence|lock|flush|flush_local|lock_all  How one-sided calls end.
     -w, --win-options create|allocate|dynamic  Creation of the window of one-sided calls.
-    -D, --ddt TYPE  Layout of the data type: cont, vect:STRIDE:BLOCK.
-    -T, --type all|mpi_char|mpi_int|mpi_float  Data type.
-    -N, --nhbr TYPE  Neighbours: cart:DIMENSIONS:RADIUS.
-    -k, --root-rank RANK  Root: fixed:RANK, or rotate.
+    -D, --ddt LAYOUT  Layout of the data type: cont, vect:STRIDE:BLOCK.
+    -T, --type all,mpi_char,mpi_int,mpi_float  Data types.
+    -N, --nhbr NEIGHBOURS  Neighbours: cart:DIMENSIONS:RADIUS.
+    -k, --root-rank ROOT  Root: fixed:RANK, or rotate.
     -l, --in-place  Use the receive buffer for sending, too.
     -I, --session  Start by a session of MPI.
     -z, --tail-lat [PERCENTILES]  Print percentiles: -z, or -z99,90.
     -m, --message-size [MIN:]MAX  = --size
     -i, --iterations N  = --iterations
+    -V, --vary-window  = Etherweave
     """,
     {"": _BUFFERS, **_HEAP},
+    {
+        "-W": rf"{_BANDWIDTHS}|osu_(put|get)_.*bw",
+        "-p -R -V": "osu_mbw_mr",
+        "-b": rf"osu_latency|osu_multi_lat|osu_latency_persistent|{_BANDWIDTHS}",
+        "-d -x -z -I": _OF_MPI,
+        "-c -u -T": rf"{_OF_MPI}(?<!barrier)(?<!barrier_persistent)",
+        "-D": rf"osu_latency.*|osu_multi_lat|{_BANDWIDTHS}|"
+        r"osu_i?(neighbor_)?(all(toall|gather)|bcast|gather|scatter).*",
+        "-f": r"osu_oshm_(barrier|broadcast|f?collect|reduce)|" + _COLLECTIVES,
+        "-r -a": _COLLECTIVES,
+        "-t": r"osu_latency_m[tp]|osu_(bi)?bw|osu_i.*",
+        "-s -w": r"osu_(put|get|acc|cas|fop)_.*",
+        "-N": r"osu_i?neighbor_.*",
+        "-k": r"osu_i?(gatherv?|scatterv?|reduce)",
+        "-l": r"osu_i?(all|gather|scatter|reduce).*",
+    },
 )
 LARGE = 8192  # Larger messages are sent less often [bytes].
 WINDOW = 64  # Messages on their way at once.
+_CHECK_WARM_UP = 5  # Repetitions before each checked one.
+_TYPES = ("mpi_char", "mpi_int", "mpi_float")
 
 
 class _Loop(NamedTuple):
@@ -70,12 +91,16 @@ class _Loop(NamedTuple):
     warm_small: int
     warm_large: int
 
-    def of(self, size: int, asked: int | None) -> int:
-        """Count all iterations at a size."""
+    def of(self, size: int, request: BenchmarkRequest) -> int:
+        """Count all iterations at a size, those for each data type and before checks included."""
         timed, warm = (
             (self.large, self.warm_large) if size > LARGE else (self.small, self.warm_small)
         )
-        return (asked or timed) + warm
+        own = request.options
+        types = own.value("-T", "mpi_char").split(",")
+        checked = 1 + own.count("-u", _CHECK_WARM_UP) if own.has("-c") else 1
+        each = (request.iterations or timed) + own.count("-x", warm)
+        return each * checked * (len(_TYPES) if "all" in types else len(types))
 
 
 _LATENCY = _Loop(10_000, 1_000, 200, 10)
@@ -104,20 +129,19 @@ def plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     program = request.program
     is_shmem = program.startswith("osu_oshm_")
     is_pair = program in _OF_PAIRS or (is_shmem and program not in _OF_ALL)
-    if is_pair and is_shmem and request.options.values:
-        first = request.options.values[0][0]
-        raise BenchmarkPlanError(f"unknown option {first} of {program}; known: heap, global")
     if is_pair and program not in _MANY_PAIRS and need_ranks(request, 2, program) != 2:
         raise BenchmarkPlanError(f"{program} runs on exactly two ranks")
     if program in _MANY_PAIRS and need_ranks(request, 2, program) % 2:
         raise BenchmarkPlanError(f"{program} needs an even number of ranks")
+    if request.options.count("-p", 1) > request.nodes * request.ranks_per_node // 2:
+        raise BenchmarkPlanError(f"-p of {program}: expected at most a pair of each two ranks")
     sizes = _sizes(request, is_pair)
     placement = HostPlacement(
         HostPattern.PAIR if is_pair else HostPattern.ALL_NODES,
         request.nodes,
         request.ranks_per_node,
     )
-    own = () if program in _OF_ALL else _options(request, is_shmem)
+    own = _options(request, is_shmem and program not in _OF_ALL)
     arguments = (program, *own, *request.options.arguments)
     command = BenchmarkCommand(Start.SHMEM if is_shmem else Start.MPI, arguments)
     forecast = _forecast(request, fabric, sizes, is_pair)
@@ -148,14 +172,18 @@ def _options(request: BenchmarkRequest, is_shmem: bool) -> tuple[str, ...]:
 def _forecast(
     request: BenchmarkRequest, fabric: FabricEstimate, sizes: tuple[int, ...], is_pair: bool
 ) -> RunForecast:
-    asked, program = request.iterations, request.program
-    share = request.ranks_per_node
+    program, own = request.program, request.options
+    share = min(request.ranks_per_node, own.count("-p", request.ranks_per_node))
+    both = 2 if "bibw" in program else 1
     if program in (*_IN_WINDOWS, *_FANS):
         peers = request.nodes - 1 if program in _FANS else 1
-        steps = [(size, _BANDWIDTH.of(size, asked) * WINDOW * share * peers) for size in sizes]
-        return predict_sweep(steps, fabric, f"{WINDOW} messages a window", each=1 / WINDOW)
+        window = own.count("-W", WINDOW)
+        steps = [(size, _BANDWIDTH.of(size, request) * window * share * peers) for size in sizes]
+        basis = f"{window} messages a window" + (", both ways" if both == 2 else "")
+        there = predict_sweep(steps, fabric, basis, each=1 / window)
+        return replace(there, bytes=both * there.bytes)
     if is_pair:
-        swept = [(size, _LATENCY.of(size, asked) * share) for size in sizes or (0,)]
+        swept = [(size, _LATENCY.of(size, request) * share) for size in sizes or (0,)]
         there = predict_sweep(swept, fabric, "ping-pong: a host sends half of the messages")
         return RunForecast(there.bytes, 2 * there.seconds, there.basis)
     return _forecast_collective(request, fabric, sizes or (0,))
@@ -171,9 +199,13 @@ def _forecast_collective(
     volume = {"alltoall": ranks - 1, "allgather": ranks - 1, "allreduce": 2 * (ranks - 1) / ranks}
     name = request.program.removeprefix("osu_").removeprefix("oshm_").removeprefix("i")
     each = volume.get(name, 1)
+    if name.removeprefix("i").startswith("neighbor_"):
+        # Both neighbours of each dimension to a radius; of a graph, all others at most.
+        kind, _, shape = request.options.value("-N", "cart:1:1").partition(":")
+        each = 2 * prod(map(int, shape.split(":"))) if kind == "cart" else ranks - 1
     total = seconds = 0.0
     for size in sizes:
-        calls = _COLLECTIVE.of(size, request.iterations)
+        calls = _COLLECTIVE.of(size, request)
         bytes_call = size * each * request.ranks_per_node
         total += calls * bytes_call
         seconds += calls * (bytes_call / fabric.rate + 2 * ceil(log2(ranks)) * fabric.latency)

@@ -22,6 +22,7 @@ from etherweave.bench.plans import (
     BenchmarkPlanError,
     BenchmarkRequest,
     FabricEstimate,
+    GivenOptions,
     doubling,
     timed_pair,
 )
@@ -281,16 +282,36 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     sizes = _sizes(request, is_bandwidth)
     device = ("-d", request.device) if request.device else ()
     size = () if own.has("-a") or "atomic" in request.program else ("-s", str(sizes[-1]))
-    count = request.iterations or 5000
+    count, both = request.iterations or 5000, 2 if own.has("-b") else 1
     long = ("-D", f"{request.seconds:g}") if request.seconds else ("-n", str(count))
     qps = ("-q", str(request.streams)) if request.streams > 1 else ()
     unit = ("--report_gbits",) if is_bandwidth else ()
     common = (request.program, *device, *size, "-F", "-p", "{port}", *long, *qps, *unit)
+    # Every queue pair sends all messages; a warm-up sends as many as a send queue holds.
+    warm = own.count("-t", 128) if own.has("--perform_warm_up") else 0
+    counted = (count + warm) * request.streams
     waited = 0 if is_bandwidth else 2 * fabric.latency
-    seconds = sum(count * (size / fabric.rate + waited) for size in sizes)
+    seconds = sum(counted * (size / fabric.rate + waited) for size in sizes)
+    sent = float(counted * sum(sizes))
+    if request.seconds:
+        sent *= request.seconds / seconds
+        seconds = request.seconds
+    if own.has("--rate_limit"):
+        limit = _limit(own, sizes[-1])
+        if request.seconds:
+            sent = min(sent, limit * seconds)
+        else:
+            seconds = max(seconds, sent / limit)
+    basis = f"{count:,} messages of each size" + (", both ways" if both == 2 else "")
     client, server = (*common, "{server}"), (*common, *own.arguments)
-    plan = timed_pair(request, fabric, client, server, request.seconds or seconds)
+    plan = timed_pair(request, fabric, client, server, seconds, sent=both * sent, basis=basis)
     return replace(plan, sizes=sizes) if own.has("-a") else plan
+
+
+def _limit(own: GivenOptions, size: int) -> float:
+    """Return the rate that the user limits senders to [bytes/s]."""
+    unit = {"M": 2**20, "g": 1e9 / 8, "p": size}[own.value("--rate_units", "g")]
+    return max(float(own.value("--rate_limit")), 1e-9) * unit
 
 
 def _check_service(program: str, service: str) -> None:
@@ -307,9 +328,6 @@ def _sizes(request: BenchmarkRequest, is_bandwidth: bool) -> tuple[int, ...]:
     most = int(own.value("-m", "4096")) if own.value("-c") == "UD" else 2**23
     if (request.size_max or 0) > most:
         raise BenchmarkPlanError(f"{request.program} -c UD sends at most its MTU of {most} B")
-    if own.has("-a") and (request.seconds or request.size_max):
-        other = "--duration" if request.seconds else "--size"
-        raise BenchmarkPlanError(f"-a of {request.program}: expected no {other} beside it")
     if own.has("-a"):
         return doubling(2, most)
     usual = 65536 if is_bandwidth else 2
@@ -326,7 +344,7 @@ _SERVICES = {
 _OPTIONS = options(
     """
     -c, --connection RC|UC|UD|XRC|DC|SRD  Service of the transport.
-    -a, --all  All sizes from 2 B to 8 MiB.
+    -a, --all  All sizes from 2 B to 8 MiB, in place of --size or --duration.
     -b, --bidirectional  Measure both directions at once.
     -m, --mtu 256|512|1024|2048|4096  Path MTU [bytes].
     -x, --gid-index N  Index of the GID, which selects RoCE v1 or v2.
@@ -349,15 +367,15 @@ _OPTIONS = options(
     -g, --mcg  Send to a multicast group; -c UD.
     --use-srq  Share a receive queue.
     --mr_per_qp  Register memory for each queue pair.
-    --use_cuda DEVICE  Buffers in the memory of a GPU of NVIDIA.
+    --use_cuda N  Buffers in the memory of a GPU of NVIDIA.
     --use_cuda_dmabuf  Register it by DMA-BUF.
-    --use_rocm DEVICE  Buffers in the memory of a GPU of AMD.
+    --use_rocm N  Buffers in the memory of a GPU of AMD.
     --use_hugepages  Buffers in huge pages.
     --odp  On-demand paging in place of registered memory.
     --aes_xts  Encrypt by AES-XTS.
     --encrypt_on_tx  Encrypt when sending.
     --aes_block_size 512|520|4048|4096|4160  Block of AES-XTS [bytes].
-    --rate_limit RATE  Rate of packets.
+    --rate_limit AMOUNT  Rate of packets.
     --rate_units M|g|p  Unit of the rate: MiB/s, Gbit/s or packets/s.
     --rate_limit_type HW|SW|PP  What limits the rate.
     --burst_size N  Messages of a burst.
@@ -379,7 +397,18 @@ _OPTIONS = options(
     --report_gbits  = Etherweave
     --output UNIT  = Etherweave
     --out_json  = Etherweave
-    """
+    """,
+    programs={
+        "-c -x -z --ipv6 --aes_xts --encrypt_on_tx --aes_block_size": "ib_.*",
+        "-a": "ib_(?!atomic).*",
+        "-b -t -l -Q -N --mr_per_qp --rate_limit --rate_units --rate_limit_type": ".*_bw",
+        "--burst_size --report-both --reversed --disable_pcie_relaxed": ".*_bw",
+        "-r -g --use-srq": ".*_send_.*|raw_.*",
+        "-I": ".*_(write|send)_.*|raw_.*",
+        "-e": "ib_(?!write).*",
+        "-o": ".*_(read|atomic)_.*",
+        "-A": ".*_atomic_.*",
+    },
 )
 
 ADAPTER = Adapter(

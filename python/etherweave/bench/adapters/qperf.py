@@ -150,11 +150,19 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
     sweep = ("-oo", f"msg_size:{sizes[0]}:{sizes[-1]}:*2")
     is_rdma = any(test.startswith(_RDMA) for test in tests)
     device = ("-i", request.device) if request.device and is_rdma else ()
-    head = ("qperf", "{server}", "-lp", "{port}", "-t", f"{seconds:g}", "-vu", "-uu")
+    count = request.options.count("-n", 0)
+    lasts = () if count else ("-t", f"{seconds:g}")
+    head = ("qperf", "{server}", "-lp", "{port}", *lasts, "-vu", "-uu")
     named = () if request.options.words else tests
     server = ("qperf", "-lp", "{port}")
-    length = seconds * len(tests) * len(sizes)
-    return plans.timed_pair(request, fabric, (*head, *device, *sweep, *named), server, length)
+    length, basis = seconds * len(tests) * len(sizes), None
+    sent = sum(length * fabric.rate * (1 + ("bi_bw" in test)) / len(tests) for test in tests)
+    if count:
+        steps = [(size, count * (1 + ("bi_bw" in test))) for size in sizes for test in tests]
+        swept = plans.predict_sweep(steps, fabric, f"{count:,} messages of each size", each=2)
+        sent, length, basis = swept.bytes, swept.seconds, swept.basis
+    words = (*head, *device, *sweep, *named)
+    return plans.timed_pair(request, fabric, words, server, length, sent=sent, basis=basis)
 
 
 _RDMA = ("rc_", "uc_", "ud_", "xrc_")
@@ -167,19 +175,25 @@ _TESTS = (
     *(f"uc_rdma_write_{test}" for test in ("bw", "lat")),
     *("rc_rdma_write_poll_lat", "uc_rdma_write_poll_lat"),
 )
+_STATIC_RATES = "|".join(
+    (
+        *("2.5", "5", "10", "20", "30", "40", "60", "80", "120"),
+        *(f"{lanes}x{speed}" for lanes in (1, 4, 8) for speed in ("SDR", "DDR", "QDR")),
+    )
+)
 _OPTIONS = options(
-    """
+    f"""
     -cp, --cq_poll 0|1  Poll completions, or wait for them.
     -mt, --mtu_size SIZE  Path MTU of RDMA.
     -sl, --service_level N  Service level of RDMA.
-    -sr, --static_rate NAME  Rate of an InfiniBand link.
+    -sr, --static_rate {_STATIC_RATES}  Rate of an InfiniBand link.
     -nr, --rd_atomic COUNT  Reads and atomic operations on their way at once.
     -sb, --sock_buf_size SIZE  Buffer of a socket.
     -ca, --cpu_affinity CORE  Core of both sides.
     -lca, --loc_cpu_affinity CORE  Core of the client.
     -rca, --rem_cpu_affinity CORE  Core of the server.
     -f, --flip 0|1  Exchange sender and receiver.
-    -n, --no_msgs COUNT  Number of messages, in place of a time.
+    -n, --no_msgs COUNT  Number of messages, in place of --duration.
     -ar, --access_recv 0|1  Read what is received.
     -i, --id DEVICE  RDMA device and port of both sides.
     -ri, --rem_id DEVICE  RDMA device and port of the server.

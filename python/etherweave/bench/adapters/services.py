@@ -16,8 +16,11 @@ from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, integer, not_understood
 from etherweave.bench.plans import (
     BenchmarkPlan,
+    BenchmarkPlanError,
     BenchmarkRequest,
     FabricEstimate,
+    GivenOptions,
+    RunForecast,
     alone,
     timed_pair,
 )
@@ -98,11 +101,26 @@ def _take_row(draft: Draft, line: TextLine, is_table: bool) -> None:
 
 def _plan_redis(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     count = request.iterations or 100_000
-    words = ("redis-benchmark", "-h", "{server}", "-p", "{port}", "-t", "get,set", "--csv")
+    own = request.options
+    tests, at_once = own.value("-t", "get,set"), own.count("-c", 50) * own.count("-P", 1)
+    named = () if own.has("-t") else ("-t", tests)
+    words = ("redis-benchmark", "-h", "{server}", "-p", "{port}", *named, "--csv")
     size = ("-d", str(request.size_max)) if request.size_max else ()
-    seconds = max(2 * count * 4 * fabric.latency / 50, 1.0)
-    client = (*words, "-n", str(count), "-c", "50", *size)
-    return timed_pair(request, fabric, client, _SERVER, seconds)
+    requests = count * sum(_REDIS_PARTS.get(test, 1) for test in tests.split(","))
+    sent = float(requests * (_REQUEST + (request.size_max or 3)))
+    seconds = 1.0 + max(requests * 4 * fabric.latency / at_once, sent / fabric.rate)
+    clients = () if own.has("-c") else ("-c", "50")
+    client = (*words, "-n", str(count), *clients, *size)
+    basis = f"{requests:,} requests, {at_once} at a time"
+    return timed_pair(request, fabric, client, _SERVER, seconds, sent=sent, basis=basis)
+
+
+_REQUEST = 64  # Bytes of a request besides its value, about, in the protocol of Redis.
+_REDIS_PARTS = {"ping": 2, "lrange": 5}  # Tests that a name stands for, where it is of several.
+_REDIS_TESTS = (
+    "ping,ping_inline,ping_mbulk,set,get,incr,lpush,rpush,lpop,rpop,sadd,hset,spop,zadd,zpopmin,"
+    "lrange,lrange_100,lrange_300,lrange_500,lrange_600,mset,xadd"
+)
 
 
 REDIS_BENCHMARK = Adapter(
@@ -115,8 +133,8 @@ REDIS_BENCHMARK = Adapter(
     inside=rf"\s*{_TEST}: |={{6}} {_TEST} ={{6}}",
     plan=_plan_redis,
     options=options(
-        """
-        -t TESTS  Commands, with commas: get, set, incr, lpush, mset.
+        f"""
+        -t {_REDIS_TESTS}  Commands, with commas.
         -c COUNT  Connections at once.
         -P COUNT  Requests on their way at once of a connection.
         -r N  Range of random keys.
@@ -265,7 +283,10 @@ def _labels(window: str | None, seen: set[str], what: str, line: TextLine) -> li
 def _plan_rpc_perf(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     words = ("rpc-perf", "--config", "rpc-perf.toml")
     notes = ("rpc-perf.toml names your cache: start it yourself, and read what it writes",)
-    return alone(request, words, request.seconds or 60.0, notes=notes)
+    unknown = "rpc-perf: how long it runs, and how fast, stands in rpc-perf.toml"
+    seconds = request.seconds or 60.0
+    forecast = RunForecast(seconds * fabric.rate, seconds, "a guess", unknown)
+    return alone(request, words, forecast, notes=notes)
 
 
 RPC_PERF = Adapter(
@@ -337,9 +358,42 @@ def _check(draft: Draft, seen: dict[tuple[str, str], TextLine]) -> None:
 
 def _plan_ycsb(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     words = ("ycsb", "run", "redis", "-s", "-P", "workloads/workloada", "-p", "redis.host={server}")
-    count = ("-p", f"operationcount={request.iterations or 100_000}", "-threads", "4")
+    properties = dict(value.split("=", 1) for name, value in request.options.values if name == "-p")
+    if request.iterations and "operationcount" in properties:
+        raise BenchmarkPlanError(
+            "--iterations and -p operationcount of ycsb set the same quantity; expected one"
+        )
+    operations = str(request.iterations or properties.get("operationcount", 100_000))
+    count = ("-p", f"operationcount={operations}", "-threads", "4")
     notes = ("Redis must run on the host, with what `ycsb load` put into it",)
-    return alone(request, (*words, "-p", "redis.port=6379", *count), 60.0, notes=notes)
+    forecast = _forecast_ycsb(request.options, properties | {"operationcount": operations}, fabric)
+    return alone(request, (*words, "-p", "redis.port=6379", *count), forecast, notes=notes)
+
+
+_YCSB_START_S = 10.0  # Start of its virtual machine, and of its threads [s].
+_YCSB_USUAL = {"fieldcount": "10", "fieldlength": "100", "maxscanlength": "1000"}
+
+
+def _forecast_ycsb(
+    own: GivenOptions, properties: dict[str, str], fabric: FabricEstimate
+) -> RunForecast:
+    """Count records of all operations, a round trip each on every thread, or a target a second."""
+    workload = own.value("-P", "workloads/workloada")
+    numbers = _YCSB_USUAL | properties
+    counts = {name: numbers[name] for name in (*_YCSB_USUAL, "operationcount")}
+    for name, text in counts.items():
+        if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
+            raise BenchmarkPlanError(f"-p {name}={text} of ycsb: expected a whole number from 1 on")
+    fields, length, scanned, operations = map(int, counts.values())
+    is_known = re.fullmatch(r"workloads/workload[a-f]", workload)
+    unknown = "" if is_known else f"ycsb: what an operation sends stands in {workload}"
+    records = operations * (scanned if workload.endswith("workloade") else 1)
+    sent = float(records * fields * length)
+    rate = own.count("-threads", 4) / (2 * fabric.latency)
+    target = own.count("-target", 0)
+    rate = min(rate, target) if target else rate
+    seconds = _YCSB_START_S + max(operations / rate, sent / fabric.rate)
+    return RunForecast(sent, seconds, f"{operations:,} operations on whole records", unknown)
 
 
 YCSB = Adapter(

@@ -25,7 +25,13 @@ from etherweave.bench.draft import (
     size_bytes,
 )
 from etherweave.bench.json_objects import JsonObject
-from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, alone
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
+    RunForecast,
+    alone,
+)
 from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
 from etherweave.measurements.metrics import OPERATION_RATE, ROUND_TRIP, STORAGE_BANDWIDTH
@@ -108,14 +114,19 @@ def _parse_fio(draft: Draft) -> None:
     draft.end(is_over, "the status of the group")
 
 
+def _at_most(fabric: FabricEstimate, seconds: float) -> RunForecast:
+    """Return what a program sends at most whose bytes cross the network if its storage does."""
+    return RunForecast(seconds * fabric.rate, seconds, "at most the rate of the link")
+
+
 def _plan_fio(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
-    seconds = request.seconds or 30.0
+    seconds, own = request.seconds or 30.0, request.options
     words = (
         *("fio", "--name=etherweave", "--directory={directory}", "--rw=randread"),
         *(f"--bs={request.size_max or 4096}", "--size=256m", f"--runtime={seconds:g}"),
         *("--time_based", "--output-format=json"),
     )
-    return alone(request, words, seconds)
+    return alone(request, words, _at_most(fabric, seconds + float(own.value("--ramp_time", "0"))))
 
 
 FIO = Adapter(
@@ -135,7 +146,7 @@ FIO = Adapter(
         """
         --rw read|write|randread|randwrite|rw|randrw  Pattern.
         --rwmixread N  Share of reads [%].
-        --ioengine NAME  Method of input and output: psync, libaio, io_uring.
+        --ioengine sync|psync|vsync|pvsync|pvsync2|libaio|posixaio|io_uring|mmap|splice  Engine.
         --iodepth COUNT  Requests on their way at once.
         --numjobs COUNT  Processes.
         --direct 0|1  Go round the page cache.
@@ -206,7 +217,12 @@ def _take_iozone(draft: Draft, line: TextLine, columns: set[int]) -> set[int]:
 def _plan_iozone(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     record = max((request.size_max or 2**20) // 1024, 4)
     words = ("iozone", "-a", "-s", str(record * 64), "-r", str(record), "-i", "0", "-i", "1")
-    return alone(request, (*words, "-f", "{directory}/iozone.tmp"), 60.0)
+    own = request.options
+    # Files are of 64 records; each test passes through them twice, with -+n once.
+    tests = 2 + sum(name == "-i" for name, _ in own.values)
+    sent = float(64 * 1024 * record * tests * (1 if own.has("-+n") else 2))
+    forecast = RunForecast(sent, 60.0, f"{tests} tests of a file of {64 * record} KiB, at most")
+    return alone(request, (*words, "-f", "{directory}/iozone.tmp"), forecast)
 
 
 IOZONE = Adapter(
@@ -280,7 +296,8 @@ def _plan_spdk(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPl
     where = "trtype:tcp adrfam:IPv4 traddr:{server} trsvcid:4420"
     words = ("spdk_nvme_perf", "-q", "32", "-o", str(request.size_max or 4096), "-w", "randread")
     notes = ("a target of NVMe over TCP must run on the host, at its usual port",)
-    return alone(request, (*words, "-t", f"{seconds:g}", "-r", where), seconds, notes=notes)
+    length = _at_most(fabric, seconds + request.options.count("-a", 0))
+    return alone(request, (*words, "-t", f"{seconds:g}", "-r", where), length, notes=notes)
 
 
 SPDK_PERF = Adapter(

@@ -27,6 +27,8 @@ from etherweave.bench.plans import (
     BenchmarkPlanError,
     BenchmarkRequest,
     FabricEstimate,
+    HostPattern,
+    all_ranks,
     doubling,
     predict_sweep,
     timed_pair,
@@ -93,13 +95,26 @@ def _plan_ucx(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPla
     test = request.options.value("-t", "tag_bw" if is_large else "tag_lat")
     own = () if request.options.has("-t") else ("-t", test)
     words = ("ucx_perftest", "{server}", "-p", "{port}", *own, "-s", str(size))
-    swept = predict_sweep([(size, 2 * count)], fabric, "")
+    own_options = request.options
+    messages = (count + own_options.count("-w", 10_000)) * own_options.count("-T", 1)
+    swept = predict_sweep([(size, 2 * messages)], fabric, f"{messages:,} messages, there and back")
     notes = ("set UCX_TLS and UCX_NET_DEVICES: UCX takes shared memory wherever it can",)
     client = (*words, "-n", str(count))
     server = ("ucx_perftest", "-p", "{port}")
-    return timed_pair(request, fabric, client, server, swept.seconds, notes=notes)
+    return timed_pair(
+        *(request, fabric, client, server, swept.seconds),
+        sent=swept.bytes,
+        basis=swept.basis,
+        notes=notes,
+    )
 
 
+_UCX_TESTS = (
+    "am_lat|put_lat|add_lat|get|fadd|swap|cswap|am_bw|put_bw|add_mr|tag_lat|tag_bw|tag_sync_lat|"
+    "tag_sync_bw|ucp_put_lat|ucp_put_bw|ucp_get|ucp_add|ucp_fadd|ucp_swap|ucp_cswap|stream_bw|"
+    "stream_lat|ucp_am_lat|ucp_am_bw"
+)
+_UCX_MEMORY = "host,cuda,cuda-managed,rocm,rocm-managed,ze-host,ze-device,ze-managed"
 UCX_PERFTEST = Adapter(
     name="ucx_perftest",
     programs=("ucx_perftest",),
@@ -113,14 +128,14 @@ UCX_PERFTEST = Adapter(
     ),
     plan=_plan_ucx,
     options=options(
-        """
-        -t NAME  Test: tag_lat, tag_bw, ucp_put_bw, ucp_get, am_lat, put_bw and others.
-        -m KIND  Memory of sender and receiver: host, cuda, rocm, with a comma for both.
+        f"""
+        -t {_UCX_TESTS}  Test.
+        -m {_UCX_MEMORY}  Memory, with a comma of sender and of receiver.
         -d DEVICE  Device, of the tests of the transport layer.
         -x TRANSPORT  Transport, of the tests of the transport layer.
         -O COUNT  Operations on their way at once.
         -w N  Iterations before the timer starts.
-        -D LAYOUT  Layout of the data: short, bcopy, zcopy, contig, iov.
+        -D short,bcopy,zcopy,contig,iov  Layout of the data, with a comma of both sides.
         -T COUNT  Threads.
         -E wakeup|poll  Wait by events, or by polling.
         -e  End to end latency of one way.
@@ -170,9 +185,15 @@ def _plan_fi(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan
     common = ("fi_pingpong", "-p", "tcp", "-e", "msg", "-I", str(count))
     client = (*common, "-P", "{port}", "{server}")
     server = (*common, *request.options.arguments, "-B", "{port}")
-    return timed_pair(request, fabric, client, server, swept.seconds)
+    basis = f"{count:,} round trips of each size"
+    seconds, sent = swept.seconds, swept.bytes
+    return timed_pair(request, fabric, client, server, seconds, sent=sent, basis=basis)
 
 
+_PROVIDERS = (
+    "tcp|verbs|efa|psm2|psm3|opx|cxi|sockets|udp|usnic|ucx|net|shm|tcp;ofi_rxm|verbs;ofi_rxm|"
+    "verbs;ofi_rxd|udp;ofi_rxd"
+)
 FI_PINGPONG = Adapter(
     name="fi_pingpong",
     programs=("fi_pingpong",),
@@ -182,8 +203,8 @@ FI_PINGPONG = Adapter(
     begins=r"bytes +#sent +#ack +total +time +MB/sec +usec/xfer +Mxfers/sec\s*$",
     plan=_plan_fi,
     options=options(
-        """
-        -p NAME  Provider of libfabric: tcp, verbs, efa, psm2, opx.
+        f"""
+        -p {_PROVIDERS}  Provider of libfabric.
         -e msg|rdm|dgram  Kind of the endpoint.
         -d NAME  Domain: the device.
         -c  Check the received data.
@@ -230,12 +251,19 @@ def _take_netpipe(draft: Draft, line: TextLine, row: re.Match[str], unit: str) -
 def _plan_netpipe(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     largest = request.size_max or 2**23
     steps = [(size, 2000) for size in doubling(1, largest)]
-    swept = predict_sweep(steps, fabric, "")
-    seconds = max(swept.seconds, 60)
-    common = ("-P", "{port}", "-u", str(largest))
-    client = ("NPtcp", "-h", "{server}", *common, "-o", _OUTPUT)
-    server = ("NPtcp", *common)
-    return timed_pair(request, fabric, client, server, seconds, program="NPtcp", output=_OUTPUT)
+    swept = predict_sweep(steps, fabric, "2,000 messages of each size, at most")
+    written = ("-u", str(largest), "-o", _OUTPUT)
+    if request.program != "NPtcp":
+        arguments, pattern = (request.program, *written), HostPattern.PAIR
+        return all_ranks(request, arguments, swept, pattern=pattern, output=_OUTPUT)
+    client = ("NPtcp", "-h", "{server}", "-P", "{port}", *written)
+    server = ("NPtcp", "-P", "{port}", "-u", str(largest))
+    return timed_pair(
+        *(request, fabric, client, server, swept.seconds),
+        sent=swept.bytes,
+        basis=swept.basis,
+        output=_OUTPUT,
+    )
 
 
 NETPIPE = Adapter(
@@ -291,7 +319,8 @@ def _take_nuttcp(draft: Draft, line: TextLine, row: re.Match[str]) -> None:
 
 def _plan_nuttcp(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or 10.0
-    client = ("nuttcp", "-fparse", f"-T{seconds:g}", "-P{port}", "{server}")
+    streams = (f"-N{request.streams}",) if request.streams > 1 else ()
+    client = ("nuttcp", "-fparse", f"-T{seconds:g}", *streams, "-P{port}", "{server}")
     server = ("nuttcp", "-S", "--nofork", "-1", "-P{port}")
     notes = ("its data take port 5101: one pair of a host at a time",)
     return timed_pair(request, fabric, client, server, seconds, notes=notes)
@@ -308,10 +337,10 @@ NUTTCP = Adapter(
     options=options(
         """
         -w SIZE  Buffers of the sockets, such as 1m.
-        -N COUNT  Streams.
         -M N  Segment size of TCP [bytes].
         -D  Send small segments at once.
-        -c CODE  Differentiated services code point.
+        -c DSCP  Differentiated services code point.
+        -N N  = --streams
         -l N  = Etherweave
         -T SECONDS  = --duration
         -P PORT  = the launcher
@@ -397,9 +426,20 @@ def _plan_sockperf(request: BenchmarkRequest, fabric: FabricEstimate) -> Benchma
     size = ("--msg-size", str(request.size_max)) if request.size_max else ()
     common = ("-i", "{server}", "-p", "{port}", "--tcp")
     client = ("sockperf", "ping-pong", *common, "-t", f"{seconds:g}", *size)
-    return timed_pair(request, fabric, client, ("sockperf", "server", *common), seconds)
+    own, bytes_each = request.options, request.size_max or _MESSAGE
+    each = 2 * (bytes_each / fabric.rate + fabric.latency)
+    # A burst is answered before the next one; so many messages a second are the most.
+    rate = own.count("--burst", 1) / each
+    rate = min(rate, own.count("--mps", 0) or rate, fabric.rate / bytes_each)
+    length = seconds + own.count("--pre-warmup-wait", 0)
+    return timed_pair(
+        *(request, fabric, client, ("sockperf", "server", *common), length),
+        sent=length * rate * bytes_each,
+        basis=f"{rate:.3g} messages a second",
+    )
 
 
+_MESSAGE = 14  # Usual size of a message [bytes].
 SOCKPERF = Adapter(
     name="sockperf",
     programs=("sockperf",),

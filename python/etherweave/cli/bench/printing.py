@@ -81,4 +81,5 @@ def plan_rows(planned: BenchmarkPlan) -> list[tuple[str, str]]:
         ("sends", f"{amount(forecast.bytes, 'B')} from the busiest host"),
         ("takes", f"{amount(forecast.seconds, 's')} ({forecast.basis})"),
     ]
+    rows += [("unknown", forecast.unknown)] * bool(forecast.unknown)
     return rows + [("note", note) for note in planned.notes]

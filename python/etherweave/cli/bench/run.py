@@ -182,7 +182,7 @@ def _end(done: "SessionResult", output: Path, as_json: bool) -> None:
 def _words(cost: "CampaignCost") -> str:
     return (
         f"{cost.launches:,} launches at most, {amount(cost.bytes, 'B')} from the busiest "
-        f"host, {amount(cost.seconds, 's')}, roughly"
+        f"host, {amount(cost.seconds, 's')}, roughly{cost.reasons}"
     )
 
 
