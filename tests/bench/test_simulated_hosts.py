@@ -13,6 +13,7 @@ import etherweave
 from etherweave.bench.telemetry.openmetrics import history
 from etherweave.bench.telemetry.simulated import simulated_hosts
 from etherweave.report.run.page import write_run
+from etherweave.report.run.samples import host_series
 from support.command_line import invoke
 
 PING = """
@@ -69,6 +70,26 @@ def test_hosts_are_drawn_and_counted_as_real_hosts_are(tmp_path: Path) -> None:
     shown = invoke("bench", "telemetry", "openmetrics", str(tmp_path), "--history")
     assert (shown.exit_code, shown.stdout) == (0, text)
     assert "softirq" in invoke("bench", "telemetry", "show", str(tmp_path)).stdout
+
+
+def test_pauses_by_which_a_host_stops_its_switch_are_drawn_and_counted() -> None:
+    """A NIC that passes on half of what its link brings holds its switch paused."""
+    scenario = tomllib.loads(PING.format(transport="roce", hosts='["host*"]'))
+    scenario["nic"], scenario["observe"]["until"] = {"drain_rate": "50Gb/s"}, "100ms"
+    scenario["job"][0]["workload"] = {"osu_bw": {"bytes": "1MiB", "iterations": 2}}
+    result = etherweave.run(scenario)
+    (pausing,) = (
+        one
+        for one in parsed(history(*simulated_hosts(result)))
+        if one.name == "etherweave_priority_pausing_seconds"
+    )
+    last = {sample.labels["host"]: sample.value for sample in pausing.samples}
+    ports = result.to_polars("ports").filter(node="host1")
+    assert last["host1"] == pytest.approx(ports["tx_pause_duration_ns"].max() / 1e9)
+    assert last["host1"] > 0 == last["host0"]
+    section = host_series(result)
+    assert section and section.figure
+    assert "pausing its switch" in " ".join(a.get_ylabel() for a in section.figure.axes)
 
 
 def test_a_pattern_without_hosts_is_refused_with_names_that_are_there() -> None:

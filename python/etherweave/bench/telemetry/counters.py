@@ -41,7 +41,10 @@ _PRIORITY = (
         ),
         1,
     ),
-    (re.compile(r"(?P<direction>rx)_prio(?P<priority>[0-7])_(?P<quantity>pause_duration)"), 1e-6),
+    (
+        re.compile(r"(?P<direction>[rt]x)_prio(?P<priority>[0-7])_(?P<quantity>pause_duration)"),
+        1e-6,
+    ),
     # bnxt_en
     (re.compile(r"(?P<direction>[rt]x)_(?P<quantity>bytes|packets)_pri(?P<priority>[0-7])"), 1),
     (re.compile(r"(?P<direction>[rt]x)_(?P<quantity>pfc_ena_frames)_pri(?P<priority>[0-7])"), 1),
@@ -104,11 +107,9 @@ def priorities(name: str, driver: Mapping[str, int]) -> list[CounterRow]:
 
 
 def _column(direction: str, what: str) -> str:
-    return (
-        "paused_s"
-        if what == "pause_duration"
-        else f"{_DIRECTIONS[direction]}_{_QUANTITIES.get(what, what)}"
-    )
+    if what == "pause_duration":
+        return {"rx": "paused_s", "tx": "pausing_s"}[direction]
+    return f"{_DIRECTIONS[direction]}_{_QUANTITIES.get(what, what)}"
 
 
 def rdma(device: str, port: str, counted: Mapping[str, int]) -> CounterRow:

@@ -81,6 +81,7 @@ PRIORITY = Family(
         *_BOTH_DIRECTIONS,
         *_PAUSES,
         Column("paused_s", "Time for which received pauses stopped this priority."),
+        Column("pausing_s", "Time for which sent pauses stopped this priority of the neighbour."),
     ),
 )
 RDMA = Family(

@@ -44,10 +44,13 @@ def _processor(row: _Facts) -> dict[str, float]:
 def _interfaces(row: _Facts) -> Iterator[tuple[str, Family, tuple[str, ...], dict[str, float]]]:
     """Yield what a port has sent, as its own node and as its peer count it."""
     sent, priority = {"sent_bytes": row["tx_bytes"]}, str(row["priority"])
-    paused, lost = row["rx_pause_duration_ns"] / 1e9, row["drops_packets"]
+    pauses = {
+        "paused_s": row["rx_pause_duration_ns"] / 1e9,
+        "pausing_s": row["tx_pause_duration_ns"] / 1e9,
+    }
     name = f"to {row['peer']}"
-    yield row["node"], INTERFACE, (name,), {**sent, "received_drops": lost}
-    yield row["node"], PRIORITY, (name, priority), {**sent, "paused_s": paused}
+    yield row["node"], INTERFACE, (name,), {**sent, "received_drops": row["drops_packets"]}
+    yield row["node"], PRIORITY, (name, priority), sent | pauses
     received, name = {"received_bytes": row["tx_bytes"]}, f"to {row['node']}"
     yield row["peer"], INTERFACE, (name,), received
     yield row["peer"], PRIORITY, (name, priority), received

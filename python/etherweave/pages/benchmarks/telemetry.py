@@ -244,6 +244,7 @@ _GROUPS = {
         _TotalsColumn("PFC received", _count(PRIORITY, "received_pauses")),
         _TotalsColumn("PFC sent", _count(PRIORITY, "sent_pauses")),
         _TotalsColumn("paused [s]", lambda one: _text(one.total(PRIORITY, "paused_s"), "{:.4g}")),
+        _TotalsColumn("pausing [s]", lambda one: _text(one.total(PRIORITY, "pausing_s"), "{:.4g}")),
         _TotalsColumn("RDMA received [MB]", _megabytes(RDMA, "received_bytes")),
         _TotalsColumn("RDMA sent [MB]", _megabytes(RDMA, "sent_bytes")),
         _TotalsColumn("RDMA losses", _count(RDMA, *LOSSES)),

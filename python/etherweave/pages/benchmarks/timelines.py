@@ -52,7 +52,7 @@ PANELS = (
     TimelinePanel("pauses [1/s]", INTERFACE.name, _PAUSES),
     TimelinePanel("priorities [Gb/s]", PRIORITY.name, _BYTES, GIGABITS, is_least_worst=True),
     TimelinePanel("PFC [1/s]", PRIORITY.name, _PAUSES),
-    TimelinePanel("paused [share]", PRIORITY.name, ("paused_s",)),
+    TimelinePanel("paused [share]", PRIORITY.name, ("paused_s", "pausing_s")),
     TimelinePanel("RDMA [Gb/s]", RDMA.name, _BYTES, GIGABITS, is_least_worst=True),
     TimelinePanel(
         "RDMA congestion [1/s]", RDMA.name, ("sent_cnps", "handled_cnps", "marked_packets")

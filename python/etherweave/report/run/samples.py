@@ -46,6 +46,7 @@ HOST_PANELS = (
     Panel("sent_gbps", "sent [Gb/s]"),
     Panel("received_gbps", "received [Gb/s]"),
     Panel("paused", "paused [% of the time]"),
+    Panel("pausing", "pausing its switch [% of the time]"),
 )
 MAP_PANELS = (
     Panel("utilisation", "sent [% of the line rate]"),
@@ -69,8 +70,8 @@ FLOWS_CAPTION = (
 )
 HOSTS_CAPTION = (
     "Over each period the cores that programs and their libraries, the kernel (calls and "
-    "interrupts) and waiting ranks took, the bytes on the links of the host, and for how long its "
-    "switch had it paused, of several priorities the longest. On a real host a library that polls "
+    "interrupts) and waiting ranks took, the bytes on the links of the host, for how long its switch "
+    "had it paused, and it its switch, of several priorities the longest. On a real host a library that polls "
     "while its rank waits counts as a program."
 )
 
@@ -81,13 +82,18 @@ def host_series(result: Result) -> Section | None:
         return None
     rows = result.to_polars("host_samples")
     ports, gbps = result.to_polars("port_samples"), pl.col("throughput_gbps").sum()
-    paused = (pl.col("rx_pause_duration_ns") / pl.col("duration_ns")).max() * 100
-    sent = ports.group_by("time_ns", host="node").agg(sent_gbps=gbps, paused=paused)
+    paused, pausing = (
+        (pl.col(f"{direction}_pause_duration_ns") / pl.col("duration_ns")).max() * 100
+        for direction in ("rx", "tx")
+    )
+    sent = ports.group_by("time_ns", host="node").agg(
+        sent_gbps=gbps, paused=paused, pausing=pausing
+    )
     received = ports.group_by("time_ns", host="peer").agg(received_gbps=gbps)
     for links in (sent, received):
         rows = rows.join(links, on=["time_ns", "host"], how="left", maintain_order="left")
     rows = rows.with_columns(
-        pl.col("sent_gbps", "received_gbps", "paused").fill_null(0.0),
+        pl.col("sent_gbps", "received_gbps", "paused", "pausing").fill_null(0.0),
         series="host",
         user=pl.col("user_ns") / pl.col("duration_ns"),
         kernel=(pl.col("system_ns") + pl.col("softirq_ns")) / pl.col("duration_ns"),
@@ -203,7 +209,9 @@ def _section(
 def _is_known(rows: pl.DataFrame, panel: Panel) -> bool:
     """Return whether there is anything to draw: a rate limiter, or a pause."""
     values = rows[panel.column].cast(pl.Float64)
-    return bool(values.is_not_nan().any()) and (panel.column != "paused" or values.sum() > 0)
+    return bool(values.is_not_nan().any()) and (
+        not panel.column.startswith("paus") or values.sum() > 0
+    )
 
 
 def _highest(rows: pl.DataFrame, column: str, most: int = LINES_MAX) -> list[str]:

@@ -19,11 +19,12 @@ _PORT = {
     "sent_pauses": ("PAUSE_TX_PKTS",),
 }
 """Columns of a port, and what they add up."""
-_PFC = re.compile(r"PFC_([0-7])_(RX_PKTS|TX_PKTS|RX_PAUSE_DURATION_US)")
+_PFC = re.compile(r"PFC_([0-7])_(RX_PKTS|TX_PKTS|[RT]X_PAUSE_DURATION_US)")
 _COLUMNS = {
     "RX_PKTS": "received_pauses",
     "TX_PKTS": "sent_pauses",
     "RX_PAUSE_DURATION_US": "paused_s",
+    "TX_PAUSE_DURATION_US": "pausing_s",
 }
 _DEPTH_MAX = 12  # Levels of an answer; what is deeper is none of these.
 
@@ -43,7 +44,7 @@ def counters(texts: Mapping[str, Any]) -> PortCounters:
         if match := _PFC.fullmatch(name):
             column = _COLUMNS[match[2]]
             own = counted.priorities.setdefault(int(match[1]), {})
-            own[column] = value / 1e6 if column == "paused_s" else value
+            own[column] = value / 1e6 if column.endswith("_s") else value
     return counted
 
 
