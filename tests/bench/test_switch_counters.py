@@ -3,12 +3,14 @@
 import json
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from etherweave.bench.environment.snapshot import FORMAT, Snapshot
 from etherweave.bench.launchers.launcher import Ending, LaunchJob
 from etherweave.bench.launchers.monitors import monitor_outputs
 from etherweave.bench.launchers.registry import launcher
@@ -268,6 +270,10 @@ def test_a_switch_that_does_not_answer_leaves_a_gap(fake: Path, tmp_path: Path) 
     pauses = counted(PRIORITY, out.getvalue())
     assert pauses[:3] == [100, 200, 400]
     assert recording.host == "leaf0"
+    # Kernel, processor and counters of the machine that asks are not the switch's.
+    before, after = stream(out.getvalue()).before, stream(out.getvalue()).after
+    assert after and before == Snapshot(FORMAT, "leaf0", "leaf0", before.taken_s)
+    assert after == replace(before, taken_s=after.taken_s)
     failure = stream(out.getvalue()).recording.failure
     assert failure.startswith("no answer in 1 of ")
     assert failure.endswith("ended with 1: connection refused")

@@ -65,12 +65,18 @@ def counted(rows: list[CounterRow]) -> dict[str, float]:
 
 
 def test_traffic_by_priority_and_paused_time_are_in_base_units() -> None:
-    mellanox = {"rx_prio3_bytes": 9, "tx_prio3_packets": 2, "rx_prio3_pause_duration": 2_000_000}
+    mellanox = {
+        "rx_prio3_bytes": 9,
+        "tx_prio3_packets": 2,
+        "rx_prio3_pause_duration": 2_000_000,
+        "tx_prio3_pause_duration": 1_000_000,
+    }
     # The driver counts microseconds.
     assert counted(priorities("eth2", mellanox | {"rx_prio3_pause_transition": 1})) == {
         "received_bytes": 9,
         "sent_packets": 2,
         "paused_s": 2.0,
+        "pausing_s": 1.0,
     }
     assert counted(priorities("eth2", {"rx_bytes_pri3": 9})) == {"received_bytes": 9}
     assert priorities("eth2", {"rx_packets": 1, "rx_prio9_bytes": 1, "rx_prio3": 1}) == []
@@ -186,7 +192,7 @@ def test_tables_have_a_row_for_each_thing_and_time_and_units_in_columns(host: Pa
     assert first | {"time_ns": 0} == {
         "run": "run 1", "host": 'n"1\\', "time_ns": 0, "interface": "eth2", "priority": "3",
         "received_bytes": None, "sent_bytes": 70, "received_packets": None, "sent_packets": None,
-        "received_pauses": 5, "sent_pauses": None, "paused_s": None,
+        "received_pauses": 5, "sent_pauses": None, "paused_s": None, "pausing_s": None,
     }  # fmt: skip
     schema = made["processor"].schema
     assert schema.field("user_s").metadata == {b"unit": b"s"}

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 import etherweave
+from etherweave.api.overview import overview
 from etherweave.api.simulation import moe_loads
 from etherweave.measurements.quantities import Quantity, quantities
+from etherweave.measurements.run_lines import job_lines
 
 LINK = 12.5e9  # Of 100 Gb/s [bytes/s].
 
@@ -227,6 +229,14 @@ def test_a_client_alone_waits_for_the_network_and_the_work() -> None:
     assert 50 / thought[""].median == pytest.approx(
         50 * thought["mean"].median + 49 * 50e-6, rel=1e-3
     )
+
+
+def test_percentiles_are_printed_where_all_requests_are_alike() -> None:
+    job = {"name": "ask", "workload": {"request_response": {"requests": 50}}}
+    result = etherweave.run({"topology": {"single_switch": {"hosts": 2}}, "job": [job]})
+    (line,) = job_lines(result, overview(result))
+    for name in ("mean", "p50", "p95", "p99"):
+        assert f"request_response {name} round trip" in line
 
 
 def test_one_request_at_a_time_over_tcp_is_netperf() -> None:

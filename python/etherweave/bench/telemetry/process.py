@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from etherweave.bench.environment.readers import take
 from etherweave.bench.environment.readers.files import HostFiles
 from etherweave.bench.environment.readers.network import names
-from etherweave.bench.environment.snapshot import Snapshot
+from etherweave.bench.environment.snapshot import FORMAT, Snapshot
 from etherweave.bench.telemetry.recorder import PERIOD_S, Recorder, Recording
 from etherweave.bench.telemetry.sampling import Sample, Sampler, driver_counters
 from etherweave.bench.telemetry.stream import first_line, last_line, sample_line
@@ -49,7 +50,8 @@ def record(options: RecordingOptions, out: IO[str], ended: Callable[[float], Non
     interfaces = options.interfaces or tuple(names(HostFiles(options.root, None)))
     host = options.host or platform.node()
     # With the first sample: who sees it knows that counting has begun.
-    before = counted(options.root, interfaces if is_host else ())
+    count = partial(counted, options.root, interfaces) if is_host else partial(_of_switch, host)
+    before = count()
     waiting = [first_line(options.run, host, options.period_s, before)]
     switch = None if is_host else SwitchSampler(READERS[options.switch], options.ask)
     take_sample = switch or Sampler(interfaces, options.root)
@@ -68,7 +70,7 @@ def record(options: RecordingOptions, out: IO[str], ended: Callable[[float], Non
     if switch and switch.failure:
         failure = "; ".join(filter(None, (recording.failure, switch.failure)))
         recording = replace(recording, failure=failure)
-    out.write(last_line(recording, counted(options.root, interfaces if is_host else ())))
+    out.write(last_line(recording, count()))
     out.flush()
     return recording
 
@@ -81,6 +83,11 @@ def counted(root: Path, interfaces: Sequence[str]) -> Snapshot:
         for name, interface in found.interfaces.items()
     }
     return replace(found, interfaces=inspected, gaps=())
+
+
+def _of_switch(name: str) -> Snapshot:
+    """Return what is known of a switch: nothing of the machine that asks it for its counters."""
+    return Snapshot(FORMAT, name, boot=name, taken_s=time.time())
 
 
 @contextmanager

@@ -70,9 +70,9 @@ FLOWS_CAPTION = (
 )
 HOSTS_CAPTION = (
     "Over each period the cores that programs and their libraries, the kernel (calls and "
-    "interrupts) and waiting ranks took, the bytes on the links of the host, for how long its switch "
-    "had it paused, and it its switch, of several priorities the longest. On a real host a library that polls "
-    "while its rank waits counts as a program."
+    "interrupts) and waiting ranks took, the bytes on the links of the host, and for how long its "
+    "switch had it paused and it had its switch paused, of several priorities the longest. On a "
+    "real host a library that polls while its rank waits counts as a program."
 )
 
 
