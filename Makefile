@@ -89,9 +89,8 @@ lint: setup $(VENV)/studies ## Check formatting, lints and types (FIX=1: format 
 	($(BIN)/mypy && $(BIN)/mypy $(VENV)/studies) & types=$$!; \
 		cargo clippy --quiet --workspace --all-targets -- --deny warnings; wait $$types
 
-clean: ## Remove what the build made, and the environment
-	cargo clean --quiet
-	rm -rf $(VENV) python/etherweave/_core*.so .mypy_cache .pytest_cache .ruff_cache
+count: ## Print the lines of Rust, Python and documents beside their budgets
+	cargo run --quiet --package etherweave-tidy
 
 # Packages are installed again when their versions change, the core is built again when its sources do. The extra
 # `explore` stands on another, which Maturin would look for in a registry: its packages are in the lock. While packages
@@ -107,4 +106,4 @@ $(VENV)/core.stamp: $(VENV)/packages.stamp pyproject.toml $(CORE)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --quiet --extras advise,bench,control,dask,otf2,report,dev,docs $(MPI) >&2
 	@touch $@
 
-.PHONY: help setup test test-core test-fast fuzz wheel docs lock study study-all bench lint clean
+.PHONY: help setup test test-core test-fast fuzz wheel docs lock study study-all bench lint count
