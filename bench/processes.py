@@ -56,7 +56,7 @@ class Measured:
 def measure(scenario: Path, processes: int, library: Path) -> Measured:
     """Run a simulation on some processes, several times; gives the one that was done first."""
     return min(
-        (_once(scenario, processes, library) for _ in range(TRIES)), key=lambda one: one.wall_s
+        (_once(scenario, processes, library) for _ in range(TRIES)), key=lambda once: once.wall_s
     )
 
 
@@ -89,9 +89,9 @@ def further(known: list[Measured], processes: int, latency_us: float) -> float:
     Two collective operations for each window, of ``log2`` steps, and the bytes of the process that
     receives an equal share; bytes grow with the share of hosts that are elsewhere.
     """
-    most = max(known, key=lambda one: one.processes)
-    alone = min(one.served_s for one in known)
-    share = alone / processes * max(one.imbalance for one in known)
+    most = max(known, key=lambda row: row.processes)
+    alone = min(measured.served_s for measured in known)
+    share = alone / processes * max(measured.imbalance for measured in known)
     elsewhere = (1 - 1 / processes) / (1 - 1 / most.processes)
     sent = most.nbytes * elsewhere / processes / BYTES_PER_S
     return share + most.windows * 2 * latency_us / 1e6 * math.log2(processes) + sent
@@ -121,11 +121,11 @@ def main() -> None:
     if known[-1].processes > 1:
         for count in FURTHER:
             times = [further(known, count, latency) for latency in LATENCIES_US]
-            found = ", ".join(
+            text = ", ".join(
                 f"{time:.2f} s at {latency:g} us"
                 for time, latency in zip(times, LATENCIES_US, strict=True)
             )
-            print(f"{count:9}  predicted {found}")
+            print(f"{count:9}  predicted {text}")
 
 
 if __name__ == "__main__":

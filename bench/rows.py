@@ -16,7 +16,7 @@ class Row(NamedTuple):
 
 def child(program: str, *words: str) -> dict[str, Any]:
     """Run a program that prints a JSON object, in a process of its own."""
-    found: dict[str, Any] = json.loads(
+    document: dict[str, Any] = json.loads(
         subprocess.check_output([sys.executable, "-c", program, *words])
     )
-    return found
+    return document

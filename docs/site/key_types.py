@@ -46,11 +46,11 @@ SCALARS = {"integer": "int", "number": "float", "boolean": "bool", "string": "st
 
 def module() -> str:
     """Write the module: a class for each table, with a line for each key."""
-    types, whole = _Types(), json.loads(SCHEMA.read_text())
+    types, document = _Types(), json.loads(SCHEMA.read_text())
     with patch.object(
-        scenario_schema, "schema_root", lambda: whole
+        scenario_schema, "schema_root", lambda: document
     ):  # Needs no core of the same keys.
-        first = types.body("ScenarioKeys", whole, "")
+        first = types.body("ScenarioKeys", document, "")
         classes = list(types.classes())
         text = "\n".join([HEAD, *types.names(), "", *classes, first])
     ruff = [str(Path(sys.executable).with_name("ruff")), "format", "--stdin-filename=keys.pyi", "-"]
@@ -89,7 +89,7 @@ class _Types:
     def body(self, name: str, schema: Schema, base: str) -> str:
         """Write a class."""
         keys = scenario_schema.keys_of(schema).items()
-        lines = [f"    {key}: {self.key(name, key, one)}" for key, one in keys if _is_name(key)]
+        lines = [f"    {key}: {self.key(name, key, row)}" for key, row in keys if _is_name(key)]
         return "\n".join(
             [f"class {name}{f'({base})' if base else ''}:", *(lines or ["    ..."]), ""]
         )

@@ -20,8 +20,8 @@ INLINE = 40
 
 def page(schema: str) -> str:
     """Write the page."""
-    whole = json.loads(schema)
-    return "\n\n".join([HEAD, _units(whole), *_Sections(whole).texts]) + "\n"
+    document = json.loads(schema)
+    return "\n\n".join([HEAD, _units(document), *_Sections(document).texts]) + "\n"
 
 
 HEAD = """# Keys of a scenario
@@ -71,10 +71,10 @@ class _Sections:
 
     def _keys(self, path: str, schema: Schema, below: list[tuple[str, Schema]]) -> str:
         rows = []
-        for key, one in schema["properties"].items():
-            value = self._value(f"{path}.{key}" if path else key, one, below)
-            default = "required" if key in schema.get("required", ()) else _default(one)
-            rows.append(f"| `{key}` | {value} | {default} | {_cell(_text(one))} |")
+        for key, schema_of in schema["properties"].items():
+            value = self._value(f"{path}.{key}" if path else key, schema_of, below)
+            default = "required" if key in schema.get("required", ()) else _default(schema_of)
+            rows.append(f"| `{key}` | {value} | {default} | {_cell(_text(schema_of))} |")
         head = ["| Key | Value | Default | Meaning |", "|---|---|---|---|"]
         return "\n".join(head + rows)
 
@@ -137,7 +137,7 @@ def _default(schema: Schema) -> str:
 
 def _toml(value: object) -> str:
     if isinstance(value, dict):
-        inner = ", ".join(f"{key} = {_toml(one)}" for key, one in value.items())
+        inner = ", ".join(f"{key} = {_toml(value)}" for key, value in value.items())
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"

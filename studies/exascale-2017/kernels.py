@@ -56,8 +56,8 @@ def metrics() -> dict[str, Metric]:
 def iteration_ms(name: str, results: Results) -> float:
     """Find the time of an iteration by the autocorrelation of communication [ms]."""
     (timeline,) = timelines(results[f"table_2.kernel.{name}"])
-    found = timeline.period
-    return found.ns * 1e-6 if found else nan
+    period = timeline.period
+    return period.ns * 1e-6 if period else nan
 
 
 def _times(results: Results) -> dict[str, float]:
@@ -69,7 +69,7 @@ def _misordered(results: Results) -> float:
     places = {name: place for place, names in enumerate(ORDER) for name in names}
     times = _times(results)
     pairs = ((one, other) for one in places for other in places if places[one] < places[other])
-    return float(sum(times[one] >= times[other] for one, other in pairs))
+    return float(sum(times[first] >= times[other] for first, other in pairs))
 
 
 def _correlation(results: Results) -> float:

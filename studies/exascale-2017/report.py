@@ -127,7 +127,7 @@ def _draw_components(axes: Axes, bars: Sequence[tuple[float, Any]]) -> None:
     places = [across for across, _ in bars]
     foot = [0.0] * len(bars)
     for component, (label, colour) in COMPONENTS.items():
-        heights = [one["fabric"][component] / 1e6 for _, one in bars]
+        heights = [limits["fabric"][component] / 1e6 for _, limits in bars]
         axes.bar(places, heights, 0.82, bottom=foot, color=colour, label=label)
         foot = [low + height for low, height in zip(foot, heights, strict=True)]
     axes.grid(visible=False, axis="x")
@@ -168,8 +168,8 @@ def _name_bars(axes: Axes) -> None:
 
 
 def _write_heights(high: Axes, low: Axes, bars: Sequence[tuple[float, Any]]) -> None:
-    for across, one in bars:
-        height = one["fabric"]["total_w"] / 1e6
+    for across, bar in bars:
+        height = bar["fabric"]["total_w"] / 1e6
         axes = high if height > HIGH[0] else low
         axes.annotate(
             f"{height:.1f}" if height > HIGH[0] else f"{height:.2f}",

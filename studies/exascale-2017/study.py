@@ -140,8 +140,8 @@ def _figure_4() -> dict[str, Metric]:
         fabric = [one for family in FAMILIES for one in built(results, family)]
         plans = ("flat", "per_switch", "per_group")
         return exceptions(
-            entries(one) == {plan: one.formula[f"entries_{plan}"] for plan in plans}
-            for one in fabric
+            entries(part) == {plan: part.formula[f"entries_{plan}"] for plan in plans}
+            for part in fabric
         )
 
     def most(families: Iterable[str], plan: str, results: Results) -> float:

@@ -289,4 +289,4 @@ def _differing(results: Results) -> float:
         )
         for pattern in PATTERNS
     ]
-    return float(sum(one != other for rows in pairs for one, other in rows))
+    return float(sum(first != other for rows in pairs for first, other in rows))

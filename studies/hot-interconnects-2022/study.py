@@ -94,10 +94,10 @@ Figure = Callable[[Case], float]
 
 def figure(results: Results, case: Case) -> float:
     """Measure a case as its tool does."""
-    found = quantities(results[case.name])[0].median
+    median = quantities(results[case.name])[0].median
     if case.kind.endswith("rate"):
-        return found / case.size
-    return found if case.kind == "stream" else 1e6 * found
+        return median / case.size
+    return median if case.kind == "stream" else 1e6 * median
 
 
 def mpi(kind: str, profile: str, size: int, pairs: int = 1) -> Case:

@@ -71,9 +71,9 @@ def _rows(metric: str, profile: str, checks: list[StudyCheck]) -> list[tuple[str
         ]
         if not own:
             continue
-        found = [abs(_ratio(check) - 1) for check in own]
+        abses = [abs(_ratio(check) - 1) for check in own]
         passed = sum(check.is_passed for check in own)
-        figures = (f"{len(own)}", f"{median(found):.0%}", f"{max(found):.0%}", f"{passed}")
+        figures = (f"{len(own)}", f"{median(abses):.0%}", f"{max(abses):.0%}", f"{passed}")
         rows.append((profile, metric, role, *figures))
     return rows
 

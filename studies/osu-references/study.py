@@ -69,5 +69,5 @@ def figure(name: str, results: Results) -> float:
     """Return a latency [us], or a bandwidth [MB/s]. GPCNeT's latency is half of a turn."""
     if Case.of(name).metric == "ring":
         return fmean(results[name].values("iterations", "duration_ns")) / 2e3
-    found = quantities(results[name])[0].median
-    return found * (1e6 if Case.of(name).metric == "latency" else 1e-6)
+    median = quantities(results[name])[0].median
+    return median * (1e6 if Case.of(name).metric == "latency" else 1e-6)

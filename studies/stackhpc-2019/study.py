@@ -148,9 +148,9 @@ def transform_ns(log2_local: int) -> int:
 
     A shorter transform has its share of the time of the published one.
     """
-    whole: float = 5 * 2**LOG2_LOCAL * (LOG2_LOCAL + int(math.log2(RANKS))) / STAR_FFT
+    value: float = 5 * 2**LOG2_LOCAL * (LOG2_LOCAL + int(math.log2(RANKS))) / STAR_FFT
     share: float = 0.5 ** (LOG2_LOCAL - log2_local)
-    return round(1e9 * whole * share)
+    return round(1e9 * value * share)
 
 
 def metrics() -> dict[str, Metric]:

@@ -35,17 +35,17 @@ price = { value = "5000 USD", basis = "published", source = "a test", date = "20
 power = { value = "0.3 kW", basis = "published", source = "a test" }
 """
     question = load_question(write(tmp_path, SETTINGS, node, SLOW, FAST, JOB))
-    found = bill(question.candidates[0], question)
+    result = bill(question.candidates[0], question)
     # A switch with four ports in use, each host a NIC and a cable.
     watts = (100 + 4 * 1) + 4 * 300
     electricity = 2 * 8_766 * watts / 1e3 * 1.5 * 0.2
-    assert found.watts({}) == pytest.approx(watts)
-    assert found.total({}) == pytest.approx(1000 + 4 * (100 + 10 + 5000) + electricity)
+    assert result.watts({}) == pytest.approx(watts)
+    assert result.total({}) == pytest.approx(1000 + 4 * (100 + 10 + 5000) + electricity)
 
 
 def test_without_uncertain_figures_the_ranking_follows_by_hand(tmp_path: Path) -> None:
-    found = asked(tmp_path, CERTAIN, SETTINGS, SLOW, FAST, JOB)
-    slow, fast = sorted(found.standings, key=lambda standing: standing.throughput.value)
+    result = asked(tmp_path, CERTAIN, SETTINGS, SLOW, FAST, JOB)
+    slow, fast = sorted(result.standings, key=lambda standing: standing.throughput.value)
     # At a quarter of the rate, packets of 1 KiB in place of 4 KiB have 82 B around each; the
     # latency of the start is less than a hundredth of 4 MiB.
     most = 4 * (1 + 82 / 1024) / (1 + 82 / 4096)
@@ -54,38 +54,38 @@ def test_without_uncertain_figures_the_ranking_follows_by_hand(tmp_path: Path) -
     # Switches, NICs and cables; a fast port draws a watt more, for two years.
     hours = 2 * 8_766 * 1.5 * 0.2 / 1e3
     prices = (1000 + 4 * 110 + 104 * hours, 1000 + 4 * 420 + 108 * hours)
-    assert [one.price and one.price.value for one in (slow, fast)] == pytest.approx(prices)
+    assert [node.price and node.price.value for node in (slow, fast)] == pytest.approx(prices)
     assert fast.price_performance
     expected = fast.throughput.value * prices[0] / prices[1]
     assert fast.price_performance.value == pytest.approx(expected)
-    assert [standing.fabric for standing in found.standings] == ["fast", "slow"]
-    assert (found.order, fast.first) == (1.0, 1.0)
+    assert [standing.fabric for standing in result.standings] == ["fast", "slow"]
+    assert (result.order, fast.first) == (1.0, 1.0)
     for one in (slow, fast):
         assert one.price and one.price.low == pytest.approx(one.price.high)
 
 
 def test_uncertain_figures_widen_the_interval_of_what_rests_on_them(tmp_path: Path) -> None:
     # NICs of 100 Gb/s are an example, all other prices are published.
-    found = {standing.fabric: standing for standing in asked(tmp_path).standings}
-    fast, slow = found["fast"].price, found["slow"].price
+    standings = {standing.fabric: standing for standing in asked(tmp_path).standings}
+    fast, slow = standings["fast"].price, standings["slow"].price
     assert fast and slow
     assert slow.low == pytest.approx(slow.high)
     assert fast.low < fast.value < fast.high
     assert fast.high - fast.value <= 0.5 * 4 * 400
-    assert found["fast"].throughput.low < found["fast"].throughput.high
+    assert standings["fast"].throughput.low < standings["fast"].throughput.high
 
 
 def test_a_job_whose_hosts_copy_is_said_to_hide_the_network(tmp_path: Path) -> None:
     copies = "host.mpi_roce = { eager_max = '1GiB', eager_receive_per_kib = '1us' }\n"
     slow, fast = (fabric + copies for fabric in (SLOW, FAST))
-    found = asked(tmp_path, CERTAIN, SETTINGS, slow, fast, JOB)
-    for standing in found.standings:
+    result = asked(tmp_path, CERTAIN, SETTINGS, slow, fast, JOB)
+    for standing in result.standings:
         (job,) = standing.jobs
         assert sum(job.places.values()) == pytest.approx(1)
         assert job.places["host"] > 0.5
-    named = {line.partition(":")[0] for line in found.hidden}
+    named = {line.partition(":")[0] for line in result.hidden}
     assert named == {"stream on fast", "stream on slow"}
-    (line,) = found.differs
+    (line,) = result.differs
     assert line.startswith("stream: most by the network, ")
     (tmp_path / "plain").mkdir()
     assert asked(tmp_path / "plain", CERTAIN, SETTINGS, SLOW, FAST, JOB).hidden == []
@@ -93,7 +93,7 @@ def test_a_job_whose_hosts_copy_is_said_to_hide_the_network(tmp_path: Path) -> N
 
 def test_a_job_without_a_workload_takes_the_same_time_everywhere(tmp_path: Path) -> None:
     rest = JOB.replace("name =", "weight = 0.25\nname =")
-    found = asked(
+    result = asked(
         tmp_path,
         CERTAIN,
         SETTINGS,
@@ -102,7 +102,7 @@ def test_a_job_without_a_workload_takes_the_same_time_everywhere(tmp_path: Path)
         rest,
         '[[job]]\nname = "computation"\nweight = 0.75\n',
     )
-    fast = next(standing for standing in found.standings if standing.fabric == "fast")
+    fast = next(standing for standing in result.standings if standing.fabric == "fast")
     (job,) = fast.jobs
     assert fast.throughput.value == pytest.approx(1 / (0.75 + 0.25 * job.relative))
 
@@ -110,29 +110,29 @@ def test_a_job_without_a_workload_takes_the_same_time_everywhere(tmp_path: Path)
 def test_a_job_that_does_not_fit_is_named_and_the_fabric_left_out(tmp_path: Path) -> None:
     third = SLOW.replace("slow", "small").replace("hosts = 4", "hosts = 2")
     wide = '[[job]]\nname = "wide"\nworkload.all_to_all = { ranks = 4 }\n'
-    found = asked(tmp_path, SETTINGS, third, SLOW, FAST, JOB, wide)
-    assert {standing.fabric for standing in found.standings} == {"slow", "fast"}
-    reasons = "\n".join(found.left_out)
+    result = asked(tmp_path, SETTINGS, third, SLOW, FAST, JOB, wide)
+    assert {standing.fabric for standing in result.standings} == {"slow", "fast"}
+    reasons = "\n".join(result.left_out)
     assert "wide on small" in reasons and "4" in reasons
-    assert found.baseline == "slow" and "Weights hold on slow" in reasons
+    assert result.baseline == "slow" and "Weights hold on slow" in reasons
 
 
 def test_a_job_that_no_fabric_runs_does_not_count(tmp_path: Path) -> None:
     wide = '[[job]]\nname = "wide"\nworkload.all_to_all = { ranks = 8 }\n'
-    found = asked(tmp_path, SETTINGS, SLOW, FAST, JOB, wide)
-    assert [job.job for job in found.standings[0].jobs] == ["stream"]
-    assert found.standings[0].jobs[0].weight == 1
-    assert "wide on slow" in "\n".join(found.left_out)
+    result = asked(tmp_path, SETTINGS, SLOW, FAST, JOB, wide)
+    assert [job.job for job in result.standings[0].jobs] == ["stream"]
+    assert result.standings[0].jobs[0].weight == 1
+    assert "wide on slow" in "\n".join(result.left_out)
 
 
 def test_without_a_price_fabrics_are_ranked_by_throughput_and_it_is_said(tmp_path: Path) -> None:
     lines = [line for line in PRICES.splitlines(True) if "25Gb/s copper" not in line]
-    found = asked(tmp_path, prices="".join(lines))
-    assert found.goal == "throughput"
-    assert [standing.fabric for standing in found.standings] == ["fast", "slow"]
-    assert found.standings[0].price and not found.standings[1].price
-    assert not found.standings[0].price_performance
-    reasons = "\n".join(found.left_out)
+    result = asked(tmp_path, prices="".join(lines))
+    assert result.goal == "throughput"
+    assert [standing.fabric for standing in result.standings] == ["fast", "slow"]
+    assert result.standings[0].price and not result.standings[1].price
+    assert not result.standings[0].price_performance
+    reasons = "\n".join(result.left_out)
     assert "Ranked without price, which is missing for slow" in reasons
     assert 'has no cable."25Gb/s copper 3m"' in reasons
 
@@ -150,16 +150,16 @@ def test_finished_runs_are_not_repeated_when_fabrics_and_samples_are_added(tmp_p
 def test_morris_runs_repeat_what_an_unknown_of_another_fabric_does_not_change(
     tmp_path: Path,
 ) -> None:
-    found = asked(
+    result = asked(
         tmp_path, SETTINGS.replace("trajectories = 0", "trajectories = 2"), SLOW, FAST, JOB
     )
-    moved = {effect.unknown: effect for effect in found.effects}
+    moved = {effect.unknown: effect for effect in result.effects}
     price = moved['price of nic."100Gb/s"']
     # Its whole range is a factor of 2.25 on 1,600 of 2,993 USD; the fast one comes first.
     assert 0 < price.moves < math.expm1(math.log(1.5) * 2)
-    assert found.standings[0].fabric == "fast" and not price.turns
-    assert found.runs < 2 * (4 + 2 * (len(moved) + 1))
-    assert "moves the lead most" in found.decides
+    assert result.standings[0].fabric == "fast" and not price.turns
+    assert result.runs < 2 * (4 + 2 * (len(moved) + 1))
+    assert "moves the lead most" in result.decides
 
 
 def test_figures_of_fabrics_are_drawn_as_samples_of_a_run_draw_them(tmp_path: Path) -> None:
@@ -204,8 +204,8 @@ def test_a_scenario_of_several_jobs_is_a_job_whose_time_is_that_of_the_slowest(
         JOB + JOB.replace("stream", "other").replace("1MiB", "4MiB")
     )
     both = '[[job]]\nname = "both"\nscenario = "jobs.toml"\n'
-    found = asked(tmp_path, CERTAIN, SETTINGS, SLOW, FAST, both)
-    slow = next(standing for standing in found.standings if standing.fabric == "slow")
+    result = asked(tmp_path, CERTAIN, SETTINGS, SLOW, FAST, both)
+    slow = next(standing for standing in result.standings if standing.fabric == "slow")
     # A window of 4 x 4 MiB at 25 Gb/s takes at least 5.4 ms.
     assert slow.jobs[0].time_us.value > 16 * 2**20 * 8 / 25e3
 
@@ -265,16 +265,16 @@ def test_fabrics_that_are_far_behind_by_messages_are_not_simulated_by_packets(
     over_tcp = FAST.replace("fast", "tcp").replace("100-roce", "100-tcp")
     shaped = FAST.replace("fast", "shaped") + SHAPER
     controlled = FAST.replace("fast", "controlled") + CONTROLLED
-    found = asked(tmp_path, FLOW_FIRST, FAST, SLOW, third, over_tcp, shaped, controlled, GATHER)
+    result = asked(tmp_path, FLOW_FIRST, FAST, SLOW, third, over_tcp, shaped, controlled, GATHER)
     # At 25 Gb/s the gather takes eight times as long; shapers and TCP need packets, the first is
     # the baseline, and congestion control is warned of.
     order = ["faster", "fast", "shaped", "controlled", "tcp"]
-    assert [standing.fabric for standing in found.standings] == order
-    (far,) = (one for one in found.left_out if one.startswith("slow: "))
+    assert [standing.fabric for standing in result.standings] == order
+    (far,) = (text for text in result.left_out if text.startswith("slow: "))
     assert "of the best in flow-level mode, error not measured" in far
-    assert found.flow_level == ["slow: left out, and not simulated packet by packet."]
+    assert result.flow_level == ["slow: left out, and not simulated packet by packet."]
     # What the answer rests on: four samples of five fabrics.
-    assert found.runs == 4 * 5
+    assert result.runs == 4 * 5
 
 
 def test_a_fabric_of_which_flow_level_mode_warns_is_not_the_best_that_others_are_far_from(
@@ -285,8 +285,8 @@ def test_a_fabric_of_which_flow_level_mode_warns_is_not_the_best_that_others_are
         SLOW.replace("slow", name) + 'topology.single_switch.rate = "10Gb/s"\n'
         for name in ("first", "second")
     )
-    found = asked(tmp_path, FLOW_FIRST, first, second, controlled, GATHER)
-    assert {standing.fabric for standing in found.standings} == {"first", "second", "controlled"}
+    result = asked(tmp_path, FLOW_FIRST, first, second, controlled, GATHER)
+    assert {standing.fabric for standing in result.standings} == {"first", "second", "controlled"}
 
 
 @pytest.mark.parametrize(
@@ -367,9 +367,9 @@ def test_the_verb_prints_the_ranking_json_and_a_page(tmp_path: Path) -> None:
     page = (tmp_path / "page" / "report.html").read_text()
     assert "Prices are examples, no offers" in page and "What is not known" not in page
     done = run_here("advise", path, "-o", tmp_path / "out", "--json")
-    found = json.loads(done.stdout)
-    assert found["carried_out"] == 0
-    assert [standing["fabric"] for standing in found["standings"]] == ["fast", "slow"]
+    document = json.loads(done.stdout)
+    assert document["carried_out"] == 0
+    assert [standing["fabric"] for standing in document["standings"]] == ["fast", "slow"]
 
 
 def test_a_dry_run_says_how_many_runs_there_are_and_carries_out_none(tmp_path: Path) -> None:

@@ -36,14 +36,14 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     return answer(prepare(question), home / "out", executor("local", 1))
 
 
-def ratio(found: Answer, name: str) -> float:
-    times = {standing.fabric: standing.jobs[0].time_us.value for standing in found.standings}
+def ratio(result: Answer, name: str) -> float:
+    times = {standing.fabric: standing.jobs[0].time_us.value for standing in result.standings}
     return times[name] / times["RoCE"]
 
 
 def test_every_fabric_has_a_sentence_against_the_baseline(found: Answer) -> None:
-    assert {one.partition(" does ")[0] for one in found.against} == {"TCP", "in order"}
-    assert all("of the mix than RoCE (most by halo" in one for one in found.against)
+    assert {contrast.partition(" does ")[0] for contrast in found.against} == {"TCP", "in order"}
+    assert all("of the mix than RoCE (most by halo" in contrast for contrast in found.against)
 
 
 def test_roce_is_compared_with_tcp_and_hosts_that_limit_it_are_named(found: Answer) -> None:
@@ -64,8 +64,8 @@ def test_what_no_fabric_tries_is_named_with_its_key(tmp_path: Path) -> None:
     question = load_question(
         write(tmp_path, SETTINGS, fabric("RoCE", "roce"), fabric("TCP", "tcp"), HALO)
     )
-    found = answer(prepare(question), tmp_path / "out", executor("local", 1))
-    tried = [contrast.partition(" if ")[0] for contrast in found.contrasts[1:]]
+    result = answer(prepare(question), tmp_path / "out", executor("local", 1))
+    tried = [contrast.partition(" if ")[0] for contrast in result.contrasts[1:]]
     assert tried == [
         'Paths: not compared; a fabric with `routing = "spray"` shows what it is worth',
         "Placement: not compared; a fabric with `placement.linear = {}` shows what it is worth",

@@ -13,8 +13,8 @@ def test_throughput_is_the_inverse_of_the_weighted_times_over_those_of_the_basel
     # Half of the time doubles, a quarter halves, a quarter sends nothing: 1 + 1/8 + 1/4.
     times = {"a": [20.0, 10.0], "b": [5.0, 10.0]}
     weights = {"a": 0.5, "b": 0.25, "c": 0.25}
-    found = throughput(times, {"a": 10.0, "b": 10.0}, weights)
-    assert found == pytest.approx([1 / 1.375, 1.0])
+    result = throughput(times, {"a": 10.0, "b": 10.0}, weights)
+    assert result == pytest.approx([1 / 1.375, 1.0])
 
 
 def test_fabrics_are_ranked_by_the_median_of_their_shares_in_each_sample() -> None:
@@ -38,8 +38,8 @@ def test_equal_fabrics_share_the_first_place() -> None:
 
 
 def test_an_interval_has_the_median_and_nine_of_ten_samples() -> None:
-    found = Interval.of([float(value) for value in range(101)])
-    assert (found.value, found.low, found.high) == (50, 5, 95)
+    result = Interval.of([float(value) for value in range(101)])
+    assert (result.value, result.low, result.high) == (50, 5, 95)
     assert Interval.of([1.0, 1.0]) == Interval(1.0, 1.0, 1.0)
     assert Interval.of([1.0, 3.0], 1.5).value == 1.5
 

@@ -17,15 +17,15 @@ def rows() -> list[Draw]:
 
 
 def test_each_row_moves_one_unknown_or_begins_a_trajectory() -> None:
-    found = rows()
-    assert [one.sample for one in found] == list(range(FIRST, FIRST + 4 * (len(NAMES) + 2)))
-    assert {one.seed for one in found} <= set(range(1, 1 + LEVELS))
-    begins = range(0, len(found), len(NAMES) + 2)
+    result = rows()
+    assert [draw.sample for draw in result] == list(range(FIRST, FIRST + 4 * (len(NAMES) + 2)))
+    assert {draw.seed for draw in result} <= set(range(1, 1 + LEVELS))
+    begins = range(0, len(result), len(NAMES) + 2)
     for begin in begins:
-        some = found[begin : begin + len(NAMES) + 2]
-        for one, other in pairwise(some):
-            moved = [name for name in NAMES if one.shares[name] != other.shares[name]]
-            assert len(moved) + (one.seed != other.seed) == 1
+        some = result[begin : begin + len(NAMES) + 2]
+        for first, other in pairwise(some):
+            moved = [name for name in NAMES if first.shares[name] != other.shares[name]]
+            assert len(moved) + (first.seed != other.seed) == 1
 
 
 def test_a_lead_that_is_a_sum_has_the_effects_of_its_parts() -> None:
@@ -37,11 +37,11 @@ def test_a_lead_that_is_a_sum_has_the_effects_of_its_parts() -> None:
     assert math.isclose(moved["weak"].moves, math.expm1(0.1))
     assert math.isclose(moved["without effect"].moves, 0, abs_tol=1e-12)
     assert math.isclose(moved[SEED].moves, 0, abs_tol=1e-12)
-    assert not any(one.turns for one in moved.values())
+    assert not any(share.turns for share in moved.values())
 
 
 def test_an_unknown_that_turns_the_order_is_named() -> None:
-    found = rows()
-    leads = [one.shares["strong"] - 0.5 for one in found]
-    turning = [effect.unknown for effect in effects(UNKNOWNS, found, leads, 1) if effect.turns]
+    result = rows()
+    leads = [draw.shares["strong"] - 0.5 for draw in result]
+    turning = [effect.unknown for effect in effects(UNKNOWNS, result, leads, 1) if effect.turns]
     assert turning == ["strong"]

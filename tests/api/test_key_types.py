@@ -59,8 +59,8 @@ def test_a_type_checker_reports_wrong_keys_and_values(tmp_path: Path) -> None:
         check=False,
     )
     first = (head + RIGHT).count("\n") + 1
-    found = [int(line.split(":")[1]) for line in done.stdout.splitlines() if "error:" in line]
-    assert found == list(range(first, first + WRONG.count("\n"))), done.stdout
+    ints = [int(line.split(":")[1]) for line in done.stdout.splitlines() if "error:" in line]
+    assert ints == list(range(first, first + WRONG.count("\n"))), done.stdout
 
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "scenario.schema.json"

@@ -28,10 +28,10 @@ def iterations(job: str, *durations_us: float) -> list[dict[str, Any]]:
 
 def test_times_of_iterations_are_described_by_job() -> None:
     # Of 1 to 100 the 99th percentile is at 98.01 from 0, nearest to the 99th of them.
-    found = figures(iterations=iterations("a", *range(1, 101)) + iterations("b", 7, 9))["jobs"]
+    job = figures(iterations=iterations("a", *range(1, 101)) + iterations("b", 7, 9))["jobs"]
     many = {"iterations": 100, "mean_us": 50.5, "median_us": 50.5, "p99_us": 99.0, "max_us": 100.0}
-    assert found["a"] == pytest.approx(many)
-    assert found["b"]["median_us"] == 8
+    assert job["a"] == pytest.approx(many)
+    assert job["b"]["median_us"] == 8
 
 
 def test_streams_that_would_go_on_when_the_run_ends_are_not_complete() -> None:
@@ -49,9 +49,9 @@ def test_streams_of_the_background_that_a_complete_run_cuts_off_are_not_complete
     row = {"start_ns": 0.0, "end_ns": 4e6, "bytes": 10, "goodput_gbps": 1.0}
     rows = [{**row, "job": "a"}, {**row, "job": "b"}, {**row, "job": "b", "end_ns": 3e6}]
     jobs = "job = [{ name = 'a', background = false }, { name = 'b', background = true }]"
-    found = figures(resolved=jobs, streams=rows)["streams"]
-    assert (found["a"]["complete"], found["a"]["max_us"]) == (1, 4000)
-    assert (found["b"]["complete"], found["b"]["max_us"]) == (1, 3000)
+    stream = figures(resolved=jobs, streams=rows)["streams"]
+    assert (stream["a"]["complete"], stream["a"]["max_us"]) == (1, 4000)
+    assert (stream["b"]["complete"], stream["b"]["max_us"]) == (1, 3000)
 
 
 def test_streams_that_would_start_after_the_run_has_ended_are_not_complete() -> None:
@@ -60,9 +60,9 @@ def test_streams_that_would_start_after_the_run_has_ended_are_not_complete() -> 
         {"job": "b", "start_ns": 1e9, "end_ns": 2e6, "bytes": 0, "goodput_gbps": 0.0},
         {"job": "b", "start_ns": 1e6, "end_ns": 2e6, "bytes": 12_500_000, "goodput_gbps": 100.0},
     ]
-    found = figures(streams=rows)["streams"]
-    assert found["a"] == {"streams": 1, "complete": 0, "goodput_gbps": 0}
-    assert (found["b"]["complete"], found["b"]["max_us"], found["b"]["goodput_gbps"]) == (
+    stream = figures(streams=rows)["streams"]
+    assert stream["a"] == {"streams": 1, "complete": 0, "goodput_gbps": 0}
+    assert (stream["b"]["complete"], stream["b"]["max_us"], stream["b"]["goodput_gbps"]) == (
         1,
         1000,
         100,
@@ -74,9 +74,9 @@ def test_streams_that_end_apart_have_no_more_goodput_than_their_bytes_over_all_t
         {"job": "a", "start_ns": 0.0, "end_ns": 1e6, "bytes": 12_500_000, "goodput_gbps": 100.0},
         {"job": "a", "start_ns": 1e6, "end_ns": 2e6, "bytes": 12_500_000, "goodput_gbps": 100.0},
     ]
-    found = figures(streams=rows)
+    result = figures(streams=rows)
     # 25 MB in 2 ms; each alone had 100 Gb/s.
-    assert (found["streams"]["a"]["goodput_gbps"], found["goodput_gbps"]) == (100, 200)
+    assert (result["streams"]["a"]["goodput_gbps"], result["goodput_gbps"]) == (100, 200)
 
 
 def test_drops_name_the_three_ports_that_lost_most() -> None:
@@ -132,8 +132,8 @@ def test_failures_join_both_directions_of_a_link_and_say_when_the_last_loss_was_
         failed("leaf0", "core2", 1, 4e3, (1, math.nan)),
         failed("core2", "leaf0", 1, 4e3, (1, 6e3)),
     ]
-    found = figures(failures=rows, flows=[{"recovered_ns": time} for time in (0.0, 7e3, 9e3)])
-    lost, missing, needless = found["failures"].pop("links")
+    result = figures(failures=rows, flows=[{"recovered_ns": time} for time in (0.0, 7e3, 9e3)])
+    lost, missing, needless = result["failures"].pop("links")
     assert lost == {
         "link": "leaf0 - core0",
         "from_us": 1,
@@ -152,7 +152,7 @@ def test_failures_join_both_directions_of_a_link_and_say_when_the_last_loss_was_
     )
     assert (needless["link"], needless["connections"]) == ("leaf0 - core1", 0)
     assert (needless["last_loss_us"], needless["recovered_us"]) == (4, None)
-    assert found["failures"] == {"connections": 2, "recovered_us": 9}
+    assert result["failures"] == {"connections": 2, "recovered_us": 9}
     assert figures()["failures"] == {}
 
 
@@ -162,8 +162,8 @@ def test_sleeping_ports_are_summed_up() -> None:
         {"wakes": 1, "asleep_ns": 1.0e6, "waited_ns": 5_000.0},
     ]
     # 2.4 of 2 x 4 ms; 23 us for four wakes.
-    found = figures(sleeps=rows)["sleeps"]
-    assert found == {"ports": 2, "wakes": 4, "asleep_share": 0.3, "wait_us_mean": 5.75}
+    sleep = figures(sleeps=rows)["sleeps"]
+    assert sleep == {"ports": 2, "wakes": 4, "asleep_share": 0.3, "wait_us_mean": 5.75}
     assert figures()["sleeps"] == {}
 
 
@@ -176,16 +176,16 @@ def test_rates_that_follow_the_load_are_summed_up() -> None:
         other | {"rate_share": 1.0, "time_ns": 4e6},
     ]
     # 1.5 + 1 + 4 of 2 x 4 ms.
-    found = figures(rates=rows)["rates"]
-    assert found == {"ports": 2, "changes": 3, "rate_share": 0.8125, "wait_us": 7.0}
+    rate = figures(rates=rows)["rates"]
+    assert rate == {"ports": 2, "changes": 3, "rate_share": 0.8125, "wait_us": 7.0}
     assert figures()["rates"] == {}
 
 
 def test_learning_switches_are_summed_up() -> None:
     names = ("entries_max", "unlearnt_packets", "flooded_packets", "copied_packets")
     rows = [dict(zip(names, row, strict=True)) for row in [(3, 0, 1, 2), (2, 5, 7, 11)]]
-    found = figures(learning=rows)["learning"]
-    assert found == {"flooded": 8, "copies": 13, "entries_max": 3, "unlearnt": 5}
+    result = figures(learning=rows)["learning"]
+    assert result == {"flooded": 8, "copies": 13, "entries_max": 3, "unlearnt": 5}
     assert figures()["learning"] == {}
 
 

@@ -46,8 +46,8 @@ def test_the_core_carries_the_workspace_version() -> None:
 
 
 def names(requirements: list[str]) -> set[str]:
-    found = (re.match(r"[\w.-]+", requirement) for requirement in requirements)
-    packages = {one[0].lower() for one in found if one}
+    matches = (re.match(r"[\w.-]+", requirement) for requirement in requirements)
+    packages = {match[0].lower() for match in matches if match}
     return {MODULES.get(package, package.replace("-", "_")) for package in packages}
 
 
@@ -72,7 +72,7 @@ def packages(file: Path) -> frozenset[str]:
 @pytest.mark.parametrize("room", ["bench", "control", "explore", "formats", "report"])
 def test_a_room_has_an_extra_that_brings_what_it_imports(room: str) -> None:
     brought = names(PROJECT["dependencies"]) | names(EXTRAS[room]) | OF_USERS
-    assert not {(file, one) for file, one in imports(PACKAGE / room) if one not in brought}
+    assert not {(file, module) for file, module in imports(PACKAGE / room) if module not in brought}
     used = {
         one for folder in (room, f"cli/{room}", "linux") for _, one in imports(PACKAGE / folder)
     }
@@ -113,8 +113,8 @@ def rooms_imported(file: Path) -> set[str]:
 
 def test_whatever_else_the_package_imports_is_required_or_in_the_extra_of_all_rooms() -> None:
     brought = names([*PROJECT["dependencies"], *(one for room in EXTRAS.values() for one in room)])
-    assert {one for _, one in imports(PACKAGE)} <= brought | OF_USERS
-    top = {one for file, one in imports(PACKAGE) if file.parent == PACKAGE}
+    assert {module for _, module in imports(PACKAGE)} <= brought | OF_USERS
+    top = {module for file, module in imports(PACKAGE) if file.parent == PACKAGE}
     assert top <= names(PROJECT["dependencies"]) | OF_USERS
 
 
@@ -124,7 +124,7 @@ def test_development_installs_locked_versions_with_hashes() -> None:
     for extra in EXTRAS.values():
         assert names(extra) - {"etherweave"} <= locked
     pinned = re.split(r"\n(?=\w)", LOCK.strip())
-    assert all("==" in one and "--hash=sha256:" in one for one in pinned)
+    assert all("==" in word and "--hash=sha256:" in word for word in pinned)
     assert "//" not in LOCK
 
 
@@ -167,10 +167,10 @@ def test_cargo_deny_allows_the_same_licences() -> None:
 
 
 def test_what_users_install_beside_the_wheel_has_a_licence_that_permits_it() -> None:
-    required = [*PROJECT["dependencies"], *(one for name in USERS for one in EXTRAS[name])]
-    found = {name: licence_of(name) for name in closure(required)}
-    assert "polars" in found
-    assert not {name: text for name, text in found.items() if not PERMITTED.search(text)}
+    required = [*PROJECT["dependencies"], *(extra for name in USERS for extra in EXTRAS[name])]
+    texts = {name: licence_of(name) for name in closure(required)}
+    assert "polars" in texts
+    assert not {name: text for name, text in texts.items() if not PERMITTED.search(text)}
 
 
 def closure(requirements: list[str]) -> set[str]:

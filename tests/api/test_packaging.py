@@ -42,9 +42,9 @@ def test_recipes_have_the_version_of_the_workspace() -> None:
 def test_recipes_require_what_the_simulator_requires() -> None:
     wanted = PROJECT["project"]["dependencies"]
     run = set(CONDA["requirements"]["run"])
-    assert run == {one.replace(">=", " >=") for one in [*wanted, "python>=3.11"]}
-    for one in [*wanted, *PROJECT["build-system"]["requires"]]:
-        assert f'depends_on("{of_spack(one)}"' in SPACK
+    assert run == {wanted.replace(">=", " >=") for wanted in [*wanted, "python>=3.11"]}
+    for requirement in [*wanted, *PROJECT["build-system"]["requires"]]:
+        assert f'depends_on("{of_spack(requirement)}"' in SPACK
     host = CONDA["requirements"]["host"]
     assert PROJECT["build-system"]["requires"] == ["maturin>=1.9,<2"]
     assert "maturin >=1.9,<2" in host
@@ -53,8 +53,8 @@ def test_recipes_require_what_the_simulator_requires() -> None:
 @pytest.mark.parametrize("recipe", ["Containerfile", "spack/package.py"])
 def test_recipes_compile_with_the_oldest_rust_that_the_workspace_allows(recipe: str) -> None:
     text = (RECIPES / recipe).read_text()
-    (found,) = re.findall(r"rust[:@](\d+\.\d+)", text)
-    assert found == CARGO["rust-version"]
+    (match,) = re.findall(r"rust[:@](\d+\.\d+)", text)
+    assert match == CARGO["rust-version"]
 
 
 def test_recipes_have_the_oldest_python_of_the_package() -> None:

@@ -199,10 +199,10 @@ def test_a_column_that_is_missing_twice_there_or_of_another_type_is_rejected(
 def test_a_table_that_changed_by_one_bit_is_rejected_or_the_same(tmp_path: Path) -> None:
     saved = result()
     file = saved.save(tmp_path) / "ports.parquet"
-    whole = file.read_bytes()
+    content = file.read_bytes()
     rejected = 0
-    for at in range(0, len(whole), len(whole) // 50):
-        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    for at in range(0, len(content), len(content) // 50):
+        file.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
         try:
             assert Result.load(tmp_path).tables["ports"] == saved.tables["ports"]
         except ResultError:

@@ -79,8 +79,8 @@ def two_pairs_short(result: Result) -> None:
 
 
 def bursts(result: Result) -> None:
-    found = storms(result)
-    assert len(found) == 5 and not any(math.isnan(row["restored_ns"]) for row in found)
+    outcome = storms(result)
+    assert len(outcome) == 5 and not any(math.isnan(row["restored_ns"]) for row in outcome)
     assert dropped(result) == discarded(result)
 
 
@@ -99,9 +99,9 @@ def many_to_one(result: Result) -> None:
 
 
 def timers(result: Result) -> None:
-    found = storms(result)
-    assert len(found) == 7
-    for row in found:
+    outcome = storms(result)
+    assert len(outcome) == 7
+    for row in outcome:
         number = int(row["peer"].removeprefix("host"))
         begin, end = (float(f"{first}{13 * number}.5") * 1e3 for first in (1, 9))
         # A pause takes effect and ends up to 2 us after its frame was sent.

@@ -44,9 +44,9 @@ def fabric(tmp_path: Path) -> Path:
 
 def predicted(*words: object) -> float:
     done = run_here("replay", *words, "--json", code=0)
-    found = json.loads(done.stdout)
-    assert (found["recorded"], found["recorded_ns"], found["error"]) == (None, None, None)
-    span_ns: float = found["predicted_ns"]
+    document = json.loads(done.stdout)
+    assert (document["recorded"], document["recorded_ns"], document["error"]) == (None, None, None)
+    span_ns: float = document["predicted_ns"]
     return span_ns
 
 

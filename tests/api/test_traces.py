@@ -77,7 +77,7 @@ def test_slices_begin_and_end_at_whole_nanoseconds_and_arrows_at_a_slice_or_inst
     timed = [event for event in events if event["ph"] in "Xsif"]
     times = [event[key] * 1e3 for event in timed for key in ("ts", "dur") if key in event]
     assert all(abs(time - round(time)) < 1e-6 for time in times)
-    instants = {(one["pid"], one["tid"], one["ts"]) for one in events if one["ph"] == "i"}
+    instants = {(event["pid"], event["tid"], event["ts"]) for event in events if event["ph"] == "i"}
     slices: dict[int, list[tuple[float, float]]] = {}
     for one in events:
         if one["ph"] == "X" and one["name"] == "send":
@@ -121,7 +121,7 @@ def test_both_ends_of_a_message_lie_in_a_slice_of_their_threads(tmp_path: Path) 
         if event["ph"] == "X" and event["cat"] == "activity":
             end = event["ts"] + event["dur"]
             slices.setdefault(event["tid"], []).append((event["ts"], end, event["name"]))
-    for event in (one for one in events if one["ph"] in "sf"):
+    for event in (arrow for arrow in events if arrow["ph"] in "sf"):
         around = [name for low, high, name in slices[event["tid"]] if low <= event["ts"] < high]
         assert around == (["send"] if event["ph"] == "s" else around), event
         assert len(around) == 1, event

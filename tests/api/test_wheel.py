@@ -82,7 +82,7 @@ def test_the_wheel_lists_the_crates_that_it_was_compiled_from(environment: Path)
 
 def test_the_simulator_alone_requires_few_packages(environment: Path) -> None:
     installed = environment.glob("lib/*/site-packages/*.dist-info")
-    names = {one.name.partition("-")[0].lower() for one in installed}
+    names = {package.name.partition("-")[0].lower() for package in installed}
     assert {"etherweave", "polars", "pyarrow", "rich", "typer"} <= names
     assert not names & {"jinja2", "matplotlib", "numpy", "os_ken", "pyroute2", "scipy"}
 

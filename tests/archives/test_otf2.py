@@ -125,9 +125,9 @@ def test_collectives_have_the_sizes_and_roots_that_the_sums_are_of(tmp_path: Pat
     recording = converted(anchor(tmp_path, collectives, 3), tmp_path / "kept")
     activities = recording.tables()["activities"]
     columns = (activities.values(name) for name in ("rank", "activity", "bytes"))
-    found = [row for row in zip(*columns, strict=True) if row[1] != "compute" and row[2]]
+    result = [row for row in zip(*columns, strict=True) if row[1] != "compute" and row[2]]
     names = ("bcast", "gather", "allreduce", "scan")
-    assert found == [
+    assert result == [
         (rank, *one)
         for rank in range(3)
         for one in (*((name, 24) for name in names), ("allreduce", 12))
@@ -279,10 +279,10 @@ def test_an_archive_without_ranks_is_refused(tmp_path: Path) -> None:
 def test_damaged_archives_are_refused_with_their_name(tmp_path: Path) -> None:
     source = anchor(tmp_path, pair)
     for file in sorted(path for path in source.parent.rglob("*") if path.is_file()):
-        whole = file.read_bytes()
-        file.write_bytes(whole[: len(whole) // 2])
+        content = file.read_bytes()
+        file.write_bytes(content[: len(content) // 2])
         assert refusal(source).startswith(f"{source}: ")
-        file.write_bytes(whole)
+        file.write_bytes(content)
     shutil.rmtree(source.parent / "traces")
     assert refusal(source).startswith(f"{source}: ")
     done = run_here("replay", tmp_path / "none.otf2", "--on", tmp_path / "fabric.toml")

@@ -110,9 +110,9 @@ def test_monitors_run_on_each_host_before_the_command_and_after_it(
         Ending.DONE,
         ["ready n1 lo 127.0.0.1 {odd}", "ready n2 lo 127.0.0.1 {odd}"],
     )
-    for one in left(directory, site, "beside"):
-        assert one.text.endswith("input ended\n")
-        at = one.times
+    for output in left(directory, site, "beside"):
+        assert output.text.endswith("input ended\n")
+        at = output.times
         assert at.ready_ns and at.closed_ns and at.ended_ns
         assert at.started_ns < at.ready_ns < at.closed_ns < at.ended_ns
         assert (at.interface, at.status) == ("lo", 0)
@@ -147,8 +147,8 @@ def test_monitors_of_a_launch_that_is_ended_leave_their_output(tmp_path: Path) -
         alone("sleep", "60"), ("n1",), 1, tmp_path, 0.5, monitors=(Monitor("beside", words),)
     )
     assert launcher(site).launch(job).ending is Ending.TIMED_OUT
-    (one,) = monitor_outputs(job, "beside")
-    assert one.text == "ready\ninput ended\n"
+    (monitor_output,) = monitor_outputs(job, "beside")
+    assert monitor_output.text == "ready\ninput ended\n"
 
 
 def test_monitors_of_batch_jobs_survive_their_file(tmp_path: Path) -> None:
@@ -173,13 +173,13 @@ def test_hosts_behind_ssh_are_looked_at_by_the_sites_python(
 ) -> None:
     site = by_ssh("127.0.0.1", "127.0.0.2")
     views = looked(tmp_path, site, sys.executable)
-    assert [(one.host, one.interface, one.reason) for one in views] == [
+    assert [(inspection.host, inspection.interface, inspection.reason) for inspection in views] == [
         ("n1", "lo", ""),
         ("n2", "lo", ""),
     ]
-    for one in views:
-        assert one.snapshot and set(one.snapshot.interfaces) == {"lo"}
-        assert one.snapshot.host == one.host
+    for inspection in views:
+        assert inspection.snapshot and set(inspection.snapshot.interfaces) == {"lo"}
+        assert inspection.snapshot.host == inspection.host
 
 
 def looked(directory: Path, site: ClusterSite, python: str) -> list[HostInspection]:
@@ -301,13 +301,13 @@ def spaces(*names: str) -> ClusterSite:
 def test_both_hosts_of_a_launch_count_what_crossed_their_link(tmp_path: Path) -> None:
     store = sending(tmp_path / "out", ("n1", "n2"))
     launches = carried(store, spaces("n1", "n2"))
-    assert [one.verdict.problems for one in launches] == [(), ()]
-    for one in launches:
+    assert [run.verdict.problems for run in launches] == [(), ()]
+    for run in launches:
         # The client is the last host.
-        taken = counted(store, one, "n1", "received_bytes")
-        sent = counted(store, one, "n2", "sent_bytes")
+        taken = counted(store, run, "n1", "received_bytes")
+        sent = counted(store, run, "n2", "sent_bytes")
         # What is on its way when the client ends, the server does not read.
-        said = json.loads(one.record.text)["end"]
+        said = json.loads(run.record.text)["end"]
         assert said["sum_received"]["bytes"] <= taken <= 1.01 * HEADERS * said["sum_sent"]["bytes"]
         assert taken == pytest.approx(sent, rel=0.01)
     assert [
@@ -374,11 +374,11 @@ def test_steps_of_slurm_stand_by_on_every_node(tmp_path: Path) -> None:
         directory = tmp_path / kind
         done = launch(directory, site, QUICK, command=alone("sleep", "0.5"))
         assert done.ending is Ending.DONE, done.errors
-        recorded = [stream(one.text) for one in left(directory, site, QUICK.name)]
-        assert [one.recording.host for one in recorded] == ["n1", "n3"]
-        for one in recorded:
-            assert one.after, "it was asked to end, and not killed"
-            assert one.recording.duration_s >= 0.5
+        recorded = [stream(output.text) for output in left(directory, site, QUICK.name)]
+        assert [record.recording.host for record in recorded] == ["n1", "n3"]
+        for record in recorded:
+            assert record.after, "it was asked to end, and not killed"
+            assert record.recording.duration_s >= 0.5
 
 
 SAMPLE: dict[str, list[str]] = {"processor": [], "interface": [], "priority": [], "rdma": []}
@@ -396,9 +396,9 @@ def test_a_run_goes_on_where_recorders_are_missing_dead_or_cut(
     (tmp_path / "lines").write_text("\n".join(lines))
     dies = replace(QUICK, words=("sh", "-c", f"cat {tmp_path}/lines; exit 1"))
     store, launches = hosted(tmp_path, by_ssh("127.0.0.1", "gone"), dies)
-    assert [one.record.ending for one in launches] == ["done", "done"]
+    assert [run.record.ending for run in launches] == ["done", "done"]
     reported = findings(launches, epochs(store))
-    assert [(one.severity, one.where, one.what) for one in reported] == [
+    assert [(entry.severity, entry.where, entry.what) for entry in reported] == [
         (Severity.GAP, "n1", "not recorded: ended before its input did (in 2 launches)"),
         (Severity.GAP, "n2", "not recorded: ssh: connect to host gone: no route (in 2 launches)"),
     ]
@@ -424,8 +424,8 @@ def test_hosts_without_etherweave_are_gaps_of_the_telemetry(
     site = by_ssh("127.0.0.1", "127.0.0.2")
     store, launches = hosted(tmp_path, site, recorder("/no/python"))
     reported = findings(launches, epochs(store))
-    assert [one.where for one in reported] == ["n1", "n2"]
-    assert all(one.severity is Severity.GAP and "/no/python" in one.what for one in reported)
+    assert [entry.where for entry in reported] == ["n1", "n2"]
+    assert all(entry.severity is Severity.GAP and "/no/python" in entry.what for entry in reported)
 
 
 def test_a_launch_without_output_of_recorders_is_a_gap_of_each_host(tmp_path: Path) -> None:
@@ -434,7 +434,7 @@ def test_a_launch_without_output_of_recorders_is_a_gap_of_each_host(tmp_path: Pa
     launch_until_decided(store, {"lan": fake}, 1, RunObserver(monitors=(QUICK,), keep=keep))
     reported = findings(judged_launches(store.campaign, store.records()), epochs(store))
     said = "not recorded: the launch ended without output of its recorder"
-    assert {(one.where, one.what.startswith(said)) for one in reported} == {
+    assert {(entry.where, entry.what.startswith(said)) for entry in reported} == {
         ("n1", True),
         ("n2", True),
     }

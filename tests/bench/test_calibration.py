@@ -78,7 +78,7 @@ def test_what_a_latency_only_knows_together_is_said(found: Calibration) -> None:
     """Interrupt and batch are parts of the time of every message here."""
     constants = {constant.key: constant for constant in found.constants}
     unsure = [constant for constant in constants.values() if not constant.is_determined]
-    assert {one.key for one in unsure} <= {"host.cpu.interrupt", "host.cpu.receive_batch"}
+    assert {constant.key for constant in unsure} <= {"host.cpu.interrupt", "host.cpu.receive_batch"}
     for one in unsure:
         assert one.together_with, one
     assert sum(direction.width < 0.5 for direction in found.directions) >= 2

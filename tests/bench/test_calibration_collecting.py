@@ -65,8 +65,8 @@ def planned(*jobs: Mapping[str, object], count: int = 4, **more: object) -> list
 
 
 def one(workloads: list[PlannedWorkload], name: str) -> PlannedWorkload:
-    (found,) = (workload for workload in workloads if workload.name == name)
-    return found
+    (result,) = (workload for workload in workloads if workload.name == name)
+    return result
 
 
 def test_a_job_is_measured_alone_whatever_else_the_scenario_has() -> None:
@@ -110,7 +110,7 @@ def test_a_workload_that_cannot_be_measured_is_rejected_before_the_first_launch(
 def test_the_sum_of_all_launches_is_compared_with_the_limits() -> None:
     asked = plan(base(job()), hosts())
     whole = amount(asked, 6, MeasureLimits())
-    assert whole.seconds == pytest.approx(6 * sum(one.expected.seconds for one in asked))
+    assert whole.seconds == pytest.approx(6 * sum(scenario.expected.seconds for scenario in asked))
     # Alone an incast of three sources sends 3 times 16 MiB.
     assert one(list(asked), "incast-3-65536").expected.gigabytes == pytest.approx(3 * 2**24 / 1e9)
     with pytest.raises(MeasureError, match=r"6 launches send about .*at most 0\.1 GB"):
@@ -174,15 +174,15 @@ def silent(done: int, count: int, last: str) -> None:
 def test_an_interrupted_collection_continues_with_the_missing_launches(
     pretend: Pretend, tmp_path: Path
 ) -> None:
-    names = [one.name for one in few()]
-    whole = [launch.experiment for launch in shuffled(names, 3, seed=0)]
+    names = [workload.name for workload in few()]
+    experiment = [launch.experiment for launch in shuffled(names, 3, seed=0)]
     first = pretend(Cluster(stop_after=4))
     with pytest.raises(KeyboardInterrupt):
         collect(few(), 3, hosts(), tmp_path, silent)
     second = pretend(Cluster())
     found = collect(few(), 3, hosts(), tmp_path, silent)
-    assert first.launched == whole[:4]
-    assert second.launched == whole[4:]
+    assert first.launched == experiment[:4]
+    assert second.launched == experiment[4:]
     assert [(one.name, len(one.launches)) for one in found] == [(name, 3) for name in names]
     # More launches of the same: rounds that are there stand.
     third = pretend(Cluster())
@@ -271,8 +271,8 @@ def test_standard_output_is_json_and_has_the_keys_that_scripts_read(
     pretend(Cluster())
     code, out, errors = invoke(tmp_path, "--json")
     assert code == 0, errors
-    found = json.loads(out)
-    assert set(found) == {
+    document = json.loads(out)
+    assert set(document) == {
         "constants",
         "choices",
         "directions",
@@ -288,12 +288,12 @@ def test_standard_output_is_json_and_has_the_keys_that_scripts_read(
         "worst_error",
         "covered",
     }
-    assert all(set(row) == INFERRED for row in found["constants"])
-    assert all(set(row) == COMPARED for row in found["micro_benchmarks"] + found["held_out"])
+    assert all(set(row) == INFERRED for row in document["constants"])
+    assert all(set(row) == COMPARED for row in document["micro_benchmarks"] + document["held_out"])
     # What was "measured" is what the shipped constants predict, which lie in their intervals.
-    assert all(row["low"] <= row["before"] <= row["high"] for row in found["constants"])
-    assert found["covered"] == len(found["held_out"]) == 1
-    assert json.loads((tmp_path / "out" / "calibration.json").read_text()) == found
+    assert all(row["low"] <= row["before"] <= row["high"] for row in document["constants"])
+    assert document["covered"] == len(document["held_out"]) == 1
+    assert json.loads((tmp_path / "out" / "calibration.json").read_text()) == document
     assert errors.startswith("launches: 5 (1 of each of 5 workloads), about ")
     assert "inferring" in errors and "inferring" not in out
 

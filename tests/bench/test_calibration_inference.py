@@ -75,11 +75,11 @@ def covered(seeds: Sequence[int]) -> dict[float, Array]:
     """Count how many intervals of each level have each unknown, and the misfit."""
     counts = {level: np.zeros(4) for level in LEVELS}
     for seed in seeds:
-        one = repetition(seed)
-        draws = np.column_stack([one.posterior.shares, one.posterior.misfits])
+        times = repetition(seed)
+        draws = np.column_stack([times.posterior.shares, times.posterior.misfits])
         for level in LEVELS:
             low, high = np.quantile(draws, (0.5 - level / 2, 0.5 + level / 2), axis=0)
-            true = np.append(one.shares, one.misfit)
+            true = np.append(times.shares, times.misfit)
             counts[level] += (low <= true) & (true <= high)
     return counts
 
@@ -114,15 +114,15 @@ def test_draws_follow_a_density_with_a_narrow_bent_ridge() -> None:
         distance = np.log(np.exp(points[:, 0]) + np.exp(points[:, 1])) / 0.01
         return np.asarray(-(distance**2) / 2, dtype=np.float64)
 
-    found = population(ridge, 2, 2000, seed=1)
-    assert found.effective >= ENOUGH
+    result = population(ridge, 2, 2000, seed=1)
+    assert result.effective >= ENOUGH
     # By symmetry, and by integration along the ridge exp(a) + exp(b) = 1 with the prior's density.
-    assert np.mean(found.draws[:, 0]) == pytest.approx(np.mean(found.draws[:, 1]), abs=0.1)
+    assert np.mean(result.draws[:, 0]) == pytest.approx(np.mean(result.draws[:, 1]), abs=0.1)
     at = np.linspace(-4, -1e-4, 20_001)
     other = np.log1p(-np.exp(at))
     weights = np.exp(-(at**2 + other**2) / 2) * np.exp(-other)
     exact = np.sum(at * weights) / np.sum(weights)
-    assert np.mean(found.draws[:, 0]) == pytest.approx(exact, abs=0.1)
+    assert np.mean(result.draws[:, 0]) == pytest.approx(exact, abs=0.1)
 
 
 def test_what_data_do_not_distinguish_is_named_and_not_fitted() -> None:
@@ -162,8 +162,8 @@ def test_a_target_that_the_model_cannot_meet_does_not_bend_the_unknowns() -> Non
 
 def test_equal_seeds_give_equal_draws() -> None:
     targets = [Target([300.0, 310.0])]
-    one, other = (infer(lambda shares: ping_pong(shares)[:, 4:5], targets, 3) for _ in range(2))
-    assert one.shares.tobytes() == other.shares.tobytes()
+    first, other = (infer(lambda shares: ping_pong(shares)[:, 4:5], targets, 3) for _ in range(2))
+    assert first.shares.tobytes() == other.shares.tobytes()
 
 
 def test_a_spread_of_few_launches_is_drawn_towards_that_of_all() -> None:

@@ -30,10 +30,10 @@ def test_halo3d_and_fft_are_predicted_from_micro_benchmarks(tmp_path: Path) -> N
     ]
     done = command_line.invoke(*words, code=0)
     print(done.output)
-    found = json.loads((tmp_path / "calibration.json").read_text())
-    assert {one["name"] for one in found["held_out"]} == {"halo3d", "fft"}
-    for one in found["held_out"]:
+    document = json.loads((tmp_path / "calibration.json").read_text())
+    assert {prediction["name"] for prediction in document["held_out"]} == {"halo3d", "fft"}
+    for prediction in document["held_out"]:
         # What else runs on this machine, and ranks that share its processors, only add time: the
         # least disturbed launch is held against what is predicted.
-        least = min(means(tmp_path / "launches", one["name"]))
-        assert one["predicted_s"] == pytest.approx(least, rel=AIM), one["name"]
+        least = min(means(tmp_path / "launches", prediction["name"]))
+        assert prediction["predicted_s"] == pytest.approx(least, rel=AIM), prediction["name"]

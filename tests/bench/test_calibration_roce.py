@@ -72,11 +72,11 @@ def test_intervals_have_the_hidden_constants(found: Calibration) -> None:
 
 @pytest.mark.slow
 def test_workloads_that_nothing_was_inferred_from_are_predicted(found: Calibration) -> None:
-    assert {one.name for one in found.held_out} == {"fft", "halo3d"}
-    for one in found.held_out:
-        assert one.is_covered and abs(one.error) < 0.1, one.name
-        before = simulated(etherweave.run(observed(one.name, 0).scenario), "mean")
-        assert abs(before / one.measured_s - 1) > 0.15, "the shipped constants do not"
+    assert {prediction.name for prediction in found.held_out} == {"fft", "halo3d"}
+    for prediction in found.held_out:
+        assert prediction.is_covered and abs(prediction.error) < 0.1, prediction.name
+        before = simulated(etherweave.run(observed(prediction.name, 0).scenario), "mean")
+        assert abs(before / prediction.measured_s - 1) > 0.15, "the shipped constants do not"
 
 
 def test_only_roce_has_an_incast_of_short_messages() -> None:

@@ -33,7 +33,7 @@ def carried_out(directory: Path, site: str, *words: str) -> tuple[dict[str, Any]
     command = [*START, *words, "--site", str(file), "-o", str(directory / "out"), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    launches = [json.loads(one.read_text()) for one in directory.glob("out/launches/*.json")]
+    launches = [json.loads(file.read_text()) for file in directory.glob("out/launches/*.json")]
     (environment,) = directory.glob("out/environment/*.json")
     hosts = json.loads(environment.read_text())["hosts"]
     assert hosts and all(host["before"] and host["after"] for host in hosts)
@@ -42,9 +42,9 @@ def carried_out(directory: Path, site: str, *words: str) -> tuple[dict[str, Any]
 
 def medians(facts: dict[str, Any], metric: str, **wanted: object) -> list[float]:
     unit = {"bandwidth": "B/s", "latency": "s", "flop_rate": "1/s"}[metric]
-    found = [point for point in facts["points"] if point["metric"] == metric]
-    assert found and {one["unit"] for one in found} == {unit}
-    return [one["median"] for one in found if wanted.items() <= one.items()]
+    points = [point for point in facts["points"] if point["metric"] == metric]
+    assert points and {point["unit"] for point in points} == {unit}
+    return [point["median"] for point in points if wanted.items() <= point.items()]
 
 
 _HPCC = """\
@@ -186,13 +186,13 @@ class Campaign:
 
     def bearers(self) -> dict[int, str]:
         """What lives of it: numbers and words."""
-        found = {}
+        result = {}
         for path in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 if self.mark.encode() in (path / "environ").read_bytes().split(b"\0"):
                     words = (path / "cmdline").read_bytes().replace(b"\0", b" ")
-                    found[int(path.name)] = words.decode()
-        return found
+                    result[int(path.name)] = words.decode()
+        return result
 
     def end(self) -> None:
         done = subprocess.run(self.command, env=self.environment, capture_output=True, timeout=120)
@@ -224,10 +224,10 @@ def test_a_run_that_is_killed_terminated_or_loses_its_launcher_ends_whole(tmp_pa
                 status = process.wait(30)
                 assert status in (130 if number is signal.SIGTERM else -number, 0)
             else:
-                for one, words in campaign.bearers().items():
+                for key, words in campaign.bearers().items():
                     if words.startswith("mpirun"):
                         with suppress(ProcessLookupError):  # It may have ended by itself.
-                            os.kill(one, signal.SIGKILL)
+                            os.kill(key, signal.SIGKILL)
                 assert process.wait(60) in (0, 1)
         until(lambda: not campaign.bearers())
         assert before.items() <= campaign.kept().items()
@@ -260,11 +260,11 @@ def test_experiments_of_a_round_run_as_one_array(slurm: None, tmp_path: Path) ->
     campaign.end()
     launches = sorted(map(json.loads, campaign.kept().values()), key=lambda one: one["start_ns"])
     # One at a time: they would disturb each other.
-    assert all(one["end_ns"] <= other["start_ns"] for one, other in pairwise(launches))
+    assert all(first["end_ns"] <= other["start_ns"] for first, other in pairwise(launches))
     assert [launch["round"] for launch in launches] == [0, 0, 1, 1]
     facts = json.loads((campaign.out / "benchmarks.json").read_text())
-    found = medians(facts, "latency")
-    assert found == [10e-6, 10e-6], "one of each size"
+    values = medians(facts, "latency")
+    assert values == [10e-6, 10e-6], "one of each size"
     assert len(arrays() - before) == 2, "an array of two for each round"
 
 

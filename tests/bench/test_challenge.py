@@ -26,13 +26,13 @@ def of_text() -> list[ChallengeWorkload]:
 
 def test_each_figure_of_the_network_has_its_workload() -> None:
     """A matrix of 1,000 in blocks of 80, 2^16 numbers and 2^19 words on four ranks."""
-    found = {(one.test, one.kind): one for one in of_text()}
-    assert len(found) == len(of_text()) - 3, "rings and the ping-pong have two figures each"
-    hpl = found["HPL", "hpl"].facts
+    result = {(workload.test, workload.kind): workload for workload in of_text()}
+    assert len(result) == len(of_text()) - 3, "rings and the ping-pong have two figures each"
+    hpl = result["HPL", "hpl"].facts
     assert (hpl["size"], hpl["block"], hpl["rows"] * hpl["columns"]) == (1000, 80, 4)
-    assert found["PTRANS", "hpcc_ptrans"].facts["size"] == 500
-    assert found["MPIFFT", "hpcc_mpifft"].facts["local"] == 2**14
-    assert found["MPIRandomAccess", "hpcc_random_access"].facts["log2_table"] == 19
+    assert result["PTRANS", "hpcc_ptrans"].facts["size"] == 500
+    assert result["MPIFFT", "hpcc_mpifft"].facts["local"] == 2**14
+    assert result["MPIRandomAccess", "hpcc_random_access"].facts["log2_table"] == 19
 
 
 @pytest.mark.parametrize("one", of_text(), ids=lambda one: f"{one.test}-{one.metric.name}")
@@ -40,9 +40,9 @@ def test_a_simulated_figure_is_counted_as_the_printed_one(one: ChallengeWorkload
     result = etherweave.run({**BASE, "job": [{"name": "a", "workload": {one.kind: one.facts}}]})
     rows = result.to_polars("iterations")
     ((_, facts),) = _job(result)["workload"].items()
-    (found,) = (figure for figure in figures(one.kind, facts, rows) if figure.test == one.test)
-    assert found.metric == one.metric
-    assert one.seconds(found.value) == pytest.approx(found.seconds)
+    (outcome,) = (figure for figure in figures(one.kind, facts, rows) if figure.test == one.test)
+    assert outcome.metric == one.metric
+    assert one.seconds(outcome.value) == pytest.approx(outcome.seconds)
 
 
 def _job(result: etherweave.Result) -> dict[str, Any]:
@@ -57,17 +57,17 @@ def measured(directory: Path) -> Path:
 
 
 def test_constants_are_inferred_from_rings_and_all_else_is_held_out(tmp_path: Path) -> None:
-    found = {one.name: one for one in read(measured(tmp_path / "run"), BASE)}
-    fitted = {name for name, one in found.items() if one.is_micro_benchmark}
+    result = {workload.name: workload for workload in read(measured(tmp_path / "run"), BASE)}
+    fitted = {name for name, one in result.items() if one.is_micro_benchmark}
     assert fitted == {
         f"{order}OrderedRing {what}"
         for order in ("Naturally", "Randomly")
         for what in ("latency", "bandwidth rank")
     }
-    assert len(found) == len(of_text())
-    random = found["RandomlyOrderedRing latency"]
+    assert len(result) == len(of_text())
+    random = result["RandomlyOrderedRing latency"]
     assert random.launches == pytest.approx((15.3593e-6, 15.3593e-6)), "without the warm-up"
-    transpose = found["PTRANS bandwidth sum"]
+    transpose = result["PTRANS bandwidth sum"]
     assert transpose.launches[0] == pytest.approx(8 * 500**2 / 0.196633e9)
 
 
@@ -75,7 +75,7 @@ def test_constants_are_inferred_from_rings_and_all_else_is_held_out(tmp_path: Pa
 def test_hidden_constants_of_rings_predict_a_transform(tmp_path: Path) -> None:
     """A simulated cluster in place of the measured one."""
     hidden: dict[str, object] = {"host.cpu.send_call": "6us"}
-    played = [_played(one, hidden) for one in read(measured(tmp_path / "run"), BASE)]
+    played = [_played(workload, hidden) for workload in read(measured(tmp_path / "run"), BASE)]
     # A ring determines the sum of both calls: with both unknown, either may be off.
     around = {"host.cpu.send_call": ("500ns", "20000ns")}
     calibration = calibrate(played, prior(around, {"host.cpu.send_call": "2us"}))

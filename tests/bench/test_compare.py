@@ -36,21 +36,21 @@ def measured(path: Path, us: float, wanted: Campaign | None = None, start_ns: in
 def test_slower_is_worse_and_faster_is_better(tmp_path: Path) -> None:
     slow, fast = measured(tmp_path / "slow", 12.0), measured(tmp_path / "fast", 10.0)
     worse = differences(numbers_of(fast), numbers_of(slow))
-    assert [one.verdict for one in worse] == [DifferenceVerdict.WORSE] * 3
+    assert [row.verdict for row in worse] == [DifferenceVerdict.WORSE] * 3
     assert worse[0].comparison.shift == pytest.approx(2e-6)
     better = differences(numbers_of(slow), numbers_of(fast))
-    assert [one.verdict for one in better] == [DifferenceVerdict.BETTER] * 3
+    assert [row.verdict for row in better] == [DifferenceVerdict.BETTER] * 3
     same = differences(numbers_of(slow), numbers_of(slow))
-    assert [one.verdict for one in same] == [DifferenceVerdict.UNDECIDED] * 3
+    assert [port.verdict for port in same] == [DifferenceVerdict.UNDECIDED] * 3
 
 
 def test_more_bandwidth_is_better() -> None:
     (point,) = [
-        replace(one, metric="bandwidth", unit="B/s", better="higher") for one in _points()[:1]
+        replace(point, metric="bandwidth", unit="B/s", better="higher") for point in _points()[:1]
     ]
     low, high = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5], [2.0, 2.1, 2.2, 2.3, 2.4, 2.5]
-    (one,) = differences({point: low}, {point: high})
-    assert one.verdict is DifferenceVerdict.BETTER
+    (difference,) = differences({point: low}, {point: high})
+    assert difference.verdict is DifferenceVerdict.BETTER
 
 
 def _points() -> list[DataPoint]:
@@ -70,7 +70,7 @@ def test_many_points_share_one_confidence() -> None:
     (single,) = differences({points[0]: low}, {points[0]: high})
     many = differences(dict.fromkeys(points, low), dict.fromkeys(points, high))
     assert single.verdict is DifferenceVerdict.WORSE
-    assert {one.verdict for one in many} == {DifferenceVerdict.UNDECIDED}
+    assert {row.verdict for row in many} == {DifferenceVerdict.UNDECIDED}
 
 
 def test_compare_ends_with_1_on_a_regression_only_if_strict(tmp_path: Path) -> None:
@@ -144,9 +144,9 @@ def test_a_history_warns_when_a_cluster_became_worse(tmp_path: Path) -> None:
     day = 86_400 * 10**9
     for number, us in enumerate((10.0, 10.0, 12.0, 12.0), 1):
         measured(tmp_path / f"all/{5 - number}", us, start_ns=number * day)
-    found = entries(tmp_path / "all")
-    assert [one.start_ns // day for one in found] == [1, 2, 3, 4]
-    made = steps(found)
+    result = entries(tmp_path / "all")
+    assert [campaign.start_ns // day for campaign in result] == [1, 2, 3, 4]
+    made = steps(result)
     assert [len(step.regressions) for step in made] == [0, 3, 0]
     done = etherweave("history", tmp_path / "all", "--strict")
     assert (done.exit_code, "1970-01-04" in done.stdout) == (0, True), "the last step is no worse"
@@ -154,8 +154,8 @@ def test_a_history_warns_when_a_cluster_became_worse(tmp_path: Path) -> None:
     against = etherweave("history", tmp_path / "all", "--against", tmp_path / "all/4", "--strict")
     assert against.exit_code == 1
     reported = json.loads(etherweave("history", tmp_path / "all", "--json").stdout)
-    assert [Path(one["before"]).name for one in reported] == ["4", "3", "2"]
-    assert [Path(one["directory"]).name for one in reported] == ["3", "2", "1"]
+    assert [Path(launch["before"]).name for launch in reported] == ["4", "3", "2"]
+    assert [Path(launch["directory"]).name for launch in reported] == ["3", "2", "1"]
     verdicts = [[difference["verdict"] for difference in step["differences"]] for step in reported]
     assert [words.count("worse") for words in verdicts] == [0, 3, 0]
 

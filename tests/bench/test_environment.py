@@ -244,7 +244,7 @@ def test_a_missing_right_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_an_empty_root_is_a_host_of_which_nothing_is_known(tmp_path: Path) -> None:
     nothing = take(tmp_path, interfaces=["eth9", "../x", "-S"], tools=None, variables={})
     assert all(interface == NetworkInterface() for interface in nothing.interfaces.values())
-    assert all(one.severity is Severity.GAP for one in examine(Evidence(nothing)))
+    assert all(finding.severity is Severity.GAP for finding in examine(Evidence(nothing)))
 
 
 def test_every_check_has_a_name_and_a_topic_that_readers_fill() -> None:
@@ -257,7 +257,7 @@ def test_every_check_has_a_name_and_a_topic_that_readers_fill() -> None:
 
 
 def test_the_made_up_host_has_what_it_was_made_up_with(made_up: Snapshot) -> None:
-    checks = {one.check for one in examine(Evidence(made_up, run=Run("eth2", processes=9)))}
+    checks = {finding.check for finding in examine(Evidence(made_up, run=Run("eth2", processes=9)))}
     assert checks == {
         "governor", "smt", "numa", "pinning", "oversubscription", "load", "mtu", "errors", "drops",
         "pcie", "offloads", "qdisc", "lossless", "gid", "tcp buffers",
@@ -481,8 +481,8 @@ def test_lists_of_processors_are_read_and_huge_ones_bounded() -> None:
 
 def test_a_link_whose_arrival_the_kernel_has_not_noted_yet_is_up(tmp_path: Path) -> None:
     late = {"sys/class/net/eth1/carrier": "1", "sys/class/net/eth1/operstate": "down"}
-    found = take(tree(tmp_path, FILES | late), tools=None)
-    assert {name: interface.state for name, interface in found.interfaces.items()} == {
+    result = take(tree(tmp_path, FILES | late), tools=None)
+    assert {name: interface.state for name, interface in result.interfaces.items()} == {
         "eth1": "up",
         "eth2": "up",
     }

@@ -42,10 +42,10 @@ def test_a_reference_lets_times_rise_and_never_minds_their_fall(result: Path) ->
 
 def test_names_of_points_differ(result: Path) -> None:
     store = Store.open(result)
-    found = summary(store.campaign, judged_launches(store.campaign, store.records()))
-    facts = found.facts()["points"]
-    assert [fact["name"] for fact in facts] == [one.point.slug for one in found.points]
-    point = found.points[0].point
+    outcome = summary(store.campaign, judged_launches(store.campaign, store.records()))
+    facts = outcome.facts()["points"]
+    assert [fact["name"] for fact in facts] == [point.point.slug for point in outcome.points]
+    point = outcome.points[0].point
     others = [
         replace(point, fabric="other"),
         replace(point, hosts="a,c"),

@@ -61,15 +61,15 @@ def python(text: str, *words: str) -> tuple[str, ...]:
 
 def living(mark: str) -> list[str]:
     """Return the command lines of processes in which a mark stands."""
-    found = []
+    result = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = path.read_text(errors="replace")
         except OSError:
             continue
         if mark in line:
-            found.append(line)
-    return found
+            result.append(line)
+    return result
 
 
 def test_what_a_program_prints_comes_back(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def counting(count: int, traffic: dict[str, int]) -> Snapshot:
 def test_hosts_whose_bytes_went_elsewhere_are_named(
     counts: Sequence[int], hosts: list[str]
 ) -> None:
-    assert [one.where for one in crossing(*counts)] == hosts
+    assert [finding.where for finding in crossing(*counts)] == hosts
 
 
 def test_a_run_by_the_clock_moved_its_own_bandwidth_for_half_of_its_time() -> None:

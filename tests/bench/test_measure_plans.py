@@ -323,7 +323,7 @@ def schedules() -> list[bytes]:
         {"npb": {"benchmark": "lu", "class": "S", "ranks": 2, "iterations": 3}},
     ]
     made = (_core.schedules(toml.document(scenario(workload)), "", [], 1) for workload in workloads)
-    return [one.jobs[0].bytes for one in made]
+    return [schedule.jobs[0].bytes for schedule in made]
 
 
 @pytest.mark.needs("cc")

@@ -219,11 +219,11 @@ def test_an_archive_of_a_recording_becomes_the_same_operations(
 
     archive = of_recording(recorded, tmp_path / "archive")
     # Sizes of pairs are not in it.
-    found, expected = (
+    result, expected = (
         re.sub(r"(l\d+: ....) \d+b", r"\1", goal(source, tmp_path / "kept"))
         for source in (archive, recorded)
     )
-    assert found == expected
+    assert result == expected
 
 
 def goal(source: Path, keep: Path) -> str:
@@ -254,8 +254,8 @@ def test_the_overhead_is_that_of_pairs(recorded: Path, tmp_path: Path) -> None:
     command = [*launcher(RANKS), str(recorded.parent / "program")]
     words = ("record", "-o", tmp_path / "files", "--measure", "2")
     done = run_here(*words, "--json", "--", *command, code=0)
-    found = json.loads(done.stdout)["overhead"]
-    assert [len(found[name]) for name in ("without_s", "with_s")] == [2, 2]
+    result = json.loads(done.stdout)["overhead"]
+    assert [len(result[name]) for name in ("without_s", "with_s")] == [2, 2]
     assert len(list((tmp_path / "files").glob("*.ewr"))) == RANKS
     failing = run_here("record", "-o", tmp_path / "b", "--measure", "2", "--", "false")
     assert (failing.returncode, "false ended with 1" in failing.stderr) == (1, True)

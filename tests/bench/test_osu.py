@@ -14,10 +14,10 @@ GIGABIT = FabricEstimate(rate=125e6, latency=20e-6)
 
 
 def test_openshmem_names_its_operations_and_leaves_out_rates_too_small_to_be_printed() -> None:
-    one = report("osu-openshmem/osu_oshm_atomics-7.4.txt")
-    assert value(one, "operation_rate", operation="shmem_int_add") == 2.07e6
-    assert value(one, "call_time", operation="shmem_int_fadd") == 12023.82e-6
-    assert not [m for m in one.measurements if m.metric.name == "operation_rate" and not m.value]
+    parsed = report("osu-openshmem/osu_oshm_atomics-7.4.txt")
+    assert value(parsed, "operation_rate", operation="shmem_int_add") == 2.07e6
+    assert value(parsed, "call_time", operation="shmem_int_fadd") == 12023.82e-6
+    assert not [m for m in parsed.measurements if m.metric.name == "operation_rate" and not m.value]
     assert (
         value(report("osu-openshmem/osu_oshm_put_mr-7.4.txt"), "message_rate", size=1) == 40753.12
     )
@@ -26,17 +26,17 @@ def test_openshmem_names_its_operations_and_leaves_out_rates_too_small_to_be_pri
 def test_validation_is_part_of_the_result() -> None:
     text = captured(f"{OSU}/osu_latency-7.4-validate.txt")
     assert parse(text).reports[0].valid is True
-    (one,) = parse(text.replace("Pass", "Fail", 1)).reports
-    assert one.valid is False
-    assert not one.is_sound
+    (parsed,) = parse(text.replace("Pass", "Fail", 1)).reports
+    assert parsed.valid is False
+    assert not parsed.is_sound
 
 
 def test_a_missing_row_is_reported() -> None:
     lines = captured(f"{OSU}/osu_latency-7.4.txt").splitlines(keepends=True)
     text = "".join(line for line in lines if not line.startswith("64 "))
-    (one,) = parse(text).reports
-    assert one.completeness == Completeness.PARTIAL
-    assert "no row for 64 B" in one.warnings
+    (parsed,) = parse(text).reports
+    assert parsed.completeness == Completeness.PARTIAL
+    assert "no row for 64 B" in parsed.warnings
 
 
 def test_the_forecast_of_a_bandwidth_sweep_counts_windows() -> None:
@@ -101,9 +101,9 @@ def test_a_pair_is_two_ranks() -> None:
 def test_openshmem_tests_are_recognised_by_their_titles(
     title: str, program: str, metric: str, header: str
 ) -> None:
-    (one,) = parse(f"# OSU OpenSHMEM {title} v7.4\n# Size  {header}\n4  2.50\n8  3.50\n").reports
+    (parsed,) = parse(f"# OSU OpenSHMEM {title} v7.4\n# Size  {header}\n4  2.50\n8  3.50\n").reports
     scale = 1e-6 if metric == "call_time" else 1
-    assert (one.program, value(one, metric, size=8)) == (program, 3.50 * scale)
+    assert (parsed.program, value(parsed, metric, size=8)) == (program, 3.50 * scale)
 
 
 def test_openshmem_collectives_take_any_number_of_ranks() -> None:

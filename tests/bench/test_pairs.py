@@ -12,8 +12,8 @@ def test_iperf2_intervals_are_called_alike_in_every_run() -> None:
     """A run ends when all has arrived; launches of one experiment belong to one point."""
     text = captured("iperf2/tcp.txt")
     for late in ("3.0001", "3.4711", "3.9011"):
-        (one,) = parse(text.replace("3.0187", late).replace("   685 MB", LATE[late])).reports
-        assert value(one, "bandwidth", interval="0-3 s") == 1.90e9 / 8
+        (parsed,) = parse(text.replace("3.0187", late).replace("   685 MB", LATE[late])).reports
+        assert value(parsed, "bandwidth", interval="0-3 s") == 1.90e9 / 8
 
 
 # 1.90 Gbit/s for so long, in 2^20 bytes.
@@ -21,9 +21,9 @@ LATE = {"3.0001": "   680 MB", "3.4711": "   786 MB", "3.9011": "   884 MB"}
 
 
 def test_iperf2_sum_is_its_own_metric() -> None:
-    one = report("iperf2/tcp-3streams.txt")
-    assert value(one, "bandwidth_sum") == 1.92e9 / 8
-    assert sorted(values(one, "bandwidth")) == [625e6 / 8, 629e6 / 8, 647e6 / 8]
+    parsed = report("iperf2/tcp-3streams.txt")
+    assert value(parsed, "bandwidth_sum") == 1.92e9 / 8
+    assert sorted(values(parsed, "bandwidth")) == [625e6 / 8, 629e6 / 8, 647e6 / 8]
 
 
 def test_perftest_json_that_was_cut_is_rejected() -> None:

@@ -12,8 +12,8 @@ WRITE_BW = captured("handmade/perftest-write_bw.txt")
 
 def test_perftest_with_priorities_has_a_column_more() -> None:
     text = re.sub(r"(#bytes.*)", r"\1  sl", WRITE_BW)
-    (one,) = parse(re.sub(r"(0\.186386)", r"\1  3", text)).reports
-    assert value(one, "bandwidth", size=65536, priority="3") == 97.72e9 / 8
+    (parsed,) = parse(re.sub(r"(0\.186386)", r"\1  3", text)).reports
+    assert value(parsed, "bandwidth", size=65536, priority="3") == 97.72e9 / 8
 
 
 def test_perftest_by_the_clock_prints_only_means() -> None:
@@ -21,8 +21,8 @@ def test_perftest_by_the_clock_prints_only_means() -> None:
     table = (
         " #bytes  #iterations    t_avg[usec]    tps average\n 2       1000     1.49    671140.94"
     )
-    (one,) = parse("\n".join([*head, rule, table, rule, ""])).reports
-    assert [(m.statistic, m.value) for m in one.measurements] == [("mean", 1.49e-6)]
+    (parsed,) = parse("\n".join([*head, rule, table, rule, ""])).reports
+    assert [(m.statistic, m.value) for m in parsed.measurements] == [("mean", 1.49e-6)]
 
 
 def test_iperf3_warns_when_it_measures_a_core() -> None:
@@ -30,21 +30,21 @@ def test_iperf3_warns_when_it_measures_a_core() -> None:
     assert not any(
         "core" in warning for warning in report("iperf3/tcp-1stream-omit1.json").warnings
     )
-    (one,) = parse(text.replace("5.3970616968467731", "97.3970616968467731")).reports
-    assert "remote: 97 % of a core: it may be the core that is measured" in one.warnings
+    (parsed,) = parse(text.replace("5.3970616968467731", "97.3970616968467731")).reports
+    assert "remote: 97 % of a core: it may be the core that is measured" in parsed.warnings
 
 
 def test_iperf3_counts_what_was_received_apart_from_what_was_sent() -> None:
     """Socket buffers swallow what never arrives."""
-    one = report("iperf3/udp-500M.json")
-    sent, received = (value(one, "bandwidth", side=side) for side in ("sender", "receiver"))
+    parsed = report("iperf3/udp-500M.json")
+    sent, received = (value(parsed, "bandwidth", side=side) for side in ("sender", "receiver"))
     assert received < 0.9 * sent
 
 
 def test_iperf2_streams_of_a_table_of_values_have_no_sum() -> None:
-    one = report("iperf2/tcp-3streams-csv.txt")
-    assert sorted(values(one, "bandwidth")) == [617443957 / 8, 627038770 / 8, 655014087 / 8]
-    assert not values(one, "bandwidth_sum")
+    parsed = report("iperf2/tcp-3streams-csv.txt")
+    assert sorted(values(parsed, "bandwidth")) == [617443957 / 8, 627038770 / 8, 655014087 / 8]
+    assert not values(parsed, "bandwidth_sum")
 
 
 def test_netperf_that_missed_its_confidence_says_so() -> None:
@@ -54,22 +54,22 @@ def test_netperf_that_missed_its_confidence_says_so() -> None:
     missed = (
         "!!! WARNING\n!!! Desired confidence was not achieved within the specified iterations.\n"
     )
-    (one,) = parse("".join([lines[0], missed, *lines[1:]])).reports
-    assert value(one, "bandwidth", size=16384) == 1797.99e6 / 8
-    assert "confidence" in one.warnings[0]
+    (parsed,) = parse("".join([lines[0], missed, *lines[1:]])).reports
+    assert value(parsed, "bandwidth", size=16384) == 1797.99e6 / 8
+    assert "confidence" in parsed.warnings[0]
 
 
 def test_gpcnet_heads_may_run_into_the_first_table() -> None:
     text = captured("gpcnet/network_test.txt").replace("with barrier\n", "with barrier", 1)
-    (one,) = parse(text).reports
-    assert len(one.measurements) == len(report("gpcnet/network_test.txt").measurements)
-    assert one.completeness is Completeness.COMPLETE
+    (parsed,) = parse(text).reports
+    assert len(parsed.measurements) == len(report("gpcnet/network_test.txt").measurements)
+    assert parsed.completeness is Completeness.COMPLETE
 
 
 def test_gpcnet_slow_side_of_bandwidth_is_below_its_mean() -> None:
-    one = report("gpcnet/network_test.txt")
+    parsed = report("gpcnet/network_test.txt")
     slow, mean = (
-        value(one, "bandwidth_rank", size=131072, statistic=statistic, test="RR Two-sided BW")
+        value(parsed, "bandwidth_rank", size=131072, statistic=statistic, test="RR Two-sided BW")
         for statistic in ("p99", "mean")
     )
     assert slow < mean
@@ -83,8 +83,8 @@ def test_npb_of_which_some_processes_were_idle_says_so() -> None:
     text = captured("npb/is.A.4.txt").replace(
         "Total processes =                        4", "Total processes =                        8"
     )
-    (one,) = parse(text).reports
-    assert one.warnings == ("only 4 processes took part",)
+    (parsed,) = parse(text).reports
+    assert parsed.warnings == ("only 4 processes took part",)
 
 
 def test_fio_rate_is_that_in_bytes() -> None:
@@ -98,8 +98,8 @@ def test_fio_rate_is_that_in_bytes() -> None:
 def test_redis_overwrites_its_line_and_only_the_last_counts() -> None:
     text = (DATA / "redis-benchmark/get-q.txt").read_bytes().decode()
     assert text.count("\r") > 5
-    (one,) = parse(text).reports
-    assert values(one, "transaction_rate") == [28280.54]
+    (parsed,) = parse(text).reports
+    assert values(parsed, "transaction_rate") == [28280.54]
 
 
 UNRECOGNISED = {
@@ -143,5 +143,5 @@ def test_every_captured_text_is_read_or_refused_for_the_right_reason() -> None:
 
 def test_nccl_cut_before_its_average_is_partial() -> None:
     text = captured("handmade/nccl_tests.txt")
-    (one,) = parse(text[: text.index("# Out of")]).reports
-    assert one.completeness == Completeness.PARTIAL
+    (parsed,) = parse(text[: text.index("# Out of")]).reports
+    assert parsed.completeness == Completeness.PARTIAL

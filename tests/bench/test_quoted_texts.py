@@ -125,11 +125,11 @@ def test_warnings_in_the_middle_make_no_number_wrong() -> None:
 @pytest.mark.parametrize("prompt", ["user@n1:~/run$ ", "[root@n1 run]# ", "bash-5.1$ ", "$ ", "❯ "])
 def test_a_prompt_is_no_line_that_was_cut(prompt: str) -> None:
     text = captured("osu-micro-benchmarks/osu_bw-7.4.txt")
-    (one,) = parse(text + prompt).reports
-    assert one.completeness == Completeness.OPEN
+    (report,) = parse(text + prompt).reports
+    assert report.completeness == Completeness.OPEN
     for cut in ("# ", "524288   11", "x@y"):
-        (one,) = parse(text + cut).reports
-        assert one.completeness == Completeness.PARTIAL
+        (report,) = parse(text + cut).reports
+        assert report.completeness == Completeness.PARTIAL
 
 
 HOSTILE = ("nan", "NaN", "inf", "-inf", "Infinity", "1e400", "9" * 24 + ".0", "0x10", "١٢", "--")
@@ -148,8 +148,8 @@ ODD_LETTERS: dict[str, Callable[[str], str]] = {
 def test_odd_letters_give_no_number_that_the_text_does_not(kind: str) -> None:
     for name in TEXTS:
         text = captured(name)
-        found = set(numbers(said(ODD_LETTERS[kind](text))))
-        assert not without_titles(found, set(numbers(said(text)))), name
+        result = set(numbers(said(ODD_LETTERS[kind](text))))
+        assert not without_titles(result, set(numbers(said(text)))), name
 
 
 @pytest.mark.slow
@@ -161,13 +161,13 @@ def test_a_hostile_number_in_the_place_of_another_gives_none_that_the_text_does_
         for _ in range(20):
             place, number = chance.choice(places), chance.choice(HOSTILE)
             garbled = text[: place.start()] + number + text[place.end() :]
-            wrong = {one for one in numbers(said(garbled)) if one not in whole}
+            wrong = {number for number in numbers(said(garbled)) if number not in whole}
             assert not {one for one in wrong if not _is_sizeless(one, whole)}, (name, number)
 
 
-def _is_sizeless(one: tuple[object, ...], whole: set[tuple[object, ...]]) -> bool:
+def _is_sizeless(row: tuple[object, ...], whole: set[tuple[object, ...]]) -> bool:
     """Whether a size is only left out, which is not wrong."""
-    return one[4] is None and any((*other[:4], None, other[5]) == one for other in whole)
+    return row[4] is None and any((*other[:4], None, other[5]) == row for other in whole)
 
 
 @pytest.mark.slow
@@ -179,9 +179,9 @@ def test_zero_bytes_in_a_text_give_no_number_that_the_text_does_not() -> None:
             place = chance.randrange(len(text))
             length = chance.randrange(1, 200)
             holed = text[:place] + "\0" * length + text[place + length :]
-            found = {number[:4] for number in numbers(said(holed))}
+            result = {number[:4] for number in numbers(said(holed))}
             full = {number[:4] for number in numbers(said(text))}
-            assert not without_titles(found, full), (name, place)
+            assert not without_titles(result, full), (name, place)
 
 
 OSU = "osu-micro-benchmarks"
@@ -191,12 +191,12 @@ def test_a_time_or_a_rate_of_zero_is_left_out_and_reported() -> None:
     text = captured("netperf/tcp_stream.txt")
     assert failure(text.replace("1804.99", "   0.00")).reason.startswith("no measurement")
     text = captured("fi_pingpong/tcp-msg.txt")
-    (one,) = parse(text.replace(" 0.01  ", " 0.00  ")).reports
-    assert all(measured.value for measured in one.measurements)
+    (report,) = parse(text.replace(" 0.01  ", " 0.00  ")).reports
+    assert all(measured.value for measured in report.measurements)
 
 
 def test_start_up_times_belong_to_no_other_test() -> None:
     start = captured("osu-micro-benchmarks/osu_init-7.4.txt").splitlines()[-1]
-    (one,) = parse(captured("osu-micro-benchmarks/osu_bw-7.4.txt") + start + "\n").reports
-    assert {measured.metric.name for measured in one.measurements} == {"bandwidth"}
-    assert [text for _, text in one.leftover] == [start]
+    (report,) = parse(captured("osu-micro-benchmarks/osu_bw-7.4.txt") + start + "\n").reports
+    assert {measured.metric.name for measured in report.measurements} == {"bandwidth"}
+    assert [text for _, text in report.leftover] == [start]

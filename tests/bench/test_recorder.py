@@ -58,12 +58,12 @@ def recorded(host: Path) -> tuple[Recording, str]:
 
 def test_what_a_recorder_writes_is_read_as_it_was(host: Path) -> None:
     made, text = recorded(host)
-    found = stream(text)
-    assert found.recording == made
+    result = stream(text)
+    assert result.recording == made
     assert (made.run, made.host, len(made.samples), made.failure) == ("run 1", "n1", 2, "")
-    assert found.after
-    assert (found.before.traffic, found.after.traffic) == ({"eth2": 3000}, {"eth2": 3500})
-    assert found.after.interfaces["eth2"].counters == {"rx_bytes": 1500, "tx_bytes": 2000}
+    assert result.after
+    assert (result.before.traffic, result.after.traffic) == ({"eth2": 3000}, {"eth2": 3500})
+    assert result.after.interfaces["eth2"].counters == {"rx_bytes": 1500, "tx_bytes": 2000}
 
 
 def test_a_recording_that_was_cut_keeps_what_was_written(host: Path) -> None:
@@ -71,12 +71,12 @@ def test_a_recording_that_was_cut_keeps_what_was_written(host: Path) -> None:
     starts = [at for at, letter in enumerate(text) if letter == "\n"]
     for end in (*range(0, len(text), 7), *starts, *(at + 1 for at in starts)):
         try:
-            found = stream(text[:end])
+            result = stream(text[:end])
         except StreamError:
             assert text[:end].count("\n") < 2, "two lines are whose it is, and a sample"
         else:
-            assert found.recording.samples == made.samples[: len(found.recording.samples)]
-            assert (found.after is None) == (found.recording.failure == EARLY)
+            assert result.recording.samples == made.samples[: len(result.recording.samples)]
+            assert (result.after is None) == (result.recording.failure == EARLY)
 
 
 @pytest.mark.slow
@@ -88,10 +88,10 @@ def test_garbled_recordings_are_refused_or_read_and_never_crash(host: Path) -> N
         at = chance.randrange(len(text))
         garbled = text[:at] + chance.choice(letters) + text[at + chance.randrange(3) :]
         try:
-            found = stream(garbled)
+            result = stream(garbled)
         except StreamError:
             continue
-        times = [sample.time_ns for sample in found.recording.samples]
+        times = [sample.time_ns for sample in result.recording.samples]
         assert times == sorted(times)
 
 
@@ -148,11 +148,11 @@ def test_a_recorder_ends_with_its_input_and_closes_its_recording(end: str | int)
             started.send_signal(int(end))
         text = "{" + started.stdout.read().decode()
         assert started.wait(20) == 0
-    found = stream(text)
-    assert found.after
-    assert (found.recording.host, found.recording.failure) == ("n1", "")
+    result = stream(text)
+    assert result.after
+    assert (result.recording.host, result.recording.failure) == ("n1", "")
     if end == "limit":
-        assert 0.3 <= found.recording.duration_s < 20
+        assert 0.3 <= result.recording.duration_s < 20
 
 
 def test_a_recorder_that_is_killed_leaves_its_samples() -> None:
@@ -161,9 +161,9 @@ def test_a_recorder_that_is_killed_leaves_its_samples() -> None:
         lines = [started.stdout.readline() for _ in range(3)]
         started.kill()
         text = "{" + b"".join([*lines, started.stdout.read()]).decode()
-    found = stream(text)
-    assert (found.after, found.recording.failure) == (None, EARLY)
-    assert len(found.recording.samples) >= 2
+    result = stream(text)
+    assert (result.after, result.recording.failure) == (None, EARLY)
+    assert len(result.recording.samples) >= 2
 
 
 def test_a_recorder_to_which_nobody_listens_ends_without_a_word() -> None:
@@ -220,10 +220,10 @@ def test_a_kept_recording_goes_to_prometheus(host: Path, tmp_path: Path) -> None
     kept.write_text(text)
     for words, count in (((), 1), (("--history",), 2)):
         said = telemetry("openmetrics", kept, *words).stdout
-        found = text_string_to_metric_families(said)  # type: ignore[no-untyped-call]
-        families = {one.name: one for one in found}
+        result = text_string_to_metric_families(said)  # type: ignore[no-untyped-call]
+        families = {family.name: family for family in result}
         received = families["etherweave_interface_received_bytes"].samples
-        assert [one.value for one in received] == [1000, 1500][-count:]
+        assert [sample.value for sample in received] == [1000, 1500][-count:]
     file = tmp_path / "etherweave.prom"
     assert telemetry("openmetrics", kept, "-o", file).exit_code == 0
     assert file.read_text() == telemetry("openmetrics", kept).stdout

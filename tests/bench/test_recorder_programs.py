@@ -248,13 +248,13 @@ def operations(files: Path) -> list[str]:
 
 @NEEDS_MPICH
 def test_functions_for_large_counts_are_recorded_like_the_others(tmp_path: Path) -> None:
-    found = []
+    result = []
     for name, before in (("plain", PLAIN_COUNTS), ("large", LARGE_COUNTS)):
         (tmp_path / name).mkdir()
         files, done = record(tmp_path / name, SIZED, before, MPICH)
         assert "not recorded" not in done.stderr
-        found.append(operations(files))
-    plain, large = found
+        result.append(operations(files))
+    plain, large = result
     assert plain == large
     # Three messages of each rank, and those of the collectives.
     assert len(plain) > 2 * 3 * RANKS

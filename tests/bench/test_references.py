@@ -34,8 +34,8 @@ def test_figures_speak_of_the_metrics_that_adapters_measure() -> None:
     }
     known = [reference for reference in references() if reference.benchmark in ADAPTERS]
     assert len(known) > 500
-    assert {one.metric for one in known} - units.keys() == {"bandwidth_node"}
-    assert all(units.get(one.metric, "B/s") == one.unit for one in known)
+    assert {reference.metric for reference in known} - units.keys() == {"bandwidth_node"}
+    assert all(units.get(reference.metric, "B/s") == reference.unit for reference in known)
 
 
 def test_values_follow_from_what_the_sources_print() -> None:
@@ -88,7 +88,7 @@ def test_the_sandia_figures_are_there() -> None:
 def test_second_hand_figures_are_never_accepted() -> None:
     second = [reference for reference in references() if reference.provenance == "secondary"]
     assert second
-    assert not any(one.may_accept for one in second)
+    assert not any(reference.may_accept for reference in second)
 
 
 @pytest.mark.parametrize(
@@ -118,12 +118,12 @@ def test_a_result_is_judged_as_far_as_the_figure_goes(
 def test_second_hand_figures_are_in_no_band() -> None:
     kinds = {reference.fabric for reference in references() if not reference.may_accept}
     for kind in kinds:
-        assert all(one.may_accept for one in among(Network("n", kind)))
+        assert all(reference.may_accept for reference in among(Network("n", kind)))
 
 
 def test_words_fabric_and_metric_narrow_the_search() -> None:
-    assert {one.metric for one in search(metric="message_rate")} == {"message_rate"}
-    assert all("slingshot" in one.fabric.lower() for one in search(fabric="SLINGSHOT"))
+    assert {reference.metric for reference in search(metric="message_rate")} == {"message_rate"}
+    assert all("slingshot" in reference.fabric.lower() for reference in search(fabric="SLINGSHOT"))
     assert not search(["no such word at all"])
 
 
@@ -133,7 +133,7 @@ def test_numbers_match_as_numbers_and_before_their_unit() -> None:
     pairs = search([*words[:2], "2", *words[2:]])
     assert {pair.system for pair in pairs} == {"2 nodes x 8 H100, 8x400G RoCE"}
     assert {one.size_bytes for one in search(["osu_latency", "gist", "4096", "bytes"])} == set()
-    assert {one.size_bytes for one in search(["osu_latency", "gist", "4096"])} == {4096}
+    assert {reference.size_bytes for reference in search(["osu_latency", "gist", "4096"])} == {4096}
     assert not search(["Kenny", "osu_bw", "7"], fabric="RoCE v2")
 
 
@@ -148,8 +148,8 @@ def test_the_table_names_system_kind_and_conditions() -> None:
 
 
 def figure(**changes: object) -> Reference:
-    (one,) = search(["osu_bw", "Kenny"], fabric="RoCE v2")
-    return Reference(**(vars(one) | changes))
+    (reference,) = search(["osu_bw", "Kenny"], fabric="RoCE v2")
+    return Reference(**(vars(reference) | changes))
 
 
 def test_a_result_is_matched_by_metric_and_size_and_shown_as_a_ratio() -> None:

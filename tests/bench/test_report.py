@@ -86,13 +86,13 @@ def test_a_page_shows_curves_maps_distributions_and_stability(tmp_path: Path, th
 
 def test_maps_stand_in_the_order_of_the_site_and_are_symmetric(tmp_path: Path, three: Path) -> None:
     benchmarks = load_benchmarks(copytree(three, tmp_path / "out"))
-    one = pairs.maps(benchmarks, "s", 1e6, "us")[0].matrix
-    assert (one.hosts, one.is_higher_better) == (["n0", "n1", "n2"], False)
+    matrix = pairs.maps(benchmarks, "s", 1e6, "us")[0].matrix
+    assert (matrix.hosts, matrix.is_higher_better) == (["n0", "n1", "n2"], False)
     for first, second in combinations(range(3), 2):
         far = first + second
-        assert one.values[first, second] == pytest.approx(10 * far, rel=0.02)
-        assert one.values[second, first] == one.values[first, second]
-    assert np.isnan(np.diag(one.values)).all()
+        assert matrix.values[first, second] == pytest.approx(10 * far, rel=0.02)
+        assert matrix.values[second, first] == matrix.values[first, second]
+    assert np.isnan(np.diag(matrix.values)).all()
 
 
 def test_hosts_of_a_switch_stand_together_in_a_map(tmp_path: Path, three: Path) -> None:
@@ -113,8 +113,8 @@ def test_hosts_of_a_switch_stand_together_in_a_map(tmp_path: Path, three: Path) 
 def test_labels_have_maps_of_their_own_and_may_name_the_hosts() -> None:
     row = {"hosts": "a,b,c", "labels": "from=a test=x to=b"}
     points = polars.DataFrame([row, {"hosts": "a,c", "labels": "side=sender"}])
-    found = pairs._between(points).select("one", "other").rows()
-    assert found == [("a", "b"), ("a", "c")]
+    result = pairs._between(points).select("one", "other").rows()
+    assert result == [("a", "b"), ("a", "c")]
     assert pairs._between(points)["rest"].to_list()[1] == "side=sender"
 
 
@@ -238,9 +238,9 @@ def test_results_of_a_simulation_stand_beside_benchmarks(tmp_path: Path, three: 
     for section in sections:
         assert section is not None and section.figure is not None
         (line,) = [
-            one
-            for one in section.figure.axes[0].lines
-            if str(one.get_label()).startswith("simulated")
+            line
+            for line in section.figure.axes[0].lines
+            if str(line.get_label()).startswith("simulated")
         ]
         assert line.get_label() == "simulated: osu_latency,\nTCP+PFC, 1 Gb/s"
         halves = [
@@ -297,8 +297,8 @@ def test_more_than_a_link_carries_is_reported_first(tmp_path: Path) -> None:
 
 def test_bandwidths_published_of_other_rates_are_no_reference() -> None:
     """There are figures of TCP at 1 and 10 Gb/s, and none at 3.21 Gb/s."""
-    own = {one.unit for one in among(NETWORK)}
-    other = {one.unit for one in among(replace(NETWORK, rate=3.21e9 / 8))}
+    own = {reference.unit for reference in among(NETWORK)}
+    other = {reference.unit for reference in among(replace(NETWORK, rate=3.21e9 / 8))}
     assert own - other == {"B/s"} and "s" in other
 
 

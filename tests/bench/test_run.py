@@ -159,7 +159,7 @@ def test_hosts_that_cannot_be_inspected_are_reported(
     for host in ("a", "b"):
         assert f"{host}: could not be inspected: no route to host\n" in done.stderr
     kept = json.loads((tmp_path / "out/environment/0001.json").read_text())
-    assert [(one["host"], one["before"]) for one in kept["hosts"]] == [("a", None), ("b", None)]
+    assert [(host["host"], host["before"]) for host in kept["hosts"]] == [("a", None), ("b", None)]
     assert {finding["severity"] for finding in kept["findings"]} == {"gap"}
     assert not (tmp_path / "out/work/inspection").exists()
 

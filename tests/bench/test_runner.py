@@ -183,14 +183,14 @@ def test_a_launch_is_ended_after_ten_forecasts_but_not_within_a_minute(tmp_path:
     store = Store.create(tmp_path / "out", campaign(size_max=4_194_304))
     launcher = FakeLauncher(lambda number: Ending.FAILED)
     launch_until_decided(store, {"lan": launcher}, 1)
-    (one,) = store.campaign.experiments
-    assert launcher.jobs[0].limit_s == max(60.0, 10 * one.seconds)
+    (experiment,) = store.campaign.experiments
+    assert launcher.jobs[0].limit_s == max(60.0, 10 * experiment.seconds)
     assert launcher.jobs[0].hosts == ("a", "b")
 
 
 def test_a_script_that_hangs_is_ended_at_its_limit(tmp_path: Path) -> None:
-    (one,) = campaign().experiments
-    hanging = replace(one, arguments=("sleep", "60"))
+    (experiment,) = campaign().experiments
+    hanging = replace(experiment, arguments=("sleep", "60"))
     store = Store.create(tmp_path / "out", replace(campaign(), experiments=(hanging,)))
     launch_until_decided(store, {"lan": ScriptLauncher()}, 1, limit=0.1)
     assert {record.ending for record in store.records()} == {"timed_out"}
@@ -282,10 +282,10 @@ def _bandwidths() -> str:
 def test_a_number_is_shown_beside_published_ones(tmp_path: Path) -> None:
     """97 Gb/s are 12.125e9 B/s: what Kenny et al. saw above for 4 MiB on RoCE v1 at 100 Gb/s."""
     network = replace(NETWORK, kind="RoCE v1", rate=12.5e9)
-    (one,) = experiments(
+    (experiment,) = experiments(
         ["osu_bw"], [network], CampaignOptions(("a", "b"), sizes=((4_194_304,) * 2,))
     )
-    wanted = replace(campaign(), networks=(network,), experiments=(one,))
+    wanted = replace(campaign(), networks=(network,), experiments=(experiment,))
     store = Store.create(tmp_path / "out", wanted)
     text = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n4194304        6062.50\n"
     launch_until_decided(store, {"lan": FakeLauncher(lambda number: text)}, 1)
@@ -320,7 +320,7 @@ def test_progress_is_reported_after_every_launch(tmp_path: Path) -> None:
     observer = RunObserver(lambda one, done, most: reported.append((done, most)))
     launch_until_decided(store, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 1, observer)
     assert reported == [(number, RULE.launches_max + 1) for number in range(1, 8)]
-    assert all(one < other for one, other in pairwise(reported))
+    assert all(first < other for first, other in pairwise(reported))
 
 
 def test_limits_count_every_launch_that_there_may_be() -> None:
@@ -339,8 +339,8 @@ def test_limits_count_every_launch_that_there_may_be() -> None:
 
 def test_pairs_collectives_and_single_hosts_are_placed() -> None:
     def hosts(program: str, names: tuple[str, ...], is_all: bool = False) -> list[tuple[str, ...]]:
-        found = experiments([program], [NETWORK], CampaignOptions(names, is_all_pairs=is_all))
-        return [one.hosts for one in found]
+        result = experiments([program], [NETWORK], CampaignOptions(names, is_all_pairs=is_all))
+        return [launch.hosts for launch in result]
 
     abc = ("a", "b", "c")
     assert hosts("osu_latency", abc) == [("a", "b")]
@@ -371,6 +371,6 @@ def test_the_frames_of_open_mpi_are_not_its_last_words() -> None:
 
 
 def test_the_text_of_another_benchmark_does_not_count() -> None:
-    (one,) = campaign().experiments
-    verdict = judge(one, "done", captured("iperf3/tcp-1stream.txt"), "")
+    (experiment,) = campaign().experiments
+    verdict = judge(experiment, "done", captured("iperf3/tcp-1stream.txt"), "")
     assert verdict.problems == ("text of iperf3; expected one of osu",)

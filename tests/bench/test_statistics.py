@@ -123,7 +123,7 @@ def test_rank_sums_are_those_of_all_arrangements() -> None:
         counts = [0] * (first * second + 1)
         for chosen in itertools.combinations(range(first + second), first):
             others = set(range(first + second)) - set(chosen)
-            counts[sum(one > other for one in chosen for other in others)] += 1
+            counts[sum(pair > other for pair in chosen for other in others)] += 1
         assert rank_sums(first, second) == tuple(counts)
 
 
@@ -140,20 +140,20 @@ def test_the_shift_of_the_textbook() -> None:
     # the same shift, and -0.15 to 0.76 at 95 %.
     term = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46]
     early = [1.15, 0.88, 0.90, 0.74, 1.21]
-    found = compare(early, term)
-    assert found.shift == pytest.approx(0.305)
-    assert found.interval is not None
-    assert found.interval[:2] == pytest.approx((-0.15, 0.76))
-    assert found.direction is Direction.NO_DIFFERENCE_SEEN
+    result = compare(early, term)
+    assert result.shift == pytest.approx(0.305)
+    assert result.interval is not None
+    assert result.interval[:2] == pytest.approx((-0.15, 0.76))
+    assert result.direction is Direction.NO_DIFFERENCE_SEEN
 
 
 def test_distinct_launches_differ() -> None:
     # U of 0 to 5 has 1 + 1 + 2 + 3 + 5 + 7 arrangements (partitions): the sixth difference bounds.
-    found = compare([1, 2, 3, 4, 5, 6], [11, 12, 13, 14, 15, 16])
-    assert (found.shift, found.baseline, found.relative) == (10, 3.5, 10 / 3.5)
-    assert found.interval is not None and found.interval[:2] == (7, 13)
-    assert found.interval.coverage == pytest.approx(1 - 2 * 19 / math.comb(12, 6))
-    assert found.direction is Direction.MORE
+    result = compare([1, 2, 3, 4, 5, 6], [11, 12, 13, 14, 15, 16])
+    assert (result.shift, result.baseline, result.relative) == (10, 3.5, 10 / 3.5)
+    assert result.interval is not None and result.interval[:2] == (7, 13)
+    assert result.interval.coverage == pytest.approx(1 - 2 * 19 / math.comb(12, 6))
+    assert result.direction is Direction.MORE
     assert compare([11, 12, 13, 14], [1, 2, 3, 4]).direction is Direction.LESS
     assert compare([5.0] * 6, [5.0] * 6).direction is Direction.NO_DIFFERENCE_SEEN
 
@@ -185,16 +185,16 @@ def test_a_trend_of_few_values_is_counted_out() -> None:
 def test_a_ramp_is_warm_up_and_what_only_rises_never_settles() -> None:
     steady = noise(200)
     ramp = [10.0 - step for step in range(9)]
-    found = settling([*ramp, *steady])
-    assert found.stability is Stability.SETTLED and 9 <= found.warm_up <= 40
+    result = settling([*ramp, *steady])
+    assert result.stability is Stability.SETTLED and 9 <= result.warm_up <= 40
     assert (
-        settling([one + step / 50 for step, one in enumerate(steady)]).stability
+        settling([value + step / 50 for step, value in enumerate(steady)]).stability
         is Stability.UNSETTLED
     )
 
 
 def test_a_late_step_is_not_settled() -> None:
-    steps = [*noise(160), *(one * 1.5 for one in noise(40, seed=2))]
+    steps = [*noise(160), *(value * 1.5 for value in noise(40, seed=2))]
     assert settling(steps).stability is Stability.UNSETTLED
 
 
@@ -223,7 +223,7 @@ def test_every_round_holds_every_experiment_in_an_order_of_its_own() -> None:
         [launch.experiment for launch in launches if launch.round == number] for number in range(3)
     ]
     assert [sorted(order) for order in rounds] == [sorted(names)] * 3
-    assert [launch.round for launch in launches] == sorted(one.round for one in launches)
+    assert [launch.round for launch in launches] == sorted(launch.round for launch in launches)
     assert rounds[0] != rounds[1] != rounds[2] != rounds[0]
     assert shuffled(reversed(names), 3, seed=4) == launches
     assert shuffled(names, 3, seed=5) != launches
@@ -231,7 +231,7 @@ def test_every_round_holds_every_experiment_in_an_order_of_its_own() -> None:
 
 def test_an_order_is_the_same_on_every_machine() -> None:
     # `printf 3/0/a | sha256sum` begins with 9bae, that of b with d719, of c with 60f6.
-    assert "".join(one.experiment for one in shuffled("abc", 1, seed=3)) == "cab"
+    assert "".join(launch.experiment for launch in shuffled("abc", 1, seed=3)) == "cab"
 
 
 def test_launches_end_when_the_median_is_known_well_enough() -> None:
@@ -322,7 +322,7 @@ def test_a_point_that_never_settled_is_unstable_and_says_why() -> None:
 def test_a_point_of_few_or_wild_or_drifting_launches_is_unstable() -> None:
     (few,) = summarise([[1.0]] * 5, "s").doubts
     assert few == "5 launches are too few for an interval of the median"
-    (wild,) = summarise([[one] for one in (1.0, 4.0, 2.0, 3.0, 1.0, 5.0)], "s").doubts
+    (wild,) = summarise([[value] for value in (1.0, 4.0, 2.0, 3.0, 1.0, 5.0)], "s").doubts
     assert "100.0% wide on one side after 6 launches; expected at most 5.0%" in wild
     (drift,) = summarise([[1 + step / 1000] for step in range(8)], "s").doubts
     assert drift.startswith("launches drift")

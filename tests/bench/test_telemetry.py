@@ -213,8 +213,8 @@ def test_epochs_on_disk_differ_by_their_run(host: Path, tmp_path: Path) -> None:
 
 
 def parsed(text: str) -> dict[str, Metric]:
-    found = text_string_to_metric_families(text)  # type: ignore[no-untyped-call]
-    return {one.name: one for one in found}
+    result = text_string_to_metric_families(text)  # type: ignore[no-untyped-call]
+    return {family.name: family for family in result}
 
 
 def test_the_last_sample_is_openmetrics_to_an_independent_parser(host: Path) -> None:
@@ -247,7 +247,7 @@ def test_a_history_is_openmetrics_with_the_times_of_its_samples(host: Path) -> N
     text = openmetrics.history(recording(host))
     families = parsed(text)
     received = families["etherweave_interface_received_bytes"].samples
-    assert [float(one.timestamp or 0) for one in received] == [1e9, 1e9 + 0.5, 1e9 + 1]
+    assert [float(sample.timestamp or 0) for sample in received] == [1e9, 1e9 + 0.5, 1e9 + 1]
     names = {sample.name for family in families.values() for sample in family.samples}
     assert names <= set(openmetrics.metrics())
 
@@ -301,8 +301,8 @@ def lost(own: object, theirs: object, where: str = "") -> Iterator[str]:
             else:
                 yield from lost(value, theirs[name], f"{where}.{name}")
     elif isinstance(own, list) and isinstance(theirs, list) and len(own) == len(theirs):
-        for at, (one, other) in enumerate(zip(own, theirs, strict=True)):
-            yield from lost(one, other, f"{where}[{at}]")
+        for at, (first, other) in enumerate(zip(own, theirs, strict=True)):
+            yield from lost(first, other, f"{where}[{at}]")
     elif own != theirs:
         yield where
 
@@ -348,12 +348,12 @@ def test_a_recorder_keeps_its_period_and_states_its_cost(host: Path) -> None:
     recorder = Recorder("r", "n1", look(host), period_s=0.02)
     with recorder:
         time.sleep(0.5)
-    one = recorder.recording()
+    telemetry = recorder.recording()
     # One before and one after; between them no more than there are periods, on a busy machine less.
-    assert 3 <= len(one.samples) <= one.duration_s / 0.02 + 2
-    assert 0 < one.cost < 1 and one.failure == ""
-    times = [sample.time_ns for sample in one.samples]
-    assert times == sorted(times) and one.duration_s >= 0.5
+    assert 3 <= len(telemetry.samples) <= telemetry.duration_s / 0.02 + 2
+    assert 0 < telemetry.cost < 1 and telemetry.failure == ""
+    times = [sample.time_ns for sample in telemetry.samples]
+    assert times == sorted(times) and telemetry.duration_s >= 0.5
 
 
 def test_a_recorder_that_is_late_skips_periods_instead_of_hurrying(host: Path) -> None:
@@ -366,8 +366,8 @@ def test_a_recorder_that_is_late_skips_periods_instead_of_hurrying(host: Path) -
     recorder = Recorder("r", "n1", lazy, period_s=0.02)
     with recorder:
         time.sleep(0.5)
-    one = recorder.recording()
-    assert one.late >= 4 * (len(one.samples) - 3)
+    telemetry = recorder.recording()
+    assert telemetry.late >= 4 * (len(telemetry.samples) - 3)
 
 
 def test_a_recording_ends_with_its_reason_and_the_run_goes_on(host: Path) -> None:
@@ -381,8 +381,8 @@ def test_a_recording_ends_with_its_reason_and_the_run_goes_on(host: Path) -> Non
     recorder = Recorder("r", "n1", breaks, period_s=0.01)
     with recorder:
         time.sleep(0.2)
-    one = recorder.recording()
-    assert (len(one.samples), one.failure) == (2, "the card is gone")
+    telemetry = recorder.recording()
+    assert (len(telemetry.samples), telemetry.failure) == (2, "the card is gone")
     assert "telemetry r" not in [thread.name for thread in threading.enumerate()]
 
 

@@ -34,10 +34,10 @@ def _read(text: str) -> tuple[BenchmarkReport, ...]:
         return ()
 
 
-def _wrong(found: set[tuple[object, ...]], full: set[tuple[object, ...]]) -> set[object]:
+def _wrong(result: set[tuple[object, ...]], full: set[tuple[object, ...]]) -> set[object]:
     """Figures that are not in the full text; a size or a title that is lost is not wrong."""
     sizeless = {(*number[:4], None, number[5]) for number in full}
-    return without_titles(found, full) - sizeless
+    return without_titles(result, full) - sizeless
 
 
 def _numbers(reports: tuple[BenchmarkReport, ...]) -> set[Number]:

@@ -27,12 +27,12 @@ def test_the_largest_load_without_loss_is_found_to_a_tenth_of_a_percent() -> Non
         }
 
     first = {key: trial(case, case.labels["case"] != "c") for key, case in cases.items()}
-    found = {key[1][-1]: trial for key, trial in searched(first, 200, carry_out).items()}
+    trials = {key[1][-1]: trial for key, trial in searched(first, 200, carry_out).items()}
     assert loads == [3] * 10, "whose first run loses nothing is not searched"
-    assert 63.1 <= cast(float, found["a"].label(LOAD)) <= 63.2
-    assert found["a"].case.changes["nic.shaper"] == {"rate": "126367187500b/s", "burst": "16KiB"}
-    assert found["b"].problem == "packets are lost at each load from 0.1 % on"
-    assert (found["c"].label(LOAD), found["d"].label(LOAD), found["e"].label(LOAD)) == (
+    assert 63.1 <= cast(float, trials["a"].label(LOAD)) <= 63.2
+    assert trials["a"].case.changes["nic.shaper"] == {"rate": "126367187500b/s", "burst": "16KiB"}
+    assert trials["b"].problem == "packets are lost at each load from 0.1 % on"
+    assert (trials["c"].label(LOAD), trials["d"].label(LOAD), trials["e"].label(LOAD)) == (
         None,
         50,
         None,

@@ -148,24 +148,24 @@ def test_found_fabrics_have_the_hosts_and_can_be_designed(tmp_path: Path) -> Non
     output = tmp_path / "proposals"
     done = run("--find", "hosts=100", "radix=8", "-o", output, "--json")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert all(100 <= figures["fabric"]["hosts"] <= 200 for figures in found["designs"])
-    assert all(figures["fabric"]["ports_used_max"] <= 8 for figures in found["designs"])
-    efficient = [metrics["is_efficient"] for metrics in found["metrics"]]
+    document = json.loads(done.stdout)
+    assert all(100 <= figures["fabric"]["hosts"] <= 200 for figures in document["designs"])
+    assert all(figures["fabric"]["ports_used_max"] <= 8 for figures in document["designs"])
+    efficient = [metrics["is_efficient"] for metrics in document["metrics"]]
     assert efficient == sorted(efficient, reverse=True)
     # One switch of 8 ports has no 100 hosts.
-    assert any(reason.startswith("single_switch: ") for reason in found["rejected"])
+    assert any(reason.startswith("single_switch: ") for reason in document["rejected"])
     files = sorted(output.iterdir())
-    assert len(files) == len(found["scenarios"])
+    assert len(files) == len(document["scenarios"])
     again = etherweave.design(files[0], {"design.routings": []})
     assert again["fabric"]["hosts"] >= 100
 
 
 def test_a_range_of_hosts_leaves_larger_members_out() -> None:
     done = run("--find", "hosts=100..120", "radix=8", "--json")
-    found = json.loads(done.stdout)
-    assert all(100 <= figures["fabric"]["hosts"] <= 120 for figures in found["designs"])
-    assert any(reason.endswith("expected 100 to 120") for reason in found["rejected"])
+    document = json.loads(done.stdout)
+    assert all(100 <= figures["fabric"]["hosts"] <= 120 for figures in document["designs"])
+    assert any(reason.endswith("expected 100 to 120") for reason in document["rejected"])
 
 
 @pytest.mark.parametrize(
@@ -361,9 +361,9 @@ def test_an_executor_proposes_what_threads_of_one_process_propose(tmp_path: Path
 
 def test_a_proposal_that_needs_too_much_memory_is_rejected_by_workers_too(tmp_path: Path) -> None:
     executor = etherweave.executor("local", 1)
-    found = etherweave.find(100, 8, memory_limit="1B", executor=executor, directory=tmp_path)
-    assert not found.comparison["designs"]
-    assert any("--memory-limit" in reason for reason in found.rejected)
+    result = etherweave.find(100, 8, memory_limit="1B", executor=executor, directory=tmp_path)
+    assert not result.comparison["designs"]
+    assert any("--memory-limit" in reason for reason in result.rejected)
 
 
 def test_an_executor_without_a_search_is_a_mistake(dragonfly: Path) -> None:

@@ -31,13 +31,13 @@ def in_fences(guide: Path) -> Iterator[str]:
 
 def words_of(lines: Iterator[str]) -> list[list[str]]:
     """What follows the program's name in each command, without redirections and remarks."""
-    found = []
+    result = []
     for line in lines:
         after = shlex.split(re.sub(r"\$\(|\)", " ; ", line), comments=True)
         while PROGRAM in after:
             after = after[after.index(PROGRAM) + 1 :]
-            found.append(list(takewhile(lambda word: word not in ENDS, after)))
-    return found
+            result.append(list(takewhile(lambda word: word not in ENDS, after)))
+    return result
 
 
 def understood(words: list[str]) -> None:

@@ -39,8 +39,8 @@ def scenario(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def explained(*arguments: str | Path) -> dict[str, Any]:
     done = command_line.run_here("explain", *arguments, "--json", code=0)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 def test_a_job_is_limited_by_what_its_hosts_copy_and_parts_add_up() -> None:
@@ -53,9 +53,9 @@ def test_a_job_is_limited_by_what_its_hosts_copy_and_parts_add_up() -> None:
 
 
 def test_without_copies_the_job_takes_as_much_less_as_the_path_says(scenario: Path) -> None:
-    found = explained(scenario, "--what-if")
-    (job,) = found["jobs"]
-    answers = {answer["without"]: answer for answer in found["what_if"]}
+    result = explained(scenario, "--what-if")
+    (job,) = result["jobs"]
+    answers = {answer["without"]: answer for answer in result["what_if"]}
     base = answers["copies"]["base_us"]
     assert 1 - answers["copies"]["time_us"] / base == pytest.approx(
         job["parts_us"]["socket_copy"] / job["time_us"], abs=0.1

@@ -139,7 +139,7 @@ def faulty_fabrics(monkeypatch: pytest.MonkeyPatch) -> None:
             return _Faulty(fabric.parse(text, origin, changes), "panics" in origin)
 
     monkeypatch.setattr(_core, "Fabric", Fabric)
-    monkeypatch.setattr(_core, "compare", lambda all_: compare([one.design for one in all_]))
+    monkeypatch.setattr(_core, "compare", lambda all_: compare([fabric.design for fabric in all_]))
     monkeypatch.setattr(_core, "take_fault", lambda: (MESSAGE, PLACE))
 
 
@@ -175,10 +175,10 @@ def test_designs_leave_what_the_fault_has_not_taken(scenario: Path, temporary: P
 @pytest.mark.usefixtures("faulty_fabrics")
 def test_proposals_leave_what_the_fault_has_not_taken(temporary: Path) -> None:
     done = invoke("design", "--find", "hosts=16", "radix=8", "--json", code=FAULT)
-    found = json.loads(done.stdout)["designs"]
+    design = json.loads(done.stdout)["designs"]
     (home,) = temporary.glob("etherweave-fault-*")
-    assert f"fabrics: {len(found)}\n" in (home / "fault.txt").read_text()
-    assert found == json.loads((home / "figures.json").read_text())["designs"] != []
+    assert f"fabrics: {len(design)}\n" in (home / "fault.txt").read_text()
+    assert design == json.loads((home / "figures.json").read_text())["designs"] != []
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def offences(
 ) -> list[str]:
     """Damage files of a directory, one at a time; return what a verb must not do then."""
     files = sorted(path for path in whole.glob(pattern) if path.is_file())
-    found = []
+    result = []
     for number, chance in enumerate(hostile.rounds(1)):
         seed = 1 + number * hostile.SEEDS
         cases = [
@@ -82,8 +82,8 @@ def offences(
         for name, damage in chance.sample(cases, min(cases_max, len(cases))):
             copy = damaged(whole, name, damage, place)
             if wrong := offence(*words(copy), lines_max=lines_max):
-                found.append(f"{name}, {damage.name}: {wrong}")
-    return found
+                result.append(f"{name}, {damage.name}: {wrong}")
+    return result
 
 
 @pytest.mark.parametrize(
@@ -114,12 +114,12 @@ def test_a_damaged_result_is_refused_in_one_sentence(
     pattern: str,
     tmp_path: Path,
 ) -> None:
-    found = offences(whole[kind], tmp_path / "copy", lambda copy: words(copy, whole), pattern)
-    assert found == []
+    texts = offences(whole[kind], tmp_path / "copy", lambda copy: words(copy, whole), pattern)
+    assert texts == []
 
 
-def _scenario(whole: dict[str, Path]) -> Path:
-    return whole["file"] / "one.toml"
+def _scenario(paths: dict[str, Path]) -> Path:
+    return paths["file"] / "one.toml"
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def _scenario(whole: dict[str, Path]) -> Path:
 def test_damaged_benchmarks_are_reported_in_one_sentence(
     whole: dict[str, Path], tmp_path: Path, words: Callable[[Path], Sequence[object]]
 ) -> None:
-    found = offences(whole["benchmarks"], tmp_path / "all" / "copy", words, "*.*")
-    assert found == []
+    texts = offences(whole["benchmarks"], tmp_path / "all" / "copy", words, "*.*")
+    assert texts == []
 
 
 @pytest.mark.parametrize("verb", ["show", "openmetrics"])
@@ -369,13 +369,13 @@ ODD_WORDS = {"no UTF-8": os.fsdecode(b"\xff\xfe.toml"), "long": "x" * 5000, "emp
     ids=" ".join,
 )
 def test_odd_names_of_files_are_reported_in_one_sentence(verb: list[str]) -> None:
-    found = [f"{name}: {offence(*verb, word)}" for name, word in ODD_WORDS.items()]
-    assert [one for one in found if not one.endswith(": ")] == []
+    result = [f"{name}: {offence(*verb, word)}" for name, word in ODD_WORDS.items()]
+    assert [text for text in result if not text.endswith(": ")] == []
 
 
 def test_a_damaged_fabric_of_another_program_is_reported_in_one_sentence(tmp_path: Path) -> None:
     fabrics = Path(__file__).parents[1] / "data/fabrics"
-    found = []
+    result = []
     for number, chance in enumerate(hostile.rounds(7)):
         cases = [
             (path.name, damage)
@@ -385,5 +385,5 @@ def test_a_damaged_fabric_of_another_program_is_reported_in_one_sentence(tmp_pat
         for name, damage in chance.sample(cases, 3 * CASES_MAX):
             copy = damaged(fabrics, name, damage, tmp_path / "copy")
             if wrong := offence("import", copy / name, "--attach", 1):
-                found.append(f"{name}, {damage.name}: {wrong}")
-    assert found == []
+                result.append(f"{name}, {damage.name}: {wrong}")
+    assert result == []

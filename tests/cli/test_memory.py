@@ -201,6 +201,6 @@ def test_a_routing_that_may_deadlock_is_named_before_the_first_event() -> None:
         "routing": "shortest_path",
         "job": [{"name": "ping", "workload": {"osu_latency": {"iterations": 1}}}],
     }
-    found: list[str] = []
-    etherweave.run(scenario, on_start=lambda estimate: found.extend(estimate["warnings"]))
-    assert found[0].startswith("routing: shortest_path may deadlock on this fabric: switch")
+    texts: list[str] = []
+    etherweave.run(scenario, on_start=lambda estimate: texts.extend(estimate["warnings"]))
+    assert texts[0].startswith("routing: shortest_path may deadlock on this fabric: switch")

@@ -24,8 +24,8 @@ def test_a_scenario_that_is_resolved_is_a_scenario_with_the_same_defaults(path: 
     resolved = etherweave.resolve(ROOT / path)
     values = tomllib.loads(resolved)
     assert "topology" in values
-    given = tomllib.loads((ROOT / path).read_text())
-    assert len(values["job"]) == len(given.get("job", []))
+    document = tomllib.loads((ROOT / path).read_text())
+    assert len(values["job"]) == len(document.get("job", []))
     if "file" not in str(values["topology"]):
         assert etherweave.resolve(values) == resolved
 

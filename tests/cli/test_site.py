@@ -62,8 +62,8 @@ def test_the_reference_has_every_key_of_a_scenario_with_its_unit_and_default(sit
     page = (site / "reference/scenario.html").read_text()
     rows = re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
     plain = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in rows]
-    whole = json.loads(etherweave.schema())
-    tables = [whole, *whole["$defs"].values()]
+    document = json.loads(etherweave.schema())
+    tables = [document, *document["$defs"].values()]
     keys = {key for table in tables for key in table.get("properties", ())}
     assert not {key for key in keys if not any(row.startswith(key) for row in plain)}
     assert any(row.startswith('buffer size "16MiB" Whole packet memory') for row in plain)

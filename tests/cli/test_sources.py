@@ -35,8 +35,8 @@ def cited(text: str) -> list[str]:
 def wrong(quote: str, ids: list[str]) -> str | None:
     """Why a quote cites nothing; None when it cites what exists."""
     if quote.startswith("row "):
-        found = [name for name in ids if fnmatchcase(name, quote.removeprefix("row "))]
-        return None if found else f"no {quote}"
+        result = [name for name in ids if fnmatchcase(name, quote.removeprefix("row "))]
+        return None if result else f"no {quote}"
     if quote.startswith("etherweave "):
         return wrong_command(shlex.split(quote)[1:])
     if "/" in quote:

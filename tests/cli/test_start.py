@@ -60,8 +60,8 @@ def test_version_and_helps_import_neither_libraries_nor_other_rooms(
     helps: dict[tuple[str, ...], set[str]],
 ) -> None:
     assert len(helps) > 40
-    found = {" ".join(words): unwanted(words, modules) for words, modules in helps.items()}
-    assert not {words: names for words, names in found.items() if names}
+    result = {" ".join(words): unwanted(words, modules) for words, modules in helps.items()}
+    assert not {words: names for words, names in result.items() if names}
 
 
 def test_the_programs_own_help_imports_no_verb(helps: dict[tuple[str, ...], set[str]]) -> None:

@@ -99,8 +99,8 @@ def test_plans_of_a_switch_differ_by_groups_and_meters_too() -> None:
 
 def test_a_foreign_entry_is_deleted_by_its_own_cookie_only() -> None:
     foreign = reported(FORWARD, cookie=0x1234)
-    found = drift.compare(switch(), ReportedTables((foreign,)))
-    (step,) = drift.table_changes(found, ReportedTables((foreign,)), CookieFields(1, 1)).bundle
+    result = drift.compare(switch(), ReportedTables((foreign,)))
+    (step,) = drift.table_changes(result, ReportedTables((foreign,)), CookieFields(1, 1)).bundle
     # ofp_flow_mod: cookie, mask, table, command behind the header of 8 octets.
     assert step.octets[8:16] == (0x1234).to_bytes(8)
     assert step.octets[16:24] == b"\xff" * 8

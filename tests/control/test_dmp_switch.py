@@ -27,11 +27,11 @@ SCENARIO = {"topology": {"dragonfly": {"p": 2, "a": 2, "h": 1}}}
 def sent_back(capture: Path, count: int) -> list[bytes]:
     """Wait for as many frames in the capture of a port."""
     until_s = time.monotonic() + 10
-    found = list(frames(capture.read_bytes()))
-    while len(found) < count and time.monotonic() < until_s:
+    result = list(frames(capture.read_bytes()))
+    while len(result) < count and time.monotonic() < until_s:
         time.sleep(0.01)
-        found = list(frames(capture.read_bytes()))
-    return found
+        result = list(frames(capture.read_bytes()))
+    return result
 
 
 def assigned(ask: ControlSocket, port: str, capture: Path, address: int) -> int:

@@ -48,8 +48,8 @@ class Fabric(NamedTuple):
 
 @pytest.fixture(scope="module")
 def loaded() -> Iterator[KernelProgram]:
-    with kernel_program() as one:
-        yield one
+    with kernel_program() as programs:
+        yield programs
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_a_paused_cable_of_a_plan_is_gone_round_and_packets_arrive(dragonfly: Fa
 
 @contextlib.contextmanager
 def paused(fabric: Fabric, switch: str, neighbour: str) -> Iterator[None]:
-    numbers = [one.name for one in fabric.plan.switches]
+    numbers = [switch.name for switch in fabric.plan.switches]
     (port,) = (
         port for port in fabric.plan.switches[numbers.index(neighbour)].ports if port.node == switch
     )

@@ -188,8 +188,8 @@ def test_64_ports_can_be_watched() -> None:
     bits = {port: 64 - port for port in range(1, 65)}
     rules = [forward(1, Field("metadata", 0, 1 << bits[p]), Field("in_port", p)) for p in bits]
     watched = [
-        struct.unpack("=QQIHHHHI", one.value)
-        for one in of("rules", switch(*rules, pause_bits=bits))
+        struct.unpack("=QQIHHHHI", entry.value)
+        for entry in of("rules", switch(*rules, pause_bits=bits))
     ]
     assert {number + 1: unless for _, _, number, _, _, unless, _, _ in watched} == {
         port: port for port in bits

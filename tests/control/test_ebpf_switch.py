@@ -98,8 +98,8 @@ def wires() -> Iterator[Wires]:
 
 @pytest.fixture(scope="module")
 def loaded() -> Iterator[KernelProgram]:
-    with kernel_program() as one:
-        yield one
+    with kernel_program() as programs:
+        yield programs
 
 
 @contextlib.contextmanager
@@ -115,8 +115,8 @@ def switch(
     bits = {port: port for port in PORTS}
     result = SwitchPlan("s1", datapath_id, (), rules, groups, meters, bits)
     plugs = {port: RatedInterface(f"p{port}", rate) for port in PORTS}
-    with attached(loaded, result, plugs, wires.namespace) as one:
-        yield one
+    with attached(loaded, result, plugs, wires.namespace) as switches:
+        yield switches
 
 
 def to(port: int, priority: int, *match: Field, unless: int | None = None) -> FlowRule:
@@ -166,15 +166,15 @@ def goes_to(wires: Wires, sent: Ether) -> int:
 def test_the_frame_behind_a_pause_takes_the_alternative(
     loaded: KernelProgram, wires: Wires
 ) -> None:
-    with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE) as one:
+    with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE) as device:
         assert goes_to(wires, frame()) == 2
         wires.send(2, pause(65535))
         assert goes_to(wires, frame()) == 3
         wires.send(2, pause(0))
         assert goes_to(wires, frame()) == 2
         assert wires.silent(), "pauses are consumed"
-        assert [one.rules()[number].packets for number in (0, 1)] == [2, 1]
-        assert one.ports()[2]["pauses"] == 2
+        assert [device.rules()[number].packets for number in (0, 1)] == [2, 1]
+        assert device.ports()[2]["pauses"] == 2
 
 
 def test_a_pause_ends_by_itself_when_its_quanta_are_over(
@@ -190,7 +190,7 @@ def test_a_pause_ends_by_itself_when_its_quanta_are_over(
 
 
 def test_a_class_pauses_alone_where_the_plan_says_so(loaded: KernelProgram, wires: Wires) -> None:
-    with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE, BY_CLASS) as one:
+    with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE, BY_CLASS) as device:
         wires.send(2, class_pause(5, 65535))
         went = {priority: goes_to(wires, tagged(priority)) for priority in range(8)}
         assert went == {priority: 3 if priority == 5 else 2 for priority in range(8)}
@@ -200,7 +200,7 @@ def test_a_class_pauses_alone_where_the_plan_says_so(loaded: KernelProgram, wire
         assert goes_to(wires, frame()) == 3
         wires.send(2, class_pause(5, 0))
         assert goes_to(wires, tagged(5)) == 2
-        assert one.ports()[2]["class_pauses"] == 3
+        assert device.ports()[2]["class_pauses"] == 3
 
 
 def test_any_class_pauses_a_port_where_the_plan_has_one_vector(
@@ -236,11 +236,11 @@ def test_a_packet_whose_ports_all_pause_waits_for_its_default_port(
 def test_control_frames_not_by_the_standard_are_consumed_without_effect(
     loaded: KernelProgram, wires: Wires, odd: bytes
 ) -> None:
-    with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE) as one:
+    with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE) as device:
         wires.ends[2].send(odd)
         assert goes_to(wires, frame()) == 2
         assert wires.silent()
-        assert one.ports()[2]["dropped_control"] == 1
+        assert device.ports()[2]["dropped_control"] == 1
 
 
 def test_dmp_is_answered_with_the_address_of_the_port(loaded: KernelProgram, wires: Wires) -> None:
@@ -248,7 +248,7 @@ def test_dmp_is_answered_with_the_address_of_the_port(loaded: KernelProgram, wir
     match = (Field("in_port", 1), Field("eth_type", 0x88B5))
     rule = FlowRule(INGRESS_ACL_TABLE, 300, match, answer, (UseMeter(1),), Purpose.DMP)
     request = Ether(src="52:54:00:00:00:01", dst="ff:ff:ff:ff:ff:ff", type=0x88B5) / Raw(b"?" * 46)
-    with switch(loaded, wires, rule, meters=(Meter(1, 1, 3),)) as one:
+    with switch(loaded, wires, rule, meters=(Meter(1, 1, 3),)) as device:
         for _ in range(5):
             wires.send(1, request)
         answers = [wires.receive(1) for _ in range(3)]
@@ -257,7 +257,7 @@ def test_dmp_is_answered_with_the_address_of_the_port(loaded: KernelProgram, wir
         assert bytes(answers[0])[12:] == bytes(request)[12:]
         wires.send(2, request)
         assert wires.silent(), "no request goes further, and no fourth answer comes"
-        counts = one.ports()
+        counts = device.ports()
         assert (counts[1]["answers"], counts[1]["dropped_rate"]) == (3, 2)
         assert counts[2]["dropped_request"] == 1
 
@@ -285,13 +285,13 @@ def test_a_host_sends_only_as_itself_and_only_to_addresses_that_exist(
         ),
         to(2, 1),
     )
-    with switch(loaded, wires, *rules) as one:
+    with switch(loaded, wires, *rules) as device:
         wires.send(1, frame())
         assert wires.receive(2) is not None
         wires.send(1, frame(source=B))
         wires.send(1, frame(target="02:00:00:00:01:0b"))
         assert wires.silent()
-        counts = one.ports()[1]
+        counts = device.ports()[1]
         assert (counts["dropped_spoofed"], counts["dropped_unknown"]) == (1, 1)
         # Links between switches carry anything.
         wires.send(3, frame(source=B, target="02:00:00:00:01:0b"))
@@ -305,31 +305,31 @@ def test_broadcasts_leave_by_every_port_of_the_tree_but_their_own(
     match = (Field("eth_dst", 0xFFFFFFFFFFFF),)
     rule = FlowRule(SERVICE_TABLE, 200, match, tree, (), Purpose.BROADCAST)
     shout = frame(target="ff:ff:ff:ff:ff:ff")
-    with switch(loaded, wires, rule, to(3, 1)) as one:
+    with switch(loaded, wires, rule, to(3, 1)) as device:
         wires.send(1, shout)
         assert [bytes(wires.receive(port) or b"") for port in (2, 4)] == [bytes(shout)] * 2
         assert wires.silent()
-        assert one.rules()[0].packets == 1
-        assert [one.ports()[port]["sent_packets"] for port in (2, 4)] == [1, 1]
+        assert device.rules()[0].packets == 1
+        assert [device.ports()[port]["sent_packets"] for port in (2, 4)] == [1, 1]
 
 
 def test_frames_that_stay_on_their_link_are_not_forwarded(
     loaded: KernelProgram, wires: Wires
 ) -> None:
-    with switch(loaded, wires, to(2, 1)) as one:
+    with switch(loaded, wires, to(2, 1)) as device:
         wires.send(1, frame(target="01:80:c2:00:00:0e"))
         assert wires.silent()
-        assert one.ports()[1]["dropped_reserved"] == 1
+        assert device.ports()[1]["dropped_reserved"] == 1
 
 
 def test_what_goes_nowhere_is_counted_by_its_reason(loaded: KernelProgram, wires: Wires) -> None:
     refused = FlowRule(FORWARD_TABLE, 3, (Field("eth_dst", 0x02000000000B),), ())
     rules = (refused, to(1, 2, Field("eth_dst", 0x02000000000C)))
-    with switch(loaded, wires, *rules, to(9, 1, Field("eth_dst", 0x02000000000D))) as one:
+    with switch(loaded, wires, *rules, to(9, 1, Field("eth_dst", 0x02000000000D))) as device:
         for last in "bcde":
             wires.send(1, frame(target=f"02:00:00:00:00:0{last}"))
         assert wires.silent()
-        counts = one.ports()[1]
+        counts = device.ports()[1]
         reasons = ("refused", "back", "unplugged", "unmatched")
         assert [counts[f"dropped_{reason}"] for reason in reasons] == [1, 1, 1, 1]
         assert (counts["received_packets"], counts["received_octets"]) == (4, 4 * 60)
@@ -372,11 +372,11 @@ def test_the_kernel_queues_a_frame_in_the_priority_that_it_leaves_in(
 ) -> None:
     data, before, after = (tmp_path / name for name in ("data", "before", "after"))
     before.write_bytes(bytes(40) + struct.pack("=I", _indices(wires)["p1"]))
-    with switch(loaded, wires, in_second(to(2, 1)), *TWO_CLASSES) as one:
+    with switch(loaded, wires, in_second(to(2, 1)), *TWO_CLASSES) as device:
         for sent, expected in ((tagged(3), 4), (tagged(5), 5), (frame(), 0)):
             data.write_bytes(bytes(sent))
             files = ["data_in", str(data), "ctx_in", str(before), "ctx_out", str(after)]
-            program = ["bpftool", "prog", "run", "pinned", str(one.pins / "switch"), *files]
+            program = ["bpftool", "prog", "run", "pinned", str(device.pins / "switch"), *files]
             output("ip", "netns", "exec", wires.namespace, *program)
             # `struct __sk_buff`: the ninth word is `priority`.
             assert struct.unpack_from("=I", after.read_bytes(), 32) == (expected,)
@@ -453,7 +453,7 @@ def test_every_frame_is_counted_once_whatever_it_is(loaded: KernelProgram, wires
     types = (b"\x08\x00", b"\x88\x08", b"\x88\xb5", b"\x81\x00", b"\x88\xa8")
     ends = (bytes.fromhex("0180c2000001"), bytes.fromhex("0180c2000002"), b"\2\0\0\0\0\x0b")
     rules = (to(2, 2, Field("eth_dst", 0x02000000000B), unless=2), to(1, 1))
-    with switch(loaded, wires, *rules) as one:
+    with switch(loaded, wires, *rules) as device:
         for _ in range(500):
             head = source.choice([*ends, source.randbytes(6)]) + source.randbytes(6)
             kind = source.choice([*types, source.randbytes(2)])
@@ -462,7 +462,7 @@ def test_every_frame_is_counted_once_whatever_it_is(loaded: KernelProgram, wires
                 source.randrange(6, 80)
             )
             wires.ends[1].send(head + kind + body)
-        counts = one.ports()
+        counts = device.ports()
     result = ("pauses", "class_pauses", "answers")
     ended = sum(n for name, n in counts[1].items() if name in result or name.startswith("dropped"))
     assert counts[1]["received_packets"] == 500
@@ -527,18 +527,18 @@ def test_the_kernel_decides_like_the_flow_table_of_the_core(
 ) -> None:
     source = random.Random(seed)
     rules = [random_rule(source) for _ in range(24)]
-    whole = {port for port in PORTS if source.random() < 0.3}
+    ports = {port for port in PORTS if source.random() < 0.3}
     classes = {(port, c) for port in PORTS for c in (0, 3, 5) if source.random() < 0.4}
     packets = [random_packet(source) for _ in range(100)]
-    with switch(loaded, wires, *rules, BY_CLASS) as one:
-        for port in sorted(whole):
+    with switch(loaded, wires, *rules, BY_CLASS) as device:
+        for port in sorted(ports):
             wires.send(port, pause(65535))
         for port, traffic_class in sorted(classes):
             wires.send(port, class_pause(traffic_class, 65535))
-        chosen = run(wires, one, packets, tmp_path)
+        chosen = run(wires, device, packets, tmp_path)
     # Packets without a tag have priority 0.
     expected = [
-        decided(rules, packet, whole | {port for port, c in classes if c == (packet.priority or 0)})
+        decided(rules, packet, ports | {port for port, c in classes if c == (packet.priority or 0)})
         for packet in packets
     ]
     assert chosen == expected

@@ -82,11 +82,11 @@ def test_rows_of_the_device_s_own_table_count() -> None:
 
 def test_lossless_traffic_has_a_priority_of_its_own_unless_the_scenario_says_otherwise() -> None:
     result = policy(SCENARIOS / "dcqcn.toml")
-    assert [one.number for one in result.lossless] == [3]
+    assert [level.number for level in result.lossless] == [3]
     assert {job.priority for job in result.jobs} == {3}
     assert not any("DSCP 0" in note for note in result.notes)
     said = policy(SCENARIOS / "dcqcn.toml", {"flow_control.pfc.priorities": [0]})
-    assert [one.number for one in said.lossless] == [0]
+    assert [level.number for level in said.lossless] == [0]
     assert said.notes[0].startswith("flow_control.pfc.priorities: 0 has DSCP 0")
 
 
@@ -104,7 +104,7 @@ def test_links_in_parallel_are_port_channels() -> None:
     assert [[port.number for port in ports] for ports in leaf.bundles().values()] == [
         [12, 13, 14, 15]
     ]
-    assert channels == {one + 1: [4 * one + port for port in range(4)] for one in range(8)}
+    assert channels == {number + 1: [4 * number + port for port in range(4)] for number in range(8)}
 
 
 def test_lossless_priorities_have_groups_of_their_own_and_the_others_one() -> None:
@@ -125,8 +125,8 @@ def test_congestion_notifications_belong_to_dcqcn() -> None:
         "transport": {"roce": {"dcqcn": {}}},
     }
     classes = policy(scenario).classes
-    assert [one.number for one in classes if one.is_lossless] == [3]
-    assert [one.number for one in classes if one.is_used] == [3, 6]
+    assert [traffic_class.number for traffic_class in classes if traffic_class.is_lossless] == [3]
+    assert [traffic_class.number for traffic_class in classes if traffic_class.is_used] == [3, 6]
 
 
 SHARED = "ets.class_of_priority"
@@ -177,7 +177,7 @@ def test_the_later_priority_of_conditional_rules_has_three_times_the_share() -> 
         "control": {"priorities": [3, 4], "rules": "conditional"},
         "flow_control": {"pfc": {"priorities": [3, 4]}},
     }
-    weights = [one.weight for one in policy(scenario).classes]
+    weights = [traffic_class.weight for traffic_class in policy(scenario).classes]
     assert weights == [10, 10, 10, 10, 30, 10, 10, 10]
 
 
@@ -417,27 +417,27 @@ def test_what_the_scenario_or_an_option_says_stays() -> None:
     scenario: dict[str, object] = {"topology": PAIR, "transport": {"roce": {}}}
     plain = policy(scenario, options=ExportOptions(marks=False))
     assert (plain.marking, plain.cnp_dscp) == (None, None)
-    assert [one.weight for one in plain.classes] == [50, 0, 0, 50, 0, 0, 0, 0]
+    assert [traffic_class.weight for traffic_class in plain.classes] == [50, 0, 0, 50, 0, 0, 0, 0]
     weights = [40, 0, 0, 60, 0, 0, 0, 0]
     named = policy(scenario, {"ets.weights": weights})
-    assert [one.weight for one in named.classes] == weights
+    assert [traffic_class.weight for traffic_class in named.classes] == weights
     assert (named.marking, named.cnp_dscp) == (None, None)
 
 
 def test_two_lossless_priorities_share_half_of_a_port() -> None:
-    found = policy({"topology": PAIR}, {"flow_control.pfc.priorities": [3, 4], "job": []})
-    assert [one.weight for one in found.classes] == [50, 0, 0, 25, 25, 0, 0, 0]
+    result = policy({"topology": PAIR}, {"flow_control.pfc.priorities": [3, 4], "job": []})
+    assert [traffic_class.weight for traffic_class in result.classes] == [50, 0, 0, 25, 25, 0, 0, 0]
 
 
 @pytest.mark.parametrize(("system", "sign"), [("eos", "!"), ("onyx", "##"), ("cumulus", "#")])
 def test_every_choice_is_a_comment_of_each_switch(system: str, sign: str) -> None:
-    found = policy({"topology": PAIR}, options=ExportOptions(system=system))
-    texts = [text for name, text in files(found, system).items() if name.startswith("switch0/")]
-    assert found.notes
-    assert all(f"{sign} {note}\n" in texts[0] for note in found.notes)
+    result = policy({"topology": PAIR}, options=ExportOptions(system=system))
+    texts = [text for name, text in files(result, system).items() if name.startswith("switch0/")]
+    assert result.notes
+    assert all(f"{sign} {note}\n" in texts[0] for note in result.notes)
 
 
 @pytest.mark.parametrize("system", ["eos", "onyx"])
 def test_whether_a_port_is_routed_or_switched_is_left_as_it_is(system: str) -> None:
-    found = policy({"topology": PAIR}, options=ExportOptions(system=system))
-    assert "switchport" not in "".join(files(found, system).values())
+    result = policy({"topology": PAIR}, options=ExportOptions(system=system))
+    assert "switchport" not in "".join(files(result, system).values())

@@ -57,18 +57,18 @@ def test_what_is_exported_is_the_golden_file(name: str) -> None:
 @cache
 def sources() -> Mapping[str, Mapping[re.Pattern[str], tuple[str, str]]]:
     """Return forms of lines, by file, and the document and section of each."""
-    found: dict[str, dict[re.Pattern[str], tuple[str, str]]] = {}
+    result: dict[str, dict[re.Pattern[str], tuple[str, str]]] = {}
     with (GOLDEN / "sources.csv").open() as table:
         for row in csv.DictReader(table):
             parts = re.split(r"\{(\w+)\}", row["form"])
             plain = [re.escape(part) for part in parts[::2]]
             open_ = [*(PLACEHOLDERS[name] for name in parts[1::2]), ""]
             pattern = "".join(a + b for a, b in zip(plain, open_, strict=True))
-            found.setdefault(row["file"], {})[re.compile(pattern)] = (
+            result.setdefault(row["file"], {})[re.compile(pattern)] = (
                 row["document"],
                 row["section"],
             )
-    return found
+    return result
 
 
 def lines(name: str, text: str) -> Iterator[tuple[str, str]]:

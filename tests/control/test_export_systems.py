@@ -50,7 +50,7 @@ def test_onyx_is_configured_as_in_the_testbed() -> None:
     ]
     assert sections_by_title["DCBX PFC configuration"] == [
         "dcb priority-flow-control enable force",
-        *(f"dcb priority-flow-control priority {one} enable" for one in range(8)),
+        *(f"dcb priority-flow-control priority {number} enable" for number in range(8)),
         "interface ethernet 1/1-1/12 dcb priority-flow-control mode on force",
         "interface port-channel 1 dcb priority-flow-control mode on force",
     ]
@@ -184,7 +184,7 @@ def test_a_cable_that_is_rounded_up_is_noted_where_the_files_depend_on_it(
     system: str, note: str
 ) -> None:
     notes = policy({"topology": PAIR}, options=ExportOptions(system=system)).notes
-    assert [one for one in notes if one.startswith("cables: ")] == [note] * bool(note)
+    assert [note for note in notes if note.startswith("cables: ")] == [note] * bool(note)
 
 
 SCENARIO: dict[str, object] = {
@@ -198,7 +198,7 @@ def found(**changes: object) -> dict[tuple[str, str], str]:
     policies = {
         system: policy(scenario, options=ExportOptions(system=system)) for system in SYSTEMS
     }
-    return {(one.setting, one.system): one.line for one in compared(policies)}
+    return {(row.setting, row.system): row.line for row in compared(policies)}
 
 
 def test_every_system_writes_every_setting_or_says_why_not() -> None:

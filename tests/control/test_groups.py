@@ -67,7 +67,7 @@ def check(family: str, paused: bool = False, **control: object) -> None:
         for group in groups(chance):
             arrived = fabric.follow(name, Frame(group, sender.mac, vlan_pcp=tag))
             said = f"{family} {control}: {name} to {group:012x}"
-            assert Counter(one.node for one in arrived) == Counter(hosts.keys() - {name}), said
+            assert Counter(port.node for port in arrived) == Counter(hosts.keys() - {name}), said
         for group in RESERVED:
             assert fabric.follow(name, Frame(group, sender.mac, vlan_pcp=tag)) == [], f"{group:x}"
 
@@ -94,8 +94,8 @@ def test_groups_of_senders_with_factory_addresses_follow_the_tree_too() -> None:
     made = plan(scenario, factory=factory)
     fabric = PrintedFabric(made.plan)
     arrived = fabric.follow("host3", Frame(0x01005E0000FB, factory["host3"]))
-    assert Counter(one.node for one in arrived) == Counter(factory.keys() - {"host3"})
-    assert {one.frame.eth_src for one in arrived} == {made.plan.hosts[3].mac}
+    assert Counter(port.node for port in arrived) == Counter(factory.keys() - {"host3"})
+    assert {port.frame.eth_src for port in arrived} == {made.plan.hosts[3].mac}
 
 
 def test_where_a_fabric_falls_apart_groups_stay_on_their_part() -> None:
@@ -105,4 +105,4 @@ def test_where_a_fabric_falls_apart_groups_stay_on_their_part() -> None:
     arrived = PrintedFabric(made.plan).follow(
         "host0", Frame(0x01005E0000FB, made.plan.hosts[0].mac)
     )
-    assert [one.node for one in arrived] == ["host1"]
+    assert [port.node for port in arrived] == ["host1"]

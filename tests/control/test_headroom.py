@@ -25,8 +25,8 @@ def rows() -> dict[tuple[str, int, int], int]:
 
 def stated() -> dict[str, tuple[str, str, str]]:
     """Return what the page says of each profile: rows, least and largest ratio."""
-    found = re.findall(r"\| `(\w+)` \| (\d+) \| (\d\.\d\d) to (\d\.\d\d) ", PAGE.read_text())
-    return {profile: (count, least, most) for profile, count, least, most in found}
+    matches = re.findall(r"\| `(\w+)` \| (\d+) \| (\d\.\d\d) to (\d\.\d\d) ", PAGE.read_text())
+    return {profile: (count, least, most) for profile, count, least, most in matches}
 
 
 @pytest.mark.parametrize("profile", sorted({profile for profile, _, _ in rows()}))

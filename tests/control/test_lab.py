@@ -102,9 +102,9 @@ def inside(lab: Lab, host: str, *command: str) -> subprocess.CompletedProcess[st
 def test_hosts_have_planned_addresses_and_ping_each_other(scope: LabScope, plane: str) -> None:
     before = Path("/proc/sys/net/ipv4/ip_forward").read_text()
     lab = lifecycle.up(scope, "one", SQUARE, plane=plane)
-    found = status.status(lab)
-    assert found.is_whole
-    assert [host.mac for host in found.hosts] == [f"02:00:00:00:00:0{n}" for n in range(8)]
+    outcome = status.status(lab)
+    assert outcome.is_whole
+    assert [host.mac for host in outcome.hosts] == [f"02:00:00:00:00:0{n}" for n in range(8)]
     result = inside(lab, "host0", "ping", "-c", "2", "-i", "0.1", "-w", "5", "10.128.0.7")
     assert "0% packet loss" in result.stdout
     assert Path("/proc/sys/net/ipv4/ip_forward").read_text() == before
@@ -150,8 +150,8 @@ def test_hosts_find_each_other_by_a_fabric_manager(scope: LabScope, addresses: s
 def test_a_lab_goes_round_a_cable_that_failed(scope: LabScope) -> None:
     cable = "group0.switch0 - group1.switch0"
     lab = lifecycle.up(scope, "one", SQUARE, failed=[cable])
-    found = compare(lab.layout, None)
-    assert (found.pairs, found.arrived, found.as_tables) == (56, 56, 56)
+    result = compare(lab.layout, None)
+    assert (result.pairs, result.arrived, result.as_tables) == (56, 56, 56)
     carried = status.port_counters(lab)
     switches = lab.layout.switches
     for end, (_, sent) in carried.items():
@@ -388,15 +388,15 @@ def test_the_command_line_from_up_to_down(
         assert json.loads(command("status", "--json").stdout)["is_whole"]
         checked = command("check", "--json")
         # The simulator has no flow tables for a single switch.
-        found = json.loads(checked.stdout)
-        assert (checked.returncode, found["as_tables"], found["as_simulated"]) == (0, 2, None)
-        assert "expected one of ecmp" in found["not_simulated"]
+        document = json.loads(checked.stdout)
+        assert (checked.returncode, document["as_tables"], document["as_simulated"]) == (0, 2, None)
+        assert "expected one of ecmp" in document["not_simulated"]
         unknown = command("exec", "host9", "true")
         assert (unknown.returncode, "expected one of host0 to host1" in unknown.stderr) == (2, True)
     finally:
         gone = command("down", "--name", name)
     assert gone.returncode == 0, gone.stderr
-    assert not [one for one in namespaces.existing() if name in one]
+    assert not [namespace for namespace in namespaces.existing() if name in namespace]
 
 
 def test_a_lab_is_removed_when_a_signal_ends_its_making(scope: LabScope, tmp_path: Path) -> None:
@@ -413,7 +413,7 @@ def test_a_lab_is_removed_when_a_signal_ends_its_making(scope: LabScope, tmp_pat
         making.send_signal(signal.SIGTERM)
         assert "removing the incomplete lab" in making.stderr.read()
     assert making.returncode not in (0, -signal.SIGTERM)
-    assert not [one for one in namespaces.existing() if name in one]
+    assert not [namespace for namespace in namespaces.existing() if name in namespace]
     assert not traces(scope)
 
 

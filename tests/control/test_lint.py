@@ -71,10 +71,10 @@ def test_what_is_loaded_into_a_running_configuration_is_right_without_its_ports(
 @pytest.mark.parametrize("case", SONIC, ids=IDS)
 def test_each_mistake_is_found_by_its_rule(case: Mistake) -> None:
     result = found(edited(LEAF, case.spoil)).get(case.rule, [])
-    assert (case.found, case.expected) in [(one.found, one.expected) for one in result]
-    one = next(one for one in result if one.found == case.found)
-    assert any(file == LEAF and each.startswith(case.place) for file, each in one.places)
-    assert one.why
+    assert (case.found, case.expected) in [(finding.found, finding.expected) for finding in result]
+    number = next(finding for finding in result if finding.found == case.found)
+    assert any(file == LEAF and each.startswith(case.place) for file, each in number.places)
+    assert number.why
 
 
 @cache
@@ -100,24 +100,24 @@ def test_a_few_ports_of_each_kind_stand_for_all_of_a_switch(
 
 
 def test_one_wrong_map_is_one_finding_where_the_scenario_is_known() -> None:
-    (one,) = lint.lint(lint.read(edited(LEAF, put("DSCP_TO_TC_MAP", "ETHERWEAVE", "26", "4"))))
-    assert (one.rule, one.severity) == ("intent", lint.Severity.LOSES)
-    assert one.found == "DSCP 26 is in priority group 4 and queue 4"
-    assert one.expected == "in priority group 3 and queue 3, as in the scenario"
-    assert {file for file, _ in one.places} == {LEAF} and len(one.places) == 4
+    (finding,) = lint.lint(lint.read(edited(LEAF, put("DSCP_TO_TC_MAP", "ETHERWEAVE", "26", "4"))))
+    assert (finding.rule, finding.severity) == ("intent", lint.Severity.LOSES)
+    assert finding.found == "DSCP 26 is in priority group 4 and queue 4"
+    assert finding.expected == "in priority group 3 and queue 3, as in the scenario"
+    assert {file for file, _ in finding.places} == {LEAF} and len(finding.places) == 4
 
 
 def test_without_the_scenario_most_switches_are_right_and_with_a_tie_none_is() -> None:
     written = edited(LEAF, put("DSCP_TO_TC_MAP", "ETHERWEAVE", "26", "4"))
     switches = {name: text for name, text in written.items() if name.endswith("config_db.json")}
-    (one,) = found(switches)["switches"]
-    assert {file for file, _ in one.places} == {LEAF}
-    assert one.expected == "in priority group 3 and queue 3, as in most switches"
+    (switch,) = found(switches)["switches"]
+    assert {file for file, _ in switch.places} == {LEAF}
+    assert switch.expected == "in priority group 3 and queue 3, as in most switches"
     del switches["leaf1/config_db.json"]
-    (one,) = found(switches)["switches"]
-    assert one.found.startswith("classification differs between the switches: DSCP 26 is ")
-    assert one.expected == "the same on all"
-    assert {file for file, _ in one.places} == {LEAF, CORE}
+    (switch,) = found(switches)["switches"]
+    assert switch.found.startswith("classification differs between the switches: DSCP 26 is ")
+    assert switch.expected == "the same on all"
+    assert {file for file, _ in switch.places} == {LEAF, CORE}
 
 
 def test_lossless_classes_that_a_proof_takes_apart_must_be_apart() -> None:
@@ -156,19 +156,19 @@ def test_a_switch_that_marks_nothing_is_found_beside_others() -> None:
     written = edited(LEAF, unmarked)
     assert "unmarked" in found(written)  # The scenario has ECN.
     del written["fabric.json"]
-    (one,) = found(written)["ecn"]
-    assert (one.found, one.expected) == (
+    (finding,) = found(written)["ecn"]
+    assert (finding.found, finding.expected) == (
         "lossless queues are not marked",
         "marked, as in most switches",
     )
-    assert {file for file, _ in one.places} == {LEAF}
+    assert {file for file, _ in finding.places} == {LEAF}
 
 
 def test_a_port_of_the_scenario_that_is_missing_or_shut_is_found() -> None:
     for change in (drop("PORT", "Ethernet0"), put("PORT", "Ethernet0", "admin_status", "down")):
-        (one,) = found(edited(LEAF, change))["present"]
-        assert one.found == "no configuration of the port, or it is shut down"
-        assert one.places == ((LEAF, "Ethernet0"),)
+        (finding,) = found(edited(LEAF, change))["present"]
+        assert finding.found == "no configuration of the port, or it is shut down"
+        assert finding.places == ((LEAF, "Ethernet0"),)
 
 
 def test_hosts_are_compared_with_each_other_where_no_switch_is_known() -> None:
@@ -185,14 +185,14 @@ def test_hosts_are_compared_with_each_other_where_no_switch_is_known() -> None:
     ):
         assert old in hosts[HOST]
         result = found(hosts | {HOST: hosts[HOST].replace(old, new)})
-        (one,) = [host for host in result["hosts"] if host.found == what]
-        assert {file for file, _ in one.places} == {HOST}
+        (finding,) = [host for host in result["hosts"] if host.found == what]
+        assert {file for file, _ in finding.places} == {HOST}
 
 
 def test_a_device_without_configuration_is_found() -> None:
     written = tree()
     del written[CORE], written[HOST]
-    result = {one.found for one in found(written)["present"]}
+    result = {finding.found for finding in found(written)["present"]}
     assert result == {"no configuration of the switch", "no configuration of the host"}
 
 
@@ -201,10 +201,10 @@ def test_each_mistake_of_a_host_is_found_by_its_rule(case: Mistake) -> None:
     written = tree()
     result = found(written | {HOST: case.replaced(written[HOST])})
     assert any(
-        one.places[0].file == HOST
-        and one.found == case.found
-        and one.expected.startswith(case.expected)
-        for one in result[case.rule]
+        finding.places[0].file == HOST
+        and finding.found == case.found
+        and finding.expected.startswith(case.expected)
+        for finding in result[case.rule]
     )
 
 
@@ -262,8 +262,8 @@ def test_fields_that_sonic_does_not_know_are_named_once() -> None:
     for port in tables["PORT_QOS_MAP"].values():
         port["pfc_enabel"] = "3"
     tables["BUFFER_PROFILE"]["lossless"]["xof"] = "40000"
-    (one,) = lint.read({"x.json": json.dumps(tables)}).unread
-    assert one.commands == ("BUFFER_PROFILE xof", "PORT_QOS_MAP pfc_enabel")
+    (text,) = lint.read({"x.json": json.dumps(tables)}).unread
+    assert text.commands == ("BUFFER_PROFILE xof", "PORT_QOS_MAP pfc_enabel")
     assert lint.read(tree()).unread == ()
 
 
@@ -368,8 +368,8 @@ def test_switches_that_are_alike_have_the_same_findings() -> None:
     together = found(written("a", bad) | written("b", good) | written("c", bad))
     assert {"readable", "pfc", "cables"} & set(together) == {"readable", "pfc"}
     for rule in ("readable", "pfc", "groups"):
-        for at, one in enumerate(together.get(rule, [])):
-            assert one.places == apart["a"][rule][at].places + apart["c"][rule][at].places
+        for at, finding in enumerate(together.get(rule, [])):
+            assert finding.places == apart["a"][rule][at].places + apart["c"][rule][at].places
 
 
 def test_what_vendors_write_is_right() -> None:

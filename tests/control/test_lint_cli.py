@@ -43,7 +43,7 @@ def test_findings_end_with_1_and_say_what_where_expected_and_why(tmp_path: Path)
     (run,) = json.loads(out)["runs"]
     assert (code, run["results"][0]["ruleId"], run["results"][0]["level"]) == (1, "mtu", "error")
     assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {
-        one.name for one in lint.RULES
+        rule.name for rule in lint.RULES
     }
 
 

@@ -29,7 +29,7 @@ def tree(system: str) -> Files:
     return {name: text for name, text in _tree(system) if not name.endswith(".yaml")}
 
 
-EXPORTED = [(one.stem, system) for one in sorted(SCENARIOS.glob("*.toml")) for system in FILES]
+EXPORTED = [(file.stem, system) for file in sorted(SCENARIOS.glob("*.toml")) for system in FILES]
 
 
 @pytest.mark.slow
@@ -60,8 +60,8 @@ CASES = mistakes(*FILES)
 def test_each_mistake_is_found_in_the_commands_of_each_system(case: Mistake) -> None:
     result = found(planted(case))
     leaf = f"leaf0/{FILES[case.system]}"
-    assert case.found in [one.found for one in result.get(case.rule, [])], result
-    assert all(file == leaf for one in result[case.rule] for file, _ in one.places)
+    assert case.found in [finding.found for finding in result.get(case.rule, [])], result
+    assert all(file == leaf for finding in result[case.rule] for file, _ in finding.places)
 
 
 def written(name: str) -> str:
@@ -82,8 +82,8 @@ SINGLE = [case for case in CASES if case.mistake in ONE_CAUSE and case.system !=
 
 @pytest.mark.parametrize("case", SINGLE, ids=[f"{case.system}-{case.mistake}" for case in SINGLE])
 def test_one_cause_is_one_finding_at_all_its_ports(case: Mistake) -> None:
-    (one,) = lint.lint(lint.read(planted(case)))
-    assert (one.rule, one.found) == (case.rule, case.found)
+    (finding,) = lint.lint(lint.read(planted(case)))
+    assert (finding.rule, finding.found) == (case.rule, case.found)
 
 
 VENDORS = {
@@ -120,7 +120,7 @@ def test_commands_that_are_not_known_are_named_once() -> None:
     site = lint.read({"x.cfg": EOS_PROFILE + "vrf a\nvrf b\nmonitor session\n", "y": NVUE_ROCE})
     router, shutdown = "router bgp 65001 (line 24)", "shutdown (line 25)"
     commands = (router, shutdown, "vrf a (line 26)", "monitor session (line 28)")
-    assert [(one.file, one.commands) for one in site.unread] == [("x.cfg", commands)]
+    assert [(text.file, text.commands) for text in site.unread] == [("x.cfg", commands)]
 
 
 def test_the_commands_and_the_yaml_of_a_switch_are_one_configuration() -> None:
@@ -220,8 +220,8 @@ def test_a_file_without_a_fabric_is_compared_with_others_of_its_system() -> None
     assert json.loads(tree("eos")["fabric.json"])["system"] == "eos"
     leaves = {name: text for name, text in tree("eos").items() if name.endswith("eos.cfg")}
     spoiled = leaves["leaf0/eos.cfg"].replace("qos map dscp 32 ", "qos map dscp 26 32 ")
-    (one,) = found(leaves | {"leaf0/eos.cfg": spoiled})["switches"]
-    assert (one.found, one.expected) == (
+    (switch,) = found(leaves | {"leaf0/eos.cfg": spoiled})["switches"]
+    assert (switch.found, switch.expected) == (
         "DSCP 26 is in priority group 4 and queue 4",
         "in priority group 3 and queue 3, as in most switches",
     )
@@ -235,10 +235,10 @@ def test_queues_of_multicast_subinterfaces_and_default_classes_of_eos_are_their_
         "interface Ethernet1/1.10\n   mtu 1500\n"
         "interface Ethernet2/1\n   qos cos 3\n   priority-flow-control on\n"
     )
-    one, other = lint.read({"x": text}).switches[0].ports
-    assert (one.name, one.mtu_bytes, sorted(one.lossless)) == ("Ethernet1/1", None, [3])
+    first, other = lint.read({"x": text}).switches[0].ports
+    assert (first.name, first.mtu_bytes, sorted(first.lossless)) == ("Ethernet1/1", None, [3])
     # The queue of multicast is another one; a subinterface is no port.
-    assert one.queues[3].kind == "STRICT"
+    assert first.queues[3].kind == "STRICT"
     # Frames without a tag have the port's own class.
     assert set(other.maps["dscp_to_tc_map"].values()) == {3}
     (off,) = lint.read({"x": text + "priority-flow-control all off\n"}).switches
@@ -254,17 +254,17 @@ def test_thresholds_of_onyx_are_in_kilobytes_or_with_a_unit() -> None:
 
 
 def test_a_port_without_802_3x_pauses_loses_packets_where_others_have_them() -> None:
-    scenario = {key: one for key, one in SCENARIO.items() if key == "topology"}
+    scenario = {key: value for key, value in SCENARIO.items() if key == "topology"}
     scenario |= {"flow_control": {"global_pause": {}}, "transport": {"roce": {}}}
     written = files(policy(scenario, options=ExportOptions(system="eos")), "eos")
     assert "pauses" not in found(written)
     text = written["leaf0/eos.cfg"]
     written["leaf0/eos.cfg"] = text.replace("   flowcontrol send on\n", "", 1)
-    (one,) = found(written)["pauses"]
-    assert one.found == "802.3x pause is on to receive only"
-    assert [place for _, place in one.places] == ["Ethernet1/1"]
+    (pause,) = found(written)["pauses"]
+    assert pause.found == "802.3x pause is on to receive only"
+    assert [place for _, place in pause.places] == ["Ethernet1/1"]
     del written["fabric.json"]
-    assert [one.rule for one in lint.lint(lint.read(written))] == ["pauses"]
+    assert [finding.rule for finding in lint.lint(lint.read(written))] == ["pauses"]
 
 
 def test_a_class_of_an_access_list_is_named_where_its_policy_acts() -> None:
@@ -281,7 +281,7 @@ interface Ethernet1
    service-policy type qos input P
 """
     site = lint.read({"x.cfg": text})
-    assert [one.commands for one in site.unread] == [("class LISTED",)]
+    assert [text.commands for text in site.unread] == [("class LISTED",)]
     (port,) = site.switches[0].ports
     assert set(port.maps["dscp_to_tc_map"].values()) == {2}
 
@@ -318,8 +318,8 @@ def check(case: Mistake, written: dict[str, str]) -> None:
     result = found(written)
     places = {
         place
-        for one in result.get(case.rule, [])
-        if one.found == case.found
-        for _, place in one.places
+        for finding in result.get(case.rule, [])
+        if finding.found == case.found
+        for _, place in finding.places
     }
     assert case.place in places, result

@@ -204,7 +204,7 @@ def test_messages_come_whole_however_they_were_cut() -> None:
             length = source.randrange(1, 100)
             found += inbox.take(rest[:length])
             rest = rest[length:]
-        assert [(one.kind, one.xid, len(one.body)) for one in found] == [
+        assert [(message.kind, message.xid, len(message.body)) for message in found] == [
             (kind, kind, kind) for kind in range(30)
         ]
 

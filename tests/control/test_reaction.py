@@ -69,10 +69,10 @@ def test_a_frame_that_comes_twice_counts_once() -> None:
 
 def test_trials_are_summarised_by_minimum_median_and_maximum() -> None:
     trials = [Trial(time, None, 5.0, 100, lost) for time, lost in ((3.0, 0), (1.0, 2), (9.0, 0))]
-    found = summary(trials)
-    assert found.pause == TimeSpread(1.0, 3.0, 9.0)
-    assert found.resume == TimeSpread(None, None, None)
-    assert (found.trials, found.missed, found.sent, found.lost) == (3, 3, 300, 2)
+    result = summary(trials)
+    assert result.pause == TimeSpread(1.0, 3.0, 9.0)
+    assert result.resume == TimeSpread(None, None, None)
+    assert (result.trials, result.missed, result.sent, result.lost) == (3, 3, 300, 2)
 
 
 @pytest.mark.parametrize("count", [0, -1, 1001])
@@ -93,19 +93,19 @@ def test_the_switch_in_the_kernel_obeys_and_leaves_nothing(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     done: list[int] = []
-    found = measure(DataPlane.EBPF, 2, done.append)
+    result = measure(DataPlane.EBPF, 2, done.append)
     assert done == [1, 2]
-    assert (found.missed, found.lost) == (0, 0)
-    assert found.sent >= 2 * 4 * FRAMES_BETWEEN
+    assert (result.missed, result.lost) == (0, 0)
+    assert result.sent >= 2 * 4 * FRAMES_BETWEEN
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.needs("namespaces", "ovs")
 def test_open_vswitch_obeys_the_agent() -> None:
-    found = measure(DataPlane.OVS, 2)
-    assert found.missed == 0
+    result = measure(DataPlane.OVS, 2)
+    assert result.missed == 0
     # Other programs may keep a switch that is a process from reading all frames.
-    assert found.lost < found.sent // 10
+    assert result.lost < result.sent // 10
 
 
 @pytest.mark.needs("ebpf")

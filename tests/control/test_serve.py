@@ -190,7 +190,7 @@ def test_a_cable_without_link_is_planned_round_and_back(lab: Lab) -> None:
         result(running, lab)
         sent = running.count("rules_installed")
         cable = "group0.switch0 - group0.switch1"
-        (port,) = (one for one in lab.plan.switches[0].ports if one.node == "group0.switch1")
+        (port,) = (port for port in lab.plan.switches[0].ports if port.node == "group0.switch1")
         name = lab.wiring.port("group0.switch0", port.number)
         lab.ovs.configure("del-port", name)
         eventually(lambda: running.log.events("replanned"), running.log)
@@ -216,7 +216,7 @@ def test_a_cable_that_carries_nothing_is_planned_round(lab: Lab) -> None:
         lab.connect(target(running))
         result(running, lab)
         for switch in lab.plan.switches[:2]:
-            (port,) = (one for one in switch.ports if one.node.startswith("group0."))
+            (port,) = (port for port in switch.ports if port.node.startswith("group0."))
             name = lab.wiring.port(switch.name, port.number)
             lab.ovs.configure("set", "interface", name, "options:peer=nowhere")
         replanned = planner(["group0.switch0 - group0.switch1"])
@@ -227,11 +227,11 @@ def test_a_cable_that_carries_nothing_is_planned_round(lab: Lab) -> None:
 
 def test_two_swapped_cables_are_named_at_every_port_and_not_used(lab: Lab) -> None:
     """The cable inside group 0 and that inside group 1 have an end in the other's place."""
-    one, other = ("group0.switch1", "group1.switch1")
+    first, other = ("group0.switch1", "group1.switch1")
     with controlled(lab.plan, planner) as running:
         lab.connect(target(running))
         result(running, lab)
-        ends = {(one, "group0.switch0"), (other, "group1.switch0")}
+        ends = {(first, "group0.switch0"), (other, "group1.switch0")}
         ports = {
             (switch.name, port.node): (switch.name, port.number)
             for switch in lab.plan.switches
@@ -251,8 +251,8 @@ def test_two_swapped_cables_are_named_at_every_port_and_not_used(lab: Lab) -> No
         said = {finding["finding"] for finding in findings if finding["fault"] == "miswired"}
         words = {end: f"{end[0]} port {end[1]}" for end in (a, b, c, d)}
         assert said == {
-            f"{words[left]} leads to {words[found]}; expected {words[expected]}"
-            for left, found, expected in ((a, d, b), (b, c, a), (c, b, d), (d, a, c))
+            f"{words[left]} leads to {words[outcome]}; expected {words[expected]}"
+            for left, outcome, expected in ((a, d, b), (b, c, a), (c, b, d), (d, a, c))
         }
         replanned = planner(["group0.switch0 - group0.switch1", "group1.switch0 - group1.switch1"])
         eventually(lambda: lab.differences(replanned) == [], running.log)

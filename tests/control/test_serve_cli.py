@@ -80,21 +80,21 @@ def start() -> Iterator[Any]:
 def test_the_controller_ends_cleanly_on_a_signal(
     file: Path, start: Any, number: signal.Signals
 ) -> None:
-    one = start(str(file))
-    with FakeSwitch(one.port, 1) as switch:
-        one.event("installed")
-        one.process.send_signal(number)
-        assert one.process.wait(PATIENCE_S) == 0
+    server = start(str(file))
+    with FakeSwitch(server.port, 1) as switch:
+        server.event("installed")
+        server.process.send_signal(number)
+        assert server.process.wait(PATIENCE_S) == 0
         eventually(lambda: switch.is_over, "the switch has noticed")
         # Rules stay: nothing was deleted.
         assert switch.committed == 1
 
 
 def test_metrics_are_text_that_prometheus_reads(file: Path, start: Any) -> None:
-    one = start(str(file), "--metrics-port", "0")
-    with FakeSwitch(one.port, 1):
-        result = one.event("installed")
-        address = f"http://127.0.0.1:{one.listening['metrics_port']}/metrics"
+    server = start(str(file), "--metrics-port", "0")
+    with FakeSwitch(server.port, 1):
+        result = server.event("installed")
+        address = f"http://127.0.0.1:{server.listening['metrics_port']}/metrics"
         with urllib.request.urlopen(address, timeout=PATIENCE_S) as answer:
             lines = answer.read().decode().splitlines()
         assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
@@ -107,13 +107,13 @@ def test_metrics_are_text_that_prometheus_reads(file: Path, start: Any) -> None:
 def test_a_dry_run_prints_every_rule_that_is_missing_and_changes_nothing(
     file: Path, start: Any
 ) -> None:
-    one = start(str(file), "--dry-run", "--probe", "0.1s")
-    with FakeSwitch(one.port, 1) as switch:
-        said, _ = one.process.communicate(timeout=PATIENCE_S)
+    server = start(str(file), "--dry-run", "--probe", "0.1s")
+    with FakeSwitch(server.port, 1) as switch:
+        said, _ = server.process.communicate(timeout=PATIENCE_S)
         assert (switch.added, switch.committed) == (0, 0)
         assert MessageType.FLOW_MOD not in switch.seen
     (planned,) = plan(str(file)).plan.switches
-    assert one.process.returncode == 1
+    assert server.process.returncode == 1
     lines = said.splitlines()
     assert sum(line.startswith("switch0: + table=") for line in lines) == len(planned.rules)
     assert sum(line.startswith("switch0: + meter=") for line in lines) == len(planned.meters)
@@ -217,30 +217,30 @@ def client(identities: Path, name: str) -> ssl.SSLContext:
 def test_a_switch_with_a_certificate_is_programmed_under_tls(
     file: Path, start: Any, identities: Path
 ) -> None:
-    one = start(str(file), *tls(identities))
-    assert one.listening["tls"]
-    with FakeSwitch(one.port, 1, tls=client(identities, "switch")) as switch:
-        one.event("installed")
+    server = start(str(file), *tls(identities))
+    assert server.listening["tls"]
+    with FakeSwitch(server.port, 1, tls=client(identities, "switch")) as switch:
+        server.event("installed")
         assert switch.committed == 1
 
 
 def test_a_switch_without_a_certificate_of_the_authority_is_rejected(
     file: Path, start: Any, identities: Path
 ) -> None:
-    one = start(str(file), *tls(identities))
+    server = start(str(file), *tls(identities))
     context = client(identities, "stranger")
     # In TLS 1.3 a client learns after its handshake that it is refused.
     with (
         pytest.raises((ssl.SSLError, ConnectionError)),
-        socket.create_connection(("127.0.0.1", one.port), timeout=PATIENCE_S) as plain,
+        socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as plain,
         context.wrap_socket(plain) as peer,
     ):
         peer.recv(8)
-    assert "certificate" in one.event("rejected")["reason"].lower()
+    assert "certificate" in server.event("rejected")["reason"].lower()
 
 
 def test_plain_tcp_is_refused_where_tls_is_wanted(file: Path, start: Any, identities: Path) -> None:
-    one = start(str(file), *tls(identities))
-    with FakeSwitch(one.port, 1) as switch:
-        assert one.event("rejected")
+    server = start(str(file), *tls(identities))
+    with FakeSwitch(server.port, 1) as switch:
+        assert server.event("rejected")
         eventually(lambda: switch.is_over, "the switch is refused")

@@ -35,8 +35,8 @@ PLAN = FabricPlan("two", "", (switch(1), switch(2)), ())
 
 @pytest.fixture
 def running() -> Iterator[Running]:
-    with controlled(PLAN) as one:
-        yield one
+    with controlled(PLAN) as runnings:
+        yield runnings
 
 
 def serves_the_others(running: Running) -> None:

@@ -40,7 +40,7 @@ REAL = FRESH | {
 
 def rules(tables: Tables) -> set[str]:
     site = lint.read({"sku/config_db.json": json.dumps(tables)})
-    return {one.rule for one in lint.lint(site)}
+    return {finding.rule for finding in lint.lint(site)}
 
 
 def rendered(facts: dict[str, Any]) -> Tables:
@@ -48,7 +48,7 @@ def rendered(facts: dict[str, Any]) -> Tables:
     names = [f"Ethernet{8 * one}" for one in range(facts["ports"])]
     slow = [f"Ethernet{8 * facts['ports'] + one}" for one in range(facts.get("service", 0))]
     lossless = names + (slow if facts.get("service_pfc") else [])
-    classes = [str(one) for one in range(8)]
+    classes = [str(number) for number in range(8)]
     row = {name: str(value) for name, value in facts["row"].items()}
     pools = {
         name: {"type": kind, "mode": "dynamic", "size": str(size), "xoff": str(xoff)}
@@ -65,26 +65,26 @@ def rendered(facts: dict[str, Any]) -> Tables:
     kinds = {one: "lossless" if one in LOSSLESS else "lossy" for one in classes}
     return {
         "PORT": {
-            one: {"speed": str(10_000 if one in slow else facts["speed"]), "admin_status": "up"}
-            for one in names + slow
+            name: {"speed": str(10_000 if name in slow else facts["speed"]), "admin_status": "up"}
+            for name in names + slow
         },
         "CABLE_LENGTH": {"AZURE": dict.fromkeys(names + slow, f"{facts['cable_m']}m")},
         "DSCP_TO_TC_MAP": {"AZURE": {"0": "1", "3": "3", "4": "4", "8": "0", "46": "5", "48": "6"}},
         "TC_TO_PRIORITY_GROUP_MAP": {
             "AZURE": {one: one if one in LOSSLESS else "0" for one in classes}
         },
-        "TC_TO_QUEUE_MAP": {"AZURE": {one: one for one in classes}},
+        "TC_TO_QUEUE_MAP": {"AZURE": {traffic_class: traffic_class for traffic_class in classes}},
         "MAP_PFC_PRIORITY_TO_QUEUE": {"AZURE": {one: one for one in classes}},
         "PORT_QOS_MAP": {"global": {"dscp_to_tc_map": "AZURE"}}
-        | {one: maps | {"pfc_enable": ",".join(LOSSLESS)} for one in lossless},
+        | {priority: maps | {"pfc_enable": ",".join(LOSSLESS)} for priority in lossless},
         "SCHEDULER": {
-            one: {"type": "DWRR", "weight": str(weight)} for one, weight in weights.items()
+            key: {"type": "DWRR", "weight": str(weight)} for key, weight in weights.items()
         },
-        "QUEUE": {f"{one}|{q}": {"scheduler": kinds[q]} for one in names + slow for q in classes},
+        "QUEUE": {f"{name}|{q}": {"scheduler": kinds[q]} for name in names + slow for q in classes},
         "BUFFER_POOL": pools,
         "BUFFER_PROFILE": profiles,
-        "BUFFER_PG": {f"{one}|0": {"profile": "ingress_lossy"} for one in names + slow}
-        | {f"{one}|3-4": {"profile": "lossless"} for one in names},
+        "BUFFER_PG": {f"{name}|0": {"profile": "ingress_lossy"} for name in names + slow}
+        | {f"{name}|3-4": {"profile": "lossless"} for name in names},
         "BUFFER_QUEUE": {
             f"{one}|{q}": {"profile": f"egress_{kinds[q]}"} for one in names + slow for q in classes
         },
@@ -125,9 +125,9 @@ def test_only_what_loses_packets_is_found_in_the_defaults_of_all_skus() -> None:
                 tables = sku.tables(role)
             except (ValueError, jinja2.TemplateError):
                 continue  # The SKU has no template for this role.
-            found = rules(tables)
-            counts.update(["all", *found])
-            assert found <= REAL, f"{sku.name} {role}"
+            result = rules(tables)
+            counts.update(["all", *result])
+            assert result <= REAL, f"{sku.name} {role}"
     print(dict(counts))
 
 

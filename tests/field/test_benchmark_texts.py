@@ -35,7 +35,7 @@ TABLE = [Case(*row) for row in csv.reader(line for line in LINES if line[0] != "
 
 
 def figures(reports: list[dict[str, Any]]) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
+    result: dict[str, list[float]] = {}
     for report in reports:
         for measurement in report["measurements"]:
             words = [
@@ -45,8 +45,8 @@ def figures(reports: list[dict[str, Any]]) -> dict[str, list[float]]:
                 *measurement["labels"].values(),
             ]
             name = " ".join(str(word) for word in words if word is not None)
-            found.setdefault(name, []).append(measurement["value"])
-    return found
+            result.setdefault(name, []).append(measurement["value"])
+    return result
 
 
 @pytest.mark.parametrize("case", TABLE, ids=lambda case: case.name)
@@ -58,10 +58,10 @@ def test_a_posted_text_is_read_or_the_reason_is_the_right_one(case: Case) -> Non
     for word in ("Error(", "NoneType", *parts(case.absent)):
         assert word not in done.output
     as_json = command_line.invoke("bench", "parse", CASES / case.name, "--json")
-    found = figures(json.loads(as_json.stdout)["reports"])
+    result = figures(json.loads(as_json.stdout)["reports"])
     for name, expected in (figure.split(" = ") for figure in parts(case.figures)):
-        (near,) = {key for key in found if key == name or key.startswith(f"{name} ")}
-        assert found[near] == [pytest.approx(float(expected))], name
+        (near,) = {key for key in result if key == name or key.startswith(f"{name} ")}
+        assert result[near] == [pytest.approx(float(expected))], name
 
 
 def test_runs_of_several_titles_are_read_apart() -> None:

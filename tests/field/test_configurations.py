@@ -55,9 +55,9 @@ def lint(*names: str | Path) -> list[dict[str, Any]]:
 def of(rule: str, *names: str | Path) -> list[tuple[str, str, set[str]]]:
     """Return what a rule finds and expects, and the places."""
     return [
-        (one["found"], one["expected"], {place["place"] for place in one["places"]})
-        for one in lint(*names)
-        if one["rule"] == rule
+        (finding["found"], finding["expected"], {place["place"] for place in finding["places"]})
+        for finding in lint(*names)
+        if finding["rule"] == rule
     ]
 
 
@@ -66,8 +66,8 @@ def test_ecn_of_sonic_that_is_not_enabled_marks_nothing(
     state: str, text: str, tmp_path: Path
 ) -> None:
     (tmp_path / "config_db.json").write_text(text)
-    ((found, expected, places),) = of("unmarked", tmp_path / "config_db.json")
-    assert f"wred_green_enable is {state}: nothing is marked" in found
+    ((result, expected, places),) = of("unmarked", tmp_path / "config_db.json")
+    assert f"wred_green_enable is {state}: nothing is marked" in result
     assert expected == "wred_green_enable true, for its default is false"
     assert places == {f"{port} queue 3" for port in ALL_PORTS}
 
@@ -76,7 +76,7 @@ def test_code_points_of_a_group_without_a_buffer_are_named(tmp_path: Path) -> No
     groups = sonic("TC_TO_PRIORITY_GROUP_MAP", ETHERWEAVE={"2": "2", "6": "6"})
     (tmp_path / "config_db.json").write_text(groups)
     results = of("unbuffered", tmp_path / "config_db.json")
-    assert [found for found, _, _ in results] == [
+    assert [result for result, _, _ in results] == [
         "DSCP 16-23 is in priority group 2, which has no BUFFER_PG",
         "DSCP 48-55 is in priority group 6, which has no BUFFER_PG",
     ]
@@ -110,8 +110,8 @@ BY_DEFAULT = "trust pcp, the default of mlnx_qos: frames without a VLAN tag have
 
 @pytest.mark.parametrize("name", [f"{HOSTS}/hosts", HOSTS, f"{HOSTS}/hosts/host2.sh"])
 def test_a_host_that_trusts_802_1p_by_default_is_found(name: str) -> None:
-    faults = [(found, places) for found, _, places in of("marks", name)]
-    assert any(found == BY_DEFAULT and "host2 mlnx_qos" in places for found, places in faults)
+    faults = [(result, places) for result, _, places in of("marks", name)]
+    assert any(result == BY_DEFAULT and "host2 mlnx_qos" in places for result, places in faults)
 
 
 def test_hosts_without_trust_are_found_beside_the_scenario(tmp_path: Path) -> None:
@@ -119,8 +119,8 @@ def test_hosts_without_trust_are_found_beside_the_scenario(tmp_path: Path) -> No
     (tmp_path / "switch0").mkdir()
     for name in ("fabric.json", "switch0/config_db.json"):
         (tmp_path / name).write_text(written[name])
-    ((found, _, places),) = of("marks", tmp_path, f"{HOSTS}/hosts")
-    assert (found, len(places)) == (BY_DEFAULT, 4)
+    ((result, _, places),) = of("marks", tmp_path, f"{HOSTS}/hosts")
+    assert (result, len(places)) == (BY_DEFAULT, 4)
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,8 @@ def test_an_option_that_a_tool_lacks_is_named_with_the_right_one(
     ],
 )
 def test_the_default_trust_of_each_nic_and_tool_is_found(name: str, place: str) -> None:
-    ((found, _, places),) = of("marks", f"{HOSTS}/{name}")
-    assert found.startswith("trust pcp, the default of ") and places == {place}
+    ((result, _, places),) = of("marks", f"{HOSTS}/{name}")
+    assert result.startswith("trust pcp, the default of ") and places == {place}
 
 
 def test_a_host_that_trusts_dscp_is_right_as_people_write_scripts() -> None:
@@ -195,29 +195,29 @@ def test_what_onyx_takes_back_is_not_there(
 ) -> None:
     (tmp_path / "switch.txt").write_text(text)
     results = of(rule, str(tmp_path / "switch.txt"))
-    assert any(one.endswith(place) for _, _, places in results for one in places)
+    assert any(home.endswith(place) for _, _, places in results for home in places)
 
 
 def test_a_mode_of_roce_that_cumulus_lacks_is_not_lossless(tmp_path: Path) -> None:
     text = (CASES / "as-people-write/nvue-roce-pools.txt").read_text()
     (tmp_path / "switch.txt").write_text(text.replace("mode lossless", "mode losless"))
-    ((found, _, _),) = of("readable", str(tmp_path / "switch.txt"))
-    assert found == "'qos roce mode losless' cannot be read"
+    ((result, _, _),) = of("readable", str(tmp_path / "switch.txt"))
+    assert result == "'qos roce mode losless' cannot be read"
 
 
 def test_of_two_ports_neither_is_most_and_maps_decide() -> None:
     name = "22-eos-one-of-two-is-most/eos1.cfg"
-    ((found, expected, places),) = of("pfc", name)
-    assert found == (
+    ((result, expected, places),) = of("pfc", name)
+    assert result == (
         "PFC differs between the ports: PFC is enabled for 4 on Ethernet1/1; 3 on Ethernet2/1"
     )
     assert (expected, places) == ("3 on all: maps lead DSCP 24-31 there", {"Ethernet1/1"})
-    ((found, expected, places),) = of("mtu", name)
-    assert found == ("MTU differs between the ports: MTU 1500 on Ethernet2/1; 9214 on Ethernet1/1")
+    ((result, expected, places),) = of("mtu", name)
+    assert result == ("MTU differs between the ports: MTU 1500 on Ethernet2/1; 9214 on Ethernet1/1")
     assert (expected, places) == ("the same on all", {"Ethernet1/1", "Ethernet2/1"})
     ((_, expected, places),) = of("classification", name)
     assert (expected, places) == ("in 8 classes on all: DSCP decides there", {"Ethernet2/1"})
-    assert not any("most ports" in one["expected"] for one in lint(name))
+    assert not any("most ports" in finding["expected"] for finding in lint(name))
 
 
 @pytest.mark.parametrize(
@@ -301,11 +301,11 @@ def test_a_configuration_of_a_system_that_is_not_read_is_named(
 def test_marks_colours_and_prompts_change_no_finding(tmp_path: Path) -> None:
     prompt = "cumulus@leaf1:mgmt:~$ "
     lossy = f"{prompt}nv set qos roce\n{prompt}nv set qos roce mode lossy\n"
-    for name, text, found in (
+    for name, text, result in (
         ("marked.json", f"\ufeff{WITHOUT_ECN}", "wred_green_enable is missing"),
         ("coloured.json", f"\x1b[0m{WITHOUT_ECN}", "wred_green_enable is missing"),
         ("session.txt", lossy, "PFC is enabled for no priority"),
     ):
         (tmp_path / name).write_text(text)
         done = command_line.invoke("control", "lint", tmp_path / name)
-        assert done.exit_code == 1 and found in done.stdout, name
+        assert done.exit_code == 1 and result in done.stdout, name

@@ -60,14 +60,14 @@ RUN = '_core.run(text, "a.toml", list(changes), 1, [], lambda at: at["wall_s"] <
 @pytest.mark.parametrize("call", [SHOW, RUN], ids=["show", "run"])
 def test_sizes_of_workloads_are_refused_before_anything_is_built(case: str, call: str) -> None:
     text = (CASES / "55-no-forecast" / case).read_text()
-    found = memory_and_time_of(text, (), call)
-    assert found.startswith("a.toml:"), found
-    assert "job.0.workload." in found and "expected" in found, found
+    result = memory_and_time_of(text, (), call)
+    assert result.startswith("a.toml:"), result
+    assert "job.0.workload." in result and "expected" in result, result
 
 
 def schema() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(etherweave.schema())
-    return found
+    document: dict[str, Any] = json.loads(etherweave.schema())
+    return document
 
 
 HUGE = {
@@ -349,7 +349,7 @@ WRITES = {
 @pytest.mark.parametrize("case", WRITES)
 def test_a_full_disk_leaves_no_file_that_is_cut(case: str, tmp_path: Path) -> None:
     verb, *rest = WRITES[case]
-    words = [str(SCENARIOS / one) if one.endswith(".toml") else one for one in rest]
+    words = [str(SCENARIOS / word) if word.endswith(".toml") else word for word in rest]
     words = [word.format(out=tmp_path) for word in words]
     command = ["sh", "-c", FULL, "sh", sys.executable, "-m", "etherweave", verb, *words]
     limit = 2 if case == "plan" else 16
@@ -431,7 +431,7 @@ CALLS = {"write_text", "write_bytes", "write_parquet", "write_csv", "write_table
 
 
 def writes(path: Path) -> list[str]:
-    found = []
+    result = []
     for node in ast.walk(ast.parse(path.read_text())):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
@@ -441,18 +441,18 @@ def writes(path: Path) -> list[str]:
             isinstance(mode, str) and len(mode) < 4 and set(mode) & set("wax") for mode in modes
         )
         if is_opened or node.func.attr in CALLS:
-            found.append(ast.unparse(node))
-    return found
+            result.append(ast.unparse(node))
+    return result
 
 
 def test_every_writer_of_files_is_known() -> None:
-    found = {
+    result = {
         str(path.relative_to(PACKAGE)): writes(path)
         for path in sorted(PACKAGE.rglob("*.py"))
         if path.name != "outputs.py"
     }
-    counts = Counter({name: len(calls) for name, calls in found.items() if calls})
-    new = {name: found[name] for name, count in counts.items() if count > WRITERS.get(name, 0)}
+    counts = Counter({name: len(calls) for name, calls in result.items() if calls})
+    new = {name: result[name] for name, count in counts.items() if count > WRITERS.get(name, 0)}
     assert not new, "expected etherweave.api.outputs"
     assert not {name for name, count in WRITERS.items() if counts[name] < count}, "stale entries"
     crates = [
@@ -508,7 +508,7 @@ def test_frames_that_find_no_buffer_in_a_ring_are_called_so() -> None:
     lost = [text for text in result.summary["warnings"] if "in lossless priority" in text]
     assert lost
     assert all("the ring of its receive queue was full (host.receive.ring)" in one for one in lost)
-    assert not any("headroom" in one for one in lost)
+    assert not any("headroom" in warning for warning in lost)
     wider = etherweave.run(
         CASES / "61-ring-drop-called-headroom" / "s2348.toml", {"host.receive.ring": 65536}
     )

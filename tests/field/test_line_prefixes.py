@@ -83,9 +83,9 @@ def prefixed(text: str, prefix: Callable[[int], str]) -> str:
 
 @pytest.mark.parametrize("name", PREFIXES)
 def test_a_prefix_of_every_line_changes_no_number(name: str) -> None:
-    whole = [captured(text) for text in TEXTS]
-    whole.append((CASES / "08-launcher-prefixes/alltoall.txt").read_text())
-    for text in whole:
+    captureds = [captured(text) for text in TEXTS]
+    captureds.append((CASES / "08-launcher-prefixes/alltoall.txt").read_text())
+    for text in captureds:
         (alone,), (mailed,) = parse(text).reports, parse(prefixed(text, PREFIXES[name])).reports
         assert mailed.measurements == alone.measurements
         assert mailed.completeness == alone.completeness
@@ -104,7 +104,7 @@ def test_hosts_that_run_a_benchmark_each_are_read_apart() -> None:
     first = captured(TEXTS[0]).splitlines()
     second = captured("osu-micro-benchmarks/osu_bw-7.4.txt").splitlines()
     pairs = zip(first, second, strict=False)
-    text = "".join(f"node1: {one}\nnode2: {other}\n" for one, other in pairs)
+    text = "".join(f"node1: {first}\nnode2: {other}\n" for first, other in pairs)
     assert {report.program for report in parse(text).reports} == {"osu_latency", "osu_bw"}
     assert not parse(text).failures
 

@@ -206,12 +206,12 @@ def joins(path: Path) -> Iterator[str]:
 
 
 def test_no_other_place_joins_a_name_to_a_directory() -> None:
-    found = {
+    result = {
         str(path.relative_to(PACKAGE)): list(joins(path))
         for path in sorted(PACKAGE.rglob("*.py"))
         if path.name != "outputs.py"
     }
-    others = Counter({name: len(texts) for name, texts in found.items() if texts})
-    new = {name: found[name] for name, count in others.items() if count > JOINED.get(name, 0)}
+    others = Counter({name: len(texts) for name, texts in result.items() if texts})
+    new = {name: result[name] for name, count in others.items() if count > JOINED.get(name, 0)}
     assert not new, "expected etherweave.api.outputs.below"
     assert not {name for name, count in JOINED.items() if others[name] < count}, "stale entries"

@@ -192,8 +192,8 @@ def test_a_sweep_varies_the_threshold_of_a_routing_and_packets_stay_minimal_belo
     file = tmp_path / "scenario.toml"
     axis = '[[sweep.axis]]\nkey = "routing.ugal_local.threshold"\nvalues = [0, 60000]\n'
     file.write_text(f'routing = "ugal_local"\n{DRAGONFLY}[sweep]\n{axis}')
-    found = sweep(load_sweep(file), tmp_path / "out", executor("local", 1)).to_polars()
-    low, high = found.sort("routing.ugal_local.threshold")["end_ns"]
+    frame = sweep(load_sweep(file), tmp_path / "out", executor("local", 1)).to_polars()
+    low, high = frame.sort("routing.ugal_local.threshold")["end_ns"]
     assert high == run(DRAGONFLY, tmp_path, routing="minimal").summary["end_ns"]
     assert low < high / 2, "of eight links' load on one, UGAL sends most by other groups"
 

@@ -42,11 +42,11 @@ def output(namespace: str, *words: str) -> str:
 
 
 def test_a_frame_is_counted_at_both_ends_of_a_cable(pair: tuple[str, str]) -> None:
-    with namespaces.inside(pair[0]), sender("eth0") as one, Links() as links:
+    with namespaces.inside(pair[0]), sender("eth0") as sock, Links() as links:
         # A busy machine may take a moment until both ends have carrier.
         deadline_s = time.monotonic() + 10
         while not (sent := links.counters()["eth0"].sent) and time.monotonic() < deadline_s:
-            one.send(MAC.to_bytes(6) + bytes(6) + b"\x88\xb6".ljust(48, b"\0"))
+            sock.send(MAC.to_bytes(6) + bytes(6) + b"\x88\xb6".ljust(48, b"\0"))
             time.sleep(0.02)
         assert sent >= 1
         sent = links.counters()["eth0"].sent

@@ -25,33 +25,33 @@ def matrix(defect: Defect, noise: float = 0.02, is_bandwidth: bool = False) -> P
     """Four hosts on each of four leaves; other leaves are farther. Times, or rates: 100 / time."""
     chance = random.Random(5)
     values = np.full((len(HOSTS), len(HOSTS)), np.nan)
-    for one in range(len(HOSTS)):
+    for host in range(len(HOSTS)):
         for other in range(len(HOSTS)):
-            if one != other:
-                time = NEAR if leaf(one) == leaf(other) else FAR
-                time *= defect(one, other) * chance.uniform(1 - noise, 1 + noise)
-                values[one, other] = 100 / time if is_bandwidth else time
+            if host != other:
+                time = NEAR if leaf(host) == leaf(other) else FAR
+                time *= defect(host, other) * chance.uniform(1 - noise, 1 + noise)
+                values[host, other] = 100 / time if is_bandwidth else time
     return PairMatrix(HOSTS, values, is_bandwidth, PLACES)
 
 
-def host_7(one: int, other: int) -> float:
-    return 1.5 if 7 in (one, other) else 1.0
+def host_7(first: int, other: int) -> float:
+    return 1.5 if 7 in (first, other) else 1.0
 
 
-def uplinks_of_leaf_0(one: int, other: int) -> float:
-    return 1.5 if leaf(one) != leaf(other) and 0 in (leaf(one), leaf(other)) else 1.0
+def uplinks_of_leaf_0(first: int, other: int) -> float:
+    return 1.5 if leaf(first) != leaf(other) and 0 in (leaf(first), leaf(other)) else 1.0
 
 
-def between_leaves_0_and_3(one: int, other: int) -> float:
-    return 1.5 if {leaf(one), leaf(other)} == {0, 3} else 1.0
+def between_leaves_0_and_3(first: int, other: int) -> float:
+    return 1.5 if {leaf(first), leaf(other)} == {0, 3} else 1.0
 
 
-def pair_1_and_6(one: int, other: int) -> float:
-    return 1.5 if {one, other} == {1, 6} else 1.0
+def pair_1_and_6(first: int, other: int) -> float:
+    return 1.5 if {first, other} == {1, 6} else 1.0
 
 
-def sent_by_7(one: int, other: int) -> float:
-    return 1.5 if one == 7 else 1.0
+def sent_by_7(first: int, other: int) -> float:
+    return 1.5 if first == 7 else 1.0
 
 
 @pytest.mark.parametrize("is_bandwidth", [False, True])
@@ -68,38 +68,38 @@ def sent_by_7(one: int, other: int) -> float:
 def test_a_planted_defect_is_named_and_nothing_else(
     defect: Defect, who: str, words: str, is_bandwidth: bool
 ) -> None:
-    (found,) = suspects(matrix(defect, is_bandwidth=is_bandwidth))
-    assert found.who == who
-    assert found.words.startswith(words)
-    assert found.factor == pytest.approx(1.5, rel=0.05)
+    (suspect,) = suspects(matrix(defect, is_bandwidth=is_bandwidth))
+    assert suspect.who == who
+    assert suspect.words.startswith(words)
+    assert suspect.factor == pytest.approx(1.5, rel=0.05)
 
 
 def test_usual_is_what_good_pairs_take_though_half_of_them_are_bad() -> None:
     """Of three leaves one is bad: so are half of the other hosts' pairs with other leaves."""
     whole, three = matrix(uplinks_of_leaf_0), 3 * PER_LEAF
-    (found,) = suspects(PairMatrix(HOSTS[:three], whole.values[:three, :three], False, PLACES))
-    assert found.who == "leaf0"
-    assert found.factor == pytest.approx(1.5, rel=0.05)
+    (suspect,) = suspects(PairMatrix(HOSTS[:three], whole.values[:three, :three], False, PLACES))
+    assert suspect.who == "leaf0"
+    assert suspect.factor == pytest.approx(1.5, rel=0.05)
 
 
 def test_two_defects_are_distinguished() -> None:
     both = suspects(
-        matrix(lambda one, other: host_7(one, other) * between_leaves_0_and_3(one, other))
+        matrix(lambda first, other: host_7(first, other) * between_leaves_0_and_3(first, other))
     )
-    assert [one.who for one in both] == ["n7", "leaf0 – leaf3"]
+    assert [suspect.who for suspect in both] == ["n7", "leaf0 – leaf3"]
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.02, 0.3])
 def test_chance_is_nobodys_fault(noise: float) -> None:
-    assert suspects(matrix(lambda one, other: 1.0, noise)) == []
+    assert suspects(matrix(lambda first, other: 1.0, noise)) == []
 
 
 def test_a_host_is_named_without_a_topology_where_all_pairs_are_alike() -> None:
     alike = matrix(
-        lambda one, other: host_7(one, other) / (NEAR if leaf(one) == leaf(other) else FAR)
+        lambda first, other: host_7(first, other) / (NEAR if leaf(first) == leaf(other) else FAR)
     )
-    (found,) = suspects(PairMatrix(HOSTS, alike.values, False, {}))
-    assert found.who == "n7"
+    (suspect,) = suspects(PairMatrix(HOSTS, alike.values, False, {}))
+    assert suspect.who == "n7"
 
 
 def test_with_three_hosts_the_slow_end_is_unknown() -> None:
@@ -108,10 +108,10 @@ def test_with_three_hosts_the_slow_end_is_unknown() -> None:
 
 
 def test_a_pair_that_moved_nothing_is_the_worst_and_no_crash() -> None:
-    rates = matrix(lambda one, other: 1.0, is_bandwidth=True)
+    rates = matrix(lambda first, other: 1.0, is_bandwidth=True)
     rates.values[1, 6] = rates.values[6, 1] = 0.0
-    (found,) = suspects(rates)
-    assert (found.who, found.factor) == ("n1 – n6", np.inf)
+    (suspect,) = suspects(rates)
+    assert (suspect.who, suspect.factor) == ("n1 – n6", np.inf)
 
 
 @pytest.mark.parametrize("value", [np.nan, 0.0])
@@ -121,14 +121,14 @@ def test_a_matrix_of_nothing_has_no_suspect(value: float) -> None:
 
 def test_pairs_are_summarised_by_how_far_they_are() -> None:
     """Four leaves with 4 · 3 / 2 pairs each; the other 16 · 15 / 2 - 24 cross."""
-    near, far = pair_classes(matrix(lambda one, other: 1.0, noise=0.0))
+    near, far = pair_classes(matrix(lambda first, other: 1.0, noise=0.0))
     assert near == ("on one switch", 24, NEAR)
     assert far == ("between", 96, FAR)
     groups = {
         host: Place(place.switch, f"g{leaf(at) // 2}")
         for at, (host, place) in enumerate(PLACES.items())
     }
-    grouped = PairMatrix(HOSTS, matrix(lambda one, other: 1.0).values, False, groups)
+    grouped = PairMatrix(HOSTS, matrix(lambda first, other: 1.0).values, False, groups)
     assert [(pair_class.name, pair_class.pairs) for pair_class in pair_classes(grouped)] == [
         ("on one switch", 24),
         ("in one group", 32),  # two groups of two leaves with 4 · 4 pairs

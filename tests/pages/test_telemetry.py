@@ -43,11 +43,11 @@ def recorded(home: Path, speeds: Speeds = SPEEDS, **words: object) -> HostRecord
 
 def test_rises_of_a_host_are_in_the_time_of_who_started_the_launch(tmp_path: Path) -> None:
     """Ten seconds at 2 MB/s, on a host whose clock is 20 ± 5 ms ahead."""
-    found = recorded(tmp_path, ahead_ms=(15.0, 25.0))
-    steps = found.steps[CounterKey("interface", "", "sent_bytes")]
+    result = recorded(tmp_path, ahead_ms=(15.0, 25.0))
+    steps = result.steps[CounterKey("interface", "", "sent_bytes")]
     assert steps.times[[0, -1]].tolist() == [0.0, 10.0]
     assert steps.risen[[0, 5, -1]].tolist() == [0.0, 1e7, 2e7]
-    assert found.total(INTERFACE, "received_bytes", "sent_bytes") == 3e7
+    assert result.total(INTERFACE, "received_bytes", "sent_bytes") == 3e7
 
 
 def test_a_host_whose_clock_is_not_known_begins_with_its_launch(tmp_path: Path) -> None:
@@ -59,22 +59,22 @@ def test_a_host_whose_clock_is_not_known_begins_with_its_launch(tmp_path: Path) 
 def test_processors_are_added_up_and_the_busiest_is_named(tmp_path: Path) -> None:
     """Two processors: 0.75 and 0.25 of their time."""
     busy = {"user_s": 0.5, "softirq_s": 0.25, "idle_s": 0.25}
-    found = recorded(tmp_path, Speeds(cpus=[busy, {"user_s": 0.25, "idle_s": 0.75}]))
-    assert found.total(PROCESSOR, "user_s") == pytest.approx(7.5)
-    assert found.processors == 2
-    assert found.busiest == pytest.approx(0.75)
+    result = recorded(tmp_path, Speeds(cpus=[busy, {"user_s": 0.25, "idle_s": 0.75}]))
+    assert result.total(PROCESSOR, "user_s") == pytest.approx(7.5)
+    assert result.processors == 2
+    assert result.busiest == pytest.approx(0.75)
 
 
 def test_what_nobody_counts_has_no_total(tmp_path: Path) -> None:
-    found = recorded(tmp_path)
-    assert found.total(INTERFACE, "received_drops") == 0.0
-    assert found.total(INTERFACE, "received_pauses") is None
-    assert found.total(RDMA, "timeouts") is None
+    result = recorded(tmp_path)
+    assert result.total(INTERFACE, "received_drops") == 0.0
+    assert result.total(INTERFACE, "received_pauses") is None
+    assert result.total(RDMA, "timeouts") is None
 
 
 def test_only_the_tested_interface_counts(tmp_path: Path) -> None:
-    found = recorded(tmp_path, replace(SPEEDS, other={"sent_bytes": 9e9, "received_bytes": 9e9}))
-    assert found.total(INTERFACE, "sent_bytes") == 2e7
+    result = recorded(tmp_path, replace(SPEEDS, other={"sent_bytes": 9e9, "received_bytes": 9e9}))
+    assert result.total(INTERFACE, "sent_bytes") == 2e7
 
 
 def test_a_counter_that_was_set_back_counts_from_zero(tmp_path: Path) -> None:
@@ -84,16 +84,16 @@ def test_a_counter_that_was_set_back_counts_from_zero(tmp_path: Path) -> None:
     table = polars.read_parquet(file)
     counts = [1000, 1100, 40, *(140 + 100 * at for at in range(8))]
     table.with_columns(sent_bytes=polars.Series(counts, dtype=polars.UInt64)).write_parquet(file)
-    found = track(tmp_path, LAUNCH).total(INTERFACE, "sent_bytes")
-    assert found == 100 + 40 + 8 * 100
+    result = track(tmp_path, LAUNCH).total(INTERFACE, "sent_bytes")
+    assert result == 100 + 40 + 8 * 100
 
 
 def test_rates_are_those_of_the_part_that_was_recorded() -> None:
     """From 1 s to 3 s a counter rises by 10 each second: cells of 2 s from 0 s on."""
     steps = CounterSteps(np.array([1.0, 2.0, 3.0]), np.array([0.0, 10.0, 20.0]))
-    found = rates(steps, np.array([0.0, 2.0, 4.0, 6.0]))
-    assert found[:2].tolist() == [10.0, 10.0]
-    assert np.isnan(found[2])
+    result = rates(steps, np.array([0.0, 2.0, 4.0, 6.0]))
+    assert result[:2].tolist() == [10.0, 10.0]
+    assert np.isnan(result[2])
 
 
 @pytest.mark.parametrize("name", ["epoch.json", "telemetry_interface.parquet"])
@@ -201,9 +201,9 @@ def totals(out: Path) -> dict[tuple[str, str], dict[str, str]]:
 
 def test_totals_are_listed_for_each_launch_and_host(out: Path) -> None:
     """Ten seconds at 1 MB/s, 0.5 drops, 2 pauses each second; 0.75 of one processor."""
-    found = totals(out)
-    assert len(found) == 28
-    first = next(one for (_, host), one in found.items() if host == "b")
+    texts = totals(out)
+    assert len(texts) == 28
+    first = next(value for (_, host), value in texts.items() if host == "b")
     assert (
         first
         | {
@@ -219,7 +219,7 @@ def test_totals_are_listed_for_each_launch_and_host(out: Path) -> None:
         }
         == first
     )
-    other = next(one for (_, host), one in found.items() if host == "a")
+    other = next(value for (_, host), value in texts.items() if host == "a")
     assert (other["drops"], other["PFC received"], other["RDMA losses"]) == ("0", "–", "–")
     assert "pauses received" not in first  # Nobody counts global pauses.
 
@@ -245,7 +245,7 @@ def test_gaps_are_listed_once_for_each_reason_under_the_results(tmp_path: Path, 
     sections = re.findall(r'<section id="(\w+)">', page)
     under = sections[sections.index("points") + 1 : sections.index("about")]
     drawn = ["telemetry_osu_latency", "telemetry_osu_bw", "telemetry"]
-    assert [re.sub(r"_lan_\w+", "", one) for one in under] == drawn
+    assert [re.sub(r"_lan_\w+", "", section) for section in under] == drawn
 
 
 def test_of_many_hosts_the_worst_is_named(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_of_many_hosts_the_worst_is_named(tmp_path: Path) -> None:
     benchmarks = load_benchmarks(place)
     section = telemetry.builders(benchmarks)[0](benchmarks)
     assert section is not None and section.figure is not None
-    words = [one.get_text() for axes in section.figure.axes for one in axes.texts]
+    words = [text.get_text() for axes in section.figure.axes for text in axes.texts]
     assert [word for word in words if "dotted" in word] == [
         "dotted: n3, the most",
         "dotted: n3, the least",
@@ -292,7 +292,7 @@ def test_what_is_left_out_is_counted(out: Path, monkeypatch: pytest.MonkeyPatch)
 def test_launches_are_in_the_order_of_time(bare: Path) -> None:
     recorded_launches = launches(load_benchmarks(bare).launches)
     assert [recorded_launch.start_ns for recorded_launch in recorded_launches] == sorted(
-        one.start_ns for one in recorded_launches
+        recorded_launch.start_ns for recorded_launch in recorded_launches
     )
     assert sum(recorded_launch.is_warm_up for recorded_launch in recorded_launches) == 2
 
@@ -303,10 +303,10 @@ def test_priorities_and_rdma_devices_are_shown_apart(tmp_path: Path) -> None:
         priorities={"3": {"sent_bytes": 5.0}, "4": {"sent_bytes": 7.0}},
         rdma={"sent_bytes": 3.0},
     )
-    found = recorded(tmp_path, speeds)
-    assert {key.thing for key in found.steps if key.family == PRIORITY.name} == {"3", "4"}
-    assert found.steps[CounterKey("priority", "4", "sent_bytes")].risen[-1] == 70
-    assert found.steps[CounterKey("rdma", "mlx5_0 port 1", "sent_bytes")].risen[-1] == 30
+    result = recorded(tmp_path, speeds)
+    assert {key.thing for key in result.steps if key.family == PRIORITY.name} == {"3", "4"}
+    assert result.steps[CounterKey("priority", "4", "sent_bytes")].risen[-1] == 70
+    assert result.steps[CounterKey("rdma", "mlx5_0 port 1", "sent_bytes")].risen[-1] == 30
 
 
 def test_segments_sent_again_are_those_of_the_whole_host() -> None:

@@ -100,8 +100,8 @@ def test_several_pairs_are_named_and_counted_as_the_tools_for_them() -> None:
 def test_jobs_are_measured_as_the_tools_count_them() -> None:
     """Half a round trip; window · size over time; the mean of a call; the sum of streams."""
     result = simulated()
-    found = {quantity.job: quantity for quantity in quantities(result)}
-    assert {name: (one.program, one.size_bytes, one.ranks) for name, one in found.items()} == {
+    outcome = {quantity.job: quantity for quantity in quantities(result)}
+    assert {name: (one.program, one.size_bytes, one.ranks) for name, one in outcome.items()} == {
         "ping": ("osu_latency", 8, 2),
         "pong": ("osu_latency", 0, 2),
         "one": ("osu_bw", 65536, 2),
@@ -122,7 +122,7 @@ def test_jobs_are_measured_as_the_tools_count_them() -> None:
         "cube": mean_s(result, "cube"),
     }
     for name, value in expected.items():
-        assert found[name].values == pytest.approx([value])
+        assert outcome[name].values == pytest.approx([value])
 
 
 def test_one_sided_operations_are_named_as_the_tools_for_them() -> None:
@@ -239,7 +239,7 @@ def test_an_application_counts_as_published_and_alone() -> None:
     """Kenny et al. 2020, figure 5: 0.9 ms over RoCE v2 with PFC, on 48 ranks of 100 Gb/s."""
     (own,) = quantities(run({"halo": HALO}, run={}))
     assert (own.metric, own.ranks, own.is_as_published) == (ITERATION_TIME, 48, True)
-    assert [one.value for one in published(own, fabric(simulated()))] == [0.0009]
+    assert [reference.value for reference in published(own, fabric(simulated()))] == [0.0009]
     smaller = {"halo3d": {"iterations": 1, "nx": 10}}
     (other,) = quantities(run({"halo": smaller}, run={}))
     assert published(other, fabric(simulated())) == []
@@ -260,10 +260,10 @@ def both() -> ComparedResults:
 
 def test_one_figure_holds_simulated_measured_published_and_limits() -> None:
     """Published is 1.0 us without payload, beside what is simulated, and twice that."""
-    found = osu.times(both())
-    assert found is not None
+    result = osu.times(both())
+    assert result is not None
     half = mean_s(simulated(), "pong") / 2 * 1e6
-    assert legend(found.figure) == [
+    assert legend(result.figure) == [
         "simulated, RoCE v2+PFC",
         "measured, RoCE v2+PFC",
         "size / line rate, 100 Gb/s",
@@ -271,14 +271,14 @@ def test_one_figure_holds_simulated_measured_published_and_limits() -> None:
         f"measured: {2 * half:.3g} us + size / goodput (RoCE v2, path MTU 4096 B)",
         f"published; measured is {half:.3g} to {2 * half:.3g} of it",
     ]
-    calls = legend(found.figure, 1)
+    calls = legend(result.figure, 1)
     assert calls[-1] == f"measured: {2 * half:.3g} us + bytes / goodput, 4 ranks at least"
 
 
 def test_rates_of_one_and_of_both_directions_have_limits_of_their_own() -> None:
-    found = osu.rates(both())
-    assert found is not None and found.figure is not None
-    first, second = found.figure.axes
+    result = osu.rates(both())
+    assert result is not None and result.figure is not None
+    first, second = result.figure.axes
     for axes, ways in ((first, 1), (second, 2)):
         lines = {str(line.get_label()): line for line in axes.lines}
         (rate,) = [line for name, line in lines.items() if name.startswith("line rate")]
@@ -295,10 +295,10 @@ def test_published_figures_are_listed_with_source_and_ratio() -> None:
 
 
 def test_an_incast_is_held_against_the_link_and_the_publication() -> None:
-    found = goodput(both())
-    assert found is not None
+    result = goodput(both())
+    assert result is not None
     labels = ["published", "line rate, 100 Gb/s", "full frames (RoCE v2, path MTU 4096 B)"]
-    assert set(labels) < set(legend(found.figure))
+    assert set(labels) < set(legend(result.figure))
 
 
 def test_published_means_stand_among_iteration_times() -> None:

@@ -23,8 +23,8 @@ def run(workload: dict[str, Any], **job: object) -> Result:
 
 
 def only(workload: dict[str, Any]) -> Quantity:
-    (one,) = quantities(run(workload))
-    return one
+    (quantity,) = quantities(run(workload))
+    return quantity
 
 
 RINGS = {"ranks": 16, "loops": 4, "measurements": 3, "random_rings": 2}
@@ -50,13 +50,13 @@ def test_a_ring_counts_by_its_slowest_rank_in_its_fastest_measurement() -> None:
 def test_transpose_and_transform_count_their_bytes_and_operations() -> None:
     transpose = run({"hpcc_ptrans": {"size": 512, "iterations": 2}})
     slowest = transpose.to_polars("iterations")["duration_ns"].to_numpy().max() * 1e-9
-    (found,) = quantities(transpose)
-    assert (found.test, found.ranks) == ("PTRANS", 16)
-    assert found.values == pytest.approx([8 * 512**2 / slowest])
+    (quantity,) = quantities(transpose)
+    assert (quantity.test, quantity.ranks) == ("PTRANS", 16)
+    assert quantity.values == pytest.approx([8 * 512**2 / slowest])
     transform = run({"hpcc_mpifft": {"local": 2**10}})
     slowest = transform.to_polars("iterations")["duration_ns"].to_numpy().max() * 1e-9
-    (found,) = quantities(transform)
-    assert found.values == pytest.approx([5 * 2**14 * 14 / slowest])
+    (quantity,) = quantities(transform)
+    assert quantity.values == pytest.approx([5 * 2**14 * 14 / slowest])
 
 
 def test_updates_count_by_the_slowest_rank_and_own_transforms_by_the_mean_of_rates() -> None:
@@ -82,8 +82,8 @@ def test_a_transform_alone_is_faster_than_beside_others_where_they_share_memory(
         job = {"name": "job", "workload": transform, "ranks_per_host": 16}
         host = {"memory_rate": "40Gb/s", "mpi_roce": {"self_per_kib": "100ns"}}
         fabric = {"topology": {"single_switch": {"hosts": 2}}, "host": host}
-        (found,) = quantities(etherweave.run({**fabric, "job": [job]}))
-        return found.median
+        (quantity,) = quantities(etherweave.run({**fabric, "job": [job]}))
+        return quantity.median
 
     assert rate("single") > 2 * rate("star")
 
@@ -91,15 +91,15 @@ def test_a_transform_alone_is_faster_than_beside_others_where_they_share_memory(
 def test_samples_of_panels_stand_for_all_of_them() -> None:
     """A matrix of 2,048 in 32 panels: all of them, and nine."""
     system = {"rows": 4, "columns": 4, "size": 2048, "swap": "spread_roll"}
-    whole = run({"hpl": system})
+    done = run({"hpl": system})
     (every,) = quantities(run({"hpl": system}))
-    (some,) = quantities(run({"hpl": {**system, "samples": 9}}))
+    (quantity,) = quantities(run({"hpl": {**system, "samples": 9}}))
     assert every.error is None
-    assert some.error is not None
-    assert some.error < 0.1
-    assert some.median == pytest.approx(every.median, rel=0.05)
+    assert quantity.error is not None
+    assert quantity.error < 0.1
+    assert quantity.median == pytest.approx(every.median, rel=0.05)
     ends = (
-        whole.to_polars("iterations")
+        done.to_polars("iterations")
         .group_by("rank")
         .agg((pl.col("start_ns") + pl.col("duration_ns")).max() - pl.col("start_ns").min())
     )
@@ -113,23 +113,23 @@ def test_samples_of_iterations_stand_for_all_of_them(benchmark: str) -> None:
     own = {"benchmark": benchmark, "class": "S", "ranks": 16}
     result = run({"npb": own})
     (every,) = quantities(result)
-    (some,) = quantities(run({"npb": {**own, "samples": 5}}))
+    (quantity,) = quantities(run({"npb": {**own, "samples": 5}}))
     assert (every.test, every.error) == (f"{benchmark}.S", None)
     by_rank = result.to_polars("iterations").group_by("rank").agg(pl.col("duration_ns").sum())
     assert every.median == pytest.approx(float(by_rank["duration_ns"].to_numpy().mean()) * 1e-9)
-    assert some.error is not None
-    assert some.error < 0.02
-    assert some.median == pytest.approx(every.median, rel=0.02)
+    assert quantity.error is not None
+    assert quantity.error < 0.02
+    assert quantity.median == pytest.approx(every.median, rel=0.02)
 
 
 def test_steps_of_a_flow_solver_are_added_up() -> None:
     """Ten steps, of which three stand for all."""
     gradient = {"cells": 4_000, "pressure": {"pcg": {"iterations": 5}}, "iterations": 10}
     (every,) = quantities(run({"openfoam": gradient}))
-    (some,) = quantities(run({"openfoam": {**gradient, "samples": 3}}))
+    (quantity,) = quantities(run({"openfoam": {**gradient, "samples": 3}}))
     assert (every.program, every.test, every.error) == ("openfoam", "pcg", None)
-    assert some.error is not None
-    assert some.median == pytest.approx(every.median, rel=0.01)
+    assert quantity.error is not None
+    assert quantity.median == pytest.approx(every.median, rel=0.01)
     # 500 cells of a rank at 15 us each, ten times, and what lies between.
     assert 10 * 500 * 15e-6 < every.median < 1.1 * 10 * 500 * 15e-6
 
@@ -175,7 +175,7 @@ def test_bus_bandwidth_stands_beside_what_was_published() -> None:
         facts = {"topology": {"single_switch": {"hosts": 4}}, "run": {"fidelity": "flow"}}
         result = etherweave.run({**facts, "job": [{"name": "job", "workload": workload}]})
         beside = ComparedResults([result])
-        (section,) = [one for build in benchmarks.sections if (one := build(beside)) is not None]
+        (section,) = [page for build in benchmarks.sections if (page := build(beside)) is not None]
         return section.tables[0].rows
 
     ((*_, small),) = figures("64MiB")
@@ -197,7 +197,7 @@ def test_accelerators_of_a_node_share_a_bus_bandwidth() -> None:
         assert bus.values == pytest.approx([(256 << 20) / call.median * 2 * 7 / 8])
         assert 0.9 < bus.median / (4 * 50e9) < 0.97
         beside = ComparedResults([result])
-        (section,) = [one for build in benchmarks.sections if (one := build(beside)) is not None]
+        (section,) = [page for build in benchmarks.sections if (page := build(beside)) is not None]
         (*_, none), (*_, expected) = section.tables[0].rows
         assert (none, expected.count("4 × 4")) == ("", 2)
 
@@ -243,8 +243,8 @@ def test_some_rounds_of_a_collective_stand_for_all(
     def call(facts: dict[str, Any]) -> Quantity:
         job = {"name": "job", "workload": {"osu_collective": facts}}
         hosts = {"topology": {"single_switch": {"hosts": 16}}}
-        (one,) = quantities(etherweave.run({**hosts, "job": [job]}))
-        return one
+        (quantity,) = quantities(etherweave.run({**hosts, "job": [job]}))
+        return quantity
 
     whole, sampled = call(once), call({**once, "samples": 4})
     assert whole.error is None

@@ -41,8 +41,8 @@ def test_a_medium_says_what_is_assumed() -> None:
 
 
 def test_nothing_is_known_of_frames_of_other_kinds() -> None:
-    found = medium("infiniband", GIGABIT, 2044)
-    assert (found.wire, found.goodput) == (None, GIGABIT)
+    result = medium("infiniband", GIGABIT, 2044)
+    assert (result.wire, result.goodput) == (None, GIGABIT)
 
 
 SIZE = np.array([1000.0])

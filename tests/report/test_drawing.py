@@ -163,7 +163,7 @@ def test_a_tree_stands_in_rows_by_level_with_pods_side_by_side() -> None:
     assert max(heights[1]) < min(heights[2])
     pods = sorted((area.low[0], area.high[0]) for area in picture.areas)
     assert len(pods) == 4
-    assert all(one[1] < other[0] for one, other in pairwise(pods))
+    assert all(first[1] < other[0] for first, other in pairwise(pods))
     hosts = [mark for mark in picture.marks if mark.shape == "host"]
     assert {mark.place[1] for mark in hosts} == {min(heights[0]) - 24}
 

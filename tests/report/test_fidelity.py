@@ -38,14 +38,14 @@ def test_figures_of_both_stand_side_by_side_with_their_error() -> None:
     packet, flow = (
         etherweave.run(SCENARIO, {"run.fidelity": fidelity}) for fidelity in ("packet", "flow")
     )
-    found = compare_fidelity(packet, flow)
-    mean = next(row for row in found["figures"] if row["figure"] == "mean_us")
+    result = compare_fidelity(packet, flow)
+    mean = next(row for row in result["figures"] if row["figure"] == "mean_us")
     assert mean["job"] == "pair"
     durations = flow.values("iterations", "duration_ns")
     assert mean["flow"] == pytest.approx(sum(durations) / len(durations) / 1e3)
     assert mean["error"] == pytest.approx(mean["flow"] / mean["packet"] - 1)
     assert abs(mean["error"]) < 0.03
-    assert abs(found["end_error"]) < 0.03
+    assert abs(result["end_error"]) < 0.03
 
 
 CUT_OFF: dict[str, Any] = {
@@ -94,8 +94,8 @@ def test_the_command_line_prints_both() -> None:
     done = command("run", file, "--compare-fidelity", *change, code=0)
     assert "flow-level mode in 1/" in done.stdout
     assert "mean_us" in done.stdout
-    found = json.loads(command("run", file, "--compare-fidelity", "--json", *change).stdout)
-    assert {row["figure"] for row in found["figures"]} >= {"mean_us", "median_us", "p99_us"}
+    document = json.loads(command("run", file, "--compare-fidelity", "--json", *change).stdout)
+    assert {row["figure"] for row in document["figures"]} >= {"mean_us", "median_us", "p99_us"}
 
 
 def test_a_comparison_keeps_flow_level_mode_with_its_errors(tmp_path: Path) -> None:
@@ -189,8 +189,8 @@ def test_a_hybrid_run_says_which_jobs_are_in_which_mode() -> None:
     assert done.stderr == ""
     assert "in flow-level mode: others; in packets: halo" in done.stdout
     assert "  halo (packets): 16 iterations, mean " in done.stdout
-    found = json.loads(command("run", HYBRID, "--json", *change).stdout)
-    assert found["fidelities"] == {"halo": "packet", "others": "flow"}
+    document = json.loads(command("run", HYBRID, "--json", *change).stdout)
+    assert document["fidelities"] == {"halo": "packet", "others": "flow"}
 
 
 PAIRS: dict[str, Any] = {

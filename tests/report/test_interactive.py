@@ -67,9 +67,9 @@ def test_areas_keep_how_much_they_hide_and_lines_their_width() -> None:
             axes.add_collection(LineCollection([[(0, 0), (1, 1)]], linewidths=0.3)),
         )
     )
-    assert [one["opacity"] for one in (band, bars, messages)] == [0.2, 1, 1]
+    assert [trace["opacity"] for trace in (band, bars, messages)] == [0.2, 1, 1]
     # A point is 4/3 of a pixel of CSS.
-    assert [one["width"] for one in (band, bars, messages)] == [0, 0, 0.4]
+    assert [trace["width"] for trace in (band, bars, messages)] == [0, 0, 0.4]
 
 
 def test_a_map_keeps_its_cells_and_the_names_of_its_rows() -> None:
@@ -122,12 +122,12 @@ def report(result: etherweave.Result, tmp_path_factory: pytest.TempPathFactory) 
 
 def figures(text: str) -> dict[str, Any]:
     """Values of a page's figures by the names of sections."""
-    found = re.findall(
+    matches = re.findall(
         r'<section id="(\w+)">(?:(?!</section>).)*?<script type="application/json">(.*?)</script>',
         text,
         re.DOTALL,
     )
-    return {name: json.loads(values) for name, values in found}
+    return {name: json.loads(values) for name, values in matches}
 
 
 def test_a_page_has_every_figure_as_picture_and_values(report: Path) -> None:

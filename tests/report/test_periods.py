@@ -37,33 +37,33 @@ def iterations(
 def test_equal_iterations_are_found_whatever_their_number(count: int) -> None:
     lengths = np.full(count, 1.7e6)
     starts, ends = iterations(lengths, [(0.1, 0.3), (0.7, 0.72)])
-    found = period(starts, ends)
-    assert found is not None
-    assert found.ns == pytest.approx(1.7e6, rel=0.01)
-    assert found.correlation > 0.9
+    result = period(starts, ends)
+    assert result is not None
+    assert result.ns == pytest.approx(1.7e6, rel=0.01)
+    assert result.correlation > 0.9
 
 
 def test_iterations_that_differ_by_a_tenth_have_their_mean() -> None:
     lengths = 1e6 * np.random.default_rng(1).uniform(0.9, 1.1, 50)
     starts, ends = iterations(lengths, [(0.5, 0.8)])
-    found = period(starts, ends)
-    assert found is not None
-    assert found.ns == pytest.approx(lengths.mean(), rel=0.05)
+    result = period(starts, ends)
+    assert result is not None
+    assert result.ns == pytest.approx(lengths.mean(), rel=0.05)
 
 
 def test_phases_that_look_alike_are_no_iteration_when_their_lengths_alternate() -> None:
     starts, ends = iterations(np.full(40, 1e6), [(0.0, 0.05), (0.4, 0.75)])
-    found = period(starts, ends)
-    assert found is not None
-    assert found.ns == pytest.approx(1e6, rel=0.01)
+    result = period(starts, ends)
+    assert result is not None
+    assert result.ns == pytest.approx(1e6, rel=0.01)
 
 
 def test_the_correlation_does_not_depend_on_where_cells_begin() -> None:
     # Short calls, 21 1/3 cells apart: the lag of three times as many is a whole number of cells.
     starts, ends = iterations(np.full(12, 256 / 12), [(0.0, 0.01), (0.3, 0.31), (0.35, 0.36)])
-    found = period(starts, ends)
-    assert found is not None
-    assert found.ns == pytest.approx(256 / 12, rel=0.01)
+    result = period(starts, ends)
+    assert result is not None
+    assert result.ns == pytest.approx(256 / 12, rel=0.01)
 
 
 def test_iterations_are_found_beside_a_longer_start_and_end() -> None:
@@ -72,15 +72,15 @@ def test_iterations_are_found_beside_a_longer_start_and_end() -> None:
     starts, ends = iterations(np.full(10, 0.6e6), [(0.0, 0.1), (0.6, 0.62)])
     before = 20.8e6 + np.arange(60) * 5e3 + np.random.default_rng(3).uniform(0, 2e3, 60)
     clocks = np.concatenate([before, before + 7.2e6])
-    found = period(
+    result = period(
         np.concatenate([[0.1e6], clocks, 21.6e6 + starts]),
         np.concatenate([[20.0e6], clocks + 2e3, 21.6e6 + ends]),
     )
-    assert found is not None
-    assert found.ns == pytest.approx(0.6e6, rel=0.01)
-    assert found.correlation > 0.8
-    assert 20e6 < found.from_ns < found.until_ns < 29e6
-    assert found.iterations == pytest.approx(10, abs=2)
+    assert result is not None
+    assert result.ns == pytest.approx(0.6e6, rel=0.01)
+    assert result.correlation > 0.8
+    assert 20e6 < result.from_ns < result.until_ns < 29e6
+    assert result.iterations == pytest.approx(10, abs=2)
 
 
 @pytest.mark.parametrize("after_ns", [0, 33e6, 50e6])
@@ -92,37 +92,37 @@ def test_idle_time_before_and_behind_iterations_does_not_count(
     starts, ends = iterations(np.full(50, 1e6), phases)
     last = before_ns + 50e6 + after_ns
     outer = np.array([0.0, last - 1e3])  # The program's start and end.
-    found = period(
+    result = period(
         np.concatenate([outer, before_ns + starts]), np.concatenate([outer + 1e3, before_ns + ends])
     )
-    assert found is not None
-    assert found.ns == pytest.approx(1e6, rel=0.01)
-    assert found.iterations == pytest.approx(50, abs=1)
-    assert found.from_ns == pytest.approx(before_ns, abs=1e6)
-    assert found.until_ns == pytest.approx(before_ns + 50e6, abs=1e6)
+    assert result is not None
+    assert result.ns == pytest.approx(1e6, rel=0.01)
+    assert result.iterations == pytest.approx(50, abs=1)
+    assert result.from_ns == pytest.approx(before_ns, abs=1e6)
+    assert result.until_ns == pytest.approx(before_ns + 50e6, abs=1e6)
 
 
 def test_idle_time_between_iterations_does_not_count() -> None:
     starts, ends = iterations(np.full(50, 1e6), [(0.1, 0.3)])
-    found = period(np.concatenate([starts, starts + 90e6]), np.concatenate([ends, ends + 90e6]))
-    assert found is not None
-    assert found.iterations == pytest.approx(100, abs=1)
-    assert (found.from_ns, found.until_ns) == (0.1e6, 139.3e6)
+    result = period(np.concatenate([starts, starts + 90e6]), np.concatenate([ends, ends + 90e6]))
+    assert result is not None
+    assert result.iterations == pytest.approx(100, abs=1)
+    assert (result.from_ns, result.until_ns) == (0.1e6, 139.3e6)
 
 
 def test_all_of_many_iterations_are_counted() -> None:
     lengths = np.random.default_rng(5).normal(1e6, 2e4, 20_000)
-    found = period(*iterations(lengths, [(0.5, 0.6)]))
-    assert found is not None
-    assert found.iterations == pytest.approx(20_000, rel=0.002)
+    result = period(*iterations(lengths, [(0.5, 0.6)]))
+    assert result is not None
+    assert result.iterations == pytest.approx(20_000, rel=0.002)
 
 
 @pytest.mark.parametrize("count", [2_000, 4_000, 10_000, 100_000])
 def test_many_iterations_are_not_taken_for_their_multiples(count: int) -> None:
     starts, ends = iterations(np.full(count, 1e6), [(0.5, 0.7)])
-    found = period(starts, ends)
-    assert found is not None
-    assert found.ns == pytest.approx(1e6, rel=0.01)
+    result = period(starts, ends)
+    assert result is not None
+    assert result.ns == pytest.approx(1e6, rel=0.01)
 
 
 @pytest.mark.parametrize("share", [0.002, 0.005, 0.01, 0.02])
@@ -133,9 +133,9 @@ def test_iterations_that_communicate_for_a_short_time_are_not_taken_for_their_mu
 ) -> None:
     lengths = np.random.default_rng(1).normal(1e6, deviation * 1e6, count)
     starts, ends = iterations(lengths, [(0.5, 0.5 + share)])
-    found = period(starts, ends)
-    assert found is not None
-    assert found.ns == pytest.approx(lengths.mean(), rel=0.01)
+    result = period(starts, ends)
+    assert result is not None
+    assert result.ns == pytest.approx(lengths.mean(), rel=0.01)
 
 
 def test_single_calls_that_wait_long_do_not_hide_the_iterations() -> None:
@@ -144,9 +144,9 @@ def test_single_calls_that_wait_long_do_not_hide_the_iterations() -> None:
     starts, ends = iterations(random.normal(1e6, 2e3, 3_000), [(0.5, 0.501)])
     waits = random.choice(len(starts), 10, replace=False)
     ends[waits] += random.uniform(0.3e6, 0.4e6, 10)
-    found = period(starts, ends)
-    assert found is not None
-    assert found.ns == pytest.approx(1e6, rel=0.01)
+    result = period(starts, ends)
+    assert result is not None
+    assert result.ns == pytest.approx(1e6, rel=0.01)
 
 
 # Of the first kind, 30 equal calls, one series in twenty repeats by chance.

@@ -132,11 +132,11 @@ def test_a_lone_request_takes_its_prompt_its_bytes_and_a_step() -> None:
 
 
 def test_layers_that_leave_early_hide_all_but_the_last() -> None:
-    whole, layers = lone()["mean", "transfer"], lone(layers=8)["mean", "transfer"]
+    value, layers = lone()["mean", "transfer"], lone(layers=8)["mean", "transfer"]
     # A tenth of the bytes is left when the prompt is computed: its 209.8 ms hide the others.
-    assert layers == pytest.approx(whole / 10, rel=0.05)
+    assert layers == pytest.approx(value / 10, rel=0.05)
     pulled = lone(transfer="pull")["mean", "transfer"]
-    assert whole < pulled < whole + 100e-6
+    assert value < pulled < value + 100e-6
 
 
 def test_a_latent_cache_goes_to_every_rank_from_one() -> None:
@@ -303,14 +303,14 @@ def test_services_answer_as_queues_in_tandem_or_as_a_fork(
     # Half of the load of work of 100 us: a queue of M/M/1 takes 200 us. What leaves it is Poisson
     # again (Burke), so that times of a tandem add up; a fork of two takes (12 - load) / 8 of it
     # (Nelson and Tantawi 1988).
-    found = services(calls, 8, service="100us", service_times="exponential")
+    result = services(calls, 8, service="100us", service_times="exponential")
     lone = services(calls, 1)["mean"].median
     expected = pytest.approx(factor * 200e-6, rel=3 * sqrt(29 / 80_000) + 0.05)
-    assert found["mean"].median - lone == expected
+    assert result["mean"].median - lone == expected
     # Times in M/M/1 are exponential.
     for name in ("a", "b"):
-        assert found[f"{name} p50"].median == pytest.approx(200e-6 * log(2), rel=0.1)
-        assert found[f"{name} p99"].median == pytest.approx(200e-6 * log(100), rel=0.2)
+        assert result[f"{name} p50"].median == pytest.approx(200e-6 * log(2), rel=0.1)
+        assert result[f"{name} p99"].median == pytest.approx(200e-6 * log(100), rel=0.2)
     if len(calls) == 2:
-        parts = found["a mean"].median + found["b mean"].median
-        assert found["mean"].median == pytest.approx(parts, rel=0.05)
+        parts = result["a mean"].median + result["b mean"].median
+        assert result["mean"].median == pytest.approx(parts, rel=0.05)

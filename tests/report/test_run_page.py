@@ -101,7 +101,7 @@ def test_lines_keep_their_dashes() -> None:
     axes.axvline(0.5, linestyle=":")
     values = figure_values(figure)
     assert values is not None
-    assert [one["dash"] for one in values["panels"][0]["series"]] == ["dash", "solid", "dot"]
+    assert [series["dash"] for series in values["panels"][0]["series"]] == ["dash", "solid", "dot"]
 
 
 @pytest.mark.needs("chromium")

@@ -77,20 +77,20 @@ def test_the_iteration_of_each_npb_kernel_is_found(
 ) -> None:
     keys = {"benchmark": benchmark, "class": class_, "ranks": ranks, "iterations": count}
     result = run({"npb": keys}, ranks)
-    found = the_timeline(result).period
-    assert found is not None
-    assert found.ns == pytest.approx(starts_apart_ns(result).mean(), rel=0.01)
-    assert found.iterations == pytest.approx(count, abs=1)
+    period = the_timeline(result).period
+    assert period is not None
+    assert period.ns == pytest.approx(starts_apart_ns(result).mean(), rel=0.01)
+    assert period.iterations == pytest.approx(count, abs=1)
 
 
 @pytest.mark.parametrize(("class_", "ranks"), [("S", 4), ("S", 16), ("W", 4)])
 def test_of_conjugate_gradient_the_inner_iteration_is_found(class_: str, ranks: int) -> None:
     keys = {"class": class_, "ranks": ranks, "iterations": 2, "compute": "20us"}
     result = run({"npb_cg": keys}, ranks)
-    found = the_timeline(result).period
-    assert found is not None
+    period = the_timeline(result).period
+    assert period is not None
     # 25 of them in an outer iteration, which computes a norm between them.
-    assert found.ns == pytest.approx(np.median(starts_apart_ns(result)), rel=0.02)
+    assert period.ns == pytest.approx(np.median(starts_apart_ns(result)), rel=0.02)
 
 
 def test_the_report_of_a_run_shows_ranks_over_time(tmp_path: Path) -> None:

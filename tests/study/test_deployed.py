@@ -33,9 +33,9 @@ def test_every_experiment_of_deployment_feeds_a_check() -> None:
 
 
 def test_a_pause_is_counted_in_controllers_reactions() -> None:
-    found = {"deployed.reaction_ovs": deployed(pause_us=700.0, frames_lost=0)}
+    result = {"deployed.reaction_ovs": deployed(pause_us=700.0, frames_lost=0)}
     # Section V-A: a controller needs 70 ms.
-    assert METRICS["deployed.reaction.controllers"](found) == 100
+    assert METRICS["deployed.reaction.controllers"](result) == 100
     hosts = {"deployed.lab": deployed(addresses={"hosts": 5, "addressed": 3})}
     assert METRICS["deployed.dmp.without"](hosts) == 2
 
@@ -57,8 +57,8 @@ def test_frames_are_traced_through_a_plan_without_a_difference(tmp_path: Path) -
     experiment = RulesExperiment("x", "deployed", overrides)
     assert experiment.missing() == ""
     experiment.carry_out(STUDY.home, tmp_path)
-    found = DeploymentResult.load(tmp_path).figures
+    figures = DeploymentResult.load(tmp_path).figures
     # 3 groups of 2 switches with 2 hosts, one global link each: equation 1 gives 2 + 1 + 2.
-    assert (found["rules_min"], found["rules_max"]) == (5, 5)
-    assert (found["frames_wrong"], found["switches_differing"]) == (0, 0)
-    assert found["frames"] > 12 * 11
+    assert (figures["rules_min"], figures["rules_max"]) == (5, 5)
+    assert (figures["frames_wrong"], figures["switches_differing"]) == (0, 0)
+    assert figures["frames"] > 12 * 11

@@ -51,7 +51,7 @@ def test_experiments_have_one_name_each_and_only_the_largest_are_not_built() -> 
     on_paper = [
         one for one in found if isinstance(one, DesignExperiment | BalancedFabricExperiment)
     ]
-    assert len({one.name for one in found}) == len(found)
+    assert len({check.name for check in found}) == len(found)
     assert len(on_paper) == len(FABRICS) + len(TABLES) + 6 * len(RADICES)
     by_formula_only = {
         one.name for one in found if isinstance(one, BalancedFabricExperiment) and not one.is_built
@@ -69,39 +69,39 @@ def test_formulas_know_fabrics_that_are_too_large_to_be_built(tmp_path: Path) ->
     BalancedFabricExperiment("x", "butterfly_5d", 96, is_built=False).carry_out(
         STUDY.home, tmp_path
     )
-    found = DesignResult.load(tmp_path)
+    document = DesignResult.load(tmp_path)
     # T = (96 + 5) / 6 = 16 hosts; 16⁶ in all; 16 + 5 · 15 ports.
-    assert (found.formula["hosts"], found.formula["rules_most"]) == (16**6, 91)
-    assert not found.design
+    assert (document.formula["hosts"], document.formula["rules_most"]) == (16**6, 91)
+    assert not document.design
 
 
 def test_a_built_fabric_keeps_its_figures_beside_its_formulas(tmp_path: Path) -> None:
     BalancedFabricExperiment("x", "butterfly_2d", 8, is_built=True).carry_out(STUDY.home, tmp_path)
-    found = DesignResult.load(tmp_path)
-    assert found.design["fabric"]["hosts"] == found.formula["hosts"] == 27
-    assert "flattened_butterfly" in found.resolved
+    document = DesignResult.load(tmp_path)
+    assert document.design["fabric"]["hosts"] == document.formula["hosts"] == 27
+    assert "flattened_butterfly" in document.resolved
 
 
 def results(**changed: Any) -> dict[str, DesignResult]:
     """Fabrics by formula; with the formulas of ``family_radix`` changed."""
-    found = {}
+    result = {}
     for family in TABLE_1:
         for radix in RADICES:
             formula = by_formula(radix)[family] | changed.get(f"{family}_{radix}", {})
-            found[f"largest.{family}.{radix}"] = DesignResult({}, formula, "", {})
-    return found
+            result[f"largest.{family}.{radix}"] = DesignResult({}, formula, "", {})
+    return result
 
 
 def test_table_1_s_rounding_is_at_most_a_host() -> None:
-    found = results()
+    result = results()
     # (48 + 2) / 3 is 16; (16 + 4) / 5 is 4, for 16 / 5 = 3.2.
-    assert METRICS["table_1.butterfly_4d.access"](found) == pytest.approx(0.8)
-    assert all(METRICS[f"table_1.{family}.scalability"](found) == 5 for family in TABLE_1)
+    assert METRICS["table_1.butterfly_4d.access"](result) == pytest.approx(0.8)
+    assert all(METRICS[f"table_1.{family}.scalability"](result) == 5 for family in TABLE_1)
 
 
 def test_a_host_too_many_in_a_clos_is_not_table_1_s() -> None:
-    found = results(clos_3_24={"hosts": 24**3 // 4 + 1})
-    assert METRICS["table_1.clos_3.scalability"](found) == 4
+    result = results(clos_3_24={"hosts": 24**3 // 4 + 1})
+    assert METRICS["table_1.clos_3.scalability"](result) == 4
 
 
 def test_only_fewer_than_4096_entries_count() -> None:
@@ -143,13 +143,13 @@ def test_bisection_and_tables_are_measured_as_the_text_states_them() -> None:
         },
     ]
     design = {"fabric": {"bisection_share": 0.538}, "power": {"organisations": organisations}}
-    found = {"figure_11.clos": DesignResult(design, {}, "", {})}
-    assert METRICS["counts.clos.bisection"](found) == pytest.approx(53.8)
+    result = {"figure_11.clos": DesignResult(design, {}, "", {})}
+    assert METRICS["counts.clos.bisection"](result) == pytest.approx(53.8)
     # 26 W of 8,192 entries: half of it of 4,096, four times of 32,768.
-    assert METRICS["tables.smallest"](found) == pytest.approx(13)
-    assert METRICS["tables.largest"](found) == pytest.approx(104)
+    assert METRICS["tables.smallest"](result) == pytest.approx(13)
+    assert METRICS["tables.largest"](result) == pytest.approx(104)
     # 250 W against 200.
-    assert METRICS["figure_11.clos.cam"](found) == pytest.approx(25)
+    assert METRICS["figure_11.clos.cam"](result) == pytest.approx(25)
 
 
 def test_nothing_built_proves_nothing() -> None:
@@ -168,12 +168,12 @@ def drawn(name: str, cam: float, compact: float) -> DesignResult:
 
 def test_savings_are_shares_of_the_clos_with_flat_cam_tables() -> None:
     watts = {"clos": (200.0, 150.0), "butterfly": (190.0, 120.0), "dragonfly": (180.0, 90.0)}
-    found = {f"figure_11.{name}": drawn(name, *pair) for name, pair in watts.items()}
+    result = {f"figure_11.{name}": drawn(name, *pair) for name, pair in watts.items()}
     savings = [
-        METRICS[f"figure_11.saving.{what}"](found) for what in ("compaction", "topology", "both")
+        METRICS[f"figure_11.saving.{what}"](result) for what in ("compaction", "topology", "both")
     ]
     assert savings == pytest.approx([25, 30, 55])
-    assert METRICS["figure_11.best"](found) == pytest.approx(90 / 120)
+    assert METRICS["figure_11.best"](result) == pytest.approx(90 / 120)
 
 
 def test_the_study_runs_a_part_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
@@ -290,11 +290,11 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
         elif isinstance(experiment, RunExperiment):
             experiment = small_application(experiment)
         experiment.carry_out(STUDY.home, output / experiment.name)
-    found = {
+    experiments = {
         experiment.name: load_result(output / experiment.name)
         for experiment in STUDY.experiments(True)
     }
-    return StudyResult(STUDY, check(STUDY, found, full=True)[0], output, full=True)
+    return StudyResult(STUDY, check(STUDY, experiments, full=True)[0], output, full=True)
 
 
 def test_small_fabrics_pass_what_does_not_depend_on_size(small: StudyResult) -> None:

@@ -29,32 +29,32 @@ def curve(*rows: Row, bound: float = 1.0) -> CurveResult:
 
 
 def test_latencies_are_compared_with_minimal_paths_below_the_saturation_of_those() -> None:
-    found = {
+    result = {
         "figure_12.uniform.conditional": curve((0.5, 0.5, 1040), (0.8, 0.8, 2160), (1, 0.7, 9000)),
         # Carries 0.9; what is measured at 1 says nothing.
         "figure_12.uniform.minimal": curve((0.5, 0.5, 1000), (0.8, 0.8, 2000), (1, 0.9, 5000)),
         "figure_12.uniform.piggyback": curve((0.5, 0.5, 990), (0.8, 0.8, 3000), (1, 0.85, 1000)),
     }
     # The most of 40 in 1000 and 160 in 2000.
-    assert METRICS["figure_12.uniform.conditional"](found) == pytest.approx(8)
+    assert METRICS["figure_12.uniform.conditional"](result) == pytest.approx(8)
     # The least of 990 / 1000 and 3000 / 2000.
-    assert METRICS["figure_12.uniform.piggyback"](found) == pytest.approx(0.99)
+    assert METRICS["figure_12.uniform.piggyback"](result) == pytest.approx(0.99)
 
 
 def test_latencies_that_are_lower_are_off_as_well() -> None:
-    found = {
+    result = {
         "exascale.uniform.conditional": curve((0.5, 0.5, 800), (0.9, 0.8, 1000)),
         "exascale.uniform.minimal": curve((0.5, 0.5, 1000), (0.9, 0.8, 1000)),
     }
-    assert METRICS["exascale.uniform.conditional"](found) == pytest.approx(20)
+    assert METRICS["exascale.uniform.conditional"](result) == pytest.approx(20)
 
 
 def test_without_a_load_below_saturation_there_is_no_figure() -> None:
-    found = dict.fromkeys(
+    result = dict.fromkeys(
         (f"exascale.uniform.{routing}" for routing in ROUTINGS), curve((0.9, 0.7, 5000))
     )
-    assert math.isnan(METRICS["exascale.uniform.conditional"](found))
-    assert math.isnan(METRICS["exascale.uniform.piggyback"](found))
+    assert math.isnan(METRICS["exascale.uniform.conditional"](result))
+    assert math.isnan(METRICS["exascale.uniform.piggyback"](result))
 
 
 REACTED = {
@@ -65,20 +65,20 @@ REACTED = {
 
 
 def test_small_loads_are_those_below_half_of_what_valiant_paths_accept() -> None:
-    found = {
+    result = {
         "figure_12.adversarial.valiant_group": curve(
             (0.1, 0.1, 2000), (0.3, 0.3, 3000), (1, 0.48, 9)
         ),
         "figure_12.adversarial.conditional": curve((0.1, 0.1, 5000), (0.3, 0.3, 1000), (1, 0.4, 9)),
         "figure_12.adversarial.piggyback": curve((1, 0.5, 9)),
     }
-    assert METRICS["figure_12.adversarial.small"](found) == pytest.approx(2.5)
-    assert METRICS["figure_12.adversarial.conditional"](found) == pytest.approx(0.8)
-    assert METRICS["figure_12.adversarial.valiant"](found) == pytest.approx(0.48)
+    assert METRICS["figure_12.adversarial.small"](result) == pytest.approx(2.5)
+    assert METRICS["figure_12.adversarial.conditional"](result) == pytest.approx(0.8)
+    assert METRICS["figure_12.adversarial.valiant"](result) == pytest.approx(0.48)
 
 
 def test_latencies_are_competitive_at_loads_beyond_small_ones_that_valiant_paths_accept() -> None:
-    found = {
+    result = {
         "figure_12_pauses.adversarial.valiant_group": curve((0.1, 0.1, 2000), (1, 0.48, 9)),
         # Small at 0.2, below half of 0.48; at 0.5 VAL does not carry the load either.
         "figure_12_pauses.adversarial.conditional": curve(
@@ -88,29 +88,29 @@ def test_latencies_are_competitive_at_loads_beyond_small_ones_that_valiant_paths
             (0.2, 0.2, 1000), (0.25, 0.25, 3000), (0.3, 0.3, 3000), (0.5, 0.37, 5000)
         ),
     }
-    assert METRICS["figure_12_pauses.adversarial.latency"](found) == pytest.approx(1.3)
+    assert METRICS["figure_12_pauses.adversarial.latency"](result) == pytest.approx(1.3)
 
 
 def test_what_is_optimal_under_uniform_traffic_accepts_no_less_than_any_other() -> None:
     accepted = {"valiant_group": 0.5, "piggyback": 0.8, "conditional": 0.9, "minimal": 0.75}
-    found = {
+    result = {
         f"figure_12.uniform.{routing}": curve((0.2, 0.2, 9), (1, most, 9))
         for routing, most in accepted.items()
     }
-    assert METRICS["figure_12.uniform.optimal"](found) == pytest.approx(0.9 / 0.8)
+    assert METRICS["figure_12.uniform.optimal"](result) == pytest.approx(0.9 / 0.8)
 
 
 def test_what_pause_frames_alone_do_is_compared_at_the_same_load() -> None:
-    found = {
+    result = {
         "figure_12_frames.adversarial.conditional_tables": curve((0.3, 0.15, 9)),
         "figure_12_pauses.adversarial.piggyback": curve((0.2, 0.2, 9), (0.3, 0.3, 9), (1, 0.4, 9)),
     }
-    assert METRICS["figure_12_frames.adversarial"](found) == pytest.approx(0.5)
+    assert METRICS["figure_12_frames.adversarial"](result) == pytest.approx(0.5)
     near = "figure_12_frames_near.adversarial"
-    found[f"{near}.conditional_tables"] = curve((0.3, 0.27, 9), (0.4, 0.3, 9))
-    found["figure_12_pauses.adversarial.conditional"] = curve((0.3, 0.3, 9), (0.4, 0.4, 9))
-    assert METRICS[near](found) == pytest.approx(0.9)
-    assert METRICS[f"{near}.full"](found) == pytest.approx(0.75), "the least of both loads"
+    result[f"{near}.conditional_tables"] = curve((0.3, 0.27, 9), (0.4, 0.3, 9))
+    result["figure_12_pauses.adversarial.conditional"] = curve((0.3, 0.3, 9), (0.4, 0.4, 9))
+    assert METRICS[near](result) == pytest.approx(0.9)
+    assert METRICS[f"{near}.full"](result) == pytest.approx(0.75), "the least of both loads"
 
 
 def test_figure_12_runs_with_credits_and_with_pauses_at_all_loads_when_all_is_wanted() -> None:
@@ -131,8 +131,8 @@ def test_the_share_of_one_global_link_is_that_of_the_hosts_of_a_group() -> None:
     rows = {row["id"]: row for row in STUDY.expected()}
     # 8 hosts on each of 16 switches.
     assert float(rows["figure_12.adversarial.minimal.bound"]["reference"]) == 1 / (8 * 16)
-    found = {"figure_12.adversarial.minimal": curve((1, 0.0079, 9), bound=1 / 128)}
-    assert METRICS["figure_12.adversarial.minimal.bound"](found) == 1 / 128
+    result = {"figure_12.adversarial.minimal": curve((1, 0.0079, 9), bound=1 / 128)}
+    assert METRICS["figure_12.adversarial.minimal.bound"](result) == 1 / 128
 
 
 def test_every_figure_of_the_paper_s_simulator_has_the_bounds_of_the_cross_check() -> None:
@@ -147,21 +147,21 @@ def test_every_figure_of_the_paper_s_simulator_has_the_bounds_of_the_cross_check
 
 
 def test_one_differing_point_of_tables_is_one_too_many() -> None:
-    found = {}
+    result = {}
     for pattern in PATTERNS:
         one = curve((0.3, 0.3, 7000), (1.0, 0.5, 9000))
         same = one.points.with_columns(fingerprint=pl.Series([7, 8]))
-        found[f"fogsim.{pattern}.conditional"] = CurveResult(same, "", {})
-        found[f"fogsim.{pattern}.conditional_tables"] = CurveResult(same, "", {})
-    assert METRICS["fogsim.tables"](found) == 0
-    other = found["fogsim.uniform.conditional"].points.with_columns(fingerprint=pl.Series([7, 9]))
-    found["fogsim.uniform.conditional_tables"] = CurveResult(other, "", {})
-    assert METRICS["fogsim.tables"](found) == 1
+        result[f"fogsim.{pattern}.conditional"] = CurveResult(same, "", {})
+        result[f"fogsim.{pattern}.conditional_tables"] = CurveResult(same, "", {})
+    assert METRICS["fogsim.tables"](result) == 0
+    other = result["fogsim.uniform.conditional"].points.with_columns(fingerprint=pl.Series([7, 9]))
+    result["fogsim.uniform.conditional_tables"] = CurveResult(other, "", {})
+    assert METRICS["fogsim.tables"](result) == 1
 
 
 def test_reactions_are_measured_in_microseconds_beside_an_iteration() -> None:
-    found = {"table_2.reaction": CurveResult(pl.DataFrame(REACTED), "", {})}
-    assert METRICS["table_2.reaction.conditional"](found) == pytest.approx(9.6)
+    result = {"table_2.reaction": CurveResult(pl.DataFrame(REACTED), "", {})}
+    assert METRICS["table_2.reaction.conditional"](result) == pytest.approx(9.6)
     rows = {row["id"]: row for row in STUDY.expected()}
     # Four iterations of CG take 6.48 ms.
     assert float(rows["table_2.reaction.conditional"]["high"]) == 6480 / 4
@@ -170,8 +170,8 @@ def test_reactions_are_measured_in_microseconds_beside_an_iteration() -> None:
 def test_one_rule_decides_how_long_every_point_runs() -> None:
     # Those of Table II last as long as their traffic takes to change.
     every = [*STUDY.experiments(False), *STUDY.experiments(True)]
-    curves = [one for one in every if isinstance(one, CurveExperiment)]
-    for one in (one for one in curves if not one.name.startswith("table_2.")):
+    curves = [curve for curve in every if isinstance(curve, CurveExperiment)]
+    for one in (point for point in curves if not point.name.startswith("table_2.")):
         is_notified = one.name.startswith(CODE.NOTIFIED)
         longest = CODE.NOTIFIED_LONGEST if is_notified else CODE.LONGEST
         assert one.overrides["open_loop.longest"] == longest

@@ -88,7 +88,7 @@ def test_dask_carries_out_the_experiments_of_a_study(folder: Path) -> None:
         for where in ("local", "dask")
     )
     assert {check.id: check.value for check in dask.checks} == {
-        one.id: one.value for one in local.checks
+        check.id: check.value for check in local.checks
     }
     assert len(dask.checks) == 2
 

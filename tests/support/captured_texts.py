@@ -48,14 +48,14 @@ FAMILIES = frozenset({"IMB", "osu", "osu_mbw_mr", "perftest", "nccl-tests"})
 """Name of a table whose title is lost; the metric follows from it."""
 
 
-def without_titles(found: set[tuple[object, ...]], full: set[tuple[object, ...]]) -> set[object]:
+def without_titles(result: set[tuple[object, ...]], full: set[tuple[object, ...]]) -> set[object]:
     """Numbers that are not in the full text, but for those that only lost the name of their test.
 
     Numbers begin with program, metric, value and statistic.
     """
     values = {number[2:4] for number in full}
     return {
-        number for number in found - full if number[0] not in FAMILIES or number[2:4] not in values
+        number for number in result - full if number[0] not in FAMILIES or number[2:4] not in values
     }
 
 

@@ -65,8 +65,8 @@ def values(file: Path, seed: int, count: int = 8) -> list[Damage]:
     """Return damages that put odd values into a JSON file, or drop keys."""
     places = list(_places(json.loads(file.read_text())))
     chance = random.Random(seed)
-    some = [(chance.choice(places), chance.choice([*ODD, ...])) for _ in range(count)]
-    return [Damage(f"{place} = {odd!r}", _put(place, odd)) for place, odd in some]
+    choices = [(chance.choice(places), chance.choice([*ODD, ...])) for _ in range(count)]
+    return [Damage(f"{place} = {odd!r}", _put(place, odd)) for place, odd in choices]
 
 
 def lines(file: Path, seed: int, count: int = 8) -> list[Damage]:
@@ -74,8 +74,8 @@ def lines(file: Path, seed: int, count: int = 8) -> list[Damage]:
     chance = random.Random(seed)
     numbers = [at for at, line in enumerate(file.read_text().splitlines()) if line.strip()]
     odd = ["= 1e999", "= true", '= "x"', "= [[[1]]]", "= {}", ",,,,", "= -9223372036854775808", "="]
-    some = [(chance.choice(numbers), chance.choice(odd)) for _ in range(count)]
-    return [Damage(f"line {at + 1} {text}", _end_line(at, text)) for at, text in some]
+    choices = [(chance.choice(numbers), chance.choice(odd)) for _ in range(count)]
+    return [Damage(f"line {at + 1} {text}", _end_line(at, text)) for at, text in choices]
 
 
 def columns(file: Path) -> list[Damage]:
@@ -153,8 +153,8 @@ def _instead(file: Path, make: Callable[[Path], object]) -> None:
 
 def _cut(share: float) -> Callable[[Path], None]:
     def do(file: Path) -> None:
-        whole = file.read_bytes()
-        file.write_bytes(whole[: int(share * len(whole))])
+        content = file.read_bytes()
+        file.write_bytes(content[: int(share * len(content))])
 
     return do
 

@@ -39,8 +39,8 @@ def tree() -> Files:
 
 def found(written: Files) -> dict[str, list[lint.LintFinding]]:
     by_rule: dict[str, list[lint.LintFinding]] = {}
-    for one in lint.lint(lint.read(written)):
-        by_rule.setdefault(one.rule, []).append(one)
+    for finding in lint.lint(lint.read(written)):
+        by_rule.setdefault(finding.rule, []).append(finding)
     return by_rule
 
 
@@ -67,7 +67,7 @@ def drop(*path: str) -> Callable[[Tables], object]:
 def foreign() -> Tables:
     """Write a switch as older SONiC does: references in brackets, ports and queues by ranges."""
     both, queues = "Ethernet0,Ethernet4", "Ethernet0,Ethernet4|3-4"
-    identity = {str(one): str(one) for one in range(8)}
+    identity = {str(number): str(number) for number in range(8)}
     qos = {
         "dscp_to_tc_map": "[DSCP_TO_TC_MAP|AZURE]",
         "tc_to_queue_map": "[TC_TO_QUEUE_MAP|AZURE]",

@@ -77,12 +77,12 @@ def interfaces_with_driver_counters() -> list[str]:
         return []
     words = ([program, "--statistics", name] for name in names)
     done = [subprocess.run(word, capture_output=True, check=False, timeout=10) for word in words]
-    return [name for name, one in zip(names, done, strict=True) if one.returncode == 0]
+    return [name for name, process in zip(names, done, strict=True) if process.returncode == 0]
 
 
 def _no_driver_counters() -> str:
-    found = interfaces_with_driver_counters()
-    return "" if found else "no interface has a driver with counters"
+    texts = interfaces_with_driver_counters()
+    return "" if texts else "no interface has a driver with counters"
 
 
 NEEDS = {

@@ -83,8 +83,8 @@ def running() -> Iterator[Path]:
 
 def check_no_jobs() -> None:
     """Fail if Slurm has a job; one that is completing is over, and may take its time to be gone."""
-    found = _jobs()
-    assert not [job for job in found if not job.endswith(" CG")], found
+    result = _jobs()
+    assert not [job for job in result if not job.endswith(" CG")], result
     _await(lambda: not _jobs(), "the end of completing jobs")
 
 
@@ -106,9 +106,9 @@ def _configuration(directory: Path) -> str:
 
 def _free_ports(count: int) -> list[int]:
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
+    ports = [create_server.getsockname()[1] for create_server in sockets]
+    for create_server in sockets:
+        create_server.close()
     return ports
 
 
@@ -171,9 +171,9 @@ def _stop(directory: Path) -> None:
 def bearers(directory: Path) -> list[int]:
     """Return the processes that descend from the daemons."""
     mark = f"EW_SLURM={directory}".encode()
-    found = []
+    result = []
     for path in Path("/proc").iterdir():
         with suppress(OSError):
             if path.name.isdigit() and mark in (path / "environ").read_bytes():
-                found.append(int(path.name))
-    return found
+                result.append(int(path.name))
+    return result

@@ -58,8 +58,8 @@ def running(directory: Path) -> Iterator[Path]:
 
 
 def _prepare(directory: Path) -> int:
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        port: int = one.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        port: int = sock.getsockname()[1]
     key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(directory / "key")]
     subprocess.run(key, check=True, stdin=subprocess.DEVNULL)
     values = {"port": port, "directory": directory, "user": getpass.getuser()}

@@ -33,7 +33,7 @@ class Speeds:
 
     def rows(self, seconds: float) -> dict[str, list[CounterRow]]:
         """Give counters that began somewhere, after so long."""
-        cpus = [_row(PROCESSOR, (str(at),), one, seconds) for at, one in enumerate(self.cpus)]
+        cpus = [_row(PROCESSOR, (str(at),), cpu, seconds) for at, cpu in enumerate(self.cpus)]
         cards = {"eth0": self.interface, "eth1": self.other}
         return {
             PROCESSOR.name: cpus,

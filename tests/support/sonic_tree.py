@@ -106,9 +106,9 @@ def _of_platform(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
         mode = own["default_brkout_mode"]
         lanes, at = len(document[name]["lanes"].split(",")), 0
         for part in mode.split("+"):
-            found = re.match(r"(\d+)x(\d+)G?[^()]*(?:\((\d+)\))?", part)
-            assert found, f"{folder}: {mode}: expected a mode as 2x200G(4)"
-            count, rate, used = found.groups()
+            match = re.match(r"(\d+)x(\d+)G?[^()]*(?:\((\d+)\))?", part)
+            assert match, f"{folder}: {mode}: expected a mode as 2x200G(4)"
+            count, rate, used = match.groups()
             step = int(used or lanes) // int(count)
             for _ in range(int(count)):
                 port = f"Ethernet{int(name.removeprefix('Ethernet')) + at}"

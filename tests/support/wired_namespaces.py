@@ -23,8 +23,8 @@ def namespace(name: str) -> Iterator[None]:
 
 def pair(namespace: str, *ends: str) -> None:
     """Make a cable with two interfaces."""
-    one, other = ends
-    output("ip", "-n", namespace, "link", "add", one, "type", "veth", "peer", "name", other)
+    first, other = ends
+    output("ip", "-n", namespace, "link", "add", first, "type", "veth", "peer", "name", other)
     for end in ends:
         output("ip", "-n", namespace, "link", "set", end, "up")
 
@@ -37,11 +37,11 @@ def inside(namespace: str, interface: str) -> socket.socket:
         with Path(f"/run/netns/{namespace}").open() as there:
             assert ctypes.CDLL(None).setns(there.fileno(), 0) == 0
         packets, auxiliary, ignore_outgoing = 263, 8, 23
-        one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-        one.setsockopt(packets, auxiliary, 1)
-        one.setsockopt(packets, ignore_outgoing, 1)
-        one.bind((interface, 3))
-        opened.append(one)
+        sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        sock.setsockopt(packets, auxiliary, 1)
+        sock.setsockopt(packets, ignore_outgoing, 1)
+        sock.bind((interface, 3))
+        opened.append(sock)
 
     thread = threading.Thread(target=move)
     thread.start()

@@ -136,8 +136,8 @@ def test_a_request_that_slurm_refuses_is_reported(slurm: Path, tmp_path: Path) -
 def _tasks(out: Path) -> list[int]:
     """Find the processes that carry out the tasks of an array."""
     mark = f"\0-m\0etherweave.sweeps.executors\0{out}".encode()
-    found = {path: _command(path) for path in Path("/proc").glob("[0-9]*")}
-    tasks = [path for path, words in found.items() if mark in words and b"sbatch" not in words]
+    files = {path: _command(path) for path in Path("/proc").glob("[0-9]*")}
+    tasks = [path for path, words in files.items() if mark in words and b"sbatch" not in words]
     return [int(path.name) for path in tasks]
 
 

@@ -66,8 +66,8 @@ def test_polars_duckdb_and_pandas_read_the_dataset_with_its_axes(whole: Path) ->
     assert pandas.read_parquet(whole / "runs")[key].value_counts().to_dict() == expected
     files = f"read_parquet('{whole}/runs/**/*.parquet', hive_partitioning=true)"
     question = f'select "{key}", count(*), avg(goodput_gbps) from {files} group by 1'
-    found = duckdb.connect().execute(question).fetchall()
-    assert {row[0]: row[1] for row in found} == expected
+    result = duckdb.connect().execute(question).fetchall()
+    assert {row[0]: row[1] for row in result} == expected
 
 
 def test_finished_runs_are_never_repeated(whole: Path, tmp_path: Path) -> None:
@@ -126,9 +126,9 @@ def test_runs_that_fail_are_rows_with_their_message(tmp_path: Path) -> None:
     done = run_here("sweep", path, "-o", tmp_path / "out", "--json", code=1)
     assert json.loads(done.stdout)["failed"] == 6
     rows = SweepStore(tmp_path / "out").table()
-    found = dict(rows.select("job.0.workload.incast.sources", "message").iter_rows())
-    assert "13 ranks" in found[12]
-    assert "sources: 0" in found[0]
+    result = dict(rows.select("job.0.workload.incast.sources", "message").iter_rows())
+    assert "13 ranks" in result[12]
+    assert "sources: 0" in result[0]
     assert set(rows.filter(pl.col("message") != "")["ended"]) == {"mistake"}
     # A mistake is a result: it is not carried out again.
     assert sweep(load_sweep(path), tmp_path / "out").carried_out == 0
@@ -137,9 +137,9 @@ def test_runs_that_fail_are_rows_with_their_message(tmp_path: Path) -> None:
 def test_a_worker_that_dies_twice_leaves_a_row_that_is_carried_out_again(tmp_path: Path) -> None:
     pool = executor("local", 1)
     tasks = [("a", 0), ("b", 9)]
-    found = dict(pool.completed("support.sweeps:end_by", tasks, tmp_path))
-    assert found["a"] == 0
-    assert str(found["b"]) == "worker died with exit code -9, 2 times"
+    result = dict(pool.completed("support.sweeps:end_by", tasks, tmp_path))
+    assert result["a"] == 0
+    assert str(result["b"]) == "worker died with exit code -9, 2 times"
 
 
 def test_two_sweeps_do_not_share_a_directory(whole: Path, tmp_path: Path) -> None:
@@ -323,9 +323,9 @@ def test_flow_first_is_flow_for_all_jobs_and_then_packets_whatever_the_scenario_
     packet = shortlist(load_sweep(path), home, FlowFirst("end_ns", 1.0), executor("local", 1))
     assert sweep(flow, home / "flow").carried_out == 0
     for what, expected in ((flow, "flow"), (packet, "packet")):
-        found = [fidelities(what.resolve(point)) for point in what.points()]
-        assert found
-        assert all(one == {"incast": expected} for one in found)
+        result = [fidelities(what.resolve(point)) for point in what.points()]
+        assert result
+        assert all(fidelity == {"incast": expected} for fidelity in result)
 
 
 @pytest.mark.parametrize(
@@ -361,12 +361,12 @@ def test_points_of_which_flow_level_mode_warns_are_left_for_packets_and_are_not_
     first = FlowFirst("end_ns", 1.0, is_largest_best)
     close = shortlist(load_sweep(path), tmp_path / "out", first, executor("local", 1))
     # HPCC would set rates where links are full.
-    found = [
+    result = [
         tuple(map(point.get, ("transport.roce", "job.0.workload.incast.message")))
         for point in close.points()
     ]
-    assert {message for roce, message in found if roce != {}} == {"32KiB", "64KiB"}
-    assert [message for roce, message in found if roce == {}] == [best]
+    assert {message for roce, message in result if roce != {}} == {"32KiB", "64KiB"}
+    assert [message for roce, message in result if roce == {}] == [best]
 
 
 def test_the_command_says_how_many_points_flow_level_mode_warns_of(tmp_path: Path) -> None:
@@ -400,8 +400,8 @@ def test_the_dataset_says_of_each_run_how_it_was_simulated(tmp_path: Path) -> No
     path.write_text(text.replace("1kB", "4kB") + axis)
     done = sweep(load_sweep(path), tmp_path / "out", executor("local", 1))
     rows = done.to_polars().filter(pl.col("ended") == "complete")
-    found = set(rows.select("run.fidelity", "job.1.fidelity", "fidelity").iter_rows())
-    assert found == {
+    result = set(rows.select("run.fidelity", "job.1.fidelity", "fidelity").iter_rows())
+    assert result == {
         ("packet", "packet", "packet"),
         ("packet", "flow", "hybrid"),
         ("flow", "packet", "hybrid"),
@@ -418,8 +418,8 @@ def test_a_sweep_in_flow_level_mode_says_that_its_error_was_not_measured(tmp_pat
     assert "flow-level mode" not in run_here(*words).stdout
     path.write_text(path.read_text() + '[run]\nfidelity = "flow"\n')
     assert "  flow-level mode, error not measured: 3 runs\n" in run_here(*words).stdout
-    found = json.loads(run_here(*words, "--json").stdout)
-    assert (found["runs_by_fidelity"], found["fidelity_error_max"]) == ({"flow": 3}, None)
+    document = json.loads(run_here(*words, "--json").stdout)
+    assert (document["runs_by_fidelity"], document["fidelity_error_max"]) == ({"flow": 3}, None)
     drawn = run_here("sweep", "plot", home, "x=job.0.workload.incast.message", "y=end_ns")
     assert "flow-level mode, error not measured: 3 runs" in drawn.stderr
 

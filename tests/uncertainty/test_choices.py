@@ -15,12 +15,12 @@ def drawn(
 ) -> dict[str, list[object]]:
     """Give the values at both ends of each choice of a site, in scenarios that are accepted."""
     text, origin = read(scenario)
-    found = unknowns(text, origin, changes or {}, declared(ranges), has_site=True)
-    ends = [found.at([share] * len(found.entries)) for share in (0.0, 1.0)]
+    result = unknowns(text, origin, changes or {}, declared(ranges), has_site=True)
+    ends = [result.at([share] * len(result.entries)) for share in (0.0, 1.0)]
     for end in ends:
         _core.resolve(text, origin, literals({**(changes or {}), **end}))
-    own = [entry for entry in found.entries if entry.basis == "choice"]
-    return {one.name: [end[one.keys[0]] for end in ends] for one in own}
+    own = [entry for entry in result.entries if entry.basis == "choice"]
+    return {entry.name: [end[entry.keys[0]] for end in ends] for entry in own}
 
 
 def job(**keys: object) -> dict[str, object]:
@@ -33,8 +33,8 @@ def scenario(topology: Mapping[str, object], transport: str, **keys: object) -> 
 
 
 def test_placement_and_the_library_are_drawn_where_a_scenario_states_neither() -> None:
-    found = drawn(scenario(TREE, "roce"))
-    assert found == {
+    result = drawn(scenario(TREE, "roce"))
+    assert result == {
         "placement: job.0.placement": [{"linear": {"first": 0}}, {"random": {}}],
         LIBRARY: ["open_mpi_4_0", "mpich_4"],
     }
@@ -49,9 +49,9 @@ def test_what_a_scenario_or_a_change_or_the_reader_states_is_no_choice() -> None
 
 
 def test_hosts_of_one_switch_have_one_placement_and_kernels_have_queues() -> None:
-    found = drawn(scenario({"single_switch": {"hosts": 4}}, "tcp"))
-    assert found.keys() == {LIBRARY, "receive queues of the kernel: host.receive.queues"}
-    assert found["receive queues of the kernel: host.receive.queues"] == [16, 64]
+    result = drawn(scenario({"single_switch": {"hosts": 4}}, "tcp"))
+    assert result.keys() == {LIBRARY, "receive queues of the kernel: host.receive.queues"}
+    assert result["receive queues of the kernel: host.receive.queues"] == [16, 64]
 
 
 def test_memory_that_ranks_share_is_drawn_where_a_host_has_several() -> None:

@@ -62,9 +62,9 @@ def test_a_wide_interval_is_inside_and_scores_worse() -> None:
 def test_an_interval_meets_the_bounds_of_a_statement_or_not() -> None:
     above = check(97, 97, None, unit="Gb/s")
     assert predicted(above, [90.0, 98.0]).is_inside
-    found = predicted(above, [90.0, 91.0])
-    assert not found.is_inside
-    assert math.isnan(found.score) and math.isnan(found.place)
+    result = predicted(above, [90.0, 91.0])
+    assert not result.is_inside
+    assert math.isnan(result.score) and math.isnan(result.place)
 
 
 def rows(spread: float) -> list[CheckRow]:
@@ -114,9 +114,9 @@ def test_nine_of_ten_figures_of_drawn_systems_lie_in_intervals_of_90_percent() -
                         "osu-references", name, DRAWN, system_name, "us", truth, middle, spread
                     )
                 )
-        found = check_intervals("osu-references", checks, values, known)
-        inside += [row.together.is_inside for row in found]
-        widths += [row.together.width for row in found]
+        intervals = check_intervals("osu-references", checks, values, known)
+        inside += [row.together.is_inside for row in intervals]
+        widths += [row.together.width for row in intervals]
     # 240 systems of four rows that lie inside or outside together: one deviation is about 0.02.
     assert statistics.fmean(inside) == pytest.approx(0.9, abs=0.05)
     assert statistics.median(widths) < 1.2
@@ -129,12 +129,12 @@ def test_kinds_are_summed_up_and_statements_apart(tmp_path: Path) -> None:
         check(2.0, 2.0, None, "above"),
     ]
     values = {one.id: [0.9, 1.0, 1.1] for one in checks}
-    found = check_intervals("osu-references", checks, values, [])
-    sums = {one.kind: one for one in coverage(found)}
+    intervals = check_intervals("osu-references", checks, values, [])
+    sums = {kind.kind: kind for kind in coverage(intervals)}
     assert set(sums) == {"latency", "all of these", "all with a figure", "statement"}
     assert (sums["latency"].rows, sums["latency"].parameters.covered) == (2, 0.5)
     assert sums["latency"].distance == pytest.approx((0 + 0.8) / 2)
     assert (sums["statement"].parameters.covered, sums["all with a figure"].rows) == (0, 2)
-    first = draw(found, tmp_path / "one.svg").read_bytes()
-    assert first == draw(found, tmp_path / "two.svg").read_bytes()
+    first = draw(intervals, tmp_path / "one.svg").read_bytes()
+    assert first == draw(intervals, tmp_path / "two.svg").read_bytes()
     assert len(first) < 60_000, "a page can have it"

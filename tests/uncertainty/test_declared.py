@@ -37,13 +37,13 @@ coefficient = {coefficient}
 def test_a_file_states_ranges_weights_and_correlations(tmp_path: Path) -> None:
     path = tmp_path / "unknowns.toml"
     path.write_text(FILE.format(coefficient=1))
-    found = declared([f"@{path}", "host.mpi_roce.send_overhead=100ns..300ns"])
-    assert list(found.dimensions) == [
+    result = declared([f"@{path}", "host.mpi_roce.send_overhead=100ns..300ns"])
+    assert list(result.dimensions) == [
         "switch.latency and nic.transmit_latency",
         "transport.roce.path_mtu",
         "host.mpi_roce.send_overhead",
     ]
-    middle = found.at(dict(zip(found.dimensions, (0.5, 0.25, 0.5), strict=True)))
+    middle = result.at(dict(zip(result.dimensions, (0.5, 0.25, 0.5), strict=True)))
     assert middle == {
         "switch.latency": "200ns",  # sqrt(100 * 400)
         "nic.transmit_latency": "150ns",
@@ -56,8 +56,8 @@ def test_a_file_states_ranges_weights_and_correlations(tmp_path: Path) -> None:
 def test_keys_have_the_correlation_that_a_file_states(tmp_path: Path, coefficient: float) -> None:
     path = tmp_path / "unknowns.toml"
     path.write_text(FILE.format(coefficient=coefficient))
-    found = declared([f"@{path}"])
-    rows = [found.at(dict(zip(found.dimensions, row, strict=True))) for row in sobol(3, 512, 1)]
+    result = declared([f"@{path}"])
+    rows = [result.at(dict(zip(result.dimensions, row, strict=True))) for row in sobol(3, 512, 1)]
     amounts = [
         [float(str(row[key]).removesuffix("ns")) for row in rows]
         for key in ("switch.latency", "nic.transmit_latency")
@@ -142,10 +142,10 @@ matrix = [[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]]
 def test_a_file_states_quantiles_and_a_correlation_of_each_pair(tmp_path: Path) -> None:
     path = tmp_path / "posterior.toml"
     path.write_text(QUANTILES)
-    found = declared([f"@{path}"])
-    rows = [found.at(dict(zip(found.dimensions, row, strict=True))) for row in sobol(3, 512, 1)]
+    result = declared([f"@{path}"])
+    rows = [result.at(dict(zip(result.dimensions, row, strict=True))) for row in sobol(3, 512, 1)]
     latency, transmit, receive = (
-        [1e9 * time_of(str(row[key])) for row in rows] for key in found.dimensions
+        [1e9 * time_of(str(row[key])) for row in rows] for key in result.dimensions
     )
     # A half lies below the middle value, evenly.
     assert sorted(latency)[128:512:256] == pytest.approx([150, 300], rel=0.02)
@@ -182,6 +182,6 @@ def test_impossible_quantiles_and_matrices_are_refused(
 
 
 def test_values_between_ends_are_no_finer_than_the_core_knows() -> None:
-    found = declared(["host.cpu.send_call=50.5ns..51.7ns"])
-    assert found.at({"host.cpu.send_call": 1 / 3}) == {"host.cpu.send_call": "50.9ns"}
+    result = declared(["host.cpu.send_call=50.5ns..51.7ns"])
+    assert result.at({"host.cpu.send_call": 1 / 3}) == {"host.cpu.send_call": "50.9ns"}
     assert declared(["a=1ns..2ns"]).at({"a": 1 / 3}) == {"a": "1.333ns"}

@@ -13,21 +13,21 @@ SHARES = sobol(len(NAMES), SAMPLES, 1)
 
 
 def test_a_figure_that_is_linear_in_an_unknown_has_the_intervals_of_the_unknown() -> None:
-    found = distribution("time", 15.0, [10 + 10 * row[0] for row in SHARES], SHARES, NAMES)
-    ends = [*found.most, *found.half, found.median]
+    result = distribution("time", 15.0, [10 + 10 * row[0] for row in SHARES], SHARES, NAMES)
+    ends = [*result.most, *result.half, result.median]
     assert ends == pytest.approx([10.5, 19.5, 12.5, 17.5, 15.0], abs=10 / SAMPLES)
 
 
 def test_contributions_to_a_sum_are_the_squares_of_its_factors() -> None:
     values = [4 * row[0] - 2 * row[1] for row in SHARES]
-    found = distribution("time", None, values, SHARES, NAMES)
-    shares = {contribution.unknown: contribution.share for contribution in found.contributions}
+    result = distribution("time", None, values, SHARES, NAMES)
+    shares = {contribution.unknown: contribution.share for contribution in result.contributions}
     assert list(shares)[:2] == ["strong", "weak"]
     assert math.isclose(shares["strong"], 16 / 20, abs_tol=0.01)
     assert math.isclose(shares["weak"], 4 / 20, abs_tol=0.01)
     assert shares["without effect"] < 1e-3
     # Without the strong one, -2 x lies within 0.9 of 2 about the middle of the other.
-    known = found.contributions[0].known
+    known = result.contributions[0].known
     assert math.isclose(known.width, 0.9 * 2, abs_tol=0.05)
 
 
@@ -46,13 +46,13 @@ def test_the_error_of_an_end_shrinks_with_samples_as_their_root() -> None:
 
 
 def test_equal_values_are_known_exactly_and_have_no_contributions() -> None:
-    found = distribution("drops", 0.0, [0.0] * SAMPLES, SHARES, NAMES)
-    assert (found.error, found.contributions, found.varies) == (0.0, [], False)
+    result = distribution("drops", 0.0, [0.0] * SAMPLES, SHARES, NAMES)
+    assert (result.error, result.contributions, result.varies) == (0.0, [], False)
 
 
 @pytest.mark.parametrize("count", [1, 7, 29])
 def test_few_samples_know_no_error_and_name_no_contributions(count: int) -> None:
     rows = SHARES[:count]
-    found = distribution("x", None, [row[0] + count for row in rows], rows, NAMES)
-    assert found.error == (math.inf if count > 1 else 0.0)
-    assert bool(found.contributions) == (count >= 8)
+    result = distribution("x", None, [row[0] + count for row in rows], rows, NAMES)
+    assert result.error == (math.inf if count > 1 else 0.0)
+    assert bool(result.contributions) == (count >= 8)

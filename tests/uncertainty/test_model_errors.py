@@ -61,7 +61,7 @@ def test_nine_of_ten_rows_of_further_systems_lie_in_the_interval_of_drawn_ones()
     for _ in range(100):
         scale = 0.1 * math.exp(draw.normal(0, math.log(2) / 2))
         low, high = Estimate(drawn(draw, 6, scale)).further(LATENCY).interval(0.9)
-        inside += [low <= math.exp(one.error) <= high for one in drawn(draw, 10, scale)]
+        inside += [low <= math.exp(error.error) <= high for error in drawn(draw, 10, scale)]
     # The rows of a repetition lie inside or outside together: one deviation is about 0.015.
     assert statistics.fmean(inside) == pytest.approx(0.9, abs=0.06)
 
@@ -87,13 +87,13 @@ def test_what_is_extrapolated_widens_its_own_interval_and_hardly_the_others() ->
 def test_a_kind_without_rows_has_what_all_have_and_a_wider_interval() -> None:
     estimate = Estimate(drawn(np.random.default_rng(4), 12, 0.05))
     assert width(estimate, COLLECTIVE) > width(estimate, LATENCY)
-    (found,) = errors_at([COLLECTIVE], estimate.rows)
-    assert (found.rows, found.systems, found.covered) == (0, [], None)
+    (error,) = errors_at([COLLECTIVE], estimate.rows)
+    assert (error.rows, error.systems, error.covered) == (0, [], None)
 
 
 def test_sizes_of_one_curve_count_as_one_row() -> None:
     rows = drawn(np.random.default_rng(5), 6, 0.05)
-    again = [row(one.system, one.error) for one in rows for _ in range(30)]
+    again = [row(line.system, line.error) for line in rows for _ in range(30)]
     assert width(Estimate(again), LATENCY) == pytest.approx(width(Estimate(rows), LATENCY))
 
 
@@ -161,16 +161,16 @@ def test_conditions_of_a_job_are_those_of_check_rows() -> None:
 def test_kept_rows_are_those_of_the_studies_and_nothing_is_fitted_to_them() -> None:
     rows = check_rows()
     assert write(rows).splitlines()[0] == ",".join(COLUMNS)
-    for study in {one.study for one in rows}:
+    for study in {entry.study for entry in rows}:
         expected = {one["id"]: one for one in load_study(study).expected()}
-        for one in rows:
-            if one.study == study:
-                known = expected[one.id]
-                assert one.published == pytest.approx(float(known["published"]), rel=1e-5)
-                assert "calibration" not in known["source"], one.id
-                assert one.unit == known["unit"]
-                assert one.conditions.kind in KINDS
-                assert one.conditions.size_class in ("", *SIZES)
+        for line in rows:
+            if line.study == study:
+                known = expected[line.id]
+                assert line.published == pytest.approx(float(known["published"]), rel=1e-5)
+                assert "calibration" not in known["source"], line.id
+                assert line.unit == known["unit"]
+                assert line.conditions.kind in KINDS
+                assert line.conditions.size_class in ("", *SIZES)
 
 
 def benchmark(check: str) -> str:

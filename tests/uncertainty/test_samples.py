@@ -83,7 +83,7 @@ def test_any_number_of_processes_and_an_interruption_give_the_same_bytes(
 ) -> None:
     def sampled(home: str, processes: int) -> str:
         options = ["--samples", 8, "-o", tmp_path / home, "--threads", processes, "--json"]
-        ranges = [word for one in RANGES for word in ("--uncertain", one)]
+        ranges = [word for key in RANGES for word in ("--uncertain", key)]
         done = run_here("run", file, *options, *ranges, code=0)
         return done.stdout
 
@@ -201,8 +201,8 @@ def test_samples_at_every_point_of_a_sweep_are_pairs(tmp_path: Path) -> None:
 def test_profiles_of_interconnects_have_intervals_of_what_they_yield(tmp_path: Path) -> None:
     names, figures = ["infiniband-edr", "infiniband-hdr"], ["latency_us"]
     on = executor("local", 1)
-    found = sample_interconnects(names, 8, tmp_path, on, figures=figures)
-    edr, hdr = (found[name]["latency_us"] for name in names)
+    distributions = sample_interconnects(names, 8, tmp_path, on, figures=figures)
+    edr, hdr = (distributions[name]["latency_us"] for name in names)
     assert edr.point == pytest.approx(Interconnect("infiniband-edr").latency_us)
     assert edr.most.low < edr.median < edr.most.high
     assert 0.05 < edr.most.width / edr.median < 1.0
@@ -215,8 +215,8 @@ def test_a_page_of_interconnects_has_bands_of_samples(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Interconnect, "congestion_impact", 1.0)
     drawn = distribution("latency_us", 10.0, [9.0, 10.0, 11.0], [[0.1], [0.5], [0.9]], ["x"])
     sampled = {"tofu-d": {"latency_us": drawn, "bandwidth_gbps": drawn}}
-    found = [Interconnect("tofu-d"), Interconnect("aries")]
-    with_bands, without = overview(sampled, found).figure, overview({}, found).figure
+    result = [Interconnect("tofu-d"), Interconnect("aries")]
+    with_bands, without = overview(sampled, result).figure, overview({}, result).figure
     assert with_bands is not None and without is not None
     bands = [collection for axes in with_bands.axes for collection in axes.collections]
     ends = [np.asarray(band.get_paths()[0].vertices)[:, 0].tolist() for band in bands]

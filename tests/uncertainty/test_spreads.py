@@ -47,11 +47,11 @@ def test_the_spread_of_message_rates_is_that_of_two_libraries_on_one_cluster() -
 
 @pytest.mark.parametrize("name", names())
 def test_figures_in_the_middle_of_their_distributions_are_those_of_the_profile(name: str) -> None:
-    found = of_profile(name)
-    assert found.entries
-    middle = found.at([0.5] * len(found.entries))
+    result = of_profile(name)
+    assert result.entries
+    middle = result.at([0.5] * len(result.entries))
     for key, value in middle.items():
-        figure = found.figure(key)
+        figure = result.figure(key)
         if figure and str(value).endswith("ps"):
             assert time_of(str(value)) == pytest.approx(time_of(str(figure["value"])), rel=1e-4), (
                 key
@@ -59,80 +59,80 @@ def test_figures_in_the_middle_of_their_distributions_are_those_of_the_profile(n
 
 
 def test_parts_of_a_measured_time_keep_their_sum() -> None:
-    found = of_profile("ethernet-100-roce")
-    names_ = [entry.name for entry in found.entries]
-    measured = found.entries[0]
+    result = of_profile("ethernet-100-roce")
+    names_ = [entry.name for entry in result.entries]
+    measured = result.entries[0]
     assert measured.basis == "fitted" and "1.28 us" in measured.name and len(measured.keys) == 5
-    nominal = math.fsum(time_of(str(found.at([0.5] * len(names_))[key])) for key in measured.keys)
+    nominal = math.fsum(time_of(str(result.at([0.5] * len(names_))[key])) for key in measured.keys)
     spaced = [0.9 - 0.8 * at / len(names_) for at in range(len(names_))]
     shares = [
         0.5 if name == measured.name else share for name, share in zip(names_, spaced, strict=True)
     ]
-    drawn = found.at(shares)
+    drawn = result.at(shares)
     assert math.fsum(time_of(str(drawn[key])) for key in measured.keys) == pytest.approx(
         nominal, abs=5e-12
     )
     assert len({str(drawn[key]) for key in measured.keys}) == 5
     # And they move by what the measurement moves.
-    moved = found.at([1.0 if name == measured.name else 0.5 for name in names_])
+    moved = result.at([1.0 if name == measured.name else 0.5 for name in names_])
     sigma = spread_of_measurement("latency").sigma
     change = math.fsum(time_of(str(moved[key])) for key in measured.keys) - nominal
     assert change == pytest.approx(1.28e-6 * math.expm1(sigma * 2.5758), rel=1e-3)
 
 
 def test_parts_of_a_time_that_was_measured_elsewhere_move_in_proportion() -> None:
-    found = of_profile("ethernet-400-roce")
-    names_ = [entry.name for entry in found.entries]
-    (measured,) = [entry for entry in found.entries if "1.28 us" in entry.name]
+    result = of_profile("ethernet-400-roce")
+    names_ = [entry.name for entry in result.entries]
+    (measured,) = [entry for entry in result.entries if "1.28 us" in entry.name]
     assert len(measured.keys) == 2
     sigma = spread_of_measurement("latency").sigma
     for share, quantile in ((0.0, -2.5758), (1.0, 2.5758)):
-        drawn = found.at([share if name == measured.name else 0.5 for name in names_])
+        drawn = result.at([share if name == measured.name else 0.5 for name in names_])
         together = math.fsum(time_of(str(drawn[key])) for key in measured.keys)
         nominal = math.fsum(
-            time_of(str(found.at([0.5] * len(names_))[key])) for key in measured.keys
+            time_of(str(result.at([0.5] * len(names_))[key])) for key in measured.keys
         )
         assert together == pytest.approx(nominal * math.exp(sigma * quantile), rel=1e-3)
 
 
 @pytest.mark.parametrize("profile", names())
 def test_no_sample_is_below_zero(profile: str) -> None:
-    found = of_profile(profile)
+    result = of_profile(profile)
     for share in (0.0, 1.0):
-        for corner in range(len(found.entries)):
-            shares = [1.0 - share if at == corner else share for at in range(len(found.entries))]
-            values = found.at(shares).values()
+        for corner in range(len(result.entries)):
+            shares = [1.0 - share if at == corner else share for at in range(len(result.entries))]
+            values = result.at(shares).values()
             assert not [value for value in values if str(value).startswith("-")]
 
 
 def test_figures_of_one_source_move_together() -> None:
-    found = of_profile("infiniband-edr")
-    (shared,) = [entry for entry in found.entries if "4 KiB" in entry.name]
+    result = of_profile("infiniband-edr")
+    (shared,) = [entry for entry in result.entries if "4 KiB" in entry.name]
     assert [key.rpartition(".")[2] for key in shared.keys] == [
         "eager_receive_per_kib",
         "eager_send_per_kib",
     ]
-    drawn = found.at([0.9] * len(found.entries))
+    drawn = result.at([0.9] * len(result.entries))
     assert len({drawn[key] for key in shared.keys}) == 1
 
 
 def test_a_figure_of_one_of_several_pairs_moves_by_no_less_than_its_own_time() -> None:
     # 56.3 MB/s of three pairs are a message of 8 B each 142 ns, and of each pair three times that.
-    found = of_profile("slingshot-10")
-    names_ = [entry.name for entry in found.entries]
+    result = of_profile("slingshot-10")
+    names_ = [entry.name for entry in result.entries]
     shares = [1.0 if "3 pairs" in name and " 8 B" in name else 0.5 for name in names_]
     assert shares.count(1.0) == 1
     sigma = spread_of_measurement("message rate").sigma
-    drawn = time_of(str(found.at(shares)["host.mpi_roce.handling_overhead"]))
+    drawn = time_of(str(result.at(shares)["host.mpi_roce.handling_overhead"]))
     assert drawn == pytest.approx(281e-9 * math.exp(sigma * 2.5758), rel=1e-4)
 
 
 def test_a_range_of_the_reader_takes_the_place_of_the_profiles() -> None:
-    found = of_profile("ethernet-100-roce", "switch.latency=200ns..400ns")
-    assert [entry.basis for entry in found.entries if entry.keys == ["switch.latency"]] == [
+    result = of_profile("ethernet-100-roce", "switch.latency=200ns..400ns")
+    assert [entry.basis for entry in result.entries if entry.keys == ["switch.latency"]] == [
         "declared"
     ]
-    assert found.at([0.5] * len(found.entries))["switch.latency"] == "300ns"
+    assert result.at([0.5] * len(result.entries))["switch.latency"] == "300ns"
 
 
 @pytest.mark.parametrize(
@@ -146,10 +146,10 @@ def test_a_range_of_the_reader_takes_the_place_of_the_profiles() -> None:
     ],
 )
 def test_a_source_names_the_measured_time(source: str, kind: str, time_s: float) -> None:
-    found = Measurement.of(source)
-    assert found is not None
-    assert found.kind == kind
-    assert found.time_s == pytest.approx(time_s)
+    result = Measurement.of(source)
+    assert result is not None
+    assert result.kind == kind
+    assert result.time_s == pytest.approx(time_s)
 
 
 def test_a_source_without_a_number_names_no_time() -> None:
@@ -159,27 +159,27 @@ def test_a_source_without_a_number_names_no_time() -> None:
 def test_estimates_from_one_source_move_as_one() -> None:
     # aries takes both copies from one figure, which is fitted for EDR.
     both = ["host.mpi_roce.eager_receive_per_kib", "host.mpi_roce.eager_send_per_kib"]
-    found = of_profile("aries")
-    (name,) = [entry.name for entry in found.entries if set(both) == set(entry.keys)]
-    places = [0.5] * len(found.entries)
-    places[[entry.name for entry in found.entries].index(name)] = 0.9
+    result = of_profile("aries")
+    (name,) = [entry.name for entry in result.entries if set(both) == set(entry.keys)]
+    places = [0.5] * len(result.entries)
+    places[[entry.name for entry in result.entries].index(name)] = 0.9
     for key in both:
-        nominal = str(found.figure(key)["value"])  # type: ignore[index]
-        drawn = float(str(found.at(places)[key]).removesuffix("ps"))
+        nominal = str(result.figure(key)["value"])  # type: ignore[index]
+        drawn = float(str(result.at(places)[key]).removesuffix("ps"))
         assert drawn > 1.2e3 * float(nominal.removesuffix("ns")), "a factor of its own spread"
 
 
 def test_an_estimate_lies_between_the_ends_of_its_documents() -> None:
     # Four published curves have between 470 ns and 590 ns, of which the profile takes 500 ns.
-    key, found = "nic.pcie.read_latency", of_profile("infiniband-edr")
-    (entry,) = [one for one in found.entries if one.keys == [key]]
+    key, result = "nic.pcie.read_latency", of_profile("infiniband-edr")
+    (entry,) = [entry for entry in result.entries if entry.keys == [key]]
     assert (entry.low, entry.high, entry.about) == ("470 ns", "590 ns", "range of its documents")
-    at = found.entries.index(entry)
+    at = result.entries.index(entry)
 
     def drawn_ps(share: float) -> int:
-        places = [0.5] * len(found.entries)
+        places = [0.5] * len(result.entries)
         places[at] = share
-        return int(str(found.at(places)[key]).removesuffix("ps"))
+        return int(str(result.at(places)[key]).removesuffix("ps"))
 
     assert [drawn_ps(share) for share in (0.0, 0.5, 1.0)] == [470_000, 500_000, 590_000]
     assert drawn_ps(0.75) == pytest.approx(math.sqrt(500_000 * 590_000), abs=1)
@@ -187,14 +187,14 @@ def test_an_estimate_lies_between_the_ends_of_its_documents() -> None:
 
 def test_shares_of_a_measured_time_that_nothing_is_fitted_to_keep_their_sum() -> None:
     # tofu-d divides the 0.49 us of a put, which no figure of it is fitted to.
-    found = of_profile("tofu-d")
-    (time,) = [entry for entry in found.entries if entry.name.startswith("a share of the 0.49 us")]
-    at = [entry.name for entry in found.entries].index(time.name)
+    result = of_profile("tofu-d")
+    (time,) = [entry for entry in result.entries if entry.name.startswith("a share of the 0.49 us")]
+    at = [entry.name for entry in result.entries].index(time.name)
 
     def total_ps(others: float, measured: float) -> int:
-        places = [others] * len(found.entries)
+        places = [others] * len(result.entries)
         places[at] = measured
-        drawn = found.at(places)
+        drawn = result.at(places)
         return sum(int(str(drawn[key]).removesuffix("ps")) for key in time.keys)
 
     assert len(time.keys) == 4

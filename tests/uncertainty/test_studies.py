@@ -183,8 +183,8 @@ def drawn(text: str, tmp_path: Path) -> dict[str, Mapping[str, object]]:
     file = tmp_path / "study.toml"
     file.write_text(f'title = "One"\n{text}')
     stated = read_declaration(file).unknown
-    found = unknowns(SCENARIO, "ping", {}, Declared(), stated)
-    return {entry.name: found.at([0.5] * len(found.entries)) for entry in found.entries}
+    result = unknowns(SCENARIO, "ping", {}, Declared(), stated)
+    return {entry.name: result.at([0.5] * len(result.entries)) for entry in result.entries}
 
 
 def test_a_scenario_that_states_the_figures_of_a_profile_has_their_basis(tmp_path: Path) -> None:
@@ -204,12 +204,12 @@ share_of = "osu_latency over RoCE of 1 us"
 """
     file = tmp_path / "study.toml"
     file.write_text(f'title = "One"\n{parts}')
-    found = unknowns(SCENARIO, "ping", {}, Declared(), read_declaration(file).unknown)
-    assert len(found.entries) == 3, "two parts and their time"
-    at = [entry.name for entry in found.entries].index("osu_latency over RoCE of 1 us")
+    result = unknowns(SCENARIO, "ping", {}, Declared(), read_declaration(file).unknown)
+    assert len(result.entries) == 3, "two parts and their time"
+    at = [entry.name for entry in result.entries].index("osu_latency over RoCE of 1 us")
     for share in (0.1, 0.9):
         shares = [0.5 if place == at else share for place in range(3)]
-        values = found.at(shares).values()
+        values = result.at(shares).values()
         assert sum(int(str(value).removesuffix("ps")) for value in values) == pytest.approx(
             416_000, abs=2
         )
@@ -225,10 +225,10 @@ measured_here = "these hosts"
 """
     file = tmp_path / "study.toml"
     file.write_text(f'title = "One"\n{parts}')
-    found = unknowns(SCENARIO, "ping", {}, Declared(), read_declaration(file).unknown)
-    assert {entry.basis for entry in found.entries} == {"estimate"}, "two parts without their time"
-    values = found.at([0.1, 0.8])
-    assert sorted(values) == sorted(found.keys)
+    result = unknowns(SCENARIO, "ping", {}, Declared(), read_declaration(file).unknown)
+    assert {entry.basis for entry in result.entries} == {"estimate"}, "two parts without their time"
+    values = result.at([0.1, 0.8])
+    assert sorted(values) == sorted(result.keys)
     assert sum(int(str(value).removesuffix("ps")) for value in values.values()) == pytest.approx(
         416_000, abs=2
     )

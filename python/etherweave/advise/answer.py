@@ -178,18 +178,18 @@ def _differs(standings: Sequence[Standing]) -> list[str]:
         return []
     first, second = standings[:2]
     lines = []
-    for one, other in zip(first.jobs, second.jobs, strict=True):
+    for own, other in zip(first.jobs, second.jobs, strict=True):
         times = {
-            place: [job.places.get(place, 0.0) * job.time_us.value for job in (one, other)]
+            place: [job.places.get(place, 0.0) * job.time_us.value for job in (own, other)]
             for place in PLACES
         }
-        if not (one.places and other.places):
+        if not (own.places and other.places):
             continue
         place = max(times, key=lambda name: abs(times[name][1] - times[name][0]))
         lines.append(
-            f"{one.job}: most by {PLACES[place]}, {_time(times[place][0])} on {first.fabric} and "
-            f"{_time(times[place][1])} on {second.fabric}, of {_time(one.time_us.value)} and "
-            f"{_time(other.time_us.value)}{_waiting((first, one), (second, other))}."
+            f"{own.job}: most by {PLACES[place]}, {_time(times[place][0])} on {first.fabric} and "
+            f"{_time(times[place][1])} on {second.fabric}, of {_time(own.time_us.value)} and "
+            f"{_time(other.time_us.value)}{_waiting((first, own), (second, other))}."
         )
     return lines
 
@@ -259,7 +259,7 @@ def _chosen_in_flow(every: Sequence[str], close: Sequence[str]) -> list[str]:
 def _without_nodes(question: Question) -> list[str]:
     """Say that only the network counts, where nodes have neither price nor power."""
     given = {"price": question.settings.node.price, "power": question.settings.node.power}
-    lacking = [name for name, one in given.items() if not one]
+    lacking = [name for name, value in given.items() if not value]
     text = f"Nodes have no {' and no '.join(lacking)}: of these, only the network counts."
     return [text] if lacking else []
 

@@ -65,22 +65,22 @@ class Bill:
         """List the prices and powers that are not certain."""
         lines = [*self.items, *([self.electricity] if self.electricity else [])]
         amounts = [(line, f"{line.amount:,.0f} {self.currency} in all") for line in lines]
-        amounts += [(one, f"{one.amount:,.0f} W in all") for one in self.power]
-        ranged = {one.unknown: (one, text) for one, text in amounts}
+        amounts += [(item, f"{item.amount:,.0f} W in all") for item in self.power]
+        ranged = {item.unknown: (item, text) for item, text in amounts}
         return [
             Unknown(
                 name,
-                one.basis,
-                _span(text, question.range_of(one.basis)),
-                question.range_of(one.basis),
+                item.basis,
+                _span(text, question.range_of(item.basis)),
+                question.range_of(item.basis),
             )
-            for name, (one, text) in ranged.items()
-            if question.range_of(one.basis) > 1
+            for name, (item, text) in ranged.items()
+            if question.range_of(item.basis) > 1
         ]
 
     def watts(self, scales: Mapping[str, float]) -> float:
         """Sum up power, with factors on its components [W]."""
-        return sum(one.scaled(scales) for one in self.power)
+        return sum(item.scaled(scales) for item in self.power)
 
     def total(self, scales: Mapping[str, float]) -> float:
         """Sum up what is bought and the electricity of all years, with factors on both."""
@@ -160,7 +160,7 @@ def _bill(design: Mapping[str, Any], question: Question, wanted: Mapping[str, st
     priced = replace(priced, items=[*items, *_nodes(question, priced)])
     if cost["electricity_year"] is None or not network:
         return priced
-    share = priced.watts({}) / sum(one.amount for one in network)
+    share = priced.watts({}) / sum(item.amount for item in network)
     amount = cost["electricity_year"] * question.settings.years * share
     purpose = f"electricity of {question.settings.years:g} years"
     line = {"key": HOUR, "purpose": purpose, "count": 1, "all": amount}
@@ -191,26 +191,26 @@ def _network(design: Mapping[str, Any]) -> list[Item]:
 
 
 def _node_power(question: Question, hosts: int) -> list[Item]:
-    one = question.settings.node.power
-    if one is None:
+    power = question.settings.node.power
+    if power is None:
         return []
-    match = _POWER.fullmatch(one.value)
+    match = _POWER.fullmatch(power.value)
     if not match:
-        raise _unread(question, "node.power", one, '"350W"')
+        raise _unread(question, "node.power", power, '"350W"')
     amount = hosts * float(match[1]) * (1e3 if match[2] else 1.0)
-    cited = (one.basis, one.source, one.date)
+    cited = (power.basis, power.source, power.date)
     return [Item(NODES, "nodes without NICs", hosts, amount, *cited, "power of nodes")]
 
 
 def _nodes(question: Question, priced: Bill) -> list[Item]:
-    one = question.settings.node.price
-    if one is None:
+    price = question.settings.node.price
+    if price is None:
         return []
-    match = _MONEY.fullmatch(one.value)
+    match = _MONEY.fullmatch(price.value)
     if not match or match[2] != priced.currency:
-        raise _unread(question, "node.price", one, f'"6000 {priced.currency}", as the price book')
+        raise _unread(question, "node.price", price, f'"6000 {priced.currency}", as the price book')
     amount = priced.hosts * float(match[1])
-    cited = (one.basis, one.source, one.date)
+    cited = (price.basis, price.source, price.date)
     return [Item(NODES, "nodes without NICs", priced.hosts, amount, *cited, f"price of {NODES}")]
 
 

@@ -82,10 +82,10 @@ def _pair(evaluation: Evaluation, known: Mapping[str, Aspects], key: str) -> tup
     base = evaluation.baseline
     names = [base, *(name for name in known if name != base)]
     pairs = (
-        (one, other)
-        for at, one in enumerate(names)
+        (name, other)
+        for at, name in enumerate(names)
         for other in names[at + 1 :]
-        if known[one].differs_in(key, known[other])
+        if known[name].differs_in(key, known[other])
     )
     return next(pairs, None)
 

@@ -36,7 +36,7 @@ class Evaluation:
         Raises ``AdviseError`` when no fabric is left.
         """
         names = [candidate.name for candidate in question.candidates]
-        sending = [one.name for one in question.jobs if one.jobs]
+        sending = [job.name for job in question.jobs if job.jobs]
         run = [job for job in sending if any((name, job) in times.time_us for name in names)]
         fabrics = [name for name in names if all((name, job) in times.time_us for job in run)]
         reasons = [f"{job} on {name}: {why}" for (name, job), why in times.failures.items()]
@@ -45,7 +45,7 @@ class Evaluation:
         baseline = question.baseline if question.baseline in fabrics else fabrics[0]
         if baseline != question.baseline:
             reasons.append(f"Weights hold on {baseline}, because {question.baseline} is left out.")
-        whole = sum(one.weight for one in question.jobs if one.name in run or not one.jobs)
+        total = sum(job.weight for job in question.jobs if job.name in run or not job.jobs)
         goal = question.settings.rank
         if goal == PRICE_PERFORMANCE and not all(bills[name].items for name in fabrics):
             goal = THROUGHPUT
@@ -56,9 +56,9 @@ class Evaluation:
             baseline,
             goal,
             {
-                one.name: one.weight / whole
-                for one in question.jobs
-                if one.name in run or not one.jobs
+                job.name: job.weight / total
+                for job in question.jobs
+                if job.name in run or not job.jobs
             },
             {
                 job: statistics.median(times.time_us[baseline, job][draw.sample] for draw in draws)

@@ -105,7 +105,7 @@ class Candidate:
         place = f'{self.file}: fabric "{self.name}"'
         own = {"override", *([] if self.text else [self.origin])}
         return _core.scenario_error(
-            [one.at(place) if one.file in own else one for one in error.mistakes]
+            [mistake.at(place) if mistake.file in own else mistake for mistake in error.mistakes]
         )
 
 
@@ -171,14 +171,14 @@ def load_question(path: str | Path) -> Question:
     own = {key: value for key, value in table.items() if key not in TABLES}
     try:
         settings = decoded(Settings, own, file)
-        jobs = [_job(one, file, at) for at, one in enumerate(_tables(table, "job", file))]
+        jobs = [_job(table, file, at) for at, table in enumerate(_tables(table, "job", file))]
     except ValueError as error:
         raise AdviseError(str(error)) from None
     _check(settings, file)
-    candidates = [_fabric(table, one, file, at) for at, one in _numbered(table, "fabric", file)]
+    candidates = [_fabric(table, row, file, at) for at, row in _numbered(table, "fabric", file)]
     notes: list[str] = []
-    for at, one in _numbered(table, "find", file):
-        found, reasons = _search(table, one, file, at)
+    for at, entry in _numbered(table, "find", file):
+        found, reasons = _search(table, entry, file, at)
         candidates += found
         notes += reasons
     names = [candidate.name for candidate in candidates]
@@ -213,20 +213,20 @@ def _check(settings: Settings, file: str) -> None:
         if basis not in BASES or not 1 <= factor <= 100:
             expected = f"{', '.join(BASES)} with a factor of 1 to 100"
             raise AdviseError(f"{file}: ranges.{basis}: {factor}; expected {expected}")
-    for key, one in (("price", settings.node.price), ("power", settings.node.power)):
-        if one is None:
+    for key, cost in (("price", settings.node.price), ("power", settings.node.power)):
+        if cost is None:
             continue
-        if one.basis not in BASES or not one.source.strip():
+        if cost.basis not in BASES or not cost.source.strip():
             expected = f"one of {', '.join(BASES)}, with a source"
-            raise AdviseError(f"{file}: node.{key}: basis {one.basis!r}; expected {expected}")
-        if one.date is None and one.basis != "example" and key == "price":
+            raise AdviseError(f"{file}: node.{key}: basis {cost.basis!r}; expected {expected}")
+        if cost.date is None and cost.basis != "example" and key == "price":
             expected = 'when it held, or basis = "example"'
             raise AdviseError(f"{file}: node.{key}.date: missing; expected {expected}")
 
 
 def _tables(table: Mapping[str, Any], key: str, file: str) -> list[dict[str, Any]]:
     found = table.get(key, [])
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
         raise AdviseError(f"{file}: {key}: expected tables, [[{key}]]")
     return found
 
@@ -294,11 +294,11 @@ def _search(
     )
     families = [metrics["name"] for metrics in proposed.comparison["metrics"]][: request.most]
     keys = _keys(table, one, file, where)
-    found = [
+    candidates = [
         Candidate(f"{name}, {family}", proposed.scenarios[family], file, keys, file, placement)
         for family in families
     ]
-    return found, [f"{name}: {reason}" for reason in proposed.rejected]
+    return candidates, [f"{name}: {reason}" for reason in proposed.rejected]
 
 
 def _job(one: dict[str, Any], file: str, at: int) -> Job:
@@ -321,5 +321,5 @@ def _weighed(jobs: Sequence[Job], file: str) -> list[Job]:
     names = [job.name for job in jobs]
     if not any(job.jobs for job in jobs) or len(set(names)) < len(names):
         raise AdviseError(f"{file}: job: {names}; expected one that sends, each of its own name")
-    whole = sum(job.weight for job in jobs)
-    return [Job(job.name, job.weight / whole, job.jobs) for job in jobs]
+    total = sum(job.weight for job in jobs)
+    return [Job(job.name, job.weight / total, job.jobs) for job in jobs]

@@ -55,13 +55,13 @@ def against_baseline(
     return [_compared(evaluation, name, base, draws) for name in order if name != base]
 
 
-def _compared(evaluation: Evaluation, one: str, other: str, draws: Sequence[Draw]) -> str:
+def _compared(evaluation: Evaluation, first: str, other: str, draws: Sequence[Draw]) -> str:
     def ratio(of: Callable[[str, Sequence[Draw]], Samples]) -> str:
-        return change(median(over(of(one, draws), of(other, draws))))
+        return change(median(over(of(first, draws), of(other, draws))))
 
     done = ratio(evaluation.throughput)
     than = "as" if done == EVEN else "than"
-    text = f"{one} does {done} of the mix {than} {other}{_job(evaluation, one, other, draws)}"
+    text = f"{first} does {done} of the mix {than} {other}{_job(evaluation, first, other, draws)}"
     if evaluation.goal != PRICE_PERFORMANCE:
         return f"{text}."
     price, lead = ratio(evaluation.price), ratio(evaluation.score)
@@ -80,7 +80,7 @@ def turning(moved: Sequence[Effect], order: Sequence[str]) -> str:
     """Name the unknown with the largest effect on the lead, and whether it changes the ranking."""
     if not moved or len(order) < 2:
         return ""
-    turns = [one for one in moved if one.turns]
+    turns = [effect for effect in moved if effect.turns]
     first = (turns or moved)[0]
     place = f"{first.unknown} ({first.basis})" if first.unknown != SEED else SEED
     share = f"{first.moves:.0%} over its whole range"
@@ -103,17 +103,17 @@ def change(ratio: float) -> str:
     return f"{ratio - 1:.0%} more" if ratio > 1 else f"{1 - ratio:.0%} less"
 
 
-def _job(evaluation: Evaluation, one: str, other: str, draws: Sequence[Draw]) -> str:
+def _job(evaluation: Evaluation, first: str, other: str, draws: Sequence[Draw]) -> str:
     """Name the job that makes most of the difference in throughput."""
 
     def relative(name: str, job: str) -> float:
         return median(evaluation.time_us(name, job, draws)) / evaluation.reference[job]
 
     def gain(job: str) -> float:
-        return evaluation.weights[job] * (relative(one, job) - relative(other, job))
+        return evaluation.weights[job] * (relative(first, job) - relative(other, job))
 
     most = max(evaluation.reference, key=lambda job: abs(gain(job)))
-    taken = relative(one, most) / relative(other, most)
+    taken = relative(first, most) / relative(other, most)
     if abs(taken - 1) < EQUAL:
         return ""
     return f" (most by {most}, whose time is {taken:.2f} times)"
@@ -131,8 +131,8 @@ def _part(bill: Bill, other: Bill) -> str:
 
 
 def _sums(bill: Bill) -> Mapping[str, float]:
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for line in [*bill.items, *([bill.electricity] if bill.electricity else [])]:
         part = PARTS[line.key.partition(".")[0]]
-        found[part] = found.get(part, 0.0) + line.amount
-    return found
+        values[part] = values.get(part, 0.0) + line.amount
+    return values

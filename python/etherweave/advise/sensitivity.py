@@ -67,7 +67,7 @@ def effects(
         one = unknowns.get(name, Unknown(name, "random", ""))
         moves = math.expm1(float(mean or 0.0))
         all_.append(Effect(name, one.basis, one.span, moves, name in turning))
-    return sorted(all_, key=lambda one: -one.moves)
+    return sorted(all_, key=lambda unknown: -unknown.moves)
 
 
 def _row(draw: Draw, unknowns: Mapping[str, Unknown], seed: int) -> list[float]:

@@ -51,8 +51,8 @@ class MixSweep(Sweep):
         draws: Mapping[str, Sequence[Draw]],
     ) -> "MixSweep":
         """Run every job that sends on fabrics, in the samples of each."""
-        jobs = {one.name: one for one in question.jobs if one.jobs}
-        cells = [(name, job, one.sample) for name in draws for job in jobs for one in draws[name]]
+        jobs = {job.name: job for job in question.jobs if job.jobs}
+        cells = [(name, job, draw.sample) for name in draws for job in jobs for draw in draws[name]]
         return cls(
             question.name,
             question.text,
@@ -62,7 +62,7 @@ class MixSweep(Sweep):
             {candidate.name: candidate for candidate in question.candidates},
             jobs,
             unknowns,
-            {one.sample: one for draw in draws.values() for one in draw},
+            {sample.sample: sample for draw in draws.values() for sample in draw},
             cells,
         )
 
@@ -100,7 +100,7 @@ class MixSweep(Sweep):
 def job_keys(job: Job, draw: Draw) -> dict[str, object]:
     """Say of all jobs how they are simulated: in packets unless the sample or the job differs."""
     if draw.sample == FLOW:
-        return {"run.fidelity": "flow", "job": [{**one, "fidelity": "flow"} for one in job.jobs]}
+        return {"run.fidelity": "flow", "job": [{**job, "fidelity": "flow"} for job in job.jobs]}
     is_flow = len(job.in_flow) == len(job.jobs)
     return {"run.fidelity": "flow" if is_flow else "packet", "job": job.jobs}
 
@@ -168,7 +168,7 @@ def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:
 def _longest(row: Mapping[str, Any], names: Sequence[str]) -> str:
     """Return the job whose path takes longest, if any is known."""
     found = {name: row.get(f"limits.{name}.time_us") or 0.0 for name in names}
-    name = max(found, key=lambda one: found[one], default="")
+    name = max(found, key=lambda name: found[name], default="")
     return name if found.get(name) else ""
 
 
@@ -187,6 +187,6 @@ def _time_us(row: Mapping[str, Any], job: str) -> float:
     """Return the mean time of an iteration, or the time until the last stream is complete."""
     if (mean := row.get(f"jobs.{job}.mean_us")) is not None:
         return float(mean)
-    streams, complete = (row.get(f"streams.{job}.{one}") for one in ("streams", "complete"))
+    streams, complete = (row.get(f"streams.{job}.{key}") for key in ("streams", "complete"))
     last = row.get(f"streams.{job}.max_us")
     return float(last) if last is not None and streams == complete else math.nan

@@ -56,7 +56,7 @@ def job_row(standing: Standing) -> list[str]:
 
 def _place(job: JobTime) -> str:
     """Say which place takes most of the time of a job."""
-    place = max(job.places, key=lambda one: job.places[one], default="")
+    place = max(job.places, key=lambda place: job.places[place], default="")
     return f",\n{place} {job.places[place]:.0%}" if place else ""
 
 

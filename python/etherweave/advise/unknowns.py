@@ -50,7 +50,7 @@ class FabricUnknowns:
             Unknown(_name(found, entry.name), entry.basis, f"{entry.low} to {entry.high}")
             for entry in found.entries
         ]
-        fixed = [f"{one['key']} of {one['profile']}" for one in found.fixed]
+        fixed = [f"{unknown['key']} of {unknown['profile']}" for unknown in found.fixed]
         return cls(entries, fixed, found)
 
     def at(self, shares: Mapping[str, float]) -> dict[str, object]:

@@ -239,8 +239,8 @@ def find(
     if executor:
         tasks = [(name, [name, text, memory_limit]) for name, text in proposals]
         carried = executor.completed(f"{__name__}:propose", tasks, Path(directory))
-        found = _carried(carried, len(tasks), progress)
-        results = [found[name] for name, _ in proposals]
+        figures = _carried(carried, len(tasks), progress)
+        results = [figures[name] for name, _ in proposals]
     else:
 
         def designed(proposal: tuple[str, str], stop: Event) -> Figures:
@@ -287,13 +287,13 @@ def _carried(
     results: Iterator[tuple[str, Any]], count: int, progress: StepCallback | None
 ) -> dict[str, Figures]:
     """Collect what workers give; one that died has rejected its proposal."""
-    found: dict[str, Figures] = {}
+    figures: dict[str, Figures] = {}
     for name, result in results:
         is_lost = isinstance(result, Exception)
-        found[name] = {"rejected": f"{name}: {result}"} if is_lost else result
-        if progress and not progress(name, "designing", len(found) / count):
+        figures[name] = {"rejected": f"{name}: {result}"} if is_lost else result
+        if progress and not progress(name, "designing", len(figures) / count):
             raise StoppedError(name)
-    return found
+    return figures
 
 
 def _together(comparisons: Sequence[Figures]) -> Figures:

@@ -102,7 +102,7 @@ def read_parquet(path: str | Path, has_metadata: bool = False) -> "pyarrow.Table
         table.validate(full=True)
         if has_metadata:
             return table
-        plain = [pyarrow.field(one.name, one.type, one.nullable) for one in table.schema]
+        plain = [pyarrow.field(field.name, field.type, field.nullable) for field in table.schema]
         return pyarrow.Table.from_arrays(table.columns, schema=pyarrow.schema(plain))
     except InputError:
         raise
@@ -211,10 +211,10 @@ def _decoded(kind: Any, data: object, where: str) -> Any:
         raise _unexpected(data, where, " or ".join(map(repr, arguments)))
     if origin is dict:
         members = _checked(dict, data, where, "an object").items()
-        return {name: _decoded(arguments[1], one, f"{where}.{name}") for name, one in members}
+        return {name: _decoded(arguments[1], value, f"{where}.{name}") for name, value in members}
     if origin in (list, tuple):
         items = enumerate(_checked(list, data, where, "a list"))
-        return origin(_decoded(arguments[0], one, f"{where}[{at}]") for at, one in items)
+        return origin(_decoded(arguments[0], item, f"{where}[{at}]") for at, item in items)
     return data if origin is typing.Literal else _scalar(kind, data, where)
 
 
@@ -228,7 +228,7 @@ def _members(
     if missing := [name for name in hints if name in needed and name not in members]:
         raise ValueError(f"{where}: {missing[0]} is missing")
     known = {name: member for name, member in members.items() if name in hints}
-    return {name: _decoded(hints[name], one, f"{where}.{name}") for name, one in known.items()}
+    return {name: _decoded(hints[name], value, f"{where}.{name}") for name, value in known.items()}
 
 
 @cache

@@ -42,7 +42,7 @@ class Interconnect:
     def fitted(self) -> int:
         """How many of the profile's own figures are fitted to measurements of the interconnect."""
         own = [source for source in self.sources if source["profile"] == self.name]
-        texts = {one["source"] for one in own if one["basis"] == "fitted"}
+        texts = {row["source"] for row in own if row["basis"] == "fitted"}
         return len({text for text in texts if "SONiC" not in text})
 
     @cached_property
@@ -86,8 +86,8 @@ class Interconnect:
         scenario = {"interconnect": {"profile": self.name}, "job": jobs}
         alone, together = ({"run.end": f"{START_US + us}us"} for us in (ALONE_US, self._passes_us))
         by_itself = run(scenario, {**self.keys, **alone, "run.jobs": ["tests"]})
-        (found,) = slowdowns(run(scenario, {**self.keys, **together}), {"tests": by_itself})
-        return found.factor
+        (slowdown,) = slowdowns(run(scenario, {**self.keys, **together}), {"tests": by_itself})
+        return slowdown.factor
 
     @property
     def yielded_impact(self) -> float | None:
@@ -98,9 +98,9 @@ class Interconnect:
     def _passes_us(self) -> int:
         """Time of passes of an incast at the rate of a host [us]."""
         rates = [
-            rate_of(str(one["value"]))
-            for one in self.sources
-            if one["key"] in ("link.rate", "link.host_rate")
+            rate_of(str(source["value"]))
+            for source in self.sources
+            if source["key"] in ("link.rate", "link.host_rate")
         ]
         received = PASSES * RANKS * TURNS * (HOSTS // 5 - 1) * BLOCK
         return round(1e6 * received / min(rates))
@@ -109,7 +109,7 @@ class Interconnect:
     def product(self) -> dict[str, object]:
         """Facts for a buyer: manufacturer, whether proprietary, congestion control, RDMA, year."""
         keys = (source for source in self.sources if source["key"].startswith(PRODUCT))
-        return {one["key"].removeprefix(PRODUCT): one["value"] for one in keys}
+        return {row["key"].removeprefix(PRODUCT): row["value"] for row in keys}
 
     def _mean_ns(self, workload: object, hosts: int | None = None, ranks: int = 1) -> float:
         job = {"name": "job", "workload": workload, "ranks_per_host": ranks}

@@ -181,7 +181,7 @@ class JobLimits:
     @property
     def parts_ns(self) -> dict[str, float]:
         """Time of each part that takes any, the longest first [ns]."""
-        return _sums((one.part, one.time_ns) for one in self.path)
+        return _sums((step.part, step.time_ns) for step in self.path)
 
     @property
     def places_ns(self) -> dict[str, float]:

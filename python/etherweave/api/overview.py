@@ -297,10 +297,10 @@ def _pauses(result: Result) -> dict[str, Any]:
     sums = {place: _paused(rows) for place, rows in ports.items()}
     worst = sorted(sums.items(), key=lambda item: (-item[1][0], -item[1][1]))[:WORST_MAX]
     return {
-        **{name: sum(one[at] for one in sums.values()) for at, name in enumerate(counts, 1)},
+        **{name: sum(total[at] for total in sums.values()) for at, name in enumerate(counts, 1)},
         "ports": [
-            _port(place) | dict(zip(("duration_us", *counts), one, strict=True))
-            for place, one in worst
+            _port(place) | dict(zip(("duration_us", *counts), total, strict=True))
+            for place, total in worst
         ],
     }
 

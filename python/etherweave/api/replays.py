@@ -283,8 +283,8 @@ def _only_of_recordings(source: Path, ranks_per_node: int, keep: Path | None) ->
         raise _rejected(source, reason, "a recording or an archive")
 
 
-def _rejected(file: object, found: str, expected: str, key: str = "") -> _core.ScenarioError:
-    return _core.scenario_error([_core.Mistake(str(file), key, found, expected)])
+def _rejected(file: object, text: str, expected: str, key: str = "") -> _core.ScenarioError:
+    return _core.scenario_error([_core.Mistake(str(file), key, text, expected)])
 
 
 def _first_job(scenario: ScenarioSource, overrides: Overrides | None) -> Mapping[str, Any] | None:

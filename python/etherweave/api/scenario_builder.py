@@ -270,9 +270,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Table | Tables) and not isinstance(value, Mapping):
         return copy.deepcopy(value._value())
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _plain(value) for key, value in value.items()}
     if isinstance(value, list | tuple | range):
-        return [_plain(one) for one in value]
+        return [_plain(element) for element in value]
     return value
 
 
@@ -285,14 +285,14 @@ def _check(path: KeyPath, schema: Schema, value: object) -> None:
             raise TypeError(f"{_dotted(path)}: {value!r}; expected {_AMOUNTS[reference]}")
     elif isinstance(value, Mapping):
         known = keys_of(inner)
-        for key, one in value.items():
+        for key, element in value.items():
             if known and key not in known:
                 raise AttributeError(_unknown((*path, key), known))
             if known:
-                _check((*path, key), known[key], one)
+                _check((*path, key), known[key], element)
     elif isinstance(value, list | tuple) and "items" in inner:
-        for number, one in enumerate(value):
-            _check((*path, number), inner["items"], one)
+        for number, element in enumerate(value):
+            _check((*path, number), inner["items"], element)
     elif isinstance(value, str) and (texts := names_of(inner)) and value not in texts:
         near = difflib.get_close_matches(value, texts, 3, 0.5) or texts
         raise TypeError(f"{_dotted(path)}: {value!r}; expected {', '.join(near)}")

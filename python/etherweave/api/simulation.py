@@ -286,8 +286,8 @@ def figures(scenario: ScenarioSource, overrides: Overrides | None = None) -> lis
         As for :func:`run`.
     """
     text, origin = read(scenario)
-    found: list[Figure] = json.loads(_core.figures(text, origin, literals(overrides)))
-    return found
+    document: list[Figure] = json.loads(_core.figures(text, origin, literals(overrides)))
+    return document
 
 
 def foresee(scenario: ScenarioSource, overrides: Overrides | None = None) -> Estimate | None:

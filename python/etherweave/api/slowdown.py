@@ -39,7 +39,7 @@ def slowdowns(together: Result, alone: Mapping[str, Result]) -> list[Slowdown]:
     ``alone`` has, by name of a job, its run with ``run.jobs`` of that name only.
     """
     found = [_compared(job, overview(together), overview(result)) for job, result in alone.items()]
-    return [one for one in found if one]
+    return [compared for compared in found if compared]
 
 
 def _compared(job: str, together: dict[str, Any], alone: dict[str, Any]) -> Slowdown | None:
@@ -49,6 +49,6 @@ def _compared(job: str, together: dict[str, Any], alone: dict[str, Any]) -> Slow
     if job not in together["streams"] or job not in alone["streams"]:
         return None
     both = [figures["streams"][job] for figures in (together, alone)]
-    if all(one["complete"] == one["streams"] for one in both):
-        return Slowdown(job, "mean completion", "us", *(one["mean_us"] for one in both))
-    return Slowdown(job, "goodput", "Gb/s", *(one["goodput_gbps"] for one in both))
+    if all(stream["complete"] == stream["streams"] for stream in both):
+        return Slowdown(job, "mean completion", "us", *(stream["mean_us"] for stream in both))
+    return Slowdown(job, "goodput", "Gb/s", *(stream["goodput_gbps"] for stream in both))

@@ -209,15 +209,15 @@ def what_if(resolved: str, base: Result, simulate: Simulate) -> Iterator[Answer]
     for question in QUESTIONS:
         scenario = tomllib.loads(resolved)
         scenario.pop("observe", None)
-        found: dict[str, float] = {}
+        values: dict[str, float] = {}
         try:
             reason = question.change(scenario)
             if not reason:
-                reason, found = "the job has no times", job_times(simulate(scenario))
+                reason, values = "the job has no times", job_times(simulate(scenario))
         except ScenarioError as error:
             reason = str(error.mistakes[0])
         for job, base_us in times.items():
-            yield Answer(question.name, question.words, job, base_us, found.get(job), reason)
+            yield Answer(question.name, question.words, job, base_us, values.get(job), reason)
 
 
 def job_times(result: Result) -> dict[str, float]:

@@ -52,14 +52,14 @@ class Difference:
 
     def facts(self) -> dict[str, Any]:
         """Return it as JSON values, in the point's base unit."""
-        found = self.comparison
+        comparison = self.comparison
         return vars(self.point) | {
-            "baseline": found.baseline,
-            "shift": found.shift,
-            "low": found.interval.low if found.interval else None,
-            "high": found.interval.high if found.interval else None,
-            "relative": found.relative,
-            "outcome": found.direction.value,
+            "baseline": comparison.baseline,
+            "shift": comparison.shift,
+            "low": comparison.interval.low if comparison.interval else None,
+            "high": comparison.interval.high if comparison.interval else None,
+            "relative": comparison.relative,
+            "outcome": comparison.direction.value,
             "verdict": self.verdict.value,
             "launches": self.launches,
         }
@@ -101,16 +101,16 @@ def differences(
 
 
 def _without(numbers: Numbers, ignore: Sequence[str]) -> dict[DataPoint, DataPoint]:
-    found: dict[DataPoint, DataPoint] = {}
+    points: dict[DataPoint, DataPoint] = {}
     for point in numbers:
         blank = replace(point, **{name: _BLANK[name] for name in ignore})
-        if blank in found:
+        if blank in points:
             raise ValueError(
                 f"{point.words}: several without regard to {', '.join(ignore)}; "
                 "expected results in which it is one"
             )
-        found[blank] = point
-    return found
+        points[blank] = point
+    return points
 
 
 _BLANK: dict[str, Any] = {"fabric": "", "hosts": "", "ranks_per_node": 0}

@@ -57,12 +57,12 @@ _BEGINS = re.compile(
     "|".join(f"(?P<{name}>{adapter.begins})" for name, adapter in ADAPTERS.items())
 )
 _TABLES = re.compile(
-    "|".join(f"(?P<{name}>{one.table})" for name, one in ADAPTERS.items() if one.table)
+    "|".join(f"(?P<{name}>{adapter.table})" for name, adapter in ADAPTERS.items() if adapter.table)
 )
 _FRAGMENTS = re.compile(
     "|".join(f"(?P<{name}>{one.fragment})" for name, one in ADAPTERS.items() if one.fragment)
 )
-_SIGNATURES = [(re.compile(one.json), one) for one in ADAPTERS.values() if one.json]
+_SIGNATURES = [(re.compile(adapter.json), adapter) for adapter in ADAPTERS.values() if adapter.json]
 
 
 @dataclass(frozen=True)

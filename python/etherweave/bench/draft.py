@@ -118,8 +118,8 @@ class Draft:
         labels: Labels = (),
     ) -> None:
         """Store the statistics of a row, as :meth:`add` does."""
-        for statistic, one in zip(statistics, printed, strict=True):
-            self.add(metric, one, unit, line, size=size, statistic=statistic, labels=labels)
+        for statistic, value in zip(statistics, printed, strict=True):
+            self.add(metric, value, unit, line, size=size, statistic=statistic, labels=labels)
 
     def rows(
         self,

@@ -138,10 +138,10 @@ def point_of(experiment: CampaignExperiment, measurement: Measurement) -> DataPo
     )
 
 
-def _measured(one: JudgedLaunch) -> dict[DataPoint, list[float]]:
+def _measured(launch: JudgedLaunch) -> dict[DataPoint, list[float]]:
     values: dict[DataPoint, list[float]] = defaultdict(list)
-    for measurement in one.verdict.measurements:
-        values[point_of(one.experiment, measurement)].append(measurement.value)
+    for measurement in launch.verdict.measurements:
+        values[point_of(launch.experiment, measurement)].append(measurement.value)
     return values
 
 
@@ -176,7 +176,7 @@ def _problems(
     for failure in document.failures:
         yield f"line {failure.line}: {failure.reason}"
     if not own and not document.failures:
-        others = ", ".join(one.benchmark for one in document.reports)
+        others = ", ".join(report.benchmark for report in document.reports)
         yield f"text of {others}; expected one of {experiment.benchmark}"
     for report in own:
         if report.completeness is Completeness.PARTIAL:

@@ -93,16 +93,16 @@ class _Executor:
                 self.store.clear(name)
 
     def _job(self, turn: _PlannedLaunch) -> LaunchJob:
-        one = turn.experiment
+        experiment = turn.experiment
         place = self.store.workplace(turn.name)
         return LaunchJob(
-            one.command,
-            one.hosts,
-            one.ranks_per_node,
+            experiment.command,
+            experiment.hosts,
+            experiment.ranks_per_node,
             place,
-            limit_s(one.seconds, self.limit),
+            limit_s(experiment.seconds, self.limit),
             monitors=self.observer.monitors,
-            background=tuple(program.command for program in one.background),
+            background=tuple(program.command for program in experiment.background),
         )
 
     def _keep(self, turn: _PlannedLaunch, launcher: str, outcome: LaunchOutcome) -> LaunchRecord:
@@ -149,7 +149,7 @@ def launch_until_decided(
     executor = _Executor(store, launchers, session, observer or RunObserver(), limit)
     campaign = store.campaign
     records = store.records()
-    for name in (one.name for one in records if one.ending == Ending.DONE):
+    for name in (record.name for record in records if record.ending == Ending.DONE):
         store.clear(name)  # A runner may have been killed after it kept it.
     done = by_experiment(campaign, judged_launches(campaign, records))
     most = campaign.launches_max * len(campaign.experiments)
@@ -158,9 +158,9 @@ def launch_until_decided(
         with closing(executor.carry_out(turns)) as carried_out:
             for turn, record in carried_out:
                 kept += 1
-                one = judged_launch(turn.experiment, record)
-                done[turn.experiment.name].append(one)
-                executor.observer.launched(one, sum(map(len, done.values())), most)
+                launch = judged_launch(turn.experiment, record)
+                done[turn.experiment.name].append(launch)
+                executor.observer.launched(launch, sum(map(len, done.values())), most)
         if kept < len(turns):
             return False
     return True
@@ -170,12 +170,12 @@ def by_experiment(
     campaign: Campaign, launches: Iterable[JudgedLaunch]
 ) -> dict[str, list[JudgedLaunch]]:
     """Part launches by the names of their experiments, all of which occur."""
-    found: dict[str, list[JudgedLaunch]] = {
+    experiments: dict[str, list[JudgedLaunch]] = {
         experiment.name: [] for experiment in campaign.experiments
     }
     for launch in launches:
-        found[launch.record.experiment].append(launch)
-    return found
+        experiments[launch.record.experiment].append(launch)
+    return experiments
 
 
 def _order(
@@ -191,9 +191,9 @@ def _order(
     launches = shuffled(done, campaign.launches_max, campaign.seed)
     for _, launch_round in groupby(launches, key=lambda launch: launch.round):
         turns = [
-            _PlannedLaunch(by_name[one.experiment], one.round)
-            for one in launch_round
-            if _is_open(campaign.rule, done[one.experiment], one.round)
+            _PlannedLaunch(by_name[launch.experiment], launch.round)
+            for launch in launch_round
+            if _is_open(campaign.rule, done[launch.experiment], launch.round)
         ]
         for is_array, group in groupby(turns, key=partial(_array, launchers)):
             together = list(group)
@@ -201,15 +201,15 @@ def _order(
 
 
 def _is_open(rule: StoppingRule, own: Sequence[JudgedLaunch], turn: int) -> bool:
-    is_kept = any(one.record.round == turn for one in own)
+    is_kept = any(launch.record.round == turn for launch in own)
     return not is_kept and state(rule, own) is ExperimentState.OPEN
 
 
 def _array(launchers: Mapping[str, Launcher], turn: _PlannedLaunch) -> tuple[object, ...]:
     """Return what launches of one array have in common; empty when there are no arrays."""
-    one = turn.experiment
-    is_able = isinstance(launchers[one.fabric], ArrayLauncher)
-    return (one.fabric, one.hosts, one.ranks_per_node) if is_able else ()
+    experiment = turn.experiment
+    is_able = isinstance(launchers[experiment.fabric], ArrayLauncher)
+    return (experiment.fabric, experiment.hosts, experiment.ranks_per_node) if is_able else ()
 
 
 def state(rule: StoppingRule, launches: Sequence[JudgedLaunch]) -> ExperimentState:
@@ -220,7 +220,7 @@ def state(rule: StoppingRule, launches: Sequence[JudgedLaunch]) -> ExperimentSta
     decisions = [decide(values, rule) for values in _decisive(counted)]
     if decisions and all(decision is StoppingDecision.PRECISE for decision in decisions):
         return ExperimentState.PRECISE
-    if not decisions and sum(one.counts for one in counted) >= rule.launches_min:
+    if not decisions and sum(launch.counts for launch in counted) >= rule.launches_min:
         return ExperimentState.PRECISE  # nothing of it can be better or worse
     if len(counted) < rule.launches_max:
         return ExperimentState.OPEN

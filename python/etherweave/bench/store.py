@@ -85,17 +85,17 @@ class Store:
         # As it will be read: in JSON a whole rate may lose its point.
         campaign = decoded(Campaign, json.loads(json.dumps(asdict(campaign))), CAMPAIGN)
         if (path / CAMPAIGN).exists():
-            found = cls.open(path)
-            if found.campaign.identity != campaign.identity:
-                one, other = asdict(found.campaign), asdict(campaign)
-                changed = ", ".join(name for name in one if one[name] != other[name])
+            file = cls.open(path)
+            if file.campaign.identity != campaign.identity:
+                first, other = asdict(file.campaign), asdict(campaign)
+                changed = ", ".join(name for name in first if first[name] != other[name])
                 raise StoreError(
                     f"{directory}: holds another campaign ({changed} differ); "
                     "expected the same, or another directory"
                 )
-            return found
+            return file
         if path.exists() and any(
-            one.name != ".lock" and not is_part(one) for one in path.iterdir()
+            file.name != ".lock" and not is_part(file) for file in path.iterdir()
         ):
             raise StoreError(f"{directory}: is not empty, and holds no campaign")
         path.mkdir(parents=True, exist_ok=True)
@@ -113,8 +113,8 @@ class Store:
 
         Raises ``StoreError`` when one is damaged, or of another campaign.
         """
-        found = [self._record(path) for path in sorted(self._launches.glob("*.json"))]
-        return sorted(found, key=lambda one: (one.end_ns, one.name))
+        records = [self._record(path) for path in sorted(self._launches.glob("*.json"))]
+        return sorted(records, key=lambda record: (record.end_ns, record.name))
 
     def add(self, record: LaunchRecord) -> None:
         """Write a launch; it is on the disk when this returns."""

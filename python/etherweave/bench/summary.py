@@ -200,9 +200,9 @@ def _suspected(launches: Sequence[JudgedLaunch]) -> Iterator[str]:
 
 def _unstable(points: Sequence[PointSummary]) -> Iterator[str]:
     central = [point for point in points if point.point.statistic in CENTRES]
-    shaky = [one for one in central if not one.statistics.is_stable]
+    shaky = [point for point in central if not point.statistics.is_stable]
     if shaky:
-        reason = Counter(doubt for one in shaky for doubt in one.statistics.doubts)
+        reason = Counter(doubt for row in shaky for doubt in row.statistics.doubts)
         (most, _), *_ = reason.most_common(1)
         yield f"unstable: {len(shaky)} of {len(central)} points, such as: {most}"
 
@@ -213,9 +213,9 @@ def among(network: Network) -> list[Reference]:
     Bandwidths of other rates are left out, as they reflect the rate.
     """
     own = search(fabric=network.kind) if network.kind else list(references())
-    usable = [one for one in own if one.may_accept]
-    alike = [one for one in usable if _has_rate(one, network.rate)]
-    return alike or [one for one in usable if one.unit != Unit.BYTES_PER_SECOND]
+    usable = [entry for entry in own if entry.may_accept]
+    alike = [metric for metric in usable if _has_rate(metric, network.rate)]
+    return alike or [metric for metric in usable if metric.unit != Unit.BYTES_PER_SECOND]
 
 
 def band(

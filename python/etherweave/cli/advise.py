@@ -136,32 +136,32 @@ def _exchange(text: str) -> tuple[str, float]:
     return code, rate
 
 
-def _print(found: "Answer") -> None:
+def _print(answer: "Answer") -> None:
     from etherweave.advise.table import head, job_head, job_row, order, rows
 
-    print(f"{found.name}: {len(found.standings)} fabrics, {found.runs:,} runs")
-    print_table(_right(head(found), 2), rows(found))
-    print(f"  {order(found)}")
+    print(f"{answer.name}: {len(answer.standings)} fabrics, {answer.runs:,} runs")
+    print_table(_right(head(answer), 2), rows(answer))
+    print(f"  {order(answer)}")
     print()
-    print_table(_right(job_head(found), 1), map(job_row, found.standings))
+    print_table(_right(job_head(answer), 1), map(job_row, answer.standings))
     print()
-    print(textwrap.fill(found.decides, WIDTH))
+    print(textwrap.fill(answer.decides, WIDTH))
     for title, lines in (
-        (f"Against {found.baseline}", found.against),
-        ("Transport, paths and placement", found.contrasts),
-        ("What differs", found.differs),
-        ("Left out", found.left_out),
-        ("Hosts hide the network", found.hidden),
-        ("In flow-level mode, error not measured", found.flow_level),
-        ("Not modelled", found.not_modelled),
+        (f"Against {answer.baseline}", answer.against),
+        ("Transport, paths and placement", answer.contrasts),
+        ("What differs", answer.differs),
+        ("Left out", answer.left_out),
+        ("Hosts hide the network", answer.hidden),
+        ("In flow-level mode, error not measured", answer.flow_level),
+        ("Not modelled", answer.not_modelled),
     ):
         if lines:
             print(f"{title}:")
         for line in lines:
             print(textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="    "))
-    if found.fixed:
+    if answer.fixed:
         print(
-            f"  {len(found.fixed)} uncertain figures are names, sizes or switches, and do not "
+            f"  {len(answer.fixed)} uncertain figures are names, sizes or switches, and do not "
             "vary; --html lists them."
         )
 

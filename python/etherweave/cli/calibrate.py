@@ -119,7 +119,7 @@ def calibrate_verb(
             else:
                 workloads = _measured(base, selected, launches, limits, output)
         else:
-            workloads = [one for place in measured or [] for one in read(place, base)]
+            workloads = [workload for place in measured or [] for workload in read(place, base)]
         calibration = calibrate(workloads, prior, notice)
     if output:
         _save(calibration, output)
@@ -342,9 +342,9 @@ def interval_us(low_s: float, high_s: float) -> str:
     return "none" if low == high else f"{low} to {high}"
 
 
-def _mark(one: "ComparedWorkload") -> str:
+def _mark(workload: "ComparedWorkload") -> str:
     """Mark an interval that does not have what was measured."""
-    return "" if one.is_covered else " *"
+    return "" if workload.is_covered else " *"
 
 
 def _us(seconds: float) -> str:

@@ -116,7 +116,7 @@ def _result(source: Path, simulate: Any, changes: dict[str, object], ports: bool
 
 
 def _reason(result: Result, job: str | None) -> str:
-    names = [one["name"] for one in tomllib.loads(result.resolved).get("job", [])]
+    names = [job["name"] for job in tomllib.loads(result.resolved).get("job", [])]
     if job is not None and job not in names:
         return f"--job: {job}; expected one of {', '.join(names)}"
     if not result.columns("path"):

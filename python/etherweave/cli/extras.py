@@ -28,7 +28,7 @@ def lack(error: ModuleNotFoundError) -> str | None:
     room, which wanted it.
     """
     module = (error.name or "").partition(".")[0]
-    package = next((one for one, other in MODULES.items() if other == module), module)
+    package = next((first for first, other in MODULES.items() if other == module), module)
     package = package.replace("_", "-")
     extras = [extra for extra in EXTRAS if package in _packages(extra)]
     wanted = [room for room in _rooms(error.__traceback__) if room in extras]

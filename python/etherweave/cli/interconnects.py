@@ -86,7 +86,7 @@ def interconnects(
     with_gpcnet = bool(chosen) if gpcnet is None else gpcnet
     found = [Interconnect(name, gpcnet=with_gpcnet) for name in chosen or known]
     if as_json:
-        print(json.dumps([facts(one) for one in found], indent=2))
+        print(json.dumps([facts(interconnect) for interconnect in found], indent=2))
     elif compare:
         _print_side_by_side(found)
     else:
@@ -136,13 +136,13 @@ def _print_samples(found: "dict[str, dict[str, Distribution]]", as_json: bool) -
 
 
 _FIGURES: dict[str, Callable[[Interconnect], str]] = {
-    "link [Gb/s]": lambda one: f"{one.rate_gbps:g}",
-    "latency of 8 B [us]": lambda one: f"{one.latency_us:.2f}",
-    "bandwidth at 1 MiB [Gb/s]": lambda one: f"{one.bandwidth_gbps:.1f}",
-    "messages of 8 B, 16 pairs [1/us]": lambda one: f"{one.messages_per_us:.1f}",
-    "all-to-all of 64 hosts [us]": lambda one: f"{one.all_to_all_us:.1f}",
-    "latency beside GPCNeT's congestors": lambda one: (
-        "" if one.yielded_impact is None else f"{one.yielded_impact:.1f} times"
+    "link [Gb/s]": lambda profile: f"{profile.rate_gbps:g}",
+    "latency of 8 B [us]": lambda profile: f"{profile.latency_us:.2f}",
+    "bandwidth at 1 MiB [Gb/s]": lambda profile: f"{profile.bandwidth_gbps:.1f}",
+    "messages of 8 B, 16 pairs [1/us]": lambda profile: f"{profile.messages_per_us:.1f}",
+    "all-to-all of 64 hosts [us]": lambda profile: f"{profile.all_to_all_us:.1f}",
+    "latency beside GPCNeT's congestors": lambda profile: (
+        "" if profile.yielded_impact is None else f"{profile.yielded_impact:.1f} times"
     ),
 }
 
@@ -150,7 +150,7 @@ _FIGURES: dict[str, Callable[[Interconnect], str]] = {
 def _print_side_by_side(found: list[Interconnect]) -> None:
     from etherweave.report.interconnects import support
 
-    heads = ("", *(f">{one.name}" for one in found))
+    heads = ("", *(f">{interconnect.name}" for interconnect in found))
     figures = {"support": support, **_FIGURES}
     print_table(heads, [(name, *map(of, found)) for name, of in figures.items()])
     print()

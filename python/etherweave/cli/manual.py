@@ -73,7 +73,7 @@ def _page(words: str, command: Any) -> Page:
     context = command.context_class(command, info_name=words, **command.context_settings)
     records = (param.get_help_record(context) for param in command.get_params(context))
     lines = (command.epilog or "").strip().splitlines()
-    verbs = [(name, one.help) for name, one in getattr(command, "commands", {}).items()]
+    verbs = [(name, verb.help) for name, verb in getattr(command, "commands", {}).items()]
     return Page(
         words,
         " ".join(command.get_usage(context).removeprefix("Usage:").split()),

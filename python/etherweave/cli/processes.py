@@ -64,11 +64,11 @@ def _check(joined: tuple[int, int] | None) -> None:
     if joined is not None and joined[1] == launched():
         return
     if joined is None:
-        found = "this build has no MPI library; `make setup` finds one by mpicc and libclang"
+        text = "this build has no MPI library; `make setup` finds one by mpicc and libclang"
     else:
-        found = f"the MPI library of this build finds {joined[1]}; use the mpirun of that library"
+        text = f"the MPI library of this build finds {joined[1]}; use the mpirun of that library"
     if not is_first():
         # A launcher ends the others with one that fails, perhaps before the first has said why.
         sys.exit(0)
-    print_error(f"The launcher has started {launched()} processes, but {found}.")
+    print_error(f"The launcher has started {launched()} processes, but {text}.")
     sys.exit(USAGE)

@@ -135,13 +135,13 @@ def _print_doubts(result: Path, document: Document) -> None:
 
 
 def _pair_facts(pair: PublishedComparison) -> dict[str, Any]:
-    one = pair.measurement
+    measurement = pair.measurement
     own: dict[str, Any] = {
-        "metric": one.metric.name,
-        "size_bytes": one.size_bytes,
-        "measured": one.value,
+        "metric": measurement.metric.name,
+        "size_bytes": measurement.size_bytes,
+        "measured": measurement.value,
     }
-    own |= {"statistic": one.statistic, "labels": dict(one.labels)}
+    own |= {"statistic": measurement.statistic, "labels": dict(measurement.labels)}
     return own | {"ratio": pair.ratio, "reference": _facts(pair.reference)}
 
 

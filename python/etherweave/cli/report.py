@@ -98,5 +98,5 @@ def _window(begin: str | None, end: str | None) -> "WindowRequest | None":
 
     if begin is None and end is None:
         return None
-    times_ns = (None if one is None else 1e9 * time_of(one) for one in (begin, end))
+    times_ns = (None if time is None else 1e9 * time_of(time) for time in (begin, end))
     return WindowRequest(*times_ns)

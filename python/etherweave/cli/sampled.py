@@ -70,8 +70,8 @@ def facts(result: "SampledResult") -> dict[str, Any]:
         "ended": dict(result.ended),
         "is_known": result.is_known,
         "unknowns": [asdict(entry) for entry in result.unknowns.entries],
-        "fixed": [one["key"] for one in result.unknowns.fixed],
-        "figures": {one.name: figure(one) for one in result.figures},
+        "fixed": [unknown["key"] for unknown in result.unknowns.fixed],
+        "figures": {row.name: figure(row) for row in result.figures},
         "left_out": dict(result.left_out),
         "warnings": list(result.warnings),
         "model_errors": {
@@ -114,17 +114,17 @@ def _print(result: "SampledResult") -> None:
     )
     if not result.is_known:
         print(f"  not known to 5 %: {result.asked} samples are too few; expected more --samples")
-    varying = [one for one in result.figures if one.varies]
+    varying = [row for row in result.figures if row.varies]
     rows = [
-        (one.name, number(one.point), number(one.median), _ends(one.half), _ends(one.most))
-        for one in varying
+        (row.name, number(row.point), number(row.median), _ends(row.half), _ends(row.most))
+        for row in varying
     ]
     print_table(("figure", ">as it stands", ">median", ">50 %", ">90 %"), rows)
     fixed = [(each.name, each.median) for each in result.figures if not each.varies]
     print_rest(fixed, result.left_out, result.samples, "samples")
-    for one in varying:
-        if one.name.endswith(DETAILED):
-            _print_contributions(result, one)
+    for row in varying:
+        if row.name.endswith(DETAILED):
+            _print_contributions(result, row)
     for job, error in result.model_errors.items():
         print(f"  error of the model, in no interval above: {job}: {_error(error)}")
 
@@ -140,23 +140,23 @@ def _error(one: "ModelError") -> str:
     )
 
 
-def _print_contributions(result: "SampledResult", one: "Distribution") -> None:
+def _print_contributions(result: "SampledResult", distribution: "Distribution") -> None:
     """Print which unknowns widen a figure, and what would be left if they were known."""
     if not result.unknowns.entries:
-        return print(f"  {one.name} varies by seeds alone: nothing else is uncertain")
-    if not one.contributions:
-        return print(f"  {one.name}: what widens it is not known from so few samples")
-    print(f"  {one.name} varies by")
+        return print(f"  {distribution.name} varies by seeds alone: nothing else is uncertain")
+    if not distribution.contributions:
+        return print(f"  {distribution.name}: what widens it is not known from so few samples")
+    print(f"  {distribution.name} varies by")
     known = {each.name: each for each in result.unknowns.entries}
-    for each in one.contributions[:NAMED_MAX]:
+    for each in distribution.contributions[:NAMED_MAX]:
         if each.share >= SHARE_MIN:
             about = known[each.unknown]
             print(
                 f"    {each.share:4.0%}  {each.unknown} ({about.basis}, {about.low} to "
                 f"{about.high}); if it were known, 90 % would be {_ends(each.known)}"
             )
-    if one.rest >= SHARE_MIN:
-        print(f"    {one.rest:4.0%}  seeds, and unknowns together")
+    if distribution.rest >= SHARE_MIN:
+        print(f"    {distribution.rest:4.0%}  seeds, and unknowns together")
     return None
 
 

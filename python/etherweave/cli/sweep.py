@@ -185,8 +185,8 @@ def _print_result(done: "SweepResult", as_json: bool) -> None:
 def _flow_text(runs: Mapping[str, int]) -> str | None:
     """Say how many runs have figures of flow-level mode; a sweep does not measure their error."""
     counts = {"runs": runs.get("flow", 0), "runs with some jobs": runs.get("hybrid", 0)}
-    found = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-    return f"  flow-level mode, error not measured: {found}" if found else None
+    text = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+    return f"  flow-level mode, error not measured: {text}" if text else None
 
 
 def _line(status: "SweepStatus") -> str:

@@ -39,7 +39,7 @@ def spreads_verb(as_json: AsJson = False) -> None:
 
     found = spreads()
     if as_json:
-        return print(json.dumps([asdict(one) for one in found], indent=2))
+        return print(json.dumps([asdict(spread) for spread in found], indent=2))
     rows = [
         (one.figure, str(one.documents), f"{one.sigma:.3f}", f"{one.factor:.2f}", one.values)
         for one in found
@@ -63,7 +63,7 @@ def figures_verb(
         own = declared(uncertain or ())
         found = unknowns(text, origin, overrides(settings), own, has_site=True)
     if as_json:
-        fixed = [one["key"] for one in found.fixed]
+        fixed = [unknown["key"] for unknown in found.fixed]
         unknown = [asdict(entry) for entry in found.entries]
         return print(json.dumps({"unknowns": unknown, "fixed": fixed}, indent=2))
     rows = [
@@ -72,7 +72,7 @@ def figures_verb(
     ]
     print_table(("unknown", "basis", "99 %", "from"), rows)
     if found.fixed:
-        print(f"  not drawn: {', '.join(one['key'] for one in found.fixed)}")
+        print(f"  not drawn: {', '.join(unknown['key'] for unknown in found.fixed)}")
     return None
 
 
@@ -87,11 +87,11 @@ def errors_verb(as_json: AsJson = False) -> None:
     from etherweave.uncertainty.check_rows import check_rows
     from etherweave.uncertainty.model_errors import Estimate, model_errors
 
-    found, effects = model_errors(), Estimate(check_rows()).effects()
+    errors, effects = model_errors(), Estimate(check_rows()).effects()
     if as_json:
-        kinds, parts = [error_facts(one) for one in found], [asdict(effect) for effect in effects]
+        kinds, parts = [error_facts(one) for one in errors], [asdict(effect) for effect in effects]
         return print(json.dumps({"kinds": kinds, "effects": parts}, indent=2))
-    print_table(("kind", ">rows", ">systems", ">50 %", ">90 %", ">covered"), map(_row, found))
+    print_table(("kind", ">rows", ">systems", ">50 %", ">90 %", ">covered"), map(_row, errors))
     print()
     return print_table(
         ("condition", ">rows", ">systems", ">factor on the width", ">90 %"), map(_effect, effects)
@@ -164,8 +164,8 @@ def coverage_verb(
 
         draw(rows, path)
     if as_json:
-        summary = [_kind_facts(one) for one in coverage(rows)]
-        checks = [{"study": one.study, "id": one.check.id, **interval_facts(one)} for one in rows]
+        summary = [_kind_facts(kind) for kind in coverage(rows)]
+        checks = [{"study": row.study, "id": row.check.id, **interval_facts(row)} for row in rows]
         return print(json.dumps({"kinds": summary, "checks": checks}, indent=2))
     return print_coverage(rows)
 
@@ -199,12 +199,12 @@ def interval_row(one: "CheckInterval") -> tuple[str, ...]:
     return check.id, published, check.text, _span(one.parameters), together, *_ends_of(one), inside
 
 
-def _ends_of(one: "CheckInterval") -> tuple[str]:
-    return (f"{one.together.width:.0%}" if math.isfinite(one.together.width) else "–",)
+def _ends_of(interval: "CheckInterval") -> tuple[str]:
+    return (f"{interval.together.width:.0%}" if math.isfinite(interval.together.width) else "–",)
 
 
-def _span(one: "Predicted") -> str:
-    return f"{one.interval.low:.4g} to {one.interval.high:.4g}"
+def _span(predicted: "Predicted") -> str:
+    return f"{predicted.interval.low:.4g} to {predicted.interval.high:.4g}"
 
 
 def interval_facts(one: "CheckInterval") -> dict[str, Any]:
@@ -214,13 +214,13 @@ def interval_facts(one: "CheckInterval") -> dict[str, Any]:
     return {"kind": one.kind, "system": one.system or None, "intervals_90": facts}
 
 
-def _predicted(one: "Predicted") -> dict[str, Any]:
+def _predicted(predicted: "Predicted") -> dict[str, Any]:
     return {
-        "interval": list(one.interval),
-        "is_inside": one.is_inside,
-        "width": _finite(one.width),
-        "crps": _finite(one.score),
-        "place": _finite(one.place),
+        "interval": list(predicted.interval),
+        "is_inside": predicted.is_inside,
+        "width": _finite(predicted.width),
+        "crps": _finite(predicted.score),
+        "place": _finite(predicted.place),
     }
 
 
@@ -248,8 +248,8 @@ def _kind_facts(one: "KindCoverage") -> dict[str, Any]:
     return {**counts, **found, "distance": _finite(one.distance)}
 
 
-def _coverage(one: "Coverage") -> tuple[str, str, str]:
-    return f"{one.covered:.0%}", _share(one.width), _share(one.score)
+def _coverage(coverage: "Coverage") -> tuple[str, str, str]:
+    return f"{coverage.covered:.0%}", _share(coverage.width), _share(coverage.score)
 
 
 def _share(value: float) -> str:
@@ -260,15 +260,15 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _row(one: "ModelError") -> tuple[str, ...]:
-    covered = "–" if one.covered is None else f"{one.covered:.0%}"
-    counts = (str(one.rows), str(len(one.systems)))
-    return (one.kind, *counts, _ends(one.half), _ends(one.most), covered)
+def _row(error: "ModelError") -> tuple[str, ...]:
+    covered = "–" if error.covered is None else f"{error.covered:.0%}"
+    counts = (str(error.rows), str(len(error.systems)))
+    return (error.kind, *counts, _ends(error.half), _ends(error.most), covered)
 
 
-def _effect(one: "Effect") -> tuple[str, ...]:
-    counts = (str(one.rows), str(one.systems))
-    return (one.condition, *counts, f"{one.factor:.2f}", _ends(one.interval))
+def _effect(effect: "Effect") -> tuple[str, ...]:
+    counts = (str(effect.rows), str(effect.systems))
+    return (effect.condition, *counts, f"{effect.factor:.2f}", _ends(effect.interval))
 
 
 def _ends(ends: "Interval") -> str:

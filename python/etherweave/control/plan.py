@@ -219,17 +219,17 @@ def _hosts(
 
 
 def _factory(
-    spec: ControlSettings, hosts: Iterable[HostPlan], given: Mapping[str, int]
+    spec: ControlSettings, hosts: Iterable[HostPlan], numbers: Mapping[str, int]
 ) -> dict[str, int]:
     if spec.addresses == "dmp":
         return {}
-    missing = [host.name for host in hosts if host.name not in given]
+    missing = [host.name for host in hosts if host.name not in numbers]
     if missing:
         raise FabricPlanError(
             f'control.addresses = "rewrite": no factory address of {missing[0]}'
             f"{f' and {len(missing) - 1} others' if missing[1:] else ''}; expected one per host"
         )
-    return dict(given)
+    return dict(numbers)
 
 
 def _sites(

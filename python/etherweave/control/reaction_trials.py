@@ -193,9 +193,9 @@ def _agent(switch: SwitchPlan, address: str) -> Iterator[None]:
 
 
 def _end(port: int) -> socket.socket:
-    one = receiver(f"h{port}", EVERYTHING)
-    one.setsockopt(socket.SOL_SOCKET, _BUFFER_FORCED, 1 << 23)
-    return one
+    sock = receiver(f"h{port}", EVERYTHING)
+    sock.setsockopt(socket.SOL_SOCKET, _BUFFER_FORCED, 1 << 23)
+    return sock
 
 
 def _trial(ends: dict[int, socket.socket], source: random.Random) -> Trial:
@@ -247,7 +247,7 @@ class _Stream:
         read = 0
         for _ in range(int(LIMIT_S * 1e9) // SPACING_NS):
             new, read = self.arrivals[read:], len(self.arrivals)
-            if any(one.port == port and one.time_ns >= since_ns for one in new):
+            if any(notice.port == port and notice.time_ns >= since_ns for notice in new):
                 return
             self.send(1)
 

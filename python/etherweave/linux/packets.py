@@ -19,13 +19,13 @@ def sender(interface: str) -> socket.socket:
 
     Raises ``OSError`` if there is no such interface, or the caller lacks the right to raw frames.
     """
-    one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     try:
-        one.bind((interface, 0))
+        sock.bind((interface, 0))
     except OSError:
-        one.close()
+        sock.close()
         raise
-    return one
+    return sock
 
 
 def receiver(interface: str, ether_type: int) -> socket.socket:
@@ -33,15 +33,15 @@ def receiver(interface: str, ether_type: int) -> socket.socket:
 
     Raises ``OSError`` if there is no such interface, or the caller lacks the right to raw frames.
     """
-    one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
     try:
-        one.setsockopt(_PACKET, _IGNORE_OUTGOING, 1)
-        one.setsockopt(socket.SOL_SOCKET, _TIMESTAMPS, 1)
-        one.bind((interface, ether_type))
+        sock.setsockopt(_PACKET, _IGNORE_OUTGOING, 1)
+        sock.setsockopt(socket.SOL_SOCKET, _TIMESTAMPS, 1)
+        sock.bind((interface, ether_type))
     except OSError:
-        one.close()
+        sock.close()
         raise
-    return one
+    return sock
 
 
 def received_ns(ancillary: Iterable[tuple[int, int, bytes]]) -> int | None:

@@ -74,8 +74,8 @@ def process(pid: int) -> Process | None:
 
 def identity() -> str:
     """Return the identity of this process on this machine: its number and its time of start."""
-    one = process(os.getpid())
-    return f"{os.getpid()}.{one.start if one else 0}"
+    own = process(os.getpid())
+    return f"{os.getpid()}.{own.start if own else 0}"
 
 
 def has_ended(owner: str) -> bool:
@@ -86,8 +86,8 @@ def has_ended(owner: str) -> bool:
 
 def write(file: Path, pid: int) -> None:
     """Write a process into a file."""
-    one = process(pid)
-    file.write_text(f"{pid} {one.start if one else 0}\n")
+    named = process(pid)
+    file.write_text(f"{pid} {named.start if named else 0}\n")
 
 
 def read(file: Path) -> Process | None:
@@ -110,14 +110,14 @@ def inhabitants(namespaces: Iterable[tuple[int, int]]) -> list[Process]:
     processes = (
         process(pid) for pid in _numbers() if pid != os.getpid() and _namespace(pid) in members
     )
-    return [one for one in processes if one]
+    return [child for child in processes if child]
 
 
 def marked(variable: str, value: str) -> list[Process]:
     """Find the processes that were started with a variable in their environment."""
     entry = f"{variable}={value}".encode()
     processes = (process(pid) for pid in _numbers() if _has_entry(pid, entry))
-    return [one for one in processes if one]
+    return [child for child in processes if child]
 
 
 def _numbers() -> Iterator[int]:
@@ -149,9 +149,9 @@ def terminate(
     """
     with contextlib.ExitStack() as stack:
         running: list[int] = []
-        for one in processes:
+        for child in processes:
             with contextlib.suppress(ProcessLookupError):
-                running.append(stack.enter_context(_held(one)))
+                running.append(stack.enter_context(_held(child)))
         for number in signals:
             for descriptor in running:
                 with contextlib.suppress(ProcessLookupError):
@@ -204,8 +204,8 @@ def _watch(mark: str) -> None:
 
 
 def _signal(processes: Iterable[Process], number: signal.Signals) -> None:
-    for one in processes:
-        with contextlib.suppress(OSError), _held(one) as descriptor:
+    for child in processes:
+        with contextlib.suppress(OSError), _held(child) as descriptor:
             signal.pidfd_send_signal(descriptor, number)
 
 

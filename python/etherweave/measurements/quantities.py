@@ -295,7 +295,7 @@ that is the size of all blocks together (PERFORMANCE.md and ``src/*.cu`` of nccl
 
 def _block(written: str | list[str]) -> int:
     """Return a size in bytes; of blocks of different lengths the mean."""
-    lengths = [size_of(one) for one in ([written] if isinstance(written, str) else written)]
+    lengths = [size_of(written) for written in ([written] if isinstance(written, str) else written)]
     return sum(lengths) // len(lengths)
 
 
@@ -407,9 +407,9 @@ def _challenge(job: _Job) -> list[Quantity]:
     return [
         Quantity(
             *(job.name, "hpcc", first.test, first.metric, first.size_bytes, first.ranks),
-            tuple(one.value for one in same),
+            tuple(port.value for port in same),
             is_as_published=job.kind == "hpcc_ring",
-            error=max((one.error for one in same if one.error is not None), default=None),
+            error=max((port.error for port in same if port.error is not None), default=None),
         )
         for first, *others in zip(*launches, strict=True)
         for same in [(first, *others)]

@@ -149,7 +149,7 @@ def compare(report: BenchmarkReport, among: Iterable[Reference]) -> list[Publish
     Those of the same program come first, then the most trusted. Figures from within a node are left
     out, as are those of other tests and sizes.
     """
-    known = [one for one in among if one.crosses_a_network and one.value]
+    known = [reference for reference in among if reference.crosses_a_network and reference.value]
     pairs = [
         PublishedComparison(measurement, reference)
         for measurement in report.measurements

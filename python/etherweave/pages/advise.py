@@ -17,9 +17,9 @@ from etherweave.report.style import ASIDE, SERIES, literal
 EFFECTS_MAX = 10  # Unknowns that are drawn; the table has all.
 Panel = tuple[str, Callable[[Standing], Interval | None]]
 PANELS: Sequence[Panel] = (
-    ("throughput of the mix", lambda one: one.throughput),
-    ("price", lambda one: one.price),
-    ("throughput for the price", lambda one: one.price_performance),
+    ("throughput of the mix", lambda standing: standing.throughput),
+    ("price", lambda standing: standing.price),
+    ("throughput for the price", lambda standing: standing.price_performance),
 )
 
 
@@ -93,13 +93,13 @@ def _prices(answer: Answer) -> Section | None:
     begins = [0.0] * len(priced)
     for number, (key, part) in enumerate(PARTS.items()):
         sums = [
-            sum(line.amount for line in lines(one) if line.key.partition(".")[0] == key)
-            for one in priced
+            sum(line.amount for line in lines(standing) if line.key.partition(".")[0] == key)
+            for standing in priced
         ]
         if any(sums):
             axes.barh(places, sums, left=begins, color=SERIES[number], height=0.6, label=part)
-        begins = [begin + one for begin, one in zip(begins, sums, strict=True)]
-    axes.set_yticks(places, [literal(one.fabric) for one in priced])
+        begins = [begin + total for begin, total in zip(begins, sums, strict=True)]
+    axes.set_yticks(places, [literal(standing.fabric) for standing in priced])
     axes.invert_yaxis()
     axes.set_xlabel(literal(f"price [{_currency(answer)}]"))
     axes.legend(**ASIDE)
@@ -114,8 +114,8 @@ def _unknowns(answer: Answer) -> Section | None:
     figure = Figure(figsize=(9, 1.0 + 0.3 * len(drawn)))
     axes = figure.subplots()
     places = list(range(len(drawn)))
-    axes.barh(places, [100 * one.moves for one in drawn], color=SERIES[0], height=0.6)
-    axes.set_yticks(places, [literal(one.unknown) for one in drawn])
+    axes.barh(places, [100 * effect.moves for effect in drawn], color=SERIES[0], height=0.6)
+    axes.set_yticks(places, [literal(effect.unknown) for effect in drawn])
     axes.invert_yaxis()
     axes.set_xlabel("moves the lead of the first over the second [%]")
     rows = [
@@ -137,16 +137,16 @@ def _unknowns(answer: Answer) -> Section | None:
 
 
 def _missing(answer: Answer) -> Section:
-    tables = [Table(("not modelled",), [(one,) for one in answer.not_modelled])]
+    tables = [Table(("not modelled",), [(text,) for text in answer.not_modelled])]
     if answer.flow_level:
-        rows = [(one,) for one in answer.flow_level]
+        rows = [(text,) for text in answer.flow_level]
         tables.insert(0, Table(("in flow-level mode, error not measured",), rows))
     if answer.differs:
         tables.insert(0, Table(("what differs",), [(differ,) for differ in answer.differs]))
     if answer.left_out:
-        tables.insert(0, Table(("left out",), [(one,) for one in answer.left_out]))
+        tables.insert(0, Table(("left out",), [(text,) for text in answer.left_out]))
     if answer.fixed:
-        rows = [(one,) for one in answer.fixed]
+        rows = [(text,) for text in answer.fixed]
         caption = "Names, sizes and switches without a certain source, which do not vary."
         tables.append(Table(("figure",), rows, caption, is_folded=True))
     return Section("missing", "What this leaves out", tables=tables)

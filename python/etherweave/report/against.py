@@ -90,19 +90,19 @@ def _is_of(quantity: Quantity, reference: Reference) -> bool:
 
 
 def _is_on(fabric: Fabric, reference: Reference) -> bool:
-    found = fabric_name(reference.fabric)
+    name = fabric_name(reference.fabric)
     if reference.link_bits_per_s is None:
         return False
     if _EACH in reference.conditions:
         return abs(reference.link_bits_per_s / 8 / fabric.medium.rate - 1) < _ALIKE
-    if found is None:
+    if name is None:
         return False
     own = fabric_name(fabric.words)
     assert own is not None, "a scenario's fabric has a name"
     return (
-        found.transport == own.transport
-        and found.version in ("", own.version)
-        and found.extras <= own.extras
+        name.transport == own.transport
+        and name.version in ("", own.version)
+        and name.extras <= own.extras
         and abs(reference.link_bits_per_s / 8 / fabric.medium.rate - 1) < _ALIKE
     )
 

@@ -126,7 +126,7 @@ def network_test(result: Result, job: str) -> str:
 def network_load_test(together: Result, alone: Result, job: str) -> str:
     """Print a job alone and beside congestors as ``network_load_test`` does."""
     tests = _workload(together, job)
-    workloads = [one["workload"] for one in tomllib.loads(together.resolved)["job"]]
+    workloads = [job["workload"] for job in tomllib.loads(together.resolved)["job"]]
     congestors = [
         workload["gpcnet_congestor"] for workload in workloads if "gpcnet_congestor" in workload
     ]

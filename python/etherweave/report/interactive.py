@@ -62,7 +62,7 @@ def scripts() -> list[Script]:
 def licence() -> str:
     """Give the licence of plotly.js, which is that of its package."""
     files = metadata.distribution("plotly").files or []
-    (file,) = (one for one in files if one.name == "LICENSE.txt")
+    (file,) = (file for file in files if file.name == "LICENSE.txt")
     return str(file.read_text())
 
 
@@ -156,7 +156,7 @@ def _bar(bar: BarContainer) -> Iterator[Values]:
 
 
 def _line(axes: Axes, line: Line2D) -> Values:
-    x, y = (np.atleast_1d(np.asarray(one, float)) for one in line.get_data())
+    x, y = (np.atleast_1d(np.asarray(values, float)) for values in line.get_data())
     dash = {"dash": _DASHES.get(str(line.get_linestyle()), "solid")}
     if line.get_transform() != axes.transData:  # Across the panel, at one value.
         is_upright = bool(x[0] == x[-1])

@@ -110,7 +110,7 @@ def _published(name: str, metric: str, scale: float) -> Published | None:
     rows = [reference for reference in references() if wanted(reference)]
     if not rows:
         return None
-    values = [scale * one.value for one in rows]
+    values = [scale * reference.value for reference in rows]
     return Published(min(values), max(values), rows[0].bound)
 
 

@@ -49,7 +49,7 @@ class Period(NamedTuple):
 
     def scaled(self, unit_ns: float, origin_ns: float) -> "Period":
         """Give its times from units since an origin."""
-        start, end = (origin_ns + unit_ns * one for one in (self.from_ns, self.until_ns))
+        start, end = (origin_ns + unit_ns * from_nse for from_nse in (self.from_ns, self.until_ns))
         return Period(self.ns * unit_ns, self.correlation, start, end)
 
 
@@ -102,7 +102,7 @@ def _counted(calls: Intervals, found: Period, bounds_ns: tuple[float, float]) ->
     """Count iterations where communication repeats, which is not all of the part."""
     where = stretches(calls, bounds_ns, found.ns, CORRELATION_MIN)
     where = where or [Stretch(found.from_ns, found.until_ns)]
-    count = sum(one.iterations(found.ns) for one in where)
+    count = sum(stretch.iterations(found.ns) for stretch in where)
     return found._replace(from_ns=where[0].from_ns, until_ns=where[-1].until_ns, iterations=count)
 
 
@@ -116,14 +116,14 @@ def _search(
     for part in parts:
         length = round(part * steps)
         starts = np.linspace(0, steps - length, 1 + round(4 * (1 / part - 1))).round()
-        found = [
+        correlations = [
             (one.correlation * weight, one)
             for sums, weight in ((covered, 1), (begun, NEAR_BEST))
             for start in starts
             if (one := _shortest(sums, int(start), length))
         ]
-        if found:
-            return max(found)[1].scaled((until_ns - from_ns) / steps, from_ns)
+        if correlations:
+            return max(correlations)[1].scaled((until_ns - from_ns) / steps, from_ns)
     return None
 
 
@@ -148,8 +148,8 @@ def _shortest(sums: Floats, start: int, length: int) -> Period | None:
         for stride in (CELLS[-1] // cells for cells in CELLS)
         for lag, correlation in _peaks(sums[start : start + length + 1 : stride], periods)
     ]
-    best = max((one.correlation for one in found), default=0.0)
-    near = [one for one in found if one.correlation >= NEAR_BEST * best]
+    best = max((period.correlation for period in found), default=0.0)
+    near = [period for period in found if period.correlation >= NEAR_BEST * best]
     return min(near, key=lambda one: one.ns, default=None)
 
 

@@ -137,13 +137,13 @@ def _published(axes: Axes, marks: Sequence[PublishedMarks], scale: float) -> Non
     known = [mark for mark in marks if len(mark.sizes)]
     if not known:
         return
-    ratios = np.concatenate([one.ratios for one in known])
+    ratios = np.concatenate([mark.ratios for mark in known])
     label = f"published; measured is {_span(ratios)} of it"
-    for one in known:
-        middle = np.sqrt(one.low * one.high)
-        reach = np.vstack([middle - one.low, one.high - middle]) * scale
+    for entry in known:
+        middle = np.sqrt(entry.low * entry.high)
+        reach = np.vstack([middle - entry.low, entry.high - middle]) * scale
         look: dict[str, Any] = {"color": INK, "markersize": 5, "capsize": 2, "elinewidth": 1}
-        axes.errorbar(_places(one.sizes), middle * scale, reach, fmt="D", label=label, **look)
+        axes.errorbar(_places(entry.sizes), middle * scale, reach, fmt="D", label=label, **look)
         label = "_again"
 
 

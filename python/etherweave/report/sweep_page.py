@@ -55,9 +55,9 @@ def write_sweep(
 
 def _figures(rows: pl.DataFrame) -> list[str]:
     """Name the figures that differ between runs: times of jobs first."""
-    names = [one for one in rows.columns if one.endswith(TIMES)]
-    names += [one for one in OTHERS if one in rows.columns]
-    return [one for one in names if rows[one].drop_nulls().n_unique() > 1]
+    names = [column for column in rows.columns if column.endswith(TIMES)]
+    names += [other for other in OTHERS if other in rows.columns]
+    return [name for name in names if rows[name].drop_nulls().n_unique() > 1]
 
 
 def _drawn(rows: pl.DataFrame, varied: Sequence[str], name: str) -> Section | None:

@@ -48,7 +48,7 @@ def _fit(study: Study, constant: FittedConstant, fitted: dict[str, object]) -> t
         else:
             high = middle
     return min(
-        ((end, ends[end]) for end in (low, high)), key=lambda one: abs(one[1] - constant.target)
+        ((end, ends[end]) for end in (low, high)), key=lambda end: abs(end[1] - constant.target)
     )
 
 

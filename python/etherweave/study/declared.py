@@ -194,7 +194,7 @@ class Declaration:
 
     def metrics(self) -> dict[str, Metric]:
         """Give the declared metric of each check, by its id."""
-        return {one.check: partial(_measure, one) for one in self.metric}
+        return {metric.check: partial(_measure, metric) for metric in self.metric}
 
 
 _EXPERIMENTS: dict[str, Callable[[str, str, dict[str, object]], StudyExperiment]] = {

@@ -109,7 +109,7 @@ class ExperimentResult:
     @classmethod
     def _files(cls) -> list[str]:
         named = {"points": POINTS, "resolved": RESOLVED}
-        names = (one.name for one in fields(cast(Any, cls)))
+        names = (text.name for text in fields(cast(Any, cls)))
         return [named.get(name, f"{name}.json") for name in names]
 
 

@@ -125,7 +125,7 @@ def run_named(task: tuple[str, bool, str, bool, str]) -> float | None:
     start_s = time.monotonic()
     home, full, output, fresh, name = task
     experiments = load_study(home).experiments(full)
-    (experiment,) = [one for one in experiments if one.name == name]
+    (experiment,) = [experiment for experiment in experiments if experiment.name == name]
     is_new = run_experiment(Path(home), experiment, below(Path(output), name), fresh)
     return time.monotonic() - start_s if is_new else None
 

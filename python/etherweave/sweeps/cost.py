@@ -56,7 +56,7 @@ class CostModel:
         for known, seconds in measured:
             times.setdefault(known.hops, []).append(seconds)
         pairs = sorted((hops, statistics.fmean(all_)) for hops, all_ in times.items())
-        return cls([hops for hops, _ in pairs], [one for _, one in pairs], len(measured))
+        return cls([hops for hops, _ in pairs], [seconds for _, seconds in pairs], len(measured))
 
     def time(self, known: RunEstimate) -> float:
         """Predict the time of a run [s]."""
@@ -65,15 +65,15 @@ class CostModel:
             nearest = min(after, len(self.hops) - 1)
             return self.seconds[nearest] * known.hops / self.hops[nearest]
         (low, high), (quick, slow) = (
-            one[after - 1 : after + 1] for one in (self.hops, self.seconds)
+            hop[after - 1 : after + 1] for hop in (self.hops, self.seconds)
         )
         share = math.log(known.hops / low) / math.log(high / low)
         return known.hops * (quick / low * (1 - share) + slow / high * share)
 
     def checked(self, known: Sequence[RunEstimate], taken: Sequence[float]) -> "CostModel":
         """Compare with measured times [s]."""
-        times = [self.time(one) for one in known]
-        errors = [abs(time / one - 1) for time, one in zip(times, taken, strict=True)]
+        times = [self.time(estimate) for estimate in known]
+        errors = [abs(time / seconds - 1) for time, seconds in zip(times, taken, strict=True)]
         return replace(
             self, error=sum(times) / sum(taken) - 1, error_median=statistics.median(errors)
         )
@@ -102,7 +102,7 @@ def resident_bytes() -> int:
 def estimates(what: Sweep, runs: Sequence[Run]) -> list[RunEstimate]:
     """Estimate runs without carrying them out."""
     found = [json.loads(_core.foresee(what.resolve(run.point), what.origin, ())) for run in runs]
-    return [RunEstimate(one["packet_hops"] or 1, one["memory_bytes"]) for one in found]
+    return [RunEstimate(row["packet_hops"] or 1, row["memory_bytes"]) for row in found]
 
 
 def expected_times(what: Sweep, runs: Sequence[Run]) -> dict[str, float]:
@@ -110,8 +110,8 @@ def expected_times(what: Sweep, runs: Sequence[Run]) -> dict[str, float]:
     times = {}
     for run in runs[:: -(-len(runs) // SAMPLES)]:
         with contextlib.suppress(_core.ScenarioError):
-            found = json.loads(_core.foresee(what.resolve(run.point), what.origin, ()))
-            times[run.id] = found["setup_s"] + (found["run_s"] or 0.0) + _RUN_MIN_S
+            document = json.loads(_core.foresee(what.resolve(run.point), what.origin, ()))
+            times[run.id] = document["setup_s"] + (document["run_s"] or 0.0) + _RUN_MIN_S
     return times
 
 
@@ -138,10 +138,10 @@ def expected(
     if not measured:
         raise SweepError(f"{what.origin}: every run that was tried has a mistake; carry out one")
     model, errors = CostModel.of(measured), []
-    for at, (one, seconds) in enumerate(measured):
+    for at, (point, seconds) in enumerate(measured):
         if others := measured[:at] + measured[at + 1 :]:
-            errors.append(abs(CostModel.of(others).time(one) / seconds - 1))
-    times = [model.time(one) for one in known]
+            errors.append(abs(CostModel.of(others).time(point) / seconds - 1))
+    times = [model.time(entry) for entry in known]
     processor_s = statistics.fmean(times) * len(left)
     workers = min(executor.workers, len(left))
     return Expectation(
@@ -150,7 +150,7 @@ def expected(
         len(left),
         processor_s,
         START_S + max(processor_s / workers, max(times)),
-        workers * (base + max(one.memory_bytes for one in known)),
+        workers * (base + max(entry.memory_bytes for entry in known)),
         ROW_BYTES * (finished + len(left)),
         statistics.median(errors) if errors else math.nan,
     )

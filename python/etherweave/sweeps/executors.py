@@ -165,7 +165,7 @@ def _local(
             busy[-1].give(task)
         while busy:
             ready = connection.wait([worker.line for worker in busy])
-            for worker in [one for one in busy if one.line in ready]:
+            for worker in [worker for worker in busy if worker.line in ready]:
                 busy.remove(worker)
                 key, task = worker.task
                 try:
@@ -218,8 +218,8 @@ class _Cluster:
                 yield from _submitted(distributed, client, function, tasks, workers)
         except (OSError, distributed.client.FutureCancelledError, CancelledError) as error:
             place = self.address or "on this machine"
-            found = f": {error}" if str(error) else ""
-            raise ExecutorError(f"no answer of the scheduler of Dask {place}{found}") from None
+            text = f": {error}" if str(error) else ""
+            raise ExecutorError(f"no answer of the scheduler of Dask {place}{text}") from None
 
     def _client(self, kind: Any, workers: int) -> Any:
         if self.address.endswith(".json"):
@@ -301,9 +301,9 @@ def _until_over(
     """Give answers as they come, until all are there or nobody is left to give one."""
     asked, end = time.monotonic(), float("inf")
     while left and time.monotonic() < end:
-        found = list(_new_answers(home, left, read))
-        yield from found
-        if not found:
+        new_answers = list(_new_answers(home, left, read))
+        yield from new_answers
+        if not new_answers:
             time.sleep(_PAUSE_S)
         if time.monotonic() > asked + _ASK_S and end == float("inf"):
             asked = time.monotonic()

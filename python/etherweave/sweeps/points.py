@@ -147,7 +147,7 @@ def _groups(spec: Mapping[str, Any], seed: int) -> list[Group]:
     sampled = [axis for axis in spec["axis"] if not axis["values"] and axis["count"] is None]
     for number, axis in enumerate(spec["axis"]):
         where = f"axis.{number}"
-        if axis["key"] in [one["key"] for one in spec["axis"][:number]]:
+        if axis["key"] in [axis["key"] for axis in spec["axis"][:number]]:
             raise SweepError(f"{where}.key: {axis['key']} is an axis already; expected it once")
         check_range(where, axis, spec["sample"] is not None)
         zips.setdefault("sampled" if axis in sampled else axis["zip"] or where, []).append(axis)
@@ -206,10 +206,10 @@ def amount(where: str, value: object) -> tuple[float, str]:
     """Split a number with a unit; raises ``SweepError`` when it is none."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value, ""
-    found = _AMOUNT.fullmatch(value) if isinstance(value, str) else None
-    if not found:
+    match = _AMOUNT.fullmatch(value) if isinstance(value, str) else None
+    if not match:
         raise SweepError(f"{where}: {value!r}; expected a number, or one with a unit")
-    return float(found[1]), found[2] or ""
+    return float(match[1]), match[2] or ""
 
 
 def _even(count: int) -> list[float]:

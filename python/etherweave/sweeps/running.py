@@ -131,8 +131,8 @@ def sweep(
         finally:
             dataset = store.write_dataset(what, runs, records)
     _reject_all_lost([records[run.id] for run in runs if run.id in records])
-    found = (records[run.id].get("fidelity") for run in runs if run.id in records)
-    by_fidelity = Counter(one for one in found if one)
+    fidelities = (records[run.id].get("fidelity") for run in runs if run.id in records)
+    by_fidelity = Counter(one for one in fidelities if one)
     model = _model(what, runs, records)
     return SweepResult(dataset, store.status(), done, dict(by_fidelity), model)
 

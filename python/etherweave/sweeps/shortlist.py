@@ -65,7 +65,7 @@ def in_fidelity(what: Sweep, fidelity: Literal["packet", "flow"]) -> Sweep:
 def _has_fidelity(key: str, value: object) -> bool:
     """Return whether a value of a key says how closely a run or a job is simulated."""
     if isinstance(value, Mapping):
-        return any(_has_fidelity(f"{key}.{name}", one) for name, one in value.items())
+        return any(_has_fidelity(f"{key}.{name}", value) for name, value in value.items())
     if isinstance(value, list):
         return any(_has_fidelity(f"{key}.{number}", one) for number, one in enumerate(value))
     return _FIDELITY.fullmatch(key) is not None
@@ -88,14 +88,14 @@ def shortlist(
     :func:`sweep`.
     """
     flow, packet = in_fidelity(what, "flow"), in_fidelity(what, "packet")
-    found = sweep(flow, Path(directory) / FLOW, executor, on_progress).to_polars()
+    frame = sweep(flow, Path(directory) / FLOW, executor, on_progress).to_polars()
     others = {*flow.axes, ERROR}
     known = [
-        name for name, kind in found.schema.items() if kind.is_numeric() and name not in others
+        name for name, kind in frame.schema.items() if kind.is_numeric() and name not in others
     ]
     if first.figure not in known:
         raise SweepError(f"{first.figure}: no figure; expected one of {', '.join(known)}")
-    means = _means(what, flow, _figures(found, first.figure))
+    means = _means(what, flow, _figures(frame, first.figure))
     if not first.is_largest_best:
         means = {place: 1 / max(value, 1e-300) for place, value in means.items()}
     chosen = near(means, first.close) if means else set()
@@ -107,9 +107,9 @@ def shortlist(
     return replace(packet, groups=[(what.axes, rows)])
 
 
-def _figures(found: "polars.DataFrame", figure: str) -> dict[str, float]:
+def _figures(frame: "polars.DataFrame", figure: str) -> dict[str, float]:
     """Read a figure of the runs that flow-level mode simulates and leaves nothing out of."""
-    complete = found.filter(found["ended"] == "complete")
+    complete = frame.filter(frame["ended"] == "complete")
     rows = complete.select("run", "message", figure).drop_nulls().iter_rows()
     return {run: value for run, message, value in rows if not leaves_out(message)}
 
@@ -119,7 +119,7 @@ def _means(what: Sweep, flow: Sweep, figures: Mapping[str, float]) -> dict[str, 
     seeds: dict[str, list[float | None]] = defaultdict(list)
     for point, run in zip(what.points(), flow.runs(), strict=True):
         seeds[_place(point)].append(figures.get(run.id))
-    known = {place: [one for one in of if one is not None] for place, of in seeds.items()}
+    known = {place: [value for value in of if value is not None] for place, of in seeds.items()}
     return {
         place: statistics.mean(values)
         for place, values in known.items()

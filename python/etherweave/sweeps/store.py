@@ -92,15 +92,15 @@ class SweepStore:
 
     def records(self) -> dict[str, Record]:
         """Read the journal: runs by their hash, of each the last line."""
-        found: dict[str, Record] = {}
+        records: dict[str, Record] = {}
         for path in sorted(self.home.glob("journal/*.jsonl")):
             for line in path.read_bytes().splitlines():
                 try:
                     run, record = json.loads(line)
-                    found[run] = {"ended": record["ended"], **record}
+                    records[run] = {"ended": record["ended"], **record}
                 except (ValueError, TypeError, LookupError):
                     continue  # Torn.
-        return found
+        return records
 
     def lacks(self, record: Record | None, run: str, tables: bool) -> bool:
         """Return whether a run is to be carried out: it has no record, or lacks wanted tables."""

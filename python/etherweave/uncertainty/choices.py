@@ -31,18 +31,18 @@ def choices(
     its text, and what errors call it. Keys of ``changes`` are known.
     """
     found: dict[str, dict[str, Choice]] = {}
-    for one in _table():
-        figure = known.get(one.get("figure", ""))
-        if not figure or figure["profile"] not in one.get("profiles", [figure["profile"]]):
+    for row in _table():
+        figure = known.get(row.get("figure", ""))
+        if not figure or figure["profile"] not in row.get("profiles", [figure["profile"]]):
             continue
-        keys: Sequence[str] = one.get("keys", [one["figure"]])
-        if any(key in known and key != one["figure"] for key in keys):
+        keys: Sequence[str] = row.get("keys", [row["figure"]])
+        if any(key in known and key != row["figure"] for key in keys):
             continue  # The profile has a figure of its own there.
         if any(key in changes or key in declared.keys for key in keys):
             continue
-        columns = _columns(one, keys, scenario, changes)
-        if "keys" not in one or _has_row(columns, _resolved(scenario, changes)):
-            found[one["name"]] = columns
+        columns = _columns(row, keys, scenario, changes)
+        if "keys" not in row or _has_row(columns, _resolved(scenario, changes)):
+            found[row["name"]] = columns
     return found
 
 
@@ -53,16 +53,16 @@ def site_choices(
     resolved, stated = _resolved(scenario, changes), tomllib.loads(scenario[0])
     others = [*changes, *declared.keys]
     found: dict[str, dict[str, Choice]] = {}
-    for one in _table():
-        if "unstated" not in one or not _applies(one, resolved):
+    for row in _table():
+        if "unstated" not in row or not _applies(row, resolved):
             continue
-        for key in _keys(resolved, one["unstated"].split(".")):
+        for key in _keys(resolved, row["unstated"].split(".")):
             is_stated = _lookup(stated, key) is not None or any(_meet(key, own) for own in others)
-            if not is_stated and _lookup(resolved, key) in one["values"]:
-                values = [it for it in one["values"] if _takes(scenario, {**changes, key: it})]
-                if len(values) == len(one["values"]):
-                    choice = Choice(values, one.get("weights", [1.0] * len(values)))
-                    found[f"{one['name']}: {key}"] = {key: choice}
+            if not is_stated and _lookup(resolved, key) in row["values"]:
+                values = [it for it in row["values"] if _takes(scenario, {**changes, key: it})]
+                if len(values) == len(row["values"]):
+                    choice = Choice(values, row.get("weights", [1.0] * len(values)))
+                    found[f"{row['name']}: {key}"] = {key: choice}
     return found
 
 
@@ -85,7 +85,7 @@ def _keys(table: Any, parts: Sequence[str], before: str = "") -> Iterator[str]:
 def _members(value: Any) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return dict(value)
-    return {str(at): one for at, one in enumerate(value)} if isinstance(value, list) else {}
+    return {str(at): element for at, element in enumerate(value)} if isinstance(value, list) else {}
 
 
 def _meet(key: str, other: str) -> bool:

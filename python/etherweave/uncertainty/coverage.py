@@ -205,9 +205,9 @@ def _summed(kind: str, rows: Sequence[CheckInterval]) -> KindCoverage:
 
 
 def _coverage(predicteds: Sequence[Predicted]) -> Coverage:
-    scores = [one.score for one in predicteds if not math.isnan(one.score)]
+    scores = [figure.score for figure in predicteds if not math.isnan(figure.score)]
     return Coverage(
-        statistics.fmean(bool(one.is_inside) for one in predicteds),
-        statistics.median(one.width for one in predicteds),
+        statistics.fmean(bool(figure.is_inside) for figure in predicteds),
+        statistics.median(figure.width for figure in predicteds),
         statistics.fmean(scores) if scores else math.nan,
     )

@@ -52,7 +52,7 @@ class Declared:
     @cached_property
     def dimensions(self) -> dict[str, list[str]]:
         """Names of what is drawn, and the keys of each: several where they move as one."""
-        found: dict[str, list[str]] = {}
+        texts: dict[str, list[str]] = {}
         as_one = {
             key: correlation
             for correlation in self.correlations
@@ -61,8 +61,8 @@ class Declared:
         }
         for key in self.distributions:
             group = as_one.get(key)
-            found.setdefault(" and ".join(group.keys) if group else key, []).append(key)
-        return found
+            texts.setdefault(" and ".join(group.keys) if group else key, []).append(key)
+        return texts
 
     def at(self, drawn: Mapping[str, float]) -> dict[str, object]:
         """Write the keys of a sample, from independent shares of 0 to 1 by :attr:`dimensions`."""
@@ -147,12 +147,12 @@ def _of_file(file: str) -> Declared:
     if others := sorted(table.keys() - {"unknown", "correlation"}):
         raise UncertaintyError(f"{file}: {others[0]}: expected [[unknown]] and [[correlation]]")
     found: dict[str, Distribution] = {}
-    for number, one in enumerate(_tables(file, table, "unknown")):
+    for number, entry in enumerate(_tables(file, table, "unknown")):
         where = f"{file}: unknown.{number}"
-        _check_names(where, one, _UNKNOWN, "key")
-        if one["key"] in found:
-            raise UncertaintyError(f"{where}.key: {one['key']} is uncertain twice; expected once")
-        found[one["key"]] = _distribution(where, one)
+        _check_names(where, entry, _UNKNOWN, "key")
+        if entry["key"] in found:
+            raise UncertaintyError(f"{where}.key: {entry['key']} is uncertain twice; expected once")
+        found[entry["key"]] = _distribution(where, entry)
     rows = _tables(file, table, "correlation")
     return Declared(found, [_correlation(file, number, row) for number, row in enumerate(rows)])
 

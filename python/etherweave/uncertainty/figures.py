@@ -171,14 +171,14 @@ def unknowns(
         chosen |= site_choices((text, origin), changes, declared)
     taken = {key for of in chosen.values() for key in of}
     uncertain = {
-        key: one
-        for key, one in open_.items()
-        if one["basis"] not in ("published", "derived") and not key.startswith(FABRIC)
+        key: value
+        for key, value in open_.items()
+        if value["basis"] not in ("published", "derived") and not key.startswith(FABRIC)
     }
-    times = {key: one for key, one in uncertain.items() if magnitude(one["value"])}
+    times = {key: value for key, value in uncertain.items() if magnitude(value["value"])}
     fits = _fits(times) | _shared(stated, times)
     fits |= _of_sources(times, {key for fit in fits.values() for key in fit.parts})
-    here = [one.measured_here for one in stated if one.measured_here]
+    here = [unknown.measured_here for unknown in stated if unknown.measured_here]
     own = {name for name in fits if any(text in name for text in here)}
     known = {key for name in own for key in fits[name].fitted}
     fits = {name: fit for name, fit in fits.items() if name not in own or fit.parts}
@@ -195,7 +195,7 @@ def unknowns(
     )
     members = {name: [key for key in groups if groups[key] == name] for name in groups.values()}
     varied = {*groups, *fitted, *taken, *known}
-    fixed = [one for key, one in uncertain.items() if key not in varied]
+    fixed = [value for key, value in uncertain.items() if key not in varied]
     every = [
         *(_measured(name, fit) for name, fit in fits.items() if name not in own),
         *(
@@ -224,7 +224,7 @@ def _fits(times: Mapping[str, Figure]) -> dict[str, Fit]:
     for key, time in times.items():
         if time["basis"] == "fitted" and (measured := Measurement.of(time["source"])):
             fitted.setdefault(measured.source, (measured, []))[1].append(key)
-    estimated = {key for key, one in times.items() if one["basis"] == "estimate"}
+    estimated = {key for key, time in times.items() if time["basis"] == "estimate"}
     fits, is_divided = dict[str, Fit](), False
     by_time = sorted(fitted.items(), key=lambda of: (of[1][0].kind != RATE, of[1][0].time_s))
     for name, (measured, keys) in by_time:
@@ -242,19 +242,19 @@ def _stated(
 ) -> list[Figure]:
     """List the figures that a scenario states itself, with the basis that a study gives them."""
     found: dict[str, Figure] = {}
-    for one in stated:
-        for profile in one.profiles:
+    for unknown in stated:
+        for profile in unknown.profiles:
             for figure in _of_profile(profile):
                 value = _lookup(resolved, figure["key"])
                 if value is not None and magnitude(value) == magnitude(figure["value"]):
                     found.setdefault(figure["key"], figure)
-        for key in one.keys if not one.low else ():
+        for key in unknown.keys if not unknown.low else ():
             value = _lookup(resolved, key)
             if value is not None:
                 found[key] = Figure(
-                    profile="", key=key, value=value, basis="estimate", source=one.source
+                    profile="", key=key, value=value, basis="estimate", source=unknown.source
                 )
-    return [one for key, one in found.items() if key not in known and magnitude(one["value"])]
+    return [value for key, value in found.items() if key not in known and magnitude(value["value"])]
 
 
 @cache

@@ -81,7 +81,7 @@ def distribution(
     import numpy as np
 
     found = np.asarray(values, dtype=float)
-    ends = [float(one) for one in np.quantile(found, LEVELS, method="median_unbiased")]
+    ends = [float(end) for end in np.quantile(found, LEVELS, method="median_unbiased")]
     low, first, median, third, high = ends
     return Distribution(
         name,
@@ -166,4 +166,4 @@ def _contributions(
         )
         share = min(float(part.var()) / variance, 1.0)
         found.append(Contribution(name, share, Interval(float(left[0]), float(left[1]))))
-    return sorted(found, key=lambda one: -one.share)
+    return sorted(found, key=lambda part: -part.share)

@@ -74,8 +74,8 @@ class Further:
         """Return the measured over the simulated time at shares of the distribution."""
         import numpy as np
 
-        found: list[float] = np.exp(np.interp(shares, self._shares, self._logarithms)).tolist()
-        return found
+        values: list[float] = np.exp(np.interp(shares, self._shares, self._logarithms)).tolist()
+        return values
 
     def interval(self, level: float) -> Interval:
         """Return the interval in the middle that has a share of the distribution."""
@@ -194,8 +194,8 @@ def _curvature(
 
     step = 1e-4
     rows = [
-        (loss(middle + step * one)[1] - loss(middle - step * one)[1]) / (2 * step)
-        for one in np.eye(len(middle))
+        (loss(middle + step * row)[1] - loss(middle - step * row)[1]) / (2 * step)
+        for row in np.eye(len(middle))
     ]
     matrix = np.array(rows)
     symmetric: NDArray = (matrix + matrix.T) / 2  # type: ignore[type-arg]

@@ -26,7 +26,7 @@ class SampledSweep(Sweep):
     samples: int
 
     def __len__(self) -> int:
-        return sum(1 + (self.samples if one else 0) for _, one in self.drawn)
+        return sum(1 + (self.samples if drawn else 0) for _, drawn in self.drawn)
 
     @property
     def axes(self) -> list[str]:

@@ -306,18 +306,18 @@ def available_bytes() -> float:
 
 
 def _result(
-    whole: SampledScenario, rows: Sequence[Mapping[str, Any]], asked: int, precision: float
+    scenario: SampledScenario, rows: Sequence[Mapping[str, Any]], asked: int, precision: float
 ) -> SampledResult:
     ended = Counter(str(row["ended"]) for row in rows if row["sample"] >= 0)
     good = [row for row in rows if row["ended"] == "complete" and row["sample"] >= 0]
     if not good:
         reasons = dict.fromkeys(str(row["message"] or row["ended"]) for row in rows)
-        raise UncertaintyError(f"{whole.origin}: no sample ended well: {'; '.join(reasons)}")
+        raise UncertaintyError(f"{scenario.origin}: no sample ended well: {'; '.join(reasons)}")
     point = next((row for row in rows if row["sample"] < 0 and row["ended"] == "complete"), {})
-    names = [entry.name for entry in whole.drawn.entries]
-    shares = [whole.shares[row["sample"]] for row in good]
+    names = [entry.name for entry in scenario.drawn.entries]
+    shares = [scenario.shares[row["sample"]] for row in good]
     figures, left_out = [], {}
-    for key in figures_of(good[0], whole.axes):
+    for key in figures_of(good[0], scenario.axes):
         values = [row[key] for row in good if row[key] is not None]
         if len(values) == len(good):
             figures.append(distribution(key, point.get(key), values, shares, names))
@@ -325,17 +325,17 @@ def _result(
             left_out[key] = len(values)
     is_known = all(figure.error <= precision for figure in awaited(figures))
     return SampledResult(
-        whole.name,
+        scenario.name,
         asked,
         len(good),
-        (whole.seed, whole.seed + max(row["sample"] for row in good)),
+        (scenario.seed, scenario.seed + max(row["sample"] for row in good)),
         dict(sorted(ended.items())),
         is_known,
-        whole.drawn,
+        scenario.drawn,
         figures,
         left_out,
         _warnings(good),
-        _model_errors(whole),
+        _model_errors(scenario),
     )
 
 

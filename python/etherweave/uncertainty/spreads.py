@@ -94,12 +94,12 @@ def spread_named(name: str) -> Spread:
 
 def _profiles() -> dict[str, set[str]]:
     """List the different times of each key among the profiles that come with Etherweave."""
-    found: dict[str, set[str]] = defaultdict(set)
+    texts: dict[str, set[str]] = defaultdict(set)
     for name in set(names()) - APART:
         for figure in figures({"interconnect": {"profile": name}}):
             if not figure["key"].startswith("link.") and magnitude(figure["value"]):
-                found[figure["key"]].add(str(figure["value"]))
-    return found
+                texts[figure["key"]].add(str(figure["value"]))
+    return texts
 
 
 def _of_profiles(values: Mapping[str, Iterable[str]]) -> list[Spread]:
@@ -117,10 +117,10 @@ def _of_profiles(values: Mapping[str, Iterable[str]]) -> list[Spread]:
 
 def _pooled(name: str, of: Sequence[Spread]) -> Spread:
     """Pool the spreads of several figures, each by its degrees of freedom."""
-    degrees = sum(one.degrees for one in of)
-    variance = sum(one.sigma**2 * one.degrees for one in of) / degrees
-    texts = ", ".join(one.figure for one in of)
-    return Spread(name, sum(one.documents for one in of), degrees, math.sqrt(variance), texts)
+    degrees = sum(spread.degrees for spread in of)
+    variance = sum(spread.sigma**2 * spread.degrees for spread in of) / degrees
+    texts = ", ".join(spread.figure for spread in of)
+    return Spread(name, sum(spread.documents for spread in of), degrees, math.sqrt(variance), texts)
 
 
 def _of_measurements(known: Iterable[Reference]) -> list[Spread]:
@@ -134,7 +134,7 @@ def _of_measurements(known: Iterable[Reference]) -> list[Spread]:
             alike[kind, _CONDITION.sub("", one.fabric), one.size_bytes or 0].append(one)
     by_fabric: dict[tuple[str, str], list[tuple[int, float]]] = defaultdict(list)
     for (kind, fabric, _), rows in sorted(alike.items()):
-        if len(values := {one.value for one in rows}) > 1:
+        if len(values := {row.value for row in rows}) > 1:
             by_fabric[kind, fabric].append((len(values), _deviation(sorted(values))))
     rows_of: dict[str, list[Spread]] = defaultdict(list)
     for (kind, fabric), sizes in by_fabric.items():

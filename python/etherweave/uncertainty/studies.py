@@ -116,7 +116,7 @@ def _carried_out(
     on_done: Callable[[str, bool], None],
 ) -> list[dict[str, float | str]]:
     """Carry out samples, but those that are kept."""
-    found: dict[str, dict[str, float | str]] = {}
+    values: dict[str, dict[str, float | str]] = {}
     tasks = []
     for number, (result, needed, keys) in batch:
         task = (str(result.study.home), result.full, str(result.directory), needed, keys)
@@ -125,14 +125,14 @@ def _carried_out(
         if kept is None:
             tasks.append((str(number), (*task, str(file), identity)))
         else:
-            found[str(number)] = kept
+            values[str(number)] = kept
             on_done(str(number), True)
     for name, answer in where.completed(f"{__name__}:measure", tasks, home):
         if isinstance(answer, WorkerError):
             raise answer
-        found[name] = answer
+        values[name] = answer
         on_done(name, False)
-    return [found[str(number)] for number, _ in batch]
+    return [values[str(number)] for number, _ in batch]
 
 
 def load_sampled(directory: Path) -> SampledStudy | None:
@@ -188,7 +188,7 @@ def _drawn(result: StudyResult, samples: int) -> dict[str, SampledScenario]:
 
 
 def _ranges(stated: Sequence[DeclaredUnknown]) -> Declared:
-    ranged = [one for one in stated if one.low]
+    ranged = [unknown for unknown in stated if unknown.low]
     return Declared(
         {key: range_of(f"unknown {key}", one.low, one.high) for one in ranged for key in one.keys}
     )
@@ -301,5 +301,5 @@ class _SampleResults(dict[str, Any]):
 
     def keep(self, names: set[str]) -> None:
         """Drop the results of other experiments than these."""
-        for name in [one for one in self if one in self._keys and one not in names]:
+        for name in [place for place in self if place in self._keys and place not in names]:
             del self[name]

@@ -175,8 +175,8 @@ def _close(draft: Draft, is_load: bool) -> None:
                 draft.miss(f"{test} is missing in the table of the {table} tests")
     is_over = not is_load or f"impact of {_VICTIMS[-1]}" in draft.facts
     draft.end(is_over, "the table of key results")
-    found = list(_impacts(draft)) if is_load else []
-    for test, statistic, value, line in found:
+    impacts = list(_impacts(draft)) if is_load else []
+    for test, statistic, value, line in impacts:
         labels = [("test", test), ("table", "impact")]
         draft.add(CONGESTION_IMPACT, repr(value), "1", line, statistic=statistic, labels=labels)
 

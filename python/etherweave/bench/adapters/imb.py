@@ -119,9 +119,9 @@ def _parse(draft: Draft) -> None:
     for section in sections:
         _read(draft, section)
     draft.end(is_over, "the line of MPI_Finalize")
-    found = {section.name for section in sections}
+    names = {section.name for section in sections}
     for name in listed:
-        if name not in found and f"Multi-{name}" not in found:
+        if name not in names and f"Multi-{name}" not in names:
             draft.miss(f"{name} was to be run, and is not here")
 
 

@@ -277,8 +277,8 @@ def _program(library: str, separator: str, title: str) -> tuple[str, Metric] | N
 
 
 def _facts(text: str) -> dict[str, str]:
-    found = _FACTS.findall(text)
-    return {(name or other).lower(): value or said for name, value, other, said in found}
+    matches = _FACTS.findall(text)
+    return {(name or other).lower(): value or said for name, value, other, said in matches}
 
 
 def _read_rows(draft: Draft, metric: Metric, header: list[str], rows: list[TextLine]) -> None:

@@ -176,8 +176,8 @@ def _parse_wrk(draft: Draft) -> None:
                 _wait(draft, line, spread[at], spread[at + 1], statistic)
         elif has_shares and (share := _SHARE.fullmatch(line.text)):
             _wait(draft, line, share[2], share[3], f"p{float(share[1]):g}")
-        elif found := _TOTAL.fullmatch(line.text):
-            total = found
+        elif match := _TOTAL.fullmatch(line.text):
+            total = match
         elif rate := _WRK_RATE.fullmatch(line.text):
             _take_wrk_rate(draft, line, rate[1], total)
         elif moved := _MOVED.fullmatch(line.text):

@@ -397,19 +397,19 @@ def _take_percentiles(draft: Draft, lines: list[TextLine], metric: Metric, mean:
             draft.add(metric, spread[2], "us", line.number, statistic="stdev")
         elif (drops := _DROPS.fullmatch(line.text)) and any(map(int, drops.groups())):
             draft.warn(f"dropped, duplicated, out of order: {', '.join(drops.groups())}")
-        found = _SHARE.fullmatch(line.text) or _ENDS.fullmatch(line.text)
-        if found:
-            if float(found[2]) > before:
+        match = _SHARE.fullmatch(line.text) or _ENDS.fullmatch(line.text)
+        if match:
+            if float(match[2]) > before:
                 raise GarbledError(line.number, "percentiles do not fall")
-            before, is_over = float(found[2]), found[1] == "MIN"
-            name = found[1].lower() if found[1] in ("MIN", "MAX") else f"p{float(found[1]):g}"
-            draft.add(metric, found[2], "us", line.number, statistic=name)
+            before, is_over = float(match[2]), match[1] == "MIN"
+            name = match[1].lower() if match[1] in ("MIN", "MAX") else f"p{float(match[1]):g}"
+            draft.add(metric, match[2], "us", line.number, statistic=name)
     draft.end(is_over, "the smallest observation")
 
 
 def _take_rate(draft: Draft, lines: list[TextLine], line: TextLine, match: re.Match[str]) -> None:
     check_agreement(line.number, "MBps and Mbps", float(match[2]), 8 * float(match[1]), 0.001)
-    sizes = [found[1] for one in lines if (found := _SIZE.search(one.text))]
+    sizes = [found[1] for line in lines if (found := _SIZE.search(line.text))]
     size = int(sizes[0]) if sizes else None
     draft.add(BANDWIDTH, match[1], "MiB/s", line.number, size=size)
     for one in lines:

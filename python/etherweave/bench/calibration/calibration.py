@@ -143,13 +143,13 @@ class Calibration:
     @property
     def typical_error(self) -> float | None:
         """Median of the held-out workloads' absolute errors of their median iterations."""
-        errors = [abs(one.error_of_median) for one in self.held_out]
+        errors = [abs(prediction.error_of_median) for prediction in self.held_out]
         return median(errors) if errors else None
 
     @property
     def typical_error_of_mean(self) -> float | None:
         """Median of the held-out workloads' absolute errors of their mean iterations."""
-        errors = [abs(one.error) for one in self.held_out]
+        errors = [abs(prediction.error) for prediction in self.held_out]
         return median(errors) if errors else None
 
     @property
@@ -161,7 +161,7 @@ class Calibration:
     @property
     def covered(self) -> int:
         """Number of held-out workloads whose interval has what was measured."""
-        return sum(one.is_covered for one in self.held_out)
+        return sum(prediction.is_covered for prediction in self.held_out)
 
     def facts(self) -> dict[str, Any]:
         """Return it as values of JSON; names end with the unit."""
@@ -177,7 +177,7 @@ class Calibration:
             "micro_benchmarks": [
                 micro_benchmark.facts() for micro_benchmark in self.micro_benchmarks
             ],
-            "held_out": [one.facts() for one in self.held_out],
+            "held_out": [prediction.facts() for prediction in self.held_out],
             "typical_error": self.typical_error,
             "typical_error_of_mean": self.typical_error_of_mean,
             "worst_error": self.worst_error,
@@ -294,21 +294,21 @@ class _Calibrator:
             )
         return found
 
-    def _constant(self, one: KeyDraws) -> CalibratedConstant:
-        assert one.numbers is not None and one.prior_numbers is not None
-        ends = np.quantile(one.numbers, ENDS)
-        before = np.quantile(one.prior_numbers, ENDS)
-        inside = (one.prior_numbers >= ends[0]) & (one.prior_numbers <= ends[1])
+    def _constant(self, draws: KeyDraws) -> CalibratedConstant:
+        assert draws.numbers is not None and draws.prior_numbers is not None
+        ends = np.quantile(draws.numbers, ENDS)
+        before = np.quantile(draws.prior_numbers, ENDS)
+        inside = (draws.prior_numbers >= ends[0]) & (draws.prior_numbers <= ends[1])
         width = float(min(inside.mean() / (ENDS[1] - ENDS[0]), 1.0))
         is_known = width <= NARROW
-        names = [name for name in (one.key, one.unknown) if name in self.identified]
+        names = [name for name in (draws.key, draws.unknown) if name in self.identified]
         others = () if is_known or not names else self.identified[names[0]].together_with
-        value = one.number(self.prior.at(self.posterior.shares[_middle(self.posterior.shares)]))
+        value = draws.number(self.prior.at(self.posterior.shares[_middle(self.posterior.shares)]))
         return CalibratedConstant(
-            one.key,
-            one.about,
-            one.unit,
-            one.before,
+            draws.key,
+            draws.about,
+            draws.unit,
+            draws.before,
             float(before[0]),
             float(before[1]),
             value,
@@ -349,13 +349,13 @@ def _middle(shares: Array) -> int:
     return int(np.argmin(np.einsum("ni,ij,nj->n", moves, np.linalg.inv(covariance), moves)))
 
 
-def _choice(one: KeyDraws) -> CalibratedChoice:
-    values = tuple(dict.fromkeys([*one.prior_texts, *one.texts]))
+def _choice(draws: KeyDraws) -> CalibratedChoice:
+    values = tuple(dict.fromkeys([*draws.prior_texts, *draws.texts]))
     shares = [
         tuple(texts.count(value) / len(texts) for value in values)
-        for texts in (one.prior_texts, one.texts)
+        for texts in (draws.prior_texts, draws.texts)
     ]
-    return CalibratedChoice(one.key, one.about, values, *shares)
+    return CalibratedChoice(draws.key, draws.about, values, *shares)
 
 
 def _compared(
@@ -398,8 +398,8 @@ def _compared(
 def _quantiles(iterations: pl.DataFrame) -> tuple[float, ...]:
     if iterations.is_empty():
         return ()
-    found = np.quantile(iterations["duration_ns"].to_numpy() / 1e9, SHARES)
-    return tuple(float(one) for one in found)
+    value = np.quantile(iterations["duration_ns"].to_numpy() / 1e9, SHARES)
+    return tuple(float(element) for element in value)
 
 
 def _workload(resolved: dict[str, Any]) -> tuple[str, int | None, int]:

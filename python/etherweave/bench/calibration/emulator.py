@@ -43,8 +43,8 @@ class Emulator:
     def predict(self, points: Array) -> tuple[Array, Array]:
         """Return means and standard deviations of the logarithms of times, a column an output."""
         scaled = self._scaled(points)
-        found = [process.predict(scaled, return_std=True) for process in self._processes]
-        means, deviations = (np.column_stack(columns) for columns in zip(*found, strict=True))
+        predicts = [process.predict(scaled, return_std=True) for process in self._processes]
+        means, deviations = (np.column_stack(columns) for columns in zip(*predicts, strict=True))
         return means, deviations * self._cautions
 
 

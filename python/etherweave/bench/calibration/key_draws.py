@@ -107,21 +107,21 @@ def unknowns_file(keys: Sequence[KeyDraws]) -> dict[str, Any]:
     return found
 
 
-def _number_table(one: KeyDraws) -> dict[str, Any]:
-    assert one.numbers is not None, "a number has values"
+def _number_table(draws: KeyDraws) -> dict[str, Any]:
+    assert draws.numbers is not None, "a number has values"
     return {
-        "key": one.key,
-        "quantiles": [_text(x, one.unit) for x in np.quantile(one.numbers, LEVELS)],
+        "key": draws.key,
+        "quantiles": [_text(x, draws.unit) for x in np.quantile(draws.numbers, LEVELS)],
     }
 
 
-def _choice_table(one: KeyDraws) -> dict[str, Any]:
+def _choice_table(draws: KeyDraws) -> dict[str, Any]:
     """Return the weights of a choice; nothing of a number, and of a choice that is made."""
-    values = list(dict.fromkeys(one.texts))
-    if one.numbers is not None or len(values) < 2:
+    values = list(dict.fromkeys(draws.texts))
+    if draws.numbers is not None or len(values) < 2:
         return {}
-    weights = [one.texts.count(value) / len(one.texts) for value in values]
-    return {"key": one.key, "values": values, "weights": weights}
+    weights = [draws.texts.count(value) / len(draws.texts) for value in values]
+    return {"key": draws.key, "values": values, "weights": weights}
 
 
 def _text(value: float, unit: str) -> object:

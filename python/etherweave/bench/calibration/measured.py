@@ -94,16 +94,16 @@ def of_results(
         iterations, streams = table(result, "iterations"), table(result, "streams")
         hosts |= dict.fromkeys([*_hosts(iterations), *_hosts(streams)])
         for number in _launches(iterations, streams):
-            own = [_of_launch(one, number) for one in (iterations, streams)]
+            own = [_of_launch(iteration, number) for iteration in (iterations, streams)]
             launches.append(_seconds(name, own[0], own[1], centre))
             medians.append(launches[-1] if own[0].is_empty() else median_s(own[0]))
     _check(name, [*launches, *medians])
     return MeasuredWorkload(name, scenario, tuple(launches), tuple(medians), centre, tuple(hosts))
 
 
-def _hosts(one: pl.DataFrame) -> list[str]:
-    names = [name for name in ("host", "source_host", "destination_host") if name in one.columns]
-    return sorted({host for name in names for host in one[name]})
+def _hosts(frame: pl.DataFrame) -> list[str]:
+    names = [name for name in ("host", "source_host", "destination_host") if name in frame.columns]
+    return sorted({host for name in names for host in frame[name]})
 
 
 def _check(name: str, times: Sequence[float]) -> None:
@@ -120,8 +120,8 @@ def _launches(*tables: pl.DataFrame) -> list[int]:
     return sorted({int(number) for column in numbers for number in column})
 
 
-def _of_launch(one: pl.DataFrame, number: int) -> pl.DataFrame:
-    return one.filter(pl.col("launch") == number) if "launch" in one.columns else one
+def _of_launch(frame: pl.DataFrame, number: int) -> pl.DataFrame:
+    return frame.filter(pl.col("launch") == number) if "launch" in frame.columns else frame
 
 
 def _seconds(name: str, iterations: pl.DataFrame, streams: pl.DataFrame, centre: Average) -> float:
@@ -193,7 +193,7 @@ def _of_benchmarks(directory: Path, base: Mapping[str, object]) -> list[Measured
     if "hpcc" in rows["program"]:
         found += _challenge(directory, base)
     hosts = _hosts_of_rows(rows)
-    found = [one._replace(hosts=hosts) for one in found]
+    found = [replace._replace(hosts=hosts) for replace in found]
     if not found:
         raise CalibrationError("has none of osu_latency, osu_bw and hpcc; expected one of them")
     return found

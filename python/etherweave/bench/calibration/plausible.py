@@ -27,9 +27,9 @@ def check_hosts(workloads: Sequence[MeasuredWorkload]) -> None:
     known = [workload for workload in workloads if workload.hosts]
     connected = set(known[0].hosts) if known else set()
     apart = known
-    while joined := [one for one in apart if connected & set(one.hosts)]:
-        connected |= {host for one in joined for host in one.hosts}
-        apart = [one for one in apart if not connected & set(one.hosts)]
+    while joined := [place for place in apart if connected & set(place.hosts)]:
+        connected |= {host for place in joined for host in place.hosts}
+        apart = [place for place in apart if not connected & set(place.hosts)]
     if apart:
         raise CalibrationError(
             f"{apart[0].name}: measured on {', '.join(apart[0].hosts)}, but {known[0].name} on "

@@ -27,9 +27,9 @@ def prior_of(scenario: ScenarioSource, declared: Declared) -> Prior:
     (transport,), resolved = table["transport"], dotted(table)
     own = unknowns(text, origin, {}, declared)
     wide = {
-        one.key: Range(f"{one.low_ns}ns", f"{one.high_ns}ns", "log")
-        for one in CONSTANTS[transport]
-        if own.figure(one.key) is None and one.key not in declared.keys
+        constant.key: Range(f"{constant.low_ns}ns", f"{constant.high_ns}ns", "log")
+        for constant in CONSTANTS[transport]
+        if own.figure(constant.key) is None and constant.key not in declared.keys
     }
     widened = replace(declared, distributions={**declared.distributions, **wide})
     found = unknowns(text, origin, {}, widened)

@@ -81,7 +81,7 @@ _RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 def cpus(text: str) -> frozenset[int]:
     """Read a list of processors as Linux writes it: ``0-3,8``; what is none is left out."""
     ranges = [_RANGE.fullmatch(part.strip()) for part in text.split(",")[:_MAX]]
-    ends = [(int(found[1]), int(found[2] or found[1])) for found in ranges if found]
+    ends = [(int(match[1]), int(match[2] or match[1])) for match in ranges if match]
     return frozenset(
         cpu for first, last in ends for cpu in range(min(first, _MAX), min(last, _MAX) + 1)
     )

@@ -88,11 +88,11 @@ def inspection_findings(
     before: Sequence[HostInspection], after: Sequence[HostInspection] = ()
 ) -> list[EnvironmentFinding]:
     """Examine all hosts, and each against those that follow it on the same fabric."""
-    later = {(one.host, one.fabric): one for one in after}
+    later = {(inspection.host, inspection.fabric): inspection for inspection in after}
     findings = [
         finding
-        for number, one in enumerate(before)
-        for finding in _findings(one, later.get((one.host, one.fabric)), before[number + 1 :])
+        for number, host in enumerate(before)
+        for finding in _findings(host, later.get((host.host, host.fabric)), before[number + 1 :])
     ]
     order = list(Severity)
     return sorted(dict.fromkeys(findings), key=lambda fromkey: order.index(fromkey.severity))
@@ -101,12 +101,12 @@ def inspection_findings(
 def _findings(
     before: HostInspection, after: HostInspection | None, following: Sequence[HostInspection]
 ) -> Iterator[EnvironmentFinding]:
-    for one in (before, after):
-        if one and one.reason:
-            what = f"could not be inspected{' in full' if one.snapshot else ''}: {one.reason}"
+    for host in (before, after):
+        if host and host.reason:
+            what = f"could not be inspected{' in full' if host.snapshot else ''}: {host.reason}"
             yield EnvironmentFinding("host", Severity.GAP, before.host, what, _DO)
     if before.snapshot:
-        others = [one for one in following if one.fabric == before.fabric]
+        others = [inspection for inspection in following if inspection.fabric == before.fabric]
         yield from examine(
             Evidence(
                 before.snapshot,
@@ -130,16 +130,16 @@ def inspection_facts(
     before: Sequence[HostInspection], after: Sequence[HostInspection]
 ) -> list[Mapping[str, Any]]:
     """Return inspections as JSON values: for each host, before and after."""
-    later = {(one.host, one.fabric): one for one in after}
+    later = {(inspection.host, inspection.fabric): inspection for inspection in after}
     return [
         {
-            "host": one.host,
-            "fabric": one.fabric,
-            "interface": one.interface,
-            "before": _facts(one),
-            "after": _facts(later.get((one.host, one.fabric))),
+            "host": inspection.host,
+            "fabric": inspection.fabric,
+            "interface": inspection.interface,
+            "before": _facts(inspection),
+            "after": _facts(later.get((inspection.host, inspection.fabric))),
         }
-        for one in before
+        for inspection in before
     ]
 
 
@@ -192,12 +192,12 @@ def captured(text: str, interface: str) -> Snapshot:
 
 def _files(text: str) -> dict[PurePosixPath, str]:
     """Gather lines by file; those of other places are left out."""
-    found: dict[PurePosixPath, list[str]] = {}
+    texts: dict[PurePosixPath, list[str]] = {}
     for name, line in _lines(text):
         path = PurePosixPath(name)
         if path.parts[:1] == ("/",) and path.parts[1:2] in _ROOTS and ".." not in path.parts:
-            found.setdefault(path.relative_to("/"), []).append(line)
-    return {path: "".join(f"{line}\n" for line in lines) for path, lines in found.items()}
+            texts.setdefault(path.relative_to("/"), []).append(line)
+    return {path: "".join(f"{line}\n" for line in lines) for path, lines in texts.items()}
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:

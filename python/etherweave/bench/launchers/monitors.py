@@ -59,13 +59,13 @@ class MonitorOutput:
 
 def monitor_outputs(job: LaunchJob, name: str) -> list[MonitorOutput]:
     """Read the output of the monitors of one name, in the order of the job's hosts."""
-    found = [_monitor_output(job.directory, f"{name}-{place}") for place in places(job, name)]
-    return [one for one in found if one is not None]
+    outputs = [_monitor_output(job.directory, f"{name}-{place}") for place in places(job, name)]
+    return [output for output in outputs if output is not None]
 
 
 def places(job: LaunchJob, name: str) -> list[str]:
     """Return where the monitors of one name run: hosts of the job, then switches."""
-    others = [one.place for one in job.monitors if one.name == name and one.place]
+    others = [monitor.place for monitor in job.monitors if monitor.name == name and monitor.place]
     return [*dict.fromkeys([*job.hosts, *others])]
 
 
@@ -108,16 +108,16 @@ def monitored(
 
 def _await(running: Sequence["_RunningMonitor"]) -> None:
     end = time.monotonic() + READY_S
-    while time.monotonic() < end and [one for one in running if one.is_awaited()]:
+    while time.monotonic() < end and [monitor for monitor in running if monitor.is_awaited()]:
         time.sleep(_PAUSE_S)
 
 
 def _end(running: Sequence["_RunningMonitor"]) -> None:
-    for one in running:
-        one.close()
+    for monitor in running:
+        monitor.close()
     end = time.monotonic() + END_S
-    for one in running:
-        one.write(one.times(end))
+    for monitor in running:
+        monitor.write(monitor.times(end))
 
 
 class _RunningMonitor:

@@ -191,7 +191,7 @@ def _result(plan: _Plan, done: Sequence[_Launched]) -> Result:
     joined = {name: pl.concat([one.tables[name] for one in done]) for name in done[0].tables}
     return Result(
         tables={name: table.to_arrow() for name, table in joined.items()},
-        summary=_summary(plan, joined, [one.outcome for one in done]),
+        summary=_summary(plan, joined, [launched.outcome for launched in done]),
         resolved=plan.jobs.resolved,
         machine=machine(),
     )

@@ -246,7 +246,7 @@ def line_of(text: str, path: Sequence[str]) -> int:
         else:
             continue
         shared = len(here) if here == wanted[: len(here)] else _within(wanted, here)
-        best = max(best, (shared, -number), key=lambda one: one[0])
+        best = max(best, (shared, -number), key=lambda pair: pair[0])
     return abs(best[1])
 
 

@@ -28,8 +28,8 @@ def converted(file: Path, partition: str | None = None) -> str:
     data = read_bytes(file, _SIZE_MAX)
     configuration = _configuration(file, data.decode(errors="replace"))
     try:
-        found = dict(_partitions(configuration))
-        return _text(file, *_chosen(file, found, partition))
+        partitions = dict(_partitions(configuration))
+        return _text(file, *_chosen(file, partitions, partition))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, SiteError):
             raise
@@ -88,7 +88,7 @@ def _text(file: Path, name: str, system: Any, partition: Any) -> str:
         launcher["arguments"] = words
     both = (system, partition)
     named = [module for part in both for module in part.get("modules", [])]
-    modules = [str(one["name"] if isinstance(one, dict) else one) for one in named]
+    modules = [str(module["name"] if isinstance(module, dict) else module) for module in named]
     pairs = [pair for part in both for pair in part.get("env_vars", part.get("variables", []))]
     site: dict[str, object] = {"name": name.replace(":", "-"), "launcher": launcher}
     if modules:

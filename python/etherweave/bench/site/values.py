@@ -63,19 +63,19 @@ class ClusterSite:
 
         Raises ``SiteError`` when it is none of the site's: nothing is sent there.
         """
-        found = next((host for host in self.hosts if host.name == name), None)
-        if found is None:
+        number = next((host for host in self.hosts if host.name == name), None)
+        if number is None:
             known = ", ".join(host.name for host in self.hosts)
             raise SiteError(f"host {name}: is not of site {self.name}; expected {known}")
-        return found
+        return number
 
     def link(self, name: str) -> SiteFabric:
         """Return a fabric; raises ``SiteError`` when the site has none of that name."""
-        found = next((link for link in self.links if link.name == name), None)
-        if found is None:
+        number = next((link for link in self.links if link.name == name), None)
+        if number is None:
             known = ", ".join(link.name for link in self.links) or "a site with fabrics"
             raise SiteError(f"fabric {name}: is not of site {self.name}; expected {known}")
-        return found
+        return number
 
     def text(self, option: str, usual: str) -> str:
         """Return an option that is a text."""

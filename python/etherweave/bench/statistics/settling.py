@@ -47,7 +47,7 @@ def settling(series: Sequence[float], tolerance: float = TOLERANCE) -> Settling:
     if len(series) - warm_up < SHORTEST:
         return Settling(0, Stability.TOO_SHORT)
     quarters = _quarters(series[warm_up:])
-    if any(_differ(one, other, tolerance) for one, other in combinations(quarters, 2)):
+    if any(_differ(first, other, tolerance) for first, other in combinations(quarters, 2)):
         return Settling(0, Stability.UNSETTLED)
     return Settling(warm_up, Stability.SETTLED)
 
@@ -55,7 +55,7 @@ def settling(series: Sequence[float], tolerance: float = TOLERANCE) -> Settling:
 def _ranks(series: Sequence[float]) -> list[float]:
     """Rank values from the smallest; equal ones share the mean of their numbers."""
     ordered = sorted(series)
-    return [(bisect_left(ordered, one) + bisect_right(ordered, one)) / 2 for one in series]
+    return [(bisect_left(ordered, value) + bisect_right(ordered, value)) / 2 for value in series]
 
 
 def _truncation(series: Sequence[float]) -> int:
@@ -76,9 +76,9 @@ def _quarters(series: Sequence[float]) -> list[Sequence[float]]:
     return [series[edges[quarter] : edges[quarter + 1]] for quarter in range(4)]
 
 
-def _differ(one: Sequence[float], other: Sequence[float], tolerance: float) -> bool:
-    medians = sorted((median(one), median(other)))
-    is_apart = _are_apart(median_interval(one, _CONFIDENCE), median_interval(other, _CONFIDENCE))
+def _differ(first: Sequence[float], other: Sequence[float], tolerance: float) -> bool:
+    medians = sorted((median(first), median(other)))
+    is_apart = _are_apart(median_interval(first, _CONFIDENCE), median_interval(other, _CONFIDENCE))
     return is_apart and medians[1] - medians[0] > tolerance * abs(medians[0])
 
 

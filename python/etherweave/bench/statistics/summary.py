@@ -57,10 +57,10 @@ def summarise(
     """
     assert series and all(series), "a launch without a value"
     rule = rule or StoppingRule()
-    settlings = [settling(one) for one in series]
-    settled = [one[each.warm_up :] for one, each in zip(series, settlings, strict=True)]
-    launches = tuple(quantiles.median(one) for one in settled)
-    values = [value for one in settled for value in one]
+    settlings = [settling(value) for value in series]
+    settled = [times[each.warm_up :] for times, each in zip(series, settlings, strict=True)]
+    launches = tuple(quantiles.median(series) for series in settled)
+    values = [value for series in settled for value in series]
     doubts = (*_unsettled([each.stability for each in settlings]), *_doubts(launches, rule))
     return LaunchSummary(
         unit=unit,

@@ -89,21 +89,21 @@ def _processors(stat: str, ticks: int) -> Iterator[CounterRow]:
 
 def interface(name: str, kernel: Mapping[str, int], driver: Mapping[str, int]) -> CounterRow:
     """Put together what kernel and driver count of an interface."""
-    found: dict[str, Value] = {column: kernel.get(word) for column, word in _KERNEL.items()}
+    values: dict[str, Value] = {column: kernel.get(word) for column, word in _KERNEL.items()}
     for column, words in _PAUSES.items():
-        found[column] = next((driver[word] for word in words if word in driver), None)
-    return _row(INTERFACE, (name,), found)
+        values[column] = next((driver[word] for word in words if word in driver), None)
+    return _row(INTERFACE, (name,), values)
 
 
 def priorities(name: str, driver: Mapping[str, int]) -> list[CounterRow]:
     """Find what a driver counts by priority; nothing for a driver that does not."""
-    found: dict[str, dict[str, Value]] = {}
+    values: dict[str, dict[str, Value]] = {}
     for word, value in driver.items():
         for pattern, factor in _PRIORITY:
             if match := pattern.fullmatch(word):
                 column, count = _column(match["direction"], match["quantity"]), value * factor
-                found.setdefault(match["priority"], {})[column] = value if factor == 1 else count
-    return [_row(PRIORITY, (name, one), found[one]) for one in sorted(found)]
+                values.setdefault(match["priority"], {})[column] = value if factor == 1 else count
+    return [_row(PRIORITY, (name, value), values[value]) for value in sorted(values)]
 
 
 def _column(direction: str, what: str) -> str:
@@ -114,11 +114,11 @@ def _column(direction: str, what: str) -> str:
 
 def rdma(device: str, port: str, counted: Mapping[str, int]) -> CounterRow:
     """Put together what an RDMA port counts; its data are in words of four bytes."""
-    found: dict[str, Value] = {column: counted.get(word) for column, word in _RDMA.items()}
+    values: dict[str, Value] = {column: counted.get(word) for column, word in _RDMA.items()}
     for column, word in _RDMA_WORDS.items():
-        found[column] = 4 * counted[word] if word in counted else None
-    return _row(RDMA, (device, port), found)
+        values[column] = 4 * counted[word] if word in counted else None
+    return _row(RDMA, (device, port), values)
 
 
-def _row(family: Family, keys: tuple[str, ...], found: Mapping[str, Value]) -> CounterRow:
-    return CounterRow(keys, tuple(found.get(column.name) for column in family.columns))
+def _row(family: Family, keys: tuple[str, ...], values: Mapping[str, Value]) -> CounterRow:
+    return CounterRow(keys, tuple(values.get(column.name) for column in family.columns))

@@ -38,12 +38,12 @@ def findings(launches: Iterable[JudgedLaunch], epochs: Iterable[Epoch]) -> list[
     by_run: dict[str, list[Epoch]] = {}
     for epoch in epochs:
         by_run.setdefault(epoch.run, []).append(epoch)
-    found = [
+    names = [
         (launch.experiment.name, finding)
         for launch in launches
         for finding in _launch(launch, by_run.get(launch.record.name, []))
     ]
-    return list(_gathered(found))
+    return list(_gathered(names))
 
 
 def _launch(judged_launch: JudgedLaunch, epochs: Sequence[Epoch]) -> Iterator[EnvironmentFinding]:
@@ -98,24 +98,24 @@ def expected(judged_launch: JudgedLaunch) -> float | None:
 
 def _rates(measurements: Iterable[Measurement]) -> list[float]:
     """Give the highest bandwidth of each size [bytes/s]."""
-    found: dict[int | None, float] = {}
+    values: dict[int | None, float] = {}
     for measurement in measurements:
         if (
             measurement.metric.unit is Unit.BYTES_PER_SECOND
             and measurement.metric.name not in _MEMORY
         ):
-            found[measurement.size_bytes] = max(
-                found.get(measurement.size_bytes, 0.0), measurement.value
+            values[measurement.size_bytes] = max(
+                values.get(measurement.size_bytes, 0.0), measurement.value
             )
-    return list(found.values())
+    return list(values.values())
 
 
 def _gathered(found: Iterable[tuple[str, EnvironmentFinding]]) -> Iterator[EnvironmentFinding]:
     """Merge equal findings of several launches: figures of the first, and their number."""
     alike: dict[tuple[str, str, str], list[EnvironmentFinding]] = {}
-    for experiment, one in found:
-        what = one.what if one.check == GAP else experiment
-        alike.setdefault((one.check, one.where, what), []).append(one)
+    for experiment, launch in found:
+        what = launch.what if launch.check == GAP else experiment
+        alike.setdefault((launch.check, launch.where, what), []).append(launch)
     for many in alike.values():
         times = f" (in {len(many)} launches)" if len(many) > 1 else ""
         yield replace(many[0], what=many[0].what + times)

@@ -101,12 +101,12 @@ def stream(text: str) -> Stream:
 
 def _object(number: int, line: str) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        document = json.loads(line)
     except (ValueError, RecursionError):
         raise StreamError(f"line {number}: no JSON; expected a recording") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise StreamError(f"line {number}: no object; expected a recording")
-    return found
+    return document
 
 
 def _decoded(kind: type[T], facts: object, number: int) -> T:
@@ -119,10 +119,10 @@ def _decoded(kind: type[T], facts: object, number: int) -> T:
 def _samples(lines: list[dict[str, Any]]) -> tuple[Sample, ...]:
     if not 0 < len(lines) <= SAMPLES_MAX + 2:
         raise StreamError(f"{len(lines):,} samples; expected 1 to {SAMPLES_MAX + 2:,}")
-    found = tuple(_sample(facts, number) for number, facts in enumerate(lines, 2))
-    if list(found) != sorted(found, key=lambda one: one.time_ns):
+    samples = tuple(_sample(facts, number) for number, facts in enumerate(lines, 2))
+    if list(samples) != sorted(samples, key=lambda sample: sample.time_ns):
         raise StreamError("samples are not in the order of time")
-    return found
+    return samples
 
 
 def _sample(facts: dict[str, Any], number: int) -> Sample:

@@ -96,7 +96,7 @@ def recordings(path: Path) -> list[Recording]:
             return [stream(read_bytes(path).decode(errors="replace")).recording]
         except StreamError as error:
             raise ReadingError(f"{path}: {error}") from None
-    homes = sorted({one.parent for one in path.rglob(file_name("*"))})
+    homes = sorted({file.parent for file in path.rglob(file_name("*"))})
     if not homes:
         raise ReadingError(
             f"{path}: holds no recording; expected what `bench run` or `bench telemetry record` "
@@ -107,8 +107,8 @@ def recordings(path: Path) -> list[Recording]:
 
 def _recording(home: Path) -> Recording:
     try:
-        found = {family.name: _read_table(home, family) for family in FAMILIES}
-        return _joined(found)
+        families = {family.name: _read_table(home, family) for family in FAMILIES}
+        return _joined(families)
     except (KeyError, ValueError, TypeError) as error:
         raise ReadingError(f"{home}: {error}; expected tables of telemetry") from None
 

@@ -62,10 +62,10 @@ def compare(
     if differing := site_differences(baseline, candidate):
         print_error(f"WARNING: the sites differ: {'; '.join(differing)}")
     if as_json:
-        print(json.dumps([one.facts() for one in found], indent=2))
+        print(json.dumps([difference.facts() for difference in found], indent=2))
     else:
         print_differences(found)
-    if strict and any(one.verdict is DifferenceVerdict.WORSE for one in found):
+    if strict and any(difference.verdict is DifferenceVerdict.WORSE for difference in found):
         raise typer.Exit(FAILED)
 
 
@@ -107,7 +107,7 @@ def print_differences(found: Sequence[Difference]) -> None:
     """Print a row for each point, and how many are better, worse and undecided."""
     titles = ("", ">size", ">baseline", ">shift", "", ">from", ">to", ">launches", "")
     print_table(titles, map(_row, found))
-    counts = Counter(one.verdict for one in found)
+    counts = Counter(difference.verdict for difference in found)
     print(", ".join(f"{counts[verdict]} {verdict}" for verdict in DifferenceVerdict))
 
 
@@ -121,9 +121,9 @@ def _row(difference: Difference) -> tuple[str, ...]:
 
 def shift_cells(difference: Difference) -> tuple[str, ...]:
     """Write a point, its size, its baseline, and the shift with its share of the baseline."""
-    found, unit = difference.comparison, difference.point.unit
-    share = "" if found.relative is None else f"{found.relative:+.1%}"
-    values = (amount(found.baseline, unit), _signed(found.shift, unit))
+    comparison, unit = difference.comparison, difference.point.unit
+    share = "" if comparison.relative is None else f"{comparison.relative:+.1%}"
+    values = (amount(comparison.baseline, unit), _signed(comparison.shift, unit))
     return difference.point.words, size_text(difference.point.size_bytes), *values, share
 
 

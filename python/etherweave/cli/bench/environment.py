@@ -102,9 +102,9 @@ def _everywhere(site: Path, as_json: bool) -> None:
     # Hosts that a batch system starts things on share this directory, if any.
     with TemporaryDirectory(prefix=".etherweave-inspection-", dir=Path.cwd()) as directory:
         inspections = [
-            one
+            inspection
             for fabric, launcher in cluster.launchers.items()
-            for one in _inspected(launcher, fabric, cluster, Path(directory))
+            for inspection in _inspected(launcher, fabric, cluster, Path(directory))
         ]
     _end({"hosts": inspection_facts(inspections, ())}, inspection_findings(inspections), as_json)
 

@@ -53,11 +53,11 @@ def history(
     with mistakes(StoreError):
         history_entries = _found(results, site)
         made = steps(history_entries, (against, numbers(against)) if against else None)
-    print(json.dumps([_facts(one) for one in made], indent=2)) if as_json else _print(
+    print(json.dumps([_facts(record) for record in made], indent=2)) if as_json else _print(
         history_entries, made
     )
-    last = {one.entry.site: one for one in made}
-    if strict and any(one.regressions for one in last.values()):
+    last = {record.entry.site: record for record in made}
+    if strict and any(campaign.regressions for campaign in last.values()):
         raise typer.Exit(FAILED)
 
 
@@ -82,7 +82,7 @@ def _facts(step: HistoryStep) -> dict[str, Any]:
 
 
 def _print(history_entries: list[HistoryEntry], made: list[HistoryStep]) -> None:
-    changes = {str(one.entry.directory): one for one in made}
+    changes = {str(step.entry.directory): step for step in made}
     rows = [_row(entry, changes.get(str(entry.directory))) for entry in history_entries]
     print_table(("measured", "cluster", "result", ">better", ">worse", ">undecided"), rows)
     for step in made:

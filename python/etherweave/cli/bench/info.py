@@ -65,7 +65,7 @@ def entry_of(name: str) -> CatalogueEntry:
 
 
 def _json(
-    entry: CatalogueEntry, adapter: Adapter | None, program: str, found: dict[str, Binary]
+    entry: CatalogueEntry, adapter: Adapter | None, program: str, binaries: dict[str, Binary]
 ) -> None:
     facts = asdict(entry) | {"is_read": entry.is_read, "programs": {}, "metrics": []}
     facts |= {"checks": [], "plan": None}
@@ -76,13 +76,13 @@ def _json(
         facts["plan"] = None if isinstance(planned, str) else asdict(planned)
         facts["programs"] = {
             name: {"path": str(binary.path), "version": binary.version, "mpi": binary.mpi}
-            for name, binary in found.items()
+            for name, binary in binaries.items()
         }
     print(json.dumps(facts, indent=2))
 
 
 def _print(
-    entry: CatalogueEntry, adapter: Adapter | None, program: str, found: dict[str, Binary]
+    entry: CatalogueEntry, adapter: Adapter | None, program: str, binaries: dict[str, Binary]
 ) -> None:
     print(f"{entry.title} ({entry.name})")
     rows = [
@@ -116,7 +116,7 @@ def _print(
     words = adapter.options.words_of(program)
     if words:
         print(f"arguments after --: {', '.join(words)}")
-    programs = [(name, *_location(found.get(name))) for name in adapter.programs]
+    programs = [(name, *_location(binaries.get(name))) for name in adapter.programs]
     print_table(("program", "version", "MPI", "found"), programs)
 
 

@@ -195,11 +195,11 @@ def _warn(findings: Sequence["EnvironmentFinding"]) -> None:
         for finding in findings
         if finding.severity is Severity.WARNING or finding.check in _GAPS
     ]
-    for one in shown[:_MAX]:
-        if one.severity is Severity.WARNING:
-            print_error(f"WARNING: {one.where}: {one.what}. {one.do}")
+    for warning in shown[:_MAX]:
+        if warning.severity is Severity.WARNING:
+            print_error(f"WARNING: {warning.where}: {warning.what}. {warning.do}")
         else:
-            notice(f"{one.where}: {one.what}")
+            notice(f"{warning.where}: {warning.what}")
     if len(shown) > _MAX:
         print_error(f"{len(shown) - _MAX} more, in the directory of the results: environment")
 
@@ -207,7 +207,7 @@ def _warn(findings: Sequence["EnvironmentFinding"]) -> None:
 def _print_recording_cost(epochs: Sequence["Epoch"]) -> None:
     """Print the processor time of recording, on the host where it was largest."""
     most = max(
-        (epoch for epoch in epochs if epoch.cost), key=lambda one: one.cost or 0.0, default=None
+        (epoch for epoch in epochs if epoch.cost), key=lambda epoch: epoch.cost or 0.0, default=None
     )
     if most:
         notice(f"Telemetry took at most {most.cost:.2%} of a processor, on {most.host}.")

@@ -103,11 +103,11 @@ def show(path: RecordingPath, as_json: AsJson = False) -> None:
     """Print by how much counters rose, and at what rate."""
     found = _read(path)
     if as_json:
-        print(json.dumps([_facts(one) for one in found], indent=2))
+        print(json.dumps([_facts(recording) for recording in found], indent=2))
         return
-    for one in found:
-        print(f"{one.run} {_words(one)}".lstrip())
-        print_table(("", "", ">rise", ">per second"), [*map(_row, _shown(rises(one)))])
+    for recording in found:
+        print(f"{recording.run} {_words(recording)}".lstrip())
+        print_table(("", "", ">rise", ">per second"), [*map(_row, _shown(rises(recording)))])
         print()
 
 
@@ -124,13 +124,13 @@ def _facts(recording: Recording) -> dict[str, object]:
 def _shown(found: Iterable[Rise]) -> list[Rise]:
     """Add processors up, and leave out what did not rise."""
     kept: dict[tuple[str, str, str], Rise] = {}
-    for one in found:
-        thing = "all" if one.family == PROCESSOR.name else one.thing
-        key = (one.family, thing, one.column)
-        before = kept.get(key, one._replace(thing=thing, amount=0.0, per_s=0.0))
-        per_s = None if one.per_s is None else one.per_s + (before.per_s or 0.0)
-        kept[key] = before._replace(amount=before.amount + one.amount, per_s=per_s)
-    return [one for one in kept.values() if one.amount]
+    for rise in found:
+        thing = "all" if rise.family == PROCESSOR.name else rise.thing
+        key = (rise.family, thing, rise.column)
+        before = kept.get(key, rise._replace(thing=thing, amount=0.0, per_s=0.0))
+        per_s = None if rise.per_s is None else rise.per_s + (before.per_s or 0.0)
+        kept[key] = before._replace(amount=before.amount + rise.amount, per_s=per_s)
+    return [total for total in kept.values() if total.amount]
 
 
 def _row(rise: Rise) -> tuple[str, ...]:
@@ -168,9 +168,9 @@ def openmetrics(path: RecordingPath, *, history: bool = False, output: Path | No
     print((exposition.history if history else exposition.latest)(*found), end="")
 
 
-def _check_series(path: Path, found: Sequence[Recording]) -> None:
+def _check_series(path: Path, recordings: Sequence[Recording]) -> None:
     """Reject two recordings of a host in a run, whose series have one name."""
-    series = Counter((recording.run, recording.host) for recording in found)
+    series = Counter((recording.run, recording.host) for recording in recordings)
     (run, host), count = series.most_common(1)[0]
     if count > 1:
         reject(f"{path}: {count:,} recordings of {host} in run {run!r}; expected one")

@@ -47,10 +47,10 @@ def diff(
     if other is None and not (to or failed):
         reject("expected another scenario, or --to, or --failed: a plan is equal to itself")
     with mistakes(etherweave.ScenarioError, FabricPlanError):
-        given = factory_addresses(factory)
-        old = plan(file, overrides(settings), factory=given).installed
+        numbers = factory_addresses(factory)
+        old = plan(file, overrides(settings), factory=numbers).installed
         changes = [*(settings or ()), *(to or ())]
-        new = warned_plan(other or file, changes, failed, given).installed
+        new = warned_plan(other or file, changes, failed, numbers).installed
     drifts = differences(old, new)
     if as_json:
         print(json.dumps({name: as_figures(drift) for name, drift in drifts.items()}, indent=2))

@@ -200,7 +200,7 @@ def _write(policy: Policy, system: str, output: Path | None, running: Running) -
 
 
 def _print_summary(policy: Policy, system: str, names: list[str], output: Path | None) -> None:
-    lossless = ", ".join(str(one.number) for one in policy.lossless) or "none"
+    lossless = ", ".join(str(level.number) for level in policy.lossless) or "none"
     headrooms = sorted({port.headroom_bytes for switch in policy.switches for port in switch.ports})
     channels = sum(len(switch.bundles()) for switch in policy.switches)
     hosts = {port.peer for switch in policy.switches for port in switch.ports if port.is_host}

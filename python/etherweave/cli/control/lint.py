@@ -76,8 +76,8 @@ def lint(
         findings = linter.lint(site, names)
     if not (site.switches or site.hosts):
         _reject_all(site, paths[0])
-    for one in site.unread:
-        print_error(f"note: {one.file}: {_unread(one)}")
+    for text in site.unread:
+        print_error(f"note: {text.file}: {_unread(text)}")
     match Format.JSON if as_json else form:
         case Format.JSON:
             print(json.dumps([_plain(finding) for finding in findings], indent=1))
@@ -86,7 +86,7 @@ def lint(
         case Format.TEXT:
             _print(site, findings)
     named = {"<stdin>" if str(path) == "-" else str(path) for path in paths}
-    if any(not one.commands and one.file in named for one in site.unread):
+    if any(not document.commands and document.file in named for document in site.unread):
         raise typer.Exit(USAGE)
     if findings:
         raise typer.Exit(FAILED)
@@ -155,11 +155,11 @@ def _standard_input() -> str:
 def _reject_all(site: linter.Configurations, path: Path) -> None:
     """End where nothing is a configuration, and say which command printed a state."""
     known = "a configuration of SONiC, Onyx, EOS or NVUE"
-    states = [one for one in site.unread if one.shown_by]
+    states = [text for text in site.unread if text.shown_by]
     if states:
         expected = "show running-config, config_db.json, nv config show, or a script of a host"
         reject(f"{states[0].file}: {_unread(states[0])}; expected {expected}")
-    others = [one for one in site.unread if one.system]
+    others = [text for text in site.unread if text.system]
     if others:
         reject(f"{others[0].file}: {_unread(others[0])}; expected {known}")
     reject(f"{path}: no switch that can be read; expected {known}")
@@ -199,6 +199,6 @@ def _print(site: linter.Configurations, findings: list[linter.LintFinding]) -> N
             print(f"    also {file}: {_shown(places)}")
         print(f"    {finding.severity}, {finding.rule}: {finding.why}")
     counts = f"{len(site.switches)} switches, {len(site.hosts)} hosts"
-    lost = sum(not one.commands for one in site.unread)
+    lost = sum(not text.commands for text in site.unread)
     counts += f"; not read: {lost} files" if lost else ""
     print(f"{len(findings)} findings in {counts}" if findings else f"no findings in {counts}")

@@ -59,9 +59,9 @@ def reaction_verb(
         Switches to measure.
     """
     with mistakes(ReactionError):
-        reactions = {one: _measure(one, trials) for one in _planes(plane)}
+        reactions = {plane: _measure(plane, trials) for plane in _planes(plane)}
     if as_json:
-        print(json.dumps({str(one): _as_json(reaction) for one, reaction in reactions.items()}))
+        print(json.dumps({str(key): _as_json(reaction) for key, reaction in reactions.items()}))
     else:
         _print(reactions)
     if any(reaction.missed or reaction.lost for reaction in reactions.values()):

@@ -79,12 +79,12 @@ def serve(
         reject("--json: expected with --dry-run only")
     log = EventLog()
     with mistakes(etherweave.ScenarioError, FabricPlanError):
-        given = factory_addresses(factory)
+        numbers = factory_addresses(factory)
         changes = overrides(settings)
         logged: set[str] = set()
 
         def planner(failed: Sequence[str]) -> FabricPlan:
-            planned = plan(file, changes, failed=failed, factory=given)
+            planned = plan(file, changes, failed=failed, factory=numbers)
             for warning in planned.warnings:
                 if warning not in logged:
                     logged.add(warning)

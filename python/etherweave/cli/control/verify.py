@@ -56,14 +56,14 @@ def verify_verb(
         reject(f"not found: {', '.join(lacking)}; expected Open vSwitch (openvswitch-switch)")
     try:
         with mistakes(etherweave.ScenarioError, FabricPlanError, OvsError):
-            given = factory_addresses(factory)
-            planned = warned_plan(file, settings, failed, given)
+            numbers = factory_addresses(factory)
+            planned = warned_plan(file, settings, failed, numbers)
             # Signals, too, end the daemons first.
             with step_progress() as progress:
                 report = verify(
                     planned,
                     options,
-                    given,
+                    numbers,
                     lambda what, done, count: progress(file.stem, f"{done:,} of {count:,} {what}"),
                 )
     except KeyboardInterrupt:

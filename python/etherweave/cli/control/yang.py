@@ -59,7 +59,7 @@ def refusal(
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data.xml"
         data.write_text(sonic_yang.xml(tables, known), encoding="utf-8")
-        paths = [word for one in folders for word in ("-p", str(one))]
+        paths = [word for folder in folders for word in ("-p", str(folder))]
         modules = [str(_model_file(name, folders)) for name in sonic_yang.modules(tables, known)]
         command = ["yanglint", *paths, "-t", "config", *modules, str(data)]
         try:

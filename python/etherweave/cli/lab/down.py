@@ -26,9 +26,9 @@ def down_verb(*, name: Name = None, everything: bool = False) -> None:
     with reported_errors():
         names = lifecycle.all_labs(scope) if everything else [_chosen(scope, name)]
         progress = step_printer()
-        for one in names:
-            progress(f"{one}: down")
-            lifecycle.down(scope, one)
+        for text in names:
+            progress(f"{text}: down")
+            lifecycle.down(scope, text)
 
 
 def _chosen(scope: state.LabScope, name: str | None) -> str:

@@ -151,11 +151,11 @@ def _differing(
     octets: Callable[[_Numbered], bytes],
 ) -> tuple[tuple[_Numbered, ...], tuple[_Numbered, ...], tuple[int, ...]]:
     """Return groups or meters that are missing, those that differ, and numbers not planned."""
-    wanted = {one.number: one for one in planned}
-    there = [one for number, one in wanted.items() if number in reported]
+    wanted = {numbered.number: numbered for numbered in planned}
+    there = [entry for number, entry in wanted.items() if number in reported]
     return (
-        tuple(one for number, one in wanted.items() if number not in reported),
-        tuple(one for one in there if reported[one.number] != octets(one)),
+        tuple(entry for number, entry in wanted.items() if number not in reported),
+        tuple(entry for entry in there if reported[entry.number] != octets(entry)),
         tuple(number for number in reported if number not in wanted),
     )
 

@@ -185,5 +185,5 @@ def _numbered_messages(
     """Write messages with the transaction ids of an exchange, many at once."""
     messages = (with_xid(step.octets, xid) for step, xid in zip(steps, exchange.xids, strict=False))
     wrapped = messages if bundle is None else (bundle_add(bundle, message) for message in messages)
-    while some := b"".join(islice(wrapped, _AT_ONCE)):
-        yield some
+    while text := b"".join(islice(wrapped, _AT_ONCE)):
+        yield text

@@ -106,8 +106,8 @@ def _host_link(host: LearnedHost) -> dict[str, object]:
 
 
 def _link(cable: LearnedCable) -> dict[str, object]:
-    one, other = cable.one.end, cable.other.end
-    ends = {"source": one.switch, "sourceport": one.port}
+    first, other = cable.one.end, cable.other.end
+    ends = {"source": first.switch, "sourceport": first.port}
     ends |= {"target": other.switch, "targetport": other.port}
     return {**ends, **_rate(min(cable.one.rate_kbps, cable.other.rate_kbps))}
 
@@ -273,7 +273,7 @@ class FabricLearner:
                 _change(session, FlowCommand.DELETE_STRICT, cookie)
         observed = discovery.observed(named, {})
         rates = {name: session.rates for name, session in named.items()}
-        return fabric_of({name: one.id for name, one in named.items()}, observed, rates)
+        return fabric_of({name: switch.id for name, switch in named.items()}, observed, rates)
 
     def _serve(self, channel: Channel, address: str, on_known: Callable[[], None]) -> None:
         session = SwitchSession(channel, address, self._speaker, self, self._options.limits)

@@ -119,9 +119,9 @@ def _switch(
         yield from _port(SwitchPort(switch.name, port.number), port, across, observed)
     for number in sorted(observed.ports[switch.name].keys() - planned):
         end = SwitchPort(switch.name, number)
-        found = _observed_peer(end, across, observed)
-        if found:
-            yield WiringFinding(WiringFault.SURPLUS, end, found, None)
+        text = _observed_peer(end, across, observed)
+        if text:
+            yield WiringFinding(WiringFault.SURPLUS, end, text, None)
 
 
 def _port(
@@ -132,14 +132,14 @@ def _port(
 ) -> Iterator[WiringFinding]:
     expected = f"host {port.node}" if port.is_host else str(SwitchPort(port.node, port.node_port))
     link = observed.ports[end.switch].get(port.number)
-    found = _observed_peer(end, across, observed)
+    text = _observed_peer(end, across, observed)
     if link is None:
         yield WiringFinding(WiringFault.ABSENT, end, None, expected)
     elif not link:
         yield WiringFinding(WiringFault.DOWN, end, None, expected)
-    elif found:
-        if found != expected:
-            yield WiringFinding(WiringFault.MISWIRED, end, found, expected)
+    elif text:
+        if text != expected:
+            yield WiringFinding(WiringFault.MISWIRED, end, text, expected)
     elif not port.is_host and {end.switch, port.node} <= observed.settled:
         yield WiringFinding(WiringFault.MISSING, end, None, expected)
 
@@ -160,7 +160,7 @@ def failed_cables(plan: FabricPlan, observed: ObservedWiring) -> frozenset[Cable
 
 def names(plan: FabricPlan, failed: Iterable[Cable]) -> list[str]:
     """Return names of cables as :func:`etherweave.control.plan.plan` accepts them."""
-    beside = Counter((one.switch, other.switch) for one, other in cables(plan))
+    beside = Counter((first.switch, other.switch) for first, other in cables(plan))
 
     def first(cable: Cable) -> str:
         is_alone = beside[cable.one.switch, cable.other.switch] == 1

@@ -141,7 +141,7 @@ def _counted(
 ) -> BootRecord:
     switches = layout.switches
     own = {LabPort(switches[host.switch], host.port) for host in layout.plan.hosts}
-    requests = [one for one in observed if one.end in own and not one.leaves]
+    requests = [frame for frame in observed if frame.end in own and not frame.leaves]
     nonces = {(request.end, request.octets[_NONCE]) for request in requests}
     answers = [one for one in observed if one.leaves and (one.end, one.octets[_NONCE]) in nonces]
     elsewhere = len(observed) - len(requests) - len(answers)

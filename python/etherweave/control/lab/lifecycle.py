@@ -174,8 +174,8 @@ def down(scope: LabScope, name: str) -> None:
 
 def all_labs(scope: LabScope) -> list[str]:
     """Return the names of all labs with a directory or a namespace."""
-    there = (one for one in namespaces.existing() if one.startswith(scope.prefix))
-    by_prefix = {one.removeprefix(scope.prefix).partition(".")[0] for one in there}
+    there = (name for name in namespaces.existing() if name.startswith(scope.prefix))
+    by_prefix = {rule.removeprefix(scope.prefix).partition(".")[0] for rule in there}
     return sorted({*state.names(scope), *filter(is_name, by_prefix)})
 
 

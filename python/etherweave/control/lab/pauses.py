@@ -54,9 +54,9 @@ def _at(layout: Layout, end: LabPort) -> socket.socket:
         return sender(interface(end))
 
 
-def _repeat(one: socket.socket, stop: threading.Event) -> None:
+def _repeat(sock: socket.socket, stop: threading.Event) -> None:
     while not stop.wait(EVERY_S):
-        one.send(encode(Pause(SOURCE, QUANTA_MAX)))
+        sock.send(encode(Pause(SOURCE, QUANTA_MAX)))
 
 
 FRAMES = 200  # Sent in each phase [frames].

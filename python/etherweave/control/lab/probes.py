@@ -112,12 +112,12 @@ def _lab_port(interface: str) -> LabPort | None:
     return None
 
 
-def _filter(one: socket.socket, ether_type: int) -> None:
+def _filter(sock: socket.socket, ether_type: int) -> None:
     """Attach a filter of ``bpf(4)``: load the half-word at 12, compare, take all or nothing."""
     steps = ((0x28, 0, 0, 12), (0x15, 0, 1, ether_type), (0x06, 0, 0, 0xFFFF), (0x06, 0, 0, 0))
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
     header = struct.pack("HL", len(steps), ctypes.addressof(program))
-    one.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, header)
+    sock.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, header)
 
 
 ETHER_TYPE = 0x88B6
@@ -175,8 +175,8 @@ def probe_path(
     ``across`` is the other end of every port, ``start`` the port of the sender. Captures come in
     any order; those of one switch in the order of time.
     """
-    came = [one.end for one in observed if not one.leaves]
-    left = [one.end for one in observed if one.leaves]
+    came = [frame.end for frame in observed if not frame.leaves]
+    left = [frame.end for frame in observed if frame.leaves]
     entered = start in came
     hops: list[PathHop] = []
     place: LabPort | str | None = start
@@ -206,7 +206,7 @@ class ProbeSender(AbstractContextManager["ProbeSender"]):
                 stack.enter_context(_sender(layout.host(host.host), host_interface(host)))
                 for host in self._hosts
             ]
-            self._sources = [one.getsockname()[4] for one in self._sockets]
+            self._sources = [sock.getsockname()[4] for sock in self._sockets]
             self._tap = stack.enter_context(FrameTap(layout.fabric, ETHER_TYPE))
             self._stack = stack.pop_all()
 

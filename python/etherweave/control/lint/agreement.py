@@ -39,7 +39,7 @@ def _between(site: Configurations, compared: Sequence[PortProperty]) -> Iterator
     """Compare the usual lossless port of each switch, where no scenario is known."""
     if site.fabric is not None:
         return
-    ports = {id(one.tables): _usual_port(one.ports) for one in site.switches}
+    ports = {id(switch.tables): _usual_port(switch.ports) for switch in site.switches}
     places, kinds = {}, {}
     for switch in site.switches:
         port = ports[id(switch.tables)]
@@ -63,7 +63,7 @@ def _signatures(ports: Sequence[ConfiguredPort]) -> list[Hashable]:
     """Return what is compared of each port; those that are read alike share their maps."""
     keys = [(id(port.maps), id(port.queues), port.lossless) for port in ports]
     values = {
-        key: tuple(one.value(port) for one in (LOSSLESS, DSCP, SHARES))
+        key: tuple(setting.value(port) for setting in (LOSSLESS, DSCP, SHARES))
         for key, port in dict(zip(keys, ports, strict=True)).items()
     }
     return [values[key] for key in keys]
@@ -77,7 +77,7 @@ def expected_port(site: Configurations) -> tuple[ConfiguredPort, str] | None:
         id(one.tables): [port for port in one.ports if port.lossless] for one in site.switches
     }
     forms = {key: _signatures(ports) for key, ports in lossless.items()}
-    usual = majority([one for switch in site.switches for one in forms[id(switch.tables)]])
+    usual = majority([form for switch in site.switches for form in forms[id(switch.tables)]])
     alike = (
         port
         for key, ports in lossless.items()
@@ -92,7 +92,7 @@ def _intended(fabric: Policy) -> ConfiguredPort:
     own = {priority.number: priority.number for priority in fabric.priorities}
     queue = {priority.number: priority.traffic_class for priority in fabric.priorities}
     groups = fabric.group_of_priority()
-    lossless = frozenset(one.number for one in fabric.lossless)
+    lossless = frozenset(priority.number for priority in fabric.lossless)
     weights = {one.number: one.weight for one in fabric.classes if one.weight}
     return ConfiguredPort(
         name="",
@@ -113,7 +113,7 @@ def _intended(fabric: Policy) -> ConfiguredPort:
             "pfc_to_queue_map": queue,
         },
         groups={},
-        queues={one: ConfiguredQueue("DWRR", weight, "") for one, weight in weights.items()},
+        queues={key: ConfiguredQueue("DWRR", weight, "") for key, weight in weights.items()},
     )
 
 
@@ -121,44 +121,44 @@ def present(site: Configurations) -> Iterator[LintFault]:
     """Find switches, their ports and hosts of the fabric without a configuration."""
     if site.fabric is None:
         return
-    switches_known = {one.name for one in site.switches}
+    switches_known = {switch.name for switch in site.switches}
     hosts_known = {host.name for host in site.hosts}
     for kind, wanted, known in (
-        ("switch", [one.name for one in site.fabric.switches], switches_known),
+        ("switch", [switch.name for switch in site.fabric.switches], switches_known),
         ("host", [host.name for host in site.fabric.hosts], hosts_known),
     ):
         for name in wanted:
             if name not in known:
-                found = f"no configuration of the {kind}"
-                yield LintFault(site.fabric_file, name, found, f"a file of its own for each {kind}")
-    ports = {(one.name, port.name) for one in site.switches for port in one.ports}
-    files = {one.name: one.file for one in site.switches}
+                text = f"no configuration of the {kind}"
+                yield LintFault(site.fabric_file, name, text, f"a file of its own for each {kind}")
+    ports = {(switch.name, port.name) for switch in site.switches for port in switch.ports}
+    files = {switch.name: switch.file for switch in site.switches}
     for switch, port in fabric_ports(site):
         if (switch, port) not in ports:
-            found = "no configuration of the port, or it is shut down"
-            yield LintFault(files[switch], port, found, "a port that is up, as in the scenario")
+            text = "no configuration of the port, or it is shut down"
+            yield LintFault(files[switch], port, text, "a port that is up, as in the scenario")
 
 
 def intent(site: Configurations) -> Iterator[LintFault]:
     """Find differences from the scenario of the configurations."""
     if site.fabric is None:
         return
-    lossless = frozenset(one.number for one in site.fabric.lossless if site.fabric.is_pfc)
+    lossless = frozenset(level.number for level in site.fabric.lossless if site.fabric.is_pfc)
     wanted = replace(_intended(site.fabric), lossless=lossless)
     for switch in site.switches:
         for port in switch.ports:
             if not site.fabric.is_pfc:  # Without PFC, groups are the switch's own matter.
                 groups = {"tc_to_pg_map": port.maps.get("tc_to_pg_map", {})}
                 wanted = replace(wanted, maps={**wanted.maps, **groups})
-            for what, one, other in differences(port, wanted):
-                yield _unlike(switch.file, port.name, f"{what} {one}", other)
+            for what, first, other in differences(port, wanted):
+                yield _unlike(switch.file, port.name, f"{what} {first}", other)
             for what, right in _queues(site.fabric, switch, port):
                 yield _unlike(switch.file, port.name, what, right)
     yield from _rates(site)
     for host in site.hosts:
         if host.mtu_bytes not in (None, site.fabric.mtu_bytes):
-            found, right = f"MTU {host.mtu_bytes}", f"{site.fabric.mtu_bytes}"
-            yield _unlike(host.file, host.name, found, right)
+            text, right = f"MTU {host.mtu_bytes}", f"{site.fabric.mtu_bytes}"
+            yield _unlike(host.file, host.name, text, right)
 
 
 STRICT = ("STRICT", "FIXED")
@@ -178,8 +178,8 @@ def _queues(
     if marking is None:
         return
     right = (("min", marking.minimum_bytes), ("max", marking.maximum_bytes))
-    stopped = {port.queue_of(one) for one in port.lossless}
-    for number in sorted(one for one in stopped if one is not None):
+    stopped = {port.queue_of(priority) for priority in port.lossless}
+    for number in sorted(number for number in stopped if number is not None):
         queue = port.queues.get(number)
         profile = switch.tables.get("WRED_PROFILE", {}).get(queue.wred, {}) if queue else {}
         for side, expected in right:
@@ -198,12 +198,12 @@ def _rates(site: Configurations) -> Iterator[LintFault]:
         for port in switch.ports:
             plan = planned.get((switch.name, port.name))
             if plan and plan.is_host and port.speed_mbps not in (None, plan.rate_mbps):
-                found, right = f"speed {port.speed_mbps} Mb/s", f"{plan.rate_mbps} Mb/s"
-                yield _unlike(switch.file, port.name, found, right)
+                text, right = f"speed {port.speed_mbps} Mb/s", f"{plan.rate_mbps} Mb/s"
+                yield _unlike(switch.file, port.name, text, right)
 
 
-def _unlike(file: str, place: str, found: str, expected: str) -> LintFault:
-    return LintFault(file, place, found, f"{expected}, as in the scenario")
+def _unlike(file: str, place: str, text: str, expected: str) -> LintFault:
+    return LintFault(file, place, text, f"{expected}, as in the scenario")
 
 
 def deadlock(site: Configurations) -> Iterator[LintFault]:
@@ -222,12 +222,12 @@ def _distinct(
     needed = fabric.routing_priorities
     counted = frozenset(fabric.raised) or port.lossless
     for what, places in (
-        ("priority groups", {port.group_of(one) for one in counted & port.lossless}),
-        ("queues", {port.queue_of(one) for one in counted & port.lossless}),
+        ("priority groups", {port.group_of(priority) for priority in counted & port.lossless}),
+        ("queues", {port.queue_of(priority) for priority in counted & port.lossless}),
     ):
         apart = len(places - {None})
         if apart < needed:
             own = priorities(counted & port.lossless)
-            found = f"lossless priorities {own} have {apart} {what} of their own"
+            text = f"lossless priorities {own} have {apart} {what} of their own"
             expected = f"{needed}, which {fabric.routing} needs"
-            yield LintFault(switch.file, port.name, found, expected)
+            yield LintFault(switch.file, port.name, text, expected)

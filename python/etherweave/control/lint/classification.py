@@ -88,11 +88,11 @@ def _pfc_reasons(ports: Collection[ConfiguredPort]) -> Callable[[ConfiguredPort]
 
     def reason(port: ConfiguredPort) -> str:
         marked = {number for number, queue in port.queues.items() if queue.wred}
-        stopped = {port.queue_of(one) for one in port.lossless}
-        is_reached = not reached or all(one in reached for one in port.lossless)
+        stopped = {port.queue_of(priority) for priority in port.lossless}
+        is_reached = not reached or all(priority in reached for priority in port.lossless)
         if not port.lossless or not is_reached or (marked and marked != stopped):
             return ""
-        dscps = sorted({dscp for one in port.lossless for dscp in reached.get(one, ())})
+        dscps = sorted({dscp for priority in port.lossless for dscp in reached.get(priority, ())})
         if dscps:
             return f"maps lead DSCP {span_of(dscps)} there"
         return "ECN marks its queue" if marked else "as all ports with PFC have"
@@ -189,7 +189,7 @@ def _is_marked(port: ConfiguredPort) -> bool:
 
 
 def _ecn(port: ConfiguredPort, other: ConfiguredPort) -> Iterator[Difference]:
-    own, right = ("marked" if _is_marked(one) else "not marked" for one in (port, other))
+    own, right = ("marked" if _is_marked(end) else "not marked" for end in (port, other))
     yield "lossless queues are", own, right
 
 
@@ -206,5 +206,5 @@ ECN: Final = PortProperty("ECN", _is_marked, _ecn, absent=False)
 
 def differences(port: ConfiguredPort, reference: ConfiguredPort) -> Iterator[Difference]:
     """Return how a port differs from another in what decides which packets are lossless."""
-    for one in (LOSSLESS, DSCP, SHARES):
-        yield from one.differences(port, reference)
+    for setting in (LOSSLESS, DSCP, SHARES):
+        yield from setting.differences(port, reference)

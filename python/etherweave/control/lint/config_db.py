@@ -203,7 +203,7 @@ def read(
     Raises ``ConfigError`` when the file has no tables.
     """
     document = _document(file, text)
-    chips = {name: one for name, one in document.items() if _CHIP.fullmatch(name)}
+    chips = {name: value for name, value in document.items() if _CHIP.fullmatch(name)}
     if not chips:
         return [_switch(file, _checked(file, document), known)]
     return [
@@ -229,11 +229,11 @@ def _switch(
 ) -> ConfiguredSwitch:
     meta = document.get("DEVICE_METADATA", {}).get("localhost", {})
     name = str(meta.get("hostname", "")) or _folder(file)
-    tables = {one: document[one] for one in READ if one in document}
+    tables = {name: document[name] for name in READ if name in document}
     if "PORT" in tables:
         tables["PORT"] = {
-            port: {field: one[field] for field in PORT_FIELDS if field in one}
-            for port, one in tables["PORT"].items()
+            port: {field: value[field] for field in PORT_FIELDS if field in value}
+            for port, value in tables["PORT"].items()
         }
     for one in known or ():
         if one.tables == tables:
@@ -266,7 +266,7 @@ def sample(switch: ConfiguredSwitch) -> ConfiguredSwitch:
     """Return the switch without most ports of each kind; a rule that passes here passes there."""
     dropped = switch.repeated
     tables = {
-        name: {key: one for key, one in table.items() if dropped.isdisjoint(key.split("|"))}
+        name: {key: value for key, value in table.items() if dropped.isdisjoint(key.split("|"))}
         if name in OF_PORTS
         else table
         for name, table in switch.tables.items()
@@ -377,8 +377,8 @@ class _ConfigReader:
 
     def _map(self, table: str, name: str, pairs: Mapping[str, Any]) -> NumberMap:
         place = f"{table}|{name}"
-        read = ((self._number(place, one), self._number(place, two)) for one, two in pairs.items())
-        return {one: two for one, two in read if one is not None and two is not None}
+        read = ((self._number(place, key), self._number(place, two)) for key, two in pairs.items())
+        return {left: two for left, two in read if left is not None and two is not None}
 
     def _priorities(self, place: str, value: object) -> frozenset[int]:
         text = str(value)
@@ -437,9 +437,9 @@ class _ConfigReader:
             if self._counts[kind] >= SAMPLES:
                 self._repeated.add(name)
             return replace(known, name=name)
-        whole = len(self._unreadable)
+        count = len(self._unreadable)
         port = self._port(name)
-        if len(self._unreadable) == whole:
+        if len(self._unreadable) == count:
             self._kinds[kind] = port
         return port
 
@@ -457,7 +457,7 @@ class _ConfigReader:
             self._channels.get(name),
             *(tuple(entry.items()) for entry in entries),
             *(
-                tuple((one, *entry.items()) for one, entry in table.get(name, {}).items())
+                tuple((key, *entry.items()) for key, entry in table.get(name, {}).items())
                 for table in numbered
             ),
         )

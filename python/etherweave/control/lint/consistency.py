@@ -31,9 +31,9 @@ LISTS_OF_PORTS = (
 def readable(site: Configurations) -> Iterator[LintFault]:
     """Find values that cannot be read."""
     both: tuple[config_db.ConfiguredSwitch | ConfiguredHost, ...] = (*site.switches, *site.hosts)
-    for one in both:
-        for place, found, expected in one.unreadable:
-            yield LintFault(one.file, place, f"{found!r} cannot be read", expected)
+    for switch in both:
+        for place, found, expected in switch.unreadable:
+            yield LintFault(switch.file, place, f"{found!r} cannot be read", expected)
 
 
 def references(site: Configurations) -> Iterator[LintFault]:
@@ -48,11 +48,11 @@ def references(site: Configurations) -> Iterator[LintFault]:
                         if name in known:
                             continue
                         holder = switch.system.term(target)
-                        found = f"{field} is {name}, which {holder} does not have"
-                        found = found if name else f"no {field}"
-                        yield LintFault(switch.file, place, found, _known(list(known)))
-        for place, found, names in _missing(switch):
-            yield LintFault(switch.file, place, found, _known(list(names)))
+                        text = f"{field} is {name}, which {holder} does not have"
+                        text = text if name else f"no {field}"
+                        yield LintFault(switch.file, place, text, _known(list(known)))
+        for place, text, names in _missing(switch):
+            yield LintFault(switch.file, place, text, _known(list(names)))
 
 
 def _names(
@@ -148,13 +148,13 @@ def _misplaced(
         plan = planned.get((switch.name, port.name))
         if plan is None or port.channel is None:
             continue
-        found = f"in {port.channel}, with links to another device"
+        text = f"in {port.channel}, with links to another device"
         if plan.bundle is None:
             expected = f"in no port channel, as its link to {plan.peer} has no parallel"
             yield LintFault(switch.file, port.name, f"in {port.channel}", expected)
         elif bundles.setdefault(port.channel, plan.bundle) != plan.bundle:
             expected = f"in one with all links to {plan.peer}"
-            yield LintFault(switch.file, port.name, found, expected)
+            yield LintFault(switch.file, port.name, text, expected)
 
 
 def mtu(site: Configurations) -> Iterator[LintFault]:
@@ -179,7 +179,7 @@ def ends(site: Configurations) -> Iterator[LintFault]:
     if site.fabric is None:
         return
     planned = fabric_ports(site)
-    ports = {(one.name, port.name): port for one in site.switches for port in one.ports}
+    ports = {(switch.name, port.name): port for switch in site.switches for port in switch.ports}
     numbered = {(name, plan.number): port for (name, port), plan in planned.items()}
     for switch in site.switches:
         for near in switch.ports:
@@ -191,6 +191,6 @@ def ends(site: Configurations) -> Iterator[LintFault]:
             if far is None:
                 continue
             if None not in (near.speed_mbps, far.speed_mbps) and near.speed_mbps != far.speed_mbps:
-                found = f"speed {near.speed_mbps} Mb/s"
+                text = f"speed {near.speed_mbps} Mb/s"
                 expected = f"{far.speed_mbps} Mb/s, as {' '.join(peer)}"
-                yield LintFault(switch.file, near.name, found, expected)
+                yield LintFault(switch.file, near.name, text, expected)

@@ -53,7 +53,7 @@ class _EosReader:
         for number in range(8):
             every["dscp", str(number)], every["dscp", str(8 + number)] = "1", "0"
         every |= {("pcp", "0"): "1", ("pcp", "1"): "0", ("trust",): "pcp"}
-        every |= {("share", one): "strict" for one in EIGHT}
+        every |= {("share", number): "strict" for number in EIGHT}
         every["share", "7"] = "fixed"
         self._profiles: dict[str, Settings] = {}
         self._services: dict[str, str] = {}
@@ -134,7 +134,7 @@ class _EosReader:
                 self._leave()
                 self._names = limited(_interfaces(text))
                 self._within = [
-                    switch.of(one, one.startswith("Port-Channel")) for one in self._names
+                    switch.of(name, name.startswith("Port-Channel")) for name in self._names
                 ]
             case ["qos", "profile", name]:
                 self._leave()
@@ -235,8 +235,8 @@ def _of_port(words: list[str]) -> Settings | None:
         case ["mtu", size]:
             return {("mtu",): str(whole(size))}
         case ["speed", *rest] if rest:
-            found = re.match(r"(\d{1,3})g", rest[-1])
-            return {("speed",): str(int(found[1]) * 1000)} if found else {}
+            match = re.match(r"(\d{1,3})g", rest[-1])
+            return {("speed",): str(int(match[1]) * 1000)} if match else {}
         case ["flowcontrol", "send" | "receive" as side, state]:
             return {(side,): "off" if state == "off" else "on"}
         case ["shutdown"]:

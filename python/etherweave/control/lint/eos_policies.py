@@ -69,7 +69,7 @@ class PolicyMaps:
         seen: set[tuple[str, ...]] = set()
         left = []
         for name, actions in self.actions.get(policy, {}).items():
-            every = {(kind, str(one)) for kind, count in _ALL for one in range(count)}
+            every = {(kind, str(number)) for kind, count in _ALL for number in range(count)}
             matched = every if name == REST else set(self.matches.get(name, {}))
             for kind, number in sorted(matched - seen):
                 settings |= {
@@ -100,7 +100,7 @@ def _numbers(text: str, most: int) -> list[str]:
     found = []
     for part in text.split(","):
         first, _, last = part.partition("-")
-        low, high = (port_settings.NAMED.get(one, one) for one in (first, last or first))
+        low, high = (port_settings.NAMED.get(end, end) for end in (first, last or first))
         port_settings.whole(str(high), most)
         found += [str(name) for name in port_settings.names(str(low), str(high), most + 1)]
     return found

@@ -66,7 +66,7 @@ class ConfiguredHost:
 
     def place(self, nic: NicSettings) -> str:
         """Name a NIC; its device where the tool configures several."""
-        several = sum(one.tool == nic.tool for one in self.nics) > 1
+        several = sum(device.tool == nic.tool for device in self.nics) > 1
         return f"{self.name} {nic.tool}" + (f" {nic.device}" if several else "")
 
 
@@ -211,18 +211,18 @@ class _ScriptReader:
         known = nic.lossless or frozenset()
         states = {one: document.get("all", "on" if one in known else "off") for one in EVERY}
         states |= {int(key): state for key, state in document.items() if key != "all"}
-        nic.lossless = frozenset(one for one, state in states.items() if state == "on")
+        nic.lossless = frozenset(key for key, state in states.items() if state == "on")
 
     def _dcb_app(self, nic: NicSettings, rest: list[str]) -> None:
         pairs = _pairs(_after(rest, "dscp-prio"))
-        nic.priority_of_dscp |= {_dscp(one): int(two) for one, two in pairs.items()}
+        nic.priority_of_dscp |= {_dscp(key): int(two) for key, two in pairs.items()}
         nic.trust = "dscp" if pairs else nic.trust
 
     def _dcb_ets(self, nic: NicSettings, rest: list[str]) -> None:
         shares = _numbers(_each(_pairs(_after(rest, "tc-bw"))))
-        kinds = {int(one): kind for one, kind in _each(_pairs(_after(rest, "tc-tsa"))).items()}
+        kinds = {int(key): kind for key, kind in _each(_pairs(_after(rest, "tc-tsa"))).items()}
         nic.weights |= {
-            one: share if kinds.get(one, "ets") == "ets" else 0 for one, share in shares.items()
+            key: share if kinds.get(key, "ets") == "ets" else 0 for key, share in shares.items()
         }
         nic.class_of_priority |= _numbers(_each(_pairs(_after(rest, "prio-tc"))))
 
@@ -233,7 +233,7 @@ class _ScriptReader:
         options = {key: value for key, value in said.items() if _UNKNOWN not in value}
         if "--pfc" in options:
             states = _list(options["--pfc"])
-            nic.lossless = frozenset(one for one in EVERY if int(states[one]))
+            nic.lossless = frozenset(priority for priority in EVERY if int(states[priority]))
         if "--prio_tc" in options:
             nic.class_of_priority = dict(enumerate(map(int, _list(options["--prio_tc"]))))
         if "--tcbw" in options:
@@ -261,8 +261,8 @@ class _ScriptReader:
                 kinds = _pairs(pairs["tsa"].split(",")) if "tsa" in pairs else {}
                 shares = enumerate(map(int, _list(pairs["tcbw"])))
                 nic.weights = {
-                    one: share if kinds.get(str(one), "ets") == "ets" else 0
-                    for one, share in shares
+                    number: share if kinds.get(str(number), "ets") == "ets" else 0
+                    for number, share in shares
                 }
         if "APP" in words and "app" in pairs:
             priority, selector, protocol = pairs["app"].split(",")
@@ -322,10 +322,10 @@ def _pairs(words: list[str]) -> Mapping[str, str]:
 
 
 def _numbers(pairs: Mapping[str, str]) -> dict[int, int]:
-    return {int(one): int(two) for one, two in pairs.items()}
+    return {int(key): int(two) for key, two in pairs.items()}
 
 
 def _each(pairs: Mapping[str, str]) -> dict[str, str]:
     """Give each class its value where one is for ``all``."""
-    every = {str(one): pairs["all"] for one in EVERY} if "all" in pairs else {}
+    every = {str(priority): pairs["all"] for priority in EVERY} if "all" in pairs else {}
     return every | {key: value for key, value in pairs.items() if key != "all"}

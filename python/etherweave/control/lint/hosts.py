@@ -68,11 +68,11 @@ def marks(site: Configurations) -> Iterator[LintFault]:
         yield from _of_nic(host) if port is None else _of_port(host, port)
         lossless = port.lossless if port else paused(host)
         if host.cnp_dscp == 0 and lossless:
-            found = "congestion notifications have DSCP 0"
-            yield LintFault(host.file, host.name, found, "a class of their own, as 48")
+            text = "congestion notifications have DSCP 0"
+            yield LintFault(host.file, host.name, text, "a class of their own, as 48")
         for priority in sorted(host.ecn_off & lossless):
-            found = f"congestion control is off for lossless priority {priority}"
-            yield LintFault(host.file, host.name, found, "1 in roce_np/enable and roce_rp/enable")
+            text = f"congestion control is off for lossless priority {priority}"
+            yield LintFault(host.file, host.name, text, "1 in roce_np/enable and roce_rp/enable")
     places = {LintPlace(host.file, host.name): host for host in site.hosts}
     yield from compare(places, (_MARK,), HOSTS)
 
@@ -90,8 +90,8 @@ def _untrusted(host: ConfiguredHost, port: ConfiguredPort | None) -> Iterator[Li
         if not nic.trust and host.is_tagged:
             continue
         said = nic.trust or f"pcp, the default of {nic.tool}"
-        found = f"trust {said}: frames without a VLAN tag have no priority"
-        yield LintFault(host.file, host.place(nic), found, TRUSTING[nic.tool])
+        text = f"trust {said}: frames without a VLAN tag have no priority"
+        yield LintFault(host.file, host.place(nic), text, TRUSTING[nic.tool])
 
 
 TRUSTING = {
@@ -104,13 +104,13 @@ TRUSTING = {
 def _of_port(host: ConfiguredHost, port: ConfiguredPort) -> Iterator[LintFault]:
     """Find marks that are lossy at the switch."""
     classes, groups = port.maps.get("dscp_to_tc_map", {}), port.maps.get("tc_to_pg_map", {})
-    lossless = {port.group_of(one) for one in port.lossless}
+    lossless = {port.group_of(priority) for priority in port.lossless}
     right = [dscp for dscp, one in sorted(classes.items()) if groups.get(one) in lossless and dscp]
     for octet in host.octets if classes and lossless else ():
         if groups.get(classes.get(octet >> 2, -1)) not in lossless:
-            found = f"RoCE has traffic class {octet}, DSCP {octet >> 2}, which is lossy"
+            text = f"RoCE has traffic class {octet}, DSCP {octet >> 2}, which is lossy"
             expected = f"a DSCP of {span_of(right)}" if right else "ports that trust DSCP"
-            yield LintFault(host.file, host.name, found, expected)
+            yield LintFault(host.file, host.name, text, expected)
 
 
 def _of_nic(host: ConfiguredHost) -> Iterator[LintFault]:
@@ -120,16 +120,16 @@ def _of_nic(host: ConfiguredHost) -> Iterator[LintFault]:
         right = [dscp for dscp, one in classes.items() if one in (nic.lossless or ())]
         for octet in host.octets if right and nic.trust == "dscp" else ():
             if octet >> 2 not in right:
-                found = f"RoCE has traffic class {octet}, DSCP {octet >> 2}, which is lossy"
-                yield LintFault(host.file, host.place(nic), found, f"a DSCP of {span_of(right)}")
+                text = f"RoCE has traffic class {octet}, DSCP {octet >> 2}, which is lossy"
+                yield LintFault(host.file, host.place(nic), text, f"a DSCP of {span_of(right)}")
 
 
 def _nic(nic: NicSettings, port: ConfiguredPort) -> Iterator[tuple[str, str]]:
     if nic.lossless != port.lossless:
-        found = f"pauses priorities {priorities(nic.lossless or frozenset())}"
-        yield found, priorities(port.lossless)
+        text = f"pauses priorities {priorities(nic.lossless or frozenset())}"
+        yield text, priorities(port.lossless)
     fixed = {number for number, queue in port.queues.items() if queue.kind == FIXED}
-    shares = {one: share for one, share in nic.weights.items() if share and one not in fixed}
+    shares = {key: share for key, share in nic.weights.items() if share and key not in fixed}
     if shares and shares_of(port) and shares != shares_of(port):
         yield f"ETS weights are {shares}", f"{shares_of(port)}"
     for priority in sorted(port.lossless):
@@ -159,18 +159,18 @@ def _nic_pauses(nic: NicSettings, other: NicSettings) -> Iterator[Difference]:
 
 def _nic_classes(nic: NicSettings, other: NicSettings) -> Iterator[Difference]:
     own, right = dict(_classes(nic)), dict(_classes(other))
-    for priority in (one for one in EVERY if own[one] != right[one]):
+    for priority in (number for number in EVERY if own[number] != right[number]):
         yield f"priority {priority} is in traffic class", f"{own[priority]}", f"{right[priority]}"
 
 
 def _classes(nic: NicSettings) -> tuple[tuple[int, int], ...]:
-    return tuple((one, nic.class_of_priority.get(one, one)) for one in EVERY)
+    return tuple((priority, nic.class_of_priority.get(priority, priority)) for priority in EVERY)
 
 
 def _nic_code_points(nic: NicSettings, other: NicSettings) -> Iterator[Difference]:
     own, right = dict(_priorities(nic)), dict(_priorities(other))
     moved: dict[tuple[int, int], list[int]] = {}
-    for dscp in (one for one in own if own[one] != right[one]):
+    for dscp in (entry for entry in own if own[entry] != right[entry]):
         moved.setdefault((own[dscp], right[dscp]), []).append(dscp)
     for (here, there), dscps in moved.items():
         yield f"DSCP {span_of(dscps)} is in priority", f"{here}", f"{there}"
@@ -189,7 +189,7 @@ def _host_mtu(host: ConfiguredHost, other: ConfiguredHost) -> Iterator[Differenc
 
 
 def _host_mark(host: ConfiguredHost, other: ConfiguredHost) -> Iterator[Difference]:
-    own, right = (priorities(set(one.octets), "0, the default") for one in (host, other))
+    own, right = (priorities(set(end.octets), "0, the default") for end in (host, other))
     yield "RoCE has traffic class", own, right
 
 

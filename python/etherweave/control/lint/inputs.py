@@ -87,12 +87,12 @@ def read(files: Mapping[str, str] | Iterable[tuple[str, str]]) -> Configurations
                 continue
             # The commands and the YAML of a switch that say the same are one configuration.
             same = switches.setdefault((path.removesuffix(name), switch.name), [])
-            if all(one.tables != switch.tables for one in same):
+            if all(port.tables != switch.tables for port in same):
                 same.append(switch)
             unread += [UnreadFile(path, unknown)] if unknown else []
         else:
             unread.append(_unread(path, text))
-    every = tuple(one for some in switches.values() for one in some)
+    every = tuple(port for switch in switches.values() for port in switch)
     return Configurations(every, tuple(hosts), fabric_file, policy, tuple(unread))
 
 
@@ -133,15 +133,15 @@ def _of_commands(
     if text.count("\n") > LINES_MAX:
         raise ConfigError(f"{path}: more than {LINES_MAX:,} lines; expected one switch")
     hostname = DIALECTS[kind].hostname
-    found = hostname.findall(text)
-    nameless = hostname.sub("x", text) if len(found) == 1 else text
+    matches = hostname.findall(text)
+    nameless = hostname.sub("x", text) if len(matches) == 1 else text
     try:
         name, switch, unknown = _form(kind, DESCRIPTION.sub("", nameless))
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     if switch is None:
         return None, unknown
-    own = found[0].strip("'\"") if len(found) == 1 else name
+    own = matches[0].strip("'\"") if len(matches) == 1 else name
     return config_db.named(switch, path, own), unknown
 
 
@@ -177,7 +177,7 @@ def _kind(name: str, text: str) -> str:
 
 def fabric_ports(site: Configurations) -> dict[tuple[str, str], PortPolicy]:
     """Return the fabric's ports by the names of switches, and of ports in their systems."""
-    systems = {one.name: one.system.name for one in site.switches}
+    systems = {switch.name: switch.system.name for switch in site.switches}
     return {
         (switch.name, PORT_NAMES[systems[switch.name]](switch, port.number)): port
         for switch in (site.fabric.switches if site.fabric else ())
@@ -240,7 +240,7 @@ def findings(site: Configurations, rules: Iterable[LintRule]) -> list[LintFindin
     found: list[LintFinding] = []
     # Switches that are alike have the same tables.
     forms = {id(switch.tables): switch for switch in reversed(site.switches)}
-    samples = {form: config_db.sample(one) for form, one in forms.items()}
+    samples = {form: config_db.sample(value) for form, value in forms.items()}
     for rule in rules:
         places: dict[tuple[str, str], dict[LintPlace, None]] = {}
         for fault in _of_each(rule, site, samples) if rule.is_within else rule.check(site):
@@ -251,7 +251,7 @@ def findings(site: Configurations, rules: Iterable[LintRule]) -> list[LintFindin
             for (what, expected), where in places.items()
         )
     order = list(Severity)
-    return sorted(found, key=lambda one: order.index(one.severity))
+    return sorted(found, key=lambda finding: order.index(finding.severity))
 
 
 def _of_each(
@@ -264,9 +264,9 @@ def _of_each(
     first: dict[int, ConfiguredSwitch] = {}
     for one in site.switches:
         first.setdefault(id(one.tables), one)
-    small = replace(site, switches=tuple(samples[one] for one in first))
+    small = replace(site, switches=tuple(samples[switch] for switch in first))
     wrong = {fault.file for fault in rule.check(small)}
-    whole = tuple(one for one in first.values() if one.file in wrong)
+    whole = tuple(text for text in first.values() if text.file in wrong)
     faults: dict[str, list[LintFault]] = {}
     for fault in rule.check(replace(site, switches=whole)) if wrong else ():
         faults.setdefault(fault.file, []).append(fault)
@@ -275,8 +275,8 @@ def _of_each(
         for fault in faults.get(like.file, ()):
             place = switch.name if fault.place == like.name else fault.place
             yield fault._replace(file=switch.file, place=place)
-    files = {one.file for one in site.switches}
-    yield from (fault for file, some in faults.items() if file not in files for fault in some)
+    files = {switch.file for switch in site.switches}
+    yield from (fault for file, value in faults.items() if file not in files for fault in value)
 
 
 def read_fabric(file: str, text: str) -> Policy:

@@ -46,7 +46,7 @@ def enabled(site: Configurations) -> Iterator[LintFault]:
         return
     for switch in site.switches:
         if not any(port.lossless for port in switch.ports):
-            if any("pause" in one for one in switch.tables.get("PORT", {}).values()):
+            if any("pause" in port for port in switch.tables.get("PORT", {}).values()):
                 continue  # 802.3x, which another rule checks.
             expected = f"at least one priority in {switch.system.terms['pfc']}"
             yield LintFault(switch.file, switch.name, "PFC is enabled for no priority", expected)
@@ -95,9 +95,9 @@ def paused(site: Configurations) -> Iterator[LintFault]:
                 expected = "off: it stops all priorities"
                 yield LintFault(switch.file, port.name, "802.3x pause is on beside PFC", expected)
             elif own != PAUSES and is_usual and not port.lossless:
-                found = f"802.3x pause is {f'on to {own} only' if own else 'off'}"
+                text = f"802.3x pause is {f'on to {own} only' if own else 'off'}"
                 expected = "send and receive, as " + ("in the scenario" if is_global else "others")
-                yield LintFault(switch.file, port.name, found, expected)
+                yield LintFault(switch.file, port.name, text, expected)
 
 
 def policed(site: Configurations) -> Iterator[LintFault]:
@@ -108,16 +108,16 @@ def policed(site: Configurations) -> Iterator[LintFault]:
             continue
         classes = port.maps.get("dscp_to_tc_map", {})
         groups = port.maps.get("tc_to_pg_map", {})
-        lossless = {port.group_of(one) for one in port.lossless}
-        right = {one for one, other in classes.items() if groups.get(other) in lossless}
+        lossless = {port.group_of(priority) for priority in port.lossless}
+        right = {first for first, other in classes.items() if groups.get(other) in lossless}
         for dscp in sorted(right):
             for what, value in table.get(f"{port.name}|{dscp}", {}).items():
                 if what == "police":
-                    found = f"a policy polices lossless DSCP {dscp}: {value}"
-                    yield LintFault(switch.file, port.name, found, "no police for lossless frames")
+                    text = f"a policy polices lossless DSCP {dscp}: {value}"
+                    yield LintFault(switch.file, port.name, text, "no police for lossless frames")
                 elif int(value) not in right:
-                    found = f"a policy sets lossless DSCP {dscp} to {value}, which is lossy"
-                    yield LintFault(switch.file, port.name, found, "the DSCP as it is")
+                    text = f"a policy sets lossless DSCP {dscp} to {value}, which is lossy"
+                    yield LintFault(switch.file, port.name, text, "the DSCP as it is")
 
 
 def _apart(switch: ConfiguredSwitch) -> set[str]:
@@ -145,20 +145,20 @@ def groups(site: Configurations) -> Iterator[LintFault]:
         for priority in sorted(port.lossless):
             group = port.group_of(priority)
             if group is None:
-                found = f"priority {priority} has no entry in pfc_to_pg_map"
-                yield LintFault(switch.file, port.name, found, f"a priority group for {priority}")
+                text = f"priority {priority} has no entry in pfc_to_pg_map"
+                yield LintFault(switch.file, port.name, text, f"a priority group for {priority}")
                 continue
             place = f"{port.name} priority group {group}"
             if group not in port.groups:
                 if switch.file not in written and port.length_m:
                     continue  # buffermgrd makes it from PORT_QOS_MAP, CABLE_LENGTH and its table.
-                found = f"no {terms['group']} for lossless priority {priority}"
-                yield LintFault(switch.file, place, found, terms["lossless"])
+                text = f"no {terms['group']} for lossless priority {priority}"
+                yield LintFault(switch.file, place, text, terms["lossless"])
                 continue
             profile = port.groups[group]
             if profile is not None and profile.xoff_bytes == 0:
-                found = f"lossless priority {priority} has no headroom in {profile.name}"
-                yield LintFault(switch.file, place, found, terms["lossless"])
+                text = f"lossless priority {priority} has no headroom in {profile.name}"
+                yield LintFault(switch.file, place, text, terms["lossless"])
 
 
 def unbuffered(site: Configurations) -> Iterator[LintFault]:
@@ -180,10 +180,10 @@ def unbuffered(site: Configurations) -> Iterator[LintFault]:
                 lost.setdefault(group, []).append(f"{kind} {span_of(marks)}")
         for group, named in sorted(lost.items()):
             holder = switch.system.terms["group"]
-            found = f"{named[0]} is in priority group {group}, which has no {holder}"
+            text = f"{named[0]} is in priority group {group}, which has no {holder}"
             place = f"{port.name} priority group {group}"
             yield LintFault(
-                switch.file, place, found, f"a {holder} with a profile, or another group"
+                switch.file, place, text, f"a {holder} with a profile, or another group"
             )
 
 
@@ -207,9 +207,9 @@ def headroom(site: Configurations) -> Iterator[LintFault]:
                 continue
             if profile.xoff_bytes < need:
                 named = switch.system.terms.get("xoff", "headroom")
-                found = f"{named} of {profile.name} is {profile.xoff_bytes} B"
+                text = f"{named} of {profile.name} is {profile.xoff_bytes} B"
                 expected = f"at least {need} B at {_link(port, known is None, frame)}"
-                yield LintFault(switch.file, f"{port.name} priority {priority}", found, expected)
+                yield LintFault(switch.file, f"{port.name} priority {priority}", text, expected)
 
 
 def _frame_bytes(switch: ConfiguredSwitch) -> int:
@@ -255,14 +255,14 @@ def cables(site: Configurations) -> Iterator[LintFault]:
                 continue  # As to a DPU.
             if port.length_m is None and switch.file not in lengths and _has_lossless_group(port):
                 continue  # Groups are written out, and nothing follows from the cable.
-            found = "no cable length" if port.length_m is None else "a cable of 0 m"
-            yield LintFault(switch.file, port.name, found, switch.system.terms["cable"])
+            text = "no cable length" if port.length_m is None else "a cable of 0 m"
+            yield LintFault(switch.file, port.name, text, switch.system.terms["cable"])
             continue
         plan = planned.get((switch.name, port.name))
         if plan is not None and port.length_m < plan.length_m:
-            found = f"a cable of {port.length_m} m"
+            text = f"a cable of {port.length_m} m"
             expected = f"{plan.length_m:g} m, as in the scenario"
-            yield LintFault(switch.file, port.name, found, expected)
+            yield LintFault(switch.file, port.name, text, expected)
 
 
 def asymmetric(site: Configurations) -> Iterator[LintFault]:
@@ -280,9 +280,9 @@ def orphans(site: Configurations) -> Iterator[LintFault]:
             paused = {port.group_of(priority) for priority in port.lossless}
             for group, profile in port.groups.items():
                 if profile is not None and profile.xoff_bytes and group not in paused:
-                    found = f"priority group {group} has xoff, but PFC is off for its priority"
+                    text = f"priority group {group} has xoff, but PFC is off for its priority"
                     place = f"{port.name} priority group {group}"
-                    yield LintFault(switch.file, place, found, "PFC on, or a profile without xoff")
+                    yield LintFault(switch.file, place, text, "PFC on, or a profile without xoff")
 
 
 def pools(site: Configurations) -> Iterator[LintFault]:
@@ -305,12 +305,12 @@ def _incomplete(switch: ConfiguredSwitch) -> Iterator[LintFault]:
         for field, known in (("mode", MODES), ("type", SIDES)):
             value = str(pool.get(field, ""))[:20]
             if switch.system is SONIC and value not in known:
-                found = f"{field} is {value}" if value else f"no {field}"
-                yield LintFault(switch.file, place, found, f"one of {', '.join(known)}")
+                text = f"{field} is {value}" if value else f"no {field}"
+                yield LintFault(switch.file, place, text, f"one of {', '.join(known)}")
         size = str(pool.get("size", ""))
         if not (size.isascii() and size.isdecimal() and size.strip("0")) and not is_dynamic:
-            found = f"size is {size[:20]}" if size else "no size"
-            yield LintFault(switch.file, place, found, "a size in bytes")
+            text = f"size is {size[:20]}" if size else "no size"
+            yield LintFault(switch.file, place, text, "a size in bytes")
 
 
 EXPONENT_MAX = 8
@@ -346,7 +346,7 @@ def _sides(site: Configurations) -> Iterator[LintFault]:
     sides = (("BUFFER_PG", "egress"), ("BUFFER_QUEUE", "ingress"))
     for switch in site.switches:
         kinds = {
-            name: one.get("type") for name, one in switch.tables.get("BUFFER_POOL", {}).items()
+            name: pool.get("type") for name, pool in switch.tables.get("BUFFER_POOL", {}).items()
         }
         profiles = switch.tables.get("BUFFER_PROFILE", {})
         faults: dict[str, list[LintFault]] = {table: [] for table, _ in sides}
@@ -356,10 +356,10 @@ def _sides(site: Configurations) -> Iterator[LintFault]:
                 name = reference(entry.get("profile", ""))
                 pool = reference(profiles.get(name, {}).get("pool", ""))
                 if kinds.get(pool) == wrong:
-                    found = f"profile {name} uses {pool}, a pool of the {wrong}"
+                    text = f"profile {name} uses {pool}, a pool of the {wrong}"
                     place = f"{table}|{key}"
                     faults[table].append(
-                        LintFault(switch.file, place, found, f"a pool of the {right}")
+                        LintFault(switch.file, place, text, f"a pool of the {right}")
                     )
         if not all(faults.values()):
             yield from chain.from_iterable(faults.values())

@@ -38,14 +38,14 @@ def sizes(site: Configurations) -> Iterator[LintFault]:
             (size + xoff, "its size and xoff together") if pause is None else (pause, "xoff")
         )
         if xon > most:
-            found = f"xon of {name} is {xon} B, more than {what}"
-            yield LintFault(switch.file, place, found, f"at most {most} B")
+            text = f"xon of {name} is {xon} B, more than {what}"
+            yield LintFault(switch.file, place, text, f"at most {most} B")
         if size == 0 and not shared:
             expected = "its reserve and headroom, or a pool with shared headroom"
             yield LintFault(switch.file, place, f"size of {name} is 0 B", expected)
         if whole is not None and max(size, xoff) > whole + (shared or 0):
-            found = f"{pool_name} has {whole} B, less than one of its groups"
-            yield LintFault(switch.file, place, found, "a pool for all groups of all ports")
+            text = f"{pool_name} has {whole} B, less than one of its groups"
+            yield LintFault(switch.file, place, text, "a pool for all groups of all ports")
 
 
 def shared(site: Configurations) -> Iterator[LintFault]:
@@ -55,8 +55,8 @@ def shared(site: Configurations) -> Iterator[LintFault]:
         entry = switch.tables.get("BUFFER_POOL", {}).get(pool, {})
         size, xoff = size_of(entry.get("xoff")), size_of(profile.get("xoff", "0"))
         if size and xoff and size < xoff:
-            found = f"{pool} has shared headroom of {size} B, {name} an xoff of {xoff} B"
-            yield LintFault(switch.file, place, found, f"at least {xoff} B")
+            text = f"{pool} has shared headroom of {size} B, {name} an xoff of {xoff} B"
+            yield LintFault(switch.file, place, text, f"at least {xoff} B")
 
 
 def thresholds(site: Configurations) -> Iterator[LintFault]:
@@ -65,8 +65,8 @@ def thresholds(site: Configurations) -> Iterator[LintFault]:
         inactive = switch.system.inactive
         if inactive and str(profile.get("dynamic_th", "")) == inactive:
             named = switch.system.terms["threshold"]
-            found = f"{named} of {name} is {inactive}, next to nothing of the free pool"
-            yield LintFault(switch.file, place, found, "a threshold of an active port")
+            text = f"{named} of {name} is {inactive}, next to nothing of the free pool"
+            yield LintFault(switch.file, place, text, "a threshold of an active port")
 
 
 def egress(site: Configurations) -> Iterator[LintFault]:
@@ -78,7 +78,7 @@ def egress(site: Configurations) -> Iterator[LintFault]:
             profiles = by_port.get(port.name, {})
             stopped = {port.queue_of(priority) for priority in port.lossless} - {None}
             used = {queue for _, queue in places(port, dscp_classes(port)).values()} & known
-            for number in sorted(one for one in stopped | used if one is not None):
+            for number in sorted(group for group in stopped | used if group is not None):
                 place = f"{port.name} queue {number}"
                 for found, expected in _egress(number, profiles, default_queue(port), stopped):
                     yield LintFault(switch.file, place, found, expected)
@@ -97,8 +97,8 @@ def _egress(
 
 
 def _queue_profiles(switch: ConfiguredSwitch) -> Mapping[str, Mapping[int, str]]:
-    found: dict[str, dict[int, str]] = {}
+    texts: dict[str, dict[int, str]] = {}
     for key, entry in switch.tables.get("BUFFER_QUEUE", {}).items():
         for port, number in spans(key):
-            found.setdefault(port, {})[number] = reference(entry.get("profile", ""))
-    return found
+            texts.setdefault(port, {})[number] = reference(entry.get("profile", ""))
+    return texts

@@ -33,7 +33,7 @@ POOLS = {"0": LOSSY, "1": LOSSLESS, "2": "mc-lossy"}
 IGNORED = ("bridge", "ip", "router", "vrf", "type", "description", "lldp")
 ROCE: Settings = {
     ("trust",): "both",
-    **{("queue", one): one if one in "36" else "0" for one in EIGHT},
+    **{("queue", number): number if number in "36" else "0" for number in EIGHT},
     ("share", "0"): "wrr 50",
     ("share", "3"): "wrr 50",
     ("share", "6"): "strict",
@@ -124,8 +124,8 @@ class _NvueReader:
             switch.every["profile",] = LOSSY
             switch.profiles[LOSSY] = {}
         if (whole_percent := sum(self._percents.values())) > 100:
-            found = f"memory-percent of {whole_percent} in all traffic pools"
-            switch.unreadable.append(("qos traffic-pool", found, "at most 100"))
+            text = f"memory-percent of {whole_percent} in all traffic pools"
+            switch.unreadable.append(("qos traffic-pool", text, "at most 100"))
         for (kind, name), profile in self._profiles.items():
             if kind == "pfc" and ("buffer", "port-buffer") in profile:
                 self._size(name, profile)
@@ -155,7 +155,7 @@ class _NvueReader:
             for key in ("port-buffer", "xoff-threshold", "xon-threshold")
         )
         sizes = {"size": size, "xoff": max(0, size - pause), "xon": xon, "pause": pause}
-        self.switch.profiles[name] = {key: str(one) for key, one in sizes.items()}
+        self.switch.profiles[name] = {key: str(size) for key, size in sizes.items()}
         profile["profile",] = name
 
     def _times(self) -> None:
@@ -220,7 +220,7 @@ class _NvueReader:
             return
         is_lossy = roce.get("mode") == "lossy"
         self.switch.every |= {
-            key: one for key, one in ROCE.items() if not (is_lossy and key in LOSSLESS_ROCE)
+            key: value for key, value in ROCE.items() if not (is_lossy and key in LOSSLESS_ROCE)
         }
         if not is_lossy:
             self.switch.every["cable",] = roce.get("cable", ROCE["cable",])
@@ -230,8 +230,8 @@ class _NvueReader:
     def _interface(self, interfaces: str, words: list[str]) -> bool:
         names = limited(nvue_names(interfaces, PORTS_MAX))
         self.switch.count(len(names))
-        bonds = [one for one in names if one.startswith("bond") or one in self._members]
-        if names == [GLOBAL] or not all(one in bonds or one.startswith("swp") for one in names):
+        bonds = [name for name in names if name.startswith("bond") or name in self._members]
+        if names == [GLOBAL] or not all(name in bonds or name.startswith("swp") for name in names):
             return False
         match words:
             case ["bond", "member", members]:
@@ -275,7 +275,7 @@ def _mapping(words: list[str]) -> Settings | None:
         case ["port-default-sp", number]:
             return {("default",): priority(number)}
         case ["pcp", pcps, "switch-priority", number]:
-            return {("pcp", one): priority(number) for one in _numbers(pcps, 7)}
+            return {("pcp", pcp): priority(number) for pcp in _numbers(pcps, 7)}
         case ["dscp", dscps, "switch-priority", number]:
             return mapped(_numbers(dscps, 63), priority(number))
     return None
@@ -360,7 +360,7 @@ PROFILES = (*_KINDS, "remark", "egress-shaper")  # The same, and those that rule
 
 
 def _numbers(text: str, most: int) -> list[str]:
-    return [str(whole(one, most)) for one in limited(nvue_names(text, most + 1))]
+    return [str(whole(text, most)) for text in limited(nvue_names(text, most + 1))]
 
 
 def _read_yaml(text: str) -> SwitchSettings:

@@ -32,7 +32,7 @@ _PROMPT = re.compile(r"^\S*(?: \[[^\]]*\])* ?\(config[^)]*\) ?# ?")
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 ROCE: Settings = {
     ("trust",): "dscp",
-    **{("queue", one): one if one in "36" else "0" for one in EIGHT},
+    **{("queue", number): number if number in "36" else "0" for number in EIGHT},
     ("share", "0"): "wrr 50",
     ("share", "3"): "wrr 50",
     ("share", "6"): "strict",
@@ -60,7 +60,7 @@ class _OnyxReader:
     def __init__(self) -> None:
         self.switch = SwitchSettings()
         self.switch.every |= {("trust",): "pcp", ("guaranteed",): "on", ("mtu",): "1500"}
-        self.switch.every |= {("share", one): "fair" for one in EIGHT}
+        self.switch.every |= {("share", number): "fair" for number in EIGHT}
         self.is_enabled = False
         """Whether PFC is, which ports need beside their own commands."""
         self.traffic_pools: dict[str, dict[str, str]] = {}
@@ -107,7 +107,7 @@ class _OnyxReader:
                 switch.every.pop(("lossless", priority(number)), None)
             case ["advanced", "buffer", "management"]:
                 switch.every |= {("group",): "0", ("profile",): LOSSY}
-                switch.every |= {("egress", one): LIMITED for one in EIGHT}
+                switch.every |= {("egress", number): LIMITED for number in EIGHT}
                 switch.profiles |= {LOSSY: {}, LIMITED: {}}
             case ["pool", name, "size", size, "type", kind]:
                 switch.pools[name] = {"size": _bytes(size), "mode": kind, "type": _side(name)}
@@ -143,8 +143,8 @@ class _OnyxReader:
             for own in (switch.every, *switch.channels.values(), *switch.ports.values()):
                 own.pop(("pause",), None)
         pools = self.traffic_pools.values()
-        lossless = {one for pool in pools if pool.get("type") == "lossless" for one in pool}
-        lossy = {one for pool in pools if pool.get("type") != "lossless" for one in pool}
+        lossless = {number for pool in pools if pool.get("type") == "lossless" for number in pool}
+        lossy = {number for pool in pools if pool.get("type") != "lossless" for number in pool}
         without = [one for one in EIGHT if one in lossy or (lossless and one not in lossless)]
         if without:
             switch.profiles[LOSSY] = {}
@@ -154,7 +154,7 @@ class _OnyxReader:
     def _of_ports(self, interface: list[str], rest: list[str]) -> bool:
         places = list(self._places(*interface))
         self.switch.count(len(places))
-        command = [one for one in rest if one != "force"]
+        command = [text for text in rest if text != "force"]
         return bool(places) and (not command or self._setting(places, command))
 
     def _places(self, kind: str, text: str) -> Iterator[Settings]:

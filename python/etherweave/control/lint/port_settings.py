@@ -33,8 +33,8 @@ EIGHT = tuple(str(number) for number in range(8))
 NAMED = {
     "default": 0,
     "ef": 46,
-    **{f"cs{one}": 8 * one for one in range(8)},
-    **{f"af{one}{two}": 8 * one + 2 * two for one in range(1, 5) for two in range(1, 4)},
+    **{f"cs{number}": 8 * number for number in range(8)},
+    **{f"af{number}{two}": 8 * number + 2 * two for number in range(1, 5) for two in range(1, 4)},
 }
 """Code points by name: RFC 2474, RFC 2597, RFC 3246."""
 PORTS_MAX = 4096  # Ports of a command.
@@ -44,7 +44,7 @@ PAUSES = "send receive"  # Both directions of 802.3x pauses.
 COMPUTED = "NULL"  # The profile of a group that the switch computes.
 DEFAULTS: Settings = {
     **{("dscp", str(dscp)): str(dscp // 8) for dscp in range(64)},
-    **{(key, one): one for key in ("pcp", "queue") for one in EIGHT},
+    **{(key, number): number for key in ("pcp", "queue") for number in EIGHT},
     ("default",): "0",
     ("profile",): COMPUTED,
 }
@@ -145,7 +145,7 @@ class _TableWriter:
 
     def __init__(self, switch: SwitchSettings) -> None:
         poll = switch.watchdog.get("POLL_INTERVAL")
-        self._watchdog = {key: one for key, one in switch.watchdog.items() if key.islower()}
+        self._watchdog = {key: value for key, value in switch.watchdog.items() if key.islower()}
         self._layouts: dict[tuple[tuple[Key, str], ...], Tables] = {}
         self.tables: Tables = {
             "DEVICE_METADATA": {"localhost": {"hostname": switch.name} if switch.name else {}},
@@ -187,7 +187,7 @@ class _TableWriter:
         """Return what ports with these settings have: entries by table and number."""
         is_on = merged.get(("pause",)) == "on"
         lossless = [one for one in EIGHT if is_on and merged.get(("lossless", one)) == "on"]
-        queues = {one: merged["queue", one] for one in EIGHT}
+        queues = {number: merged["queue", number] for number in EIGHT}
         groups = _groups(merged, lossless)
         named = {
             "DSCP_TO_TC_MAP": _code_points(merged),
@@ -198,7 +198,7 @@ class _TableWriter:
             "MAP_PFC_PRIORITY_TO_QUEUE": queues,
         }
         qos = {_FIELDS[table]: self._named(table, "map", pairs) for table, pairs in named.items()}
-        watched = [one for one in lossless if _is_watched(merged, queues[one])]
+        watched = [number for number in lossless if _is_watched(merged, queues[number])]
         qos |= {"pfc_enable": ",".join(lossless), "pfcwd_sw_enable": ",".join(watched)}
         mapped = {key[1] for key in merged if key[0] in ("mapped", "class dscp")}
         qos[MAPPED] = ",".join(sorted(mapped, key=int))
@@ -206,19 +206,19 @@ class _TableWriter:
         # A group that only commands make has no memory without one.
         used |= {
             group
-            for one, group in groups.items()
-            if one in lossless or group == "0" or ("group", one) not in merged
+            for key, group in groups.items()
+            if key in lossless or group == "0" or ("group", key) not in merged
         }
-        lossy = {groups[one] for one in EIGHT} - {groups[one] for one in lossless}
+        lossy = {groups[number] for number in EIGHT} - {groups[number] for number in lossless}
         usual = dict.fromkeys(EIGHT, merged["profile",]) | dict.fromkeys(lossy, COMPUTED)
         return {
             "PORT_QOS_MAP": {"": qos},
-            "QUEUE": {one: self._queue(merged, one) for one in EIGHT},
+            "QUEUE": {number: self._queue(merged, number) for number in EIGHT},
             "BUFFER_PG": {
                 one: {"profile": merged.get(("profile", one), usual[one])} for one in sorted(used)
             },
             "BUFFER_QUEUE": {
-                key[1]: {"profile": one} for key, one in merged.items() if key[0] == "egress"
+                key[1]: {"profile": value} for key, value in merged.items() if key[0] == "egress"
             },
             "POLICY": {
                 key[1]: {what: merged[f"{what} dscp", key[1]]}
@@ -242,7 +242,7 @@ class _TableWriter:
             kind, _, weight = share.partition(" ")
             scheduler = {"type": _KINDS[kind]} | ({"weight": weight} if weight else {})
             entry["scheduler"] = self._named("SCHEDULER", share, scheduler)
-        fields = {key[2]: one for key, one in merged.items() if key[:2] == ("ecn", number)}
+        fields = {key[2]: value for key, value in merged.items() if key[:2] == ("ecn", number)}
         if fields and merged.get(("marking", number)) != "off":
             entry["wred_profile"] = self._named("WRED_PROFILE", _marking(fields), fields)
         return entry
@@ -267,20 +267,20 @@ def _code_points(merged: Settings) -> dict[str, str]:
     """Return the priority of every code point in a frame without a VLAN tag."""
     is_trusted = merged.get(("trust",)) in ("dscp", "both")
     usual = merged["default",]
-    own = {str(one): merged["dscp", str(one)] if is_trusted else usual for one in range(64)}
-    return own | {key[1]: one for key, one in merged.items() if key[0] == "class dscp"}
+    own = {str(dscp): merged["dscp", str(dscp)] if is_trusted else usual for dscp in range(64)}
+    return own | {key[1]: value for key, value in merged.items() if key[0] == "class dscp"}
 
 
 def _pcp(merged: Settings) -> dict[str, str]:
     is_trusted = merged.get(("trust",)) in ("pcp", "both")
-    own = {one: merged["pcp", one] if is_trusted else merged["default",] for one in EIGHT}
-    return own | {key[1]: one for key, one in merged.items() if key[0] == "class pcp"}
+    own = {number: merged["pcp", number] if is_trusted else merged["default",] for number in EIGHT}
+    return own | {key[1]: value for key, value in merged.items() if key[0] == "class pcp"}
 
 
 def _groups(merged: Settings, lossless: list[str]) -> dict[str, str]:
     """Return the group of every priority: its own if it is lossless, unless it is configured."""
-    lossy = next((one for one in EIGHT if one not in lossless), None)
-    own = {one: one if one in lossless or lossy is None else lossy for one in EIGHT}
+    lossy = next((number for number in EIGHT if number not in lossless), None)
+    own = {number: number if number in lossless or lossy is None else lossy for number in EIGHT}
     return {one: merged.get(("group", one), merged.get(("group",), own[one])) for one in EIGHT}
 
 
@@ -309,7 +309,7 @@ def put(own: Settings, settings: Settings) -> None:
     A command for the marking of a queue replaces what an earlier one said.
     """
     marked = {key[1] for key in settings if key[0] == "marking"}
-    for key in [one for one in own if one[0] == "ecn" and one[1] in marked]:
+    for key in [setting for setting in own if setting[0] == "ecn" and setting[1] in marked]:
         del own[key]
     for key, setting in settings.items():
         if setting != "fair" or not own.get(key, "").startswith("wrr"):
@@ -327,12 +327,12 @@ def names(first: str, last: str, span_max: int) -> Iterator[int]:
     yield from range(low, high + 1)
 
 
-def limited(found: Iterable[str]) -> list[str]:
+def limited(texts: Iterable[str]) -> list[str]:
     """Return names of ports, each once.
 
     Raises ``ValueError`` when there are more than :data:`PORTS_MAX`.
     """
-    known = list(dict.fromkeys(islice(found, PORTS_MAX + 1)))
+    known = list(dict.fromkeys(islice(texts, PORTS_MAX + 1)))
     if len(known) > PORTS_MAX:
         raise ValueError("ports")
     return known

@@ -23,12 +23,12 @@ def served(site: Configurations) -> Iterator[LintFault]:
             number = port.queue_of(priority)
             queue = port.queues.get(number) if number is not None else None
             if queue is None or not queue.kind or queue.weight == 0:
-                found = f"queue {number} of lossless priority {priority} has no scheduler"
+                text = f"queue {number} of lossless priority {priority} has no scheduler"
                 expected = "a scheduler with a weight, or strict priority"
-                yield LintFault(switch.file, port.name, found, expected)
+                yield LintFault(switch.file, port.name, text, expected)
             elif first is not None and first.kind == "STRICT" and queue.kind != "STRICT":
-                found = f"queue {usual}, of traffic without a mark, goes before queue {number}"
-                yield LintFault(switch.file, port.name, found, "a weight for both")
+                text = f"queue {usual}, of traffic without a mark, goes before queue {number}"
+                yield LintFault(switch.file, port.name, text, "a weight for both")
 
 
 def marking(site: Configurations) -> Iterator[LintFault]:
@@ -100,8 +100,8 @@ def _disabled(switch: ConfiguredSwitch, profile: Mapping[str, Any]) -> Iterator[
     if ecn != "ecn_all" and "green" not in ecn:
         yield f"ecn is {ecn}, but packets that no meter colours are green", "ecn_all"
     elif enabled != "true":
-        found = f"ecn is {ecn}, but wred_green_enable is {enabled}: nothing is marked"
-        yield found, "wred_green_enable true, for its default is false"
+        text = f"ecn is {ecn}, but wred_green_enable is {enabled}: nothing is marked"
+        yield text, "wred_green_enable true, for its default is false"
 
 
 def _unlimited(switch: ConfiguredSwitch, profile: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -148,9 +148,9 @@ def default(site: Configurations) -> Iterator[LintFault]:
             -1 if traffic_class is None else traffic_class
         )
         if group is not None and group in lossless_groups(port):
-            found = f"DSCP 0 is in lossless priority group {group}"
+            text = f"DSCP 0 is in lossless priority group {group}"
             expected = "a lossy class for traffic without a mark, as DSCP 26 for RoCE"
-            yield LintFault(switch.file, port.name, found, expected)
+            yield LintFault(switch.file, port.name, text, expected)
 
 
 def size_of(value: object) -> int | None:
@@ -168,9 +168,9 @@ def watchdog(site: Configurations) -> Iterator[LintFault]:
             expected = switch.system.terms["watchdog"]
             yield LintFault(switch.file, port.name, "no PFC watchdog", expected)
         elif missing := sorted(port.lossless - port.watched):
-            left = ", ".join(str(one) for one in missing)
-            found = f"{switch.system.terms['watched']} leaves out {left}"
-            yield LintFault(switch.file, port.name, found, "every lossless priority")
+            left = ", ".join(str(name) for name in missing)
+            text = f"{switch.system.terms['watched']} leaves out {left}"
+            yield LintFault(switch.file, port.name, text, "every lossless priority")
 
 
 ACTIONS = ("drop", "forward")  # Actions of SONiC's watchdog that end a storm.
@@ -185,19 +185,19 @@ def watchdog_times(site: Configurations) -> Iterator[LintFault]:
         polling = table.get("GLOBAL", {}).get("POLL_INTERVAL", system.poll_ms)
         poll = size_of(polling)
         if poll is None:
-            found = f"polling interval {str(polling)[:20]}"
+            text = f"polling interval {str(polling)[:20]}"
             place = system.place("PFC_WD", "GLOBAL")
-            yield LintFault(switch.file, place, found, "a time in milliseconds")
+            yield LintFault(switch.file, place, text, "a time in milliseconds")
         for name, entry in table.items():
             place = system.place("PFC_WD", name)
             if entry.get("action") in REPORTING:
-                found = f"action {entry['action']} reports a storm and lets it go on"
-                yield LintFault(switch.file, place, found, "drop")
-            for found, expected in _rejected(switch, name, entry):
-                yield LintFault(switch.file, place, found, expected)
+                text = f"action {entry['action']} reports a storm and lets it go on"
+                yield LintFault(switch.file, place, text, "drop")
+            for text, expected in _rejected(switch, name, entry):
+                yield LintFault(switch.file, place, text, expected)
             for field in (times_m for times_m in system.times_ms if times_m in entry):
-                for found, expected in _time(system, field, str(entry[field]), poll or 0):
-                    yield LintFault(switch.file, place, found, expected)
+                for text, expected in _time(system, field, str(entry[field]), poll or 0):
+                    yield LintFault(switch.file, place, text, expected)
 
 
 def _rejected(
@@ -248,9 +248,9 @@ def known_classes(site: Configurations) -> Iterator[LintFault]:
                 lost = sorted(set(port.maps.get(into, {}).values()) - set(target))
                 for traffic_class in lost:
                     origins = _origins(port, into, traffic_class)
-                    found = f"{into} leads {origins} to traffic class {traffic_class}"
+                    text = f"{into} leads {origins} to traffic class {traffic_class}"
                     expected = f"a class of {field}: {span_of(list(target))}"
-                    yield LintFault(switch.file, port.name, found, expected)
+                    yield LintFault(switch.file, port.name, text, expected)
 
 
 def reached(site: Configurations) -> Iterator[LintFault]:
@@ -265,9 +265,9 @@ def reached(site: Configurations) -> Iterator[LintFault]:
         for priority in sorted(port.lossless):
             group = port.group_of(priority)
             if group is not None and group not in used:
-                found = f"no code point leads to priority group {group} of priority {priority}"
+                text = f"no code point leads to priority group {group} of priority {priority}"
                 expected = f"a DSCP or 802.1p priority in a traffic class of group {group}"
-                yield LintFault(switch.file, port.name, found, expected)
+                yield LintFault(switch.file, port.name, text, expected)
 
 
 def same_queue(site: Configurations) -> Iterator[LintFault]:
@@ -283,11 +283,11 @@ def same_queue(site: Configurations) -> Iterator[LintFault]:
             for traffic_class in sorted(groups):
                 out = queues.get(traffic_class)
                 if groups[traffic_class] == group and out is not None and out != queue:
-                    found = (
+                    text = (
                         f"traffic class {traffic_class} fills priority group {group} and leaves by "
                         f"queue {out}, but a pause of priority {priority} stops queue {queue}"
                     )
-                    yield LintFault(switch.file, port.name, found, f"queue {out} for both")
+                    yield LintFault(switch.file, port.name, text, f"queue {out} for both")
 
 
 def unmixed(site: Configurations) -> Iterator[LintFault]:
@@ -296,18 +296,18 @@ def unmixed(site: Configurations) -> Iterator[LintFault]:
         groups, queues = port.maps.get("tc_to_pg_map"), port.maps.get("tc_to_queue_map")
         if groups is None or queues is None:
             continue
-        lossless = {port.group_of(one) for one in port.lossless}
-        stopped = {port.queue_of(one) for one in port.lossless}
+        lossless = {port.group_of(priority) for priority in port.lossless}
+        stopped = {port.queue_of(priority) for priority in port.lossless}
         for traffic_class, queue in sorted(queues.items()):
             if queue in stopped and groups.get(traffic_class) not in lossless:
-                found = (
+                text = (
                     f"traffic class {traffic_class} shares lossless queue {queue}, but fills "
                     f"priority group {groups.get(traffic_class)}, which is lossy"
                 )
                 expected = "another queue, or the group of a lossless priority"
-                yield LintFault(switch.file, port.name, found, expected)
+                yield LintFault(switch.file, port.name, text, expected)
 
 
 def _origins(port: ConfiguredPort, field: str, traffic_class: int) -> str:
-    origins = [one for one, other in port.maps[field].items() if other == traffic_class]
+    origins = [first for first, other in port.maps[field].items() if other == traffic_class]
     return span_of(origins)

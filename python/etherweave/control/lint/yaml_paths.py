@@ -22,14 +22,14 @@ def read(text: str) -> list[tuple[str, list[str]]]:
     """
     try:
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        found = list(_paths(yaml.parse(text, Loader=loader)))
+        paths = list(_paths(yaml.parse(text, Loader=loader)))
     except (yaml.YAMLError, RecursionError) as error:
         known = (getattr(error, name, None) for name in ("problem", "reason"))
         reason = next(filter(None, known), "cannot be read")
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1}: " if mark else ""
         raise ConfigError(f"{place}{reason}; expected YAML of NVUE") from None
-    return [(place, words[1:]) for place, words in found if words[0] == ROOT and words[1:]]
+    return [(place, words[1:]) for place, words in paths if words[0] == ROOT and words[1:]]
 
 
 class _Node:

@@ -61,14 +61,14 @@ def remove(daemons: Daemons, bridges: Iterable[str]) -> None:
 
 def _transactions(switches: Iterable[SwitchPlan]) -> Iterator[list[SwitchPlan]]:
     """Split switches by what goes into one transaction."""
-    some: list[SwitchPlan] = []
+    plans: list[SwitchPlan] = []
     for switch in switches:
-        if sum(len(one.ports) for one in (*some, switch)) > _PORTS_PER_TRANSACTION and some:
-            yield some
-            some = []
-        some.append(switch)
-    if some:
-        yield some
+        if sum(len(plan.ports) for plan in (*plans, switch)) > _PORTS_PER_TRANSACTION and plans:
+            yield plans
+            plans = []
+        plans.append(switch)
+    if plans:
+        yield plans
 
 
 def _bridge(switch: SwitchPlan, wiring: BridgeNames, datapath: Datapath) -> Iterator[str]:

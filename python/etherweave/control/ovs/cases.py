@@ -223,9 +223,9 @@ def pairs(context: CaseContext, count: int | None) -> list[tuple[int, int]]:
     planes = context.planes
     others = len(context.hosts) // planes - 1
     every = range(len(context.hosts) * others)
-    some = every if count is None or count >= len(every) else context.chance.sample(every, count)
+    switch = every if count is None or count >= len(every) else context.chance.sample(every, count)
     # Of the numbers for a source, those from its own on mean the next host.
-    split = (divmod(number, others) for number in some)
+    split = (divmod(number, others) for number in switch)
     return [
         (source, (other + (other >= source // planes)) * planes + source % planes)
         for source, other in split

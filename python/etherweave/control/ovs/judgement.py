@@ -136,12 +136,12 @@ def _unexpected_deliveries(
         place = (delivery.switch, delivery.port)
         if place not in case.arrivals or place in delivered:
             again = " again" if place in delivered else ""
-            found = f"it arrives{again} at {_name(plan, place)}"
-            yield _Difference(*_sender(journey, place), found, _target(plan, case))
+            text = f"it arrives{again} at {_name(plan, place)}"
+            yield _Difference(*_sender(journey, place), text, _target(plan, case))
             continue
         delivered.add(place)
         actual_fields, expected_fields = (
-            {**case.headers, **one} for one in (delivery.changes, case.arrivals[place])
+            {**case.headers, **change} for change in (delivery.changes, case.arrivals[place])
         )
         # Ethernet's header first: it decides whether a frame is accepted at all.
         for name in sorted(
@@ -149,9 +149,9 @@ def _unexpected_deliveries(
             key=lambda name: (not name.startswith("eth"), name),
         ):
             if actual_fields.get(name) != expected_fields.get(name):
-                found = f"it leaves to {_name(plan, place)} with {name} {actual_fields.get(name)}"
+                text = f"it leaves to {_name(plan, place)} with {name} {actual_fields.get(name)}"
                 yield _Difference(
-                    *_sender(journey, place), found, expected_fields.get(name, "no such field")
+                    *_sender(journey, place), text, expected_fields.get(name, "no such field")
                 )
 
 
@@ -163,8 +163,8 @@ def _missing_deliveries(
     for place in case.arrivals:
         if place not in there:
             at = next((hop for hop in journey.hops if hop.switch == place[0]), journey.hops[-1])
-            found = f"it never arrives at {_name(plan, place)}"
-            yield _Difference(at.switch, at.hit, found, _target(plan, case))
+            text = f"it never arrives at {_name(plan, place)}"
+            yield _Difference(at.switch, at.hit, text, _target(plan, case))
 
 
 def _sender(journey: FramePath, place: PortAddress) -> tuple[int, Hit]:

@@ -104,9 +104,9 @@ class _Agent:
         woken = select.select(waiting, [], [], self._left_s())[0]
         if self._speaker in woken:
             self._speaker.read()
-        for port, one in self._sockets.items():
-            if one in woken:
-                self.frames += _receive(one, port, self._timers)
+        for port, value in self._sockets.items():
+            if value in woken:
+                self.frames += _receive(value, port, self._timers)
         return stop not in woken
 
     def _left_s(self) -> float | None:
@@ -122,12 +122,12 @@ def _listening(interface: frame.RatedInterface) -> socket.socket:
         raise AgentError(f"interface {interface.name}: {error.strerror}") from None
 
 
-def _receive(one: socket.socket, port: int, timers: PauseTimers) -> int:
+def _receive(sock: socket.socket, port: int, timers: PauseTimers) -> int:
     """Read the frames that arrived at a port; of several frames, the last is in effect."""
     received = 0
     for _ in range(_AT_ONCE):
         try:
-            octets, ancillary, _, _ = one.recvmsg(_READ, _READ)
+            octets, ancillary, _, _ = sock.recvmsg(_READ, _READ)
         except BlockingIOError:
             break
         except OSError as error:

@@ -103,7 +103,7 @@ def _lines(policy: Policy, system: str) -> Iterator[str]:
         if name.endswith(".json"):
             for table, entries in json.loads(text).items():
                 for entry, values in entries.items():
-                    yield from (f"{table} {entry} {key} = {one}" for key, one in values.items())
+                    yield from (f"{table} {entry} {key} = {value}" for key, value in values.items())
         else:
             lines = map(str.strip, text.splitlines())
             yield from (line for line in lines if not line.startswith(("#", "!")))

@@ -255,7 +255,7 @@ def _written(scenario: ScenarioSource, overrides: Overrides) -> dict[str, Any]:
 
 def _flat(prefix: str, value: Any) -> dict[str, Any]:
     if isinstance(value, dict) or (
-        isinstance(value, list) and all(isinstance(one, dict) for one in value)
+        isinstance(value, list) and all(isinstance(element, dict) for element in value)
     ):
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         return {
@@ -293,9 +293,9 @@ def _notes(control: FlowControl, priorities: tuple[Priority, ...]) -> list[str]:
     default = next((priority for priority in priorities if 0 in priority.dscps), None)
     if control is not FlowControl.PFC or default is None or not default.is_lossless:
         return []
-    found = f"flow_control.pfc.priorities: {default.number} has DSCP 0"
+    text = f"flow_control.pfc.priorities: {default.number} has DSCP 0"
     why = "so that all traffic without a mark is lossless, too"
-    return [f"{found}, {why}; expected a priority of its own, as {LOSSLESS} with DSCP 26"]
+    return [f"{text}, {why}; expected a priority of its own, as {LOSSLESS} with DSCP 26"]
 
 
 def _check_options(options: ExportOptions, packet_bytes: int) -> None:
@@ -323,7 +323,7 @@ def _flow_control(settings: Mapping[str, Any]) -> tuple[FlowControl, frozenset[i
 def _priorities(
     classes: list[int], lossless: frozenset[int], marks: Mapping[int, int]
 ) -> tuple[Priority, ...]:
-    owner = {dscp: dscp >> 3 for dscp in DSCPS} | {dscp: one for one, dscp in marks.items()}
+    owner = {dscp: dscp >> 3 for dscp in DSCPS} | {dscp: key for key, dscp in marks.items()}
     return tuple(
         Priority(
             number=priority,
@@ -346,8 +346,8 @@ def _classes(
     jobs, raised = users
     notified = {priority.number for priority in priorities if cnp_dscp in priority.dscps}
     used = ({job.priority for job in jobs} | set(raised) or lossless) | notified
-    used_classes = {priorities[one].traffic_class for one in used}
-    lossless_classes = {priorities[one].traffic_class for one in lossless}
+    used_classes = {priorities[number].traffic_class for number in used}
+    lossless_classes = {priorities[number].traffic_class for number in lossless}
     return tuple(
         TrafficClass(number, weight, number in used_classes, number in lossless_classes)
         for number, weight in enumerate(weights)
@@ -401,11 +401,11 @@ def _raised(settings: Mapping[str, Any]) -> tuple[int, ...]:
 
 def _check_raised(raised: tuple[int, ...], priorities: tuple[Priority, ...]) -> None:
     """Reject priorities that frames are raised to and that are lossy, or share a queue."""
-    lossy = [one for one in raised if not priorities[one].is_lossless]
+    lossy = [number for number in raised if not priorities[number].is_lossless]
     if lossy:
         why = "through which control.priorities takes frames"
         raise PolicyError(f"flow_control.pfc.priorities: expected {lossy} too, {why}")
-    if len({priorities[one].traffic_class for one in raised}) < len(raised):
+    if len({priorities[number].traffic_class for number in raised}) < len(raised):
         problem = f"priorities {list(raised)} of control.priorities share a class"
         raise PolicyError(f"ets.class_of_priority: {problem}; expected one for each")
 
@@ -415,7 +415,7 @@ def _check_deadlock(routing: str, needed: int, priorities: tuple[Priority, ...])
     if needed <= 1:
         return
     lossless = [priority for priority in priorities if priority.is_lossless]
-    queues = {one.traffic_class for one in lossless}
+    queues = {priority.traffic_class for priority in lossless}
     if min(len(lossless), len(queues)) < needed:
         problem = f"{len(lossless)} lossless priorities in {len(queues)} traffic classes"
         why = f"which {routing} needs against deadlock"
@@ -449,7 +449,7 @@ def _devices(
         known[name]: _switch(known, tuple(own), cables, groups)
         for name, own in groupby(rows, key=itemgetter(0))
     }
-    full = next((one for one in built.values() if one.pool_bytes <= 0), None)
+    full = next((chip for chip in built.values() if chip.pool_bytes <= 0), None)
     if full:
         problem = f"headroom of {full.name} takes {-full.pool_bytes} B more than its memory has"
         raise PolicyError(f"switch.buffer: {problem}; expected another --switch, or fewer ports")

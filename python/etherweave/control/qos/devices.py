@@ -59,7 +59,7 @@ def xon_bytes(device: str, rate_mbps: int) -> int:
 def tabulated(length_m: float, known: tuple[int, ...]) -> int:
     """Round a length up to one that a table has; a longer one to whole metres."""
     whole = -int(-length_m // 1)
-    return next((one for one in sorted(known) if one >= whole), whole)
+    return next((size for size in sorted(known) if size >= whole), whole)
 
 
 def read_lookup(name: str, text: str) -> LookupTable:
@@ -146,10 +146,10 @@ class Cables:
         if system == "eos":
             return
         tables = "SONiC's tables" if system == "sonic" else "vendors' tables of headroom"
-        rounded = {(one, two) for (_, one), two in self._lengths.items() if one != two}
+        rounded = {(key, two) for (_, key), two in self._lengths.items() if key != two}
         changed = [f"{one:g} m as {two} m" for one, two in sorted(rounded)]
         if changed:
             yield f"cables: {', '.join(changed)}: {tables} know lengths of 5, 40 and 300 m"
         for rate, length in sorted(self._missing) if system == "sonic" else ():
-            found = f"{length} m at {rate / 1000:g} Gb/s"
-            yield f"cables: {found}: no table has it; expected a row in pg_profile_lookup.ini"
+            text = f"{length} m at {rate / 1000:g} Gb/s"
+            yield f"cables: {text}: no table has it; expected a row in pg_profile_lookup.ini"

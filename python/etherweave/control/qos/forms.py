@@ -45,7 +45,7 @@ def switch_texts(
         return {name: _PLACE.split(text) for name, text in texts.items()}
 
     def texts(switch: SwitchPolicy) -> Iterator[tuple[str, str]]:
-        ends = {str(one.number): f"{one.peer} port {one.peer_port}" for one in switch.ports}
+        ends = {str(port.number): f"{port.peer} port {port.peer_port}" for port in switch.ports}
         ends[""] = switch.name
         for name, parts in pieces(switch.pool_bytes, tuple(map(like, switch.ports))).items():
             yield name, _filled(parts, ends)

@@ -154,7 +154,7 @@ def _channel(bundle: int) -> str:
 
 def _maps(policy: Policy) -> ConfigTables:
     def table(pairs: dict[int, int]) -> ConfigTable:
-        return {MAP: {str(one): str(other) for one, other in pairs.items()}}
+        return {MAP: {str(first): str(other) for first, other in pairs.items()}}
 
     own = {priority.number: priority.number for priority in policy.priorities}
     queue = {priority.number: priority.traffic_class for priority in policy.priorities}
@@ -173,13 +173,13 @@ def _maps(policy: Policy) -> ConfigTables:
 def _schedulers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
     kinds: ConfigTable = {}
     queue: dict[int, ConfigEntry] = {}
-    for one in (one for one in policy.classes if one.is_scheduled):
-        name = f"scheduler.{one.number}"
-        weighted: ConfigEntry = {"type": "DWRR", "weight": str(one.weight)}
-        kinds[name] = weighted if one.weight else {"type": "STRICT"}
-        queue[one.number] = {"scheduler": name}
-        queue[one.number] |= (
-            {"wred_profile": f"{MAP}_LOSSLESS"} if one.number in policy.marked else {}
+    for traffic_class in (one for one in policy.classes if one.is_scheduled):
+        name = f"scheduler.{traffic_class.number}"
+        weighted: ConfigEntry = {"type": "DWRR", "weight": str(traffic_class.weight)}
+        kinds[name] = weighted if traffic_class.weight else {"type": "STRICT"}
+        queue[traffic_class.number] = {"scheduler": name}
+        queue[traffic_class.number] |= (
+            {"wred_profile": f"{MAP}_LOSSLESS"} if traffic_class.number in policy.marked else {}
         )
     return {
         "SCHEDULER": kinds,
@@ -214,11 +214,11 @@ def _buffers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
         name = port_name(switch, port.number)
         if lossy is not None:
             groups[f"{name}|{lossy}"] = _profile(INGRESS_LOSSY)
-        for one in policy.lossless:
+        for level in policy.lossless:
             profile = f"pg_lossless_{port.rate_mbps}_{port.cable_m}m_profile"
             if not is_dynamic:
                 profiles[profile] = _lossless(policy, port)
-            groups[f"{name}|{one.number}"] = _profile("NULL" if is_dynamic else profile)
+            groups[f"{name}|{level.number}"] = _profile("NULL" if is_dynamic else profile)
         for queue in policy.classes:
             queues[f"{name}|{queue.number}"] = _profile(
                 LOSSLESS_QUEUE if queue.is_lossless else LOSSY_QUEUE
@@ -358,7 +358,7 @@ def _bindings(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
         "tc_to_queue_map": MAP,
     }
     if policy.is_pfc:
-        lossless = ",".join(str(one.number) for one in policy.lossless)
+        lossless = ",".join(str(level.number) for level in policy.lossless)
         entry |= {"pfc_enable": lossless, "pfc_to_pg_map": MAP, "pfc_to_queue_map": MAP}
         if policy.watchdog:
             entry["pfcwd_sw_enable"] = lossless

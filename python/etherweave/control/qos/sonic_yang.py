@@ -150,7 +150,7 @@ def xml(tables: Mapping[str, Any], known: TableModels) -> str:
 
 
 def _table(place: TableModel, name: str, entries: Mapping[str, Any]) -> str:
-    singles = {one.argument for one in place.table.all("container")}
+    singles = {statement.argument for statement in place.table.all("container")}
     parts = (
         _element(key, _fields(f"{name}|{key}", fields))
         if key in singles
@@ -163,17 +163,17 @@ def _table(place: TableModel, name: str, entries: Mapping[str, Any]) -> str:
 def _entry(table: Statement, name: str, key: str, fields: Mapping[str, Any]) -> str:
     """Write an entry into the list with the same number of keys."""
     values = key.split("|")
-    for one in table.all("list"):
-        keys = one.text("key").split()
+    for statement in table.all("list"):
+        keys = statement.text("key").split()
         if len(keys) != len(values):
             continue
         head = "".join(
             _element(leaf, escape(value)) for leaf, value in zip(keys, values, strict=True)
         )
-        inner = next((child for child in one.all("list") if child.argument == name), None)
+        inner = next((child for child in statement.all("list") if child.argument == name), None)
         body = _pairs(inner, fields) if inner else _fields(f"{name}|{key}", fields)
-        return _element(one.argument, head + body)
-    forms = [one.text("key") for one in table.all("list")]
+        return _element(statement.argument, head + body)
+    forms = [statement.text("key") for statement in table.all("list")]
     raise YangError(f"{name}|{key}: no list of {name} has {len(values)} keys; known: {forms}")
 
 
@@ -182,8 +182,8 @@ def _pairs(inner: Statement, fields: Mapping[str, Any]) -> str:
     key = inner.text("key")
     other = next(leaf.argument for leaf in inner.all("leaf") if leaf.argument != key)
     return "".join(
-        _element(inner.argument, _element(key, escape(one)) + _element(other, escape(str(value))))
-        for one, value in fields.items()
+        _element(inner.argument, _element(key, escape(name)) + _element(other, escape(str(value))))
+        for name, value in fields.items()
     )
 
 

@@ -97,8 +97,8 @@ def _section(benchmarks: Benchmarks, kind: _PairMapKind) -> Section | None:
     rows = (len(made) + 1) // 2
     figure = Figure(figsize=(9, side * rows))
     panels = figure.subplots(rows, min(len(made), 2), squeeze=False).ravel()
-    for axes, one in zip(panels, made, strict=False):
-        _draw(figure, axes, one)
+    for axes, drawing in zip(panels, made, strict=False):
+        _draw(figure, axes, drawing)
     for axes in panels[len(made) :]:
         axes.set_visible(False)
     size = "largest" if kind.unit == "B/s" else "smallest"
@@ -131,23 +131,23 @@ def _matrix(benchmarks: Benchmarks, rows: pl.DataFrame, scale: float) -> PairMat
     at = {host: place for place, host in enumerate(hosts)}
     values = np.full((len(hosts), len(hosts)), np.nan)
     is_directed = rows["labels"].str.contains("from=").any()
-    for one, other, median in rows.select("one", "other", "median").iter_rows():
-        values[at[one], at[other]] = median * scale
+    for first, other, median in rows.select("one", "other", "median").iter_rows():
+        values[at[first], at[other]] = median * scale
         if not is_directed:
-            values[at[other], at[one]] = median * scale
+            values[at[other], at[first]] = median * scale
     return PairMatrix(hosts, values, bool(rows["better"][0] == "higher"), benchmarks.places)
 
 
 def _tables(made: Sequence[PairMap]) -> list[Table]:
     rows = [
-        (one.title, kind.name, f"{kind.pairs:,}", f"{kind.median:.4g}", one.label)
-        for one in made
-        for kind in pair_classes(one.matrix)
+        (record.title, kind.name, f"{kind.pairs:,}", f"{kind.median:.4g}", record.label)
+        for record in made
+        for kind in pair_classes(record.matrix)
     ]
     suspected = [
-        (one.title, suspect.who, f"{suspect.factor:.2f}", suspect.words)
-        for one in made
-        for suspect in suspects(one.matrix)
+        (record.title, suspect.who, f"{suspect.factor:.2f}", suspect.words)
+        for record in made
+        for suspect in suspects(record.matrix)
     ]
     tables = [Table(("", "pairs", "how many", "median", ""), rows)] if rows else []
     head = ("", "who", "times worse than usual", "what")

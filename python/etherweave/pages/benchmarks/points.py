@@ -30,7 +30,7 @@ def rates(benchmarks: Benchmarks) -> Section | None:
     counts = [min(part.height, _RATES_MAX) for part in parts.values()]
     figure = Figure(figsize=(9, sum(1.1 + 0.24 * count for count in counts)))
     panels = figure.subplots(
-        len(parts), 1, squeeze=False, height_ratios=[4 + one for one in counts]
+        len(parts), 1, squeeze=False, height_ratios=[4 + count for count in counts]
     )
     distinct = [name for name in _NAMES if rows[name].n_unique() > 1] or ["program"]
     for number, (axes, (fabric, part)) in enumerate(zip(panels[:, 0], parts.items(), strict=True)):

@@ -92,7 +92,7 @@ def _directory(path: Path) -> pl.DataFrame:
     homes = (
         [path]
         if (path / SUMMARY).exists()
-        else sorted(one.parent for one in path.glob(f"*/{SUMMARY}"))
+        else sorted(file.parent for file in path.glob(f"*/{SUMMARY}"))
     )
     if not homes:
         raise ValueError(f"{path}: no result here; expected what `etherweave run -o` wrote")

@@ -142,8 +142,8 @@ def _slow(slow: Floats, at: int) -> float:
     return float(np.fmax(_good(slow[at, :]), _good(slow[:, at])))
 
 
-def _worse(slow: Floats, one: int, other: int) -> float:
-    return float(np.fmax(slow[one, other], slow[other, one]))
+def _worse(slow: Floats, first: int, other: int) -> float:
+    return float(np.fmax(slow[first, other], slow[other, first]))
 
 
 def _direction(sends: float, receives: float, least: float) -> str:
@@ -165,7 +165,7 @@ def _switches(matrix: PairMatrix, slow: Floats, least: float) -> Localised:
         others = [
             _good(slow[_between_switches(matrix, name, other)]) for other in names if other != name
         ]
-        if min((one for one in others if np.isfinite(one)), default=0.0) > least:
+        if min((other for other in others if np.isfinite(other)), default=0.0) > least:
             words = "all pairs that leave it are slow: its uplinks or the switch itself"
             yield Suspect(name, words, _median(slow[leaving])), leaving
 
@@ -175,12 +175,12 @@ def _paths(matrix: PairMatrix, slow: Floats, least: float) -> Localised:
     names = _switch_names(matrix)
     if len(names) < _SWITCHES_MIN:
         return
-    for one, other in combinations(names, 2):
-        pairs = _between_switches(matrix, one, other)
+    for first, other in combinations(names, 2):
+        pairs = _between_switches(matrix, first, other)
         known = np.isfinite(slow[pairs]).sum()
         if known > _PAIRS_BOTH_DIRECTIONS and _good(slow[pairs]) > least:
             words = "pairs between them are slow: their uplinks, or the links that routing takes"
-            yield Suspect(f"{one} – {other}", words, _median(slow[pairs])), pairs
+            yield Suspect(f"{first} – {other}", words, _median(slow[pairs])), pairs
 
 
 def _pairs(matrix: PairMatrix, slow: Floats, least: float) -> Localised:
@@ -188,23 +188,23 @@ def _pairs(matrix: PairMatrix, slow: Floats, least: float) -> Localised:
     order = np.argsort(-np.nan_to_num(slow, nan=0), axis=None, kind="stable")
     reported: set[frozenset[int]] = set()
     for flat in order:
-        one, other = (int(part) for part in np.unravel_index(flat, slow.shape))
-        if not slow[one, other] > least or len(reported) == _PAIRS_MAX:
+        first, other = (int(part) for part in np.unravel_index(flat, slow.shape))
+        if not slow[first, other] > least or len(reported) == _PAIRS_MAX:
             return
-        if frozenset((one, other)) in reported:
+        if frozenset((first, other)) in reported:
             continue
-        reported.add(frozenset((one, other)))
+        reported.add(frozenset((first, other)))
         pairs = np.zeros(slow.shape, dtype=bool)
-        pairs[one, other] = pairs[other, one] = True
-        who = f"{matrix.hosts[one]} – {matrix.hosts[other]}"
+        pairs[first, other] = pairs[other, first] = True
+        who = f"{matrix.hosts[first]} – {matrix.hosts[other]}"
         words = "only this pair is slow: one link among parallel ones, or chance"
-        yield Suspect(who, words, float(slow[one, other])), pairs
+        yield Suspect(who, words, float(slow[first, other])), pairs
 
 
 def _labels(matrix: PairMatrix) -> npt.NDArray[np.str_]:
     """Name the kind of each pair."""
     known = matrix.known
-    return np.array([[_label(one, other) for other in known] for one in known])
+    return np.array([[_label(entry, other) for other in known] for entry in known])
 
 
 def _label(place: Place | None, other: Place | None) -> str:
@@ -219,12 +219,12 @@ def _switch_names(matrix: PairMatrix) -> list[str]:
     return list(dict.fromkeys(place.switch for place in matrix.known if place))
 
 
-def _between_switches(matrix: PairMatrix, one: str, other: str) -> Bools:
+def _between_switches(matrix: PairMatrix, first: str, other: str) -> Bools:
     """Mark the pairs between two switches, in both directions."""
     known = matrix.known
     ends = [
         np.array([place is not None and place.switch == name for place in known])
-        for name in (one, other)
+        for name in (first, other)
     ]
     there: Bools = np.outer(*ends)
     return there | there.T

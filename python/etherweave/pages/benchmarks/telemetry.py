@@ -56,15 +56,15 @@ def look(benchmarks: Benchmarks) -> RecordingOverview | None:
     if benchmarks.directory is None:
         return None
     kept = launches(benchmarks.launches)
-    places = [(one, homes(benchmarks.directory, one)) for one in kept]
-    known = [(one, own) for one, own in places if own]
+    places = [(launch, homes(benchmarks.directory, launch)) for launch in kept]
+    known = [(place, own) for place, own in places if own]
     if not known:
         return None
     recordings = sum(len(own) for _, own in known)
     read = _even(known, max(1, READ_MAX * len(known) // recordings))
     return RecordingOverview(
         benchmarks,
-        [track(home, one) for one, own in read for home in own],
+        [track(home, file) for file, own in read for home in own],
         len(known) - len(read),
         len(places) - len(known),
     )
@@ -86,9 +86,9 @@ def worst(items: Sequence[T], trouble: Callable[[T], float], most: int) -> list[
 def _drawn_most(overview: RecordingOverview) -> list[str]:
     """Name the experiments that are drawn, in the order of the campaign."""
     troubles: dict[str, float] = {}
-    for one in overview.tracks:
-        name = one.launch.experiment
-        troubles[name] = troubles.get(name, 0.0) + one.trouble
+    for recorder in overview.tracks:
+        name = recorder.launch.experiment
+        troubles[name] = troubles.get(name, 0.0) + recorder.trouble
     planned = [experiment["name"] for experiment in overview.benchmarks.facts["experiments"]]
     known = [name for name in planned if name in troubles]
     return worst(known, lambda name: troubles[name], EXPERIMENTS_MAX)
@@ -96,14 +96,14 @@ def _drawn_most(overview: RecordingOverview) -> list[str]:
 
 def _drawn(overview: RecordingOverview, experiment: str, benchmarks: Benchmarks) -> Section | None:
     """Draw one experiment."""
-    own = [one for one in overview.tracks if one.launch.experiment == experiment]
+    own = [recorder for recorder in overview.tracks if recorder.launch.experiment == experiment]
     troubles: dict[RecordedLaunch, float] = {}
-    for one in own:
-        troubles[one.launch] = troubles.get(one.launch, 0.0) + one.trouble
+    for entry in own:
+        troubles[entry.launch] = troubles.get(entry.launch, 0.0) + entry.trouble
     shown = worst(list(troubles), lambda launch: troubles[launch], LAUNCHES_MAX)
     (facts,) = [one for one in benchmarks.facts["experiments"] if one["name"] == experiment]
     rate = float(benchmarks.networks[facts["fabric"]]["rate"])
-    figure = timelines.draw(shown, [one for one in own if one.launch in shown], rate)
+    figure = timelines.draw(shown, [setting for setting in own if setting.launch in shown], rate)
     hosts = facts["hosts"]
     who = " and ".join(hosts) if len(hosts) <= 2 else f"{len(hosts)} hosts"
     title = f"{facts['program']} on {facts['fabric']}, as {who} saw it"
@@ -149,7 +149,7 @@ def table(overview: RecordingOverview) -> Builder[Benchmarks]:
 
 def _left_out(overview: RecordingOverview) -> str:
     drawn = _drawn_most(overview)
-    known = {one.launch.experiment for one in overview.tracks}
+    known = {recorder.launch.experiment for recorder in overview.tracks}
     notes = []
     if len(drawn) < len(known):
         notes.append(f"{len(drawn)} of {len(known)} experiments are drawn: {CHOICE}.")
@@ -168,10 +168,10 @@ def _totals(overview: RecordingOverview) -> Iterator[Table]:
     rows = worst(overview.tracks, lambda one: one.trouble, ROWS_MAX)
     part = f", {len(rows)} shown: {CHOICE}" if len(rows) < len(overview.tracks) else ""
     for name, columns in _GROUPS.items():
-        cells = {column: [column.cell(one) for one in rows] for column in columns}
+        cells = {column: [column.cell(row) for row in rows] for column in columns}
         shown = {column: own for column, own in cells.items() if any(own)}
         if shown:
-            named = {column: [column.cell(one) for one in rows] for column in _NAMES} | shown
+            named = {column: [column.cell(row) for row in rows] for column in _NAMES} | shown
             table = [[cell or "–" for cell in row] for row in zip(*named.values(), strict=True)]
             caption = f"{name}, {len(overview.tracks):,} recordings{part}"
             heads = [column.head for column in named]
@@ -180,9 +180,9 @@ def _totals(overview: RecordingOverview) -> Iterator[Table]:
 
 def _gaps(overview: RecordingOverview) -> Iterator[Table]:
     reasons: dict[tuple[str, str], list[str]] = {}
-    for one in overview.tracks:
-        if one.failure:
-            reasons.setdefault((one.host, one.failure), []).append(one.launch.name)
+    for recorder in overview.tracks:
+        if recorder.failure:
+            reasons.setdefault((recorder.host, recorder.failure), []).append(recorder.launch.name)
     rows = [
         (host, reason, str(len(names)), names[0])
         for (host, reason), names in list(reasons.items())[:ROWS_MAX]
@@ -193,11 +193,11 @@ def _gaps(overview: RecordingOverview) -> Iterator[Table]:
 
 
 def _count(family: Family, *columns: str) -> Callable[[HostRecording], str]:
-    return lambda one: _text(one.total(family, *columns), "{:,.0f}")
+    return lambda row: _text(row.total(family, *columns), "{:,.0f}")
 
 
 def _megabytes(family: Family, column: str) -> Callable[[HostRecording], str]:
-    return lambda one: _text(one.total(family, column), "{:,.4g}", 1e-6)
+    return lambda row: _text(row.total(family, column), "{:,.4g}", 1e-6)
 
 
 def _text(value: float | None, form: str, scale: float = 1.0) -> str:
@@ -224,18 +224,18 @@ def _clock(host_recording: HostRecording) -> str:
 
 
 _NAMES = (
-    _TotalsColumn("launch", lambda one: one.launch.name),
-    _TotalsColumn("host", lambda one: one.host),
+    _TotalsColumn("launch", lambda row: row.launch.name),
+    _TotalsColumn("host", lambda row: row.host),
 )
 _GROUPS = {
     "Processors and the tested interface": (
         _TotalsColumn("processors busy", _busy),
-        _TotalsColumn("the busiest", lambda one: _share(one.busiest)),
+        _TotalsColumn("the busiest", lambda row: _share(row.busiest)),
         _TotalsColumn("received [MB]", _megabytes(INTERFACE, "received_bytes")),
         _TotalsColumn("sent [MB]", _megabytes(INTERFACE, "sent_bytes")),
         _TotalsColumn("drops", _count(INTERFACE, "received_drops", "sent_drops")),
         _TotalsColumn(
-            "sent again", lambda one: "" if one.sent_again is None else f"{one.sent_again:,}"
+            "sent again", lambda row: "" if row.sent_again is None else f"{row.sent_again:,}"
         ),
     ),
     "Pauses and RDMA": (
@@ -243,16 +243,16 @@ _GROUPS = {
         _TotalsColumn("pauses sent", _count(INTERFACE, "sent_pauses")),
         _TotalsColumn("PFC received", _count(PRIORITY, "received_pauses")),
         _TotalsColumn("PFC sent", _count(PRIORITY, "sent_pauses")),
-        _TotalsColumn("paused [s]", lambda one: _text(one.total(PRIORITY, "paused_s"), "{:.4g}")),
-        _TotalsColumn("pausing [s]", lambda one: _text(one.total(PRIORITY, "pausing_s"), "{:.4g}")),
+        _TotalsColumn("paused [s]", lambda row: _text(row.total(PRIORITY, "paused_s"), "{:.4g}")),
+        _TotalsColumn("pausing [s]", lambda row: _text(row.total(PRIORITY, "pausing_s"), "{:.4g}")),
         _TotalsColumn("RDMA received [MB]", _megabytes(RDMA, "received_bytes")),
         _TotalsColumn("RDMA sent [MB]", _megabytes(RDMA, "sent_bytes")),
         _TotalsColumn("RDMA losses", _count(RDMA, *LOSSES)),
     ),
     "The recorder": (
-        _TotalsColumn("samples", lambda one: f"{one.epoch.samples:,}" if one.epoch else ""),
-        _TotalsColumn("late", lambda one: f"{one.epoch.late:,}" if one.epoch else ""),
-        _TotalsColumn("cost", lambda one: _share(one.epoch.cost if one.epoch else None)),
+        _TotalsColumn("samples", lambda row: f"{row.epoch.samples:,}" if row.epoch else ""),
+        _TotalsColumn("late", lambda row: f"{row.epoch.late:,}" if row.epoch else ""),
+        _TotalsColumn("cost", lambda row: _share(row.epoch.cost if row.epoch else None)),
         _TotalsColumn("clock ahead [ms]", _clock),
     ),
 }

@@ -110,7 +110,7 @@ def lay(launches: Sequence[RecordedLaunch], tracks: Sequence[HostRecording]) -> 
         _span(launch, [track for track in tracks if track.launch == launch]) for launch in launches
     ]
     total = sum(high - low for low, high in spans)
-    periods = [one.epoch.period_s for one in tracks if one.epoch and one.epoch.period_s]
+    periods = [track.epoch.period_s for track in tracks if track.epoch and track.epoch.period_s]
     step = max(min(periods, default=total), total / CELLS_MAX)
     gap = 0.02 * total
     edges, places, at = [], [], 0.0
@@ -243,7 +243,7 @@ def _limits(
     is_crowd: bool,
 ) -> None:
     """Begin at nothing, leave room for words above many hosts, show the line rate if it is near."""
-    highest = max(float(np.nanmax(one.values, initial=0.0)) for one in lines)
+    highest = max(float(np.nanmax(line.values, initial=0.0)) for line in lines)
     line = rate * panel.scale
     is_near = panel.family == INTERFACE.name and panel.columns == _BYTES and highest * 3 > line
     top = max(highest, line) if is_near else highest

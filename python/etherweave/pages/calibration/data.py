@@ -60,9 +60,9 @@ def load_calibration(source: Path) -> Calibrated:
     try:
         facts = read_json(path)
         parts = [facts[name] for name in ("constants", "micro_benchmarks", "held_out")]
-        constants = tuple(_read(CalibratedConstant, one) for one in parts[0])
+        constants = tuple(_read(CalibratedConstant, part) for part in parts[0])
         micro_benchmarks, held_out = (
-            tuple(_read(ComparedWorkload, one) for one in part) for part in parts[1:]
+            tuple(_read(ComparedWorkload, row) for row in part) for part in parts[1:]
         )
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{path}: {reason(error)}; expected what `calibrate -o` wrote") from None

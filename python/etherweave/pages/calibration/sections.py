@@ -129,17 +129,17 @@ def iterations(calibrated: Calibrated) -> Section | None:
     """Show a panel for each held-out workload whose launches are kept or whose iterations were."""
     measured = calibrated.iterations
     known = [
-        one
-        for one in calibrated.calibration.held_out
-        if one.name in measured or one.predicted_iterations_s
+        prediction
+        for prediction in calibrated.calibration.held_out
+        if prediction.name in measured or prediction.predicted_iterations_s
     ]
     shown = known[:WORKLOADS_MAX]
     if not shown:
         return None
     figure = Figure(figsize=(9, 2.8 * len(shown)))
     panels = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
-    for axes, one in zip(panels, shown, strict=True):
-        _draw_iterations(axes, one, measured.get(one.name, []))
+    for axes, panel in zip(panels, shown, strict=True):
+        _draw_iterations(axes, panel, measured.get(panel.name, []))
     note = f" The first {len(shown)} of {len(known)} workloads." if len(shown) < len(known) else ""
     return Section(
         "iterations", "Iterations of held-out workloads", ITERATIONS_CAPTION + note, figure
@@ -267,11 +267,11 @@ class _MicroBenchmark(NamedTuple):
     label: str
 
 
-LATENCY = _MicroBenchmark("osu_latency", "latency", lambda one, time: time / 2, 1e6, "time [us]")
+LATENCY = _MicroBenchmark("osu_latency", "latency", lambda row, time: time / 2, 1e6, "time [us]")
 BANDWIDTH = _MicroBenchmark(
     "osu_bw",
     "bandwidth",
-    lambda one, time: one.window * (one.size_bytes or 0) / time,
+    lambda row, time: row.window * (row.size_bytes or 0) / time,
     8e-9,
     "rate [Gb/s]",
 )
@@ -288,7 +288,7 @@ def bandwidths(calibrated: Calibrated) -> Section | None:
 
 
 def _section(calibrated: Calibrated, test: _MicroBenchmark, words: str) -> Section | None:
-    own = [one for one in calibrated.compared if one.test == test.program and one.size_bytes]
+    own = [row for row in calibrated.compared if row.test == test.program and row.size_bytes]
     if not own:
         return None
     title = f"{test.title.capitalize()} against size"
@@ -303,9 +303,9 @@ def figure(rows: Sequence[ComparedWorkload], test: _MicroBenchmark) -> Figure:
         replace(curve("predicted", ordered, predicted, test), is_simulated=True),
     ]
     drawn = draw([SizePanel(test.title, curves)], test.scale, test.label)
-    dots = [(one, time) for one in ordered for time in one.launches_s]
-    places = [one.size_bytes or 0 for one, _ in dots]
-    values = [test.number(one, time) * test.scale for one, time in dots]
+    dots = [(row, time) for row in ordered for time in row.launches_s]
+    places = [point.size_bytes or 0 for point, _ in dots]
+    values = [test.number(point, time) * test.scale for point, time in dots]
     drawn.axes[0].plot(places, values, "o", color=SERIES[0], alpha=0.35, mew=0, ms=5, zorder=3)
     return drawn
 

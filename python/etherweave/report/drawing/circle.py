@@ -164,11 +164,11 @@ class _CircleDrawing(Drawing):
         """Draw the links; returns how many are within one box."""
         marks = self.picture.by_key()
         for bundle in self.gathered:
-            one, other = (marks[key] for key in bundle.ends)
+            first, other = (marks[key] for key in bundle.ends)
             if not self.far.keys() & set(bundle.ends):
-                self._draw(bundle, (one.place, other.place), False)
+                self._draw(bundle, (first.place, other.place), False)
             elif self.far.keys() >= set(bundle.ends):
-                self._draw(bundle, self._within(one, other), True)
+                self._draw(bundle, self._within(first, other), True)
         for key, bundles in self.far.items():
             if marks[key].shape == "folded":
                 self._join_folded(marks[key], bundles)
@@ -179,21 +179,21 @@ class _CircleDrawing(Drawing):
     def _draw(self, bundle: Bundle, path: Sequence[Point], is_mine: bool) -> None:
         self.picture.lines.append(replace(hosts.line(bundle, path), is_highlighted=is_mine))
 
-    def _within(self, one: Mark, other: Mark) -> Sequence[Point]:
+    def _within(self, first: Mark, other: Mark) -> Sequence[Point]:
         """Join two of the first group: rows straight, and arcs over others of a row."""
-        if one.place[1] != other.place[1]:
-            low, high = sorted((one, other), key=lambda mark: mark.place[1])
+        if first.place[1] != other.place[1]:
+            low, high = sorted((first, other), key=lambda mark: mark.place[1])
             return (low.edge(0, 1), high.edge(0, -1))
-        one, other = sorted((one, other), key=lambda mark: mark.place[0])
+        first, other = sorted((first, other), key=lambda mark: mark.place[0])
         order = next(
             [item.key for item in items]
             for items in self.rows
-            if one.key in [item.key for item in items]
+            if first.key in [item.key for item in items]
         )
-        over = order.index(other.key) - order.index(one.key)
+        over = order.index(other.key) - order.index(first.key)
         if over == 1:
-            return (one.edge(1, 0), other.edge(-1, 0))
-        return arc(one.edge(0.5, 1), other.edge(-0.5, 1), 0, BOW + BOW_STEP * (over - 2))
+            return (first.edge(1, 0), other.edge(-1, 0))
+        return arc(first.edge(0.5, 1), other.edge(-0.5, 1), 0, BOW + BOW_STEP * (over - 2))
 
     def _bow(self, switches: int) -> float:
         return BOW + BOW_STEP * (switches - 3) if switches > 2 else 0.0

@@ -79,12 +79,12 @@ def _bows(
     """How far arcs over so many cells bow [pt], for each dimension, last first."""
     overs: dict[int, set[int]] = {}
     for bundle in bundles:
-        one, other = (cell_of[end] for end in bundle.ends)
-        for axis in _differing(one, other):
-            overs.setdefault(axis, set()).add(abs(one[axis] - other[axis]))
+        first, other = (cell_of[end] for end in bundle.ends)
+        for axis in _differing(first, other):
+            overs.setdefault(axis, set()).add(abs(first[axis] - other[axis]))
     return {
-        axis: {over: BOW + BOW_STEP * n for n, over in enumerate(sorted(found - {1}))}
-        for axis, found in overs.items()
+        axis: {over: BOW + BOW_STEP * n for n, over in enumerate(sorted(value - {1}))}
+        for axis, value in overs.items()
     }
 
 
@@ -247,29 +247,29 @@ class _GridDrawing(Drawing):
         return self.join_hosts()
 
     def _join(self, bundle: Bundle, marks: Mapping[str, Mark]) -> None:
-        one, other = (marks[end] for end in bundle.ends)
+        first, other = (marks[end] for end in bundle.ends)
         is_bundle = any(end in self.frames or marks[end].shape == "folded" for end in bundle.ends)
-        line = hosts.line(bundle, self._path(one, other))
+        line = hosts.line(bundle, self._path(first, other))
         is_first = self.first.name in bundle.ends
         self.picture.lines.append(replace(line, is_highlighted=is_first, is_bundle=is_bundle))
-        if len(self.cell_of[one.key]) < len(self.cells.axes):
-            axis = _differing(self.cell_of[one.key], self.cell_of[other.key])[0]
+        if len(self.cell_of[first.key]) < len(self.cells.axes):
+            axis = _differing(self.cell_of[first.key], self.cell_of[other.key])[0]
             self.each.setdefault(self.cells.axes[axis].letter, set()).add(bundle.count)
 
-    def _path(self, one: Mark, other: Mark) -> Sequence[Point]:
+    def _path(self, first: Mark, other: Mark) -> Sequence[Point]:
         """Go straight to a neighbour and to what is in neither row nor column, else by an arc."""
-        one, other = sorted((one, other), key=lambda mark: self.cell_of[mark.key])
-        here, there = self.cell_of[one.key], self.cell_of[other.key]
+        first, other = sorted((first, other), key=lambda mark: self.cell_of[mark.key])
+        here, there = self.cell_of[first.key], self.cell_of[other.key]
         axes = _differing(here, there)
         if len(axes) > 1:
-            return (one.place, other.place)
+            return (first.place, other.place)
         bow = self.places.bows[axes[0]].get(there[axes[0]] - here[axes[0]], 0.0)
         is_row = self.places.is_row(axes[0])
         if not bow:
-            return _straight(one, other, is_row)
+            return _straight(first, other, is_row)
         if is_row:
-            return arc(one.edge(0.35, 1), other.edge(-0.35, 1), 0, bow)
-        return arc(one.edge(1, -0.35), other.edge(1, 0.35), bow, 0)
+            return arc(first.edge(0.35, 1), other.edge(-0.35, 1), 0, bow)
+        return arc(first.edge(1, -0.35), other.edge(1, 0.35), bow, 0)
 
     def _join_far(self, marks: Mapping[str, Mark]) -> None:
         """Draw the links of the first switch to other slices, beside those of the slices."""
@@ -277,7 +277,7 @@ class _GridDrawing(Drawing):
         if slices <= 0:
             return
         mine = self.cells.place_of[self.first.name][:slices]
-        bundles, _ = self.wiring.bundles(lambda one, other: self._far_ends(one, other, mine))
+        bundles, _ = self.wiring.bundles(lambda first, other: self._far_ends(first, other, mine))
         for bundle in bundles:
             peer = next(end for end in bundle.ends if end != self.first.name)
             line = hosts.line(bundle, self._around(marks[self.first.name], marks[peer]))
@@ -315,9 +315,9 @@ class _GridDrawing(Drawing):
             yield "A dashed box stands for what it names, and a line to it for all links between."
 
 
-def _straight(one: Mark, other: Mark, is_row: bool) -> tuple[Point, Point]:
+def _straight(first: Mark, other: Mark, is_row: bool) -> tuple[Point, Point]:
     """Join neighbours of any sizes, at the middle of the smaller one."""
-    smaller = min(one, other, key=lambda mark: mark.size[1 if is_row else 0])
+    smaller = min(first, other, key=lambda mark: mark.size[1 if is_row else 0])
     if is_row:
-        return (one.edge(1, 0)[0], smaller.place[1]), (other.edge(-1, 0)[0], smaller.place[1])
-    return (smaller.place[0], one.edge(0, -1)[1]), (smaller.place[0], other.edge(0, 1)[1])
+        return (first.edge(1, 0)[0], smaller.place[1]), (other.edge(-1, 0)[0], smaller.place[1])
+    return (smaller.place[0], first.edge(0, -1)[1]), (smaller.place[0], other.edge(0, 1)[1])

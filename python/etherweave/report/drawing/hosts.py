@@ -70,9 +70,9 @@ def line(bundle: Bundle, path: Sequence[Point]) -> Line:
     return Line(path, *facts, load=bundle.load)
 
 
-def climb(bundle: Bundle, one: Mark, other: Mark) -> Line:
+def climb(bundle: Bundle, first: Mark, other: Mark) -> Line:
     """Draw a bundle from the lower of two marks to the higher; within a row as an arc above it."""
-    low, high = sorted((one, other), key=lambda mark: mark.edge(0, 1)[1])
+    low, high = sorted((first, other), key=lambda mark: mark.edge(0, 1)[1])
     is_level = low.edge(0, 1)[1] == high.edge(0, 1)[1]
     top = low.edge(0, 1)
     path = arc(top, high.edge(0, 1), 0, ROW_BOW) if is_level else (top, high.edge(0, -1))

@@ -85,7 +85,7 @@ class Drawing:
 
     def bundles(self) -> tuple[list[Bundle], int]:
         """Gather the links between switches, and count those within one mark."""
-        return self.wiring.bundles(lambda one, other: (self.key_of[one], self.key_of[other]))
+        return self.wiring.bundles(lambda first, other: (self.key_of[first], self.key_of[other]))
 
     def join_hosts(self) -> int:
         """Draw the links of hosts; returns how many are within one box."""

@@ -58,9 +58,9 @@ def _slot(switch: Switch) -> float:
 def _ordered(wiring: Wiring, bundles: Sequence[Bundle]) -> list[list[Switch]]:
     """Rows by level, each ordered by the mean place of its neighbours: the barycentre rule."""
     near: dict[str, list[str]] = {switch.name: [] for switch in wiring.switches}
-    for one, other in (bundle.ends for bundle in bundles):
-        near[one].append(other)
-        near[other].append(one)
+    for first, other in (bundle.ends for bundle in bundles):
+        near[first].append(other)
+        near[other].append(first)
     levels = range(max(switch.level for switch in wiring.switches) + 1)
     rows = [[switch for switch in wiring.switches if switch.level == level] for level in levels]
     for _ in range(ORDER_ROUNDS):
@@ -91,7 +91,7 @@ def layout(wiring: Wiring) -> Picture:
     if len(wiring.switches) > SWITCHES_MAX:
         what = f"a drawing shows up to {SWITCHES_MAX:,} switches of a custom fabric"
         raise TooLargeError(f"{what}; this one has {len(wiring.switches):,}")
-    bundles, _ = wiring.bundles(lambda one, other: (one, other))
+    bundles, _ = wiring.bundles(lambda first, other: (first, other))
     if is_layered(wiring, bundles):
         return _layered(wiring, bundles)
     names = [switch.name for switch in wiring.switches]
@@ -152,8 +152,8 @@ def _distances(names: Sequence[str], ends: Sequence[tuple[str, str]]) -> NDArray
 
     index = {name: number for number, name in enumerate(names)}
     joined = np.zeros((len(names), len(names)))
-    for one, other in ends:
-        joined[index[one], index[other]] = 1
+    for first, other in ends:
+        joined[index[first], index[other]] = 1
     return np.asarray(shortest_path(joined, directed=False, unweighted=True))
 
 

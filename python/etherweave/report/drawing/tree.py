@@ -48,7 +48,7 @@ def layout(wiring: Wiring) -> Picture:
 def _folds(wiring: Wiring) -> bool:
     if len(wiring.switches) > DETAILED_MAX:
         return True
-    lines, _ = wiring.bundles(lambda one, other: (one, other))
+    lines, _ = wiring.bundles(lambda first, other: (first, other))
     return len(lines) > LINES_MAX
 
 
@@ -97,8 +97,8 @@ class _Subtrees:
         return Block(height, label, tops, tuple(parts))
 
     def _below(self, height: int, digits: tuple[int, ...]) -> list[tuple[int, ...]]:
-        found = (child for level, child in self.switches if level == height - 1)
-        return sorted(child for child in found if child[:-1] == digits)
+        childs = (child for level, child in self.switches if level == height - 1)
+        return sorted(child for child in childs if child[:-1] == digits)
 
     def _folded(self, height: int, roots: Sequence[tuple[int, ...]]) -> Item:
         """Make the box for subtrees of one height."""
@@ -204,6 +204,6 @@ class _TreeDrawing(Drawing):
         bundles, inside = self.bundles()
         marks = self.picture.by_key()
         for bundle in bundles:
-            one, other = (marks[key] for key in bundle.ends)
-            self.picture.lines.append(hosts.climb(bundle, one, other))
+            first, other = (marks[key] for key in bundle.ends)
+            self.picture.lines.append(hosts.climb(bundle, first, other))
         return inside + self.join_hosts()

@@ -49,10 +49,10 @@ class ComparedResults:
         Names are those of their scenarios, or numbers where two of these are alike.
         """
         named = [(kind(result), result.summary["name"]) for result in self.results]
-        kinds = [one for one, _ in named]
+        kinds = [label for label, _ in named]
         if len(set(named)) < len(named):
             named = [(one, str(kinds[:at].count(one) + 1)) for at, one in enumerate(kinds)]
-        return [f"{one} {name}" if kinds.count(one) > 1 else one for one, name in named]
+        return [f"{label} {name}" if kinds.count(label) > 1 else label for label, name in named]
 
     def labels_of(self, job: str) -> list[str]:
         """Name them beside a job: with how it was simulated, where not all jobs are alike."""
@@ -151,15 +151,15 @@ def _draw_shares(axes: Axes, job: str, times: Sequence[pl.Series], labels: Seque
 
 def _published_times(beside: ComparedResults) -> dict[str, list[Reference]]:
     """Find what was published of the time of an iteration, by jobs."""
-    found: dict[str, list[Reference]] = {}
+    references: dict[str, list[Reference]] = {}
     for result in beside.results:
         own = [quantity for quantity in quantities(result) if quantity.metric is ITERATION_TIME]
         where = fabric(result) if own else None
-        for one in own:
+        for entry in own:
             assert where is not None, "a result with jobs has a fabric"
-            known = found.setdefault(one.job, [])
-            known += [figure for figure in published(one, where) if figure not in known]
-    return found
+            known = references.setdefault(entry.job, [])
+            known += [figure for figure in published(entry, where) if figure not in known]
+    return references
 
 
 def _draw_published(axes: Axes, figures: Sequence[Reference]) -> None:
@@ -297,17 +297,17 @@ def _published_rows(beside: ComparedResults) -> Iterator[list[str]]:
     for place, result in enumerate(beside.results):
         found = quantities(result)
         where = fabric(result) if found else None
-        for one in found:
-            label = beside.labels_of(one.job)[place]
+        for quantity in found:
+            label = beside.labels_of(quantity.job)[place]
             assert where is not None, "a result with jobs has a fabric"
-            unit = one.metric.unit.value
-            name = " ".join(filter(None, (one.program, one.test, one.metric.name)))
-            for figure in published(one, where):
+            unit = quantity.metric.unit.value
+            name = " ".join(filter(None, (quantity.program, quantity.test, quantity.metric.name)))
+            for figure in published(quantity, where):
                 yield [
-                    *(one.job, label, name),
-                    "" if one.size_bytes is None else f"{one.size_bytes:,}",
-                    amount(one.median, unit),
+                    *(quantity.job, label, name),
+                    "" if quantity.size_bytes is None else f"{quantity.size_bytes:,}",
+                    amount(quantity.median, unit),
                     f"{_BOUNDS.get(figure.bound, '')}{amount(figure.value, unit)}",
-                    f"{one.median / figure.value:.3g}",
+                    f"{quantity.median / figure.value:.3g}",
                     *(figure.fabric, figure.conditions, f"{figure.source}, {figure.place}"),
                 ]

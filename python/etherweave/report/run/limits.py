@@ -66,18 +66,18 @@ def compared_limits(beside: ComparedResults) -> Section | None:
     found = [limits(result) for result in beside.results]
     if sum(map(bool, found)) < 2:
         return None
-    jobs = dict.fromkeys(one.job for own in found for one in own)
+    jobs = dict.fromkeys(entry.job for own in found for entry in own)
     bars = {
         job: [
-            (label, one)
+            (label, entry)
             for label, own in zip(beside.labels, found, strict=True)
-            for one in own
-            if one.job == job
+            for entry in own
+            if entry.job == job
         ]
         for job in jobs
     }
     caption = " ".join([*(_difference(job, own) for job, own in bars.items()), CAPTION])
-    named = [(f"{job}, {label}", one) for job, own in bars.items() for label, one in own]
+    named = [(f"{job}, {label}", bar) for job, own in bars.items() for label, bar in own]
     return _section("limits_beside", "Which part differs", caption, named)
 
 
@@ -93,7 +93,7 @@ def _difference(job: str, bars: Sequence[Bar]) -> str:
     )
     if not (slow.waits and fast.waits) and any(part in slow.parts_ns for part in DIVIDED):
         differs += " Runs with observe.waits = true say at which ports."
-    hosts = [one.places_ns.get("host", 0.0) / one.time_ns for _, one in bars]
+    hosts = [bar.places_ns.get("host", 0.0) / bar.time_ns for _, bar in bars]
     if min(hosts) < HIDES:
         return differs
     return f"{differs} Hosts take at least {min(hosts):.0%} of its time, and hide the network."
@@ -103,8 +103,8 @@ def _section(name: str, title: str, caption: str, bars: Sequence[Bar]) -> Sectio
     figure = Figure(figsize=(9, 1.6 + 0.4 * len(bars)))
     axes = figure.subplots()
     rows, lefts = range(len(bars)), [0.0] * len(bars)
-    for part in (part for part in PARTS if any(part in one.parts_ns for _, one in bars)):
-        times = [one.parts_ns.get(part, 0.0) / 1e6 for _, one in bars]
+    for part in (name for name in PARTS if any(name in bar.parts_ns for _, bar in bars)):
+        times = [bar.parts_ns.get(part, 0.0) / 1e6 for _, bar in bars]
         axes.barh(rows, times, left=lefts, color=_COLOURS[part], label=PARTS[part][1])
         lefts = [left + time for left, time in zip(lefts, times, strict=True)]
     axes.set_yticks(rows, [literal(label) for label, _ in bars])
@@ -112,9 +112,9 @@ def _section(name: str, title: str, caption: str, bars: Sequence[Bar]) -> Sectio
     axes.set_xlabel("time [ms]")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     table = [
-        [label, PARTS[part][1], f"{time / 1e3:,.3f}", f"{time / one.time_ns:.1%}"]
-        for label, one in bars
-        for part, time in one.parts_ns.items()
+        [label, PARTS[part][1], f"{time / 1e3:,.3f}", f"{time / bar.time_ns:.1%}"]
+        for label, bar in bars
+        for part, time in bar.parts_ns.items()
     ]
     head = ("job", "part", "time [us]", "share")
     return Section(name, title, caption, figure, [Table(head, table, is_folded=len(bars) > 1)])

@@ -124,11 +124,11 @@ def _curve(name: str, line: _TestLine) -> SizeCurve:
 
 
 def _marks(line: _TestLine) -> PublishedMarks:
-    found = [(point, figure) for point in line.points for figure in published(point, line.fabric)]
-    sizes = np.array([one.size_bytes for one, _ in found], dtype=np.float64)
-    values = np.array([figure.value for _, figure in found])
+    points = [(point, figure) for point in line.points for figure in published(point, line.fabric)]
+    sizes = np.array([point.size_bytes for point, _ in points], dtype=np.float64)
+    values = np.array([figure.value for _, figure in points])
     return PublishedMarks(
-        sizes, values, values, np.array([one.median / fig.value for one, fig in found])
+        sizes, values, values, np.array([point.median / fig.value for point, fig in points])
     )
 
 

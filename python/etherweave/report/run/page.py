@@ -87,15 +87,15 @@ def write_run(
     with_limits = explained(result)
     page.show([job_limits], with_limits)
     page.show(REFERENCES, beside)
-    if any("flow_times" in one.tables for one in beside.results):
+    if any("flow_times" in result.tables for result in beside.results):
         results = zip(beside.labels, beside.results, strict=True)
         page.show(FIGURES, {label: [own] for label, own in results})
     page.show(MEASURED if "measured" in result.summary else SIMULATED, result)
     page.show([published_figures], beside)
     page.show(of_ranks, result)
     scenarios = [
-        (f"Resolved scenario, {label}" if others else "Resolved scenario", one.resolved)
-        for one, label in zip(beside.results, beside.labels, strict=True)
+        (f"Resolved scenario, {label}" if others else "Resolved scenario", result.resolved)
+        for result, label in zip(beside.results, beside.labels, strict=True)
     ]
     return page.write(_front(result, with_limits, beside), scenarios)
 

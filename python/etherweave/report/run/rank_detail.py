@@ -79,7 +79,7 @@ class WindowRequest:
         """Name it by what was given."""
         given = (("from", self.from_ns), ("until", self.until_ns))
         return "a window " + " ".join(
-            f"{word} {_ms(one)}" for word, one in given if one is not None
+            f"{word} {_ms(value)}" for word, value in given if value is not None
         )
 
 
@@ -155,13 +155,13 @@ def _drawn(timeline: Timeline, shown: Window) -> Figure:
 
 def _in_the_middle(timeline: Timeline) -> Window:
     """Choose some iterations from the middle, or as much of it as can be drawn."""
-    found, count = timeline.period, _counter(timeline)
-    if not found:
+    period, count = timeline.period, _counter(timeline)
+    if not period:
         return _from_the_middle(Window(*timeline.bounds_ns), count)
-    middle = (found.from_ns + found.until_ns) / 2
-    most = max(1, min(ITERATIONS, found.iterations))
+    middle = (period.from_ns + period.until_ns) / 2
+    most = max(1, min(ITERATIONS, period.iterations))
     windows = [
-        Window(middle - number * found.ns / 2, middle + number * found.ns / 2)
+        Window(middle - number * period.ns / 2, middle + number * period.ns / 2)
         for number in range(most, 0, -1)
     ]
     fitting = (window for window in windows if count(window) <= RECTANGLES_MAX)

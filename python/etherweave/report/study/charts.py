@@ -96,13 +96,13 @@ def intervals_of(study: StudyResult) -> dict[str, CheckInterval]:
     """Return the intervals of checks by their ids; none without samples of this core."""
     sampled = load_sampled(study.directory)
     known = sampled.intervals(study) if sampled and sampled.build == build() else []
-    return {one.check.id: one for one in known}
+    return {interval.check.id: interval for interval in known}
 
 
 def _bars_section(chart: BarChart, study: StudyResult) -> Section:
     known = intervals_of(study)
-    intervals = {check: one.parameters.interval for check, one in known.items()}
-    together = {check: one.together.interval for check, one in known.items() if one.model}
+    intervals = {check: row.parameters.interval for check, row in known.items()}
+    together = {check: row.together.interval for check, row in known.items() if row.model}
     bars = [
         DrawnBar(
             literal(bar.label),

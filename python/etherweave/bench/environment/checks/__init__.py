@@ -45,9 +45,9 @@ CHECKS: tuple[EnvironmentCheck, ...] = (
 
 def examine(evidence: Evidence) -> list[EnvironmentFinding]:
     """Make all checks, the gravest findings first."""
-    found = [finding for check in CHECKS for finding in _findings(check, evidence)]
+    findings = [finding for check in CHECKS for finding in _findings(check, evidence)]
     order = list(Severity)
-    return sorted(found, key=lambda finding: order.index(finding.severity))
+    return sorted(findings, key=lambda finding: order.index(finding.severity))
 
 
 def _findings(check: EnvironmentCheck, evidence: Evidence) -> Iterator[EnvironmentFinding]:

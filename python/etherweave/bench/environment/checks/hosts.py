@@ -16,8 +16,8 @@ _BUSY = 1.0  # A load average from which on a processor is taken.
 
 def governor(evidence: Evidence) -> Iterator[Problem]:
     """Find processors whose governor changes their frequency."""
-    found = evidence.latest.processor.governors
-    others = {name: count for name, count in found.items() if name != "performance"}
+    governors = evidence.latest.processor.governors
+    others = {name: count for name, count in governors.items() if name != "performance"}
     if others:
         names = ", ".join(f"{count} on {name}" for name, count in sorted(others.items()))
         yield Problem(

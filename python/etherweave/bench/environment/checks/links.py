@@ -120,10 +120,10 @@ def slot_rate(width: int, speed: float) -> float:
 
 def firmware(evidence: Evidence) -> Iterator[Problem]:
     """Find NICs of one kind with different firmware."""
-    for name, one, host, other in neighbours(evidence):
-        if other.driver == one.driver and other.firmware != one.firmware:
+    for name, first, host, other in neighbours(evidence):
+        if other.driver == first.driver and other.firmware != first.firmware:
             yield Problem(
-                f"firmware {one.firmware or '?'} ({one.driver}); {host} has "
+                f"firmware {first.firmware or '?'} ({first.driver}); {host} has "
                 f"{other.firmware or '?'}",
                 "install one version on all NICs",
                 where=name,
@@ -156,8 +156,8 @@ def qdisc(evidence: Evidence) -> Iterator[Problem]:
 
 
 def _differing(evidence: Evidence, attribute: str, words: str, do: str) -> Iterator[Problem]:
-    for name, one, host, other in neighbours(evidence):
-        own, theirs = getattr(one, attribute), getattr(other, attribute)
+    for name, first, host, other in neighbours(evidence):
+        own, theirs = getattr(first, attribute), getattr(other, attribute)
         if own and theirs and own != theirs:
             yield Problem(f"{words} {_plain(own)}; {host} has {_plain(theirs)}", do, where=name)
 

@@ -75,10 +75,10 @@ def lossless(evidence: Evidence) -> Iterator[Problem]:
                 Severity.NOTE,
                 where=name,
             )
-    for name, one, host, other in neighbours(evidence):
-        if None not in (one.pfc, other.pfc) and one.pfc != other.pfc:
+    for name, first, host, other in neighbours(evidence):
+        if None not in (first.pfc, other.pfc) and first.pfc != other.pfc:
             yield Problem(
-                f"PFC on priorities {_list(one.pfc)}; {host} has {_list(other.pfc)}",
+                f"PFC on priorities {_list(first.pfc)}; {host} has {_list(other.pfc)}",
                 "set the same priorities on all hosts and switches",
                 where=name,
             )
@@ -86,12 +86,12 @@ def lossless(evidence: Evidence) -> Iterator[Problem]:
 
 def mappings(evidence: Evidence) -> Iterator[Problem]:
     """Find hosts that put the same packets into different queues."""
-    for name, one, host, other in neighbours(evidence):
-        if (one.classes, one.dscp) != (other.classes, other.dscp):
+    for name, first, host, other in neighbours(evidence):
+        if (first.classes, first.dscp) != (other.classes, other.dscp):
             yield Problem(
                 f"traffic classes and DSCP differ from {host}: "
-                f"{_pairs(one.classes)} / {_pairs(other.classes)}; "
-                f"{_pairs(one.dscp)} / {_pairs(other.dscp)}",
+                f"{_pairs(first.classes)} / {_pairs(other.classes)}; "
+                f"{_pairs(first.dscp)} / {_pairs(other.dscp)}",
                 "set the same on all hosts and switches (dcb ets, dcb app)",
                 where=name,
             )
@@ -170,8 +170,8 @@ def _indices(evidence: Evidence) -> Iterator[tuple[str, int]]:
 
 def _ports(evidence: Evidence, snapshot: Snapshot) -> Iterator[tuple[str, RdmaPort]]:
     chosen = evidence.run.interface
-    for device, one in snapshot.rdma.items():
-        for number, port in one.ports.items():
+    for device, nic in snapshot.rdma.items():
+        for number, port in nic.ports.items():
             if port.link_layer == "Ethernet" and chosen in ("", port.interface):
                 yield f"{device}:{number}", port
 
@@ -185,7 +185,7 @@ def _risen(
     for name, port in _ports(evidence, evidence.after):
         first = before[name].hardware_counters if name in before else {}
         rises = risen(first, port.hardware_counters)
-        found = {one: rise for one, rise in rises.items() if any(part in one for part in parts)}
+        found = {key: rise for key, rise in rises.items() if any(part in key for part in parts)}
         if found:
             yield Problem(
                 f"{words} during the run: {largest_counters(found)}", do, severity, where=name

@@ -63,7 +63,7 @@ def _crossed_by_rdma(before: Snapshot, after: Snapshot, interface: str) -> int:
         ]
         for snapshot in (before, after)
     )
-    rises = [risen(one, other) for one, other in zip(first, last, strict=False)]
+    rises = [risen(first, other) for first, other in zip(first, last, strict=False)]
     return sum(4 * (ris.get("port_rcv_data", 0) + ris.get("port_xmit_data", 0)) for ris in rises)
 
 

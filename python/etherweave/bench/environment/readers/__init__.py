@@ -89,8 +89,8 @@ def processor(files: HostFiles) -> Processor:
         model=next((value for name, value in cpuinfo if name == "model name"), ""),
         online=files.text("", f"{_CPU}/online") or "",
         governors=dict(Counter(governor for governor in governors if governor)),
-        frequency_hz_min=min((one * 1e3 for one in now if one), default=None),
-        frequency_hz_max=max((one * 1e3 for one in most if one), default=None),
+        frequency_hz_min=min((number * 1e3 for number in now if number), default=None),
+        frequency_hz_max=max((number * 1e3 for number in most if number), default=None),
         smt=None if smt is None else smt == "1",
     )
 

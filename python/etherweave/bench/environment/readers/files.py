@@ -70,8 +70,8 @@ class HostFiles:
 
     def numbers(self, topic: str, directory: str) -> dict[str, int]:
         """Read all whole numbers of a directory, by file."""
-        found = {name: self.number(topic, f"{directory}/{name}") for name in self.names(directory)}
-        return {name: value for name, value in found.items() if value is not None}
+        names = {name: self.number(topic, f"{directory}/{name}") for name in self.names(directory)}
+        return {name: value for name, value in names.items() if value is not None}
 
     def names(self, directory: str) -> list[str]:
         """List a directory; nothing if it is not there."""

@@ -82,10 +82,10 @@ def _state(files: HostFiles, path: str) -> str:
 def _pcie(files: HostFiles, device: str) -> Pcie | None:
     width, most = (files.number("pcie", f"{device}/{end}_link_width") for end in ("current", "max"))
     speeds = [files.text("pcie", f"{device}/{end}_link_speed") for end in ("current", "max")]
-    found = [match for text in speeds if (match := _SPEED.match(text or ""))]
-    if not (width and most and len(found) == 2):
+    matches = [match for text in speeds if (match := _SPEED.match(text or ""))]
+    if not (width and most and len(matches) == 2):
         return None
-    return Pcie(width, most, float(found[0][1]), float(found[1][1]))
+    return Pcie(width, most, float(matches[0][1]), float(matches[1][1]))
 
 
 def _driver_counters(text: str | None) -> dict[str, int]:
@@ -129,10 +129,10 @@ def _mapping(text: str | None) -> dict[str, int]:
 
 def _qdiscs(text: str | None) -> tuple[str, ...]:
     try:
-        found = json.loads(text or "[]")
+        document = json.loads(text or "[]")
     except (ValueError, RecursionError):
         return ()
-    kinds = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    kinds = [row for row in document if isinstance(row, dict)] if isinstance(document, list) else []
     kinds.sort(key=lambda kind: "root" not in kind)
     return tuple(str(kind.get("kind", "")) for kind in kinds)
 
@@ -172,8 +172,8 @@ def _probed(files: HostFiles, address: str, interface: str, mtu: int) -> Network
 
 def _interface(text: str | None) -> str:
     try:
-        found = json.loads(text or "[]")
-        name = found[0]["dev"]
+        document = json.loads(text or "[]")
+        name = document[0]["dev"]
     except (ValueError, LookupError, TypeError, RecursionError):
         return ""
     return name if isinstance(name, str) and "/" not in name and name not in (".", "..") else ""
