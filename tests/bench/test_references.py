@@ -232,6 +232,16 @@ def test_the_verb_prints_why_a_result_is_doubtful(tmp_path: Path) -> None:
     assert (done.exit_code, "cut.txt:1: osu_bw: incomplete" in done.stderr) == (1, True)
 
 
+def test_figures_are_counted_by_benchmark() -> None:
+    rows = json.loads(etherweave("--count", "--json", code=0).stdout)
+    assert sum(row["figures"] for row in rows) == len(references())
+    assert all(sum(row["kinds"].values()) == row["figures"] for row in rows)
+    (own,) = json.loads(etherweave("qperf", "--count", "--json", code=0).stdout)
+    qperf = [figure for figure in references() if figure.benchmark == "qperf"]
+    assert (own["figures"], own["systems"]) == (len(qperf), len({one.system for one in qperf}))
+    assert etherweave("--count", "--result", "x.txt").exit_code == 2
+
+
 def test_an_unknown_metric_is_rejected_with_the_known_ones() -> None:
     done = etherweave("--metric", "speed")
     assert done.exit_code == 2

@@ -24,6 +24,7 @@ from etherweave.measurements.references import (
 EXAMPLES = """Examples:
 etherweave reference osu_multi_lat slingshot
 etherweave reference --fabric RoCE --metric bandwidth
+etherweave reference --count
 etherweave reference --result osu_bw.txt --fabric TCP"""
 
 _TITLES = ("metric", ">size", ">measured", ">published", ">ratio", "", "by", "fabric", "source")
@@ -37,6 +38,7 @@ def reference(
     fabric: str | None = None,
     metric: str | None = None,
     result: Path | None = None,
+    count: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Search published figures, or compare a result with those of its metric and size.
@@ -54,7 +56,11 @@ def reference(
         Show figures of this metric, such as latency, bandwidth or call_time.
     result : FILE
         Compare the output of a benchmark in this file with the figures.
+    count
+        Count the figures of each benchmark, with its programs, systems and kinds.
     """
+    if count and result is not None:
+        reject("--count and --result: expected one of them")
     known = sorted({one.metric for one in references()})
     metric = metric and metric.casefold()
     if metric not in (None, *known):
@@ -64,6 +70,8 @@ def reference(
         reject("no such figure; fewer words find more")
     if result is not None:
         _compare(result, match, as_json)
+    elif count:
+        _print_counts(match, as_json)
     elif as_json:
         print(json.dumps([_facts(one) for one in match], indent=2))
     else:
@@ -83,6 +91,31 @@ def _print_figures(figures: list[Reference]) -> None:
     for note, number in notes.items():
         print(f"  {number}: {note}")
     print(f"{len(figures)} figures; {_kinds(figures)}")
+
+
+def _print_counts(figures: list[Reference], as_json: bool) -> None:
+    """Print how many figures there are of each benchmark, the most first."""
+    names = [name for name, _ in Counter(one.benchmark for one in figures).most_common()]
+    of_names = {name: [one for one in figures if one.benchmark == name] for name in names}
+    facts = [
+        {
+            "benchmark": name,
+            "figures": len(own),
+            "programs": len({one.program for one in own}),
+            "systems": len({one.system for one in own}),
+            "kinds": dict(Counter(one.kind for one in own)),
+        }
+        for name, own in of_names.items()
+    ]
+    if as_json:
+        print(json.dumps(facts, indent=2))
+        return
+    rows = [
+        (name, *(f"{fact[key]}" for key in ("figures", "programs", "systems")), _kinds(own))
+        for (name, own), fact in zip(of_names.items(), facts, strict=True)
+    ]
+    print_table(("benchmark", ">figures", ">programs", ">systems", "kinds"), rows)
+    print(f"{len(figures)} figures of {len(names)} benchmarks; {_kinds(figures)}")
 
 
 def _note(figure: Reference) -> str:
