@@ -54,8 +54,30 @@ def test_a_run_without_a_profile_of_power_has_no_energy() -> None:
     assert energy(etherweave.run(scenario())) is None
 
 
-def test_a_profile_without_the_fabric_s_ports_is_named() -> None:
+def test_a_fabric_of_25_gbps_has_a_profile() -> None:
     rates = {"topology": {"single_switch": {"hosts": 2, "rate": "25Gb/s"}}}
+    used = energy(etherweave.run(scenario(power="ethernet-25g") | rates))
+    assert used is not None
+    # The switch, two of its ports, four ends of cables, and two cards.
+    assert used.mean_w == pytest.approx(100 + 2 * 0.4 + 4 * 0.1 + 2 * 12.95)
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "near"),
+    [
+        ("power", "ethernet-100gg", "; nearest is `ethernet-100g`"),
+        ("prices", "exmple", "expected one of example"),
+    ],
+)
+def test_a_misspelt_document_of_a_design_ends_the_run_at_its_start(
+    key: str, name: str, near: str
+) -> None:
+    with pytest.raises(etherweave.ScenarioError, match=f'design.{key}: no .* \\"{name}\\".*{near}'):
+        etherweave.run(scenario(**{key: name}))
+
+
+def test_a_profile_without_the_fabric_s_ports_is_named() -> None:
+    rates = {"topology": {"single_switch": {"hosts": 2, "rate": "50Gb/s"}}}
     result = etherweave.run(scenario(power="ethernet-100g") | rates)
     with pytest.raises(etherweave.ScenarioError, match="has no port"):
         energy(result)

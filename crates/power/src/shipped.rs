@@ -5,6 +5,7 @@ use etherweave_primitives::InputError;
 const PROFILES: &[(&str, &str)] = &[
     ("exascale-2015", include_str!("../../../profiles/power/exascale-2015.toml")),
     ("ethernet-100g", include_str!("../../../profiles/power/ethernet-100g.toml")),
+    ("ethernet-25g", include_str!("../../../profiles/power/ethernet-25g.toml")),
     ("ethernet-400g", include_str!("../../../profiles/power/ethernet-400g.toml")),
     ("ethernet-800g", include_str!("../../../profiles/power/ethernet-800g.toml")),
 ];

@@ -1,11 +1,13 @@
 //! Whether the parts of a scenario fit each other: its run, its jobs, its fabric.
 
+use etherweave_design::DesignSpec;
 use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputError, InputErrors, Priority, check_file_name};
 use etherweave_sim::Job;
 use etherweave_sim::params::{self, Binding, CoreParams, FlowControl, NicParams, PfcWatchdog};
 use etherweave_topology::Topology;
 use etherweave_workload::{Op, Program, StreamSpec, Traffic, Workload};
 
+use crate::documents::check_document;
 use crate::interconnect::subnet_warning;
 use crate::{JobSpec, Scenario, fast_forward, hosts, nic_buffer, nodes, routing, transports};
 
@@ -33,9 +35,19 @@ pub(crate) fn scenario(scenario: &Scenario) -> Result<(), InputErrors> {
     }
     errors.check(fast_forward::check(scenario));
     check_names(&mut errors, scenario);
+    check_design(&mut errors, &scenario.design);
     check_priorities(&mut errors, scenario);
     errors.check(check_fidelity(scenario));
     errors.into_result()
+}
+
+/// Documents by which a run is judged afterwards, so that it does not end with a name that does not exist.
+fn check_design(errors: &mut InputErrors, design: &DesignSpec) {
+    for (key, document) in [("design.power", &design.power), ("design.prices", &design.prices)] {
+        if let Some(name) = document {
+            errors.check(check_document(key, name));
+        }
+    }
 }
 
 /// Flow-level mode by jobs is for those beside others in packets.

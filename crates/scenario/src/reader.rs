@@ -139,10 +139,7 @@ impl de::Error for ReadError {
     }
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> ReadError {
-        let nearest = nearest(key, known)
-            .filter(|_| known.len() > 1)
-            .map_or_else(String::new, |name| format!("; nearest is `{name}`"));
-        ReadError::new("unknown key", one_of(known) + &nearest)
+        ReadError::new("unknown key", one_of(known) + &nearest_of(key, known))
     }
 
     fn missing_field(key: &'static str) -> ReadError {
@@ -198,6 +195,12 @@ fn one_of(names: &[&str]) -> String {
         [first, second] => format!("{first} or {second}"),
         names => format!("one of {}", names.join(", ")),
     }
+}
+
+/// End of a sentence that names what was meant, where one of several names is near.
+pub(crate) fn nearest_of(name: &str, known: &[&str]) -> String {
+    let near = nearest(name, known).filter(|_| known.len() > 1);
+    near.map_or_else(String::new, |near| format!("; nearest is `{near}`"))
 }
 
 /// The name that a key was meant to be, where one differs in a third of its letters or fewer.
