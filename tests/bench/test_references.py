@@ -238,7 +238,10 @@ def test_figures_are_counted_by_benchmark() -> None:
     assert all(sum(row["kinds"].values()) == row["figures"] for row in rows)
     (own,) = json.loads(etherweave("qperf", "--count", "--json", code=0).stdout)
     qperf = [figure for figure in references() if figure.benchmark == "qperf"]
-    assert (own["figures"], own["systems"]) == (len(qperf), len({one.system for one in qperf}))
+    assert (own["figures"], own["systems"]) == (
+        len(qperf),
+        len({figure.system for figure in qperf}),
+    )
     assert etherweave("--count", "--result", "x.txt").exit_code == 2
 
 

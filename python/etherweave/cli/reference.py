@@ -95,15 +95,15 @@ def _print_figures(figures: list[Reference]) -> None:
 
 def _print_counts(figures: list[Reference], as_json: bool) -> None:
     """Print how many figures there are of each benchmark, the most first."""
-    names = [name for name, _ in Counter(one.benchmark for one in figures).most_common()]
-    of_names = {name: [one for one in figures if one.benchmark == name] for name in names}
+    names = [name for name, _ in Counter(figure.benchmark for figure in figures).most_common()]
+    of_names = {name: [figure for figure in figures if figure.benchmark == name] for name in names}
     facts = [
         {
             "benchmark": name,
             "figures": len(own),
-            "programs": len({one.program for one in own}),
-            "systems": len({one.system for one in own}),
-            "kinds": dict(Counter(one.kind for one in own)),
+            "programs": len({figure.program for figure in own}),
+            "systems": len({figure.system for figure in own}),
+            "kinds": dict(Counter(figure.kind for figure in own)),
         }
         for name, own in of_names.items()
     ]
