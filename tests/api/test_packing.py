@@ -39,6 +39,69 @@ def test_equal_results_make_equal_archives_that_a_run_repeats(result: Path, tmp_
     assert len(equal) == len(list(result.glob("*.parquet")))
 
 
+PING = """\
+topology.single_switch.hosts = 2
+[[job]]
+name = "j"
+workload.osu_latency.iterations = 5
+"""
+DEADLOCK = Path(__file__).parents[1] / "field/cases/27-deadlock-at-the-time-limit/limit.toml"
+SWEEP = f"{PING}[[sweep.axis]]\nkey = 'switch.latency'\nvalues = ['1us', '2us']\n"
+STUDY = """\
+title = "Ping"
+[[experiment]]
+name = "ping"
+scenario = "ping"
+[[metric]]
+check = "latency"
+experiment = "ping"
+table = "iterations"
+column = "duration_ns"
+"""
+ROWS = "id,source,published,low,high,unit\nlatency,Table 1,2,1,9,us\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "folder", "results"),
+    [
+        ("run ping.toml -o kept", "kept", 1),
+        (f"run {DEADLOCK} -o kept", "kept", 1),
+        ("run ping.toml --compare-fidelity -o kept", "kept", 1),
+        ("run ping.toml --replications 2 -o kept", "kept", 2),
+        # Each of 8 samples, and the run as it stands.
+        ("run ping.toml --samples 8 -o kept", "kept", 9),
+        ("sweep sweep.toml --tables -o kept", "kept", 2),
+        ("study ./study -o kept", "kept/ping", 1),
+        ("study ./study -o kept", "kept", 1),
+        ("sweep sweep.toml -o kept", "kept", 0),
+        ("curve sweep.toml -o kept", ".", 0),
+    ],
+)
+def test_a_run_repeats_each_kind_of_result(
+    command: str, folder: str, results: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study").mkdir()
+    texts = {"ping": PING, "sweep": SWEEP, "study/ping": PING, "study/study": STUDY}
+    for name, text in texts.items():
+        Path(f"{name}.toml").write_text(text)
+    Path("study/expected.csv").write_text(ROWS)
+    command_line.invoke(*command.split())
+    done = command_line.invoke("pack", folder, "-o", "a.tar.gz", code=2 if not results else 0)
+    if not results:
+        assert "expected" in done.stderr and "`sweep run --tables`" in done.stderr
+        assert not Path("a.tar.gz").exists()
+        return
+    again = command_line.invoke("unpack", "a.tar.gz", "-o", "again", "--check", code=0).stdout
+    assert "equal bytes" in again
+    assert len(list(Path("again").rglob("summary.json"))) == results
+    assert command_line.invoke("pack", "again", "-o", "b.tar.gz", code=0)
+    with tarfile.open("a.tar.gz") as first, tarfile.open("b.tar.gz") as second:
+        assert first.getnames() == second.getnames()
+        # Tables that several runs have in common are stored once.
+        assert len(set(first.getnames())) == len(first.getnames())
+
+
 def test_a_run_on_other_threads_is_equal(tmp_path: Path) -> None:
     permutation = SCENARIOS / "permutation.toml"
     pack(etherweave.run(permutation, threads=1).save(tmp_path / "a"), tmp_path / "a.tar.gz")
@@ -144,8 +207,7 @@ def test_a_wrong_archive_leaves_nothing(
     pack(result, tmp_path / "a.tar.gz")
     with pytest.raises(InputError, match=expected):
         unpack(rewritten(tmp_path / "a.tar.gz", change), tmp_path / "deep/er/c")
-    assert list((tmp_path / "deep/er/c").iterdir()) == []
-    assert not list(tmp_path.rglob("escaped"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tar.gz", "changed.tar.gz"]
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", gzip.compress(b"no tar", mtime=0)])

@@ -5,11 +5,12 @@ refuses what leads out of the directory. What is written has a name of its own u
 a full disk, a signal or a crash leaves no cut file under the name that was asked for.
 """
 
+import itertools
 import os
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -132,11 +133,24 @@ def written(path: Path, write: Callable[[Path], object]) -> None:
         write(part)
 
 
+@contextmanager
+def new_directory(path: Path) -> Iterator[None]:
+    """Make a directory and those above it, and remove what is new and empty if the block fails."""
+    new = list(itertools.takewhile(lambda above: not above.exists(), (path, *path.parents)))
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for above in new:
+                above.rmdir()
+        raise
+
+
 class NewFiles:
-    """Files that appear in a directory all together, or not at all; it is made when missing."""
+    """Files that appear in a directory all together, or not at all."""
 
     def __init__(self, output: Path) -> None:
-        output.mkdir(parents=True, exist_ok=True)
         self._output = output
         self._folder = output / f".export-{os.urandom(8).hex()}{PART}"
         self._names: set[str] = set()
@@ -180,13 +194,17 @@ class NewFiles:
 
 @contextmanager
 def new_files(output: Path) -> Iterator[NewFiles]:
-    """Collect files beside their places, and place all of them when the block ends well."""
-    files = NewFiles(output)
-    try:
-        yield files
-        files.place()
-    finally:
-        files.remove()
+    """Collect files beside their places, and place all of them when the block ends well.
+
+    The directory is made when missing.
+    """
+    with new_directory(output):
+        files = NewFiles(output)
+        try:
+            yield files
+            files.place()
+        finally:
+            files.remove()
 
 
 def _check_places(folder: Path, output: Path) -> None:

@@ -1,8 +1,9 @@
-"""A result as an archive that others can repeat: scenario, inputs, versions, seed, tables, digests.
+"""Results as an archive that others can repeat: scenario, inputs, versions, seed, tables, digests.
 
 The archive is a tar file compressed by gzip, equal for equal results. Its first member,
-``manifest.json``, lists all others with their sizes and SHA-256: the files of the result, and the
-traces that its scenario names, which a run finds beside it.
+``manifest.json``, lists all others with their sizes and SHA-256: the files of each result, and the
+traces that its scenario names, which a run finds beside it. Files of equal digests are one member.
+A directory of many results, such as that of replications or of a study, has its own tables too.
 """
 
 import glob
@@ -14,13 +15,13 @@ import shutil
 import tarfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from etherweave.api.inputs import InputError, decoded
-from etherweave.api.outputs import below, new_path
+from etherweave.api.outputs import below, new_directory, new_path
 from etherweave.api.results import SCENARIO, SUMMARY, TABLES, Result
 from etherweave.api.simulation import Progress, run
 from etherweave.extend import load_extensions, source_file
@@ -31,6 +32,7 @@ MANIFEST_BYTES_MAX = 16 * 2**20
 CHUNK_BYTES = 2**20
 OF_MACHINE = ("wall_s", "setup_s", "threads", "windows", "packets_max", "memory_bytes_estimated")
 """Figures of a summary that depend on the machine, or on the parts that it divides a run into."""
+OWN = ("*.json", "*.jsonl", "*.parquet")  # Files of a directory of many results.
 _TRACE_KEYS = ("file", "groups_file")
 _CLASS_KEYS = ("prototype", "load_balancer", "port_choice", "driver")
 
@@ -48,8 +50,8 @@ class Manifest:
     """The first member of an archive."""
 
     format: int
-    name: str  # Name of the scenario.
-    seed: int
+    name: str  # Name of the scenario, or of the directory of many results.
+    seed: int  # Seed of the first result.
     versions: dict[str, str]
     """Versions of Etherweave, of its core and of the library that wrote the tables."""
     machine: dict[str, str]  # Machine that the result was computed on.
@@ -60,28 +62,60 @@ class MismatchError(Exception):
     """A repeated run that differs; each line names a table or a figure."""
 
 
+def results_in(directory: Path) -> list[Path]:
+    """List the directories of results: the directory itself, or all below it.
+
+    Raises ``FileNotFoundError`` when there is none.
+    """
+    summaries = [directory / SUMMARY] if (directory / SUMMARY).exists() else []
+    homes = sorted(path.parent for path in summaries or directory.rglob(SUMMARY))
+    if homes:
+        return homes
+    if (directory / "sweep.json").exists():
+        reason = "figures of runs without their tables; expected those of `sweep run --tables`"
+    else:
+        reason = "no result here; expected a directory of `run -o`, `sweep run --tables` or `study`"
+    raise FileNotFoundError(f"{directory}: {reason}")
+
+
 def pack(directory: str | Path, archive: str | Path, extend: Sequence[str] = ()) -> Manifest:
-    """Pack a saved result into a file ``.tar.gz``.
+    """Pack a saved result, or a directory of many, into a file ``.tar.gz``.
 
     ``extend`` names each class that decided in place of the core, ``MODULE:CLASS``, whose file is
-    packed. Raises ``InputError`` when the result is partial, or such a class is not named, so that
-    no run repeats it; the errors of :meth:`Result.load`, also when a trace of the scenario is
-    missing, and those of :func:`etherweave.extend.load_extensions`.
+    packed. Raises ``InputError`` when a result was interrupted or ended by a fault, or such a class
+    is not named, so that no run repeats it; ``FileNotFoundError`` when there is no result, the
+    errors of :meth:`Result.load`, also when a trace of a scenario is missing, and those of
+    :func:`etherweave.extend.load_extensions`.
     """
-    home = Path(directory)
-    result = Result.load(home)
-    if result.is_partial:
-        reason = f"is {result.summary['finished']}; expected a result that a run can repeat"
-        raise InputError(home, reason)
-    _require(home, result.resolved, load_extensions(extend))
-    own = (*home.glob(TABLES), home / SCENARIO, home / SUMMARY, *map(_file, extend))
-    sources = _traces(home / SCENARIO, result.resolved) | {path.name: path for path in own}
+    home, classes = Path(directory), load_extensions(extend)
+    homes = results_in(home)
+    sources = {path.name: path for path in map(_file, extend)}
+    if homes != [home]:
+        others = (path for ending in OWN for path in home.rglob(ending))
+        sources |= {str(path.relative_to(home)): path for path in others if _is_own(path, home)}
+    results = list[Result]()
+    for kept in homes:
+        result = Result.load(kept)
+        results.append(replace(result, tables={}))
+        if (ended := result.summary["finished"]) in ("interrupted", "fault"):
+            raise InputError(kept, f"is {ended}; expected a result that a run can repeat")
+        _require(kept, result.resolved, classes)
+        own = (*kept.glob(TABLES), kept / SCENARIO, kept / SUMMARY)
+        inputs = _traces(kept / SCENARIO, result.resolved) | {path.name: path for path in own}
+        sources |= {str(kept.relative_to(home) / name): path for name, path in inputs.items()}
     files = {name: PackedFile(*_measured(path)) for name, path in sorted(sources.items())}
-    name, seed = result.summary["name"], result.summary["seed"]
-    manifest = Manifest(FORMAT, name, seed, versions(home), dict(result.machine), files)
+    first = results[0]
+    name = first.summary["name"] if homes == [home] else home.absolute().name
+    made = (name, first.summary["seed"], versions(homes, results), dict(first.machine))
+    manifest = Manifest(FORMAT, *made, files)
     with new_path(Path(archive)) as part, part.open("wb") as file:
         _write(file, manifest, sources)
     return manifest
+
+
+def _is_own(path: Path, home: Path) -> bool:
+    is_hidden = any(name.startswith(".") for name in path.relative_to(home).parts)
+    return path != home / MANIFEST and not is_hidden
 
 
 def _file(name: str) -> Path:
@@ -110,14 +144,17 @@ def _classes(value: object) -> Iterator[str]:
         yield from _classes(member)
 
 
-def versions(directory: Path) -> dict[str, str]:
-    """Name the versions of what computed a result, and of what wrote its tables."""
+def versions(homes: Sequence[Path], results: Sequence[Result]) -> dict[str, str]:
+    """Name the versions of what computed results, and of what wrote their tables."""
     from pyarrow import parquet
 
-    result = Result.load(directory)
-    tables = {parquet.read_metadata(path).created_by for path in directory.glob(TABLES)}
-    named = {"etherweave": result.summary["version"], "tables": ", ".join(sorted(tables))}
-    return named | {"core": result.machine.get("core", "")}
+    paths = (path for home in homes for path in home.glob(TABLES))
+    named = {
+        "etherweave": {result.summary["version"] for result in results},
+        "tables": {parquet.read_metadata(path).created_by for path in paths},
+        "core": {result.machine.get("core", "") for result in results},
+    }
+    return {name: ", ".join(sorted(texts)) for name, texts in named.items()}
 
 
 def _traces(scenario: Path, resolved: str) -> dict[str, Path]:
@@ -157,16 +194,25 @@ def _measured(path: Path) -> tuple[int, str]:
 
 
 def _write(file: IO[bytes], manifest: Manifest, sources: Mapping[str, Path]) -> None:
-    """Write members in order, without times and owners."""
+    """Write members in order, without times and owners; of equal files, the first."""
     described = json.dumps(manifest, default=vars, indent=2).encode() + b"\n"
     with (
         gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):
         _add(archive, MANIFEST, len(described), io.BytesIO(described))
-        for name, member in manifest.files.items():
+        for name in _copies(manifest):
             with sources[name].open("rb") as content:
-                _add(archive, name, member.bytes, content)
+                _add(archive, name, manifest.files[name].bytes, content)
+
+
+def _copies(manifest: Manifest) -> dict[str, list[str]]:
+    """List the members of an archive, each with the files that are equal to it."""
+    first = dict[PackedFile, str]()
+    copies = dict[str, list[str]]()
+    for name, file in manifest.files.items():
+        copies.setdefault(first.setdefault(file, name), []).append(name)
+    return copies
 
 
 def _add(archive: tarfile.TarFile, name: str, size: int, content: IO[bytes]) -> None:
@@ -184,8 +230,10 @@ def unpack(archive: str | Path, directory: str | Path) -> Manifest:
     source, home = Path(archive), Path(directory)
     if home.exists() and any(home.iterdir()):
         raise InputError(home, "is not empty; expected an empty or a new directory")
-    home.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".unpacking-", suffix=".part", dir=home) as collected:
+    with (
+        new_directory(home),
+        TemporaryDirectory(prefix=".unpacking-", suffix=".part", dir=home) as collected,
+    ):
         folder = Path(collected)
         try:
             with tarfile.open(source, "r|gz") as packed:
@@ -200,30 +248,33 @@ def unpack(archive: str | Path, directory: str | Path) -> Manifest:
 def _extracted(source: Path, packed: tarfile.TarFile, folder: Path, room: int) -> Manifest:
     """Write members to a directory; none has another name or size than the manifest says."""
     manifest: Manifest | None = None
-    left: dict[str, PackedFile] = {}
+    left: dict[str, list[str]] = {}
     for member in packed:
         content = packed.extractfile(member) if member.isfile() else None
         if content is None:
             raise InputError(source, f"{member.name[:60]!r} is no file; expected files")
         if manifest is None:
             manifest = _manifest(source, member, content)
-            left = dict(manifest.files)
-            needed = sum(other.bytes for other in left.values())
+            left = _copies(manifest)
+            needed = sum(other.bytes for other in manifest.files.values())
             if needed > room:
                 reason = f"needs {needed:,} bytes; {folder.parent} has {room:,}"
                 raise InputError(source, reason)
             (folder / MANIFEST).write_text(json.dumps(manifest, default=vars, indent=2) + "\n")
             continue
-        expected = left.pop(member.name, None)
-        if expected is None or member.size != expected.bytes:
+        copies = left.pop(member.name, [])
+        if not copies or member.size != manifest.files[member.name].bytes:
             reason = f"{member.name[:60]!r} is not as the manifest says"
             raise InputError(source, reason)
-        path = below(folder, *member.name.split("/"))
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path, *others = (below(folder, *name.split("/")) for name in copies)
+        for place in (path, *others):
+            place.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             shutil.copyfileobj(content, file, CHUNK_BYTES)
-        if _measured(path) != (expected.bytes, expected.sha256):
+        if PackedFile(*_measured(path)) != manifest.files[member.name]:
             raise InputError(source, f"{member.name} is damaged: its SHA-256 has changed")
+        for place in others:
+            shutil.copyfile(path, place)
     if manifest is None or left:
         missing = next(iter(left), MANIFEST)
         raise InputError(source, f"{missing} is missing; expected an archive of etherweave pack")
@@ -252,28 +303,28 @@ def check(
     memory_limit: str | None = None,
     extend: Mapping[str, type] | None = None,
 ) -> list[str]:
-    """Run an unpacked scenario again, and compare its tables and figures.
+    """Run each unpacked scenario again, and compare its tables and figures.
 
     Tables are compared by the bytes of their files, or by their values where another version of
     Etherweave or pyarrow writes the files. Returns the names of the tables, each with how it was
-    compared. Raises ``MismatchError`` when a table or a figure differs, ``InputError`` when the
+    compared. Raises ``MismatchError`` when a table or a figure differs, ``InputError`` when a
     result was measured, or a class that decided it is not at hand.
     """
-    home = Path(directory)
-    kept = Result.load(home)
-    if "measured" in kept.summary:
-        raise InputError(home, "was measured; expected a simulated result")
-    _require(home, kept.resolved, extend or {})
-    own: dict[str, Any] = {"threads": threads, "progress": progress, "memory_limit": memory_limit}
-    again = run(home / SCENARIO, extend=extend, **own)
-    equal: list[str] = []
-    different: list[str] = []
-    with TemporaryDirectory(prefix="etherweave-") as folder:
-        saved = again.save(folder)
-        for name in sorted({*kept.tables, *again.tables}):
-            how = _compared(home, saved, name, kept, again)
-            (equal if how else different).append(f"{name}: {how or 'differs'}")
-    different += _figures(kept.summary, again.summary)
+    equal, different = list[str](), list[str]()
+    for home in results_in(Path(directory)):
+        kept = Result.load(home)
+        if "measured" in kept.summary:
+            raise InputError(home, "was measured; expected a simulated result")
+        _require(home, kept.resolved, extend or {})
+        own: dict[str, Any] = {"threads": threads, "progress": progress}
+        again = run(home / SCENARIO, extend=extend, memory_limit=memory_limit, **own)
+        place = "" if home == Path(directory) else f"{home.relative_to(directory)}/"
+        with TemporaryDirectory(prefix="etherweave-") as folder:
+            saved = again.save(folder)
+            for name in sorted({*kept.tables, *again.tables}):
+                how = _compared(home, saved, name, kept, again)
+                (equal if how else different).append(f"{place}{name}: {how or 'differs'}")
+        different += [f"{place}{figure}" for figure in _figures(kept.summary, again.summary)]
     if different:
         raise MismatchError("\n".join(different))
     return equal
@@ -291,8 +342,8 @@ def _compared(first: Path, second: Path, name: str, kept: Result, again: Result)
 
 
 def _figures(kept: Mapping[str, Any], again: Mapping[str, Any]) -> list[str]:
-    """List figures that differ, but for those of the machine and the version."""
-    names = [name for name in kept if name not in (*OF_MACHINE, "version")]
+    """List figures that differ, but for those of the machine, the version and a run beside it."""
+    names = [name for name in kept if name not in (*OF_MACHINE, "version", "fidelity_errors")]
     return [
         f"{name}: {kept[name]!s:.60} packed, {again.get(name)!s:.60} now"
         for name in names

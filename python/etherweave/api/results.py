@@ -35,7 +35,7 @@ from typing import (
 
 from etherweave.api import result_schema
 from etherweave.api.inputs import parquet_groups, read_parquet
-from etherweave.api.outputs import below
+from etherweave.api.outputs import below, new_directory
 from etherweave.api.result_schema import ResultError
 
 if TYPE_CHECKING:
@@ -442,8 +442,7 @@ def _replacing(home: Path) -> Iterator[Path]:
     """Collect the files of a result; only when all are written do they replace the old ones."""
     from tempfile import TemporaryDirectory
 
-    home.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".saving-", dir=home) as collected:
+    with new_directory(home), TemporaryDirectory(prefix=".saving-", dir=home) as collected:
         fresh = Path(collected)
         yield fresh
         # Without its summary the directory is no result; so a kill between two renames leaves none.

@@ -12,11 +12,12 @@ EXAMPLES = """Examples:
 etherweave run halo3d.toml -o result
 etherweave pack result
 etherweave pack result -o halo3d.tar.gz
+etherweave pack results/flows-replications
 etherweave pack result --extend timely:Timely"""
 
 
 def pack(result: Path, *, output: Path | None = None, extend: Extend = None) -> None:
-    """Pack a result with scenario, inputs, versions, seed and checksums into one archive.
+    """Pack results with scenario, inputs, versions, seed and checksums into one archive.
 
     `etherweave unpack --check` runs it again. Equal results make equal archives. Of each class of
     --extend that decided the result, the file of its module is packed. The exit code is 2 after a
@@ -25,7 +26,7 @@ def pack(result: Path, *, output: Path | None = None, extend: Extend = None) -> 
     Parameters
     ----------
     result : RESULT
-        Directory of a result.
+        Directory of a result, or of many: of replications, samples, a sweep with tables, a study.
     output : -o FILE.tar.gz
         File for the archive; default: RESULT.tar.gz.
     """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import etherweave
 from etherweave import _core
-from etherweave.api.outputs import below, write_bytes
+from etherweave.api.outputs import below, new_directory, write_bytes
 from etherweave.api.scenario import literals, read
 from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.cli.parameters import AsJson, File, Natural, Settings, directory, overrides
@@ -85,7 +85,10 @@ def _write(job: _core.Schedule, stem: Path, goal: bool, chakra: bool) -> list[st
 
 
 def _convert(text: Path, binary: Path, as_json: bool) -> None:
-    with mistakes(etherweave.ScenarioError), byte_progress(binary.name) as report:
-        binary.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        mistakes(etherweave.ScenarioError),
+        byte_progress(binary.name) as report,
+        new_directory(binary.parent),
+    ):
         _core.convert_goal(text, binary, report)
     print(json.dumps({"files": [str(binary)]}, indent=2) if as_json else binary)

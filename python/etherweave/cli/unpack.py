@@ -1,5 +1,6 @@
 """The verb ``unpack``."""
 
+from collections import Counter
 from pathlib import Path
 
 import typer
@@ -27,7 +28,7 @@ def unpack(
     threads: Threads = ALL_PROCESSORS,
     memory_limit: MemoryLimit = None,
 ) -> None:
-    """Unpack an archive of a result, check its checksums, and with --check run it again.
+    """Unpack an archive of results, check its checksums, and with --check run them again.
 
     No code of an archive is executed but a class that --extend names, as one of a file there. The
     exit code is 1 where the repeated run differs, and 2 after a mistake.
@@ -37,9 +38,9 @@ def unpack(
     archive : FILE.tar.gz
         Archive that `etherweave pack` wrote.
     output : -o DIRECTORY
-        New or empty directory for the scenario, its inputs and the result.
+        New or empty directory for each scenario, its inputs and its result.
     check
-        Run the scenario again, and compare every table byte for byte.
+        Run each scenario again, and compare every table byte for byte.
     """
     directory(output)
     with mistakes(etherweave.ScenarioError, ResultError, ValueError):
@@ -61,4 +62,9 @@ def unpack(
             notice(f"Packed: Etherweave {made['etherweave']}, tables by {made['tables']}")
             print_error(mismatch)
             raise typer.Exit(FAILED) from None
-    print(f"Repeated: {', '.join(equal)}")
+    homes = {table.rpartition("/")[0] for table in equal}
+    if homes == {""}:
+        return print(f"Repeated: {', '.join(equal)}")
+    ways = Counter(table.rpartition(": ")[2] for table in equal)
+    counts = ", ".join(f"{count:,} tables with {way}" for way, count in ways.items())
+    print(f"Repeated: {len(homes):,} results, {counts}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etherweave.api.inputs import InputError
-from etherweave.api.outputs import below, new_path, quoted_table, written
+from etherweave.api.outputs import below, new_directory, new_path, quoted_table, written
 
 if TYPE_CHECKING:
     import polars
@@ -30,10 +30,10 @@ def write_table(path: Path, table: "polars.DataFrame") -> None:
 
 def write_csv(directory: Path, tables: Mapping[str, "polars.DataFrame"]) -> list[Path]:
     """Write each table into a file of its name; returns the files."""
-    directory.mkdir(parents=True, exist_ok=True)
     paths = {below(directory, f"{name}.csv"): table for name, table in tables.items()}
-    for path, table in paths.items():
-        write_table(path, table)
+    with new_directory(directory):
+        for path, table in paths.items():
+            write_table(path, table)
     return list(paths)
 
 

@@ -239,7 +239,8 @@ def run_samples(
     samples
         Most samples; powers of two fill the space of the unknowns evenly.
     directory
-        Keeps the runs, as the directory of a sweep: what it has is not run again.
+        Keeps the runs and their results, as the directory of a sweep: what it has is not run
+        again.
     declared
         Distributions that take the place of those of profiles; see :func:`declared`.
     executor
@@ -266,7 +267,7 @@ def run_samples(
     count = min(FIRST if is_enough else 2 * FIRST, samples)
     while True:
         some = replace(whole, shares=whole.shares[:count])
-        rows = sweep(some, directory, where, on_progress).to_polars().to_dicts()
+        rows = sweep(some, directory, where, on_progress, tables=True).to_polars().to_dicts()
         found = _result(whole, rows, samples, precision)
         if found.is_known or count == samples:
             return found
