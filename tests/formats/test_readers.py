@@ -188,6 +188,71 @@ def test_iblinkinfo_prints_with_guids_switches_alone_or_a_line_a_link(
     assert rates(describe(fabric)) == {("host", 100): 2}
 
 
+KEYS = """\
+<graphml><key id="x" for="edge" yfiles.type="edgegraphics"/>
+<key id="r" for="edge" attr.name="LinkSpeedRaw"><default>1e11</default></key>
+<key id="s" for="edge" attr.name="rate"/>
+<key id="k" for="node" attr.name="kind"><default>switch</default></key>
+<graph><node id="a"><data key="k">host</data></node><node id="b"/><node id="c"/>
+<edge source="a" target="b">{}</edge><edge source="b" target="c"/></graph></graphml>
+"""
+LABEL = "<y:PolyLineEdge><y:EdgeLabel>400G</y:EdgeLabel></y:PolyLineEdge>"
+DOT = 'graph {{ edge [rate="100G"]; node [kind=switch]; a [kind=host]; {} }}'
+# What a node is may be said after its edges.
+LATE = """\
+graph { node [kind=switch] edge [label="100G"] a -- b [rate="400G"] b -- c
+a [kind=host] }
+"""
+GML = """\
+graph [ node [ id 0 label "a" kind "host" ] node [ id 1 label "b" kind "switch" ]
+node [ id 2 label "c" kind "switch" ]
+edge [ source 0 target 1 rate "400G" ] edge [ source 1 target 2 ] ]
+"""
+LAB = """\
+topology:
+  defaults: {kind: sonic-vs}
+  groups: {g: {kind: linux}}
+  nodes:
+    a: {group: g}
+    b: {group: g, kind: srl}
+    c: {}
+  links:
+  - {endpoints: ["a:1", "b:1"], labels: {rate: 400G}}
+  - endpoints: ["b:2", "c:1"]
+"""
+NETBOX = {
+    "d.csv": "name,role,device_type\na,server,x\nb,leaf,x\nc,spine,x\n",
+    "i.csv": "device,name,type,speed\na,e1,100gbase-x-qsfp28,400000000\nb,e2,100gbase-x-qsfp28,\n",
+    "c.csv": "side_a_device,side_a_name,side_b_device,side_b_name\na,e1,b,e1\nb,e2,c,e1\n",
+}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"g.dot": DOT.format('a -- b [label="400G"]; b -- c')},
+        {"g.dot": DOT.format('a -- b [bandwidth="400G"]; b -- c [label=x]')},
+        {"g.dot": DOT.format("subgraph { edge [speed=400G] a -- b } b -- c")},
+        {"g.dot": LATE},
+        {"g.graphml": KEYS.format("<data key='s'>400G</data>")},
+        {"g.graphml": KEYS.format("<data key='r'>4e11</data>")},
+        {"g.graphml": KEYS.format(f"<data key='x'>{LABEL}</data>")},
+        {"g.gml": GML},
+        {"f.clab.yml": LAB},
+        NETBOX,
+        {"l.csv": "from,to,rate,class\na,b,400G,host\nb,c,,local\n"},
+    ],
+)
+def test_what_an_edge_or_a_node_says_itself_replaces_defaults(
+    texts: dict[str, str], tmp_path: Path
+) -> None:
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    files = [tmp_path / name for name in texts]
+    made = scenario_of(read(files), "fabric", Answers(rate="100Gb/s"))
+    assert rates(describe(made.fabric)) == {("host", 400): 1, ("local", 100): 1}
+
+
 def test_a_second_file_of_a_format_that_has_a_fabric_in_one_is_refused() -> None:
     with pytest.raises(InputError, match=r"a second fabric beside topology\.conf"):
         read([DATA / "topology.conf", DATA / "blocks.conf"])

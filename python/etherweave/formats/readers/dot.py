@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from etherweave.formats.network import Network
-from etherweave.formats.readers.node_link import kind_of
+from etherweave.formats.readers.node_link import RATES, kind_of, over
 from etherweave.formats.texts import Source, number, only
 
 DEPTH_MAX = 64  # Most subgraphs in each other.
@@ -89,6 +89,7 @@ class _Parser:
         self._next = next(self._tokens)
         self._is_strict = False
         self._pairs: set[frozenset[str]] = set()
+        self._defaulted: set[str] = set()  # Nodes whose kind is a default.
 
     def graph(self) -> None:
         if self._is_word("strict"):
@@ -151,8 +152,10 @@ class _Parser:
             if self._is_word(word):
                 self._take()
                 attributes = self._attributes()
-                if word != "graph":
-                    getattr(scope, word).update(attributes)
+                if word == "node":
+                    scope.node |= attributes
+                elif word == "edge":
+                    scope.edge = over(scope.edge, attributes)
                 return
         where = self._where()
         ends = [self._operand(scope, depth)]
@@ -167,7 +170,7 @@ class _Parser:
         for end in ends:
             self._add(scope, end, attributes if len(ends) == 1 else {}, where)
         for first, second in pairwise(ends):
-            self._join(first, second, scope.edge | attributes, where)
+            self._join(first, second, over(scope.edge, attributes), where)
 
     def _operand(self, scope: _Scope, depth: int) -> list[tuple[str, str]]:
         """Read a node with its port, or a subgraph, as nodes."""
@@ -201,6 +204,10 @@ class _Parser:
                 if self._is_sign(";", ","):
                     self._take()
             self._take()
+        if label := RATE.fullmatch(attributes.get("label", "").strip()):
+            attributes["links of label"] = label[1] or "1"
+            if not any(attributes.get(key) for key in RATES):
+                attributes["capacity"] = label[2]
         return attributes
 
     def _add(
@@ -208,9 +215,14 @@ class _Parser:
     ) -> None:
         for name, _ in end:
             scope.members.setdefault(name)
-            is_new = name not in self._network.nodes
-            kind = (scope.node | of if is_new else of).get("kind")
-            self._network.node(name, kind_of(kind), where)
+            own, default = kind_of(of.get("kind")), kind_of(scope.node.get("kind"))
+            if name not in self._network.nodes and default and not own:
+                self._defaulted.add(name)
+                own = default
+            elif own and name in self._defaulted:
+                self._defaulted.remove(name)
+                self._network.nodes[name].kind = own
+            self._network.node(name, own, where)
 
     def _join(
         self,
@@ -226,11 +238,8 @@ class _Parser:
             if self._is_strict and pair in self._pairs:
                 continue
             self._pairs.add(pair)
-            label = RATE.fullmatch(of.get("label", "").strip())
-            keys = ("rate", "bandwidth", "speed")
-            rate = next((of[key] for key in keys if of.get(key)), label[2] if label else "")
-            count = of.get("links") or (label[1] if label else None) or 1
-            links = number(self._file, count, where, 1)
+            rate = next((of[key] for key in RATES if of.get(key)), "")
+            links = number(self._file, of.get("links") or of.get("links of label", 1), where, 1)
             medium = "optical" if of.get("style") == "dashed" and "rate" in of else ""
             named = {"first_port": near[1], "second_port": far[1], "medium": medium}
             named |= {"rate": rate, "length": of.get("length", "")}

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from etherweave.formats.network import Network
 from etherweave.formats.readers.dot import RATE
+from etherweave.formats.readers.node_link import over
 from etherweave.formats.readers.zoo import zoo_network
 from etherweave.formats.texts import Element, Source, only, xml
 
@@ -33,7 +34,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         if element.tag == "node" and not any(child.tag == "graph" for child in element.children):
             nodes.append((element.where, defaults["node"] | _attributes(element, keys)))
         elif element.tag == "edge":
-            edges.append((element.where, defaults["edge"] | _attributes(element, keys)))
+            edges.append((element.where, over(defaults["edge"], _attributes(element, keys))))
     return zoo_network(file, nodes, edges)
 
 

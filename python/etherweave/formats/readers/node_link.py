@@ -1,12 +1,13 @@
 """JSON in the node-link form of NetworkX: nodes with ids, links or edges between them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from etherweave.formats.network import Kind, Network
 from etherweave.formats.texts import Source, items, json_value, mapping, number, only
 
 RATES = ("rate", "speed", "bandwidth", "capacity")
 """Keys that may hold a rate; a number is in bit/s."""
+EDGE_RATES = ("LinkSpeedRaw", "LinkSpeed", *RATES)  # Those of Topology Zoo as well.
 
 
 def recognises(file: Source) -> bool:
@@ -38,6 +39,13 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         count = number(file, link.get("links", 1), where)
         network.join(first, second, of, rate=rate_text(rate), links=count, where=where)
     return network
+
+
+def over(defaults: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Put the attributes of an edge over defaults, whose rate under any name its own replaces."""
+    is_stated = any(own.get(name) for name in EDGE_RATES)
+    left = (item for item in defaults.items() if not (is_stated and item[0] in EDGE_RATES))
+    return {**dict(left), **own}
 
 
 def rate_text(rate: object) -> str:
