@@ -9,8 +9,9 @@ import pytest
 import etherweave
 from etherweave import Result
 from etherweave.api.flow_times import flow_times
+from etherweave.report.style import svg_of
 from etherweave.uncertainty import mean_interval
-from support.command_line import run_here
+from support.command_line import invoke, run_here
 
 SCENARIO = {
     "topology": {"single_switch": {"hosts": 8}},
@@ -87,6 +88,17 @@ def test_points_of_a_sweep_are_lines_on_its_page_beside_those_of_replications(
     table = etherweave.plot({"go back": base, "on": done}).data["load_shares"]
     labels = ["go back", "on, hpcc", "on, swift"]
     assert table["result"].unique(maintain_order=True).to_list() == labels
+    plot, out = ("sweep", "plot", tmp_path / "two"), tmp_path / "plot.svg"
+    run_here(*plot, "slowdown_by_size", "-o", out)
+    drawn = etherweave.plot(done).figures["slowdown_by_size"]
+    assert out.read_bytes() == svg_of(lambda: drawn)
+    run_here(*plot, "slowdown_by_size", "seed=1", "-o", out)
+    assert out.read_bytes() != svg_of(lambda: drawn), "bands of one seed"
+    wrong = invoke(*plot, "paused_shares", code=2).stderr
+    assert "paused_shares: no such figure; expected x=COLUMN, or slowdown_by_size, " in wrong
+    etherweave.sweep(swept, tmp_path / "none", local)
+    wrong = invoke("sweep", "plot", tmp_path / "none", "load_shares", code=2).stderr
+    assert "0 points with tables; expected 1 to 12, by `sweep run --tables`" in wrong
     page = run_here("report", tmp_path / "two", "--beside", tmp_path / "base").stdout.strip()
     assert Path(page).with_name("slowdown_by_size.pdf").exists()
     shown = pl.read_csv(tmp_path / "two" / "slowdown_by_size.csv")["result"]

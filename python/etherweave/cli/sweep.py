@@ -38,6 +38,7 @@ etherweave sweep incast.toml --executor "slurm=--partition=batch --time=60" --wo
 etherweave sweep incast.toml --samples 16
 etherweave sweep status results/incast
 etherweave sweep plot results/incast x=switch.buffer y=goodput_gbps by=seed -o buffer.svg
+etherweave sweep plot results/loads slowdown_by_size -o slowdowns.svg
 etherweave sweep table results/incast -o incast.csv"""
 
 
@@ -215,28 +216,36 @@ def status_verb(home: Home, as_json: AsJson = False) -> None:
     "plot", epilog="Examples:\netherweave sweep plot results/incast x=switch.buffer y=goodput_gbps"
 )
 def plot_verb(home: Home, columns: list[str], *, output: Path | None = None) -> None:
-    """Draw a figure of the runs over an axis.
+    """Draw a figure of the runs over an axis, or of their flows.
 
     It has means of equal points with intervals of 95 % over seeds; of samples, medians with
-    intervals of 90 %.
+    intervals of 90 %. Figures of flows are those of etherweave.plot, such as slowdown_by_size.
 
     Parameters
     ----------
-    columns : x=COLUMN y=COLUMN [by=COLUMN] [mean=COLUMN,...] [COLUMN=VALUE]...
+    columns : x=COLUMN y=COLUMN [by=COLUMN] [mean=COLUMN,...] [COLUMN=VALUE]... | FIGURE
         Columns of the dataset: what to draw over what, a line for each value of by, axes to average
-        over, and values of columns whose rows are drawn, with a panel for each value of other axes.
+        over, and values of columns whose rows are drawn, with a panel for each value of other axes;
+        or the name of a figure of flows, with a line for each point whose runs kept their tables.
     output : -o FILE.svg
         File for the SVG; default: DIRECTORY/plot.svg.
     """
     path = drawing("--output", output or home / "plot.svg", ".svg")
-    from etherweave.report.sweep import draw_sweep
+    from etherweave.report.sweep import draw_flows, draw_sweep, selected
     from etherweave.sweeps import SweepError, SweepStore
 
     with mistakes(SweepError, ValueError):
         assert path is not None, "an output has a default"
         store = SweepStore(home)
         table = store.table()
-        print(draw_sweep(table, dict(_pair(column) for column in columns), path, store.axes()))
+        figure = next((name for name in columns if "=" not in name), None)
+        pairs = dict(_pair(column) for column in columns if column != figure)
+        if figure is None:
+            print(draw_sweep(table, pairs, path, store.axes()))
+        else:
+            for name, value in pairs.items():
+                table = selected(table, name, value)
+            print(draw_flows(store.results(table), figure, path))
     if text := _flow_text(Counter(table["fidelity"]) if "fidelity" in table.columns else {}):
         notice(text.strip())
 

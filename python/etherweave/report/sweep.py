@@ -31,6 +31,7 @@ _UNITS: list[tuple[Callable[[str], float], str]] = [
     (rate_of, "B/s"),
 ]
 
+LINES_MAX = 12  # Most points whose flows are drawn in the same figures.
 LINE_MAX = 20  # Largest number of places that a line joins; those of samples are points.
 PANEL_MAX = 12  # Largest number of panels of a figure.
 PANELS_IN_ROW = 3
@@ -57,7 +58,7 @@ def draw_sweep(
     averaged = [name for name in columns.get("mean", "").split(",") if name]
     for name, value in columns.items():
         if name not in (*roles, "mean"):
-            table = _selected(table, name, value)
+            table = selected(table, name, value)
     _check({f"mean={name}": name for name in averaged}, table)
     left = [
         name
@@ -73,7 +74,22 @@ def draw_sweep(
     return write_svg(lambda: plot(table, **roles, panels=left), path)
 
 
-def _selected(table: pl.DataFrame, name: str, value: str) -> pl.DataFrame:
+def draw_flows(results: Mapping[str, Sequence[Result]], name: str, path: Path) -> Path:
+    """Draw a figure of flows by its name as SVG, a line for each point of a sweep.
+
+    Raises ``ValueError`` when no point keeps its results, there are too many, or no such figure.
+    """
+    points = labelled(results) or {}
+    if not 0 < len(points) <= LINES_MAX:
+        expected = f"1 to {LINES_MAX}, by `sweep run --tables`, and by COLUMN=VALUE of many"
+        raise ValueError(f"{name}: {len(points)} points with tables; expected {expected}")
+    figures = FlowPlots(points).figures
+    if name not in figures:
+        raise ValueError(f"{name}: no such figure; expected x=COLUMN, or {', '.join(figures)}")
+    return write_svg(lambda: figures[name], path)
+
+
+def selected(table: pl.DataFrame, name: str, value: str) -> pl.DataFrame:
     """Return the rows with a value of a column, as it is written there."""
     _check({name: name}, table)
     rows = table.filter(pl.col(name).cast(pl.String) == value)

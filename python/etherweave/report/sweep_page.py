@@ -14,9 +14,8 @@ from etherweave.report.page import Front, Page
 from etherweave.report.run.flow_figures import FIGURES as FLOW_FIGURES
 from etherweave.report.run.flow_figures import Labelled
 from etherweave.report.section import FOLDED_FROM, Section, Table
-from etherweave.report.sweep import PANEL_MAX, SAMPLE, SEED, plot, with_unit
+from etherweave.report.sweep import LINES_MAX, PANEL_MAX, SAMPLE, SEED, plot, with_unit
 
-LINES_MAX = 12  # Points whose flows are drawn in the same figures.
 FIGURES_MAX = 6  # Figures that are drawn; ``runs`` of the sweep has all.
 TIMES = (".mean_us", ".call_us")  # Ends of names of times of jobs.
 OTHERS = ("goodput_gbps", "pauses.frames", "packets_dropped")

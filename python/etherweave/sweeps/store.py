@@ -208,9 +208,12 @@ class SweepStore:
             raise SweepError(f"{self.home}: no dataset; expected what `etherweave sweep` wrote")
         return polars.read_parquet(self.home / DATASET / "**/*.parquet", hive_partitioning=True)
 
-    def results(self) -> dict[str, list[Result]]:
-        """Load kept results by what differs between points, those of all seeds of a point."""
-        table = self.table()
+    def results(self, rows: "polars.DataFrame | None" = None) -> dict[str, list[Result]]:
+        """Load kept results by what differs between points, those of all seeds of a point.
+
+        ``rows`` are those of the dataset whose results are loaded; by default all.
+        """
+        table = self.table() if rows is None else rows
         texts = {
             key: f"{key}.toml" if f"{key}.toml" in table.columns else key
             for key in self.axes()
