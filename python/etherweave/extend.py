@@ -8,6 +8,7 @@ Times are in picoseconds, sizes in bytes, rates in bits per second, as in the co
 """
 
 import inspect
+import math
 import sys
 import tomllib
 import traceback
@@ -17,6 +18,7 @@ from difflib import SequenceMatcher
 from functools import partial
 from importlib import import_module
 from itertools import chain
+from numbers import Integral, Real
 from pathlib import Path
 from types import CodeType
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -114,7 +116,10 @@ class CongestionControl:
         """Take note of an expiry of the retransmission timer."""
 
     def rate_at(self, now: int) -> float | None:
-        """Rate at ``now`` [b/s], for samples of flows; None where there is none."""
+        """Rate at ``now`` [b/s], for samples of flows; None where there is none.
+
+        Asked at time 0 as well, when the connection starts, so that a wrong answer ends the run.
+        """
 
 
 PathFeedback: TypeAlias = Literal["unmarked", "marked", "trimmed", "lost"]
@@ -233,6 +238,7 @@ Extension: TypeAlias = (
 )
 """A class, or one with some of its keywords set."""
 
+START_MAX = 10**18  # Latest start of a flow [ps].
 _KINDS: Mapping[str, type] = {
     "congestion": CongestionControl,
     "load_balancing": LoadBalancing,
@@ -240,6 +246,13 @@ _KINDS: Mapping[str, type] = {
     "driver": Driver,
     "arrivals": FlowArrivals,
 }
+_ATTRIBUTES: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "heeds_marks": ((bool,), "True or False"),
+    "needs_echoes": ((bool,), "True or False"),
+    "notification_gap": ((str, type(None)), 'a duration such as "4us", or None'),
+    "telemetry_switches": ((int,), "a number of switches, 0 to 8"),
+}
+"""Attributes of a congestion control: their types, and what is expected."""
 _TRANSPORTS = {"congestion": "roce", "load_balancing": "uet"}
 """Transports whose connections a class decides for."""
 
@@ -393,14 +406,12 @@ def _written(kind: type, own: type) -> list[str]:
 
 
 def _congestion_keys(control: type[CongestionControl]) -> dict[str, object]:
-    keys: dict[str, object] = {
-        "class": control.__name__,
-        "heeds_marks": control.heeds_marks,
-        "needs_echoes": control.needs_echoes,
-        "telemetry_switches": control.telemetry_switches,
-    }
-    if control.notification_gap is not None:
-        keys["notification_gap"] = control.notification_gap
+    keys: dict[str, object] = {"class": control.__name__}
+    for name, (kinds, expected) in _ATTRIBUTES.items():
+        if type(value := getattr(control, name)) not in kinds:
+            place = f"extend: congestion: {control.__name__}.{name}: {value!r}"
+            raise TypeError(f"{place}; expected {expected}")
+        keys |= {} if value is None else {name: value}
     return {f"transport.roce.prototype.{key}": value for key, value in keys.items()}
 
 
@@ -419,7 +430,8 @@ def _listed(
     ((number, job),) = jobs
     drawn = job["workload"]["flows"]
     try:
-        lines = list(_flow_lines(made(drawn["ranks"], scenario["seed"]), own.__name__))
+        arrivals = made(drawn["ranks"], scenario["seed"])
+        lines = list(_flow_lines(arrivals, f"{own.__name__}.batches", drawn["ranks"]))
     except Exception as error:
         error.add_note(f"raised by {own.__name__}, which lists flows before the run")
         raise
@@ -427,12 +439,32 @@ def _listed(
     return {f"job.{number}.workload.flows": {**kept, "text": "\n".join(lines) + "\n"}}
 
 
-def _flow_lines(arrivals: FlowArrivals, name: str) -> Iterator[str]:
+def _flow_lines(arrivals: FlowArrivals, place: str, ranks: int) -> Iterator[str]:
     yield "source,destination,bytes,start_ps"
-    for number, flow in enumerate(chain.from_iterable(arrivals.batches()), 1):
+    value: Any
+    rank = f"a rank from 0 to {ranks - 1:,}"
+    batches = _iterated(arrivals.batches(), f"{place} returned", "batches of flows")
+    flows = chain.from_iterable(_iterated(flows, f"{place}: batch", "flows") for flows in batches)
+    for number, flow in enumerate(flows, 1):
         try:
             start, source, destination, size = flow
         except (TypeError, ValueError):
-            place = f"{name}.batches: flow {number}: {flow!r}"
-            raise ValueError(f"{place}; expected start, source, destination and bytes") from None
+            reason = f"{flow!r}; expected start, source, destination and bytes"
+            raise ValueError(f"{place}: flow {number}: {reason}") from None
+        for name, value, kind, low, high, expected in (
+            ("start", start, Real, 0, START_MAX, f"picoseconds, from 0 to {START_MAX:g}"),
+            ("source", source, Integral, 0, ranks - 1, rank),
+            ("destination", destination, Integral, 0, ranks - 1, rank),
+            ("bytes", size, Integral, 1, math.inf, "bytes from 1, a whole number"),
+        ):
+            is_number = isinstance(value, kind) and not isinstance(value, bool)
+            if not (is_number and low <= value <= high):
+                reason = f"{name} {value!r}; expected {expected}"
+                raise ValueError(f"{place}: flow {number}: {reason}")
         yield f"{source},{destination},{size},{start}"
+
+
+def _iterated(value: Any, place: str, expected: str) -> Iterable[Any]:
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return value
+    raise ValueError(f"{place} {value!r}; expected {expected}")

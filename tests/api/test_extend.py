@@ -82,17 +82,30 @@ def test_the_result_names_the_class_and_has_one_thread() -> None:
 
 
 class Faulty(CongestionControl):
-    """Returns a window after each acknowledgement."""
+    """Returns answers in place of those of its methods, and of the others what is right."""
 
-    def __init__(self, connection: FreshConnection, answer: object = None) -> None:
-        self.answer = answer
+    def __init__(self, connection: FreshConnection, **answers: object) -> None:
+        self.answers = answers
         self.acks = 0
 
     def acknowledged(self, now: int, feedback: Feedback) -> None:
         self.acks += 1
+        return self.answers.get("acknowledged")  # type: ignore[return-value]
 
     def window(self) -> Any:
-        return self.answer if self.acks > 3 else None
+        return self.answers.get("window") if self.acks > 3 else None
+
+    def sent(self, now: int, wire: int) -> Any:
+        return self.answers.get("sent", False)
+
+    def is_open(self, now: int) -> Any:
+        return self.answers.get("is_open", True)
+
+    def next_at(self) -> Any:
+        return self.answers.get("next_at", 0)
+
+    def rate_at(self, now: int) -> Any:
+        return self.answers.get("rate_at")
 
 
 def run_faulty(control: Any) -> etherweave.Result:
@@ -100,15 +113,44 @@ def run_faulty(control: Any) -> etherweave.Result:
     return etherweave.run(scenario, extend={"congestion": control})
 
 
-@pytest.mark.parametrize("answer", [float("nan"), -1, 0, float("inf"), 0.5, "4KiB", True, [1]])
-def test_a_window_that_is_no_number_of_bytes_is_named(answer: object) -> None:
-    expected = f"Faulty.window returned {answer!r}; expected bytes, 1 or more, or None"
+NUMBERS = (float("nan"), -1, 0, float("inf"), 0.5, "4KiB", True, [1])
+ANSWERS: dict[str, tuple[tuple[object, ...], str]] = {
+    "window": (NUMBERS, "bytes, 1 or more, or None"),
+    "rate_at": (NUMBERS, "bits per second, more than 0, or None"),
+    "next_at": (("soon", None, float("nan"), -1), "picoseconds, from 0 to 1e18"),
+    "sent": (("yes", None, float("nan"), -1, 1), "True or False"),
+    "is_open": (("yes", None, float("nan"), 1), "True or False"),
+    "acknowledged": ((1, "yes"), "None"),
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "answer"), [(name, one) for name, (all_, _) in ANSWERS.items() for one in all_]
+)
+def test_an_answer_of_a_wrong_type_is_named(method: str, answer: object) -> None:
+    expected = f"Faulty.{method} returned {answer!r}; expected {ANSWERS[method][1]}"
+    # Whether and when the next packet may go is asked where it must wait.
+    others: dict[str, Any] = {"sent": method in ("is_open", "next_at"), "is_open": False}
     with pytest.raises(ValueError, match=f"^{re.escape(expected)}") as raised:
-        run_faulty(partial(Faulty, answer=answer))
+        run_faulty(partial(Faulty, **{**others, method: answer}))
     (note,) = raised.value.__notes__
-    assert re.fullmatch(
-        r"raised by Faulty\.window at \d+ ps of simulated time, which ended the run", note
-    )
+    pattern = rf"raised by Faulty\.{method} at \d+ ps of simulated time, which ended the run"
+    assert re.fullmatch(pattern, note)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("heeds_marks", "yes"),
+        ("needs_echoes", None),
+        ("notification_gap", 4),
+        ("telemetry_switches", float("nan")),
+        ("telemetry_switches", True),
+    ],
+)
+def test_an_attribute_of_a_wrong_type_is_named(name: str, value: object) -> None:
+    with pytest.raises(TypeError, match=rf"congestion: Own\.{name}: {value!r}; expected "):
+        run_faulty(type("Own", (CongestionControl,), {name: value}))
 
 
 class Raising(CongestionControl):
@@ -229,16 +271,12 @@ def test_flows_of_a_class_are_those_of_a_list_and_stand_in_the_result() -> None:
 
 
 class Drawn(FlowArrivals):
-    """Draw as many flows as ranks, from the seed, of a size."""
-
-    def __init__(self, ranks: int, seed: int, size: object = 1_000) -> None:
-        super().__init__(ranks, seed)
-        self.size = size
+    """Draw as many flows as ranks, from the seed."""
 
     def batches(self) -> Iterator[Any]:
         draws = Random(self.seed)
         for source in range(self.ranks):
-            yield [(draws.randrange(10**6), source, (source + 1) % self.ranks, self.size)]
+            yield [(draws.randrange(10**6), source, (source + 1) % self.ranks, 1_000)]
 
 
 def test_flows_follow_the_seed_of_the_run() -> None:
@@ -249,27 +287,45 @@ def test_flows_follow_the_seed_of_the_run() -> None:
     assert listed(1) == listed(1) != listed(2)
 
 
-@pytest.mark.parametrize("size", [0, -5, 1.5, "1kB", float("nan")])
-def test_a_flow_that_cannot_be_is_named_by_its_line(size: object) -> None:
-    with pytest.raises(
-        etherweave.ScenarioError, match=r"flows\.text: line 2: .*expected bytes from 1"
-    ):
-        etherweave.run(flows(), extend={"arrivals": partial(Drawn, size=size)})
+class Given(FlowArrivals):
+    """Return what is no list of flows."""
+
+    def __init__(self, ranks: int, seed: int, answer: object = None) -> None:
+        self.answer = answer
+
+    def batches(self) -> Any:
+        return self.answer
 
 
-class Short(FlowArrivals):
-    """A flow without its bytes."""
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (None, " returned None; expected batches of flows"),
+        ("flows", " returned 'flows'; expected batches of flows"),
+        ([None], ": batch None; expected flows"),
+        ([[], [(0, 0, 1)]], ": flow 1: (0, 0, 1); expected start, source, destination and bytes"),
+        *(
+            ([[(0, 0, 1, 9), (0, 0, 1, size)]], f": flow 2: bytes {size!r}; expected bytes from 1")
+            for size in (0, -5, 1.5, "1kB", float("nan"), None, True)
+        ),
+        *(
+            ([[(start, 0, 1, 9)]], f": flow 1: start {start!r}; expected picoseconds, from 0 to")
+            for start in ("1us", -1, float("nan"), float("inf"), None)
+        ),
+        *(
+            ([[(0, rank, 1, 9)]], f": flow 1: source {rank!r}; expected a rank from 0 to 3")
+            for rank in ("h0", 4, -1, 0.0, None)
+        ),
+    ],
+)
+def test_what_is_no_flow_is_named_by_class_method_and_number(answer: object, expected: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape('Given.batches' + expected)}"):
+        etherweave.run(flows(), extend={"arrivals": partial(Given, answer=answer)})
 
-    def batches(self) -> Iterator[Any]:
-        yield [(0, 0, 1)]
 
-
-def test_a_flow_that_is_no_flow_is_named_by_its_number() -> None:
-    expected = r"Short\.batches: flow 1: \(0, 0, 1\); expected start, source, destination and bytes"
-    with pytest.raises(ValueError, match=expected):
-        etherweave.run(flows(), extend={"arrivals": Short})
+def test_a_class_of_arrivals_needs_a_job_of_flows() -> None:
     with pytest.raises(ValueError, match=r"0 jobs with workload\.flows; expected one"):
-        etherweave.run(SWIFT, extend={"arrivals": Short})
+        etherweave.run(SWIFT, extend={"arrivals": Drawn})
 
 
 def test_load_balancing_of_a_class_gives_the_tables_of_the_scheme_to_the_byte() -> None:

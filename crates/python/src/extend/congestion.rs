@@ -7,7 +7,7 @@ use etherweave_scenario::extend::{
 };
 use pyo3::{call::PyCallArgs, exceptions::PyValueError, prelude::*};
 
-use super::{Class, Object, amount, time, truth};
+use super::{Class, Object, amount, nothing, time, truth};
 
 /// Congestion as an acknowledgement reports it.
 #[pyclass(frozen, get_all, module = "etherweave._core")]
@@ -85,6 +85,8 @@ pub(super) fn starter(class: Class) -> PrototypeStart {
             let object = class.object(py, &METHODS, (fresh,));
             let mut control = PythonControl { object, window: None, window_max: window, now: Time::ZERO };
             control.ask_window(py);
+            // Whether its answer is a rate is known where nothing samples it, too.
+            control.rate_at(Time::ZERO);
             Box::new(control) as PrototypeControl
         })
     }))
@@ -115,7 +117,7 @@ impl PythonControl {
     /// Calls a method that answers nothing, and asks for the window after it.
     fn notify<'py>(&mut self, py: Python<'py>, now: Time, method: Method, arguments: impl PyCallArgs<'py>) {
         self.now = now;
-        if self.call(py, method, arguments, |_| Ok(())).is_some() {
+        if self.call(py, method, arguments, nothing).is_some() {
             self.ask_window(py);
         }
     }

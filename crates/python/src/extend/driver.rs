@@ -5,7 +5,7 @@ use std::sync::Arc;
 use etherweave_scenario::extend::{self, DrivenRank, Driver, DriverStart, Duration, GraphOp, Rank, Time};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
-use super::{Class, Object, amount, time};
+use super::{Class, Object, amount, nothing, time};
 
 /// The only method.
 const METHODS: [&str; 1] = ["on_event"];
@@ -183,7 +183,7 @@ impl Driver for PythonDriver {
             let mut count = self.next.borrow(py).count;
             let event = self.event(py, event).expect("an object without a constructor is made");
             let arguments = (now.as_ps(), event, self.next.clone_ref(py));
-            self.object.call(py, 0, now.as_ps(), arguments, |_| Ok(()));
+            self.object.call(py, 0, now.as_ps(), arguments, nothing);
             let answers = std::mem::take(&mut self.next.borrow_mut(py).answers);
             if !self.object.failure.exists() {
                 answers.into_iter().for_each(|answer| self.answer(answer, &mut count, next));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use etherweave_scenario::extend::{CallerChoice, CallerChoiceStart, EntropyChoice, PathFeedback, Time};
 use pyo3::prelude::*;
 
-use super::{Class, Object, amount};
+use super::{Class, Object, amount, nothing};
 
 /// Names of its methods, and their numbers.
 const METHODS: [&str; 2] = ["next", "heed"];
@@ -51,6 +51,6 @@ impl EntropyChoice for PythonChoice {
             PathFeedback::Trimmed => "trimmed",
             PathFeedback::Lost => "lost",
         };
-        Python::attach(|py| object.call(py, HEED, now.as_ps(), (now.as_ps(), entropy, feedback), |_| Ok(())));
+        Python::attach(|py| object.call(py, HEED, now.as_ps(), (now.as_ps(), entropy, feedback), nothing));
     }
 }

@@ -163,7 +163,12 @@ fn amount(answer: &Bound<'_, PyAny>, least: u64) -> Option<u64> {
 }
 
 fn truth(answer: &Bound<'_, PyAny>) -> Result<bool, &'static str> {
-    answer.is_truthy().map_err(|_| "True or False")
+    answer.extract().map_err(|_| "True or False")
+}
+
+/// The answer of a method that has none; that of one with `yield` is a generator, which nothing runs.
+fn nothing(answer: &Bound<'_, PyAny>) -> Result<(), &'static str> {
+    answer.is_none().then_some(()).ok_or("None")
 }
 
 /// A time or a duration [ps].
