@@ -125,7 +125,8 @@ ANSWERS: dict[str, tuple[tuple[object, ...], str]] = {
 
 
 @pytest.mark.parametrize(
-    ("method", "answer"), [(name, one) for name, (all_, _) in ANSWERS.items() for one in all_]
+    ("method", "answer"),
+    [(name, answer) for name, (answers, _) in ANSWERS.items() for answer in answers],
 )
 def test_an_answer_of_a_wrong_type_is_named(method: str, answer: object) -> None:
     expected = f"Faulty.{method} returned {answer!r}; expected {ANSWERS[method][1]}"
