@@ -1,5 +1,6 @@
 """Every row, file, test and command that the pages of sources cite exists."""
 
+import json
 import re
 import shlex
 from fnmatch import fnmatchcase
@@ -81,6 +82,35 @@ def test_every_page_is_listed_with_its_number_of_statements() -> None:
 def test_a_statement_that_works_is_shown_by_something(study: str) -> None:
     for line in re.findall(r"^\| \d+ \|.*\| W \|.*$", page(study), flags=re.M):
         assert cited(line), line
+
+
+def failing(study: str) -> dict[str, str]:
+    """Rows whose recorded figure is outside its bounds, each with what was tried."""
+    folder = ROOT / "studies" / study
+    computed = json.loads((folder / "record.json").read_text(encoding="utf-8"))["computed"]
+    rows = {
+        row["id"]: row
+        for row in load_study(study).expected()
+        if computed.get(row["id"]) is not None
+    }
+    return {
+        name: row["tried"]
+        for name, row in rows.items()
+        if not float(row["low"] or "-inf") <= computed[name] <= float(row["high"] or "inf")
+    }
+
+
+@pytest.mark.parametrize("study", STATEMENTS)
+def test_a_statement_works_only_where_its_rows_pass(study: str) -> None:
+    ids = failing(study)
+    for line in re.findall(r"^\| \d+ \|.*\| W \|.*$", page(study), flags=re.M):
+        for pattern in re.findall(r"`row ([^`]+)`", line):
+            assert not [name for name in ids if fnmatchcase(name, pattern)], line
+
+
+@pytest.mark.parametrize("study", STATEMENTS)
+def test_a_row_that_fails_says_what_was_tried(study: str) -> None:
+    assert [name for name, tried in failing(study).items() if not tried] == []
 
 
 QUICK = (
