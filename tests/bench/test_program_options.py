@@ -254,11 +254,12 @@ def test_a_traffic_limit_holds_for_options_of_the_program(tmp_path: Path) -> Non
         *(("netperf -t TCP_RR -r 1,1", "--size"), ("ib_send_bw -a", "--size")),
         *(("ib_send_bw -a", "--duration"), ("qperf -n 100", "--duration")),
         *(("gloo --elements 10", "--size"), ("ycsb -p operationcount=10", "--iterations")),
+        ("redis-benchmark -c 4", "--streams"),
     ],
 )
 def test_a_quantity_is_set_once(command: str, setter: str) -> None:
     program, *words = command.split()
-    amount = {"--size": "64B", "--duration": "10s", "--iterations": "10"}[setter]
+    amount = {"--size": "64B", "--duration": "10s", "--iterations": "10", "--streams": "8"}[setter]
     done = command_line.invoke("bench", "plan", program, setter, amount, "--", *words)
     assert done.exit_code == 2
     assert re.search(f"{setter} and -.* set the same quantity; expected one", done.stderr)

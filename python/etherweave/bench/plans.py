@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -77,11 +77,16 @@ class FabricEstimate:
 class RunForecast:
     """Predicted traffic and time of a run."""
 
-    bytes: float  # Sent by the busiest host, or by both of a pair where both send at once.
+    bytes: float  # Sent by ``senders``.
     seconds: float
     basis: str  # How it was counted.
     unknown: str = ""
     """Why neither is known: a launch then sends at most what the link carries until it is ended."""
+    senders: str = "the busiest host"  # Or both of a pair, where both send at once.
+
+    def both_ways(self) -> "RunForecast":
+        """Count what both hosts of a pair send at once."""
+        return replace(self, bytes=2 * self.bytes, senders="both hosts")
 
 
 @dataclass(frozen=True)
@@ -224,6 +229,7 @@ def timed_pair(
     *,
     sent: float | None = None,
     basis: str | None = None,
+    is_both_ways: bool = False,
     files: tuple[tuple[str, str], ...] = (),
     output: str | None = None,
     notes: tuple[str, ...] = (),
@@ -231,12 +237,13 @@ def timed_pair(
     """Plan a client and a server that keep a pair busy for some time [s].
 
     The link is full for that time, unless the bytes that are ``sent`` and their ``basis`` are
-    given.
+    given; those of one host where both send at once.
     """
     words = (*client, *request.options.arguments)
     command = BenchmarkCommand(Start.CLIENT_SERVER, words, server, files=files, output=output)
     full = f"{seconds:g} s at the rate of the link"
     forecast = RunForecast(seconds * fabric.rate if sent is None else sent, seconds, basis or full)
+    forecast = forecast.both_ways() if is_both_ways else forecast
     placement = HostPlacement(HostPattern.PAIR, 2)
     return BenchmarkPlan(request.program, placement, command, forecast, notes=notes)
 

@@ -126,14 +126,13 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     rate = own.amount("-b", "1M" if own.has("-u") else "0", 1000) / 8
     if "pps" in own.value("-b"):
         rate *= 8 * (request.size_max or _DATAGRAM)
-    limits = [request.streams * rate] if rate else []
-    both = 2 if own.has("--full-duplex", "-d", "-r") else 1
     length = seconds * (2 if own.has("-r") else 1)
-    sent = both * seconds * min([fabric.rate, *limits])
-    basis = f"{length:g} s at the rate of the {'sender' if limits else 'link'}"
-    basis += ", both ways" if both == 2 else ""
-    words = (*client, *size, *streams)
-    return timed_pair(request, fabric, words, server, length, sent=sent, basis=basis)
+    return timed_pair(
+        *(request, fabric, (*client, *size, *streams), server, length),
+        sent=seconds * min(fabric.rate, request.streams * rate or fabric.rate),
+        basis=f"{length:g} s at the rate of the {'sender' if rate else 'link'}",
+        is_both_ways=own.has("--full-duplex", "-d", "-r"),
+    )
 
 
 _DATAGRAM = 1470  # Usual size of a datagram [bytes].

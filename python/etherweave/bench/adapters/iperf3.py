@@ -195,21 +195,19 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     notes = ("before version 3.16 all streams share one core: about 40 Gbit/s at most",)
     if request.options.has("-u") and not request.options.has("-b"):
         notes = ("UDP sends 1 Mbit/s unless -b names a rate; 0 is no limit",)
-    length = seconds + WARM_UP
-    sent, basis = _sent(request, fabric, length)
-    return timed_pair(request, fabric, words, server, length, sent=sent, basis=basis, notes=notes)
-
-
-def _sent(request: BenchmarkRequest, fabric: FabricEstimate, seconds: float) -> tuple[float, str]:
-    """Return what a pair sends, at most as fast as the options allow, and how it was counted."""
-    own = request.options
-    rate = own.amount("-b", "1M" if own.has("-u") else "0", 1000) / 8
-    paced = own.amount("--fq-rate", "0", 1000) / 8
-    limits = [request.streams * limit for limit in (rate, paced) if limit]
-    both = 2 if own.has("--bidir") else 1
-    basis = f"{seconds:g} s at the rate of the {'sender' if limits else 'link'}"
-    sent = both * seconds * min([fabric.rate, *limits])
-    return sent, basis + (", both ways" if both == 2 else "")
+    length, own = seconds + WARM_UP, request.options
+    limits = (
+        own.amount("-b", "1M" if own.has("-u") else "0", 1000),
+        own.amount("--fq-rate", "0", 1000),
+    )
+    sent = length * min([fabric.rate, *(request.streams * rate / 8 for rate in limits if rate)])
+    return timed_pair(
+        *(request, fabric, words, server, length),
+        sent=sent,
+        basis=f"{length:g} s at the rate of the {'sender' if any(limits) else 'link'}",
+        is_both_ways=own.has("--bidir"),
+        notes=notes,
+    )
 
 
 _OPTIONS = options(

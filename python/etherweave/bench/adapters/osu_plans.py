@@ -1,6 +1,5 @@
 """How OSU Micro-Benchmarks are run, with the defaults of version 7.4."""
 
-from dataclasses import replace
 from math import ceil, log2, prod
 from typing import NamedTuple
 
@@ -174,14 +173,12 @@ def _forecast(
 ) -> RunForecast:
     program, own = request.program, request.options
     share = min(request.ranks_per_node, own.count("-p", request.ranks_per_node))
-    both = 2 if "bibw" in program else 1
     if program in (*_IN_WINDOWS, *_FANS):
         peers = request.nodes - 1 if program in _FANS else 1
         window = own.count("-W", WINDOW)
         steps = [(size, _BANDWIDTH.of(size, request) * window * share * peers) for size in sizes]
-        basis = f"{window} messages a window" + (", both ways" if both == 2 else "")
-        there = predict_sweep(steps, fabric, basis, each=1 / window)
-        return replace(there, bytes=both * there.bytes)
+        there = predict_sweep(steps, fabric, f"{window} messages a window", each=1 / window)
+        return there.both_ways() if "bibw" in program else there
     if is_pair:
         swept = [(size, _LATENCY.of(size, request) * share) for size in sizes or (0,)]
         there = predict_sweep(swept, fabric, "ping-pong: a host sends half of the messages")

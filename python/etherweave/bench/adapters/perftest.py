@@ -282,7 +282,7 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     sizes = _sizes(request, is_bandwidth)
     device = ("-d", request.device) if request.device else ()
     size = () if own.has("-a") or "atomic" in request.program else ("-s", str(sizes[-1]))
-    count, both = request.iterations or 5000, 2 if own.has("-b") else 1
+    count = request.iterations or 5000
     long = ("-D", f"{request.seconds:g}") if request.seconds else ("-n", str(count))
     qps = ("-q", str(request.streams)) if request.streams > 1 else ()
     unit = ("--report_gbits",) if is_bandwidth else ()
@@ -302,9 +302,12 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
             sent = min(sent, limit * seconds)
         else:
             seconds = max(seconds, sent / limit)
-    basis = f"{count:,} messages of each size" + (", both ways" if both == 2 else "")
-    client, server = (*common, "{server}"), (*common, *own.arguments)
-    plan = timed_pair(request, fabric, client, server, seconds, sent=both * sent, basis=basis)
+    plan = timed_pair(
+        *(request, fabric, (*common, "{server}"), (*common, *own.arguments), seconds),
+        sent=sent,
+        basis=f"{count:,} messages of each size",
+        is_both_ways=own.has("-b"),
+    )
     return replace(plan, sizes=sizes) if own.has("-a") else plan
 
 

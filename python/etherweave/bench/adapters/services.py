@@ -102,15 +102,16 @@ def _take_row(draft: Draft, line: TextLine, is_table: bool) -> None:
 def _plan_redis(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     count = request.iterations or 100_000
     own = request.options
-    tests, at_once = own.value("-t", "get,set"), own.count("-c", 50) * own.count("-P", 1)
+    tests, clients = own.value("-t", "get,set"), request.streams if request.streams > 1 else 50
+    at_once = own.count("-c", clients) * own.count("-P", 1)
     named = () if own.has("-t") else ("-t", tests)
     words = ("redis-benchmark", "-h", "{server}", "-p", "{port}", *named, "--csv")
     size = ("-d", str(request.size_max)) if request.size_max else ()
     requests = count * sum(_REDIS_PARTS.get(test, 1) for test in tests.split(","))
     sent = float(requests * (_REQUEST + (request.size_max or 3)))
     seconds = 1.0 + max(requests * 4 * fabric.latency / at_once, sent / fabric.rate)
-    clients = () if own.has("-c") else ("-c", "50")
-    client = (*words, "-n", str(count), *clients, *size)
+    connections = () if own.has("-c") else ("-c", str(clients))
+    client = (*words, "-n", str(count), *connections, *size)
     basis = f"{requests:,} requests, {at_once} at a time"
     return timed_pair(request, fabric, client, _SERVER, seconds, sent=sent, basis=basis)
 
@@ -135,7 +136,7 @@ REDIS_BENCHMARK = Adapter(
     options=options(
         f"""
         -t {_REDIS_TESTS}  Commands, with commas.
-        -c COUNT  Connections at once.
+        -c COUNT  Connections at once, in place of --streams.
         -P COUNT  Requests on their way at once of a connection.
         -r N  Range of random keys.
         -k 0|1  Keep connections.

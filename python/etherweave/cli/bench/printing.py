@@ -78,7 +78,7 @@ def plan_rows(planned: BenchmarkPlan) -> list[tuple[str, str]]:
     rows += [("reads", name) for name, _ in command.files]
     rows += [("writes", command.output)] if command.output else []
     rows += [
-        ("sends", f"{amount(forecast.bytes, 'B')} from the busiest host"),
+        ("sends", f"{amount(forecast.bytes, 'B')} from {forecast.senders}"),
         ("takes", f"{amount(forecast.seconds, 's')} ({forecast.basis})"),
     ]
     rows += [("unknown", forecast.unknown)] * bool(forecast.unknown)
