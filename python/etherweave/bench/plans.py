@@ -84,7 +84,7 @@ class RunForecast:
     """Why neither is known: a launch then sends at most what the link carries until it is ended."""
     senders: str = "the busiest host"  # Or both of a pair, where both send at once.
 
-    def both_ways(self) -> "RunForecast":
+    def bidirectional(self) -> "RunForecast":
         """Count what both hosts of a pair send at once."""
         return replace(self, bytes=2 * self.bytes, senders="both hosts")
 
@@ -229,7 +229,7 @@ def timed_pair(
     *,
     sent: float | None = None,
     basis: str | None = None,
-    is_both_ways: bool = False,
+    is_bidirectional: bool = False,
     files: tuple[tuple[str, str], ...] = (),
     output: str | None = None,
     notes: tuple[str, ...] = (),
@@ -243,7 +243,7 @@ def timed_pair(
     command = BenchmarkCommand(Start.CLIENT_SERVER, words, server, files=files, output=output)
     full = f"{seconds:g} s at the rate of the link"
     forecast = RunForecast(seconds * fabric.rate if sent is None else sent, seconds, basis or full)
-    forecast = forecast.both_ways() if is_both_ways else forecast
+    forecast = forecast.bidirectional() if is_bidirectional else forecast
     placement = HostPlacement(HostPattern.PAIR, 2)
     return BenchmarkPlan(request.program, placement, command, forecast, notes=notes)
 

@@ -131,7 +131,7 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
         *(request, fabric, (*client, *size, *streams), server, length),
         sent=seconds * min(fabric.rate, request.streams * rate or fabric.rate),
         basis=f"{length:g} s at the rate of the {'sender' if rate else 'link'}",
-        is_both_ways=own.has("--full-duplex", "-d", "-r"),
+        is_bidirectional=own.has("--full-duplex", "-d", "-r"),
     )
 
 

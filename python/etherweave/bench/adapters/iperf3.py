@@ -205,7 +205,7 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
         *(request, fabric, words, server, length),
         sent=sent,
         basis=f"{length:g} s at the rate of the {'sender' if any(limits) else 'link'}",
-        is_both_ways=own.has("--bidir"),
+        is_bidirectional=own.has("--bidir"),
         notes=notes,
     )
 

@@ -178,7 +178,7 @@ def _forecast(
         window = own.count("-W", WINDOW)
         steps = [(size, _BANDWIDTH.of(size, request) * window * share * peers) for size in sizes]
         there = predict_sweep(steps, fabric, f"{window} messages a window", each=1 / window)
-        return there.both_ways() if "bibw" in program else there
+        return there.bidirectional() if "bibw" in program else there
     if is_pair:
         swept = [(size, _LATENCY.of(size, request) * share) for size in sizes or (0,)]
         there = predict_sweep(swept, fabric, "ping-pong: a host sends half of the messages")

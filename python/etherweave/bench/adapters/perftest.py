@@ -306,7 +306,7 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
         *(request, fabric, (*common, "{server}"), (*common, *own.arguments), seconds),
         sent=sent,
         basis=f"{count:,} messages of each size",
-        is_both_ways=own.has("-b"),
+        is_bidirectional=own.has("-b"),
     )
     return replace(plan, sizes=sizes) if own.has("-a") else plan
 
