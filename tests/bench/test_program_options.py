@@ -22,6 +22,7 @@ from etherweave.bench.plans import (
     BenchmarkPlanError,
     BenchmarkRequest,
     FabricEstimate,
+    scaled,
 )
 from etherweave.bench.points import point_of
 from etherweave.bench.program_options import FREE, KINDS
@@ -237,6 +238,14 @@ def test_quantities_of_a_program_reach_its_forecast(name: str) -> None:
 def test_kinds_of_a_program_multiply_its_forecast(command: str, words: str, factor: float) -> None:
     (usual, _), (sent, _) = forecast(command), forecast(f"{command} {words}")
     assert sent == pytest.approx(factor * usual, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "kilo", "value"),
+    [("10pps", 1000, 10), ("8B", 1024, 8), ("64KiB", 1024, 65536), ("1.5g/8", 1000, 1.5e9)],
+)
+def test_a_number_is_read_as_the_program_reads_it(text: str, kilo: int, value: float) -> None:
+    assert scaled(text, kilo) == value
 
 
 def test_a_traffic_limit_holds_for_options_of_the_program(tmp_path: Path) -> None:

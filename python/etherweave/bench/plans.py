@@ -118,11 +118,10 @@ class GivenOptions:
 
 
 def scaled(text: str, kilo: int) -> float:
-    """Read a number with a prefix as programs write it: ``64K``, ``10G``."""
-    number = re.match(r"[0-9.]+", text)
-    assert number
-    prefix = text[number.end() :][:1].lower()
-    return float(number[0]) * float(kilo) ** (" kmgt".find(prefix) if prefix else 0)
+    """Read a number with a prefix as programs write it: ``64K``, ``10G``, ``8B``, ``10pps``."""
+    match = re.match(r"([0-9.]+)([kmgt]?)", text.lower())
+    assert match
+    return float(match[1]) * float(kilo) ** ("", *"kmgt").index(match[2])
 
 
 @dataclass(frozen=True)

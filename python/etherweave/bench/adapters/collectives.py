@@ -178,7 +178,7 @@ def _plan_gloo(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPl
     sizes = 1 if own.has("--elements") or request.size_max else 14
     # What a buffer sends goes as often as there are buffers, before and after the timer starts.
     seconds = (request.seconds or 2.0) * sizes * max(len(own.words), 1)
-    elements = ("--elements", str(request.size_max // 4)) if request.size_max else ()
+    elements = ("--elements", str(max(request.size_max // 4, 1))) if request.size_max else ()
     words = (
         *("benchmark", "--size", "{ranks}", "--rank", "{rank}", "--shared-path", "{directory}"),
         *("--prefix", "etherweave", "--transport", "tcp", "--tcp-device", "{interface}"),

@@ -305,7 +305,7 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
     forecast = replace(
         forecast,
         seconds=min(forecast.seconds, longest),
-        bytes=min(forecast.bytes, longest * fabric.rate),
+        bytes=max(min(forecast.bytes, longest * fabric.rate), float(at_once * sum(sizes))),
     )
     notes = ("a size whose time runs out is left out by IMB: raise -time",)
     return plans.all_ranks(request, arguments, forecast, sizes=sizes, notes=notes)

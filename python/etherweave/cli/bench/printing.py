@@ -77,9 +77,9 @@ def plan_rows(planned: BenchmarkPlan) -> list[tuple[str, str]]:
     rows += [("command", shlex.join(command.arguments))]
     rows += [("reads", name) for name, _ in command.files]
     rows += [("writes", command.output)] if command.output else []
+    sent = f"{amount(forecast.bytes, 'B')} from {forecast.senders}"
     rows += [
-        ("sends", f"{amount(forecast.bytes, 'B')} from {forecast.senders}"),
+        ("sends", f"not known: {forecast.unknown}" if forecast.unknown else sent),
         ("takes", f"{amount(forecast.seconds, 's')} ({forecast.basis})"),
     ]
-    rows += [("unknown", forecast.unknown)] * bool(forecast.unknown)
     return rows + [("note", note) for note in planned.notes]
