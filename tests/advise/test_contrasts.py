@@ -1,4 +1,4 @@
-"""What a fabric, a transport and a placement are worth, in a sentence each."""
+"""Sentences on the worth of a fabric, a transport and a placement."""
 
 import re
 from pathlib import Path

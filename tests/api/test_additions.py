@@ -1,4 +1,4 @@
-"""What an addition to a family touches: one new file, and lines of one list.
+"""Files that an addition to a family touches: one new file, and lines of one list.
 
 An addition is a member that exists, under other names: a copy of its file, and a copy of each line
 that names it in the list. Its family has room for it if that builds and is known.

@@ -1,4 +1,4 @@
-"""What the package declares agrees with what it contains."""
+"""The package declares what it contains."""
 
 import ast
 import json
@@ -187,7 +187,7 @@ def closure(requirements: list[str]) -> set[str]:
 
 
 def licence_of(name: str) -> str:
-    """What a distribution says about its licence, in any of the fields for it."""
+    """Return the licence of a distribution, from any of the fields for it."""
     facts = metadata.metadata(name)
     fields = ("License-Expression", "License", "Classifier")
     return "\n".join(text for field in fields for text in facts.get_all(field, []))

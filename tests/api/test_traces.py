@@ -27,7 +27,7 @@ FIELDS = {
     "i": {"name", "cat", "s", "pid", "tid", "ts"},
     "C": {"name", "pid", "tid", "ts", "args"},
 }
-"""Of each phase that a trace has, by the document that the module names."""
+"""Keys of each phase that a trace has, by the document that the module names."""
 
 
 def traced(directory: Path) -> tuple[etherweave.Result, list[dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""What every adapter promises: the definition of done for a new one."""
+"""Promises of every adapter: the definition of done for a new one."""
 
 import re
 

@@ -40,7 +40,7 @@ from support import command_line
 from support.launches import FakeLauncher
 
 AMOUNT = 20_000_000  # That the client of these tests sends [bytes].
-RATE = 1e9 / 8  # Of each link [bytes/s].
+RATE = 1e9 / 8  # Rate of each link [bytes/s].
 HEADERS = 1514 / 1448
 """Frames of 1500 B and Ethernet's header carry 1448 B of TCP with time stamps."""
 QUICK = recorder(sys.executable, 0.1)

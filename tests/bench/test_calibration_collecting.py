@@ -1,4 +1,4 @@
-"""What a calibration measures on a site: planned before, launched in rounds, resumed."""
+"""Measurements of a calibration on a site: planned before, launched in rounds, resumed."""
 
 import json
 from collections.abc import Callable, Mapping

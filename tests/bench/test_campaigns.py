@@ -185,7 +185,7 @@ class Campaign:
         return {path.stem: path.read_text() for path in self.out.glob("launches/[!.]*.json")}
 
     def bearers(self) -> dict[int, str]:
-        """What lives of it: numbers and words."""
+        """Return numbers and words of its processes that live."""
         result = {}
         for path in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):

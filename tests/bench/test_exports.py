@@ -1,4 +1,4 @@
-"""What other programs are given: references, a test for ReFrame, scripts for Slurm."""
+"""Files for other programs: references, a test for ReFrame, scripts for Slurm."""
 
 import ast
 import os

@@ -112,7 +112,7 @@ def test_streams_that_sum_to_more_than_the_link_were_not_there_at_once(
     monkeypatch.setattr(SiteLauncher, "launch", lambda self, job: done)
     monkeypatch.setattr(SiteLauncher, "missing", lambda self: "")
     place = site()
-    for rate, warnings in ((3e6, 0), (4e6, 1)):  # Of each of four streams [B/s].
+    for rate, warnings in ((3e6, 0), (4e6, 1)):  # Each of four streams [B/s].
         monkeypatch.setattr(incast, "_rates", lambda *words, rate=rate: [rate] * 4)
         result = measure_incast(
             scenario(), program=IncastProgram.IPERF3, site=place, link=place.link("tcp")

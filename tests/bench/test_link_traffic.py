@@ -15,7 +15,7 @@ from etherweave.bench.telemetry.link_traffic import expected, findings
 from etherweave.measurements.benchmark_report import BenchmarkReport, Completeness, Measurement
 from etherweave.measurements.metrics import BANDWIDTH
 
-RATE = 1e9 / 8  # Of each link [bytes/s].
+RATE = 1e9 / 8  # Rate of each link [bytes/s].
 
 
 def planned(program: str) -> JudgedLaunch:
@@ -74,7 +74,7 @@ def test_hosts_whose_bytes_went_elsewhere_are_named(
 
 
 def test_a_run_by_the_clock_moved_its_own_bandwidth_for_half_of_its_time() -> None:
-    """Of 100 MB/s for the second that it was planned to last, but never more than was predicted."""
+    """A share of 100 MB/s for the planned second, but never more than was predicted."""
     one = planned("netperf")
     rate = Measurement(BANDWIDTH, 100e6, "mean", None, (), "100 MB/s", 1)
     report = BenchmarkReport(

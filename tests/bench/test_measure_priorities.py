@@ -17,7 +17,7 @@ from etherweave.bench.site.reading import profiles
 from etherweave.bench.site.values import ClusterSite
 from support.waiting import LIMIT_S
 
-SO_RCVBUFFORCE = 33  # Of Linux: beyond the limit of the machine, for root.
+SO_RCVBUFFORCE = 33  # Option of Linux: beyond the limit of the machine, for root.
 LATENCY = {"osu_latency": {"bytes": "8B", "iterations": 20}}
 
 

@@ -164,7 +164,7 @@ def test_a_link_with_a_small_bucket_has_a_constant_rate(site: ClusterSite) -> No
 
 
 RATE, BURST = 1e9 / 8, 128 * 1024
-"""Of the site above: links [bytes/s], and what a bucket has saved when nothing was sent [bytes]."""
+"""Links [bytes/s] of the site above, and the savings of a bucket when nothing was sent [bytes]."""
 MESSAGE = 8 << 20
 """That goes back and forth [bytes]: 70 ms, in which the bucket of the other side is full again."""
 WINDOW = 16  # Messages of 1 MiB in flight, before the receiver confirms that all have arrived.

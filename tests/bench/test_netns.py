@@ -21,7 +21,7 @@ from etherweave.measurements.benchmark_report import BenchmarkReport
 pytestmark = pytest.mark.needs("namespaces")
 
 HOSTS = ("n1", "n2", "n3", "n4")
-RATE = 12.5e6  # Of each link [bytes/s].
+RATE = 12.5e6  # Rate of each link [bytes/s].
 BURST = 1024 * 1024
 """That a token bucket has saved when nothing was sent [bytes]: a stall of 84 ms loses no rate, and
 3 s of traffic are 2.8 % more than the rate."""

@@ -80,7 +80,7 @@ def _tagged(text: str, blank: str = "") -> str:
 
 
 def _recorded(text: str) -> str:
-    """As ``script`` writes it, which ends lines as terminals do."""
+    """Write it like ``script``, which ends lines as terminals do."""
     lines = text.replace("\n", "\r\n")
     return f"Script started on 2026-11-20\r\n\x1b[?2004l\r{lines}\r\nScript done on 2026-11-20\r\n"
 
@@ -172,7 +172,7 @@ def _is_sizeless(row: tuple[object, ...], whole: set[tuple[object, ...]]) -> boo
 
 @pytest.mark.slow
 def test_zero_bytes_in_a_text_give_no_number_that_the_text_does_not() -> None:
-    """As a file has them whose machine stopped before it was written out."""
+    """Zeros of a file whose machine stopped before it was written out."""
     for name in TEXTS:
         text, chance = captured(name), random.Random(name)
         for _ in range(6):

@@ -1,4 +1,4 @@
-"""What programs may do to the recorder: rare calls are recorded, what is not recorded is said."""
+"""Rare calls of programs are recorded, and the recorder says what it does not record."""
 
 import json
 import os
@@ -373,7 +373,7 @@ INTERFACES = {
         "communicator": "type(MPI_Comm)",
     },
 }
-"""Of MPI for Fortran: what declares it, and its types of handles."""
+"""Declarations of MPI for Fortran, and its types of handles."""
 
 
 def fortran(directory: Path, words: dict[str, str], library: Library) -> list[str]:
@@ -424,9 +424,9 @@ def test_messages_of_mpi_itself_for_files_are_not_recorded(
 
 
 RETURN_ERRORS = "MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);"
-"""As few programs do: MPI's own choice is to end the program."""
+"""Errors are returned, as few programs ask: MPI's own choice is to end the program."""
 ONE_THREAD = "#define THREADS MPI_THREAD_SINGLE"
-"""Of several, Open MPI 4.1 never returns from a wait for a list in which a request fails."""
+"""Open MPI 4.1 never returns from a wait for a list in which a request fails, with several."""
 TRUNCATED = f"""
     {RETURN_ERRORS}
     MPI_Request q[3];

@@ -130,7 +130,7 @@ def limits(out: Path, metric: str, sweep: Sweep) -> dict[str, list[float]]:
 def test_times_are_held_against_the_link_and_the_smallest_message(
     tmp_path: Path, three: Path
 ) -> None:
-    """At 1 Gb/s, 1.25e8 B/s, a frame of 1538 octets carries 1448: 12.3 us, its payload 11.6 us."""
+    """A frame of 1538 octets carries 1448: 12.3 us at 1 Gb/s, 1.25e8 B/s, its payload 11.6 us."""
     bounds = limits(copytree(three, tmp_path / "out"), "latency", TIME_SWEEP)
     (first, line), (name, values) = bounds.items()
     assert first == "size / line rate, 1 Gb/s"

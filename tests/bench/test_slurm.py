@@ -103,7 +103,7 @@ def test_a_refused_request_is_reported(slurm: Path, tmp_path: Path) -> None:
 
 
 class Clock:
-    """In place of the module ``time``: sleeping takes no time, and things happen meanwhile."""
+    """Substitute for the module ``time``: sleeping takes no time, and things happen meanwhile."""
 
     def __init__(self, happens: Callable[[float], None]) -> None:
         self.now, self.happens = 0.0, happens

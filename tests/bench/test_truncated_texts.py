@@ -15,7 +15,7 @@ CUTS = 40  # Places within lines at which each text is cut, besides all line end
 ENDS = 60  # Line ends at which each text is cut at most.
 MISHAPS = 60  # Garbled versions of each text.
 NOISE = string.ascii_letters + string.punctuation.replace(".", "").replace("-", "") + "\x00\x1bé"
-"""What gets into texts; a digit in the place of another cannot be detected."""
+"""Damages of texts; a digit in the place of another cannot be detected."""
 
 
 Number = tuple[object, ...]
@@ -47,7 +47,7 @@ def _numbers(reports: tuple[BenchmarkReport, ...]) -> set[Number]:
 
 
 def _number(report: BenchmarkReport, measurement: Measurement) -> Number:
-    """What a number claims; lines may move."""
+    """Return the claim of a number; lines may move."""
     return (
         report.program,
         measurement.metric,

@@ -113,7 +113,7 @@ def test_a_write_of_one_full_packet_has_82_more_bytes_and_its_gap_on_the_wire() 
 
 
 def test_variation_is_the_deviation_of_a_sample_over_its_mean() -> None:
-    """Of 2 and 4: the deviation is the root of 2, the mean 3."""
+    """The deviation of 2 and 4 is the root of 2, the mean 3."""
     assert formulas.variation([2.0, 4.0]) == pytest.approx(math.sqrt(2) / 3)
     assert math.isnan(formulas.variation([1.0])) and math.isnan(formulas.variation([-1.0, 1.0]))
 

@@ -9,7 +9,7 @@ from support import documents
 
 ROOT = documents.ROOT
 NEEDS = {"verify": ("ovs",), "lab": ("namespaces", "ovs", "ping", "iperf3")}
-"""What the commands of a page need."""
+"""Needs of a page's commands."""
 PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs/guide").glob("*.md")),

@@ -30,7 +30,7 @@ def in_fences(guide: Path) -> Iterator[str]:
 
 
 def words_of(lines: Iterator[str]) -> list[list[str]]:
-    """What follows the program's name in each command, without redirections and remarks."""
+    """Return the words behind the program's name in each command, without redirections."""
     result = []
     for line in lines:
         after = shlex.split(re.sub(r"\$\(|\)", " ; ", line), comments=True)

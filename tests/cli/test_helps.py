@@ -34,7 +34,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def offence(text: str) -> str | None:
-    """What is wrong with a help."""
+    """Name the faults of a help."""
     if not text.endswith("."):
         return "ends without a full stop"
     if re.search(r"[.!?] ", DEFAULT.sub(".", text)):

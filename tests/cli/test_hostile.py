@@ -13,7 +13,7 @@ FIRST = str(Path(__file__).parents[2] / "scenarios/first.toml")
 
 
 def mistake(*words: str, cwd: Path | None = None) -> str:
-    """What a command prints that ends with 2."""
+    """Return the output of a command that ends with 2."""
     with contextlib.chdir(cwd or Path.cwd()):
         done = command_line.run_here(*words)
     return sentence(done.returncode, done.stdout, done.stderr)

@@ -58,7 +58,7 @@ def damages(file: Path, seed: int) -> list[Damage]:
     return some + hostile.lines(file, seed)
 
 
-CASES_MAX = 60  # Of a verb with a directory: a sample of all damages of all files.
+CASES_MAX = 60  # Cases of a verb with a directory: a sample of all damages.
 
 
 def offences(

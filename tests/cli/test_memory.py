@@ -1,4 +1,4 @@
-"""What a simulation is expected to take and what it takes, and the refusal of what does not fit."""
+"""Expected and measured memory of a simulation, and the refusal of one that does not fit."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""What the controller decides, without a switch: differences, wiring, failures and roles."""
+"""Decisions of the controller, without a switch: differences, wiring, failures and roles."""
 
 import pytest
 

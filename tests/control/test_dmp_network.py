@@ -245,7 +245,7 @@ def test_a_nic_that_takes_no_address_while_it_is_up_is_set_down_for_it(
     tried = []
 
     def refusing(handle: socket.socket, number: int, request: bytes) -> bytes:
-        """As a driver without IFF_LIVE_ADDR_CHANGE (eth_prepare_mac_addr_change)."""
+        """Change it like a driver without IFF_LIVE_ADDR_CHANGE (eth_prepare_mac_addr_change)."""
         if number == 0x8924:
             flags = obey(handle, 0x8913, request[:16].ljust(40, b"\0"))
             tried.append(flags[16] & 1)

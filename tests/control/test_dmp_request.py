@@ -38,7 +38,7 @@ def sent(step: RequestStep) -> bytes:
 
 
 def rewritten(frame: bytes, source: int) -> bytes:
-    """What a switch makes of a frame."""
+    """Return what a switch makes of a frame."""
     return frame[:6] + source.to_bytes(6) + frame[12:]
 
 

@@ -1,4 +1,4 @@
-"""What the daemon does about an interface, and how it learns of links: no sockets, no clocks."""
+"""The daemon's acts on an interface, and how it learns of links: no sockets, no clocks."""
 
 import math
 import random
@@ -122,7 +122,7 @@ def attribute(kind: int, value: bytes) -> bytes:
 
 
 def message(kind: int, flags: int, attributes: bytes) -> bytes:
-    """As in linux/rtnetlink.h: nlmsghdr, ifinfomsg, attributes."""
+    """Message of linux/rtnetlink.h: nlmsghdr, ifinfomsg, attributes."""
     body = struct.pack("=BxHiII", 0, 1, 7, flags, 0xFFFFFFFF) + attributes
     return struct.pack("=IHHII", 16 + len(body), kind, 0, 0, 0) + body
 

@@ -476,7 +476,7 @@ class Packet(NamedTuple):
     dst: int
     src: int
     in_port: int
-    priority: int | None  # In its tag; none: it has no tag.
+    priority: int | None  # Priority in its tag; none: it has no tag.
 
     def octets(self) -> bytes:
         tag = b"" if self.priority is None else struct.pack(">HH", 0x8100, self.priority << 13)

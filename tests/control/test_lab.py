@@ -47,7 +47,7 @@ APPLICATION: dict[str, object] = {
     "switch": {"buffer": "1200kB"},
 }
 """The triangle with hosts that talk RoCEv2, switches that send PFC frames, and the same rules."""
-MESSAGE_BYTES = 2_000_000  # Of a stream in the simulator: more than the buffer of a switch [B].
+MESSAGE_BYTES = 2_000_000  # A stream in the simulator: more than the buffer of a switch [B].
 STEPS = ("namespaces", "Open vSwitch", "agents", "hosts boot")  # Progress of bringing up, in order.
 
 

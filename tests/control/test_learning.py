@@ -215,8 +215,8 @@ def test_the_command_line_writes_the_scenario_and_prints_its_plan(tmp_path: Path
     # One rule was added and removed, each in a bundle of its own.
     assert (switch.added, switch.committed) == (2, 2)
     first, second, *_ = printed.splitlines()
-    assert first == f"{output}: 1 switches, 0 cables, 1 hosts"
-    assert second == "fabric: 1 switches, 1 hosts"
+    assert first == f"{output}: 1 switch, 0 cables, 1 host"
+    assert second == "fabric: 1 switch, 1 host"
     (planned,) = plan(output).installed.switches
     assert planned.datapath_id == 0xA1
 

@@ -66,7 +66,7 @@ def test_rules_are_switched_off_in_a_file_with_a_reason(tmp_path: Path) -> None:
 def test_standard_input_and_any_name_are_taken(tmp_path: Path) -> None:
     text = json.dumps(foreign())
     result = command_line.run("control", "lint", "-", text=text)
-    assert (result.returncode, result.stdout) == (0, "no findings in 1 switches, 0 hosts\n")
+    assert (result.returncode, result.stdout) == (0, "no findings in 1 switch, 0 hosts\n")
     (tmp_path / "running").write_text(text)
     assert invoke(str(tmp_path / "running"))[0] == 0
 
@@ -89,9 +89,9 @@ def test_commands_are_read_by_any_name_and_from_standard_input(tmp_path: Path, s
         if not name.startswith("switch0"):
             continue
         result = command_line.run("control", "lint", "-", text=text)
-        assert (result.returncode, result.stdout) == (0, "no findings in 1 switches, 0 hosts\n")
+        assert (result.returncode, result.stdout) == (0, "no findings in 1 switch, 0 hosts\n")
         (tmp_path / "saved").write_text(text)
-        assert invoke(str(tmp_path / "saved")) == (0, "no findings in 1 switches, 0 hosts\n", "")
+        assert invoke(str(tmp_path / "saved")) == (0, "no findings in 1 switch, 0 hosts\n", "")
 
 
 def test_what_is_not_read_of_a_file_is_named_once(tmp_path: Path) -> None:

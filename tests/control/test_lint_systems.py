@@ -136,7 +136,7 @@ def test_the_commands_and_the_yaml_of_a_switch_are_one_configuration() -> None:
 
 
 def test_yaml_as_the_switch_prints_it_is_read() -> None:
-    """With a header, ranges, lists of names and values in quotes."""
+    """A map with a header, ranges, lists of names and values in quotes."""
     (switch,) = lint.read({"startup.yaml": STARTUP}).switches
     assert switch.name == "leaf01"
     assert [port.name for port in switch.ports] == ["swp1", "swp2", "swp3"]

@@ -92,7 +92,7 @@ def test_frames_of_every_kind_meet_the_same_actions_as_in_several_tables() -> No
     for port, source, target, kind in frames:
         is_foreign = 5 in (source, target) and port > 2
         fields = {"in_port": port, "eth_src": source, "eth_dst": target, "eth_type": kind}
-        if not is_foreign:  # Of other switches, only frames between hosts arrive.
+        if not is_foreign:  # Only frames between hosts arrive of other switches.
             assert decisive(one, **fields).actions == actions(several, fields), fields
 
 

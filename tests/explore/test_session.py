@@ -1,4 +1,4 @@
-"""What the page keeps and shows, without a page."""
+"""State and texts of the page, without a page."""
 
 from pathlib import Path
 from threading import Timer

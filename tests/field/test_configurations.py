@@ -242,7 +242,7 @@ def test_a_named_file_that_is_not_read_ends_with_2_beside_one_that_is() -> None:
     state = CASES / "show-outputs/eos-pfc.txt"
     right = CASES / HOSTS / "right.sh"
     done = command_line.invoke("control", "lint", state, right, code=2)
-    assert done.stdout == "no findings in 0 switches, 1 hosts; not read: 1 files\n"
+    assert done.stdout == "no findings in 0 switches, 1 host; not read: 1 file\n"
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def test_packets_of_a_connection_over_efa_take_every_path_alike(
         *(result.values("ports", name) for name in ("node", "peer", "tx_packets")), strict=True
     )
     counts = [sent for node, peer, sent in ports if node == "leaf0" and "core" in peer and sent]
-    packets = 12 * 1_024  # Of 4 KiB.
+    packets = 12 * 1_024  # Packets of 4 KiB.
     assert sum(counts) >= packets and len(counts) == paths
     bound = 4 * sqrt(sum(counts) / paths * (1 - 1 / paths))
     assert all(abs(count - sum(counts) / paths) <= bound for count in counts), counts

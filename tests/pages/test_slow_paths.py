@@ -75,7 +75,7 @@ def test_a_planted_defect_is_named_and_nothing_else(
 
 
 def test_usual_is_what_good_pairs_take_though_half_of_them_are_bad() -> None:
-    """Of three leaves one is bad: so are half of the other hosts' pairs with other leaves."""
+    """One of three leaves is bad: so are half of the other hosts' pairs with other leaves."""
     whole, three = matrix(uplinks_of_leaf_0), 3 * PER_LEAF
     (suspect,) = suspects(PairMatrix(HOSTS[:three], whole.values[:three, :three], False, PLACES))
     assert suspect.who == "leaf0"

@@ -78,7 +78,7 @@ def test_only_the_tested_interface_counts(tmp_path: Path) -> None:
 
 
 def test_a_counter_that_was_set_back_counts_from_zero(tmp_path: Path) -> None:
-    """From 1000 by 100 each second; set back to 40 at the third, it goes on by 100."""
+    """Counter from 1000 on, by 100 each second; set back to 40 at the third, by 100 again."""
     recorded(tmp_path, Speeds(interface={"sent_bytes": 100.0, "received_bytes": 1.0}))
     file = tmp_path / "telemetry_interface.parquet"
     table = polars.read_parquet(file)
@@ -89,7 +89,7 @@ def test_a_counter_that_was_set_back_counts_from_zero(tmp_path: Path) -> None:
 
 
 def test_rates_are_those_of_the_part_that_was_recorded() -> None:
-    """From 1 s to 3 s a counter rises by 10 each second: cells of 2 s from 0 s on."""
+    """A counter rises by 10 each second from 1 s to 3 s: cells of 2 s from 0 s on."""
     steps = CounterSteps(np.array([1.0, 2.0, 3.0]), np.array([0.0, 10.0, 20.0]))
     result = rates(steps, np.array([0.0, 2.0, 4.0, 6.0]))
     assert result[:2].tolist() == [10.0, 10.0]

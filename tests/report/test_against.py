@@ -1,4 +1,4 @@
-"""What jobs of results are as benchmarks, and which published figures they are compared with."""
+"""Jobs of results as benchmarks, and the published figures that they are compared with."""
 
 import dataclasses
 from collections.abc import Mapping

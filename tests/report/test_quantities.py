@@ -11,7 +11,7 @@ from etherweave.api.simulation import moe_loads
 from etherweave.measurements.quantities import Quantity, quantities
 from etherweave.measurements.run_lines import job_lines
 
-LINK = 12.5e9  # Of 100 Gb/s [bytes/s].
+LINK = 12.5e9  # A link of 100 Gb/s [bytes/s].
 
 
 def simulated(hosts: int, workload: dict[str, Any], **keys: Any) -> dict[tuple[str, str], Quantity]:
@@ -156,7 +156,7 @@ EXPERTS: dict[str, Any] = {
 
 @pytest.mark.parametrize("mode", ["normal", "low_latency"])
 def test_a_decode_step_takes_its_layers_of_experts(mode: str) -> None:
-    """Of a lone request: the layers of a batch of one token, which only its rank has."""
+    """Layers of a lone request: a batch of one token, which only its rank has."""
     layers: dict[str, Any] = {"layers": 6, "moe": EXPERTS | {"iterations": 6, "mode": mode}}
     every = lone(experts=layers)
     gap = every["mean", "time_between_tokens"]

@@ -17,7 +17,7 @@ from etherweave.control.rules import FabricPlan
 
 PATIENCE_S = 20.0  # How long something that happens at once may take on a machine that is busy [s].
 QUICK = ControllerOptions(port=0, probe_s=0.1, audit_s=3600, pace=RoleTiming(0.1, 0.35, 0.8))
-"""As the controller runs by itself, at a quicker pace, and without audits."""
+"""The controller as it runs by itself, at a quicker pace, and without audits."""
 
 
 class RecordedLog(io.StringIO):

@@ -23,7 +23,7 @@ Answer = Callable[[int], str | Ending]
 
 
 def latencies(us: float, sizes: Sequence[int] = (1, 2, 4)) -> str:
-    """What osu_latency 7.4 prints, with times that grow by size."""
+    """Return the output of osu_latency 7.4, with times that grow by size."""
     head = "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n"
     rows = [f"{size:<10d}{us * (1 + at):>15.2f}" for at, size in enumerate(sizes)]
     return "\n".join([f"{head}# Size       Avg Latency(us)", *rows, ""])

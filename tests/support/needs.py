@@ -136,7 +136,7 @@ NEEDS = {
     "sonic-yang": Need(obstacle=_unset("ETHERWEAVE_SONIC_YANG", "directory with SONiC's models")),
     "sonic-repo": Need(obstacle=_unset("ETHERWEAVE_SONIC_REPO", "checkout of sonic-buildimage")),
 }
-"""By the name that the marker takes."""
+"""Needs by the name that the marker takes."""
 
 
 @cache

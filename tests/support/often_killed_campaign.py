@@ -17,7 +17,7 @@ from support.launches import FakeLauncher, campaign, latencies
 
 WHOLE = campaign("osu_latency", "osu_multi_lat", rule=StoppingRule(0.05, 0.95, 20, 20))
 """42 launches."""
-LAUNCH_S = 0.004  # Of a launch, about as long as keeping it takes [s].
+LAUNCH_S = 0.004  # A launch, about as long as keeping it takes [s].
 LIFE_S = 0.03  # Within which a child dies: a few launches [s].
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 NODES = ("n1", "n2", "n3", "n4")
 _PATIENCE_S = 30.0
-_STARTED: dict[str, list[subprocess.Popen[bytes]]] = {}  # By directory.
+_STARTED: dict[str, list[subprocess.Popen[bytes]]] = {}  # Daemons by directory.
 # A process group is signalled at once. proctrack/linuxproc signals what a snapshot of /proc shows,
 # and loses a process that is forked meanwhile: of 40 steps that were ended as they began, one left
 # its `sleep` behind, and two hung. proctrack/cgroup needs a cgroup file system of its own.

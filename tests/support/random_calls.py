@@ -13,7 +13,7 @@ from etherweave.report.periods import period
 Floats = npt.NDArray[np.float64]
 Random = np.random.Generator
 
-SERIES = 60  # Of each kind.
+SERIES = 60  # Number of each kind.
 
 
 def exponential(random: Random, count: int) -> tuple[Floats, Floats]:
@@ -51,7 +51,7 @@ KINDS: dict[str, Callable[[Random], tuple[Floats, Floats]]] = {
     "200 gaps of a heavy tail": lambda random: after(random.pareto(1.2, 200)),
     "100 uneven gaps": lambda random: after(random.uniform(0.5, 1.5, 100)),
 }
-"""Of calls, in nanoseconds."""
+"""Durations of calls, in nanoseconds."""
 
 
 def mistaken(kind: str, series: int) -> int:

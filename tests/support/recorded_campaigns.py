@@ -27,7 +27,7 @@ class Speeds:
 
     cpus: Sequence[dict[str, float]] = ({"user_s": 0.5, "system_s": 0.25, "idle_s": 0.25},)
     interface: dict[str, float] | None = None
-    other: dict[str, float] | None = None  # Of an interface that is not tested.
+    other: dict[str, float] | None = None  # Speeds of an interface that is not tested.
     priorities: dict[str, dict[str, float]] | None = None
     rdma: dict[str, float] | None = None
 

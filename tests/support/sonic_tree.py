@@ -19,7 +19,7 @@ from etherweave.control.qos.policy import PolicyError
 
 Tables = dict[str, Any]
 
-ROLES = ("", "LeafRouter", "ToRRouter")  # Of DEVICE_METADATA; none: the SKU's default.
+ROLES = ("", "LeafRouter", "ToRRouter")  # Roles of DEVICE_METADATA; none: the SKU's.
 TEMPLATES = ("qos.json.j2", "buffers.json.j2", "buffers_dynamic.json.j2")
 LOOKUP = "pg_profile_lookup.ini"
 

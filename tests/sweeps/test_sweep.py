@@ -35,7 +35,7 @@ from etherweave.sweeps.executors import Answer, Executor, Task
 from support.command_line import run_here
 from support.sweeps import contents, start, wait_for, write
 
-RUNS = 24  # Of the sweep that tests carry out: four sources, three sizes, two seeds.
+RUNS = 24  # Four sources, three sizes, two seeds.
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ def test_a_file_states_ranges_weights_and_correlations(tmp_path: Path) -> None:
     assert middle == {
         "switch.latency": "200ns",  # sqrt(100 * 400)
         "nic.transmit_latency": "150ns",
-        "transport.roce.path_mtu": "4KiB",  # From a quarter of the weights on.
+        "transport.roce.path_mtu": "4KiB",  # Drawn from a quarter of the weights on.
         "host.mpi_roce.send_overhead": "200ns",
     }
 

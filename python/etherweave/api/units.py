@@ -57,6 +57,12 @@ def amount(value: float, unit: str) -> str:
     return f"{_digits(value / scale)} {prefix}{name}"
 
 
+def counted(number: int, noun: str) -> str:
+    """Write a number of things: 1 switch, 2 switches."""
+    plural = "" if number == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{number:,} {noun}{plural}"
+
+
 def size_text(size: int | None) -> str:
     """Write a message's size [bytes] in full: 1,024 B; nothing where there is none."""
     return "" if size is None else f"{size:,} B"

@@ -10,6 +10,7 @@ import typer
 
 import etherweave
 from etherweave.api.outputs import below, new_files
+from etherweave.api.units import counted
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import AsJson, directory
 from etherweave.formats import READERS, read
@@ -112,7 +113,7 @@ def _page(name: str, imported: ImportedScenario, description: Description) -> li
     switches = sum(description.levels.values())
     count = sum(cables.count for cables in description.cables)
     counts = ((description.hosts, "host"), (switches, "switch"), (count, "cable"))
-    lines = [f"{name}: {', '.join(_counted(number, noun) for number, noun in counts)}"]
+    lines = [f"{name}: {', '.join(counted(number, noun) for number, noun in counts)}"]
     if description.host_ports != description.hosts:
         lines.append(f"  Hosts: {description.host_ports:,} ports")
     levels = (f"{number:,} of level {level}" for level, number in description.levels.items())
@@ -130,7 +131,7 @@ def _page(name: str, imported: ImportedScenario, description: Description) -> li
         lines.append(f"  Resembles {description.resembles}")
     pairs = Counter(description.missing)
     missing = [
-        f"{_counted(number, 'cable')} {first} - {second}"
+        f"{counted(number, 'cable')} {first} - {second}"
         for (first, second), number in pairs.items()
     ]
     for title, sentences in (
@@ -143,12 +144,6 @@ def _page(name: str, imported: ImportedScenario, description: Description) -> li
         if len(sentences) > LISTED_MAX:
             lines.append(f"  {title}: {len(sentences) - LISTED_MAX:,} more (--json lists them)")
     return lines
-
-
-def _counted(number: int, noun: str) -> str:
-    """Write a number of things: 1 switch, 2 switches."""
-    plural = "" if number == 1 else "es" if noun.endswith("ch") else "s"
-    return f"{number:,} {noun}{plural}"
 
 
 def _figures(imported: ImportedScenario, description: Description) -> dict[str, object]:

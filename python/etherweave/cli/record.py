@@ -9,6 +9,7 @@ import typer
 
 import etherweave
 from etherweave.api.machine import usable_processors
+from etherweave.api.units import counted
 from etherweave.cli.exits import FAILED, INTERRUPTED, mistakes, notice, print_error, reject
 from etherweave.cli.parameters import AsJson, Positive, directory, output_file
 
@@ -161,7 +162,7 @@ def recording_line(facts: "RecordingFacts") -> str:
     """Describe a recording in a line."""
     hosts = len(facts["hosts"])
     return (
-        f"recorded {facts['ranks']} ranks on {hosts} host{'s' if hosts > 1 else ''} for "
+        f"recorded {counted(facts['ranks'], 'rank')} on {counted(hosts, 'host')} for "
         f"{facts['span_ns'] / 1e6:,.3f} ms with {facts['library']}: {facts['calls']:,} calls, "
         f"{facts['compute_share']:.1%} computation; recording took "
         f"{facts['recorder_share']:.2%}, up to {facts['record_ns_max']} ns for each call"

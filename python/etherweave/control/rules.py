@@ -13,6 +13,8 @@ from enum import StrEnum
 from ipaddress import IPv4Network
 from typing import Literal, NamedTuple, TypeAlias
 
+from etherweave.api.units import counted
+
 IN_PORT = 0xFFFFFFF8  # Back to the port of entry (OpenFlow 1.3, ``OFPP_IN_PORT``).
 CONTROLLER = 0xFFFFFFFD  # To the controllers of the switch (``OFPP_CONTROLLER``).
 
@@ -223,7 +225,7 @@ class FabricPlan:
         """Number of switches and of hosts, with that of their ports where it differs."""
         hosts, ports = len({host.host for host in self.hosts}), len(self.hosts)
         several = f" with {ports:,} ports" if ports > hosts else ""
-        return f"{len(self.switches):,} switches, {hosts:,} hosts{several}"
+        return f"{counted(len(self.switches), 'switch')}, {counted(hosts, 'host')}{several}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from etherweave.api.machine import machine
 from etherweave.api.outputs import cache
 from etherweave.api.results import Measured, Result, Summary
 from etherweave.api.scenario import Overrides, ScenarioSource
+from etherweave.api.units import counted
 from etherweave.bench.launchers.launcher import LaunchOutcome
 from etherweave.bench.measure import executor, rank_placement
 from etherweave.bench.measure.errors import MeasureError
@@ -241,7 +242,7 @@ def _warnings(plan: _Plan, facts: Measured) -> list[str]:
     placement, ranks, hosts = plan.rank_placement, facts["ranks"], facts["hosts"]
     if hosts < ranks:
         warnings.append(
-            f"{ranks} ranks shared {hosts} {'host' if hosts == 1 else 'hosts'}"
+            f"{ranks} ranks shared {counted(hosts, 'host')}"
             f"{_blocks(placement)}: their messages to each other crossed no network"
         )
     if placement.processors and ranks > placement.processors:

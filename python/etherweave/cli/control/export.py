@@ -12,6 +12,7 @@ import typer
 import etherweave
 from etherweave.api.inputs import read_text
 from etherweave.api.outputs import new_files
+from etherweave.api.units import counted
 from etherweave.cli.control.yang import refusals
 from etherweave.cli.exits import FAILED, mistakes, print_error, reject
 from etherweave.cli.parameters import (
@@ -205,13 +206,13 @@ def _print_summary(policy: Policy, system: str, names: list[str], output: Path |
     channels = sum(len(switch.bundles()) for switch in policy.switches)
     hosts = {port.peer for switch in policy.switches for port in switch.ports if port.is_host}
     several = f" with {len(policy.hosts)} ports" if len(policy.hosts) > len(hosts) else ""
-    size = f"{len(policy.switches)} switches, {len(hosts)} hosts{several}"
+    size = f"{counted(len(policy.switches), 'switch')}, {counted(len(hosts), 'host')}{several}"
     print(f"{policy.name} for {system}: {size}")
     print(f"  flow control  {policy.flow_control}, lossless priorities {lossless}")
     sizes = ", ".join(f"{size:,} B" for size in headrooms)
     print(f"  headroom      {sizes} of {policy.device} at MTU {policy.mtu_bytes}")
     print(f"  deadlock      {policy.routing} needs {policy.routing_priorities} of them")
-    print(f"  port channels {channels} ends")
+    print(f"  port channels {counted(channels, 'end')}")
     print(f"  files         {len(names)}{f' in {output}' if output else ''}")
     if output is None:
         for name in sorted(names):

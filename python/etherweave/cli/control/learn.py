@@ -7,6 +7,7 @@ from pathlib import Path
 
 import etherweave
 from etherweave.api.outputs import write_text
+from etherweave.api.units import counted
 from etherweave.cli.control.parameters import (
     Listen,
     Probe,
@@ -71,6 +72,6 @@ def learn(
             learned = FabricLearner(options, EventLog()).learn(switches, wait_s, stop)
         write_text(output, learned.scenario(output.stem))
         planned = warned_plan(output, settings)
-    counts = (len(learned.datapaths), len(learned.cables), len(learned.hosts))
-    print(f"{output}: {counts[0]:,} switches, {counts[1]:,} cables, {counts[2]:,} hosts")
+    kinds = {"switch": learned.datapaths, "cable": learned.cables, "host": learned.hosts}
+    print(f"{output}: {', '.join(counted(len(all_), noun) for noun, all_ in kinds.items())}")
     print_counts(planned)

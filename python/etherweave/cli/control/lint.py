@@ -13,6 +13,7 @@ from pathlib import Path
 import typer
 
 from etherweave.api.inputs import read_text
+from etherweave.api.units import counted
 from etherweave.cli.exits import FAILED, USAGE, mistakes, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.control import lint as linter
@@ -198,7 +199,8 @@ def _print(site: linter.Configurations, findings: list[linter.LintFinding]) -> N
         for file, places in others:
             print(f"    also {file}: {_shown(places)}")
         print(f"    {finding.severity}, {finding.rule}: {finding.why}")
-    counts = f"{len(site.switches)} switches, {len(site.hosts)} hosts"
+    counts = f"{counted(len(site.switches), 'switch')}, {counted(len(site.hosts), 'host')}"
     lost = sum(not text.commands for text in site.unread)
-    counts += f"; not read: {lost} files" if lost else ""
-    print(f"{len(findings)} findings in {counts}" if findings else f"no findings in {counts}")
+    counts += f"; not read: {counted(lost, 'file')}" if lost else ""
+    number = counted(len(findings), "finding") if findings else "no findings"
+    print(f"{number} in {counts}")
