@@ -120,6 +120,11 @@ impl<'a> Panel<'a> {
         if bytes == 0 {
             return Vec::new();
         }
+        let copy = |bytes| Op::Copy { bytes };
+        if self.hpl.rows == 1 {
+            // Within the matrix, two at a time (`HPL_dlaswp00N.c`).
+            return vec![copy(2 * bytes)];
+        }
         let is_short = columns <= u64::from(self.hpl.swap_threshold);
         let is_exchange = match self.hpl.swap {
             RowSwap::BinaryExchange => true,
@@ -130,9 +135,19 @@ impl<'a> Panel<'a> {
             let all = Collective::Allreduce { bytes: Bytes::new(bytes) };
             return along_column(&all, Algorithm::RecursiveDoubling, seat);
         }
-        let (root, part) = (self.number % self.hpl.rows, Bytes::new(bytes.div_ceil(self.hpl.rows.into())));
-        let mut ops = along_column(&Collective::Scatter { root, bytes: part }, Algorithm::Binomial, seat);
-        ops.extend(roll(seat, root, part.get()));
+        let root = self.number % self.hpl.rows;
+        let part = bytes.div_ceil(self.hpl.rows.into());
+        let is_root = seat.row == root;
+        let mut ops = Vec::new();
+        // The rows that leave their place, and the pivots that are here already (`HPL_dlaswp01T.c`).
+        ops.extend(is_root.then(|| copy(bytes + part)));
+        let of_each = Bytes::new(part);
+        ops.extend(along_column(&Collective::Scatter { root, bytes: of_each }, Algorithm::Binomial, seat));
+        // They take the places of the pivots of other rows (`HPL_dlaswp06T.c`).
+        ops.extend((!is_root).then(|| copy(2 * part)));
+        ops.extend(roll(seat, root, part));
+        // Pivots get into order, two at a time (`HPL_dlaswp10N.c`); the row of the panel keeps them (`HPL_dlatcpy.c`).
+        ops.push(copy(if is_root { 3 } else { 2 } * bytes));
         ops
     }
 
@@ -194,6 +209,19 @@ mod tests {
         let all = (4_096 - 64) * 64 * Panel::REAL;
         assert_eq!([sent(RowSwap::SpreadRoll, 0), sent(RowSwap::SpreadRoll, 1)], [all / 4 * 6, all / 4 * 3]);
         assert_eq!(sent(RowSwap::BinaryExchange, 3), 2 * all);
+    }
+
+    /// U is permuted by all, copied out of and into the matrix by the row of the panel, and swapped by others.
+    #[test]
+    fn rows_of_u_are_copied_as_often_as_hpl_does() {
+        let copied = |row| {
+            let hpl = Hpl { rows: 4, columns: 1, swap: RowSwap::SpreadRoll, ..Hpl::default() };
+            let (panel, seat) = (Panel::new(&hpl, 0), Seat::new(&hpl, row));
+            let ops = panel.swap(&seat, panel.columns(&seat));
+            ops.iter().map(|op| if let Op::Copy { bytes } = op { *bytes } else { 0 }).sum::<u64>()
+        };
+        let all = (4_096 - 64) * 64 * Panel::REAL;
+        assert_eq!([copied(0), copied(1)], [4 * all + all / 4, 2 * all + all / 2]);
     }
 
     /// A row sends to the one behind first where its distance from that of the panel is even, and takes turns.
