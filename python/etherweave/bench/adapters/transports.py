@@ -103,7 +103,7 @@ def _plan_ucx(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPla
     server = ("ucx_perftest", "-p", "{port}")
     return timed_pair(
         *(request, fabric, client, server, swept.seconds),
-        sent=swept.bytes,
+        sent=swept.bytes / 2,  # A host sends one of both.
         basis=swept.basis,
         notes=notes,
     )
@@ -186,7 +186,7 @@ def _plan_fi(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan
     client = (*common, "-P", "{port}", "{server}")
     server = (*common, *request.options.arguments, "-B", "{port}")
     basis = f"{count:,} round trips of each size"
-    seconds, sent = swept.seconds, swept.bytes
+    seconds, sent = swept.seconds, swept.bytes / 2
     return timed_pair(request, fabric, client, server, seconds, sent=sent, basis=basis)
 
 
