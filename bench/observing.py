@@ -43,5 +43,5 @@ def rows() -> list[Row]:
 
 def measure(name: str) -> dict[str, Any]:
     """Run a scenario in turns without and with its ranks observed, and with all tables read."""
-    found = child(CHILD, str(SCENARIOS / f"{name}.toml"), json.dumps(CASES[name]), str(PAIRS))
-    return {"row": f"observed {name}", **{key: round(value, 4) for key, value in found.items()}}
+    pairs = child(CHILD, str(SCENARIOS / f"{name}.toml"), json.dumps(CASES[name]), str(PAIRS))
+    return {"row": f"observed {name}", **{key: round(value, 4) for key, value in pairs.items()}}

@@ -166,5 +166,5 @@ def compare(load: float, phits: int) -> dict[str, Any]:
         return float(run["packet_hops"] / (run["wall_s"] + run["built_s"]))
 
     theirs = functools.partial(caminos_dragonfly.speed, load, phits)
-    found = caminos.compare(peer_name(load, phits), theirs, etherweave)
-    return {**found, "is_within_aims": found["ratio"] >= RATIO_AIM}
+    outcome = caminos.compare(peer_name(load, phits), theirs, etherweave)
+    return {**outcome, "is_within_aims": outcome["ratio"] >= RATIO_AIM}

@@ -61,24 +61,24 @@ def measure(scenario: Path, processes: int, library: Path) -> Measured:
 
 
 def _once(scenario: Path, processes: int, library: Path) -> Measured:
-    found = library.with_suffix(".json")
-    found.unlink(missing_ok=True)
+    file = library.with_suffix(".json")
+    file.unlink(missing_ok=True)
     launch = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(processes)]
     launch += ["--allow-run-as-root"] if os.geteuid() == 0 else []
     preload = ["env", f"LD_PRELOAD={library}"]
     program = [sys.executable, "-m", "etherweave", "run", str(scenario), "--threads", "1", "--json"]
     done = subprocess.run(
         [*launch, *preload, *program],
-        env=os.environ | {"ETHERWEAVE_WINDOWS": str(found)},
+        env=os.environ | {"ETHERWEAVE_WINDOWS": str(file)},
         check=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
     summary = json.loads(done.stdout)
-    if not found.exists():  # One process without MPI: it meets nobody.
+    if not file.exists():  # One process without MPI: it meets nobody.
         wall = summary["wall_s"]
         return Measured(1, wall, 0, 0, 0, wall, wall, 0)
-    counted = json.loads(found.read_text())
+    counted = json.loads(file.read_text())
     counted["nbytes"] = counted.pop("bytes")
     return Measured(processes, **counted)
 
@@ -111,12 +111,12 @@ def main() -> None:
     print(
         "processes  wall [s]  served [s]  slowest [s]  windows  messages  KB/window  exchange [us]"
     )
-    for one in known:
-        windows = max(one.windows, 1)
+    for row in known:
+        windows = max(row.windows, 1)
         print(
-            f"{one.processes:9}  {one.wall_s:8.2f}  {one.served_s:10.2f}  {one.slowest_s:11.2f}"
-            f"  {one.windows:7}  {one.messages / windows:8.1f}  {one.nbytes / windows / 1e3:9.1f}"
-            f"  {one.exchange_us:13.1f}   predicted {one.predicted_s:.2f} s"
+            f"{row.processes:9}  {row.wall_s:8.2f}  {row.served_s:10.2f}  {row.slowest_s:11.2f}"
+            f"  {row.windows:7}  {row.messages / windows:8.1f}  {row.nbytes / windows / 1e3:9.1f}"
+            f"  {row.exchange_us:13.1f}   predicted {row.predicted_s:.2f} s"
         )
     if known[-1].processes > 1:
         for count in FURTHER:

@@ -259,8 +259,8 @@ def flow() -> dict[str, Any]:
     """Run bulk traffic in packets and in flow-level mode, with what the latter gets wrong."""
     size = size_of_job(bytes="64MiB")
     both = [{**size, "run.fidelity": fidelity} for fidelity in ("packet", "flow")]
-    found = child(COMPARED, str(HERE / "permutation_128.toml"), json.dumps(both))
-    return {"row": "flow_permutation_128", **found}
+    times = child(COMPARED, str(HERE / "permutation_128.toml"), json.dumps(both))
+    return {"row": "flow_permutation_128", **times}
 
 
 def hybrid() -> dict[str, Any]:
@@ -273,8 +273,8 @@ def hybrid() -> dict[str, Any]:
 def race(control: str) -> dict[str, Any]:
     """Run a training step of 128 accelerators in packets and in flow-level mode."""
     both = [{**RACE[control], "run.fidelity": fidelity} for fidelity in ("packet", "flow")]
-    found = child(COMPARED, str(HERE / "race_128.toml"), json.dumps(both))
-    return {"row": f"race_128_{control}", **found}
+    times = child(COMPARED, str(HERE / "race_128.toml"), json.dumps(both))
+    return {"row": f"race_128_{control}", **times}
 
 
 def peer() -> dict[str, Any]:

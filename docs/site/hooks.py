@@ -64,6 +64,6 @@ def _relative(link: re.Match[str], source: str, place: str) -> str:
     is_on_site = target in PAGES or target.startswith("docs/")
     if not is_on_site and (ROOT / target).exists():
         return link["text"]
-    found = PAGES.get(target) or target.removeprefix("docs/").replace(".ipynb", ".md")
-    path = posixpath.relpath(found, posixpath.dirname(place) or ".")
+    page = PAGES.get(target) or target.removeprefix("docs/").replace(".ipynb", ".md")
+    path = posixpath.relpath(page, posixpath.dirname(place) or ".")
     return f"[{link['text']}]({path}{link['anchor'] or ''})"

@@ -75,8 +75,8 @@ def _misordered(results: Results) -> float:
 def _correlation(results: Results) -> float:
     """Correlate the order of the times with the published one, by Spearman's coefficient."""
     times = _times(results)
-    found = spearmanr([times[name] for name in PUBLISHED_MS], list(PUBLISHED_MS.values()))
-    return float(found.statistic)
+    rank = spearmanr([times[name] for name in PUBLISHED_MS], list(PUBLISHED_MS.values()))
+    return float(rank.statistic)
 
 
 def _beside_marks(results: Results) -> float:

@@ -198,10 +198,10 @@ def _draw_savings(axes: Axes, study: StudyResult, reference: float) -> None:
 def _power_rows(study: StudyResult) -> list[list[str]]:
     rows = []
     for fabric, name in product(FABRICS, ORGANISATIONS):
-        one = organisation(study.results[f"figure_11.{fabric}"], name)
-        watts = one["fabric"]
+        own = organisation(study.results[f"figure_11.{fabric}"], name)
+        watts = own["fabric"]
         parts = [f"{watts[component] / 1e6:.3f}" for component in (*COMPONENTS, "total_w")]
         label = ORGANISATION_NAMES[name].replace("-\n", "").replace("\n", " ")
-        each = f"{one['switch']['total_w']:.1f}"
-        rows.append([FABRIC_NAMES[fabric], label, f"{one['entries']:,}", *parts, each])
+        each = f"{own['switch']['total_w']:.1f}"
+        rows.append([FABRIC_NAMES[fabric], label, f"{own['entries']:,}", *parts, each])
     return rows

@@ -66,10 +66,10 @@ def built(results: Results, family: str) -> list[DesignResult]:
 def organisation(result: DesignResult, name: str) -> Any:
     """Look up what a fabric draws with one organisation of its tables."""
     table, plan, is_compacted = ORGANISATIONS[name]
-    for one in result.design["power"]["organisations"]:
-        same = one["table"] == table and one["is_compacted"] == is_compacted
-        if same and plan in (None, one["plan"]):
-            return one
+    for row in result.design["power"]["organisations"]:
+        same = row["table"] == table and row["is_compacted"] == is_compacted
+        if same and plan in (None, row["plan"]):
+            return row
     raise KeyError(f"no organisation {name} of {result.design['name']}")
 
 
@@ -137,7 +137,7 @@ def _table_1() -> dict[str, Metric]:
 def _figure_4() -> dict[str, Metric]:
     def differing(results: Results) -> float:
         """Count the fabrics whose tables, made and counted, are not those of the formulas."""
-        fabric = [one for family in FAMILIES for one in built(results, family)]
+        fabric = [part for family in FAMILIES for part in built(results, family)]
         plans = ("flat", "per_switch", "per_group")
         return exceptions(
             entries(part) == {plan: part.formula[f"entries_{plan}"] for plan in plans}

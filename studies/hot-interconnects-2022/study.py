@@ -82,8 +82,8 @@ class Case(NamedTuple):
                 return {"osu_one_sided_bw": {**size, "access": access, **turns}}
             case "stream":
                 messages = max(16 * MIB // self.size, 16)
-                one = {"sources": 1, "streams_per_source": 1, "messages": messages}
-                return {"incast": {**one, "message": f"{self.size}B"}}
+                incast = {"sources": 1, "streams_per_source": 1, "messages": messages}
+                return {"incast": {**incast, "message": f"{self.size}B"}}
         block = size | ({"root": 0} if self.kind == "bcast" else {})
         return {"osu_collective": {"ranks": 8, "operation": {self.kind: block}, "iterations": few}}
 
@@ -367,7 +367,7 @@ def rate(profile: str) -> Metric:
     def read(results: Results) -> float:
         del results
         scenario = {"interconnect": {"profile": profile}}
-        (found,) = [one for one in etherweave.figures(scenario) if one["key"] == "link.rate"]
-        return float(str(found["value"]).removesuffix("Gb/s"))
+        (row,) = [one for one in etherweave.figures(scenario) if one["key"] == "link.rate"]
+        return float(str(row["value"]).removesuffix("Gb/s"))
 
     return read

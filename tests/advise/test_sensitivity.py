@@ -22,16 +22,16 @@ def test_each_row_moves_one_unknown_or_begins_a_trajectory() -> None:
     assert {draw.seed for draw in result} <= set(range(1, 1 + LEVELS))
     begins = range(0, len(result), len(NAMES) + 2)
     for begin in begins:
-        some = result[begin : begin + len(NAMES) + 2]
-        for first, other in pairwise(some):
+        own = result[begin : begin + len(NAMES) + 2]
+        for first, other in pairwise(own):
             moved = [name for name in NAMES if first.shares[name] != other.shares[name]]
             assert len(moved) + (first.seed != other.seed) == 1
 
 
 def test_a_lead_that_is_a_sum_has_the_effects_of_its_parts() -> None:
-    found = rows()
-    leads = [0.3 + 0.2 * one.shares["strong"] - 0.1 * one.shares["weak"] for one in found]
-    moved = {effect.unknown: effect for effect in effects(UNKNOWNS, found, leads, 1)}
+    draws = rows()
+    leads = [0.3 + 0.2 * draw.shares["strong"] - 0.1 * draw.shares["weak"] for draw in draws]
+    moved = {effect.unknown: effect for effect in effects(UNKNOWNS, draws, leads, 1)}
     assert list(moved)[:2] == ["strong", "weak"]
     assert math.isclose(moved["strong"].moves, math.expm1(0.2))
     assert math.isclose(moved["weak"].moves, math.expm1(0.1))

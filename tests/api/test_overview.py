@@ -190,8 +190,8 @@ def test_learning_switches_are_summed_up() -> None:
 
 
 def test_a_result_without_tables_has_no_figures() -> None:
-    found = figures()
-    assert found["jobs"] == {} and found["drops"]["packets"] == 0 and found["pauses"]["ports"] == []
+    own = figures()
+    assert own["jobs"] == {} and own["drops"]["packets"] == 0 and own["pauses"]["ports"] == []
 
 
 @pytest.mark.parametrize(

@@ -170,8 +170,8 @@ def test_an_archive_is_replayed_and_drawn_as_a_recording_is(tmp_path: Path, verb
     on = tmp_path / "fabric.toml"
     on.write_text(FABRIC.format(hosts=2))
     keep = tmp_path / "kept"
-    whole = run_here("replay", source, "--on", on, "--keep", keep, "--json", code=0)
-    assert json.loads(whole.stdout) == json.loads(
+    done = run_here("replay", source, "--on", on, "--keep", keep, "--json", code=0)
+    assert json.loads(done.stdout) == json.loads(
         run_here("replay", keep, "--on", on, "--json").stdout
     )
     again = run_here("replay", source, "--on", on, "--keep", keep)

@@ -79,8 +79,8 @@ def test_what_a_latency_only_knows_together_is_said(found: Calibration) -> None:
     constants = {constant.key: constant for constant in found.constants}
     unsure = [constant for constant in constants.values() if not constant.is_determined]
     assert {constant.key for constant in unsure} <= {"host.cpu.interrupt", "host.cpu.receive_batch"}
-    for one in unsure:
-        assert one.together_with, one
+    for own in unsure:
+        assert own.together_with, own
     assert sum(direction.width < 0.5 for direction in found.directions) >= 2
 
 
@@ -171,16 +171,16 @@ def test_a_simulated_result_is_no_measurement(tmp_path: Path) -> None:
 
 
 def test_errors_of_damaged_results_name_their_directory(tmp_path: Path) -> None:
-    whole = measured([[10.0, 11.0]]).save(tmp_path / "whole")
+    kept = measured([[10.0, 11.0]]).save(tmp_path / "whole")
 
     def refused(file: str, content: str | bytes, what: str) -> None:
         broken = tmp_path / "broken"
-        shutil.copytree(whole, broken, dirs_exist_ok=True)
+        shutil.copytree(kept, broken, dirs_exist_ok=True)
         (broken / file).write_bytes(content if isinstance(content, bytes) else content.encode())
         with pytest.raises(CalibrationError, match=f"broken.*{what}.*expected"):
             read(broken, BASE)
 
-    parquet = (whole / "iterations.parquet").read_bytes()
+    parquet = (kept / "iterations.parquet").read_bytes()
     refused("iterations.parquet", parquet[: len(parquet) // 2], "Parquet")
     refused("iterations.parquet", b"", "Parquet")
     refused("summary.json", "{", "line 1")

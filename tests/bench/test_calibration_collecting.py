@@ -109,8 +109,8 @@ def test_a_workload_that_cannot_be_measured_is_rejected_before_the_first_launch(
 
 def test_the_sum_of_all_launches_is_compared_with_the_limits() -> None:
     asked = plan(base(job()), hosts())
-    whole = amount(asked, 6, MeasureLimits())
-    assert whole.seconds == pytest.approx(6 * sum(scenario.expected.seconds for scenario in asked))
+    total = amount(asked, 6, MeasureLimits())
+    assert total.seconds == pytest.approx(6 * sum(scenario.expected.seconds for scenario in asked))
     # Alone an incast of three sources sends 3 times 16 MiB.
     assert one(list(asked), "incast-3-65536").expected.gigabytes == pytest.approx(3 * 2**24 / 1e9)
     with pytest.raises(MeasureError, match=r"6 launches send about .*at most 0\.1 GB"):
@@ -180,10 +180,10 @@ def test_an_interrupted_collection_continues_with_the_missing_launches(
     with pytest.raises(KeyboardInterrupt):
         collect(few(), 3, hosts(), tmp_path, silent)
     second = pretend(Cluster())
-    found = collect(few(), 3, hosts(), tmp_path, silent)
+    own = collect(few(), 3, hosts(), tmp_path, silent)
     assert first.launched == experiment[:4]
     assert second.launched == experiment[4:]
-    assert [(one.name, len(one.launches)) for one in found] == [(name, 3) for name in names]
+    assert [(one.name, len(one.launches)) for one in own] == [(name, 3) for name in names]
     # More launches of the same: rounds that are there stand.
     third = pretend(Cluster())
     collect(few(), 4, hosts(), tmp_path, silent)

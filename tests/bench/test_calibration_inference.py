@@ -142,7 +142,7 @@ def test_what_data_do_not_distinguish_is_named_and_not_fitted() -> None:
 def test_another_benchmark_distinguishes_them() -> None:
     targets = launched(ping_pong(np.array([[0.5, 0.5, 0.5]]))[0], 0.01, np.random.default_rng(3))
     posterior = infer(ping_pong, targets, 3)
-    assert all(one.is_known for one in identified(["a", "b", "per byte"], posterior.shares))
+    assert all(own.is_known for own in identified(["a", "b", "per byte"], posterior.shares))
 
 
 def test_an_unknown_without_effect_keeps_its_prior() -> None:

@@ -201,7 +201,7 @@ class Campaign:
 
     def check(self) -> None:
         """Hold the launches against those of an undisturbed run; nothing of it lives."""
-        launches = sorted(map(json.loads, self.kept().values()), key=lambda one: one["end_ns"])
+        launches = sorted(map(json.loads, self.kept().values()), key=lambda own: own["end_ns"])
         order = [(launch["round"], launch["experiment"]) for launch in launches]
         assert order == shuffled({name for _, name in order}, self.rounds, 0)
         assert not self.bearers()
@@ -258,7 +258,7 @@ def test_experiments_of_a_round_run_as_one_array(slurm: None, tmp_path: Path) ->
     before = arrays()
     campaign = Campaign(tmp_path, slurm_site("sbatch"), launches=1)
     campaign.end()
-    launches = sorted(map(json.loads, campaign.kept().values()), key=lambda one: one["start_ns"])
+    launches = sorted(map(json.loads, campaign.kept().values()), key=lambda own: own["start_ns"])
     # One at a time: they would disturb each other.
     assert all(first["end_ns"] <= other["start_ns"] for first, other in pairwise(launches))
     assert [launch["round"] for launch in launches] == [0, 0, 1, 1]

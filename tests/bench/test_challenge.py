@@ -58,7 +58,7 @@ def measured(directory: Path) -> Path:
 
 def test_constants_are_inferred_from_rings_and_all_else_is_held_out(tmp_path: Path) -> None:
     result = {workload.name: workload for workload in read(measured(tmp_path / "run"), BASE)}
-    fitted = {name for name, one in result.items() if one.is_micro_benchmark}
+    fitted = {name for name, row in result.items() if row.is_micro_benchmark}
     assert fitted == {
         f"{order}OrderedRing {what}"
         for order in ("Naturally", "Randomly")

@@ -86,7 +86,7 @@ def link(**words: object) -> dict[str, NetworkInterface]:
 
 def found(evidence: Evidence | Snapshot, check: str) -> list[EnvironmentFinding]:
     seen = examine(evidence if isinstance(evidence, Evidence) else Evidence(evidence))
-    return [one for one in seen if one.check == check and one.severity is not Severity.GAP]
+    return [row for row in seen if row.check == check and row.severity is not Severity.GAP]
 
 
 def only(evidence: Evidence | Snapshot, check: str) -> EnvironmentFinding:
@@ -179,17 +179,17 @@ def test_what_is_no_snapshot_is_rejected(text: str, reported: str) -> None:
 
 def test_damaged_snapshots_are_refused_or_examined(made_up: Snapshot) -> None:
     chance = random.Random(3)
-    whole = json.dumps(made_up.facts())
+    text = json.dumps(made_up.facts())
     read = 0
     for _ in range(2_000):
-        letters = list(whole)
+        letters = list(text)
         for _ in range(chance.randint(1, 4)):
             letters[chance.randrange(len(letters))] = chance.choice('0129-{}[]",:xe.')
         try:
-            one = snapshot("".join(letters))
+            taken = snapshot("".join(letters))
         except ValueError:
             continue
-        examine(Evidence(one, made_up, (one,), Run("eth2", 1e6)))
+        examine(Evidence(taken, made_up, (taken,), Run("eth2", 1e6)))
         read += 1
     assert read > 50
 
@@ -581,9 +581,9 @@ def test_real_interfaces_are_read_and_a_real_path_of_too_small_an_mtu_is_found()
         run("ip", "-n", name, "link", "set", "lo", "up")
         run("tc", "-n", name, "qdisc", "add", "dev", "v0", "root", *shaper)
         seen = snapshot(run("ip", "netns", "exec", name, sys.executable, "-c", LOOK))
-    one = seen.interfaces["v0"]
-    assert (one.state, one.mtu, one.driver, one.qdiscs) == ("up", 9000, "veth", ("tbf",))
-    assert one.offloads["tcp-segmentation-offload"] and one.driver_counters["peer_ifindex"]
+    own = seen.interfaces["v0"]
+    assert (own.state, own.mtu, own.driver, own.qdiscs) == ("up", 9000, "veth", ("tbf",))
+    assert own.offloads["tcp-segmentation-offload"] and own.driver_counters["peer_ifindex"]
     path = seen.paths["10.199.7.2"]
     assert (path.interface, path.mtu, path.passes) == ("v0", 9000, False)
     assert "100% packet loss" in path.message

@@ -41,15 +41,15 @@ def test_a_timed_run_without_a_bandwidth_is_not_examined() -> None:
 
 def crossing(*counts: int, where: str = "lo") -> list[EnvironmentFinding]:
     """Examine a launch that sent 1 MB, with hosts whose link counted so many bytes."""
-    one = planned("osu_latency")
+    own = planned("osu_latency")
     kept = [
         Epoch(
-            one.record.name, f"n{at}", "eth0", "", before=counting(0, {}),
+            own.record.name, f"n{at}", "eth0", "", before=counting(0, {}),
             after=counting(count, {where: 2_000_000}),
         )
         for at, count in enumerate(counts, 1)
     ]  # fmt: skip
-    return findings([one], kept)
+    return findings([own], kept)
 
 
 def counting(count: int, traffic: dict[str, int]) -> Snapshot:
@@ -75,13 +75,13 @@ def test_hosts_whose_bytes_went_elsewhere_are_named(
 
 def test_a_run_by_the_clock_moved_its_own_bandwidth_for_half_of_its_time() -> None:
     """A share of 100 MB/s for the planned second, but never more than was predicted."""
-    one = planned("netperf")
+    own = planned("netperf")
     rate = Measurement(BANDWIDTH, 100e6, "mean", None, (), "100 MB/s", 1)
     report = BenchmarkReport(
         "netperf", "netperf", None, 1, (rate,), Completeness.OPEN, None, (), (), ()
     )
-    reported = one._replace(
-        experiment=replace(one.experiment, seconds=1.0, bytes=125e6),
+    reported = own._replace(
+        experiment=replace(own.experiment, seconds=1.0, bytes=125e6),
         verdict=LaunchVerdict((report,), ()),
     )
     assert expected(reported) == 50e6

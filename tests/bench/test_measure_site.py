@@ -92,7 +92,7 @@ def test_more_ranks_than_hosts_are_placed_in_blocks_with_a_warning(site: Cluster
     result = measure(scenario({"fft": fft}), site=site)
     assert [host for _, host in placement(result)] == ["n1", "n1", "n2", "n2", "n3"]
     warning = "5 ranks shared 3 hosts, up to 2 on each, block after block: their messages"
-    assert any(one.startswith(warning) for one in result.summary["warnings"])
+    assert any(text.startswith(warning) for text in result.summary["warnings"])
 
 
 @pytest.mark.slow

@@ -134,8 +134,8 @@ def test_every_captured_text_is_read_or_refused_for_the_right_reason() -> None:
             unrecognised.add(name)
             continue
         assert document.reports or document.failures, name
-        for one in document.failures:
-            refused[name] = one.reason
+        for own in document.failures:
+            refused[name] = own.reason
     assert unrecognised == UNRECOGNISED
     assert refused.keys() == REFUSED.keys()
     assert all(reason in refused[name] for name, reason in REFUSED.items())

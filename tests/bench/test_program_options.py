@@ -317,8 +317,8 @@ def test_every_declared_option_is_read_and_explained() -> None:
                 program = next(
                     one for one in programs if re.fullmatch(option.programs or ".*", one)
                 )
-                given = adapter.options.read(program, words)
-                assert given.has(option.names[0]), (name, option)
+                settings = adapter.options.read(program, words)
+                assert settings.has(option.names[0]), (name, option)
 
 
 @pytest.mark.parametrize(

@@ -114,12 +114,12 @@ def test_warnings_in_the_middle_make_no_number_wrong() -> None:
     noise = ["[n1:04242] 1 more process has sent help message\n", "WARNING: shared memory\n"]
     for name in TEXTS:
         lines = captured(name).splitlines(keepends=True)
-        whole = set(numbers(said(captured(name))))
+        own = set(numbers(said(captured(name))))
         chance = random.Random(name)
         for _ in range(4):
             place = chance.randrange(len(lines) + 1)
             mixed = said("".join([*lines[:place], *noise, *lines[place:]]))
-            assert set(numbers(mixed)) <= whole, (name, place)
+            assert set(numbers(mixed)) <= own, (name, place)
 
 
 @pytest.mark.parametrize("prompt", ["user@n1:~/run$ ", "[root@n1 run]# ", "bash-5.1$ ", "$ ", "❯ "])
@@ -156,18 +156,18 @@ def test_odd_letters_give_no_number_that_the_text_does_not(kind: str) -> None:
 def test_a_hostile_number_in_the_place_of_another_gives_none_that_the_text_does_not() -> None:
     for name in TEXTS:
         text, chance = captured(name), random.Random(name)
-        whole = set(numbers(said(text)))
+        own = set(numbers(said(text)))
         places = list(re.finditer(r"(?<![\w.:])\d+(?:\.\d+)?(?![\w:])", text))
         for _ in range(20):
             place, number = chance.choice(places), chance.choice(HOSTILE)
             garbled = text[: place.start()] + number + text[place.end() :]
-            wrong = {number for number in numbers(said(garbled)) if number not in whole}
-            assert not {one for one in wrong if not _is_sizeless(one, whole)}, (name, number)
+            wrong = {number for number in numbers(said(garbled)) if number not in own}
+            assert not {number for number in wrong if not _is_sizeless(number, own)}, (name, number)
 
 
-def _is_sizeless(row: tuple[object, ...], whole: set[tuple[object, ...]]) -> bool:
+def _is_sizeless(row: tuple[object, ...], own: set[tuple[object, ...]]) -> bool:
     """Whether a size is only left out, which is not wrong."""
-    return row[4] is None and any((*other[:4], None, other[5]) == row for other in whole)
+    return row[4] is None and any((*other[:4], None, other[5]) == row for other in own)
 
 
 @pytest.mark.slow

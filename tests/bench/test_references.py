@@ -132,7 +132,7 @@ def test_numbers_match_as_numbers_and_before_their_unit() -> None:
     assert not search([*words[:2], "8", *words[2:]])
     pairs = search([*words[:2], "2", *words[2:]])
     assert {pair.system for pair in pairs} == {"2 nodes x 8 H100, 8x400G RoCE"}
-    assert {one.size_bytes for one in search(["osu_latency", "gist", "4096", "bytes"])} == set()
+    assert {row.size_bytes for row in search(["osu_latency", "gist", "4096", "bytes"])} == set()
     assert {reference.size_bytes for reference in search(["osu_latency", "gist", "4096"])} == {4096}
     assert not search(["Kenny", "osu_bw", "7"], fabric="RoCE v2")
 

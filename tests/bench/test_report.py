@@ -251,9 +251,9 @@ def test_results_of_a_simulation_stand_beside_benchmarks(tmp_path: Path, three: 
 
 
 def test_two_simulations_of_one_size_are_kept_apart(tmp_path: Path) -> None:
-    one = simulated(tmp_path / "one", "1B").rename(tmp_path / "cubic")
+    cubic = simulated(tmp_path / "one", "1B").rename(tmp_path / "cubic")
     other = simulated(tmp_path / "other", "1B").rename(tmp_path / "reno")
-    names = predictions([one, other])["name"].to_list()
+    names = predictions([cubic, other])["name"].to_list()
     assert [name.rpartition(" ")[2] for name in names] == ["(cubic)", "(reno)"]
 
 

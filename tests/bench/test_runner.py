@@ -317,7 +317,7 @@ def seen_at(host: str, time_s: float) -> HostInspection:
 def test_progress_is_reported_after_every_launch(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     reported: list[tuple[int, int]] = []
-    observer = RunObserver(lambda one, done, most: reported.append((done, most)))
+    observer = RunObserver(lambda launch, done, most: reported.append((done, most)))
     launch_until_decided(store, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 1, observer)
     assert reported == [(number, RULE.launches_max + 1) for number in range(1, 8)]
     assert all(first < other for first, other in pairwise(reported))

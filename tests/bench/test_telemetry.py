@@ -176,8 +176,8 @@ def recording(host: Path, run: str = "run 1", count: int = 3) -> Recording:
 
 
 def test_the_cost_is_a_share_of_one_processor(host: Path) -> None:
-    one = recording(host)
-    assert (one.duration_s, one.cost) == (1.0, 0.004)
+    kept = recording(host)
+    assert (kept.duration_s, kept.cost) == (1.0, 0.004)
 
 
 def test_tables_have_a_row_for_each_thing_and_time_and_units_in_columns(host: Path) -> None:

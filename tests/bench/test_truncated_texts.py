@@ -78,9 +78,9 @@ def test_a_cut_text_gives_a_part_that_says_so_or_an_error(path: Path) -> None:
     for place in places:
         reports = _read(text[:place])
         assert not _wrong(_numbers(reports), _numbers(full)), place
-        for report, whole in zip(reports, full, strict=False):
+        for report, complete in zip(reports, full, strict=False):
             reported = report.completeness != Completeness.COMPLETE
-            assert reported or len(report.measurements) == len(whole.measurements), place
+            assert reported or len(report.measurements) == len(complete.measurements), place
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=NAMES)

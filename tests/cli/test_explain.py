@@ -49,7 +49,7 @@ def test_a_job_is_limited_by_what_its_hosts_copy_and_parts_add_up() -> None:
     assert next(iter(job.parts_ns)) == "socket_copy"
     assert job.parts_ns["socket_copy"] > 0.8 * job.time_ns
     assert job.sentence().startswith("pair: limited by the host, ")
-    assert all(one.end_ns == two.start_ns for one, two in zip(job.path, job.path[1:], strict=False))
+    assert all(own.end_ns == two.start_ns for own, two in zip(job.path, job.path[1:], strict=False))
 
 
 def test_without_copies_the_job_takes_as_much_less_as_the_path_says(scenario: Path) -> None:

@@ -46,12 +46,12 @@ def faulty_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ends runs as the core does where it has caught a panic in them."""
 
     def parse_summary(text: str) -> etherweave.Summary:
-        summary = whole(text)
+        summary = original(text)
         summary["finished"] = "fault"
         summary["fault"] = {"message": MESSAGE, "place": PLACE}
         return summary
 
-    whole = results.parse_summary
+    original = results.parse_summary
     monkeypatch.setattr("etherweave.api.simulation.parse_summary", parse_summary)
 
 

@@ -84,9 +84,9 @@ def test_both_orders_of_octets_are_read() -> None:
 def test_broken_captures_are_read_or_refused() -> None:
     chance = random.Random(6)
     header = struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
-    whole = header + struct.pack("<IIII", 1, 2, 60, 60) + REQUEST
+    content = header + struct.pack("<IIII", 1, 2, 60, 60) + REQUEST
     for _ in range(5_000):
-        octets = bytearray(whole)
+        octets = bytearray(content)
         for _ in range(chance.randint(0, 4)):
             octets[chance.randrange(len(octets))] = chance.randrange(256)
         try:

@@ -141,10 +141,10 @@ def test_messages_of_the_kernel_report_links() -> None:
 
 
 def test_broken_messages_end_without_harm() -> None:
-    whole = message(16, 0x41, ETH0 + attribute(35, struct.pack("=I", 9)))
+    content = message(16, 0x41, ETH0 + attribute(35, struct.pack("=I", 9)))
     chance = random.Random(5)
     for _ in range(5_000):
-        octets = bytearray(whole + whole)
+        octets = bytearray(content + content)
         for _ in range(chance.randint(0, 8)):
             octets[chance.randrange(len(octets))] = chance.randrange(256)
         assert len(list(links(bytes(octets[: chance.randint(0, len(octets))])))) <= 2

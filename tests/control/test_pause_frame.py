@@ -92,10 +92,10 @@ def test_other_octets_are_refused_with_a_reason(octets: bytes, said: str) -> Non
 
 def test_random_octets_are_read_or_refused_and_never_anything_else() -> None:
     source = random.Random(5)
-    whole = [encode(SOME), encode(Pause(SOURCE, 3))]
+    frames = [encode(SOME), encode(Pause(SOURCE, 3))]
     read = 0
     for _ in range(20_000):
-        octets = bytearray(source.choice(whole))
+        octets = bytearray(source.choice(frames))
         for _ in range(source.randrange(4)):
             octets[source.randrange(len(octets))] = source.randrange(256)
         octets = octets[: source.randrange(len(octets) + 1)]

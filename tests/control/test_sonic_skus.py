@@ -45,8 +45,8 @@ def rules(tables: Tables) -> set[str]:
 
 def rendered(facts: dict[str, Any]) -> Tables:
     """Return a configuration as SONiC's templates make it of these facts."""
-    names = [f"Ethernet{8 * one}" for one in range(facts["ports"])]
-    slow = [f"Ethernet{8 * facts['ports'] + one}" for one in range(facts.get("service", 0))]
+    names = [f"Ethernet{8 * port}" for port in range(facts["ports"])]
+    slow = [f"Ethernet{8 * facts['ports'] + port}" for port in range(facts.get("service", 0))]
     lossless = names + (slow if facts.get("service_pfc") else [])
     classes = [str(number) for number in range(8)]
     row = {name: str(value) for name, value in facts["row"].items()}

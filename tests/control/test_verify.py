@@ -348,10 +348,10 @@ def test_pairs_are_all_or_a_given_number_without_repetition() -> None:
     known = case_context(planned(SMALL), {}, seed=7)
     every = {(a, b) for a in range(12) for b in range(12) if a != b}
     assert set(pairs(known, None)) == set(pairs(known, 10_000)) == every
-    some = pairs(known, 100)
-    assert len(some) == len(set(some)) == 100
-    assert set(some) < every
-    assert pairs(case_context(planned(SMALL), {}, seed=7), 100) == some, "one seed, one choice"
+    sample = pairs(known, 100)
+    assert len(sample) == len(set(sample)) == 100
+    assert set(sample) < every
+    assert pairs(case_context(planned(SMALL), {}, seed=7), 100) == sample, "one seed, one choice"
 
 
 def test_broadcasts_are_expected_at_all_that_can_be_reached() -> None:

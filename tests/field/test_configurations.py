@@ -137,7 +137,7 @@ def test_hosts_without_trust_are_found_beside_the_scenario(tmp_path: Path) -> No
 def test_an_option_that_a_tool_lacks_is_named_with_the_right_one(
     name: str, found: str, expected: str
 ) -> None:
-    assert [one[:2] for one in of("readable", f"{HOSTS}/{name}")] == [(found, expected)]
+    assert [row[:2] for row in of("readable", f"{HOSTS}/{name}")] == [(found, expected)]
 
 
 @pytest.mark.parametrize(

@@ -114,9 +114,9 @@ def test_columns_that_lack_or_are_of_another_kind_are_reported(tmp_path: Path) -
 
 def test_launches_stand_beside_each_other(tmp_path: Path) -> None:
     """Two launches of ten seconds, in cells of one, with 2 % of both between them."""
-    one = recorded(tmp_path)
-    other = replace(one, launch=LAUNCH._replace(name="osu-002"))
-    where = timelines.lay([one.launch, other.launch], [one, other])
+    kept = recorded(tmp_path)
+    other = replace(kept, launch=LAUNCH._replace(name="osu-002"))
+    where = timelines.lay([kept.launch, other.launch], [kept, other])
     assert [len(edges) for edges in where.edges] == [11, 11]
     assert where.places == [0.0, pytest.approx(10.4)]
 

@@ -101,7 +101,7 @@ def test_jobs_are_measured_as_the_tools_count_them() -> None:
     """Half a round trip; window · size over time; the mean of a call; the sum of streams."""
     result = simulated()
     outcome = {quantity.job: quantity for quantity in quantities(result)}
-    assert {name: (one.program, one.size_bytes, one.ranks) for name, one in outcome.items()} == {
+    assert {name: (row.program, row.size_bytes, row.ranks) for name, row in outcome.items()} == {
         "ping": ("osu_latency", 8, 2),
         "pong": ("osu_latency", 0, 2),
         "one": ("osu_bw", 65536, 2),
@@ -138,14 +138,14 @@ def test_one_sided_operations_are_named_as_the_tools_for_them() -> None:
 
 
 def test_of_several_launches_the_median_counts() -> None:
-    (one,) = [
+    (own,) = [
         quantity
         for quantity in quantities(measured(simulated(), (2.0, 3.0, 9.0)))
         if quantity.job == "ping"
     ]
     half = mean_s(simulated(), "ping") / 2
-    assert one.values == pytest.approx([2 * half, 3 * half, 9 * half])
-    assert one.median == pytest.approx(3 * half)
+    assert own.values == pytest.approx([2 * half, 3 * half, 9 * half])
+    assert own.median == pytest.approx(3 * half)
 
 
 def test_the_fabric_is_that_of_the_scenario() -> None:

@@ -246,11 +246,11 @@ def test_some_rounds_of_a_collective_stand_for_all(
         (quantity,) = quantities(etherweave.run({**hosts, "job": [job]}))
         return quantity
 
-    whole, sampled = call(once), call({**once, "samples": 4})
-    assert whole.error is None
+    plain, sampled = call(once), call({**once, "samples": 4})
+    assert plain.error is None
     assert sampled.error is not None
     assert sampled.error < 0.02
-    assert sampled.median == pytest.approx(whole.median, rel=0.02)
+    assert sampled.median == pytest.approx(plain.median, rel=0.02)
 
 
 def test_training_steps_count_operations_and_what_is_exposed() -> None:

@@ -47,14 +47,12 @@ def test_the_fitted_figure_is_marked_as_fitted_and_no_other() -> None:
 
 
 def test_experiments_have_one_name_each_and_only_the_largest_are_not_built() -> None:
-    found = STUDY.experiments(False)
-    on_paper = [
-        one for one in found if isinstance(one, DesignExperiment | BalancedFabricExperiment)
-    ]
-    assert len({check.name for check in found}) == len(found)
+    own = STUDY.experiments(False)
+    on_paper = [row for row in own if isinstance(row, DesignExperiment | BalancedFabricExperiment)]
+    assert len({check.name for check in own}) == len(own)
     assert len(on_paper) == len(FABRICS) + len(TABLES) + 6 * len(RADICES)
     by_formula_only = {
-        one.name for one in found if isinstance(one, BalancedFabricExperiment) and not one.is_built
+        row.name for row in own if isinstance(row, BalancedFabricExperiment) and not row.is_built
     }
     # 20⁵ and 16⁶ hosts.
     assert by_formula_only == {"largest.butterfly_4d.96", "largest.butterfly_5d.96"}

@@ -117,7 +117,7 @@ def test_figure_12_runs_with_credits_and_with_pauses_at_all_loads_when_all_is_wa
     loads = tomllib.loads((STUDY.home / "figure_12.toml").read_text())["open_loop"]["loads"]
     assert len(loads) == 11
     for full in (False, True):
-        curves = {one.name: one for one in CODE.curves(full)}
+        curves = {own.name: own for own in CODE.curves(full)}
         for fabric, control in (("figure_12", "credits"), ("figure_12_pauses", "pauses")):
             for pattern, routing in product(PATTERNS, ROUTINGS):
                 overrides = curves[f"{fabric}.{pattern}.{routing}"].overrides
@@ -149,8 +149,8 @@ def test_every_figure_of_the_paper_s_simulator_has_the_bounds_of_the_cross_check
 def test_one_differing_point_of_tables_is_one_too_many() -> None:
     result = {}
     for pattern in PATTERNS:
-        one = curve((0.3, 0.3, 7000), (1.0, 0.5, 9000))
-        same = one.points.with_columns(fingerprint=pl.Series([7, 8]))
+        own = curve((0.3, 0.3, 7000), (1.0, 0.5, 9000))
+        same = own.points.with_columns(fingerprint=pl.Series([7, 8]))
         result[f"fogsim.{pattern}.conditional"] = CurveResult(same, "", {})
         result[f"fogsim.{pattern}.conditional_tables"] = CurveResult(same, "", {})
     assert METRICS["fogsim.tables"](result) == 0

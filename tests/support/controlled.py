@@ -58,8 +58,8 @@ def controlled(
 ) -> Iterator[Running]:
     """Run a controller for a plan, and stop it."""
     log = RecordedLog()
-    whole = planner or (lambda _: plan)
-    controller = Controller(whole, plan, replace(options, **changes), EventLog(log))
+    plans = planner or (lambda _: plan)
+    controller = Controller(plans, plan, replace(options, **changes), EventLog(log))
     running = Running(controller, log)
     thread = threading.Thread(target=controller.run, args=(running.stop,))
     thread.start()

@@ -48,8 +48,8 @@ def kinds() -> list[Damage]:
         Damage("empty", lambda file: _write(file, b"")),
         Damage("directory", lambda file: _instead(file, Path.mkdir)),
         Damage("fifo", lambda file: _instead(file, os.mkfifo)),
-        Damage("dangling link", lambda file: _instead(file, lambda one: one.symlink_to("/no/x"))),
-        Damage("/dev/zero", lambda file: _instead(file, lambda one: one.symlink_to("/dev/zero"))),
+        Damage("dangling link", lambda file: _instead(file, lambda path: path.symlink_to("/no/x"))),
+        Damage("/dev/zero", lambda file: _instead(file, lambda path: path.symlink_to("/dev/zero"))),
         Damage("deep", lambda file: _write(file, DEEP.encode())),
         Damage("no UTF-8", lambda file: _write(file, b"\xff\xfe" * 100)),
     ]

@@ -172,7 +172,7 @@ class PrintedFabric:
 
     def follow(self, host: str, frame: Frame) -> list[Arrived]:
         """Follow what a host sends to the hosts where it arrives; no path is endless."""
-        start = next(one for one in self.plan.hosts if one.name == host)
+        start = next(own for own in self.plan.hosts if own.name == host)
         arrived: list[Arrived] = []
         on_way: list[tuple[str, int, Frame, tuple[tuple[str, int, Frame], ...]]] = []
         on_way.append((start.switch, start.port, frame, ()))

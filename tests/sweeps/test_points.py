@@ -92,10 +92,10 @@ def test_a_file_may_name_its_scenario(tmp_path: Path) -> None:
 
 
 def test_the_hash_of_a_run_depends_on_its_scenario_alone(tmp_path: Path) -> None:
-    one = {run.id for run in loaded(tmp_path, axis(LATENCY, 'values = ["1us", "2us"]')).runs()}
+    own = {run.id for run in loaded(tmp_path, axis(LATENCY, 'values = ["1us", "2us"]')).runs()}
     again = {run.id for run in loaded(tmp_path, axis(LATENCY, 'values = ["1000ns"]')).runs()}
-    assert len(one) == 2
-    assert again < one
+    assert len(own) == 2
+    assert again < own
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,8 @@ def test_nine_of_ten_figures_of_drawn_systems_lie_in_intervals_of_90_percent() -
                 samples = np.exp(draw_.normal(0.0, 0.1, 64))
                 truth = math.exp(error + draw_.normal(0.0, 0.1))
                 name = f"p{system}.latency.l.{2**size}.1"
-                one = check(truth, truth / 2, truth * 2, name)
-                checks.append(one)
+                own = check(truth, truth / 2, truth * 2, name)
+                checks.append(own)
                 values[name] = samples.tolist()
                 spread = statistics.stdev(map(math.log, values[name]))
                 system_name = f"p{system}: Table 1"
@@ -128,7 +128,7 @@ def test_kinds_are_summed_up_and_statements_apart(tmp_path: Path) -> None:
         check(5.0, 4.0, 6.0, ID.format("b")),
         check(2.0, 2.0, None, "above"),
     ]
-    values = {one.id: [0.9, 1.0, 1.1] for one in checks}
+    values = {own.id: [0.9, 1.0, 1.1] for own in checks}
     intervals = check_intervals("osu-references", checks, values, [])
     sums = {kind.kind: kind for kind in coverage(intervals)}
     assert set(sums) == {"latency", "all of these", "all with a figure", "statement"}

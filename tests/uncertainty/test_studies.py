@@ -260,5 +260,5 @@ def test_unknowns_of_shipped_studies_are_keys_of_their_scenarios() -> None:
         study = load_study(name)
         assert study.declared.unknown
         assert all(
-            one.profiles or one.source or one.measured_here for one in study.declared.unknown
+            own.profiles or own.source or own.measured_here for own in study.declared.unknown
         )

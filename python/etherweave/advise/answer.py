@@ -102,8 +102,8 @@ def answer(
     question, draws = prepared.question, prepared.draws
     runner = Runner(Path(directory), where, on_progress)
     fabrics, far = shortlist(prepared, runner)
-    done, found = runner.carry_out(prepared.sweep(fabrics))
-    evaluation = Evaluation.of(question, prepared.bills, draws, found)
+    done, evaluated = runner.carry_out(prepared.sweep(fabrics))
+    evaluation = Evaluation.of(question, prepared.bills, draws, evaluated)
     scores = {name: evaluation.score(name, draws) for name in evaluation.fabrics}
     order = ranked(scores)
     screened = screen(prepared, evaluation, fabrics, order, runner)
@@ -141,10 +141,10 @@ def _standings(
     won, base = first(scores), evaluation.baseline
     is_priced = all(evaluation.bills[name].items for name in order)
     unit = _ratios(evaluation, base, draws) if is_priced else []
-    found = []
+    sentences = []
     for name, following in zip(order, [*order[1:], None], strict=True):
         bill = evaluation.bills[name]
-        found.append(
+        sentences.append(
             Standing(
                 name,
                 bill,
@@ -157,7 +157,7 @@ def _standings(
                 ahead(scores[name], scores[following]) if following else None,
             )
         )
-    return found
+    return sentences
 
 
 def _ratios(evaluation: Evaluation, name: str, draws: Sequence[Draw]) -> list[float]:
@@ -165,11 +165,11 @@ def _ratios(evaluation: Evaluation, name: str, draws: Sequence[Draw]) -> list[fl
 
 
 def _job_time(evaluation: Evaluation, name: str, job: str, draws: Sequence[Draw]) -> JobTime:
-    found = Interval.of(evaluation.time_us(name, job, draws))
-    relative = found.value / evaluation.reference[job]
+    interval = Interval.of(evaluation.time_us(name, job, draws))
+    relative = interval.value / evaluation.reference[job]
     places = evaluation.times.places.get((name, job), {})
     path = evaluation.times.paths.get((name, job))
-    return JobTime(job, evaluation.weights[job], found, relative, places, path)
+    return JobTime(job, evaluation.weights[job], interval, relative, places, path)
 
 
 def _differs(standings: Sequence[Standing]) -> list[str]:
@@ -258,8 +258,8 @@ def _chosen_in_flow(every: Sequence[str], close: Sequence[str]) -> list[str]:
 
 def _without_nodes(question: Question) -> list[str]:
     """Say that only the network counts, where nodes have neither price nor power."""
-    given = {"price": question.settings.node.price, "power": question.settings.node.power}
-    lacking = [name for name, value in given.items() if not value]
+    costs = {"price": question.settings.node.price, "power": question.settings.node.power}
+    lacking = [name for name, value in costs.items() if not value]
     text = f"Nodes have no {' and no '.join(lacking)}: of these, only the network counts."
     return [text] if lacking else []
 

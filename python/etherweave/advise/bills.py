@@ -123,19 +123,19 @@ def _wanted(candidate: Candidate, question: Question) -> dict[str, str]:
 
     Both are right: what a design says at their keys is a part that they lack.
     """
-    given = {BOOK: question.settings.prices, POWER: question.settings.power}
-    found = {}
-    for key, name in given.items():
+    texts = {BOOK: question.settings.prices, POWER: question.settings.power}
+    tables = {}
+    for key, name in texts.items():
         if name and name.endswith(".toml"):
-            found[f"{key}_text"] = read_text(question.beside(name))
+            tables[f"{key}_text"] = read_text(question.beside(name))
         elif name:
-            found[key] = name
+            tables[key] = name
     try:
-        for key, document in found.items():
+        for key, document in tables.items():
             _core.check_document(key, document)
     except _core.ScenarioError as error:
         raise candidate.mistake(error) from None
-    return found
+    return tables
 
 
 def _designed(candidate: Candidate, wanted: Mapping[str, str]) -> Mapping[str, Any]:
@@ -168,8 +168,8 @@ def _bill(design: Mapping[str, Any], question: Question, wanted: Mapping[str, st
 
 
 def _item(line: Mapping[str, Any], cited: Mapping[str, Any]) -> Item:
-    key, found = line["key"], (cited["basis"], cited["source"], cited["date"])
-    return Item(key, line["purpose"], line["count"], line["all"], *found, f"price of {key}")
+    key, evidence = line["key"], (cited["basis"], cited["source"], cited["date"])
+    return Item(key, line["purpose"], line["count"], line["all"], *evidence, f"price of {key}")
 
 
 def _network(design: Mapping[str, Any]) -> list[Item]:
@@ -177,7 +177,7 @@ def _network(design: Mapping[str, Any]) -> list[Item]:
     power = design["power"]
     if not power:
         return []
-    found = []
+    shares = []
     for name, (key, purpose) in COMPONENTS.items():
         amount = power["organisations"][-1]["fabric"][name]
         figures = [figure for figure in power["figures"] if figure["key"].partition(".")[0] == key]
@@ -186,8 +186,8 @@ def _network(design: Mapping[str, Any]) -> list[Item]:
         least = max(figures, key=lambda figure: BASES.index(figure["basis"]))
         unknown = f"power of {purpose} in {power['profile']}"
         cited = (least["basis"], least["source"], least["date"])
-        found.append(Item(key, purpose, design["fabric"]["hosts"], amount, *cited, unknown))
-    return found
+        shares.append(Item(key, purpose, design["fabric"]["hosts"], amount, *cited, unknown))
+    return shares
 
 
 def _node_power(question: Question, hosts: int) -> list[Item]:

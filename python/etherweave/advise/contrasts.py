@@ -119,7 +119,7 @@ def _tried(
     title, keys, meaning = words
     if pair := _pair(evaluation, known, key):
         return [f"{title}: {_times(evaluation, pair, draws)}."]
-    if not all(one.takes_one_path and one.is_scattered for one in known.values()):
+    if not all(fabric.takes_one_path and fabric.is_scattered for fabric in known.values()):
         return []
     return [f"{title}: not compared; a fabric with `{keys}` shows what it is worth if {meaning}."]
 

@@ -80,8 +80,8 @@ class Evaluation:
 
     def throughput(self, fabric: str, draws: Sequence[Draw]) -> list[float]:
         """Return how much of the mix a fabric does while the baseline does it once."""
-        found = {job: self.time_us(fabric, job, draws) for job in self.reference}
-        return throughput(found, self.reference, self.weights)
+        times = {job: self.time_us(fabric, job, draws) for job in self.reference}
+        return throughput(times, self.reference, self.weights)
 
     def price(self, fabric: str, draws: Sequence[Draw]) -> list[float]:
         """Return what a fabric and its electricity cost."""

@@ -46,7 +46,7 @@ def prepare(question: Question) -> Prepared:
         candidate.name: FabricUnknowns.of(candidate) if is_uncertain else FabricUnknowns()
         for candidate in question.candidates
     }
-    fixed = {unknown for found in varied.values() for unknown in found.fixed}
-    every = [entry for found in varied.values() for entry in found.entries]
+    fixed = {unknown for unknowns_of in varied.values() for unknown in unknowns_of.fixed}
+    every = [entry for unknowns_of in varied.values() for entry in unknowns_of.entries]
     every += [unknown for each in bills.values() for unknown in each.unknowns(question)]
     return Prepared(question, bills, varied, sorted(fixed), samples(question, every))

@@ -178,8 +178,8 @@ def load_question(path: str | Path) -> Question:
     candidates = [_fabric(table, row, file, at) for at, row in _numbered(table, "fabric", file)]
     notes: list[str] = []
     for at, entry in _numbered(table, "find", file):
-        found, reasons = _search(table, entry, file, at)
-        candidates += found
+        designs, reasons = _search(table, entry, file, at)
+        candidates += designs
         notes += reasons
     names = [candidate.name for candidate in candidates]
     if len(names) < 2 or len(set(names)) < len(names):
@@ -225,36 +225,36 @@ def _check(settings: Settings, file: str) -> None:
 
 
 def _tables(table: Mapping[str, Any], key: str, file: str) -> list[dict[str, Any]]:
-    found = table.get(key, [])
-    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+    entries = table.get(key, [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise AdviseError(f"{file}: {key}: expected tables, [[{key}]]")
-    return found
+    return entries
 
 
 def _numbered(table: Mapping[str, Any], key: str, file: str) -> list[tuple[int, dict[str, Any]]]:
     return list(enumerate(_tables(table, key, file)))
 
 
-def _name(one: dict[str, Any], file: str, where: str) -> str:
-    name = one.pop("name", None)
+def _name(entry: dict[str, Any], file: str, where: str) -> str:
+    name = entry.pop("name", None)
     if not isinstance(name, str) or not name.strip():
         raise AdviseError(f'{file}: {where}: no name; expected name = "..."')
     return name
 
 
-def _fabric(table: Mapping[str, Any], one: dict[str, Any], file: str, at: int) -> Candidate:
-    one, where = {**one}, f"fabric.{at}"
-    name, origin, text = _name(one, file, where), file, ""
-    placement = _placement(one, file, where)
-    base = one.pop("scenario", None)
+def _fabric(table: Mapping[str, Any], entry: dict[str, Any], file: str, at: int) -> Candidate:
+    entry, where = {**entry}, f"fabric.{at}"
+    name, origin, text = _name(entry, file, where), file, ""
+    placement = _placement(entry, file, where)
+    base = entry.pop("scenario", None)
     if base is not None:
         origin = str(Path(file).parent / str(base))
         text = read_text(origin)
-    return Candidate(name, text, origin, _keys(table, one, file, where), file, placement)
+    return Candidate(name, text, origin, _keys(table, entry, file, where), file, placement)
 
 
-def _placement(one: dict[str, Any], file: str, where: str) -> Mapping[str, Any] | None:
-    placement = one.pop("placement", None)
+def _placement(entry: dict[str, Any], file: str, where: str) -> Mapping[str, Any] | None:
+    placement = entry.pop("placement", None)
     if placement is not None and not (isinstance(placement, dict) and len(placement) == 1):
         expected = "a placement of jobs, as in placement.linear = {}"
         raise AdviseError(f"{file}: {where}.placement: {placement!r}; expected {expected}")
@@ -262,16 +262,16 @@ def _placement(one: dict[str, Any], file: str, where: str) -> Mapping[str, Any] 
 
 
 def _keys(
-    table: Mapping[str, Any], one: Mapping[str, Any], file: str, where: str
+    table: Mapping[str, Any], entry: Mapping[str, Any], file: str, where: str
 ) -> dict[str, object]:
     common = table.get("common", {})
     if not isinstance(common, dict):
         raise AdviseError(f"{file}: common: expected a table with keys of a scenario")
-    for place, keys in (("common", common), (where, one)):
+    for place, keys in (("common", common), (where, entry)):
         for key in ("job", "sweep", "seed"):
             if key in keys:
                 raise AdviseError(f"{file}: {place}.{key}: not of a fabric; expected it elsewhere")
-    keys = dotted(common) | dotted(one)
+    keys = dotted(common) | dotted(entry)
     try:
         literals(keys)
     except TypeError as error:
@@ -280,11 +280,11 @@ def _keys(
 
 
 def _search(
-    table: Mapping[str, Any], one: dict[str, Any], file: str, at: int
+    table: Mapping[str, Any], entry: dict[str, Any], file: str, at: int
 ) -> tuple[list[Candidate], list[str]]:
-    one, where = {**one}, f"find.{at}"
-    name, placement = _name(one, file, where), _placement(one, file, where)
-    own = {key: one.pop(key) for key in Search.__dataclass_fields__ if key in one}
+    entry, where = {**entry}, f"find.{at}"
+    name, placement = _name(entry, file, where), _placement(entry, file, where)
+    own = {key: entry.pop(key) for key in Search.__dataclass_fields__ if key in entry}
     try:
         request = decoded(Search, own, f"{file}: {where}")
     except ValueError as error:
@@ -293,7 +293,7 @@ def _search(
         request.hosts, request.radix, request.rate, hosts_max=request.hosts_max, rank=request.rank
     )
     families = [metrics["name"] for metrics in proposed.comparison["metrics"]][: request.most]
-    keys = _keys(table, one, file, where)
+    keys = _keys(table, entry, file, where)
     candidates = [
         Candidate(f"{name}, {family}", proposed.scenarios[family], file, keys, file, placement)
         for family in families

@@ -92,9 +92,9 @@ def _read(path: str | Path) -> list[Quote]:
         raise AdviseError(f"{path}: empty; expected a line with {', '.join(NEEDED)}")
     head = [name.strip().lower() for name in rows[0]]
     if set(head) - set(COLUMNS) or set(NEEDED) - set(head):
-        found, known = ", ".join(head)[:80], ", ".join(NEEDED)
+        columns, known = ", ".join(head)[:80], ", ".join(NEEDED)
         raise AdviseError(
-            f"{path}: line 1: {found}; expected {known}, and perhaps per_metre, basis"
+            f"{path}: line 1: {columns}; expected {known}, and perhaps per_metre, basis"
         )
     quotes = []
     for number, row in enumerate(rows[1:], 2):
@@ -162,9 +162,9 @@ def _book(about: str, currency: str, quotes: Sequence[Quote]) -> str:
     """Write the book: a table for each kind, a line for each quote."""
     lines = [f"about = {toml.literal(about)}", f"currency = {toml.literal(currency)}"]
     for kind in KINDS:
-        some = [quote for quote in quotes if quote.kind == kind]
-        lines += ["", f"[{kind}]"] if some else []
-        lines += [f"{one.key.partition('.')[2]} = {toml.literal(one.entry())}" for one in some]
+        own = [quote for quote in quotes if quote.kind == kind]
+        lines += ["", f"[{kind}]"] if own else []
+        lines += [f"{quote.key.partition('.')[2]} = {toml.literal(quote.entry())}" for quote in own]
     return "\n".join(lines) + "\n"
 
 

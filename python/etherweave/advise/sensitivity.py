@@ -78,10 +78,10 @@ def _turning(
     names: Sequence[str], places: Sequence[Sequence[float]], leads: Sequence[float]
 ) -> set[str]:
     """Name unknowns that have turned the order when they alone moved."""
-    found, length = set(), len(names) + 1
+    rows, length = set(), len(names) + 1
     for start in range(0, len(places), length):
         for at in range(start, start + length - 1):
             moved = [a != b for a, b in zip(places[at], places[at + 1], strict=True)]
             if leads[at] * leads[at + 1] < 0:
-                found.add(names[moved.index(True)])
-    return found
+                rows.add(names[moved.index(True)])
+    return rows

@@ -45,13 +45,13 @@ class FabricUnknowns:
 
         Raises ``ScenarioError`` when the fabric has a mistake.
         """
-        found = unknowns(candidate.text, candidate.origin, candidate.keys, Declared())
+        uncertain = unknowns(candidate.text, candidate.origin, candidate.keys, Declared())
         entries = [
-            Unknown(_name(found, entry.name), entry.basis, f"{entry.low} to {entry.high}")
-            for entry in found.entries
+            Unknown(_name(uncertain, entry.name), entry.basis, f"{entry.low} to {entry.high}")
+            for entry in uncertain.entries
         ]
-        fixed = [f"{unknown['key']} of {unknown['profile']}" for unknown in found.fixed]
-        return cls(entries, fixed, found)
+        fixed = [f"{unknown['key']} of {unknown['profile']}" for unknown in uncertain.fixed]
+        return cls(entries, fixed, uncertain)
 
     def at(self, shares: Mapping[str, float]) -> dict[str, object]:
         """Write the keys of a sample, at places of unknowns in their ranges, 0 to 1, by name.
@@ -63,9 +63,9 @@ class FabricUnknowns:
         return self.drawn.at([shares[entry.name] for entry in self.entries])
 
 
-def _name(found: Unknowns, name: str) -> str:
+def _name(drawn: Unknowns, name: str) -> str:
     """Name an unknown for all fabrics: a measurement and a choice are the same for all."""
-    figure = found.figure(name)
+    figure = drawn.figure(name)
     return f"{name} of {figure['profile']}" if figure else name
 
 

@@ -58,11 +58,11 @@ def curve(
     """
     import pyarrow
 
-    one = fabric(scenario, overrides)
+    built = fabric(scenario, overrides)
     if on_start is not None:
-        on_start(json.loads(one.estimate_curve()))
-    rows, fault = one.curve(threads, progress, memory_limit)
+        on_start(json.loads(built.estimate_curve()))
+    rows, fault = built.curve(threads, progress, memory_limit)
     points = pyarrow.table(rows)
     if fault:
-        raise FaultError(one.name, fault, points)
+        raise FaultError(built.name, fault, points)
     return points

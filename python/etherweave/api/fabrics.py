@@ -121,16 +121,16 @@ def design(
     FaultError
         When Etherweave itself has a fault; carries the figures that it has not taken.
     """
-    one = fabric(scenario, overrides)
+    built = fabric(scenario, overrides)
     if on_start is not None:
-        on_start(json.loads(one.estimate_design()))
-    designed = _designed(one, progress, Event(), memory_limit)
+        on_start(json.loads(built.estimate_design()))
+    designed = _designed(built, progress, Event(), memory_limit)
     fault = designed.fault
     if load is not None:
         if "ports" not in load.tables:
             raise ValueError("load: was measured, without octets of ports; expected a simulation")
-        designed = one.with_load(designed, list(_sent(load)), load.summary["end_ns"])
-    return _whole(_parsed(designed.to_json()), [(one.name, fault)])
+        designed = built.with_load(designed, list(_sent(load)), load.summary["end_ns"])
+    return _whole(_parsed(designed.to_json()), [(built.name, fault)])
 
 
 def _sent(load: Result) -> Iterator[PortSent]:
@@ -179,12 +179,12 @@ def compare(
     """
     fabrics = [fabric(scenario, overrides) for scenario in scenarios]
 
-    def designed(one: _core.Fabric, stop: Event) -> tuple[_core.Design | None, Cause | None]:
-        return _until_fault(one, progress, stop, memory_limit)
+    def designed(built: _core.Fabric, stop: Event) -> tuple[_core.Design | None, Cause | None]:
+        return _until_fault(built, progress, stop, memory_limit)
 
     designs = _at_once(designed, fabrics, threads)
     figures = _parsed(_core.compare([one for one, _ in designs if one is not None]))
-    faults = [(one.name, fault) for one, (_, fault) in zip(fabrics, designs, strict=True)]
+    faults = [(built.name, fault) for built, (_, fault) in zip(fabrics, designs, strict=True)]
     return _whole(figures, faults)
 
 
@@ -274,8 +274,8 @@ def _proposed(
 ) -> Figures:
     """Design a proposal; gives a comparison of it alone, or why it was rejected."""
     try:
-        one = _core.Fabric.parse(text, name, [("design.routings", "[]")])
-        designed, fault = _until_fault(one, progress, stop, memory_limit)
+        built = _core.Fabric.parse(text, name, [("design.routings", "[]")])
+        designed, fault = _until_fault(built, progress, stop, memory_limit)
     except _core.ScenarioError as error:
         return {"rejected": str(error)}
     if designed is None:
@@ -300,7 +300,7 @@ def _together(comparisons: Sequence[Figures]) -> Figures:
     """Make one comparison of several, each of one fabric."""
     metrics = [comparison["metrics"][0] for comparison in comparisons]
     compared = json.loads(_core.compare_metrics(json.dumps(metrics)))
-    beaten = [{key: one[key] for key in ("is_efficient", "beaten_by")} for one in compared]
+    beaten = [{key: row[key] for key in ("is_efficient", "beaten_by")} for row in compared]
     return {
         "designs": [comparison["designs"][0] for comparison in comparisons],
         "metrics": [metric | other for metric, other in zip(metrics, beaten, strict=True)],

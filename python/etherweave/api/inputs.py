@@ -274,5 +274,5 @@ def _checked(kind: type[T], data: object, where: str, expected: str) -> T:
 
 def _unexpected(data: object, where: str, expected: str) -> ValueError:
     text = json.dumps(data)
-    found = text if len(text) <= 40 else f"{text[:40]}..."
-    return ValueError(f"{where}: {found}; expected {expected}")
+    shown = text if len(text) <= 40 else f"{text[:40]}..."
+    return ValueError(f"{where}: {shown}; expected {expected}")

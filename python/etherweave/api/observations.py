@@ -98,10 +98,10 @@ def observe(
     """
     import pyarrow
 
-    one = fabric(scenario, overrides)
-    area = "group" if "group" in one.axes else "switch"
+    built = fabric(scenario, overrides)
+    area = "group" if "group" in built.axes else "switch"
     if on_start is not None:
-        on_start(json.loads(one.estimate_observe(routing, pattern, load)))
-    tables = one.observe(threads, routing, pattern, load, memory_limit)
+        on_start(json.loads(built.estimate_observe(routing, pattern, load)))
+    tables = built.observe(threads, routing, pattern, load, memory_limit)
     named = {name: pyarrow.table(table) for name, table in tables.items()}
-    return Observation(one.name, area, **named)
+    return Observation(built.name, area, **named)

@@ -165,19 +165,19 @@ def replay(
     described: RecordingFacts | None = None
     rules = library
     warnings: tuple[str, ...] = ()
-    given = _first_job(scenario, overrides)
+    workload = _first_job(scenario, overrides)
     if kind := trace_kind(source):
-        keys = _trace(source, kind, given, compute_scale, library)
+        keys = _trace(source, kind, workload, compute_scale, library)
         _only_of_recordings(source, ranks_per_node, keep)
     else:
         with recorded(source, keep) as files:
             recording = _core.Recording.read(files)
         kind, described = "goal", facts(recording)
-        rules = library or _named(given)
+        rules = library or _named(workload)
         if rules is None:
             rules, warnings = _recorded(described["library"])
         keys = {"text": recording.goal(rules, ranks_per_node, _or_one(compute_scale))}
-    changes = _as_first(given, {kind: keys}, overrides or {})
+    changes = _as_first(workload, {kind: keys}, overrides or {})
     try:
         result = run(
             scenario,
@@ -224,8 +224,8 @@ class ErrorPlace:
     def _of_trace(self, mistake: _core.Mistake) -> _core.Mistake:
         """Name the trace; errors about one of several files have its absolute path in front."""
         if self.kind != "chakra":
-            source, found, expected = str(self.source), mistake.found, mistake.expected
-            return _core.Mistake(source, "", found, expected, text_line=mistake.line)
+            source, text, expected = str(self.source), mistake.found, mistake.expected
+            return _core.Mistake(source, "", text, expected, text_line=mistake.line)
         folder = self.source if self.source.is_dir() else self.source.parent
         name = mistake.found.replace(
             f"{folder.absolute()}/", "" if folder == Path() else f"{folder}/"
@@ -257,7 +257,7 @@ def trace_kind(source: Path) -> str | None:
 def _trace(
     source: Path,
     kind: str,
-    given: Mapping[str, Any] | None,
+    own: Mapping[str, Any] | None,
     compute_scale: float | None,
     library: str | None,
 ) -> dict[str, object]:
@@ -267,7 +267,7 @@ def _trace(
     if kind == "goal" and (_or_one(compute_scale) != 1.0 or library):
         reason = "a GOAL trace with another factor of computation, or another library"
         raise _rejected(source, reason, "a recording, or traces of Chakra")
-    written = _workload(given).get(kind, {})
+    written = _workload(own).get(kind, {})
     kept = {key: value for key, value in written.items() if key not in TRACE_KEYS}
     file = {"file": str(source.absolute())}
     return {**kept, **file, **(chosen if kind == "chakra" else {})}
@@ -297,9 +297,9 @@ def _first_job(scenario: ScenarioSource, overrides: Overrides | None) -> Mapping
     return next(iter(jobs), None) if isinstance(jobs, list) else None
 
 
-def _workload(given: Mapping[str, Any] | None) -> Mapping[str, Mapping[str, Any]]:
+def _workload(own: Mapping[str, Any] | None) -> Mapping[str, Mapping[str, Any]]:
     """Return the tables of a job's workload: one, where the scenario has no mistake there."""
-    workload = given.get("workload") if isinstance(given, Mapping) else None
+    workload = own.get("workload") if isinstance(own, Mapping) else None
     tables = workload.items() if isinstance(workload, Mapping) else ()
     return {kind: keys for kind, keys in tables if isinstance(keys, Mapping)}
 
@@ -335,9 +335,9 @@ def _check_end(result: Result, job: str, described: RecordingFacts | None) -> No
         raise _rejected(result.summary["name"], reason, "a later end, or none", "run.end")
 
 
-def _named(given: Mapping[str, Any] | None) -> str | None:
+def _named(own: Mapping[str, Any] | None) -> str | None:
     """Return the library that the workload of a job names."""
-    return next((keys.get("library") for keys in _workload(given).values()), None)
+    return next((keys.get("library") for keys in _workload(own).values()), None)
 
 
 def _recorded(version: str) -> tuple[str, tuple[str, ...]]:

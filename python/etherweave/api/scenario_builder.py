@@ -312,9 +312,9 @@ def _dotted(path: KeyPath) -> str:
 def _described(path: KeyPath, schema: Schema) -> str:
     """Describe a table: what it is, and a line for each key with its default."""
     lines = [" ".join(schema.get("description", "").split()), ""]
-    for key, one in keys_of(schema).items():
-        inner = table_schema(one)
-        text = " ".join(one.get("description", inner.get("description", "")).split())
+    for key, field in keys_of(schema).items():
+        inner = table_schema(field)
+        text = " ".join(field.get("description", inner.get("description", "")).split())
         texts = ", ".join(f'"{name}"' for name in names_of(inner))
         lines.append(f"{_dotted((*path, key))}: {text}{f' One of {texts}.' if texts else ''}")
     return "\n".join(lines)

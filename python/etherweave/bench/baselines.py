@@ -72,10 +72,10 @@ def add(file: Path, name: str, store: Store) -> Baseline:
 
 def baseline(file: Path, name: str) -> Baseline:
     """Find a baseline; raises ``BaselineError`` when there is none of that name."""
-    found = baselines(file)
-    if name not in found:
-        raise BaselineError(f"{file}: no baseline {name}; expected {', '.join(found) or 'any'}")
-    return found[name]
+    kept = baselines(file)
+    if name not in kept:
+        raise BaselineError(f"{file}: no baseline {name}; expected {', '.join(kept) or 'any'}")
+    return kept[name]
 
 
 def baselines(file: Path) -> Mapping[str, Baseline]:

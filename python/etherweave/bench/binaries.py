@@ -38,10 +38,10 @@ def find(adapter: Adapter, program: str, folders: str | None = None) -> Binary |
     ``program`` is one of its programs or a path; ``folders`` are directories as in ``PATH``, which
     is the default.
     """
-    found = shutil.which(program, path=folders)
-    if found is None:
+    file = shutil.which(program, path=folders)
+    if file is None:
         return None
-    path = Path(found).resolve()
+    path = Path(file).resolve()
     return Binary(path, _version(adapter, path), mpi_of(_said("ldd", str(path))))
 
 

@@ -15,8 +15,8 @@ _TAIL_FACTOR = 50  # Ratio of the 99th percentile to the median from which on a 
 
 def with_warnings(report: BenchmarkReport) -> BenchmarkReport:
     """Add what is implausible to the report's warnings."""
-    found = (*report.warnings, *_suspicions(report.measurements))
-    return replace(report, warnings=tuple(dict.fromkeys(found)))
+    doubts = (*report.warnings, *_suspicions(report.measurements))
+    return replace(report, warnings=tuple(dict.fromkeys(doubts)))
 
 
 def _suspicions(measurements: Iterable[Measurement]) -> Iterator[str]:

@@ -235,6 +235,6 @@ def _decisive(launches: Iterable[JudgedLaunch]) -> list[list[float]]:
     Not those of bare counts, such as retransmits, beside amounts: few and far between, they would
     never be precise.
     """
-    found = centres(series(launches))
-    amounts = [values for point, values in found.items() if point.unit != Unit.COUNT]
-    return amounts or list(found.values())
+    medians = centres(series(launches))
+    amounts = [values for point, values in medians.items() if point.unit != Unit.COUNT]
+    return amounts or list(medians.values())

@@ -260,9 +260,9 @@ def _carried_out(
         recorded = tuple(epochs(store))
         findings = tuple(traffic_findings(launches, recorded))
         seen = [*store.environments(), {"findings": [asdict(finding) for finding in findings]}]
-        found = summary(store.campaign, launches, seen)
-        save(store, found)
-    return SessionResult(found, is_complete, store.directory, findings, recorded)
+        result = summary(store.campaign, launches, seen)
+        save(store, result)
+    return SessionResult(result, is_complete, store.directory, findings, recorded)
 
 
 def _launched(
@@ -306,10 +306,10 @@ def _inspections(store: Store, cluster: Cluster) -> list[HostInspection]:
 
 
 def _hosts(campaign: Campaign) -> dict[str, list[str]]:
-    found: dict[str, dict[str, None]] = {}
+    notes: dict[str, dict[str, None]] = {}
     for experiment in campaign.experiments:
-        found.setdefault(experiment.fabric, {}).update(dict.fromkeys(experiment.hosts))
-    return {fabric: list(hosts) for fabric, hosts in found.items()}
+        notes.setdefault(experiment.fabric, {}).update(dict.fromkeys(experiment.hosts))
+    return {fabric: list(hosts) for fabric, hosts in notes.items()}
 
 
 @contextmanager

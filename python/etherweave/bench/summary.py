@@ -42,21 +42,21 @@ class PointSummary:
 
     def facts(self) -> dict[str, Any]:
         """Return it as JSON values, in the point's base unit."""
-        found = self.statistics
-        interval = found.interval
+        own = self.statistics
+        interval = own.interval
         return vars(self.point) | {
             "name": self.point.slug,
             "is_central": self.point.statistic in CENTRES,
-            "median": found.median,
+            "median": own.median,
             "low": interval.low if interval else None,
             "high": interval.high if interval else None,
-            "n": len(found.launches),
-            "min": found.low,
-            "max": found.high,
-            "p99": found.tail.value if found.tail else None,
-            "outliers": found.outliers,
-            "is_stable": found.is_stable,
-            "doubts": found.doubts,
+            "n": len(own.launches),
+            "min": own.low,
+            "max": own.high,
+            "p99": own.tail.value if own.tail else None,
+            "outliers": own.outliers,
+            "is_stable": own.is_stable,
+            "doubts": own.doubts,
             "reference": asdict(self.band) if self.band else None,
         }
 
@@ -226,11 +226,11 @@ def band(
     report = BenchmarkReport(
         benchmark, program, None, 1, (measurement,), Completeness.COMPLETE, None, (), (), ()
     )
-    found = [pair.reference for pair in compare(report, own)]
-    if not found:
+    published = [pair.reference for pair in compare(report, own)]
+    if not published:
         return None
-    values = [figure.value for figure in found]
-    sources = dict.fromkeys(f"{figure.source}, {figure.place}" for figure in found)
+    values = [figure.value for figure in published]
+    sources = dict.fromkeys(f"{figure.source}, {figure.place}" for figure in published)
     ratio = measurement.value / median(values)
     return Band(min(values), max(values), len(values), ratio, tuple(sources))
 

@@ -74,15 +74,15 @@ def run_verb(
                 )
             return None
         with work_progress(file.stem, "runs") as on_progress:
-            found = answer(prepared, home, on, on_progress)
+            result = answer(prepared, home, on, on_progress)
     if as_json:
-        print(json.dumps(asdict(found), indent=2))
+        print(json.dumps(asdict(result), indent=2))
     else:
-        _print(found)
+        _print(result)
     if html:
         from etherweave.pages.advise import write_advice
 
-        print(write_advice(found, html))
+        print(write_advice(result, html))
     return None
 
 

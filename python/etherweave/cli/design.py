@@ -263,17 +263,17 @@ class _Request:
 def _request(words: list[str]) -> _Request:
     """Read ``hosts=1000..2000 radix=72 rate=40Gb/s``, each once; the rate may be missing."""
     pairs = [word.partition("=") for word in words]
-    given = {key: value for key, _, value in pairs}
-    rate = given.pop("rate", "100Gb/s")
-    if set(given) != set(NUMBERS) or len({key for key, _, _ in pairs}) != len(pairs):
+    keys = {key: value for key, _, value in pairs}
+    rate = keys.pop("rate", "100Gb/s")
+    if set(keys) != set(NUMBERS) or len({key for key, _, _ in pairs}) != len(pairs):
         reject(
             f"--find {' '.join(words)}: expected hosts=NUMBER or hosts=MIN..MAX, radix=NUMBER, "
             "and rate=RATE if any"
         )
-    fewest, dots, most = given["hosts"].partition("..")
+    fewest, dots, most = keys["hosts"].partition("..")
     hosts = _number("hosts", fewest)
     hosts_max = _number("hosts", most, hosts) if dots else None
-    return _Request(hosts, hosts_max, _number("radix", given["radix"]), rate)
+    return _Request(hosts, hosts_max, _number("radix", keys["radix"]), rate)
 
 
 def _number(key: str, text: str, at_least: int = 0) -> int:

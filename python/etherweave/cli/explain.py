@@ -70,8 +70,8 @@ def explain(
     with mistakes(etherweave.ScenarioError, OSError):
         simulate = partial(_simulate, source.stem, threads, memory_limit)
         result = _result(source, simulate, overrides(settings), ports)
-        found = [limit for limit in limits(result) if job in (None, limit.job)]
-        if not found:
+        own = [limit for limit in limits(result) if job in (None, limit.job)]
+        if not own:
             reject(_reason(result, job))
         answers: list[Answer] = []
         if if_not:
@@ -80,7 +80,7 @@ def explain(
                 for answer in what_if(result.resolved, result, simulate)
                 if job in (None, answer.job)
             ]
-    print(_json(found, answers) if as_json else _text(found, answers, longest))
+    print(_json(own, answers) if as_json else _text(own, answers, longest))
 
 
 def _simulate(

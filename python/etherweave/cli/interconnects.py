@@ -84,18 +84,18 @@ def interconnects(
             print(write_interconnects([Interconnect(name) for name in sampled], html, sampled))
         return None
     with_gpcnet = bool(chosen) if gpcnet is None else gpcnet
-    found = [Interconnect(name, gpcnet=with_gpcnet) for name in chosen or known]
+    profiles = [Interconnect(name, gpcnet=with_gpcnet) for name in chosen or known]
     if as_json:
-        print(json.dumps([facts(interconnect) for interconnect in found], indent=2))
+        print(json.dumps([facts(interconnect) for interconnect in profiles], indent=2))
     elif compare:
-        _print_side_by_side(found)
+        _print_side_by_side(profiles)
     else:
         heads = (*HEAD[:2], *(f">{title}" for title in (*HEAD[2:], *SIMULATED)))
-        print_table(heads, map(row, found))
+        print_table(heads, map(row, profiles))
         print()
-        print_table(("profile", *product_titles()), map(product, found))
+        print_table(("profile", *product_titles()), map(product, profiles))
     if html:
-        print(write_interconnects(found, html))
+        print(write_interconnects(profiles, html))
     return None
 
 

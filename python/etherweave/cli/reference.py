@@ -61,7 +61,7 @@ def reference(
     """
     if count and result is not None:
         reject("--count and --result: expected one of them")
-    known = sorted({one.metric for one in references()})
+    known = sorted({own.metric for own in references()})
     metric = metric and metric.casefold()
     if metric not in (None, *known):
         reject(f"--metric {metric}: expected one of {', '.join(known)}")
@@ -73,13 +73,13 @@ def reference(
     elif count:
         _print_counts(match, as_json)
     elif as_json:
-        print(json.dumps([_facts(one) for one in match], indent=2))
+        print(json.dumps([_facts(own) for own in match], indent=2))
     else:
         _print_figures(match)
 
 
-def _facts(one: Reference) -> dict[str, Any]:
-    return asdict(one) | {"kind": one.kind, "may_accept": one.may_accept}
+def _facts(own: Reference) -> dict[str, Any]:
+    return asdict(own) | {"kind": own.kind, "may_accept": own.may_accept}
 
 
 def _print_figures(figures: list[Reference]) -> None:
@@ -122,24 +122,24 @@ def _note(figure: Reference) -> str:
     return ": ".join(filter(None, (figure.system, figure.conditions)))
 
 
-def _row(one: Reference) -> tuple[str, ...]:
-    name = " ".join(filter(None, (one.metric, one.statistic.replace("mean", ""), one.test)))
-    figure = (size_text(one.size_bytes), _value(one), one.kind, one.fabric)
-    return one.program, name, *figure, _source(one)
+def _row(own: Reference) -> tuple[str, ...]:
+    name = " ".join(filter(None, (own.metric, own.statistic.replace("mean", ""), own.test)))
+    figure = (size_text(own.size_bytes), _value(own), own.kind, own.fabric)
+    return own.program, name, *figure, _source(own)
 
 
 def _kinds(figures: list[Reference]) -> str:
     return ", ".join(f"{kind}: {count}" for kind, count in Counter(f.kind for f in figures).items())
 
 
-def _value(one: Reference) -> str:
-    return _BOUNDS[one.bound] + amount(one.value, one.unit)
+def _value(own: Reference) -> str:
+    return _BOUNDS[own.bound] + amount(own.value, own.unit)
 
 
-def _source(one: Reference) -> str:
-    short = one.source.split(",")[0].split(" (")[0]
-    doubt = one.kind if one.kind in ("target", "too low") else "second-hand"
-    return short if one.may_accept else f"{short} [{doubt}]"
+def _source(own: Reference) -> str:
+    short = own.source.split(",")[0].split(" (")[0]
+    doubt = own.kind if own.kind in ("target", "too low") else "second-hand"
+    return short if own.may_accept else f"{short} [{doubt}]"
 
 
 def _compare(result: Path, among: list[Reference], as_json: bool) -> None:

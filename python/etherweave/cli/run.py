@@ -269,16 +269,16 @@ def _compare(
         reject(os_error(error))
     printed: set[str] = set()
     packet, flow = (_simulate(file, threads, memory_limit, printed, changed) for changed in both)
-    found = compare_fidelity(packet, flow)
+    errors = compare_fidelity(packet, flow)
     if not is_first():
         return
     if output:
-        _save(with_errors(flow, found), output)
+        _save(with_errors(flow, errors), output)
     if as_json:
-        return print(json.dumps(found, indent=2))
-    fidelities = found["fidelities"]
+        return print(json.dumps(errors, indent=2))
+    fidelities = errors["fidelities"]
     mode = "hybrid" if len(set(fidelities.values())) > 1 else "flow-level mode"
-    print(f"{packet.summary['name']}: {mode} in {time_text(found['speed_up'])}")
+    print(f"{packet.summary['name']}: {mode} in {time_text(errors['speed_up'])}")
     rows = [
         (
             row["job"],
@@ -288,10 +288,10 @@ def _compare(
             f"{row['flow']:.4g}",
             f"{row['error']:+.1%}",
         )
-        for row in found["figures"]
+        for row in errors["figures"]
     ]
     print_table(("job", "by", "figure", ">all packets", f">{mode}", ">error"), rows)
-    print_warnings(found["warnings"], printed)
+    print_warnings(errors["warnings"], printed)
 
 
 def _save(result: Result, output: Path) -> None:

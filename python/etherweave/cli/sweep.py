@@ -202,12 +202,12 @@ def status_verb(home: Home, as_json: AsJson = False) -> None:
     from etherweave.sweeps import SweepError, SweepStore
 
     with mistakes(SweepError, ValueError):
-        found = SweepStore(home).status()
+        status = SweepStore(home).status()
     if as_json:
-        return print(json.dumps(asdict(found), indent=2))
-    print(f"{_line(found)}; {'running' if found.is_running else 'not running'}")
-    if found.finished and found.finished < found.runs:
-        left = found.seconds / found.finished * (found.runs - found.finished)
+        return print(json.dumps(asdict(status), indent=2))
+    print(f"{_line(status)}; {'running' if status.is_running else 'not running'}")
+    if status.finished and status.finished < status.runs:
+        left = status.seconds / status.finished * (status.runs - status.finished)
         print(f"  left: {left:,.1f} s of processors, as the finished ones took on average")
     return None
 

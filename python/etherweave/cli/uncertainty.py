@@ -61,18 +61,18 @@ def figures_verb(
     with mistakes(ScenarioError, UncertaintyError):
         text, origin = read(file)
         own = declared(uncertain or ())
-        found = unknowns(text, origin, overrides(settings), own, has_site=True)
+        drawn = unknowns(text, origin, overrides(settings), own, has_site=True)
     if as_json:
-        fixed = [unknown["key"] for unknown in found.fixed]
-        unknown = [asdict(entry) for entry in found.entries]
+        fixed = [unknown["key"] for unknown in drawn.fixed]
+        unknown = [asdict(entry) for entry in drawn.entries]
         return print(json.dumps({"unknowns": unknown, "fixed": fixed}, indent=2))
     rows = [
         (entry.name, entry.basis, f"{entry.low} to {entry.high}", entry.about)
-        for entry in found.entries
+        for entry in drawn.entries
     ]
     print_table(("unknown", "basis", "99 %", "from"), rows)
-    if found.fixed:
-        print(f"  not drawn: {', '.join(unknown['key'] for unknown in found.fixed)}")
+    if drawn.fixed:
+        print(f"  not drawn: {', '.join(unknown['key'] for unknown in drawn.fixed)}")
     return None
 
 
@@ -147,16 +147,16 @@ def coverage_verb(
 
     path = drawing("--figure", figure, ".svg")
     with mistakes(ValueError):
-        found = list(map(_sampled, directories))
+        results = list(map(_sampled, directories))
     known = [
         row
-        for result, values in found
+        for result, values in results
         for check in result.checks
         if (row := row_of(result.study.name, check, values.get(check.id, ())))
     ]
     rows = [
         row
-        for result, values in found
+        for result, values in results
         for row in check_intervals(result.study.name, result.checks, values, known)
     ]
     if path:
@@ -240,12 +240,12 @@ def _coverage_row(one: "KindCoverage") -> tuple[str, ...]:
 
 def _kind_facts(one: "KindCoverage") -> dict[str, Any]:
     parts = {"parameters": one.parameters, "model": one.model, "together": one.together}
-    found = {
+    figures = {
         name: {"covered": of.covered, "width": _finite(of.width), "crps": _finite(of.score)}
         for name, of in parts.items()
     }
     counts = {"kind": one.kind, "rows": one.rows, "systems": one.systems}
-    return {**counts, **found, "distance": _finite(one.distance)}
+    return {**counts, **figures, "distance": _finite(one.distance)}
 
 
 def _coverage(coverage: "Coverage") -> tuple[str, str, str]:

@@ -198,8 +198,8 @@ def _flow_head(table: int, priority: int, command: FlowCommand, cookie: Cookie) 
 def _action(action: rules.Action) -> bytes:
     """Write an action (7.2.5)."""
     if isinstance(action, rules.Output):
-        whole = _WHOLE if action.port == rules.CONTROLLER else 0
-        return _PORT_ACTION.pack(0, 16, action.port, whole)
+        length = _WHOLE if action.port == rules.CONTROLLER else 0
+        return _PORT_ACTION.pack(0, 16, action.port, length)
     if isinstance(action, rules.SetField):
         field = oxm.encode(rules.MatchField(action.field, action.value))
         padding = -(4 + len(field)) % 8

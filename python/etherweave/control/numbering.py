@@ -106,9 +106,9 @@ def _datapath(name: str, text: object) -> int:
     except ValueError:
         value = 0
     if not 0 < value <= _DATAPATH_MAX:
-        found = "no datapath" if text is None else f"datapath {text!r}"
+        seen = "no datapath" if text is None else f"datapath {text!r}"
         raise NumberingError(
-            f"topology.custom.json.nodes: {found} of switch {name}; expected the datapath id of "
+            f"topology.custom.json.nodes: {seen} of switch {name}; expected the datapath id of "
             'each switch in hexadecimal digits, as "00000000000000a1"'
         )
     return value
@@ -117,9 +117,9 @@ def _datapath(name: str, text: object) -> int:
 def _port_number(place: int, key: str, name: str, value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= PORT_MAX:
         return value
-    found = "missing" if value is None else repr(value)
+    seen = "missing" if value is None else repr(value)
     raise NumberingError(
-        f"topology.custom.json.links.{place}.{key}: {found}; expected the number of a port of "
+        f"topology.custom.json.links.{place}.{key}: {seen}; expected the number of a port of "
         f"{name}, 1 to {PORT_MAX}, where switches have a datapath"
     )
 

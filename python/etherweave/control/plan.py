@@ -96,18 +96,18 @@ def plan(
     """
     import polars
 
-    one = fabric(scenario, overrides)
-    numbers = _numbered(lambda: numbering(one.resolved))
-    deployment = one.deployment([numbers.planned(name) if numbers else name for name in failed])
+    built = fabric(scenario, overrides)
+    numbers = _numbered(lambda: numbering(built.resolved))
+    deployment = built.deployment([numbers.planned(name) if numbers else name for name in failed])
     spec = ControlSettings.parse(deployment.spec)
-    names = polars.DataFrame(one.tables["switches"])["switch"].to_list()
+    names = polars.DataFrame(built.tables["switches"])["switch"].to_list()
     hosts = _hosts(deployment, spec, names)
     given = _factory(spec, hosts, factory or {})
     sites = _sites(deployment, spec, names, hosts, given)
     switches = tuple(map(switch_plan, sites))
     if spec.protocol == "openflow10":
         switches = tuple(_for_openflow10(switches, hosts, deployment.planes))
-    made = FabricPlan(one.name, deployment.layout, switches, hosts)
+    made = FabricPlan(built.name, deployment.layout, switches, hosts)
     if numbers:
         _numbered(lambda: numbers.check(made))
     warnings = tuple(deployment.warnings)

@@ -115,10 +115,10 @@ class Links:
         return {link.get("ifname"): link["index"] for link in self._netlink.get_links()}
 
     def _index(self, name: str) -> int:
-        found = self._netlink.link_lookup(ifname=name)
-        if not found:
+        numbers = self._netlink.link_lookup(ifname=name)
+        if not numbers:
             raise NamespaceError(f"interface {name}: No such device")
-        return int(found[0])
+        return int(numbers[0])
 
 
 def shape(namespace: str, name: str, rate: float, burst: float, limit: float) -> None:

@@ -101,7 +101,7 @@ def read(file: Path) -> Process | None:
 
 def count_by_namespace() -> Counter[tuple[int, int]]:
     """Count the processes of every network namespace."""
-    return Counter(found for found in map(_namespace, _numbers()) if found)
+    return Counter(name for name in map(_namespace, _numbers()) if name)
 
 
 def inhabitants(namespaces: Iterable[tuple[int, int]]) -> list[Process]:
@@ -171,8 +171,8 @@ def end_marked(variable: str, value: str, grace_s: float) -> None:
         time.sleep(_PAUSE_S)
     killed = time.monotonic()
     # The kernel may hold a killed process for a while.
-    while (found := marked(variable, value)) and time.monotonic() < killed + PATIENCE_S:
-        _signal(found, signal.SIGKILL)
+    while (own := marked(variable, value)) and time.monotonic() < killed + PATIENCE_S:
+        _signal(own, signal.SIGKILL)
         time.sleep(_PAUSE_S)
 
 
@@ -210,12 +210,12 @@ def _signal(processes: Iterable[Process], number: signal.Signals) -> None:
 
 
 @contextlib.contextmanager
-def _held(one: Process) -> Iterator[int]:
+def _held(own: Process) -> Iterator[int]:
     """Hold a process by a descriptor; raises ProcessLookupError if it has ended."""
-    descriptor = os.pidfd_open(one.pid)
+    descriptor = os.pidfd_open(own.pid)
     try:
-        if process(one.pid) != one:
-            raise ProcessLookupError(one.pid)
+        if process(own.pid) != own:
+            raise ProcessLookupError(own.pid)
         yield descriptor
     finally:
         os.close(descriptor)

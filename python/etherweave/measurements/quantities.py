@@ -272,9 +272,9 @@ def _bus(job: _Job, name: str, size: int, values: tuple[float, ...]) -> Quantity
     """Return the bus bandwidth of a collective of so many bytes that takes these times."""
     test, moved, blocks = _NCCL_TESTS[name]
     ranks = int(job.facts["ranks"])
-    whole = size * (ranks if blocks else 1)
-    rates = tuple(whole * moved(ranks) / value for value in values)
-    return Quantity(job.name, "nccl_tests", test, BANDWIDTH_BUS, whole, ranks, rates)
+    total = size * (ranks if blocks else 1)
+    rates = tuple(total * moved(ranks) / value for value in values)
+    return Quantity(job.name, "nccl_tests", test, BANDWIDTH_BUS, total, ranks, rates)
 
 
 _NCCL_TESTS: dict[str, tuple[str, Callable[[int], float], bool]] = {

@@ -111,8 +111,8 @@ def _damage(source: Path, verb: str) -> Iterator[None]:
     try:
         yield
     except (LookupError, TypeError, AttributeError, ArithmeticError, PolarsError) as error:
-        found = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise ValueError(f"{source}: {found}; expected what `etherweave {verb}` wrote") from error
+        text = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise ValueError(f"{source}: {text}; expected what `etherweave {verb}` wrote") from error
 
 
 _Alone: TypeAlias = tuple[Callable[[Path], bool], str, Callable[[Path, Path], Path]]

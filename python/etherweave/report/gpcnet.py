@@ -77,15 +77,15 @@ def network_tests(result: Result, job: str) -> list[NetworkTest]:
     """Compute the figures of all tests of a job, in order."""
     facts = _workload(result, job)
     rows = result.to_polars("iterations").filter(pl.col("job") == job)
-    first, found = 0, []
+    first, spans = 0, []
     for name in facts["tests"]:
         kind = _KINDS[name]
         turns, rings = int(facts[kind.turns]), int(facts["rings"]) if kind.is_ring else 1
         own = rows.filter(pl.col("iteration").is_between(first, first + turns * rings - 1))
         times = own.sort("rank", "iteration")["duration_ns"].to_numpy().reshape(-1, turns) * 1e-9
-        found.append(_figures(kind, times, int(facts["ranks"]) // int(facts["groups"])))
+        spans.append(_figures(kind, times, int(facts["ranks"]) // int(facts["groups"])))
         first += turns * rings
-    return found
+    return spans
 
 
 def _figures(kind: _Kind, times: np.ndarray[Any, np.dtype[np.float64]], group: int) -> NetworkTest:

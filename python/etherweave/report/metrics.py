@@ -53,8 +53,8 @@ def metrics_figure(fabrics: Sequence[FabricMetrics]) -> Figure:
 
 def _panel(axes: Axes, fabrics: Sequence[FabricMetrics], key: str, label: str) -> None:
     known = [(place, fabric) for place, fabric in enumerate(fabrics) if fabric[key] is not None]
-    for place, one in known:
-        axes.plot(one[key], one[OFFER], linestyle="", zorder=3, **_mark(place, one))
+    for place, row in known:
+        axes.plot(row[key], row[OFFER], linestyle="", zorder=3, **_mark(place, row))
     axes.set_xlabel(label)
     axes.set_ylabel("bisection [Gb/s per host]")
     axes.margins(0.12)

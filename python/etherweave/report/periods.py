@@ -92,18 +92,18 @@ def period(starts_ns: Floats, ends_ns: Floats) -> Period | None:
     if until_ns <= from_ns:
         return None
     calls = Intervals(starts_ns, ends_ns)
-    found = _search(calls, from_ns, until_ns, PARTS)
-    while found and (shorter := _shorter(calls, found)):
-        found = shorter
-    return found and _counted(calls, found, (from_ns, until_ns))
+    best = _search(calls, from_ns, until_ns, PARTS)
+    while best and (shorter := _shorter(calls, best)):
+        best = shorter
+    return best and _counted(calls, best, (from_ns, until_ns))
 
 
-def _counted(calls: Intervals, found: Period, bounds_ns: tuple[float, float]) -> Period:
+def _counted(calls: Intervals, best: Period, bounds_ns: tuple[float, float]) -> Period:
     """Count iterations where communication repeats, which is not all of the part."""
-    where = stretches(calls, bounds_ns, found.ns, CORRELATION_MIN)
-    where = where or [Stretch(found.from_ns, found.until_ns)]
-    count = sum(stretch.iterations(found.ns) for stretch in where)
-    return found._replace(from_ns=where[0].from_ns, until_ns=where[-1].until_ns, iterations=count)
+    where = stretches(calls, bounds_ns, best.ns, CORRELATION_MIN)
+    where = where or [Stretch(best.from_ns, best.until_ns)]
+    count = sum(stretch.iterations(best.ns) for stretch in where)
+    return best._replace(from_ns=where[0].from_ns, until_ns=where[-1].until_ns, iterations=count)
 
 
 def _search(
@@ -117,40 +117,40 @@ def _search(
         length = round(part * steps)
         starts = np.linspace(0, steps - length, 1 + round(4 * (1 / part - 1))).round()
         correlations = [
-            (one.correlation * weight, one)
+            (span.correlation * weight, span)
             for sums, weight in ((covered, 1), (begun, NEAR_BEST))
             for start in starts
-            if (one := _shortest(sums, int(start), length))
+            if (span := _shortest(sums, int(start), length))
         ]
         if correlations:
             return max(correlations)[1].scaled((until_ns - from_ns) / steps, from_ns)
     return None
 
 
-def _shorter(calls: Intervals, found: Period) -> Period | None:
+def _shorter(calls: Intervals, longer: Period) -> Period | None:
     """Find a shorter period, of which the cells of the whole time were too wide."""
-    middle, half = (found.from_ns + found.until_ns) / 2, WINDOW_PERIODS / 2 * found.ns
-    if middle - half < found.from_ns:
+    middle, half = (longer.from_ns + longer.until_ns) / 2, WINDOW_PERIODS / 2 * longer.ns
+    if middle - half < longer.from_ns:
         return None
     inner = _search(calls, middle - half, middle + half, PARTS[:1])
-    if not inner or inner.correlation < NEAR_BEST * found.correlation:
+    if not inner or inner.correlation < NEAR_BEST * longer.correlation:
         return None
-    if inner.ns < NEAR_BEST * found.ns:
-        return inner._replace(from_ns=found.from_ns, until_ns=found.until_ns)
+    if inner.ns < NEAR_BEST * longer.ns:
+        return inner._replace(from_ns=longer.from_ns, until_ns=longer.until_ns)
     return None
 
 
 def _shortest(sums: Floats, start: int, length: int) -> Period | None:
     """Find the period of a part, in steps of the narrowest cells."""
     periods = PERIODS_MIN + (length + 1 < len(sums))
-    found = [
+    spans = [
         Period(lag * stride, correlation, start, start + length)
         for stride in (CELLS[-1] // cells for cells in CELLS)
         for lag, correlation in _peaks(sums[start : start + length + 1 : stride], periods)
     ]
-    best = max((period.correlation for period in found), default=0.0)
-    near = [period for period in found if period.correlation >= NEAR_BEST * best]
-    return min(near, key=lambda one: one.ns, default=None)
+    best = max((period.correlation for period in spans), default=0.0)
+    near = [period for period in spans if period.correlation >= NEAR_BEST * best]
+    return min(near, key=lambda span: span.ns, default=None)
 
 
 def _peaks(sums: Floats, periods: int) -> Iterator[tuple[float, float]]:

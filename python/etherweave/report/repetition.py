@@ -38,14 +38,14 @@ def stretches(
     from_ns, until_ns = bounds_ns
     runs = list(_runs(_local(calls, bounds_ns, period_ns) >= limit))
     longest = max((after - first for first, after in runs), default=0)
-    found = []
+    spans = []
     for first, after in runs:
         if after - first >= min(longest, GAP_MAX):
             start = from_ns + first * period_ns
             # The last begins one period before the end, and is compared with the periods behind.
             end = from_ns + (after + PERIODS) * period_ns
-            found.append(Stretch(*calls.within(start, min(end, until_ns))))
-    return found
+            spans.append(Stretch(*calls.within(start, min(end, until_ns))))
+    return spans
 
 
 def _runs(is_repeated: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:

@@ -218,12 +218,12 @@ def read_declaration(file: Path) -> Declaration:
     found = decoded(Declaration, facts, str(file))
     for name in [one.name for one in found.experiment if one.kind not in _EXPERIMENTS]:
         raise ValueError(f"{file}: experiment {name}: expected a kind of {', '.join(_EXPERIMENTS)}")
-    for one in found.metric:
-        if bool(one.key) == bool(one.column):
-            raise ValueError(f"{file}: metric of {one.check}: expected either a key or a column")
-        if one.statistic not in _STATISTICS:
+    for own in found.metric:
+        if bool(own.key) == bool(own.column):
+            raise ValueError(f"{file}: metric of {own.check}: expected either a key or a column")
+        if own.statistic not in _STATISTICS:
             raise ValueError(
-                f"{file}: metric of {one.check}: expected a statistic of {', '.join(_STATISTICS)}"
+                f"{file}: metric of {own.check}: expected a statistic of {', '.join(_STATISTICS)}"
             )
     for number, unknown in enumerate(found.unknown):
         _check_unknown(unknown, f"{file}: unknown.{number}")

@@ -139,8 +139,8 @@ class StudyResult:
         ]
         left_out = {"not_run": list(self.not_run), "unavailable": dict(self.unavailable)}
         folder = {} if self.study.is_shipped else {"folder": str(self.study.home)}
-        whole = {"study": self.study.name, **folder, "checks": rows, **left_out}
-        return json.dumps(whole, indent=2)
+        document = {"study": self.study.name, **folder, "checks": rows, **left_out}
+        return json.dumps(document, indent=2)
 
     def result(self, experiment: str) -> Result:
         """Read the result of an experiment that is a run; raises ``MissingResultError``."""

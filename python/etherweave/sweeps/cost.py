@@ -101,8 +101,8 @@ def resident_bytes() -> int:
 
 def estimates(what: Sweep, runs: Sequence[Run]) -> list[RunEstimate]:
     """Estimate runs without carrying them out."""
-    found = [json.loads(_core.foresee(what.resolve(run.point), what.origin, ())) for run in runs]
-    return [RunEstimate(row["packet_hops"] or 1, row["memory_bytes"]) for row in found]
+    rows = [json.loads(_core.foresee(what.resolve(run.point), what.origin, ())) for run in runs]
+    return [RunEstimate(row["packet_hops"] or 1, row["memory_bytes"]) for row in rows]
 
 
 def expected_times(what: Sweep, runs: Sequence[Run]) -> dict[str, float]:
@@ -129,11 +129,11 @@ def expected(
     if not left:
         return Expectation(points, finished, 0, 0.0, 0.0, 0, 0, math.nan)
     step = -(-len(left) // SAMPLES)
-    some, known = _estimable(what, left[::step])
+    first, known = _estimable(what, left[::step])
     base = resident_bytes()
     measured, end = [], time.monotonic() + PILOTS_S
     for at in pilots(known):
-        if time.monotonic() < end and (seconds := _measure(what, some[at])):
+        if time.monotonic() < end and (seconds := _measure(what, first[at])):
             measured.append((known[at], seconds))
     if not measured:
         raise SweepError(f"{what.origin}: every run that was tried has a mistake; carry out one")
@@ -158,16 +158,16 @@ def expected(
 
 def _estimable(what: Sweep, runs: Sequence[Run]) -> tuple[list[Run], list[RunEstimate]]:
     """Estimate runs, without those whose mistake shows only there, which a sweep records."""
-    some, known, mistakes = list[Run](), list[RunEstimate](), list[_core.ScenarioError]()
+    first, known, mistakes = list[Run](), list[RunEstimate](), list[_core.ScenarioError]()
     for run in runs:
         try:
             known += estimates(what, [run])
-            some.append(run)
+            first.append(run)
         except _core.ScenarioError as error:
             mistakes.append(error)
-    if not some:
+    if not first:
         raise mistakes[0]
-    return some, known
+    return first, known
 
 
 def _measure(what: Sweep, run: Run) -> float:

@@ -317,12 +317,12 @@ def _new_answers(
     for path in sorted(home.glob("answers-*.jsonl")):
         with path.open("rb") as file:
             file.seek(read.get(path, 0))
-            whole, end, _ = file.read().rpartition(b"\n")
-        read[path] = read.get(path, 0) + len(whole) + len(end)
-        for line in whole.splitlines():
-            key, found = json.loads(line)
+            lines, end, _ = file.read().rpartition(b"\n")
+        read[path] = read.get(path, 0) + len(lines) + len(end)
+        for line in lines.splitlines():
+            key, record = json.loads(line)
             if left.pop(key, None) is not None:
-                yield key, found
+                yield key, record
 
 
 def _line(pair: tuple[str, Any]) -> str:

@@ -132,7 +132,7 @@ def sweep(
             dataset = store.write_dataset(what, runs, records)
     _reject_all_lost([records[run.id] for run in runs if run.id in records])
     fidelities = (records[run.id].get("fidelity") for run in runs if run.id in records)
-    by_fidelity = Counter(one for one in fidelities if one)
+    by_fidelity = Counter(own for own in fidelities if own)
     model = _model(what, runs, records)
     return SweepResult(dataset, store.status(), done, dict(by_fidelity), model)
 
@@ -157,8 +157,8 @@ def _carried_out(
                 place = str(home.absolute() / TABLES / run.id) if tables else None
                 yield run.id, [what.resolve(run.point), place, *what.extend]
 
-    for key, found in executor.completed(f"{__name__}:carry_out", tasks(), home):
-        yield key, _record(LOST, str(found)) if isinstance(found, WorkerError) else found
+    for key, record in executor.completed(f"{__name__}:carry_out", tasks(), home):
+        yield key, _record(LOST, str(record)) if isinstance(record, WorkerError) else record
 
 
 def carry_out(task: Sequence[Any]) -> Record:

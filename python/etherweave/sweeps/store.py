@@ -143,8 +143,8 @@ class SweepStore:
         """Read how far the sweep is; raises ``SweepError`` when the directory holds none."""
         plan, records = self._plan(), self.records()
         wanted = dict.fromkeys(plan["runs"])
-        found = [records[run] for run in wanted if run in records]
-        lost = sum(record["ended"] == LOST for record in found)
+        rows = [records[run] for run in wanted if run in records]
+        lost = sum(record["ended"] == LOST for record in rows)
         try:
             with self.alone():
                 is_running = False
@@ -153,10 +153,10 @@ class SweepStore:
         return SweepStatus(
             plan["name"],
             len(wanted),
-            len(found) - lost,
-            sum(record["ended"] in FAILED for record in found),
+            len(rows) - lost,
+            sum(record["ended"] in FAILED for record in rows),
             lost,
-            sum(record.get("seconds", 0.0) for record in found),
+            sum(record.get("seconds", 0.0) for record in rows),
             is_running,
         )
 
@@ -261,16 +261,16 @@ def _table(sweep: Sweep, runs: Sequence[Run], records: Mapping[str, Record]) -> 
     """Make a row of each run: axes, hash, ending, message, fidelity with its error, figures."""
     import pyarrow
 
-    found = [records[run.id] for run in runs]
+    rows = [records[run.id] for run in runs]
     columns = {key: _axis([run.point[key] for run in runs]) for key in sweep.axes}
     columns["run"] = pyarrow.array([run.id for run in runs])
     for key in ("ended", "message", "fidelity"):
-        columns[key] = pyarrow.array([record.get(key) for record in found], pyarrow.string())
-    errors = [record.get(ERROR) for record in found]
+        columns[key] = pyarrow.array([record.get(key) for record in rows], pyarrow.string())
+    errors = [record.get(ERROR) for record in rows]
     columns[ERROR] = pyarrow.array(errors, pyarrow.float64())
-    names = dict.fromkeys(name for record in found for name in record["figures"])
+    names = dict.fromkeys(name for record in rows for name in record["figures"])
     for name in sorted(names):
-        columns[name] = pyarrow.array([record["figures"].get(name) for record in found])
+        columns[name] = pyarrow.array([record["figures"].get(name) for record in rows])
     facts = {"etherweave.version": _core.version(), "etherweave.build": build()}
     return pyarrow.table(columns, metadata={**facts, "etherweave.scenario": sweep.text})
 

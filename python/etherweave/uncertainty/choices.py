@@ -66,10 +66,10 @@ def site_choices(
     return found
 
 
-def _applies(one: Mapping[str, Any], resolved: Mapping[str, Any]) -> bool:
+def _applies(row: Mapping[str, Any], resolved: Mapping[str, Any]) -> bool:
     """Return whether a scenario has all keys of ``with``, and none of ``without``."""
-    has = {key: _lookup(resolved, key) is not None for key in (*one["with"], *one["without"])}
-    return all(has[key] for key in one["with"]) and not any(has[key] for key in one["without"])
+    has = {key: _lookup(resolved, key) is not None for key in (*row["with"], *row["without"])}
+    return all(has[key] for key in row["with"]) and not any(has[key] for key in row["without"])
 
 
 def _keys(table: Any, parts: Sequence[str], before: str = "") -> Iterator[str]:
@@ -102,16 +102,16 @@ def _takes(scenario: tuple[str, str], changes: Mapping[str, object]) -> bool:
 
 
 def _columns(
-    one: Mapping[str, Any],
+    row: Mapping[str, Any],
     keys: Sequence[str],
     scenario: tuple[str, str],
     changes: Mapping[str, object],
 ) -> dict[str, Choice]:
     """List the values of keys, which the values of the choice itself decide where it has keys."""
-    weights = one.get("weights", [1.0] * len(one["values"]))
-    if "keys" not in one:
-        return {key: Choice(one["values"], weights) for key in keys}
-    tables = [_resolved(scenario, {**changes, one["figure"]: value}) for value in one["values"]]
+    weights = row.get("weights", [1.0] * len(row["values"]))
+    if "keys" not in row:
+        return {key: Choice(row["values"], weights) for key in keys}
+    tables = [_resolved(scenario, {**changes, row["figure"]: value}) for value in row["values"]]
     return {key: Choice([_lookup(table, key) for table in tables], weights) for key in keys}
 
 

@@ -164,10 +164,10 @@ def _tables(file: str, table: Mapping[str, Any], name: str) -> list[Mapping[str,
     return rows
 
 
-def _check_names(where: str, one: Mapping[str, Any], known: set[str], first: str) -> None:
-    if others := sorted(one.keys() - known):
+def _check_names(where: str, table: Mapping[str, Any], known: set[str], first: str) -> None:
+    if others := sorted(table.keys() - known):
         raise UncertaintyError(f"{where}.{others[0]}: unknown; known: {', '.join(sorted(known))}")
-    if first not in one:
+    if first not in table:
         raise UncertaintyError(f"{where}: no {first}; expected the {first} that it is of")
 
 
@@ -205,9 +205,9 @@ def _distribution(where: str, one: Mapping[str, Any]) -> Distribution:
     return Range(one["from"], one["to"], scale)
 
 
-def _quantiles(where: str, one: Mapping[str, Any]) -> Quantiles:
-    values = one["quantiles"]
-    if others := sorted(one.keys() & {"from", "to", "scale", "values", "weights"}):
+def _quantiles(where: str, table: Mapping[str, Any]) -> Quantiles:
+    values = table["quantiles"]
+    if others := sorted(table.keys() & {"from", "to", "scale", "values", "weights"}):
         raise UncertaintyError(f"{where}.{others[0]}: beside quantiles; expected one of both")
     if not isinstance(values, list) or len(values) < 2:
         raise UncertaintyError(f"{where}.quantiles: {values!r}; expected a list of two or more")
@@ -224,13 +224,13 @@ def _quantiles(where: str, one: Mapping[str, Any]) -> Quantiles:
     return Quantiles(values)
 
 
-def _choice(where: str, one: Mapping[str, Any]) -> Choice:
-    values = one["values"]
-    if others := sorted(one.keys() & {"from", "to", "scale"}):
+def _choice(where: str, table: Mapping[str, Any]) -> Choice:
+    values = table["values"]
+    if others := sorted(table.keys() & {"from", "to", "scale"}):
         raise UncertaintyError(f"{where}.{others[0]}: beside values; expected one of both")
     if not isinstance(values, list) or len(values) < 2:
         raise UncertaintyError(f"{where}.values: {values!r}; expected a list of two or more")
-    weights = one.get("weights", [1.0] * len(values))
+    weights = table.get("weights", [1.0] * len(values))
     is_list = isinstance(weights, list) and all(_is_positive(weight) for weight in weights)
     if not is_list or len(weights) != len(values):
         raise UncertaintyError(
@@ -244,15 +244,15 @@ def _is_positive(weight: object) -> bool:
     return is_number and 0 < weight < math.inf  # type: ignore[operator]
 
 
-def _correlation(file: str, number: int, one: Mapping[str, Any]) -> Correlation:
+def _correlation(file: str, number: int, table: Mapping[str, Any]) -> Correlation:
     where = f"{file}: correlation.{number}"
-    _check_names(where, one, _CORRELATION, "keys")
-    keys, coefficient = one["keys"], one.get("coefficient", 1.0)
+    _check_names(where, table, _CORRELATION, "keys")
+    keys, coefficient = table["keys"], table.get("coefficient", 1.0)
     if not isinstance(keys, list) or len(set(map(str, keys))) != len(keys) or len(keys) < 2:
         raise UncertaintyError(f"{where}.keys: {keys!r}; expected two or more different keys")
-    matrix = one.get("matrix")
+    matrix = table.get("matrix")
     if matrix is not None:
-        if "coefficient" in one:
+        if "coefficient" in table:
             raise UncertaintyError(f"{where}.coefficient: beside a matrix; expected one of both")
         return Correlation(list(map(str, keys)), _matrix(f"{where}.matrix", matrix, len(keys)))
     low = -1 / (len(keys) - 1)

@@ -241,20 +241,20 @@ def _stated(
     stated: Sequence[DeclaredUnknown], resolved: Mapping[str, Any], known: Set[str]
 ) -> list[Figure]:
     """List the figures that a scenario states itself, with the basis that a study gives them."""
-    found: dict[str, Figure] = {}
+    rows: dict[str, Figure] = {}
     for unknown in stated:
         for profile in unknown.profiles:
             for figure in _of_profile(profile):
                 value = _lookup(resolved, figure["key"])
                 if value is not None and magnitude(value) == magnitude(figure["value"]):
-                    found.setdefault(figure["key"], figure)
+                    rows.setdefault(figure["key"], figure)
         for key in unknown.keys if not unknown.low else ():
             value = _lookup(resolved, key)
             if value is not None:
-                found[key] = Figure(
+                rows[key] = Figure(
                     profile="", key=key, value=value, basis="estimate", source=unknown.source
                 )
-    return [value for key, value in found.items() if key not in known and magnitude(value["value"])]
+    return [value for key, value in rows.items() if key not in known and magnitude(value["value"])]
 
 
 @cache
@@ -318,17 +318,17 @@ def _of_sources(times: Mapping[str, Figure], taken: Set[str]) -> dict[str, Fit]:
 
 def _estimated(figures: Sequence[Figure], spread: Spread | None) -> Unknown:
     """Describe an estimate, or several from one source by the first of them."""
-    one, keys = figures[0], [figure["key"] for figure in figures]
-    unit = "s" if _is_time(one["value"]) else "B/s"
+    first, keys = figures[0], [figure["key"] for figure in figures]
+    unit = "s" if _is_time(first["value"]) else "B/s"
     if spread is None:
-        low, high = _ends(one) or (0.0, 0.0)
+        low, high = _ends(first) or (0.0, 0.0)
         texts = amount(low, unit), amount(high, unit)
-        return Unknown(" and ".join(keys), one["basis"], "range of its documents", keys, *texts)
-    of_table = "" if spread.figure == one["key"] else f" of other keys of {spread.figure}"
+        return Unknown(" and ".join(keys), first["basis"], "range of its documents", keys, *texts)
+    of_table = "" if spread.figure == first["key"] else f" of other keys of {spread.figure}"
     about = f"{spread.documents} figures of profiles{of_table} differ by {spread.sigma:.1%}"
-    value = magnitude(one["value"]) or 0.0
+    value = magnitude(first["value"]) or 0.0
     ends = [amount(value * math.exp(spread.sigma * normal(at)), unit) for at in (0.0, 1.0)]
-    return Unknown(" and ".join(keys), one["basis"], about, keys, *ends)
+    return Unknown(" and ".join(keys), first["basis"], about, keys, *ends)
 
 
 def _ends(figure: Figure) -> tuple[float, float] | None:
@@ -353,12 +353,12 @@ def _places(of: Mapping[str, Choice]) -> range:
 
 def _declared(declared: Declared) -> list[Unknown]:
     """List the unknowns of the reader: one for each key, or for keys that move as one."""
-    found = []
+    texts = []
     for name, keys in declared.dimensions.items():
         ends = [declared.distributions[keys[0]].at(share) for share in (0.0, 1.0)]
         about = "declared" if len(keys) == 1 else "declared, in step"
-        found.append(Unknown(name, "declared", about, keys, str(ends[0]), str(ends[1])))
-    return found
+        texts.append(Unknown(name, "declared", about, keys, str(ends[0]), str(ends[1])))
+    return texts
 
 
 def _text(like: str, value: float) -> str:

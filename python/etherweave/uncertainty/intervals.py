@@ -80,8 +80,8 @@ def distribution(
     """
     import numpy as np
 
-    found = np.asarray(values, dtype=float)
-    ends = [float(end) for end in np.quantile(found, LEVELS, method="median_unbiased")]
+    sample = np.asarray(values, dtype=float)
+    ends = [float(end) for end in np.quantile(sample, LEVELS, method="median_unbiased")]
     low, first, median, third, high = ends
     return Distribution(
         name,
@@ -89,8 +89,8 @@ def distribution(
         median,
         Interval(first, third),
         Interval(low, high),
-        _error(found, median),
-        _contributions(found, np.asarray(shares, dtype=float), unknowns),
+        _error(sample, median),
+        _contributions(sample, np.asarray(shares, dtype=float), unknowns),
     )
 
 
@@ -118,9 +118,9 @@ def end_error(values: Sequence[float]) -> float:
     """
     import numpy as np
 
-    found = np.asarray(values, dtype=float)
-    if len(found) >= ERROR_MIN:
-        return _error(found, float(np.median(found)))
+    sample = np.asarray(values, dtype=float)
+    if len(sample) >= ERROR_MIN:
+        return _error(sample, float(np.median(sample)))
     middle = abs(statistics.median(values)) if len(values) > 1 else 0.0
     if not middle:
         return math.inf
@@ -158,12 +158,12 @@ def _contributions(
     columns = [legendre.legvander(2 * shares[:, at] - 1, degree)[:, 1:] for at in range(count)]
     matrix = np.hstack([np.ones((len(values), 1)), *columns])
     factors, *_ = np.linalg.lstsq(matrix, values, rcond=None)
-    found = []
+    parts = []
     for at, name in enumerate(unknowns):
         part = columns[at] @ factors[1 + at * degree : 1 + (at + 1) * degree]
         left = np.quantile(
             values - part + part.mean(), [LEVELS[0], LEVELS[-1]], method="median_unbiased"
         )
         share = min(float(part.var()) / variance, 1.0)
-        found.append(Contribution(name, share, Interval(float(left[0]), float(left[1]))))
-    return sorted(found, key=lambda part: -part.share)
+        parts.append(Contribution(name, share, Interval(float(left[0]), float(left[1]))))
+    return sorted(parts, key=lambda part: -part.share)

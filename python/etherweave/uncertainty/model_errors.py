@@ -142,15 +142,15 @@ class Estimate:
 
     def effects(self) -> list[Effect]:
         """List what each condition does to the width of an interval."""
-        found = []
+        errors = []
         for name, place in self._places.items():
             own = [row for row in self.rows if name in row.conditions]
             middle = float(self._middle[place])
             deviation = math.sqrt(float(self._covariance[place, place]))
             ends = [math.exp(middle + sign * 1.645 * deviation) for sign in (-1, 1)]
             systems = len({row.system for row in own})
-            found.append(Effect(name, len(own), systems, math.exp(middle), Interval(*ends)))
-        return found
+            errors.append(Effect(name, len(own), systems, math.exp(middle), Interval(*ends)))
+        return errors
 
 
 @dataclass(frozen=True)

@@ -41,11 +41,11 @@ class SampledSweep(Sweep):
     def points(self) -> Iterator[dict[str, object]]:
         """Make the points; the number of a sample is no key of the scenario."""
         unset = dict.fromkeys(self._sampled, "")
-        for point, one in self.drawn:
-            if one is None:
+        for point, drawn in self.drawn:
+            if drawn is None:
                 yield {"sample": -1, **unset, **point}
                 continue
-            for sample in one.points():
+            for sample in drawn.points():
                 yield {**unset, **point, **sample, "sample": sample["sample"]}
 
     def resolve(self, point: Mapping[str, Any]) -> str:

@@ -172,14 +172,14 @@ def sampled_text(
     name, text, origin = scenario
     resolved = _core.resolve(text, origin, literals(changes))
     _try_ends(text, origin, changes, declared)
-    found = unknowns(text, origin, changes, declared, stated, has_site=has_site)
+    drawn = unknowns(text, origin, changes, declared, stated, has_site=has_site)
     seed = int(tomllib.loads(resolved)["seed"])
-    shares = sobol(len(found.entries), samples, seed)
+    shares = sobol(len(drawn.entries), samples, seed)
     others = {key: value for key, value in changes.items() if key != "seed"}
     is_given = _is_given(text, {**changes, **declared.distributions})
     seeded = [HASHES] if "[selection.ecmp_hash]" in resolved and not is_given else []
     return SampledScenario(
-        name, text, origin, [], (), found, shares, seed, seeded, overrides=others
+        name, text, origin, [], (), drawn, shares, seed, seeded, overrides=others
     )
 
 
@@ -261,16 +261,16 @@ def run_samples(
     ScenarioError, ExecutorError, OSError
         As from :func:`etherweave.run` and :func:`etherweave.sweep`.
     """
-    whole = sampled_scenario(scenario, overrides or {}, samples, declared, has_site=True)
-    where = _within_memory(whole, executor, memory_limit, on_notice)
-    is_enough = samples_min(len(whole.drawn.entries), DEGREE) <= FIRST
+    complete = sampled_scenario(scenario, overrides or {}, samples, declared, has_site=True)
+    where = _within_memory(complete, executor, memory_limit, on_notice)
+    is_enough = samples_min(len(complete.drawn.entries), DEGREE) <= FIRST
     count = min(FIRST if is_enough else 2 * FIRST, samples)
     while True:
-        some = replace(whole, shares=whole.shares[:count])
-        rows = sweep(some, directory, where, on_progress, tables=True).to_polars().to_dicts()
-        found = _result(whole, rows, samples, precision)
-        if found.is_known or count == samples:
-            return found
+        first = replace(complete, shares=complete.shares[:count])
+        rows = sweep(first, directory, where, on_progress, tables=True).to_polars().to_dicts()
+        result = _result(complete, rows, samples, precision)
+        if result.is_known or count == samples:
+            return result
         count = min(2 * count, samples)
 
 
@@ -340,11 +340,11 @@ def _result(
     )
 
 
-def _model_errors(whole: SampledScenario) -> dict[str, ModelError]:
-    scenario = tomllib.loads(whole.resolve(next(whole.points())))
+def _model_errors(complete: SampledScenario) -> dict[str, ModelError]:
+    scenario = tomllib.loads(complete.resolve(next(complete.points())))
     # A resolved scenario has the figures of its interconnect, and no name of it.
-    stated = tomllib.loads(whole.text).get("interconnect", {})
-    profile = whole.overrides.get("interconnect.profile", stated.get("profile", ""))
+    stated = tomllib.loads(complete.text).get("interconnect", {})
+    profile = complete.overrides.get("interconnect.profile", stated.get("profile", ""))
     scenario["interconnect"] = {"profile": profile}
     jobs = scenario["job"]
     errors = errors_at([conditions_of(scenario, job) for job in jobs])

@@ -190,7 +190,7 @@ def _drawn(result: StudyResult, samples: int) -> dict[str, SampledScenario]:
 def _ranges(stated: Sequence[DeclaredUnknown]) -> Declared:
     ranged = [unknown for unknown in stated if unknown.low]
     return Declared(
-        {key: range_of(f"unknown {key}", one.low, one.high) for one in ranged for key in one.keys}
+        {key: range_of(f"unknown {key}", own.low, own.high) for own in ranged for key in own.keys}
     )
 
 
@@ -207,13 +207,13 @@ def _keys(
 
 def _needed(result: StudyResult, drawn: Mapping[str, SampledScenario]) -> dict[str, list[str]]:
     """Find which sampled experiments each check reads; those that read none do not vary."""
-    found = {}
+    values = {}
     for check in result.checks:
         asked = _Asked(result.results)
         result.study.metrics[check.id](asked)
         if names := [name for name in asked.names if name in drawn]:
-            found[check.id] = names
-    return found
+            values[check.id] = names
+    return values
 
 
 class _Asked(dict[str, Any]):

@@ -237,14 +237,14 @@ def _recognise(draft: Draft, line: TextLine) -> Metric:
     """Return the metric, and set the program, by the title."""
     device = _DEVICE.search(line.text)
     match = _TITLE.fullmatch(_DEVICE.sub("", line.text))
-    found = match and _program(match["library"], match["separator"], match["title"])
-    if not (match and found):
+    program = match and _program(match["library"], match["separator"], match["title"])
+    if not (match and program):
         raise GarbledError(line.number, f"unknown test {line.text.strip()[:60]!r}")
     draft.version = match["version"]
-    draft.program = f"osu_{_family(match['library'], draft.version)}{found[0]}"
+    draft.program = f"osu_{_family(match['library'], draft.version)}{program[0]}"
     if device:
         draft.facts["device"] = device[1]
-    return found[1]
+    return program[1]
 
 
 def _family(library: str, version: str | None) -> str:
@@ -307,8 +307,8 @@ def _read_rows(draft: Draft, metric: Metric, header: list[str], rows: list[TextL
 
 
 def _kind(name: str) -> re.Pattern[str]:
-    whole = dict.fromkeys(("size", "size (b)", "iterations", "transmit size"), INTEGER)
-    return whole.get(name) or {"operation": _WORD, "validation": _VERDICT}.get(name, FIXED_2)
+    integers = dict.fromkeys(("size", "size (b)", "iterations", "transmit size"), INTEGER)
+    return integers.get(name) or {"operation": _WORD, "validation": _VERDICT}.get(name, FIXED_2)
 
 
 def _read_row(

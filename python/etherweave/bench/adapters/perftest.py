@@ -157,8 +157,8 @@ def _header(line: TextLine, before: list[str]) -> list[str]:
 def _read(
     draft: Draft, header: list[str], rows: list[TextLine], time: Metric, rate: Metric
 ) -> None:
-    whole = ("#bytes", "#iterations", "sl")
-    special = dict.fromkeys(whole, INTEGER) | {"t_stdev[usec]": _DEVIATION}
+    integers = ("#bytes", "#iterations", "sl")
+    special = dict.fromkeys(integers, INTEGER) | {"t_stdev[usec]": _DEVIATION}
     kinds = [special.get(name, _FIXED) for name in header]
     sizes = []
     _check_cycles(draft, [dict(zip(header, row.text.split(), strict=False)) for row in rows])

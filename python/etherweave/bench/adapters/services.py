@@ -309,16 +309,16 @@ _YCSB_STATISTICS = {"Average": "mean", "Min": "min", "Max": "max"}
 def _parse_ycsb(draft: Draft) -> None:
     draft.program = "ycsb"
     seen: dict[tuple[str, str], TextLine] = {}
-    for line, found in draft.rows(draft.block.lines, _LINE):
-        if (found[1], found[2]) in seen:
-            raise GarbledError(line.number, f"{found[1]} {found[2]} occurs twice")
-        seen[found[1], found[2]] = TextLine(line.number, found[3])
-        _take(draft, found, line.number)
+    for line, match in draft.rows(draft.block.lines, _LINE):
+        if (match[1], match[2]) in seen:
+            raise GarbledError(line.number, f"{match[1]} {match[2]} occurs twice")
+        seen[match[1], match[2]] = TextLine(line.number, match[3])
+        _take(draft, match, line.number)
     _check(draft, seen)
 
 
-def _take(draft: Draft, found: re.Match[str], line: int) -> None:
-    operation, measure, value = found.groups()
+def _take(draft: Draft, match: re.Match[str], line: int) -> None:
+    operation, measure, value = match.groups()
     if operation == "OVERALL" and measure == "Throughput(ops/sec)":
         draft.add(TRANSACTION_RATE, value, "1/s", line)
     elif operation == "OVERALL" and measure == "RunTime(ms)":

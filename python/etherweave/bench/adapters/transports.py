@@ -412,12 +412,12 @@ def _take_rate(draft: Draft, lines: list[TextLine], line: TextLine, match: re.Ma
     sizes = [found[1] for line in lines if (found := _SIZE.search(line.text))]
     size = int(sizes[0]) if sizes else None
     draft.add(BANDWIDTH, match[1], "MiB/s", line.number, size=size)
-    for one in lines:
-        if rate := _RATE.fullmatch(one.text):
+    for row in lines:
+        if rate := _RATE.fullmatch(row.text):
             if size:
                 own = float(rate[1]) * size / 2**20
-                check_agreement(one.number, "size, rate and bandwidth", float(match[1]), own, 0.01)
-            draft.add(MESSAGE_RATE, rate[1], "1/s", one.number, size=size)
+                check_agreement(row.number, "size, rate and bandwidth", float(match[1]), own, 0.01)
+            draft.add(MESSAGE_RATE, rate[1], "1/s", row.number, size=size)
     draft.end(True, "")
 
 

@@ -280,19 +280,19 @@ class _Calibrator:
 
     def _warnings(self, micro_benchmarks: Sequence[MeasuredWorkload]) -> list[str]:
         """Say where the method itself is unsure."""
-        found = []
+        constants = []
         if (effective := self.posterior.effective) < EFFECTIVE_MIN:
-            found.append(
+            constants.append(
                 f"the posterior has {effective:.0f} independent draws; intervals are rough below "
                 f"{EFFECTIVE_MIN}"
             )
         if (error := float(self.posterior.emulator.max())) > 1:
             name = micro_benchmarks[int(self.posterior.emulator.argmax())].name
-            found.append(
+            constants.append(
                 f"{name}: the emulator is {error:.1f} times as unsure as measurement and model "
                 "are; intervals have its error in them"
             )
-        return found
+        return constants
 
     def _constant(self, draws: KeyDraws) -> CalibratedConstant:
         assert draws.numbers is not None and draws.prior_numbers is not None

@@ -62,7 +62,7 @@ def identified(names: Sequence[str], shares: Array) -> list[Identified]:
     left = 1 / np.diag(precision)
     partial = -precision * np.sqrt(np.outer(left, left))
     strength = np.minimum(np.abs(partial), np.abs(correlation))
-    found = []
+    groups = []
     for at, name in enumerate(names):
         others = [
             (strength[at, other], names[other])
@@ -72,8 +72,8 @@ def identified(names: Sequence[str], shares: Array) -> list[Identified]:
         is_shared = left[at] <= SHARED_VARIANCE
         partners = tuple(other for _, other in sorted(others, reverse=True)) if is_shared else ()
         alone = float(widths[at] * np.sqrt(left[at]))
-        found.append(Identified(name, float(widths[at]), alone, partners))
-    return found
+        groups.append(Identified(name, float(widths[at]), alone, partners))
+    return groups
 
 
 def directions(names: Sequence[str], shares: Array) -> list[Direction]:

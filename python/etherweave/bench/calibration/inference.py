@@ -97,8 +97,8 @@ def infer(model: Model, targets: Sequence[Target], unknowns: int, seed: int = 0)
     with threadpool_limits(1):
         for wave in range(WAVES_MAX):
             emulator = Emulator(points, times)
-            found = _posterior(emulator, measured, chance, unknowns, seed + wave)
-            shares, misfits = ndtr(found.draws[:, :-1]), misfit(found.draws[:, -1])
+            posterior = _posterior(emulator, measured, chance, unknowns, seed + wave)
+            shares, misfits = ndtr(posterior.draws[:, :-1]), misfit(posterior.draws[:, -1])
             error = _error(emulator, shares, chance, misfits)
             if error.max() <= SURE or wave == WAVES_MAX - 1:
                 break
@@ -107,7 +107,7 @@ def infer(model: Model, targets: Sequence[Target], unknowns: int, seed: int = 0)
             new = further[order[: FURTHER_PER_UNKNOWN * unknowns]]
             points, times = np.vstack([points, new]), np.vstack([times, model(new)])
     return Posterior(
-        shares, misfits, float(np.median(chance)), found.effective, len(points), error, first
+        shares, misfits, float(np.median(chance)), posterior.effective, len(points), error, first
     )
 
 

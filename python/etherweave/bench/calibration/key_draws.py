@@ -100,11 +100,11 @@ def unknowns_file(keys: Sequence[KeyDraws]) -> dict[str, Any]:
     """Return the tables of a file for ``--uncertain``: distributions of all keys, correlations."""
     numbers = [key for key in keys if key.numbers is not None]
     tables = [*map(_number_table, numbers), *(_choice_table(key) for key in keys if key.texts)]
-    found = {"unknown": [table for table in tables if table]}
+    document = {"unknown": [table for table in tables if table]}
     if len(numbers) > 1:
         names = [number.key for number in numbers]
-        found["correlation"] = [{"keys": names, "matrix": _correlations(numbers)}]
-    return found
+        document["correlation"] = [{"keys": names, "matrix": _correlations(numbers)}]
+    return document
 
 
 def _number_table(draws: KeyDraws) -> dict[str, Any]:

@@ -32,13 +32,13 @@ def prior_of(scenario: ScenarioSource, declared: Declared) -> Prior:
         if own.figure(constant.key) is None and constant.key not in declared.keys
     }
     widened = replace(declared, distributions={**declared.distributions, **wide})
-    found = unknowns(text, origin, {}, widened)
+    uncertain = unknowns(text, origin, {}, widened)
     keys = {
         key: UnknownKey(key, entry.name, WIDE if key in wide else entry.about)
-        for entry in found.entries
+        for entry in uncertain.entries
         for key in entry.keys
     }
-    has_choice = any(entry.basis == "choice" for entry in found.entries)
+    has_choice = any(entry.basis == "choice" for entry in uncertain.entries)
 
     def overrides(values: Mapping[str, object]) -> Mapping[str, object]:
         if not has_choice:
@@ -51,9 +51,9 @@ def prior_of(scenario: ScenarioSource, declared: Declared) -> Prior:
         }
 
     def at(shares: Sequence[float]) -> Mapping[str, object]:
-        return found.at([float(share) for share in shares])
+        return uncertain.at([float(share) for share in shares])
 
     before = {key: resolved[key] for key in keys if key in resolved}
     return Prior(
-        [entry.name for entry in found.entries], list(keys.values()), at, overrides, before
+        [entry.name for entry in uncertain.entries], list(keys.values()), at, overrides, before
     )

@@ -24,14 +24,14 @@ def log_times(
     numbers: dict[str, list[int]] = {}
     for number, workload in enumerate(workloads):
         numbers.setdefault(etherweave.resolve(workload.scenario), []).append(number)
-    found = np.zeros((len(settings), len(workloads)))
+    times = np.zeros((len(settings), len(workloads)))
 
     def simulate(point: int, group: Sequence[int]) -> None:
         first = workloads[group[0]]
         try:
             result = etherweave.run(first.scenario, settings[point])
             for number in group:
-                found[point, number] = np.log(simulated(result, workloads[number].centre))
+                times[point, number] = np.log(simulated(result, workloads[number].centre))
         except ValueError as error:
             raise CalibrationError(f"{first.name}: {error}") from None
 
@@ -39,4 +39,4 @@ def log_times(
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [(point, group) for point in range(len(settings)) for group in numbers.values()]
         list(pool.map(lambda job: simulate(*job), jobs))
-    return found
+    return times

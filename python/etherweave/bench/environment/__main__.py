@@ -16,8 +16,8 @@ def main() -> None:
     parser.add_argument("--interface", action="append", default=[])
     parser.add_argument("--to", action="append", default=[])
     args = parser.parse_args()
-    found = take(interfaces=tuple(filter(None, args.interface)), to=args.to)
-    print(json.dumps(found.facts()))
+    snapshot = take(interfaces=tuple(filter(None, args.interface)), to=args.to)
+    print(json.dumps(snapshot.facts()))
 
 
 if __name__ == "__main__":

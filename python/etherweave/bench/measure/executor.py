@@ -59,10 +59,10 @@ def build(
     ``modules`` are loaded before, and may provide the compiler. ``into`` is the cache unless given.
     Raises ``MeasureError`` when there is no such compiler, or it rejects the sources.
     """
-    found = compiler if modules else shutil.which(compiler)
-    call = with_modules(modules, [found or "false"])
+    path = compiler if modules else shutil.which(compiler)
+    call = with_modules(modules, [path or "false"])
     version = _output([*call, "--version"]).partition("\n")[0]
-    if found is None or (modules and not version):
+    if path is None or (modules and not version):
         among = f" with {' '.join(modules)}" if modules else ""
         raise MeasureError(
             f"{compiler}: not found{among}; expected a compiler of MPI programs (libopenmpi-dev)"

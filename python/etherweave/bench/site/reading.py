@@ -85,8 +85,8 @@ class _Table:
         return _Table(self.file, self.text, (*self.path, key), value)
 
     def tables(self, key: str) -> dict[str, "_Table"]:
-        whole = self.table(key)
-        return {name: whole.table(name) for name in whole.values}
+        table = self.table(key)
+        return {name: table.table(name) for name in table.values}
 
     def word(self, key: str, pattern: re.Pattern[str], example: str) -> str | None:
         """Return a text of a certain form; none if it is not given."""
@@ -157,8 +157,8 @@ def _launcher(table: _Table) -> tuple[str, dict[str, Option]]:
     kind = table.one_of("kind", LAUNCHERS)
     known = {**LAUNCHERS[kind].options, **COMMON}
     table.only(("kind", *known))
-    given = {key: _option(table, key, known[key]) for key in known if key in table.values}
-    return kind, given
+    options = {key: _option(table, key, known[key]) for key in known if key in table.values}
+    return kind, options
 
 
 def _option(table: _Table, key: str, kind: OptionKind) -> Option:

@@ -69,15 +69,15 @@ def _partitions(configuration: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
 
 
 def _chosen(
-    file: Path, found: Mapping[str, tuple[Any, Any]], wanted: str | None
+    file: Path, values: Mapping[str, tuple[Any, Any]], wanted: str | None
 ) -> tuple[str, Any, Any]:
-    known = ", ".join(found) or "some"
-    if wanted is None and len(found) != 1:
-        raise SiteError(f"{file}: {len(found)} partitions; expected --partition with {known}")
-    name = wanted or next(iter(found))
-    if name not in found:
+    known = ", ".join(values) or "some"
+    if wanted is None and len(values) != 1:
+        raise SiteError(f"{file}: {len(values)} partitions; expected --partition with {known}")
+    name = wanted or next(iter(values))
+    if name not in values:
         raise SiteError(f"{file}: no partition {name}; expected {known}")
-    return name, *found[name]
+    return name, *values[name]
 
 
 def _text(file: Path, name: str, system: Any, partition: Any) -> str:

@@ -92,7 +92,7 @@ def keep(store: Store, name: str, job: LaunchJob) -> None:
 def _kept(home: Path, run: str, monitor_output: MonitorOutput) -> Epoch:
     times = monitor_output.times
     try:
-        found = stream(monitor_output.text)
+        samples = stream(monitor_output.text)
     except StreamError as error:
         failure = (
             monitor_output.reason
@@ -100,12 +100,12 @@ def _kept(home: Path, run: str, monitor_output: MonitorOutput) -> Epoch:
             else str(error)
         )
         return Epoch(run, times.host, times.interface, failure)
-    recording = replace(found.recording, run=run, host=times.host)
+    recording = replace(samples.recording, run=run, host=times.host)
     save(recording, home)
-    return _epoch(recording, found, times)
+    return _epoch(recording, samples, times)
 
 
-def _epoch(recording: Recording, found: Stream, times: MonitorTimes) -> Epoch:
+def _epoch(recording: Recording, samples: Stream, times: MonitorTimes) -> Epoch:
     late = "" if times.ready_ns else "was not ready before the launch began"
     return Epoch(
         run=recording.run,
@@ -116,21 +116,21 @@ def _epoch(recording: Recording, found: Stream, times: MonitorTimes) -> Epoch:
         duration_s=recording.duration_s,
         samples=len(recording.samples),
         late=recording.late,
-        processor_s=recording.processor_s if found.after else None,
-        cost=recording.cost if found.after else None,
-        offset=offset(found, times),
-        before=found.before,
-        after=found.after,
+        processor_s=recording.processor_s if samples.after else None,
+        cost=recording.cost if samples.after else None,
+        offset=offset(samples, times),
+        before=samples.before,
+        after=samples.after,
     )
 
 
-def offset(found: Stream, times: MonitorTimes) -> Offset | None:
+def offset(samples: Stream, times: MonitorTimes) -> Offset | None:
     """Return how far a host's clock is ahead; ``None`` when the bounds contradict: it was set."""
-    first = round(found.before.taken_s * 1e9)
+    first = round(samples.before.taken_s * 1e9)
     highs = [first - times.started_ns]
     lows = [first - times.ready_ns] if times.ready_ns else []
-    if found.after:
-        last = round(found.after.taken_s * 1e9)
+    if samples.after:
+        last = round(samples.after.taken_s * 1e9)
         lows += [last - times.ended_ns] if times.ended_ns else []
         highs += [last - times.closed_ns] if times.closed_ns else []
     if not lows or max(lows) > min(highs):

@@ -110,10 +110,10 @@ def _rates(measurements: Iterable[Measurement]) -> list[float]:
     return list(values.values())
 
 
-def _gathered(found: Iterable[tuple[str, EnvironmentFinding]]) -> Iterator[EnvironmentFinding]:
+def _gathered(pairs: Iterable[tuple[str, EnvironmentFinding]]) -> Iterator[EnvironmentFinding]:
     """Merge equal findings of several launches: figures of the first, and their number."""
     alike: dict[tuple[str, str, str], list[EnvironmentFinding]] = {}
-    for experiment, launch in found:
+    for experiment, launch in pairs:
         what = launch.what if launch.check == GAP else experiment
         alike.setdefault((launch.check, launch.where, what), []).append(launch)
     for many in alike.values():

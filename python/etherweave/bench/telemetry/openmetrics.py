@@ -133,11 +133,11 @@ Series = Mapping[tuple[str, ...], list[tuple[int, tuple[Value, ...]]]]
 
 
 def _series(family: Family, samples: Iterable[Sample]) -> Series:
-    found: dict[tuple[str, ...], list[tuple[int, tuple[Value, ...]]]] = {}
+    series: dict[tuple[str, ...], list[tuple[int, tuple[Value, ...]]]] = {}
     for sample in samples:
         for keys, values in sample.rows[family.name]:
-            found.setdefault(keys, []).append((sample.time_ns, values))
-    return found
+            series.setdefault(keys, []).append((sample.time_ns, values))
+    return series
 
 
 def _points(

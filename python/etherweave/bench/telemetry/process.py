@@ -77,12 +77,12 @@ def record(options: RecordingOptions, out: IO[str], ended: Callable[[float], Non
 
 def counted(root: Path, interfaces: Sequence[str]) -> Snapshot:
     """Take a snapshot without starting tools: drivers are asked for their counters directly."""
-    found = take(root, interfaces=interfaces, tools=None)
+    snapshot = take(root, interfaces=interfaces, tools=None)
     inspected = {
         name: replace(interface, driver_counters=driver_counters(name) if root == ROOT else {})
-        for name, interface in found.interfaces.items()
+        for name, interface in snapshot.interfaces.items()
     }
-    return replace(found, interfaces=inspected, gaps=())
+    return replace(snapshot, interfaces=inspected, gaps=())
 
 
 def _of_switch(name: str) -> Snapshot:

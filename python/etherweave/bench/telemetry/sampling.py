@@ -166,8 +166,8 @@ class Sampler:
 
     def _statistics(self, interface: str) -> dict[str, int]:
         home = f"sys/class/net/{interface}/statistics"
-        found = {name: self._files.number("", f"{home}/{name}") for name in counters.STATISTICS}
-        return {name: value for name, value in found.items() if value is not None}
+        values = {name: self._files.number("", f"{home}/{name}") for name in counters.STATISTICS}
+        return {name: value for name, value in values.items() if value is not None}
 
     def _port(self, device: str, port: str) -> CounterRow:
         home = f"{_DEVICES}/{device}/ports/{port}"

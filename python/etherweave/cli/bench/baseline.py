@@ -41,8 +41,8 @@ def add_one(result: Path, *, name: str, file: File) -> None:
 def list_all(file: File) -> None:
     """List the baselines of a file."""
     with mistakes(BaselineError):
-        found = baselines(file)
+        kept = baselines(file)
     rows = [
-        (name, one.site, moment(one.start_ns), str(len(one.rows))) for name, one in found.items()
+        (name, row.site, moment(row.start_ns), str(len(row.rows))) for name, row in kept.items()
     ]
     print_table(("name", "cluster", "measured", ">points"), rows)

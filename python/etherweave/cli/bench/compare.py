@@ -56,16 +56,16 @@ def compare(
         Exit with 1 on a regression.
     """
     with mistakes(ValueError):
-        found = differences(numbers(baseline), numbers(candidate), ignore=ignore or ())
-    if not found:
+        rows = differences(numbers(baseline), numbers(candidate), ignore=ignore or ())
+    if not rows:
         reject(f"{baseline} and {candidate} have no point in common; --ignore hosts may help")
     if differing := site_differences(baseline, candidate):
         print_error(f"WARNING: the sites differ: {'; '.join(differing)}")
     if as_json:
-        print(json.dumps([difference.facts() for difference in found], indent=2))
+        print(json.dumps([difference.facts() for difference in rows], indent=2))
     else:
-        print_differences(found)
-    if strict and any(difference.verdict is DifferenceVerdict.WORSE for difference in found):
+        print_differences(rows)
+    if strict and any(difference.verdict is DifferenceVerdict.WORSE for difference in rows):
         raise typer.Exit(FAILED)
 
 

@@ -49,8 +49,8 @@ def reframe(
     """
     with mistakes(StoreError):
         store = Store.open(result)
-        found = summary(store.campaign, judged_launches(store.campaign, store.records()))
-    print(reframe_text(reframe_reference(found, system, tolerance)), end="")
+        own = summary(store.campaign, judged_launches(store.campaign, store.records()))
+    print(reframe_text(reframe_reference(own, system, tolerance)), end="")
 
 
 @export.command(epilog=EXAMPLES)

@@ -40,9 +40,9 @@ def info(name: str, *, as_json: AsJson = False) -> None:
     adapter, program = _known(name)
     entry = entry_of(adapter.name if adapter else name)
     here = {program: find(adapter, program) for program in adapter.programs} if adapter else {}
-    found = {program: binary for program, binary in here.items() if binary}
+    known = {program: binary for program, binary in here.items() if binary}
     show = _json if as_json else _print
-    show(entry, adapter, program, found)
+    show(entry, adapter, program, known)
 
 
 def _known(name: str) -> tuple[Adapter | None, str]:

@@ -73,8 +73,8 @@ def record(
     with mistakes(ValueError):
         limit_s = seconds("--time-limit", time_limit) if time_limit else RecordingOptions.limit_s
         options = RecordingOptions(run, "", tuple(interface or ()), time_of(period), limit_s)
-        found = _recorded(options, directory(output) if output else None)
-    notice(_words(found))
+        recordings = _recorded(options, directory(output) if output else None)
+    notice(_words(recordings))
 
 
 def _recorded(options: RecordingOptions, output: Path | None) -> Recording:
@@ -84,9 +84,9 @@ def _recorded(options: RecordingOptions, output: Path | None) -> Recording:
         if output is None:
             return recorded(options, sys.stdout, ended)
         with Path(os.devnull).open("w") as nowhere:
-            found = recorded(options, nowhere, ended)
-    save(found, output)
-    return found
+            recordings = recorded(options, nowhere, ended)
+    save(recordings, output)
+    return recordings
 
 
 def _words(recording: Recording) -> str:
@@ -101,11 +101,11 @@ def _words(recording: Recording) -> str:
 @telemetry.command(epilog=EXAMPLES)
 def show(path: RecordingPath, as_json: AsJson = False) -> None:
     """Print by how much counters rose, and at what rate."""
-    found = _read(path)
+    recordings = _read(path)
     if as_json:
-        print(json.dumps([_facts(recording) for recording in found], indent=2))
+        print(json.dumps([_facts(recording) for recording in recordings], indent=2))
         return
-    for recording in found:
+    for recording in recordings:
         print(f"{recording.run} {_words(recording)}".lstrip())
         print_table(("", "", ">rise", ">per second"), [*map(_row, _shown(rises(recording)))])
         print()
@@ -159,13 +159,13 @@ def openmetrics(path: RecordingPath, *, history: bool = False, output: Path | No
     """
     if history and output:
         reject("--output takes the last sample only; expected --history > FILE")
-    found = _read(path)
-    _check_series(path, found)
+    recordings = _read(path)
+    _check_series(path, recordings)
     with mistakes(ValueError):
         if output:
-            exposition.write_textfile(found[0], output, *found[1:])
+            exposition.write_textfile(recordings[0], output, *recordings[1:])
             return
-    print((exposition.history if history else exposition.latest)(*found), end="")
+    print((exposition.history if history else exposition.latest)(*recordings), end="")
 
 
 def _check_series(path: Path, recordings: Sequence[Recording]) -> None:

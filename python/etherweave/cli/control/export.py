@@ -142,8 +142,8 @@ def export(
 
 def _rejected(policy: Policy, models: Path) -> dict[str, str]:
     """Check whole configurations: the models require the ports that settings name."""
-    whole = replace(policy, sonic=replace(policy.sonic, is_whole=True), hosts=())
-    return refusals(texts(whole, "sonic"), models)
+    complete = replace(policy, sonic=replace(policy.sonic, is_whole=True), hosts=())
+    return refusals(texts(complete, "sonic"), models)
 
 
 def _running(policy: Policy, folder: Path | None) -> Running:

@@ -136,9 +136,9 @@ def _named_texts(paths: list[Path]) -> Iterator[tuple[str, str]]:
             yield "<stdin>", _standard_input()
         elif path.is_dir():
             inside = (one for one in path.rglob("*") if one.suffix in SUFFIXES and one.is_file())
-            for one in sorted(inside, key=str):
-                most = FABRIC_SIZE_MAX if one.name == FABRIC else SIZE_MAX
-                yield str(one), read_text(one, most)
+            for file in sorted(inside, key=str):
+                most = FABRIC_SIZE_MAX if file.name == FABRIC else SIZE_MAX
+                yield str(file), read_text(file, most)
         else:
             yield str(path), read_text(path, SIZE_MAX)
 

@@ -111,11 +111,11 @@ def _read_part(session: SwitchSession, part: ReportPart) -> Iterator[bytes]:
 
 def _apply(session: SwitchSession, steps: Iterable[TableChange]) -> None:
     """Send messages one by one and wait for the switch; on an error, undo those it accepted."""
-    some = tuple(steps)
-    if not some:
+    batch = tuple(steps)
+    if not batch:
         return
-    with session.exchange(len(some) + 1) as exchange:
-        for octets in _numbered_messages(some, exchange):
+    with session.exchange(len(batch) + 1) as exchange:
+        for octets in _numbered_messages(batch, exchange):
             exchange.send(octets)
         exchange.send(barrier(exchange.xids[-1]))
         rejected = list(_errors(exchange))
@@ -124,11 +124,11 @@ def _apply(session: SwitchSession, steps: Iterable[TableChange]) -> None:
     bad = {answer.xid - exchange.first for answer in rejected}
     cleanup = [
         TableChange(step.about, step.cleanup)
-        for place, step in enumerate(some)
+        for place, step in enumerate(batch)
         if place not in bad and step.cleanup
     ]
     _apply(session, cleanup)
-    raise InstallError(describe(some[min(bad)].about), rejected[0].error)
+    raise InstallError(describe(batch[min(bad)].about), rejected[0].error)
 
 
 def _errors(exchange: Exchange) -> Iterator[SwitchReply]:

@@ -60,8 +60,8 @@ class WiringFinding(NamedTuple):
     expected: str | None  # What the plan has there; none: nothing.
 
     def __str__(self) -> str:
-        found = self.found or _NOTHING.get(self.fault, "nothing seen")
-        return f"{self.end} leads to {found}; expected {self.expected or 'nothing'}"
+        seen = self.found or _NOTHING.get(self.fault, "nothing seen")
+        return f"{self.end} leads to {seen}; expected {self.expected or 'nothing'}"
 
 
 _NOTHING = {

@@ -131,12 +131,12 @@ def prepare(
     """Resolve and plan a scenario that is small enough; hosts have made-up factory addresses."""
     import polars
 
-    one = fabric(scenario, overrides)
-    ports = polars.DataFrame(one.tables["hosts"])
+    built = fabric(scenario, overrides)
+    ports = polars.DataFrame(built.tables["hosts"])
     what = "ports of hosts" if ports["host"].is_duplicated().any() else "hosts"
-    check_size(one.name, len(one.tables["switches"]), len(ports), what)
+    check_size(built.name, len(built.tables["switches"]), len(ports), what)
     names = {name: factory_mac(number) for number, name in enumerate(ports["name"])}
-    return one.resolved, plan(scenario, overrides, failed=failed, factory=names)
+    return built.resolved, plan(scenario, overrides, failed=failed, factory=names)
 
 
 def planned_from(directory: Path, record: LabRecord) -> PlannedDeployment:
@@ -271,7 +271,7 @@ def _release_supervisor(supervisor: "subprocess.Popen[str]", directory: Path) ->
 def _remove(scope: LabScope, name: str) -> None:
     """Remove everything that a lab may have left, in the order of dependencies."""
     directory = state.lab_directory(scope, name)
-    own = [one for one in namespaces.existing() if is_of_lab(one, scope.prefix, name)]
+    own = [own for own in namespaces.existing() if is_of_lab(own, scope.prefix, name)]
     supervisor = processes.read(directory / "supervisor.pid")
     # First by SIGTERM: it removes its switches from the kernel.
     processes.terminate([supervisor] if supervisor else [])

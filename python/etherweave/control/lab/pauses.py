@@ -37,16 +37,16 @@ def paused(layout: Layout, end: LabPort) -> Iterator[None]:
         name = layout.plan.switches[end.switch].name
         raise PauseError(f"port {end.port} of {name}: expected one that leads to a switch")
     stop = threading.Event()
-    with _at(layout, other) as one:
-        one.send(encode(Pause(SOURCE, QUANTA_MAX)))
-        thread = threading.Thread(target=_repeat, args=(one, stop))
+    with _at(layout, other) as sock:
+        sock.send(encode(Pause(SOURCE, QUANTA_MAX)))
+        thread = threading.Thread(target=_repeat, args=(sock, stop))
         thread.start()
         try:
             yield
         finally:
             stop.set()
             thread.join()
-            one.send(encode(Pause(SOURCE, 0)))
+            sock.send(encode(Pause(SOURCE, 0)))
 
 
 def _at(layout: Layout, end: LabPort) -> socket.socket:

@@ -235,9 +235,9 @@ def _switch(
             port: {field: value[field] for field in PORT_FIELDS if field in value}
             for port, value in tables["PORT"].items()
         }
-    for one in known or ():
-        if one.tables == tables:
-            return replace(one, file=file, name=name)
+    for row in known or ():
+        if row.tables == tables:
+            return replace(row, file=file, name=name)
     unknown = _unknown_fields(tables)
     read = replace(_ConfigReader(file, tables).switch(), name=name, unknown=unknown)
     if known is not None:
@@ -296,7 +296,7 @@ def _checked(file: str, document: Any) -> dict[str, dict[str, dict[str, Any]]]:
         raise ConfigError(f"{file}: expected an object of tables, as config_db.json is")
     tables = {name: table for name, table in document.items() if not isinstance(table, str)}
     for name, table in tables.items():
-        if not isinstance(table, dict) or not all(isinstance(one, dict) for one in table.values()):
+        if not isinstance(table, dict) or not all(isinstance(row, dict) for row in table.values()):
             raise ConfigError(f"{file}: {name}: expected a table, an object of objects")
     if not PORTS & tables.keys():
         raise ConfigError(f"{file}: no table PORT; expected a config_db.json of SONiC")
@@ -388,14 +388,14 @@ class _ConfigReader:
         return frozenset()
 
     def _by_port(self, table: str) -> dict[str, dict[int, Mapping[str, Any]]]:
-        found: dict[str, dict[int, Mapping[str, Any]]] = {}
+        rows: dict[str, dict[int, Mapping[str, Any]]] = {}
         for key, entry in self._tables.get(table, {}).items():
             pairs = spans(key)
             if not pairs and key.count("|") == 1:
                 self._unreadable.append((f"{table}|{key}", key[:40], "PORT|NUMBER or PORT|FROM-TO"))
             for port, number in pairs:
-                found.setdefault(port, {})[number] = entry
-        return found
+                rows.setdefault(port, {})[number] = entry
+        return rows
 
     def _cables(self) -> dict[str, int]:
         lengths = {}
@@ -465,9 +465,9 @@ class _ConfigReader:
     def _port(self, name: str) -> ConfiguredPort:
         document = self._tables.get("PORT", {}).get(name, {"admin_status": "up"})
         qos = self._qos.get(name, {})
-        whole = self._tables.get("PORT_QOS_MAP", {}).get("global", {})
+        maps = self._tables.get("PORT_QOS_MAP", {}).get("global", {})
         bound = {
-            field: reference(value) for field, value in {**whole, **qos}.items() if field in MAPS
+            field: reference(value) for field, value in {**maps, **qos}.items() if field in MAPS
         }
         channel = self._channels.get(name)
         own = document.get("mtu")

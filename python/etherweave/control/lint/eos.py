@@ -155,9 +155,9 @@ class _EosReader:
             case ["qos", "map", "dscp", *dscps, "to", "traffic-class", number] if dscps:
                 switch.every |= mapped(_listed(dscps, 63), priority(number))
             case ["qos", "map", "cos", *cos, "to", "traffic-class", number] if cos:
-                switch.every |= {("pcp", one): priority(number) for one in _listed(cos, 7)}
+                switch.every |= {("pcp", pcp): priority(number) for pcp in _listed(cos, 7)}
             case ["qos", "map", "traffic-class", *classes, "to", "tx-queue", queue] if classes:
-                switch.every |= {("queue", one): priority(queue) for one in _listed(classes, 7)}
+                switch.every |= {("queue", level): priority(queue) for level in _listed(classes, 7)}
             case ["priority-flow-control", "pause", "watchdog", *rest] if rest:
                 return self._watchdog(rest)
             case ["qos", "random-detect", "ecn", "global-buffer", *rest]:

@@ -239,7 +239,7 @@ class _ScriptReader:
         if "--tcbw" in options:
             kinds = _list(options.get("--tsa", ",".join(["ets"] * 8)))
             shares = enumerate(map(int, _list(options["--tcbw"])))
-            nic.weights = {one: share if kinds[one] == "ets" else 0 for one, share in shares}
+            nic.weights = {level: share if kinds[level] == "ets" else 0 for level, share in shares}
         if "--dscp2prio" in options:
             verb, dscp, priority = options["--dscp2prio"].split(",")
             if verb == "set":
@@ -316,8 +316,8 @@ def _after(words: list[str], name: str) -> list[str]:
 def _pairs(words: list[str]) -> Mapping[str, str]:
     pairs = {}
     for word in words:
-        one, _, two = word.partition(":")
-        pairs[one] = two
+        first, _, two = word.partition(":")
+        pairs[first] = two
     return MappingProxyType(pairs)
 
 

@@ -25,8 +25,8 @@ def hosts(site: Configurations) -> Iterator[LintFault]:
         if port.lossless and not host.nics:
             yield LintFault(host.file, host.name, "no PFC", "dcb pfc set, or mlnx_qos --pfc")
         for nic in host.nics:
-            for found, wanted in faults[id(nic)]:
-                yield LintFault(host.file, host.place(nic), found, f"{wanted}, as {whose}")
+            for value, wanted in faults[id(nic)]:
+                yield LintFault(host.file, host.place(nic), value, f"{wanted}, as {whose}")
         if host.mtu_bytes and port.mtu_bytes and host.mtu_bytes > port.mtu_bytes:
             largest = f"at most {port.mtu_bytes}, as {whose}"
             yield LintFault(host.file, host.name, f"MTU {host.mtu_bytes}", largest)
@@ -44,8 +44,8 @@ def _alike(hosts: Iterable[ConfiguredHost]) -> Iterator[LintFault]:
     """Compare hosts with each other, where no switch is known."""
     nics = {LintPlace(host.file, host.place(nic)): nic for host in hosts for nic in host.nics}
     for place, nic in nics.items():
-        for found, expected in _shares(nic):
-            yield LintFault(*place, found, expected)
+        for value, expected in _shares(nic):
+            yield LintFault(*place, value, expected)
     yield from compare(nics, (_PFC, _CLASSES, _CODE_POINTS), NICS)
     shared = {place: nic for place, nic in nics.items() if nic.weights}
     yield from compare(shared, (_WEIGHTS,), NICS)

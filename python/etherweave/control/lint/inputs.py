@@ -262,13 +262,13 @@ def _of_each(
     Most pass already with a few ports of each kind, and are not checked whole.
     """
     first: dict[int, ConfiguredSwitch] = {}
-    for one in site.switches:
-        first.setdefault(id(one.tables), one)
+    for own in site.switches:
+        first.setdefault(id(own.tables), own)
     small = replace(site, switches=tuple(samples[switch] for switch in first))
     wrong = {fault.file for fault in rule.check(small)}
-    whole = tuple(text for text in first.values() if text.file in wrong)
+    complete = tuple(text for text in first.values() if text.file in wrong)
     faults: dict[str, list[LintFault]] = {}
-    for fault in rule.check(replace(site, switches=whole)) if wrong else ():
+    for fault in rule.check(replace(site, switches=complete)) if wrong else ():
         faults.setdefault(fault.file, []).append(fault)
     for switch in site.switches:
         like = first[id(switch.tables)]

@@ -269,8 +269,8 @@ def asymmetric(site: Configurations) -> Iterator[LintFault]:
     """Find lossless ports with asymmetric PFC, which answer pauses of all priorities."""
     for switch, port in each(site):
         if switch.tables.get("PORT", {}).get(port.name, {}).get("pfc_asym", "off") != "off":
-            found = switch.system.terms.get("asymmetric", "asymmetric PFC")
-            yield LintFault(switch.file, port.name, found, "pauses both ways, as at the peer")
+            term = switch.system.terms.get("asymmetric", "asymmetric PFC")
+            yield LintFault(switch.file, port.name, term, "pauses both ways, as at the peer")
 
 
 def orphans(site: Configurations) -> Iterator[LintFault]:

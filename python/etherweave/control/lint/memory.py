@@ -80,8 +80,8 @@ def egress(site: Configurations) -> Iterator[LintFault]:
             used = {queue for _, queue in places(port, dscp_classes(port)).values()} & known
             for number in sorted(group for group in stopped | used if group is not None):
                 place = f"{port.name} queue {number}"
-                for found, expected in _egress(number, profiles, default_queue(port), stopped):
-                    yield LintFault(switch.file, place, found, expected)
+                for value, expected in _egress(number, profiles, default_queue(port), stopped):
+                    yield LintFault(switch.file, place, value, expected)
 
 
 def _egress(

@@ -148,7 +148,7 @@ class _OnyxReader:
         without = [one for one in EIGHT if one in lossy or (lossless and one not in lossless)]
         if without:
             switch.profiles[LOSSY] = {}
-            switch.every |= {("profile", one): LOSSY for one in without}
+            switch.every |= {("profile", level): LOSSY for level in without}
         return switch
 
     def _of_ports(self, interface: list[str], rest: list[str]) -> bool:

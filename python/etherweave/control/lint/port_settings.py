@@ -186,7 +186,7 @@ class _TableWriter:
     def _layout(self, merged: Settings) -> Tables:
         """Return what ports with these settings have: entries by table and number."""
         is_on = merged.get(("pause",)) == "on"
-        lossless = [one for one in EIGHT if is_on and merged.get(("lossless", one)) == "on"]
+        lossless = [level for level in EIGHT if is_on and merged.get(("lossless", level)) == "on"]
         queues = {number: merged["queue", number] for number in EIGHT}
         groups = _groups(merged, lossless)
         named = {
@@ -297,9 +297,9 @@ def _marking(fields: Mapping[str, str]) -> str:
 def mapped(dscps: Iterable[str], number: str) -> Settings:
     """Return the settings of a command that maps code points to a priority."""
     return {
-        key: one
+        key: value
         for dscp in dscps
-        for key, one in ((("dscp", dscp), number), (("mapped", dscp), "on"))
+        for key, value in ((("dscp", dscp), number), (("mapped", dscp), "on"))
     }
 
 

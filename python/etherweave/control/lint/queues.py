@@ -40,9 +40,9 @@ def marking(site: Configurations) -> Iterator[LintFault]:
             queue = port.queues.get(number) if number is not None else None
             if queue is None or queue.wred not in profiles:
                 continue
-            for found, expected in _marking(profiles[queue.wred]):
+            for value, expected in _marking(profiles[queue.wred]):
                 yield LintFault(
-                    switch.file, f"{port.name} queue {number}", f"{queue.wred}: {found}", expected
+                    switch.file, f"{port.name} queue {number}", f"{queue.wred}: {value}", expected
                 )
 
 
@@ -75,8 +75,8 @@ def unmarked(site: Configurations) -> Iterator[LintFault]:
                 continue
             profile = profiles.get(queue.wred, {})
             faults = (*_unmarked(profile, memory), *_disabled(switch, profile))
-            for found, expected in (*faults, *_unlimited(switch, profile)):
-                yield LintFault(switch.file, place, f"{queue.wred}: {found}", expected)
+            for value, expected in (*faults, *_unlimited(switch, profile)):
+                yield LintFault(switch.file, place, f"{queue.wred}: {value}", expected)
 
 
 def _unmarked(profile: Mapping[str, Any], memory_bytes: int) -> Iterator[tuple[str, str]]:
@@ -218,8 +218,8 @@ def _time(system: System, field: str, text: str, poll_ms: int) -> Iterator[tuple
     if time is None or not least <= time <= most:
         yield f"{system.term(field)} {text[:20]}", f"{least} to {most} ms"
     elif time < poll_ms * system.polls:
-        found = f"{system.term(field)} {time} ms, polling interval {poll_ms} ms"
-        yield found, f"at least {poll_ms * system.polls} ms"
+        times = f"{system.term(field)} {time} ms, polling interval {poll_ms} ms"
+        yield times, f"at least {poll_ms * system.polls} ms"
 
 
 NEEDED = ("tc_to_pg_map", "tc_to_queue_map")

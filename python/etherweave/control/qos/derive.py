@@ -127,13 +127,13 @@ def policy(
     options = options or ExportOptions()
     overrides = dict(overrides or {})
     written = _written(scenario, overrides)
-    one = fabric(scenario, overrides)
-    control, _ = _flow_control(tomllib.loads(one.resolved)["flow_control"])
-    device = options.device or _device(one, written, options.system)
-    overrides |= {"switch.profile": device} | _lossless(one, written, control)
-    one = fabric(scenario, overrides)
-    settings = tomllib.loads(one.resolved)
-    _check_options(options, one.largest_packet_bytes)
+    built = fabric(scenario, overrides)
+    control, _ = _flow_control(tomllib.loads(built.resolved)["flow_control"])
+    device = options.device or _device(built, written, options.system)
+    overrides |= {"switch.profile": device} | _lossless(built, written, control)
+    built = fabric(scenario, overrides)
+    settings = tomllib.loads(built.resolved)
+    _check_options(options, built.largest_packet_bytes)
     control, lossless = _flow_control(settings["flow_control"])
     jobs = tuple(JobPolicy(job["name"], job["priority"]) for job in settings.get("job", []))
     roce = settings["transport"].get("roce")
@@ -155,7 +155,7 @@ def policy(
     notes = _notes(control, priorities)
     classes = _classes(shares.weights, priorities, (jobs, raised), cnp_dscp)
     memory = _memory(settings["switch"], notes)
-    needed = one.routing_priorities(options.routing)
+    needed = built.routing_priorities(options.routing)
     # With parameters, a routing is a table below its name.
     named = settings["routing"]
     routing = options.routing or (named if isinstance(named, str) else next(iter(named)))
@@ -164,15 +164,15 @@ def policy(
         _check_raised(raised, priorities)
         _check_deadlock(routing, needed, priorities)
     if "control" in settings and control is not FlowControl.NONE:
-        notes += one.deployment([]).warnings
+        notes += built.deployment([]).warnings
     cables = Cables(settings["switch"], options.lookup)
     # What the scenario says by itself counts.
     is_computed = control is not FlowControl.NONE and "headroom" not in settings["switch"]
     groups = 1 if control is FlowControl.GLOBAL_PAUSE else len(lossless)
-    switches, hosts = _devices(one, options.mtu_bytes, cables, groups * is_computed)
+    switches, hosts = _devices(built, options.mtu_bytes, cables, groups * is_computed)
     notes += [*cables.notes(options.system), *shares.notes, *_ecn_notes(is_marked, settings)]
     return Policy(
-        name=one.name,
+        name=built.name,
         device=device,
         flow_control=control,
         priorities=priorities,
@@ -224,8 +224,8 @@ def _vendor_shares(lossless: frozenset[int], cnp: int | None, system: str) -> Sh
         classes = [priority if priority in kept else rest for priority in PRIORITIES]
         weights[rest] = 100 - LOSSLESS_SHARE
     shared = LOSSLESS_SHARE if rest is not None else 100
-    for place, one in enumerate(sorted(lossless)):
-        weights[one] = shared // len(lossless) + (place < shared % len(lossless))
+    for place, level in enumerate(sorted(lossless)):
+        weights[level] = shared // len(lossless) + (place < shared % len(lossless))
     served = ", ".join(
         f"{weights[priority]} % for class {priority}"
         for priority in PRIORITIES
@@ -246,8 +246,8 @@ def _ecn_notes(is_marked: bool, settings: Mapping[str, Any]) -> list[str]:
 
 def _written(scenario: ScenarioSource, overrides: Overrides) -> dict[str, Any]:
     """Return what the scenario gives by itself, by dotted keys."""
-    given = _flat("", tomllib.loads(read(scenario)[0]))
-    return given | {
+    written = _flat("", tomllib.loads(read(scenario)[0]))
+    return written | {
         key: tomllib.loads(f"x = {value.text}")["x"] if isinstance(value, Literal) else value
         for key, value in overrides.items()
     }
@@ -264,18 +264,18 @@ def _flat(prefix: str, value: Any) -> dict[str, Any]:
     return {prefix[:-1]: value}
 
 
-def _device(one: _core.Fabric, written: Mapping[str, Any], system: str) -> str:
+def _device(built: _core.Fabric, written: Mapping[str, Any], system: str) -> str:
     import polars as pl
 
     named = written.get("switch.profile", GENERIC)
-    rates = pl.DataFrame(one.tables["links"])["rate_gbps"].unique().to_list()
+    rates = pl.DataFrame(built.tables["links"])["rate_gbps"].unique().to_list()
     if named != GENERIC:
         return str(named)
     return device_for(max((round(1000 * rate) for rate in rates), default=0), system)
 
 
 def _lossless(
-    one: _core.Fabric, written: Mapping[str, Any], control: FlowControl
+    built: _core.Fabric, written: Mapping[str, Any], control: FlowControl
 ) -> dict[str, object]:
     """Return a lossless priority of its own, and the jobs in it, where the scenario names none."""
     named = ("flow_control.pfc.priorities", "control.priorities", "ets.")
@@ -283,7 +283,7 @@ def _lossless(
         key.startswith(named) or re.fullmatch(r"job\.\d+\.priority", key) for key in written
     ):
         return {}
-    jobs = range(len(tomllib.loads(one.resolved)["job"]))
+    jobs = range(len(tomllib.loads(built.resolved)["job"]))
     return {"flow_control.pfc.priorities": [LOSSLESS]} | {
         f"job.{number}.priority": LOSSLESS for number in jobs
     }
@@ -472,11 +472,11 @@ _END = ("near", "near_port", "far", "far_port", "rate_gbps", "length_m")
 """Columns of an end of a link."""
 
 
-def _ends(one: _core.Fabric) -> "pl.DataFrame":
+def _ends(built: _core.Fabric) -> "pl.DataFrame":
     """Return both ends of every link, with its number."""
     import polars as pl
 
-    links = pl.DataFrame(one.tables["links"]).with_row_index("link")
+    links = pl.DataFrame(built.tables["links"]).with_row_index("link")
     sides = (("from", "to"), ("to", "from"))
     return pl.concat(
         links.select(

@@ -58,8 +58,8 @@ def xon_bytes(device: str, rate_mbps: int) -> int:
 
 def tabulated(length_m: float, known: tuple[int, ...]) -> int:
     """Round a length up to one that a table has; a longer one to whole metres."""
-    whole = -int(-length_m // 1)
-    return next((size for size in sorted(known) if size >= whole), whole)
+    metres = -int(-length_m // 1)
+    return next((size for size in sorted(known) if size >= metres), metres)
 
 
 def read_lookup(name: str, text: str) -> LookupTable:
@@ -147,7 +147,7 @@ class Cables:
             return
         tables = "SONiC's tables" if system == "sonic" else "vendors' tables of headroom"
         rounded = {(key, two) for (_, key), two in self._lengths.items() if key != two}
-        changed = [f"{one:g} m as {two} m" for one, two in sorted(rounded)]
+        changed = [f"{metres:g} m as {two} m" for metres, two in sorted(rounded)]
         if changed:
             yield f"cables: {', '.join(changed)}: {tables} know lengths of 5, 40 and 300 m"
         for rate, length in sorted(self._missing) if system == "sonic" else ():

@@ -67,6 +67,6 @@ def _filled(pieces: list[str], names: Mapping[str, str]) -> str:
     """Put names between pieces: every second one is the place of a name."""
     if len(pieces) == 1:
         return pieces[0]
-    whole = pieces.copy()
-    whole[1::2] = [names[place] for place in pieces[1::2]]
-    return "".join(whole)
+    copy = pieces.copy()
+    copy[1::2] = [names[place] for place in pieces[1::2]]
+    return "".join(copy)

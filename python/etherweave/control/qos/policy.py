@@ -161,7 +161,7 @@ class SwitchPolicy:
 
     def _by(self, value: Callable[[PortPolicy], int]) -> dict[int, tuple[PortPolicy, ...]]:
         values = sorted({value(port) for port in self.ports})
-        return {one: tuple(port for port in self.ports if value(port) == one) for one in values}
+        return {own: tuple(port for port in self.ports if value(port) == own) for own in values}
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,7 +194,7 @@ def _of_scenario(file: Path, hosts: Sequence[str]) -> dict[str, Place]:
     if "group" in built.axes:
         own = switches[f"coordinate_{built.axes.index('group')}"]
         groups = {
-            one: f"group {number}" for one, number in zip(switches["switch"], own, strict=True)
+            name: f"group {number}" for name, number in zip(switches["switch"], own, strict=True)
         }
     ends = dict(pl.DataFrame(built.tables["hosts"]).select("host", "switch").iter_rows())
     if not set(hosts) <= set(ends):

@@ -113,14 +113,14 @@ def _between(points: pl.DataFrame) -> pl.DataFrame:
     """Find the two hosts that a point is between: by its labels, or as it ran on two only."""
     labels, hosts = pl.col("labels"), pl.col("hosts").str.split(",")
     is_pair = hosts.list.len() == 2
-    one = pl.coalesce(
+    source = pl.coalesce(
         labels.str.extract(r"(?:^| )from=(\S+)"), pl.when(is_pair).then(hosts.list.first())
     )
     other = pl.coalesce(
         labels.str.extract(r"(?:^| )to=(\S+)"), pl.when(is_pair).then(hosts.list.last())
     )
     rest = labels.str.replace_all(r"\b(?:from|to)=\S+", "").str.strip_chars()
-    named = points.with_columns(one=one, other=other, rest=rest)
+    named = points.with_columns(one=source, other=other, rest=rest)
     return named.filter(pl.col("one").is_not_null() & pl.col("other").is_not_null())
 
 

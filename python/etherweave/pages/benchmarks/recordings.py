@@ -212,7 +212,7 @@ def _processors(samples: pl.DataFrame) -> tuple[int, float | None]:
     """Count processors, and measure how busy the busiest was."""
     columns = [column.name for column in PROCESSOR.columns]
     sums = samples.group_by("cpu").agg(pl.col(columns).sum())
-    whole = sums.select(pl.sum_horizontal(columns)).to_series()
-    known = sums.filter(whole > 0).select(1 - pl.col(_IDLE) / pl.sum_horizontal(columns))
+    total = sums.select(pl.sum_horizontal(columns)).to_series()
+    known = sums.filter(total > 0).select(1 - pl.col(_IDLE) / pl.sum_horizontal(columns))
     busiest = known.to_series().max()
     return sums.height, float(busiest) if isinstance(busiest, float) else None

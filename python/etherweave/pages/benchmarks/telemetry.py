@@ -101,7 +101,7 @@ def _drawn(overview: RecordingOverview, experiment: str, benchmarks: Benchmarks)
     for entry in own:
         troubles[entry.launch] = troubles.get(entry.launch, 0.0) + entry.trouble
     shown = worst(list(troubles), lambda launch: troubles[launch], LAUNCHES_MAX)
-    (facts,) = [one for one in benchmarks.facts["experiments"] if one["name"] == experiment]
+    (facts,) = [own for own in benchmarks.facts["experiments"] if own["name"] == experiment]
     rate = float(benchmarks.networks[facts["fabric"]]["rate"])
     figure = timelines.draw(shown, [setting for setting in own if setting.launch in shown], rate)
     hosts = facts["hosts"]
@@ -165,7 +165,7 @@ def _left_out(overview: RecordingOverview) -> str:
 
 def _totals(overview: RecordingOverview) -> Iterator[Table]:
     """List recordings, in a table for each group of columns of which anything is counted."""
-    rows = worst(overview.tracks, lambda one: one.trouble, ROWS_MAX)
+    rows = worst(overview.tracks, lambda own: own.trouble, ROWS_MAX)
     part = f", {len(rows)} shown: {CHOICE}" if len(rows) < len(overview.tracks) else ""
     for name, columns in _GROUPS.items():
         cells = {column: [column.cell(row) for row in rows] for column in columns}

@@ -67,11 +67,11 @@ def _by_subtree(switches: Sequence[Switch], height: int) -> dict[_Key, list[Swit
 
     A coordinate is the level, then a digit for each stage, the highest first.
     """
-    found: dict[_Key, list[Switch]] = {}
+    rows: dict[_Key, list[Switch]] = {}
     for switch in switches:
         digits = switch.coordinates[1 : 1 + height - switch.level]
-        found.setdefault((switch.level, digits), []).append(switch)
-    return found
+        rows.setdefault((switch.level, digits), []).append(switch)
+    return rows
 
 
 @dataclass(frozen=True)

@@ -295,9 +295,9 @@ def published_figures(beside: ComparedResults) -> Section | None:
 
 def _published_rows(beside: ComparedResults) -> Iterator[list[str]]:
     for place, result in enumerate(beside.results):
-        found = quantities(result)
-        where = fabric(result) if found else None
-        for quantity in found:
+        own = quantities(result)
+        where = fabric(result) if own else None
+        for quantity in own:
             label = beside.labels_of(quantity.job)[place]
             assert where is not None, "a result with jobs has a fabric"
             unit = quantity.metric.unit.value

@@ -84,17 +84,17 @@ def _panel_of(metric: Metric, program: str) -> str:
 
 def _lines(beside: ComparedResults) -> Iterator[_TestLine]:
     for place, result in enumerate(beside.results):
-        found: dict[tuple[str, int, str], list[Quantity]] = {}
+        rows: dict[tuple[str, int, str], list[Quantity]] = {}
         for quantity in quantities(result):
             if quantity.size_bytes is not None and not quantity.test:
                 label = beside.labels_of(quantity.job)[place]
-                found.setdefault((quantity.program, quantity.ranks, label), []).append(quantity)
-        where = fabric(result) if found else None
-        for points in found.values():
+                rows.setdefault((quantity.program, quantity.ranks, label), []).append(quantity)
+        where = fabric(result) if rows else None
+        for points in rows.values():
             points.sort(key=lambda point: point.size_bytes or 0)
-        pings = [points[0] for points in found.values() if points[0].metric is LATENCY]
+        pings = [points[0] for points in rows.values() if points[0].metric is LATENCY]
         alpha = pings[0].median if pings else 0.0
-        for (_, _, label), points in found.items():
+        for (_, _, label), points in rows.items():
             assert where is not None, "a result with jobs has a fabric"
             yield _TestLine(label, "measured" not in result.summary, where, alpha, points)
 

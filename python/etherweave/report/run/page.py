@@ -101,9 +101,9 @@ def write_run(
 
 
 def _front(result: Result, with_limits: Result, beside: ComparedResults) -> Front:
-    summary, found = result.summary, limits(with_limits)
+    summary, jobs = result.summary, limits(with_limits)
     end = ENDS[summary["finished"]].format(f"{summary['end_ns'] / 1e6:,.3f} ms")
-    lead = ". ".join([end, *(f"{one.job} is limited by {_first(one)}" for one in found)]) + "."
+    lead = ". ".join([end, *(f"{job.job} is limited by {_first(job)}" for job in jobs)]) + "."
     of_summary = _measured_facts if "measured" in summary else _facts
     error = error_text(result)
     of_fidelity = [("error against packets", error)] if error else []
@@ -111,7 +111,7 @@ def _front(result: Result, with_limits: Result, beside: ComparedResults) -> Fron
     facts = [*of_summary(summary), *of_fidelity, *repeated, *result.machine.items()]
     warnings = [*beside.warnings, *beside.differences]
     trouble = summary.get("stuck_report") or ""
-    return Front(summary["name"], lead, _answers(result, found), facts, warnings, trouble)
+    return Front(summary["name"], lead, _answers(result, jobs), facts, warnings, trouble)
 
 
 def _first(job: JobLimits) -> str:

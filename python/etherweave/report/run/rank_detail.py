@@ -77,9 +77,9 @@ class WindowRequest:
 
     def __str__(self) -> str:
         """Name it by what was given."""
-        given = (("from", self.from_ns), ("until", self.until_ns))
+        ends = (("from", self.from_ns), ("until", self.until_ns))
         return "a window " + " ".join(
-            f"{word} {_ms(value)}" for word, value in given if value is not None
+            f"{word} {_ms(value)}" for word, value in ends if value is not None
         )
 
 

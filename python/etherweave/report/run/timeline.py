@@ -143,13 +143,13 @@ def _share(rows: pl.DataFrame | None, from_ns: float, until_ns: float) -> npt.ND
 
 
 def _facts(timeline: Timeline) -> Table:
-    found, (from_ns, until_ns) = timeline.period, timeline.bounds_ns
+    span, (from_ns, until_ns) = timeline.period, timeline.bounds_ns
     time = pl.col("end_ns") - pl.col("start_ns")
     spent = float(timeline.communication.select(time.sum()).item() or 0)
     ranks = timeline.activities["rank"].n_unique()
     cells = [f"{ranks:,}", f"{(until_ns - from_ns) / 1e6:,.3f}"]
     cells.append(f"{spent / ranks / (until_ns - from_ns):.1%}")
-    cells += _iteration(found) if found else ["none found", "–", "–", "–"]
+    cells += _iteration(span) if span else ["none found", "–", "–", "–"]
     head = ("ranks", "time [ms]", "communication", "iteration [ms]", "correlation")
     of_part = ("where [ms]", "iterations there")
     caption = (
@@ -160,6 +160,6 @@ def _facts(timeline: Timeline) -> Table:
     return Table((*head, *of_part), [cells], caption)
 
 
-def _iteration(found: Period) -> list[str]:
-    where = f"{found.from_ns / 1e6:,.3f} to {found.until_ns / 1e6:,.3f}"
-    return [f"{found.ns / 1e6:,.4g}", f"{found.correlation:.2f}", where, f"{found.iterations:,}"]
+def _iteration(span: Period) -> list[str]:
+    where = f"{span.from_ns / 1e6:,.3f} to {span.until_ns / 1e6:,.3f}"
+    return [f"{span.ns / 1e6:,.4g}", f"{span.correlation:.2f}", where, f"{span.iterations:,}"]

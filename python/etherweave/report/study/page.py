@@ -34,7 +34,7 @@ def _builders(study: StudyResult, names: Sequence[str]) -> list[Builder[StudyRes
     """List the builders of sections, which are charts or functions of ``report.py``."""
     charts = study.study.charts
     module = study.study.module("report") if study.study.has_module("report") else None
-    found: list[Builder[StudyResult]] = []
+    builders: list[Builder[StudyResult]] = []
     for name in names:
         build: Builder[StudyResult] | None = getattr(module, name, None)
         if name not in charts and build is None:
@@ -43,8 +43,8 @@ def _builders(study: StudyResult, names: Sequence[str]) -> list[Builder[StudyRes
                 "function of report.py"
             )
         drawn = chart_builder(charts[name]) if name in charts else build
-        found.append(_checked(name, drawn))  # type: ignore[arg-type]
-    return found
+        builders.append(_checked(name, drawn))  # type: ignore[arg-type]
+    return builders
 
 
 def _checked(name: str, build: Builder[StudyResult]) -> Callable[[StudyResult], Section | None]:

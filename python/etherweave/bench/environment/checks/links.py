@@ -168,15 +168,15 @@ def _plain(value: object) -> str:
 
 def _counters(evidence: Evidence, parts: tuple[str, ...], words: str, do: str) -> Iterator[Problem]:
     for name, rises, is_during in counted(evidence):
-        found = {
+        rates = {
             counter: value
             for counter, value in rises.items()
             if any(part in counter.lower() for part in parts)
         }
-        if found:
+        if rates:
             severity = Severity.WARNING if is_during else Severity.NOTE
             yield Problem(
-                f"{words} {period_of_rise(is_during)}: {largest_counters(found)}",
+                f"{words} {period_of_rise(is_during)}: {largest_counters(rates)}",
                 do,
                 severity,
                 where=name,

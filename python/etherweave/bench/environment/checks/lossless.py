@@ -185,8 +185,8 @@ def _risen(
     for name, port in _ports(evidence, evidence.after):
         first = before[name].hardware_counters if name in before else {}
         rises = risen(first, port.hardware_counters)
-        found = {key: rise for key, rise in rises.items() if any(part in key for part in parts)}
-        if found:
+        own = {key: rise for key, rise in rises.items() if any(part in key for part in parts)}
+        if own:
             yield Problem(
-                f"{words} during the run: {largest_counters(found)}", do, severity, where=name
+                f"{words} during the run: {largest_counters(own)}", do, severity, where=name
             )

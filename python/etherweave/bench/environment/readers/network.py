@@ -236,8 +236,8 @@ SETTINGS = (
 def settings(files: HostFiles) -> dict[str, str]:
     """Read the settings that matter, by their names below ``net``."""
     paths = {name: f"proc/sys/net/{name.replace('.', '/')}" for name in SETTINGS}
-    found = {name: files.text("tcp", path) for name, path in paths.items()}
-    return {name: " ".join(text.split()) for name, text in found.items() if text is not None}
+    texts = {name: files.text("tcp", path) for name, path in paths.items()}
+    return {name: " ".join(text.split()) for name, text in texts.items() if text is not None}
 
 
 def counters(files: HostFiles) -> dict[str, int]:
