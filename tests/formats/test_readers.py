@@ -1,5 +1,6 @@
 """Files of other programs, with the counts that their formats' documents give."""
 
+import csv
 from collections import Counter
 from pathlib import Path
 
@@ -251,6 +252,21 @@ def test_what_an_edge_or_a_node_says_itself_replaces_defaults(
     files = [tmp_path / name for name in texts]
     made = scenario_of(read(files), "fabric", Answers(rate="100Gb/s"))
     assert rates(describe(made.fabric)) == {("host", 400): 1, ("local", 100): 1}
+
+
+@pytest.mark.parametrize(
+    "names", [("cables.csv", "devices.csv", "interfaces.csv"), ("all-data.csv",)]
+)
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+def test_signs_capitals_and_byte_order_marks_of_netbox_change_nothing(
+    names: tuple[str, ...], sign: str, tmp_path: Path
+) -> None:
+    for name in names:
+        head, *rows = csv.reader((DATA / name).read_text().splitlines())
+        with (tmp_path / name).open("w", encoding="utf-8-sig", newline="") as file:
+            csv.writer(file, delimiter=sign).writerows([map(str.upper, head), *rows])
+    changed = read([tmp_path / name for name in names])
+    assert changed.links == read([DATA / name for name in names]).links
 
 
 def test_a_second_file_of_a_format_that_has_a_fabric_in_one_is_refused() -> None:

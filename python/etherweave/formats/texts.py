@@ -47,6 +47,11 @@ class Source:
         return InputError(self.path, f"{where}: {reason}" if where else reason)
 
 
+def delimiter(line: str) -> str:
+    """Return the comma, semicolon or tab that parts most cells of a line."""
+    return max(",;\t", key=line.count)
+
+
 def only(files: Sequence[Source]) -> Source:
     """Return the file of a format that has a fabric in one."""
     if len(files) > 1:

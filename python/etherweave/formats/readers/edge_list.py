@@ -7,7 +7,7 @@ import csv
 from collections.abc import Iterator, Sequence
 
 from etherweave.formats.network import Kind, Network
-from etherweave.formats.texts import Source
+from etherweave.formats.texts import Source, delimiter
 
 COLUMNS = {
     "first": ("from", "from_node", "source", "src", "a", "node_a", "device_a"),
@@ -57,12 +57,11 @@ def read(files: Sequence[Source], _servers: int) -> Network:
 def rows(file: Source) -> Iterator[tuple[str, list[str]]]:
     """Give the rows that are not empty, with their places; comments after # are skipped."""
     head = next((line for _, line in file.lines()), "")
-    delimiter = max(",;\t", key=head.count)
-    if not head.count(delimiter):
+    if delimiter(head) not in head:
         for where, line in file.lines():
             yield where, line.split()
         return
-    reader = csv.reader(file.text.split("\n"), delimiter=delimiter)
+    reader = csv.reader(file.text.split("\n"), delimiter=delimiter(head))
     try:
         for row in reader:
             if any(cell.strip() for cell in row) and not row[0].lstrip().startswith("#"):

@@ -10,7 +10,7 @@ from io import StringIO
 from typing import Any
 
 from etherweave.formats.network import Kind, Network
-from etherweave.formats.texts import Source, items, json_value, mapping
+from etherweave.formats.texts import Source, delimiter, items, json_value, mapping
 
 CABLES, TABLE = {"side_a_name", "side_b_name"}, {"termination a", "termination b"}
 DEVICES, INTERFACES = {"name", "role", "device_type"}, {"device", "name", "type"}
@@ -97,7 +97,6 @@ def _imported(file: Source, where: str, row: dict[str, str]) -> Cable:
 
 def _listed(file: Source, where: str, row: dict[str, str]) -> Cable:
     """Read a row of the table that "current view" or "all data" exports."""
-    row = {key.lower(): value for key, value in row.items()}
     if "device a" not in row or "device b" not in row:
         reason = "no columns Device A and Device B; expected an export of all data"
         raise file.mistake(where, reason)
@@ -204,17 +203,25 @@ def _interface_rate(row: dict[str, str]) -> str:
 
 
 def _headings(file: Source) -> list[str]:
-    line = next((line for _, line in file.lines(comment="")), "")
-    return [heading.strip().strip('"').lower() for heading in line.split(",")]
+    line = _head(file)
+    return [heading.strip().strip('"').lower() for heading in line.split(delimiter(line))]
+
+
+def _head(file: Source) -> str:
+    return next((line for _, line in file.lines(comment="")), "")
 
 
 def _rows(file: Source) -> Iterable[tuple[str, dict[str, str]]]:
-    reader = csv.DictReader(StringIO(file.text, newline=""), strict=True)
+    text = StringIO(file.text, newline="")
+    reader = csv.DictReader(text, strict=True, delimiter=delimiter(_head(file)))
     try:
         for row in reader:
             if None in row or None in row.values():
                 reason = f"expected {len(reader.fieldnames or ())} cells"
                 raise file.mistake(f"line {reader.line_num}", reason)
-            yield f"line {reader.line_num}", {key.strip(): cell for key, cell in row.items()}
+            yield (
+                f"line {reader.line_num}",
+                {key.strip().lower(): cell for key, cell in row.items()},
+            )
     except csv.Error as error:
         raise file.mistake(f"line {reader.line_num}", f"{error}; expected CSV") from None
