@@ -343,6 +343,7 @@ def test_lists_of_names_come_back(text: str) -> None:
 
 CYCLE = "SwitchName=a Switches=b\nSwitchName=b Switches=a\n"
 BOMB = "".join(f"<!ENTITY e{at} '&e{at - 1};&e{at - 1};'>" for at in range(1, 30))
+ENDS, LINK = '[{"id": "a", "kind": "host"}, {"id": "s"}]', '"source": "a", "target": "s"'
 MISTAKES = [
     ("t.conf", "SwitchName=a Nodes=n[1-2]\nSwitchName=b Switches=c\n", "line 2: c is not known"),
     ("t.conf", CYCLE, "is below itself; expected a tree"),
@@ -387,6 +388,12 @@ MISTAKES = [
     ("l.csv", "from,to,links\na,b,9999\n", "line 2: 9999 parallel cables; expected 1 to 1,024"),
     ("c.csv", "side_a_name,side_b_name\nx\n", "line 2: expected 2 cells"),
     ("f.json", '{"nodes": [{"id": "a"}], "links": [{"source": "a", "target": "b"}]}', "b is not"),
+    (
+        "f.json",
+        f'{{"nodes": {ENDS}, "links": [{{{LINK}, "rate": NaN}}]}}',
+        '"nan" is not a bit rate',
+    ),
+    ("f.json", f'{{"nodes": {ENDS}, "links": [{{{LINK}, "rate": 1e400}}]}}', '"inf" is not a bit'),
     ("f.clab.yml", "topology:\n  nodes:\n    a: {}\n  links:\n  - endpoints: [x]\n", "NODE:INTERF"),
     ("t.topo", "Nodes 10\nTiers 2\nTier 0\nRadix_Down 4\nTier 1\nRadix_Down 2\n", "multiples"),
     ("a.txt", "router 0 node 0 router x\n", "expected a whole number"),

@@ -1,5 +1,6 @@
 """JSON in the node-link form of NetworkX: nodes with ids, links or edges between them."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from etherweave.formats.network import Kind, Network
@@ -52,7 +53,9 @@ def rate_text(rate: object) -> str:
     """Write a rate: a number is in bit/s, a text stays."""
     if isinstance(rate, bool) or rate in ("", None):
         return ""
-    return f"{int(rate)}b/s" if isinstance(rate, int | float) else str(rate)
+    if isinstance(rate, int | float) and math.isfinite(rate):
+        return f"{int(rate)}b/s"
+    return str(rate)
 
 
 def kind_of(text: object) -> Kind | None:

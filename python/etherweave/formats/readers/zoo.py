@@ -4,6 +4,7 @@ Nodes are keyed by id, since labels repeat. Rates are ``LinkSpeedRaw`` [bit/s], 
 great circles. Nodes outside the network (``Internal`` 0) and all edges to them stay.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 from etherweave.formats.network import Network
@@ -22,13 +23,13 @@ def zoo_network(
 ) -> Network:
     """Make a network of nodes and edges, each with its place and its attributes."""
     network = Network(str(file.path))
-    labels = [of.get("label", "") for _, of in nodes]
+    labels = Counter(of.get("label", "") for _, of in nodes)
     names: dict[str, str] = {}
     places: dict[str, tuple[object, object]] = {}
     outside = 0
     for where, of in nodes:
         label, own = of.get("label", ""), of.get("id", "")
-        name = label if label and labels.count(label) == 1 else f"{label}-{own}".strip("-")
+        name = label if label and labels[label] == 1 else f"{label}-{own}".strip("-")
         if own in names:
             raise file.mistake(where, f"two nodes have the id {own}; expected different ones")
         names[own] = name.replace("/", "-")
