@@ -108,12 +108,7 @@ fn paths_that_texts_name_exist() {
 
 #[test]
 fn words_are_those_of_the_field() {
-    check(|file, _| if is_left(file) { Vec::new() } else { words::rejected(file) });
-}
-
-/// Files that keep rejected words for now: none may be added to the list.
-fn is_left(file: &File) -> bool {
-    include_str!("words_left.txt").lines().any(|path| path == file.path)
+    check(|file, _| words::rejected(file));
 }
 
 #[test]
@@ -145,7 +140,7 @@ fn paragraphs_end_after_five_lines() {
 
 #[test]
 fn helps_stand_alone() {
-    check(|file, _| if is_left(file) { Vec::new() } else { words::helps(file) });
+    check(|file, _| words::helps(file));
 }
 
 #[test]
