@@ -25,7 +25,7 @@ def fabric(name: str, transport: str, *keys: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+def ranking(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     home = tmp_path_factory.mktemp("question")
     fabrics = (
         fabric("RoCE", "roce"),
@@ -41,20 +41,20 @@ def ratio(result: Answer, name: str) -> float:
     return times[name] / times["RoCE"]
 
 
-def test_every_fabric_has_a_sentence_against_the_baseline(found: Answer) -> None:
-    assert {contrast.partition(" does ")[0] for contrast in found.against} == {"TCP", "in order"}
-    assert all("of the mix than RoCE (most by halo" in contrast for contrast in found.against)
+def test_every_fabric_has_a_sentence_against_the_baseline(ranking: Answer) -> None:
+    assert {contrast.partition(" does ")[0] for contrast in ranking.against} == {"TCP", "in order"}
+    assert all("of the mix than RoCE (most by halo" in contrast for contrast in ranking.against)
 
 
-def test_roce_is_compared_with_tcp_and_hosts_that_limit_it_are_named(found: Answer) -> None:
-    (line,) = (contrast for contrast in found.contrasts if contrast.startswith("RoCE or TCP: "))
-    assert f"on TCP jobs take, over RoCE: halo {ratio(found, 'TCP'):.2f} times" in line
+def test_roce_is_compared_with_tcp_and_hosts_that_limit_it_are_named(ranking: Answer) -> None:
+    (line,) = (contrast for contrast in ranking.contrasts if contrast.startswith("RoCE or TCP: "))
+    assert f"on TCP jobs take, over RoCE: halo {ratio(ranking, 'TCP'):.2f} times" in line
     assert re.search(r"; hosts take \d+% of halo on TCP, with 1 rank a host\.$", line)
 
 
-def test_a_placement_of_a_fabric_is_that_of_all_jobs_there(found: Answer) -> None:
-    (line,) = (contrast for contrast in found.contrasts if contrast.startswith("Placement: "))
-    worth = ratio(found, "in order")
+def test_a_placement_of_a_fabric_is_that_of_all_jobs_there(ranking: Answer) -> None:
+    (line,) = (contrast for contrast in ranking.contrasts if contrast.startswith("Placement: "))
+    worth = ratio(ranking, "in order")
     # In order, a leaf has whole rows of ranks, so that fewer faces cross the core.
     assert worth < 1
     assert line == f"Placement: on in order jobs take, over RoCE: halo {worth:.2f} times."

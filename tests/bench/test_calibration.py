@@ -60,36 +60,36 @@ def observed(name: str, seed: int) -> MeasuredWorkload:
 
 
 @pytest.fixture(scope="module")
-def found() -> Calibration:
+def outcome() -> Calibration:
     return calibrate([observed(name, seed) for seed, name in enumerate(WORKLOADS)], PRIOR)
 
 
-def test_intervals_have_the_hidden_constants_of_a_cluster(found: Calibration) -> None:
-    constants = {constant.key: constant for constant in found.constants}
+def test_intervals_have_the_hidden_constants_of_a_cluster(outcome: Calibration) -> None:
+    constants = {constant.key: constant for constant in outcome.constants}
     assert constants["host.cpu.send_call"].is_determined
     for key, hidden in HIDDEN.items():
         assert constants[key].low <= time_of(hidden) <= constants[key].high, key
     batch = constants["host.cpu.receive_batch"]
     assert batch.low <= 1200e-9 <= batch.high
-    assert not found.warnings
+    assert not outcome.warnings
 
 
-def test_what_a_latency_only_knows_together_is_said(found: Calibration) -> None:
+def test_what_a_latency_only_knows_together_is_said(outcome: Calibration) -> None:
     """Interrupt and batch are parts of the time of every message here."""
-    constants = {constant.key: constant for constant in found.constants}
+    constants = {constant.key: constant for constant in outcome.constants}
     unsure = [constant for constant in constants.values() if not constant.is_determined]
     assert {constant.key for constant in unsure} <= {"host.cpu.interrupt", "host.cpu.receive_batch"}
     for own in unsure:
         assert own.together_with, own
-    assert sum(direction.width < 0.5 for direction in found.directions) >= 2
+    assert sum(direction.width < 0.5 for direction in outcome.directions) >= 2
 
 
-def test_a_workload_that_nothing_was_inferred_from_is_predicted(found: Calibration) -> None:
-    (fft,) = found.held_out
+def test_a_workload_that_nothing_was_inferred_from_is_predicted(outcome: Calibration) -> None:
+    (fft,) = outcome.held_out
     assert fft.name == "fft"
-    assert fft.is_covered and found.covered == 1
+    assert fft.is_covered and outcome.covered == 1
     assert fft.width < 0.3
-    assert found.typical_error == abs(fft.error_of_median)
+    assert outcome.typical_error == abs(fft.error_of_median)
     before = etherweave.run(observed("fft", 0).scenario)
     assert abs(simulated(before, "mean") / fft.measured_s - 1) > 0.2, "shipped constants do not"
 
@@ -104,10 +104,10 @@ def test_where_nothing_lies_on_a_ridge_constants_and_predictions_are_exact() -> 
     assert abs(fft.error) < 0.03
 
 
-def test_each_workload_has_the_values_that_a_report_draws(found: Calibration) -> None:
-    (fft,) = found.held_out
+def test_each_workload_has_the_values_that_a_report_draws(outcome: Calibration) -> None:
+    (fft,) = outcome.held_out
     scenario = observed("fft", 0).scenario
-    durations = etherweave.run(scenario, found.settings).tables["iterations"]["duration_ns"]
+    durations = etherweave.run(scenario, outcome.settings).tables["iterations"]["duration_ns"]
     ends = (min(durations.to_pylist()) / 1e9, max(durations.to_pylist()) / 1e9)
     assert (fft.predicted_iterations_s[0], fft.predicted_iterations_s[-1]) == pytest.approx(ends)
     assert sorted(fft.predicted_iterations_s) == list(fft.predicted_iterations_s)
@@ -119,37 +119,37 @@ def test_each_workload_has_the_values_that_a_report_draws(found: Calibration) ->
             micro_benchmark.size_bytes,
             micro_benchmark.window,
         )
-        for micro_benchmark in found.micro_benchmarks
+        for micro_benchmark in outcome.micro_benchmarks
     }
     assert workloads["latency-4096"] == ("osu_latency", 4096, 1)
     assert workloads["bw-64"] == ("osu_bw", 64, 64)
 
 
-def test_settings_are_overrides_of_a_scenario(found: Calibration) -> None:
-    again = etherweave.run(observed("latency-8", 0).scenario, found.settings)
+def test_settings_are_overrides_of_a_scenario(outcome: Calibration) -> None:
+    again = etherweave.run(observed("latency-8", 0).scenario, outcome.settings)
     (benchmark,) = (
         micro_benchmark
-        for micro_benchmark in found.micro_benchmarks
+        for micro_benchmark in outcome.micro_benchmarks
         if micro_benchmark.name == "latency-8"
     )
     assert simulated(again, "mean") == pytest.approx(benchmark.predicted_s, rel=1e-3)
-    assert set(found.settings) == set(PRIOR.names), "constants of a ridge stand together"
-    for micro_benchmark in found.micro_benchmarks:
+    assert set(outcome.settings) == set(PRIOR.names), "constants of a ridge stand together"
+    for micro_benchmark in outcome.micro_benchmarks:
         assert abs(micro_benchmark.error) < 0.1, micro_benchmark.name
 
 
-def test_samples_of_a_run_read_the_posterior(found: Calibration, tmp_path: Path) -> None:
+def test_samples_of_a_run_read_the_posterior(outcome: Calibration, tmp_path: Path) -> None:
     file = tmp_path / "posterior.toml"
-    file.write_text(toml.document(found.posterior))
+    file.write_text(toml.document(outcome.posterior))
     drawn = declared([f"@{file}"])
     assert set(drawn.keys) == set(PRIOR.names)
     rows = [drawn.at(dict(zip(drawn.dimensions, row, strict=True))) for row in sobol(3, 512, 1)]
-    for constant in found.constants:
+    for constant in outcome.constants:
         values = [time_of(str(row[constant.key])) for row in rows]
         assert np.quantile(values, (0.05, 0.95)) == pytest.approx(
             (constant.low, constant.high), rel=0.15
         )
-    (fft,) = found.held_out
+    (fft,) = outcome.held_out
     scenario = observed("fft", 0).scenario
     times = [simulated(etherweave.run(scenario, row), "mean") for row in rows[:16]]
     # Correlations keep what only the sum of constants decides.

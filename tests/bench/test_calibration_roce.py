@@ -56,13 +56,13 @@ def observed(name: str, seed: int) -> MeasuredWorkload:
 
 
 @pytest.fixture(scope="module")
-def found() -> Calibration:
+def outcome() -> Calibration:
     return calibrate([observed(name, seed) for seed, name in enumerate(WORKLOADS)], PRIOR)
 
 
 @pytest.mark.slow
-def test_intervals_have_the_hidden_constants(found: Calibration) -> None:
-    for constant in found.constants:
+def test_intervals_have_the_hidden_constants(outcome: Calibration) -> None:
+    for constant in outcome.constants:
         assert constant.low <= time_of(HIDDEN[constant.key]) <= constant.high, constant
         assert constant.is_inferred and constant.width < 0.5, constant
         # The cost of a NIC's change of connection has steps: packets of sources alternate.
@@ -71,9 +71,9 @@ def test_intervals_have_the_hidden_constants(found: Calibration) -> None:
 
 
 @pytest.mark.slow
-def test_workloads_that_nothing_was_inferred_from_are_predicted(found: Calibration) -> None:
-    assert {prediction.name for prediction in found.held_out} == {"fft", "halo3d"}
-    for prediction in found.held_out:
+def test_workloads_that_nothing_was_inferred_from_are_predicted(outcome: Calibration) -> None:
+    assert {prediction.name for prediction in outcome.held_out} == {"fft", "halo3d"}
+    for prediction in outcome.held_out:
         assert prediction.is_covered and abs(prediction.error) < 0.1, prediction.name
         before = simulated(etherweave.run(observed(prediction.name, 0).scenario), "mean")
         assert abs(before / prediction.measured_s - 1) > 0.15, "the shipped constants do not"

@@ -33,7 +33,7 @@ JOB = {"name": "j", "workload": {"osu_latency": {"iterations": 5}}}
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """One directory of each kind that verbs read."""
     home = tmp_path_factory.mktemp("whole")
     etherweave.run({**FEW, "job": [JOB]}).save(home / "simulated")
@@ -48,21 +48,21 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def damages(file: Path, seed: int) -> list[Damage]:
-    some = [*hostile.kinds(), *hostile.octets(seed)]
+    usual = [*hostile.kinds(), *hostile.octets(seed)]
     if file.suffix == ".json":
-        return some + hostile.values(file, seed)
+        return usual + hostile.values(file, seed)
     if file.suffix in (".et", ".gz"):
         return [*hostile.kinds(), *hostile.octets(seed, 8)]
     if file.suffix == ".parquet":
-        return some + hostile.columns(file)
-    return some + hostile.lines(file, seed)
+        return usual + hostile.columns(file)
+    return usual + hostile.lines(file, seed)
 
 
 CASES_MAX = 60  # Cases of a verb with a directory: a sample of all damages.
 
 
 def offences(
-    whole: Path,
+    inputs: Path,
     place: Path,
     words: Callable[[Path], Sequence[object]],
     pattern: str = "**/*",
@@ -70,17 +70,17 @@ def offences(
     cases_max: int = CASES_MAX,
 ) -> list[str]:
     """Damage files of a directory, one at a time; return what a verb must not do then."""
-    files = sorted(path for path in whole.glob(pattern) if path.is_file())
+    files = sorted(path for path in inputs.glob(pattern) if path.is_file())
     result = []
     for number, chance in enumerate(hostile.rounds(1)):
         seed = 1 + number * hostile.SEEDS
         cases = [
-            (str(file.relative_to(whole)), damage)
+            (str(file.relative_to(inputs)), damage)
             for file in files
             for damage in damages(file, seed)
         ]
         for name, damage in chance.sample(cases, min(cases_max, len(cases))):
-            copy = damaged(whole, name, damage, place)
+            copy = damaged(inputs, name, damage, place)
             if wrong := offence(*words(copy), lines_max=lines_max):
                 result.append(f"{name}, {damage.name}: {wrong}")
     return result
@@ -93,13 +93,13 @@ def offences(
         ("measured", lambda copy, _: ["report", copy], "**/*"),
         (
             "simulated",
-            lambda copy, whole: ["report", whole["measured"], "--beside", copy],
+            lambda copy, inputs: ["report", inputs["measured"], "--beside", copy],
             "*.json",
         ),
         *(
             (
                 kind,
-                lambda copy, whole: ["design", _scenario(whole), "--load", copy, "--json"],
+                lambda copy, inputs: ["design", _scenario(inputs), "--load", copy, "--json"],
                 "**/*",
             )
             for kind in ("simulated", "measured")
@@ -108,13 +108,13 @@ def offences(
     ids=["simulated", "measured", "beside", "load simulated", "load measured"],
 )
 def test_a_damaged_result_is_refused_in_one_sentence(
-    whole: dict[str, Path],
+    inputs: dict[str, Path],
     kind: str,
     words: Callable[[Path, dict[str, Path]], Sequence[object]],
     pattern: str,
     tmp_path: Path,
 ) -> None:
-    texts = offences(whole[kind], tmp_path / "copy", lambda copy: words(copy, whole), pattern)
+    texts = offences(inputs[kind], tmp_path / "copy", lambda copy: words(copy, inputs), pattern)
     assert texts == []
 
 
@@ -135,18 +135,18 @@ def _scenario(paths: dict[str, Path]) -> Path:
     ids=["report", "bench report", "compare", "history", "baseline", "reframe"],
 )
 def test_damaged_benchmarks_are_reported_in_one_sentence(
-    whole: dict[str, Path], tmp_path: Path, words: Callable[[Path], Sequence[object]]
+    inputs: dict[str, Path], tmp_path: Path, words: Callable[[Path], Sequence[object]]
 ) -> None:
-    texts = offences(whole["benchmarks"], tmp_path / "all" / "copy", words, "*.*")
+    texts = offences(inputs["benchmarks"], tmp_path / "all" / "copy", words, "*.*")
     assert texts == []
 
 
 @pytest.mark.parametrize("verb", ["show", "openmetrics"])
 def test_a_damaged_recording_is_reported_in_one_sentence(
-    whole: dict[str, Path], tmp_path: Path, verb: str
+    inputs: dict[str, Path], tmp_path: Path, verb: str
 ) -> None:
     words = lambda copy: ["bench", "telemetry", verb, copy]  # noqa: E731
-    assert offences(whole["recording"], tmp_path / "copy", words) == []
+    assert offences(inputs["recording"], tmp_path / "copy", words) == []
 
 
 STUDY = """
@@ -230,7 +230,7 @@ def test_a_damaged_question_is_reported_in_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["measured", "benchmarks"])
 def test_a_damaged_measurement_is_nothing_to_fit_to(
-    whole: dict[str, Path], tmp_path: Path, kind: str
+    inputs: dict[str, Path], tmp_path: Path, kind: str
 ) -> None:
     scenario = tmp_path / "fabric.toml"
     scenario.write_text(toml.document({**FEW, "job": [JOB]}))
@@ -240,7 +240,7 @@ def test_a_damaged_measurement_is_nothing_to_fit_to(
 
     pattern = "*.*" if kind == "measured" else "[bm]*.*"
     # Most damages leave something that is fitted to, which takes a second.
-    assert offences(whole[kind], tmp_path / "copy", words, pattern, cases_max=20) == []
+    assert offences(inputs[kind], tmp_path / "copy", words, pattern, cases_max=20) == []
 
 
 def test_a_damaged_calibration_is_reported_in_one_sentence(tmp_path: Path) -> None:
@@ -256,14 +256,14 @@ def test_a_damaged_calibration_is_reported_in_one_sentence(tmp_path: Path) -> No
 
 
 def test_damaged_baselines_are_reported_in_one_sentence(
-    whole: dict[str, Path], tmp_path: Path
+    inputs: dict[str, Path], tmp_path: Path
 ) -> None:
     home = tmp_path / "whole"
     home.mkdir()
-    add(home / "baselines.json", "spring", Store.open(whole["benchmarks"]))
+    add(home / "baselines.json", "spring", Store.open(inputs["benchmarks"]))
 
     def compared(copy: Path) -> list[object]:
-        return ["bench", "compare", f"{copy}/baselines.json:spring", whole["benchmarks"]]
+        return ["bench", "compare", f"{copy}/baselines.json:spring", inputs["benchmarks"]]
 
     def listed(copy: Path) -> list[object]:
         return ["bench", "baseline", "list", "--file", copy / "baselines.json"]
@@ -284,29 +284,29 @@ def test_a_damaged_lab_is_reported_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lab was brought up once, and its namespaces are gone."""
-    whole, copy = tmp_path / "whole", tmp_path / "copy"
-    home = whole / "lab" / "hostile"
+    inputs, copy = tmp_path / "whole", tmp_path / "copy"
+    home = inputs / "lab" / "hostile"
     home.mkdir(parents=True)
     shown = command_line.invoke("show", SCENARIOS / "lab/dragonfly_8.toml").stdout
     (home / "scenario.toml").write_text(shown)
     state.write(home, state.LabRecord((), "ebpf", boot=BootRecord(ADDRESSES, 8, 8, 0)))
     monkeypatch.setenv(state.RUNTIME, str(copy))
-    found = []
+    wrong = []
     for words in (["lab", "status"], ["lab", "check"]):
-        found += offences(whole, copy, lambda copy, words=words: words)  # type: ignore[misc]
-    assert found == []
+        wrong += offences(inputs, copy, lambda copy, words=words: words)  # type: ignore[misc]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("verb", [["run"], ["show"], ["design"], ["schedule"], ["curve"]], ids=str)
 def test_a_damaged_scenario_is_reported_in_one_sentence(
-    whole: dict[str, Path], tmp_path: Path, verb: list[str]
+    inputs: dict[str, Path], tmp_path: Path, verb: list[str]
 ) -> None:
     def words(copy: Path) -> list[object]:
         out = ["-o", copy / "out"] if verb == ["schedule"] else []
         return [*verb, copy / "one.toml", *out]
 
     # Every mistake of a scenario is reported, each on a line.
-    assert offences(whole["file"], tmp_path / "copy", words, lines_max=50) == []
+    assert offences(inputs["file"], tmp_path / "copy", words, lines_max=50) == []
 
 
 TEXTS = {

@@ -21,7 +21,7 @@ RUNS = 24
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("sweep")
     sweep(load_sweep(write(home)), home / "out", executor("local", 2))
     return home / "out"
@@ -62,7 +62,7 @@ def scheduler(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.slow
 def test_dask_gives_the_bytes_of_a_local_sweep_though_workers_are_killed(
-    scheduler: Path, whole: Path, tmp_path: Path
+    scheduler: Path, dataset: Path, tmp_path: Path
 ) -> None:
     path, out = write(tmp_path), tmp_path / "out"
     with ExitStack() as stack:
@@ -74,7 +74,7 @@ def test_dask_gives_the_bytes_of_a_local_sweep_though_workers_are_killed(
             stack.enter_context(started(*_worker(scheduler)))
         assert sweeping.wait(PATIENCE_S) == 0
     assert len(SweepStore(out).records()) == RUNS
-    assert contents(out) == contents(whole)
+    assert contents(out) == contents(dataset)
 
 
 @pytest.mark.slow
@@ -98,7 +98,7 @@ def test_a_worker_of_dask_with_another_core_is_refused(scheduler: Path, tmp_path
 @pytest.mark.needs("slurm")
 @pytest.mark.slow
 def test_an_array_of_slurm_gives_the_bytes_of_a_local_sweep_though_tasks_are_killed(
-    slurm: Path, whole: Path, tmp_path: Path
+    slurm: Path, dataset: Path, tmp_path: Path
 ) -> None:
     path, out = write(tmp_path), tmp_path / "out"
     with start(path, "-o", out, "--executor", "slurm=--mem=200", "--workers", "3") as process:
@@ -107,14 +107,14 @@ def test_an_array_of_slurm_gives_the_bytes_of_a_local_sweep_though_tasks_are_kil
             with suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
         assert process.wait(PATIENCE_S) == 0
-    assert contents(out) == contents(whole)
+    assert contents(out) == contents(dataset)
     assert not (out / "slurm").exists()
 
 
 @pytest.mark.needs("slurm")
 @pytest.mark.slow
 def test_answers_of_an_array_whose_sweep_was_killed_are_found_by_the_next(
-    slurm: Path, whole: Path, tmp_path: Path
+    slurm: Path, dataset: Path, tmp_path: Path
 ) -> None:
     path, out = write(tmp_path), tmp_path / "out"
     words = ("-o", out, "--executor", "slurm=--mem=200", "--workers", "2")
@@ -123,7 +123,7 @@ def test_answers_of_an_array_whose_sweep_was_killed_are_found_by_the_next(
         process.kill()
     result = sweep(load_sweep(path), out, executor("slurm=--mem=200", 2))
     assert result.status.finished == RUNS
-    assert contents(out) == contents(whole)
+    assert contents(out) == contents(dataset)
 
 
 @pytest.mark.needs("slurm")

@@ -39,7 +39,7 @@ RUNS = 24  # Four sources, three sizes, two seeds.
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sweep that nobody disturbed."""
     home = tmp_path_factory.mktemp("sweep")
     result = sweep(load_sweep(write(home)), home / "out", executor("local", 2))
@@ -47,8 +47,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home / "out"
 
 
-def test_the_dataset_has_a_row_for_each_point_with_axes_and_figures(whole: Path) -> None:
-    rows = SweepStore(whole).table()
+def test_the_dataset_has_a_row_for_each_point_with_axes_and_figures(dataset: Path) -> None:
+    rows = SweepStore(dataset).table()
     assert rows.height == RUNS
     assert rows["seed"].to_list() == [1, 2] * (RUNS // 2)
     assert set(rows["ended"]) == {"complete"}
@@ -56,26 +56,26 @@ def test_the_dataset_has_a_row_for_each_point_with_axes_and_figures(whole: Path)
     assert rows["goodput_gbps"].is_between(1, 100).all()
 
 
-def test_polars_duckdb_and_pandas_read_the_dataset_with_its_axes(whole: Path) -> None:
+def test_polars_duckdb_and_pandas_read_the_dataset_with_its_axes(dataset: Path) -> None:
     import duckdb
 
     key = "job.0.workload.incast.message"
     expected = {"1kB": 8, "64KiB": 8, "4 kB": 8}
-    by_polars = pl.read_parquet(whole / "runs" / "**/*.parquet", hive_partitioning=True)
+    by_polars = pl.read_parquet(dataset / "runs" / "**/*.parquet", hive_partitioning=True)
     assert dict(by_polars.group_by(key).len().iter_rows()) == expected
-    assert pandas.read_parquet(whole / "runs")[key].value_counts().to_dict() == expected
-    files = f"read_parquet('{whole}/runs/**/*.parquet', hive_partitioning=true)"
+    assert pandas.read_parquet(dataset / "runs")[key].value_counts().to_dict() == expected
+    files = f"read_parquet('{dataset}/runs/**/*.parquet', hive_partitioning=true)"
     question = f'select "{key}", count(*), avg(goodput_gbps) from {files} group by 1'
     result = duckdb.connect().execute(question).fetchall()
     assert {row[0]: row[1] for row in result} == expected
 
 
-def test_finished_runs_are_never_repeated(whole: Path, tmp_path: Path) -> None:
-    shutil.copytree(whole, tmp_path / "out")
+def test_finished_runs_are_never_repeated(dataset: Path, tmp_path: Path) -> None:
+    shutil.copytree(dataset, tmp_path / "out")
     path = write(tmp_path)
     again = sweep(load_sweep(path), tmp_path / "out", executor("local", 1))
     assert again.carried_out == 0
-    assert contents(tmp_path / "out") == contents(whole)
+    assert contents(tmp_path / "out") == contents(dataset)
     path.write_text(path.read_text().replace("seeds = 2", "seeds = 3"))
     assert sweep(load_sweep(path), tmp_path / "out", executor()).carried_out == RUNS // 2
 
@@ -83,7 +83,7 @@ def test_finished_runs_are_never_repeated(whole: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("lines", [0, 1, 7, RUNS - 1])
 def test_a_sweep_that_is_killed_goes_on_to_the_same_bytes(
-    lines: int, whole: Path, tmp_path: Path
+    lines: int, dataset: Path, tmp_path: Path
 ) -> None:
     path, out = write(tmp_path), tmp_path / "out"
     with start(path, "-o", out, "--workers", "2") as process:
@@ -93,20 +93,20 @@ def test_a_sweep_that_is_killed_goes_on_to_the_same_bytes(
     assert lines <= kept < RUNS or lines == RUNS - 1
     result = sweep(load_sweep(path), out, executor("local", 2))
     assert result.carried_out == RUNS - kept
-    assert contents(out) == contents(whole)
+    assert contents(out) == contents(dataset)
 
 
-def test_a_line_that_a_kill_has_torn_is_carried_out_again(whole: Path, tmp_path: Path) -> None:
-    shutil.copytree(whole, tmp_path / "out")
+def test_a_line_that_a_kill_has_torn_is_carried_out_again(dataset: Path, tmp_path: Path) -> None:
+    shutil.copytree(dataset, tmp_path / "out")
     (journal,) = (tmp_path / "out" / "journal").iterdir()
     journal.write_bytes(journal.read_bytes()[:-100])
     result = sweep(load_sweep(write(tmp_path)), tmp_path / "out")
     assert result.carried_out == 1
-    assert contents(tmp_path / "out") == contents(whole)
+    assert contents(tmp_path / "out") == contents(dataset)
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_is_replaced(whole: Path, tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_is_replaced(dataset: Path, tmp_path: Path) -> None:
     path, out = write(tmp_path), tmp_path / "out"
     with start(path, "-o", out, "--workers", "2") as process:
         wait_for(out, 3)
@@ -114,7 +114,7 @@ def test_a_worker_that_is_killed_is_replaced(whole: Path, tmp_path: Path) -> Non
         workers = [child for child in children if "import serve" in _command(child)]
         os.kill(int(workers[0]), signal.SIGKILL)
         assert process.wait(60) == 0
-    assert contents(out) == contents(whole)
+    assert contents(out) == contents(dataset)
 
 
 def _command(pid: str) -> str:
@@ -142,8 +142,8 @@ def test_a_worker_that_dies_twice_leaves_a_row_that_is_carried_out_again(tmp_pat
     assert str(result["b"]) == "worker died with exit code -9, 2 times"
 
 
-def test_two_sweeps_do_not_share_a_directory(whole: Path, tmp_path: Path) -> None:
-    shutil.copytree(whole, tmp_path / "out")
+def test_two_sweeps_do_not_share_a_directory(dataset: Path, tmp_path: Path) -> None:
+    shutil.copytree(dataset, tmp_path / "out")
     path = write(tmp_path)
     with SweepStore(tmp_path / "out").alone():
         done = run_here("sweep", path, "-o", tmp_path / "out")
@@ -162,7 +162,7 @@ def test_a_worker_of_another_version_is_refused(
 
 @pytest.mark.needs("namespaces")
 def test_a_full_disk_ends_a_sweep_with_its_reason_and_later_it_goes_on(
-    whole: Path, tmp_path: Path
+    dataset: Path, tmp_path: Path
 ) -> None:
     path, out = write(tmp_path), tmp_path / "disk"
     out.mkdir()
@@ -174,7 +174,7 @@ def test_a_full_disk_ends_a_sweep_with_its_reason_and_later_it_goes_on(
         assert 0 < kept < RUNS
         subprocess.run(["mount", "-o", "remount,size=1m", out], check=True)
         assert sweep(load_sweep(path), out).carried_out == RUNS - kept
-        assert contents(out) == contents(whole)
+        assert contents(out) == contents(dataset)
     finally:
         subprocess.run(["umount", "--lazy", out], check=True)
 
@@ -215,9 +215,9 @@ def test_a_dry_run_leaves_mistakes_of_single_points_to_the_sweep(tmp_path: Path)
     ],
 )
 def test_runs_are_drawn_over_an_axis(
-    words: tuple[str, ...], code: int, text: str, whole: Path, tmp_path: Path
+    words: tuple[str, ...], code: int, text: str, dataset: Path, tmp_path: Path
 ) -> None:
-    shutil.copytree(whole, tmp_path / "out")
+    shutil.copytree(dataset, tmp_path / "out")
     done = run_here("sweep", "plot", tmp_path / "out", *words)
     assert (done.returncode, text in done.stdout + done.stderr) == (code, True), done
     assert (tmp_path / "out" / "plot.svg").exists() == (code == 0)
@@ -236,10 +236,10 @@ MESSAGE, SOURCES = "job.0.workload.incast.message", "job.0.workload.incast.sourc
     ],
 )
 def test_an_axis_that_is_not_named_is_not_averaged_in_silence(
-    words: tuple[str, ...], titles: set[str], whole: Path, tmp_path: Path
+    words: tuple[str, ...], titles: set[str], dataset: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "plot.svg"
-    run_here("sweep", "plot", whole, f"x={SOURCES}", "y=goodput_gbps", *words, "-o", out, code=0)
+    run_here("sweep", "plot", dataset, f"x={SOURCES}", "y=goodput_gbps", *words, "-o", out, code=0)
     drawn = re.findall(r"<!-- (.*?) -->", out.read_text())
     assert {text for text in drawn if " = " in text} == titles
     assert "goodput [Gb/s]" in drawn
@@ -248,20 +248,20 @@ def test_an_axis_that_is_not_named_is_not_averaged_in_silence(
         assert lines == ["1kB", "4 kB", "64KiB"]
 
 
-def test_a_table_of_runs_is_written_for_spreadsheets(whole: Path, tmp_path: Path) -> None:
-    done = run_here("sweep", "table", whole, "-o", tmp_path / "runs.csv")
+def test_a_table_of_runs_is_written_for_spreadsheets(dataset: Path, tmp_path: Path) -> None:
+    done = run_here("sweep", "table", dataset, "-o", tmp_path / "runs.csv")
     assert (done.returncode, done.stdout.strip()) == (0, str(tmp_path / "runs.csv")), done.stderr
     table = pl.read_csv(tmp_path / "runs.csv")
     assert table.height == RUNS and MESSAGE in table.columns and table["seed"].max() == 2
 
 
-def test_many_panels_are_refused_with_what_would_make_them_fewer(whole: Path) -> None:
-    store = SweepStore(whole)
+def test_many_panels_are_refused_with_what_would_make_them_fewer(dataset: Path) -> None:
+    store = SweepStore(dataset)
     table = store.table().with_columns(run_number=pl.int_range(pl.len()))
     axes = [*store.axes(), "run_number"]
     columns = {"x": SOURCES, "y": "goodput_gbps"}
     with pytest.raises(ValueError, match=rf"72 panels of {MESSAGE}, run_number; expected at most"):
-        draw_sweep(table, columns, whole / "none.svg", axes)
+        draw_sweep(table, columns, dataset / "none.svg", axes)
 
 
 @pytest.mark.parametrize("verb", ["status", "plot"])
@@ -272,13 +272,13 @@ def test_a_directory_without_a_sweep_is_refused(verb: str, tmp_path: Path) -> No
 
 
 def test_tables_of_runs_are_kept_on_request_and_added_to_a_sweep_without_them(
-    whole: Path, tmp_path: Path
+    dataset: Path, tmp_path: Path
 ) -> None:
     what, home, on = load_sweep(write(tmp_path)), tmp_path / "out", executor("local", 2)
-    shutil.copytree(whole, home)
+    shutil.copytree(dataset, home)
     assert sweep(what, home, on, tables=True).carried_out == RUNS
     assert sweep(what, home, on, tables=True).carried_out == 0
-    assert contents(home) == contents(whole)
+    assert contents(home) == contents(dataset)
     rows = SweepStore(home).table()
     for run, hops in rows.select("run", "packet_hops").iter_rows():
         result = Result.load(home / "tables" / run)
@@ -464,11 +464,11 @@ def test_a_sweep_whose_runs_are_all_lost_is_an_error(tmp_path: Path) -> None:
         sweep(scenario, tmp_path / "out", Executor("local", 1, lose))
 
 
-def test_report_writes_the_page_of_a_sweep(whole: Path) -> None:
-    assert run_here("report", whole).stdout == f"{whole / 'report.html'}\n"
-    text = (whole / "report.html").read_text()
+def test_report_writes_the_page_of_a_sweep(dataset: Path) -> None:
+    assert run_here("report", dataset).stdout == f"{dataset / 'report.html'}\n"
+    text = (dataset / "report.html").read_text()
     assert f"{RUNS} of {RUNS} runs finished, 0 failed." in text
-    refused = run_here("report", whole, "--from", "1ms")
+    refused = run_here("report", dataset, "--from", "1ms")
     assert refused.returncode == 2
     assert "a sweep; expected no option but --beside" in refused.stderr
 

@@ -81,7 +81,9 @@ def draw_flows(results: Mapping[str, Sequence[Result]], name: str, path: Path) -
     """
     points = labelled(results) or {}
     if not 0 < len(points) <= LINES_MAX:
-        expected = f"1 to {LINES_MAX}, by `sweep run --tables`, and by COLUMN=VALUE of many"
+        expected = (
+            f"x=COLUMN, or 1 to {LINES_MAX}, by `sweep run --tables` and COLUMN=VALUE of many"
+        )
         raise ValueError(f"{name}: {len(points)} points with tables; expected {expected}")
     figures = FlowPlots(points).figures
     if name not in figures:
