@@ -274,6 +274,15 @@ def test_a_quantity_is_set_once(command: str, setter: str) -> None:
     assert re.search(f"{setter} and -.* set the same quantity; expected one", done.stderr)
 
 
+def test_an_option_that_no_program_uses_is_refused(tmp_path: Path) -> None:
+    unused = command_line.invoke("bench", "plan", "netperf", "--streams", "4")
+    assert (unused.exit_code, "--streams: none of the programs" in unused.stderr) == (2, True)
+    words = ("bench", "run", "osu_latency", "-o", str(tmp_path / "x"), "--duration", "5s")
+    assert "--duration: none of the programs uses it" in command_line.invoke(*words).stderr
+    options = CampaignOptions(("a", "b"), seconds=5)
+    assert experiments(["osu_latency", "iperf3"], [LAN], options)
+
+
 def test_values_are_of_a_kind_that_is_checked() -> None:
     """Any text is only what the user's own system names."""
     for name, adapter in ADAPTERS.items():

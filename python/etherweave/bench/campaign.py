@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from itertools import combinations
@@ -147,6 +147,10 @@ def experiments(
     """
     if not options.hosts:
         raise plans.BenchmarkPlanError("no hosts; expected at least one")
+    check_used(
+        (adapter, _request(adapter, name, networks[0], options, options.sizes[-1]))
+        for adapter, name in map(adapter_of, programs)
+    )
     planned_experiments = [
         experiment
         for program in programs
@@ -178,6 +182,39 @@ def adapter_of(program: str) -> tuple[Adapter, str]:
     every = [name for one in ADAPTERS.values() for name in (one.name, *one.programs, *one.rarer)]
     near = dict.fromkeys(get_close_matches(program, every)) or ["etherweave bench list"]
     raise plans.BenchmarkPlanError(f"unknown program {program}; known: {', '.join(near)}")
+
+
+_FIELDS = {"--size": "size_max", "--iterations": "iterations", "--duration": "seconds"}
+_FIELDS |= {"--streams": "streams"}
+"""Fields of a request by the options that set them."""
+
+
+def check_used(requests: Iterable[tuple[Adapter, plans.BenchmarkRequest]]) -> None:
+    """Refuse an option of Etherweave that none of the programs uses; raises ``BenchmarkPlanError``.
+
+    An option that is used changes the plan.
+    """
+    unused = [_unused(adapter, request) for adapter, request in requests]
+    for name in sorted(set.intersection(*unused)) if unused else ():
+        raise plans.BenchmarkPlanError(f"{name}: none of the programs uses it; expected none")
+
+
+def _unused(adapter: Adapter, request: plans.BenchmarkRequest) -> set[str]:
+    usual = plans.BenchmarkRequest(request.program)
+
+    def plan(field: str, factor: int) -> plans.BenchmarkPlan | None:
+        value = factor * getattr(request, field)
+        try:
+            return adapter.plan(replace(request, **{field: value}), plans.FabricEstimate())
+        except plans.BenchmarkPlanError:
+            return None
+
+    return {
+        name
+        for name, field in _FIELDS.items()
+        if getattr(request, field) != getattr(usual, field)
+        if (planned := plan(field, 1)) and planned == plan(field, 2)
+    }
 
 
 def every_program() -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import typer
 from etherweave.api.units import amount, rate_of, size_of, time_of
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.binaries import find
-from etherweave.bench.campaign import adapter_of, every_program
+from etherweave.bench.campaign import adapter_of, check_used, every_program
 from etherweave.bench.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
@@ -103,7 +103,10 @@ def plan(
         request = BenchmarkRequest(
             name, hosts, ranks, smallest, largest, iterations, test_s, streams, device, own
         )
-        return adapter, adapter.plan(request, fabric)
+        planned = adapter.plan(request, fabric)
+        if not all_programs:
+            check_used([(adapter, request)])
+        return adapter, planned
 
     if program is None:
         _print_all(planned_of, as_json)
