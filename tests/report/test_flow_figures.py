@@ -98,7 +98,7 @@ def test_points_of_a_sweep_are_lines_on_its_page_beside_those_of_replications(
     assert "paused_shares: no such figure; expected x=COLUMN, or slowdown_by_size, " in wrong
     etherweave.sweep(swept, tmp_path / "none", local)
     wrong = invoke("sweep", "plot", tmp_path / "none", "load_shares", code=2).stderr
-    assert "expected x=COLUMN, or 1 to 12 points with tables, by `sweep run --tables`" in wrong
+    assert "0 points with tables; expected x=COLUMN, or 1 to 12, by `sweep run --tables`" in wrong
     page = run_here("report", tmp_path / "two", "--beside", tmp_path / "base").stdout.strip()
     assert Path(page).with_name("slowdown_by_size.pdf").exists()
     shown = pl.read_csv(tmp_path / "two" / "slowdown_by_size.csv")["result"]
