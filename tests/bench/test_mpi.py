@@ -1,5 +1,7 @@
 """Intel MPI Benchmarks, GPCNeT, HPCC and HPL: numbers read off the captured texts."""
 
+from dataclasses import replace
+
 import pytest
 
 from etherweave.bench.adapters import ADAPTERS
@@ -9,17 +11,22 @@ from support.captured_texts import captured
 
 
 def test_imb_repeats_until_40_mib() -> None:
-    plan = ADAPTERS["imb"].plan(
-        BenchmarkRequest("IMB-MPI1", size_min=2**20, size_max=2**20), FabricEstimate()
-    )
+    imb = ADAPTERS["imb"]
+    request = BenchmarkRequest("IMB-MPI1", size_min=2**20, size_max=2**20)
+    ping = replace(request, options=imb.options.read("IMB-MPI1", ["PingPong"]))
+    plan = imb.plan(ping, FabricEstimate())
     assert plan.forecast.bytes == 40 * 2**20
-    assert plan.command.arguments == ("IMB-MPI1", "-npmin", "2", "-msglog", "20:20")
+    assert plan.command.arguments == ("IMB-MPI1", "-npmin", "2", "-msglog", "20:20", "PingPong")
+    # Without a name all run, two of them with 64 messages at once.
+    names = imb.options.words_of("IMB-MPI1")
+    every = len(names) - 2 + 2 * 64
+    assert imb.plan(request, FabricEstimate()).forecast.bytes == every * 40 * 2**20
 
 
 def test_imb_p2p_starts_at_one_byte_and_repeats_a_hundred_times_as_often() -> None:
     plan = ADAPTERS["imb"].plan(BenchmarkRequest("IMB-P2P", size_max=64), FabricEstimate())
     assert plan.sizes == (1, 2, 4, 8, 16, 32, 64)
-    assert plan.forecast.bytes == 127 * 100_000
+    assert plan.forecast.bytes == len(ADAPTERS["imb"].options.words_of("IMB-P2P")) * 127 * 100_000
     assert (
         ADAPTERS["imb"].plan(BenchmarkRequest("IMB-RMA", size_max=64), FabricEstimate()).sizes[0]
         == 0
