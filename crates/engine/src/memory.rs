@@ -22,6 +22,13 @@ pub fn prefetch_value<T>(value: &T) {
     prefetch(std::slice::from_ref(value), 0, size_of::<T>());
 }
 
+/// Begins to fetch some bytes of a value, of which the first begins a cache line if the value does.
+#[inline(always)]
+pub fn prefetch_part<T>(value: &T, part: Range<usize>) {
+    let address = std::ptr::from_ref(value).cast::<i8>();
+    part.step_by(LINE).for_each(|byte| prefetch_line(address.wrapping_add(byte)));
+}
+
 /// Begins to fetch some cache lines of an element that is aligned to them. Any index will do.
 #[inline(always)]
 pub fn prefetch_lines<T>(elements: &[T], index: usize, lines: Range<usize>) {

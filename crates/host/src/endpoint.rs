@@ -72,6 +72,8 @@ pub mod lines {
     pub const REQUESTER: Range<usize> = 0..3;
     /// What is common.
     pub const COMMON: Range<usize> = 0..1;
+    /// The same, and where the state of a transport stands that is beside the endpoint.
+    pub const POINTER: Range<usize> = 0..2;
     /// To take data, beside what is common: the responder, messages that will arrive.
     pub const RESPONDER: Range<usize> = 3..5;
     /// To announce a message, or to take an announcement.

@@ -6,7 +6,8 @@
 
 use etherweave_engine::params::{Fidelity, SimParams, Transport};
 use etherweave_engine::{
-    Wires, constants::RunConstants, event::PrefetchHint, memory::prefetch_value, packet::Handle, packet::Packet,
+    Wires, constants::RunConstants, event::PrefetchHint, memory::prefetch_part, memory::prefetch_value, packet::Handle,
+    packet::Packet,
 };
 use etherweave_kernel::indices::{EndpointIndex, HostIndex, ThreadIndex};
 use etherweave_primitives::{BitRate, Time};
@@ -140,13 +141,18 @@ macro_rules! protocols {
                 }
             }
 
-            /// Begins to fetch the state, where it does not stand in the endpoint.
+            /// Begins to fetch what a packet touches of the state that arrives with data, or that leaves or answers,
+            /// where the state does not stand in the endpoint.
             #[inline]
-            pub fn prefetch(&self) {
+            pub fn prefetch(&self, is_data: bool) {
                 match self {
                     $(Protocol::$protocol { state, .. } => {
                         if size_of::<$kept>() < size_of::<$state>() {
-                            prefetch_value::<$state>(state);
+                            match (<$state as ConnectionState>::SENDING, is_data) {
+                                (None, _) => prefetch_value::<$state>(state),
+                                (Some(half), true) => prefetch_part::<$state>(state, half..size_of::<$state>()),
+                                (Some(half), false) => prefetch_part::<$state>(state, 0..half),
+                            }
                         }
                     })*
                 }

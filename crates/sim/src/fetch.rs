@@ -139,7 +139,10 @@ fn fetch_first(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touch
         wires.packets.prefetch(event.packet());
         prefetch(&wires.ports, place.place(), size_of::<Port>());
         let (endpoint, is_data) = event.hint.as_endpoint();
-        if is_data {
+        if touched.are_states_beside {
+            fetch_endpoint(&hosts.nics, endpoint, lines::POINTER);
+            fetch_endpoint(&hosts.nics, endpoint, lines::MESSAGES);
+        } else if is_data {
             fetch_endpoint(&hosts.nics, endpoint, lines::COMMON);
             fetch_endpoint(&hosts.nics, endpoint, lines::RESPONDER);
         } else {
@@ -233,7 +236,8 @@ fn fetch_second(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touc
     } else if event.key.is(Kind::Deliver) {
         fetch_host(&hosts.nics, wires, place);
         if touched.are_states_beside {
-            fetch_protocol(&hosts.nics, event.hint.as_endpoint().0);
+            let (endpoint, is_data) = event.hint.as_endpoint();
+            fetch_protocol(&hosts.nics, endpoint, is_data);
         }
     } else if event.key.is(Kind::ThreadDone) {
         if let Role::Rank(rank) = &hosts.processors.threads[ThreadIndex::new(event.key.index())].role {
@@ -258,7 +262,7 @@ fn fetch_third(wires: &Wires, switches: &Switches, hosts: &Hosts, touched: Touch
             let endpoint = hosts.nics.hosts[host].first_ready();
             fetch_endpoint(&hosts.nics, endpoint, lines::REQUESTER);
             if touched.are_states_beside {
-                fetch_protocol(&hosts.nics, endpoint);
+                fetch_protocol(&hosts.nics, endpoint, false);
             }
         }
     } else if event.key.is(Kind::ThreadDone) {
@@ -271,11 +275,11 @@ fn fetch_endpoint(nics: &Nics, endpoint: EndpointIndex, lines: Range<usize>) {
     prefetch_lines(&nics.endpoints, nics.endpoints.place(endpoint), lines);
 }
 
-/// The state of a transport that stands beside its endpoint.
+/// The state of a transport that stands beside its endpoint, as far as an arrival of data needs it, or another event.
 #[inline(always)]
-fn fetch_protocol(nics: &Nics, endpoint: EndpointIndex) {
+fn fetch_protocol(nics: &Nics, endpoint: EndpointIndex, is_data: bool) {
     if let Some(end) = nics.endpoints.get(endpoint) {
-        end.protocol.prefetch();
+        end.protocol.prefetch(is_data);
     }
 }
 

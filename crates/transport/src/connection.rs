@@ -57,6 +57,9 @@ etherweave_kernel::wire! { ReceivedCounts { out_of_order, naks, resent_last } }
 
 /// Questions of reports, samples and owners to one end of a connection, in packets or in flow-level mode.
 pub trait ConnectionState {
+    /// Bytes of the state before what taking data touches, which sending and answers touch: none where both touch all.
+    const SENDING: Option<usize> = None;
+
     /// Counts of the sending side.
     fn sent(&self) -> SentCounts;
 

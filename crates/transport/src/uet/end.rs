@@ -14,13 +14,16 @@ use crate::packet::{PacketKind, TransportPacket};
 use crate::roce::{Operation, Reception};
 use crate::{ALLOCATION, Headers, Ranges, SackBlocks, Transport};
 
-/// One end of a context (PDC).
+/// One end of a context (PDC). Its halves begin with cache lines.
+#[repr(C)]
 pub struct UetEnd {
     sender: UetSender,
     receiver: UetReceiver,
 }
 
 impl ConnectionState for UetEnd {
+    const SENDING: Option<usize> = Some(std::mem::offset_of!(UetEnd, receiver));
+
     fn sent(&self) -> SentCounts {
         let sender = &self.sender;
         SentCounts {

@@ -7,6 +7,7 @@ use super::{params::Delivery, params::UetParams, rccc::Grants};
 use crate::{ByteRange, packet::TransportPacket, packet::flags, reassembly::Reassembly, roce::Answer, roce::Reception};
 
 #[derive(Default)]
+#[repr(align(64))]
 pub(super) struct UetReceiver {
     /// What has arrived, by numbers of packets.
     packets: Reassembly,

@@ -35,6 +35,7 @@ struct SentPacket {
 }
 
 /// See the module. Packet sequence numbers wrap at 2^32, and their distances are below 2^15.
+#[repr(align(64))]
 pub(super) struct UetSender {
     /// Bytes handed over by the owner.
     posted: u64,
