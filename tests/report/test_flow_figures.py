@@ -63,7 +63,7 @@ def test_results_of_seeds_are_a_line_with_the_interval_of_its_mean(
     both, one = (table.filter(pl.col("result") == label) for label in ("both", "one"))
     buckets = [flow_times(result)[0].buckets() for result in results.values()]
     for row, *parts in zip(both.iter_rows(named=True), *buckets, strict=True):
-        interval = mean_interval([part.quantiles["p50"] for part in parts])
+        interval = mean_interval([part.quantiles["p50"] for part in parts], name="p50")
         assert (row["p50_low"], row["p50_high"]) == pytest.approx(interval.ends)
         assert (row["p50"], row["seeds"]) == (pytest.approx(interval.mean), 2)
         assert row["size_max"] == sum(part.size_max for part in parts) / 2

@@ -1,15 +1,18 @@
 """Replications: intervals of means that cover the truth, and where the warm-up of runs ends."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars
 import pytest
 
 from etherweave import run
 from etherweave.api.overview import overview
 from etherweave.api.warm_up import warm_up_end
+from etherweave.report.seeds import over_seeds
 from etherweave.sweeps import executor
 from etherweave.uncertainty import UncertaintyError, mean_interval, run_replications
 from support.command_line import run_here
@@ -54,6 +57,30 @@ def test_intervals_cover_the_mean_wait_of_a_queue_as_often_as_they_say() -> None
     assert sum(covers) / repetitions == pytest.approx(0.95, abs=0.02)
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "ends"),
+    [
+        ("jain", [0.9, 0.99, 1.0], (0, 1)),
+        ("streams.a.goodput_gbps", [0.0, 1.0, 80.0], (0, math.inf)),
+        (MEAN, [1.0, 1.01, 2.0], (1, math.inf)),
+        ("flows.web.slowdown_p50", [0.9, 1.01, 2.0], (0, math.inf)),
+        ("difference", [-1.0, 0.0, 9.0], (-math.inf, math.inf)),
+    ],
+)
+def test_intervals_lie_within_what_a_figure_can_be_in_replications_and_in_figures(
+    name: str, values: list[float], ends: tuple[float, float]
+) -> None:
+    """Student's t of three values: 4.303 standard errors (table of any textbook)."""
+    mean = sum(values) / 3
+    half = 4.303 * np.std(values, ddof=1) / math.sqrt(3)
+    expected = (max(mean - half, ends[0]), min(mean + half, ends[1]))
+    assert expected != (mean - half, mean + half) or name == "difference"
+    assert mean_interval(values, name=name).ends == pytest.approx(expected, rel=1e-3)
+    rows = polars.DataFrame({"point": [1] * 3, name: values})
+    drawn = over_seeds(rows, ["point"], [name]).row(0, named=True)
+    assert (drawn[f"{name}_low"], drawn[f"{name}_high"]) == pytest.approx(expected, rel=1e-3)
+
+
 def test_the_warm_up_of_a_queue_that_begins_full_is_left_out() -> None:
     """A backlog of 100 services, which shrinks by one with every customer at a load of one half."""
     draws, load, ends = np.random.default_rng(2), 0.5, []
@@ -81,9 +108,10 @@ def test_replications_are_runs_of_the_next_seeds(file: Path, tmp_path: Path) -> 
     result = run_replications(file, 3, tmp_path / "out", executor=executor("local", 1))
     values = [overview(run(file, {"seed": seed}))["flows"]["web"] for seed in (1, 2, 3)]
     means = [value["slowdown_mean"] for value in values]
-    assert result.figures[MEAN] == mean_interval(means)
+    assert result.figures[MEAN] == mean_interval(means, name=MEAN)
     small = [value["sizes"]["below_10kB"]["slowdown_p50"] for value in values]
-    assert result.figures["flows.web.sizes.below_10kB.slowdown_p50"] == mean_interval(small)
+    name = "flows.web.sizes.below_10kB.slowdown_p50"
+    assert result.figures[name] == mean_interval(small, name=name)
     assert (result.seeds, result.warm_up, dict(result.ended)) == ((1, 3), "0ps", {"complete": 3})
 
 

@@ -3,26 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 from matplotlib.axes import Axes
 
-CONFIDENCE = 0.95  # Confidence of the interval of a mean.
+from etherweave.uncertainty.means import bounded, half_widths
+
 LOW, HIGH = "_low", "_high"  # Ends of names of columns with both ends of an interval.
 CAPTION = (
     " Lines and bars are means over seeds, with intervals of 95 % of these means by Student's t."
 )
-
-
-def half_widths(deviations: pl.Series, counts: pl.Series) -> npt.NDArray[np.float64]:
-    """Compute half widths of intervals of means from deviations; not a number for a count of 1."""
-    from scipy.stats import t
-
-    count = counts.to_numpy()
-    quantile = t.ppf((1 + CONFIDENCE) / 2, np.maximum(count - 1, 1))
-    half: npt.NDArray[np.float64] = quantile * deviations.to_numpy() / np.sqrt(count)
-    return half
 
 
 def over_seeds(rows: pl.DataFrame, keys: Sequence[str], measures: Sequence[str]) -> pl.DataFrame:
@@ -39,11 +28,15 @@ def over_seeds(rows: pl.DataFrame, keys: Sequence[str], measures: Sequence[str])
         pl.col(others).mean(),
         *(pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean()) for name in measures),
         *(pl.col(name).std().alias(f"{name}{LOW}") for name in measures),
+        *(pl.col(name).min().alias(f"{name}{HIGH}") for name in measures),
     )
     for name in measures:
-        half = pl.Series(half_widths(means[f"{name}{LOW}"], means["seeds"]), nan_to_null=True)
-        ends = {f"{name}{LOW}": means[name] - half, f"{name}{HIGH}": means[name] + half}
-        means = means.with_columns(**ends)
+        columns = f"{name}{LOW}", f"{name}{HIGH}"
+        deviations, least = (means[column].to_numpy() for column in columns)
+        half, middle = half_widths(deviations, means["seeds"].to_numpy()), means[name].to_numpy()
+        ends = bounded(name, least, middle - half, middle + half)
+        series = (pl.Series(end, nan_to_null=True) for end in ends)
+        means = means.with_columns(**dict(zip(columns, series, strict=True)))
     return means
 
 

@@ -22,8 +22,8 @@ from etherweave.api.toml import differences
 from etherweave.api.units import rate_of, size_of, time_of
 from etherweave.report.flow_page import FlowPlots
 from etherweave.report.run.flow_figures import Labelled
-from etherweave.report.seeds import half_widths
 from etherweave.report.style import ASIDE, SERIES, house, literal, write_svg
+from etherweave.uncertainty.means import bounded, half_widths
 
 _UNITS: list[tuple[Callable[[str], float], str]] = [
     (size_of, "B"),
@@ -227,7 +227,7 @@ def _lines(
     ends = _ends(y, rows.columns)
     for number, (value, name) in enumerate(values.items()):
         line = rows.filter(pl.col(by).eq_missing(value)) if by else rows
-        means = _with_intervals(line.group_by(x, maintain_order=True).agg(ends))
+        means = _with_intervals(line.group_by(x, maintain_order=True).agg(ends), y)
         order = sorted(range(len(means)), key=lambda at: places[means[x][at]])
         means = means[order]
         at, colour = [places[place] for place in means[x]], SERIES[number % len(SERIES)]
@@ -293,17 +293,18 @@ def _ends(y: str, columns: Sequence[str]) -> list[pl.Expr]:
     return [part.alias(name) for name, part in parts.items()]
 
 
-def _with_intervals(means: pl.DataFrame) -> pl.DataFrame:
+def _with_intervals(means: pl.DataFrame, y: str) -> pl.DataFrame:
     """Replace the range of rows that differ in their seeds alone by the interval of their mean."""
     if "seeds" not in means.columns:
         return means
     count = means["count"].to_numpy()
     is_repeated = (count > 1) & (means["seeds"].to_numpy() == count)
-    half = half_widths(means["std"].fill_null(0.0), means["count"])
-    middle = means["mean"].to_numpy()
+    half = half_widths(means["std"].fill_null(0.0).to_numpy(), count)
+    middle, least = (means[name].to_numpy() for name in ("mean", "low"))
+    low, high = bounded(y, least, middle - half, middle + half)
     return means.with_columns(
-        low=np.where(is_repeated, middle - half, means["low"].to_numpy()),
-        high=np.where(is_repeated, middle + half, means["high"].to_numpy()),
+        low=np.where(is_repeated, low, least),
+        high=np.where(is_repeated, high, means["high"].to_numpy()),
     )
 
 

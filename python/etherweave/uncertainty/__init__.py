@@ -9,13 +9,9 @@ rows of studies measure; it stands beside an interval and is no part of it.
 from etherweave.uncertainty.coverage import CheckInterval, check_intervals, coverage
 from etherweave.uncertainty.declared import UncertaintyError, declared
 from etherweave.uncertainty.figures import Unknowns, unknowns
+from etherweave.uncertainty.means import MeanInterval, mean_interval
 from etherweave.uncertainty.model_errors import ModelError, model_errors
-from etherweave.uncertainty.replications import (
-    MeanInterval,
-    ReplicatedResult,
-    mean_interval,
-    run_replications,
-)
+from etherweave.uncertainty.replications import ReplicatedResult, run_replications
 from etherweave.uncertainty.sampled_interconnects import sample_interconnects
 from etherweave.uncertainty.sampled_sweeps import SampledSweep, sampled_sweep
 from etherweave.uncertainty.sampling import SampledResult, run_samples

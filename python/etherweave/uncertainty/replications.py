@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from etherweave import _core
 from etherweave.api.flow_times import SIZES, flow_times
@@ -22,54 +22,13 @@ from etherweave.api.simulation import run
 from etherweave.api.work import WorkCallback, unheard
 from etherweave.sweeps import Executor, Sweep, SweepStore, executor, sweep
 from etherweave.uncertainty.declared import UncertaintyError
+from etherweave.uncertainty.means import CONFIDENCE, MeanInterval, mean_interval
 from etherweave.uncertainty.sampling import AWAITED, figures_of
 
 REPLICATIONS_MIN, REPLICATIONS_MAX = 2, 65_536
 FIRST = 5  # Replications after which it is first asked whether the intervals are narrow enough.
 PILOTS = 3  # Runs in which the end of the warm-up is looked for.
-CONFIDENCE = 0.95  # Confidence of intervals.
 WARM_UP = "run.warm_up"
-
-
-class MeanInterval(NamedTuple):
-    """Mean of independent observations, with its interval."""
-
-    mean: float
-    half_width: float  # Half of the width of the interval; infinite for a single observation.
-    deviation: float  # Standard deviation of one observation.
-    observations: int
-
-    @property
-    def share(self) -> float:
-        """Half of the width over the mean."""
-        if not self.half_width:
-            return 0.0
-        return self.half_width / abs(self.mean) if self.mean else math.inf
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """Both ends of the interval."""
-        return self.mean - self.half_width, self.mean + self.half_width
-
-
-def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> MeanInterval:
-    """Compute the mean of independent observations and its interval by Student's t.
-
-    Examples
-    --------
-    >>> interval = mean_interval([9.0, 10.0, 11.0])
-    >>> interval.mean, round(interval.half_width, 3)
-    (10.0, 2.484)
-    """
-    from scipy.stats import t
-
-    count = len(values)
-    mean = math.fsum(values) / count
-    if count < 2:
-        return MeanInterval(mean, math.inf, math.nan, count)
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
-    quantile = float(t.ppf((1 + confidence) / 2, count - 1))
-    return MeanInterval(mean, quantile * deviation / math.sqrt(count), deviation, count)
 
 
 def _is_awaited(figure: str) -> bool:
@@ -195,7 +154,7 @@ def _result(origin: str, rows: Sequence[Mapping[str, Any]], confidence: float) -
     for key in figures_of(good[0], ["seed"]):
         values = [row[key] for row in good if row[key] is not None]
         if len(values) == len(good):
-            figures[key] = mean_interval(values, confidence)
+            figures[key] = mean_interval(values, confidence, key)
         elif values:
             left_out[key] = len(values)
     ends = [str(row["ended"]) for row in rows]
