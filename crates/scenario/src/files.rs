@@ -112,7 +112,7 @@ pub(crate) struct NameKey {
     description: &'static str,
 }
 
-pub(crate) const NAMES: [NameKey; 15] = [
+pub(crate) const NAMES: [NameKey; 16] = [
     NameKey { table: "SharedMemoryParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "SwitchParams", key: PROFILE, description: PROFILE_DESCRIPTION },
     NameKey { table: "MpiParams", key: PROFILE, description: PROFILE_DESCRIPTION },
@@ -144,6 +144,11 @@ pub(crate) const NAMES: [NameKey; 15] = [
         table: "SizePoints",
         key: "file",
         description: "File beside the scenario with the points, a size in bytes and a share in each line.",
+    },
+    NameKey {
+        table: "Matrix",
+        key: "file",
+        description: "File beside the scenario with the matrix, as `text` has it.",
     },
     NameKey {
         table: "ExpertLoads",
@@ -198,7 +203,8 @@ pub(crate) fn insert(document: &mut Document) -> Result<(), ScenarioError> {
         let sizes = [&workload("flows")[..], &["sizes", "points"]].concat();
         let loads = [&workload("moe")[..], &["gate", "loads"]].concat();
         let requests = [&workload("inference")[..], &["requests", "listed"]].concat();
-        for lists in [sizes, loads, requests] {
+        let matrix = [&workload("flows")[..], &["pairs", "matrix"]].concat();
+        for lists in [sizes, matrix, loads, requests] {
             errors.check(insert_text(document, &lists, "file", |_| Ok("text")));
         }
         errors.check(chakra::insert(document, &workload("chakra")));

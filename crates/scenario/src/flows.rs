@@ -1,14 +1,18 @@
-//! Rates of which loads of flows are shares, from the fabric.
+//! Rates of which loads of flows are shares, and groups of hosts between which they go, from the fabric.
 
-use etherweave_primitives::{BitRate, HostId};
+use std::ops::Range;
+
+use etherweave_primitives::{BitRate, HostId, SwitchId};
 use etherweave_topology::{Node, Topology};
-use etherweave_workload::LoadOf;
+use etherweave_workload::{LoadOf, OpenGroups, Workload};
 
-use crate::{Scenario, host_ports::generate};
+use crate::{Scenario, host_ports::generate, scenario::areas};
 
-/// Sets the rates that are left open. The fabric is only built for them; its mistakes are found where it is used.
+/// Sets the rates and groups that are left open. The fabric is only built for them; its mistakes are found where it is
+/// used.
 pub(crate) fn complete(scenario: &mut Scenario) {
-    if !scenario.job.iter_mut().any(|job| job.workload.open_rate().is_some()) {
+    let is_open = |workload: &mut Workload| workload.open_rate().is_some() || workload.open_groups().is_some();
+    if !scenario.job.iter_mut().any(|job| is_open(&mut job.workload)) {
         return;
     }
     let Ok(topology) = generate(scenario) else { return };
@@ -18,6 +22,33 @@ pub(crate) fn complete(scenario: &mut Scenario) {
             LoadOf::Uplinks => uplinks(&topology),
         });
     }
+    let leaves = areas(&topology).leaves;
+    let leaf = equal_runs(&leaves);
+    let pod = pod_axes(topology.by_port().axes()).and_then(|axes| {
+        let pod = |&leaf: &u32| topology.by_port().coordinates(SwitchId::new(leaf))[axes.clone()].to_vec();
+        equal_runs(&leaves.iter().map(pod).collect::<Vec<_>>())
+    });
+    for OpenGroups { group, leaf_hosts } in scenario.job.iter_mut().filter_map(|job| job.workload.open_groups()) {
+        *group = group.or(if leaf_hosts.is_some() { pod } else { pod.or(leaf) });
+        if let Some(hosts) = leaf_hosts {
+            *hosts = hosts.or(leaf);
+        }
+    }
+}
+
+/// Axes that leaves of a pod or group have in common, where a fabric has such: one of that name, or of a tree of three
+/// or more levels all but the lowest digit of a leaf.
+fn pod_axes(axes: &[String]) -> Option<Range<usize>> {
+    let named = axes.iter().position(|axis| axis == "group" || axis == "pod").map(|axis| axis..axis + 1);
+    let digits = axes.iter().filter(|axis| axis.starts_with('x')).count();
+    named.or((axes.first().is_some_and(|axis| axis == "level") && digits > 1).then(|| 1..axes.len() - 1))
+}
+
+/// Length of the runs of equal areas of consecutive hosts, where all are equally long.
+fn equal_runs<A: PartialEq>(areas: &[A]) -> Option<u32> {
+    let mut lengths = areas.chunk_by(|left, right| left == right).map(<[A]>::len);
+    let first = lengths.next()?;
+    lengths.all(|length| length == first).then_some(first as u32)
 }
 
 /// All links of a host together, of the host whose links carry least.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use etherweave_primitives::{BitRate, InputError, InputErrors};
 
-use crate::{AcceleratorNode, Graph, Program, StreamSpec, TrafficSize, generator::Generator};
+use crate::{AcceleratorNode, Graph, OpenGroups, Program, StreamSpec, TrafficSize, generator::Generator};
 
 mod all_to_all;
 mod chakra;
@@ -188,6 +188,13 @@ macro_rules! family {
             pub fn open_rate(&mut self) -> Option<(LoadOf, &mut Option<BitRate>)> {
                 match self {
                     $(Workload::$member(parameters) => parameters.open_rate(),)*
+                }
+            }
+
+            /// Groups of hosts that the fabric sets, where pairs know such.
+            pub fn open_groups(&mut self) -> Option<OpenGroups<'_>> {
+                match self {
+                    $(Workload::$member(parameters) => parameters.open_groups(),)*
                 }
             }
 

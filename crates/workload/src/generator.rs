@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{BitRate, InputError, InputErrors};
 
-use crate::{AcceleratorNode, Driven, LoadOf, Program, Traffic, TrafficSize, size::sampled};
+use crate::{AcceleratorNode, Driven, LoadOf, OpenGroups, Program, Traffic, TrafficSize, size::sampled};
 
 /// Parameters that generate the traffic of a job.
 pub(crate) trait Generator {
@@ -65,6 +65,11 @@ pub(crate) trait Generator {
 
     /// Rate that the fabric sets, where it is left open, and what it is taken from.
     fn open_rate(&mut self) -> Option<(LoadOf, &mut Option<BitRate>)> {
+        None
+    }
+
+    /// Groups of hosts that the fabric sets, where pairs know such.
+    fn open_groups(&mut self) -> Option<OpenGroups<'_>> {
         None
     }
 

@@ -6,6 +6,14 @@ use etherweave_primitives::{HostId, InputError, Stream};
 
 use crate::limits::at_least;
 
+/// Groups of a workload that the fabric sets, as far as they are left open.
+pub struct OpenGroups<'w> {
+    /// Hosts of a group.
+    pub group: &'w mut Option<u32>,
+    /// Hosts of a leaf, where leaves make a difference.
+    pub leaf_hosts: Option<&'w mut Option<u32>>,
+}
+
 /// A range of hosts with consecutive numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostRange {

@@ -55,7 +55,7 @@ pub use graph::{
     Driver, DriverEvent, ExecutionStream, Graph, GraphBuilder, GraphCycle, GraphFacts, GraphOp, GraphRun, MessageSum,
     NextOperations, NodeId, NodeLists, Received, check_graphs, programs_of_graphs,
 };
-pub use groups::{HostGroups, HostRange};
+pub use groups::{HostGroups, HostRange, OpenGroups};
 pub use pattern::{Destinations, Pattern};
 pub use placement::{HostAreas, Placement};
 pub use program::{Access, Block, Loop, LoopPlace, Op, Part, Program, ProgramCursor};

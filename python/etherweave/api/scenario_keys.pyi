@@ -694,6 +694,8 @@ class GpcnetCongestor(Table):
     ranks: Key[int, int]
 
 class GroupLocal(Table):
+    leaf_hosts: Key[int | None, int]
+    leaf_share: Key[float | None, float]
     share: Key[float, float]
 
 class Halo3d(Table):
@@ -991,6 +993,11 @@ class LowPowerIdleTimes(Table):
     after: Key[str, str]
     sleep: Key[str | None, str]
     wake: Key[str | None, str]
+
+class Matrix(Table):
+    file: Key[str | None, str]
+    rows: Key[Sequence[Sequence[float]] | None, Sequence[Sequence[float]]]
+    text: Key[str | None, str]
 
 class MeasurementParams(Table):
     change_max: Key[float | None, float]
@@ -1302,6 +1309,7 @@ class Pattern(Table):
     hot_spot: Key[HotSpot, HotSpot | Keys]
     group_local: Key[GroupLocal, GroupLocal | Keys]
     listed: Key[Listed, Listed | Keys]
+    matrix: Key[Matrix, Matrix | Keys]
     switching: Key[Switching, Switching | Keys]
     alternating: Key[Alternating, Alternating | Keys]
 

@@ -228,6 +228,9 @@ mod tests {
         // 64 packets of 71 hosts to each other group, whose ranges span groups: 64/71 of a link.
         assert_eq!(pairs(9, &Pattern::default(), 1.0), [[0; 2]; 0]);
         // A group has no link to itself, and needs none.
-        assert_eq!(pairs(9, &Pattern::GroupLocal(GroupLocal { share: Share::ALL }), 1.0), [[0; 2]; 0]);
+        assert_eq!(
+            pairs(9, &Pattern::GroupLocal(GroupLocal { share: Share::ALL, ..GroupLocal::default() }), 1.0),
+            [[0; 2]; 0]
+        );
     }
 }

@@ -265,6 +265,9 @@ mod tests {
         assert_eq!(busiest(&Pattern::default(), 0.5), [160, 213]);
         // All to the next leaf: 4 hosts of a leaf, and the 4 of 8 whose next leaf is in the other half.
         assert_eq!(busiest(&Pattern::Adversarial(Adversarial::default()), 0.5), [200, 200]);
-        assert_eq!(busiest(&Pattern::GroupLocal(GroupLocal { share: Share::ALL }), 0.5), [0, 0]);
+        assert_eq!(
+            busiest(&Pattern::GroupLocal(GroupLocal { share: Share::ALL, ..GroupLocal::default() }), 0.5),
+            [0, 0]
+        );
     }
 }

@@ -4,7 +4,7 @@
 use std::{fs::File, io, io::Read, os::unix::fs::FileExt, path::Path, path::PathBuf};
 
 use etherweave_primitives::{InputError, InputErrors};
-use etherweave_workload::{Goal, ReadAt, TraceFile, Workload};
+use etherweave_workload::{Flows, Goal, ReadAt, TraceFile, Workload};
 use sha2::{Digest, Sha256};
 use toml::{Table, Value};
 
@@ -90,6 +90,10 @@ fn values(
     let unreadable = |reason: String| {
         (format!("\"{name}\" cannot be read ({reason})"), format!("{content}, beside the scenario and not compressed"))
     };
+    if content == FLOWS {
+        let length = length(&path).map_err(unreadable)?;
+        Flows::check_length(length).map_err(|error| (format!("\"{name}\", {}", error.found), error.expected))?;
+    }
     let sha256 = sha256([&path]).map_err(unreadable)?;
     check_digest(&path, &sha256, digest)?;
     if let Some(other) = other_content(&path).map_err(unreadable)? {

@@ -20,13 +20,15 @@ pub use sizes::{FlowSizes, SizePoints};
 use self::list::HostLimit;
 use crate::arrival::Poisson;
 use crate::generator::Generator;
+use crate::groups::OpenGroups;
 use crate::limits::{FLOWS_MAX, MESSAGE_MAX, STREAMS_MAX, at_least, at_most};
+use crate::pattern::GroupLocal;
 use crate::{Arrival, FlowStart, IdealTime, Pattern, Share, StreamSpec, TraceFile, Traffic, TrafficSize};
 
 /// Hosts where none are stated.
 const HOSTS: u32 = 16;
-/// Longest list that is read: as many lines of 32 bytes as there may be flows [B].
-const LIST_BYTES_MAX: u64 = FLOWS_MAX * 32;
+/// Longest list that is read: as many lines of 64 bytes as there may be flows [B].
+const LIST_BYTES_MAX: u64 = FLOWS_MAX * 64;
 
 params! {
     /// Flows, each a message over a connection of its own (`flows`): drawn by load, sizes and pairs, or listed.
@@ -47,7 +49,8 @@ params! {
         pub arrivals: Arrival = Arrival::Poisson(Poisson {}),
         /// Traffic pattern: the destination of each flow.
         pub pairs: Pattern = Pattern::default(),
-        /// Hosts of a group, for pairs that know groups. Default: all hosts are one group.
+        /// Hosts of a group, for pairs that know groups. Default: of `group_local` a pod or group of the fabric, or a
+        /// leaf where there are none; else all hosts are one group.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub group: Option<u32> = None,
         /// Time in which flows arrive, from the start of the job.
@@ -135,6 +138,19 @@ impl Generator for Flows {
         is_open.then_some((self.load_of, &mut self.rate))
     }
 
+    fn open_groups(&mut self) -> Option<OpenGroups<'_>> {
+        let has_list = self.has_list();
+        let Pattern::GroupLocal(GroupLocal { leaf_share, leaf_hosts, .. }) = &mut self.pairs else { return None };
+        let leaf_hosts = leaf_share.is_some().then_some(leaf_hosts);
+        let is_open = self.group.is_none() || leaf_hosts.as_ref().is_some_and(|hosts| hosts.is_none());
+        (is_open && !has_list).then_some(OpenGroups { group: &mut self.group, leaf_hosts })
+    }
+
+    fn figures(&self, _: u64) -> Result<serde_json::Value, InputErrors> {
+        let mean = self.sizes.draws()?.mean();
+        Ok(serde_json::json!({ "size_bytes_mean": mean, "size_source": self.sizes.source() }))
+    }
+
     fn size(&self) -> Result<TrafficSize, InputErrors> {
         let streams = self.streams(self.seed.unwrap_or(1))?;
         let bytes = streams.iter().map(|stream| stream.bytes_per_message).fold(0, u64::saturating_add);
@@ -189,6 +205,18 @@ impl Flows {
         Ok(flows)
     }
 
+    /// Rejects a file of a list that is too long to be read, by its length.
+    ///
+    /// # Errors
+    /// When it is longer than 1 GiB.
+    pub fn check_length(length: u64) -> Result<(), InputError> {
+        let expected = format!(
+            "at most {LIST_BYTES_MAX} (1 GiB) and {FLOWS_MAX} flows; a table in Parquet (.parquet) is shorter, and \
+             flows that are drawn need no list"
+        );
+        InputError::unless(length <= LIST_BYTES_MAX, "file", format!("a list of {length} bytes"), expected)
+    }
+
     /// Whether a list says all.
     fn has_list(&self) -> bool {
         !self.text.is_empty() || self.file.is_some() || self.content.is_some()
@@ -211,11 +239,8 @@ impl Flows {
     fn listed(&self, hosts: HostLimit) -> Result<Option<Vec<StreamSpec>>, InputError> {
         let priority = self.priority.map(Priority::get);
         match &self.content {
-            Some(file) if file.length() > LIST_BYTES_MAX => {
-                let length = format!("a list of {} bytes", file.length());
-                Err(InputError::new("file", length, format!("at most {FLOWS_MAX} flows, in {LIST_BYTES_MAX} bytes")))
-            }
             Some(file) => {
+                Flows::check_length(file.length())?;
                 let bytes = file.head(LIST_BYTES_MAX)?;
                 let text =
                     String::from_utf8(bytes).map_err(|_| InputError::new("file", "no text in UTF-8", "a list"))?;

@@ -2,7 +2,6 @@
 
 use etherweave_primitives::{HostId, InputError, Stream, Time, params};
 
-use super::is_in;
 use crate::{HostGroups, HostRange, Share};
 
 params! {
@@ -46,7 +45,7 @@ impl HotSpot {
 impl PatternPlan {
     #[inline]
     pub(super) fn destination(&self, src: HostId, _: Time, random: &mut Stream) -> Option<HostId> {
-        if is_in(self.share, random) {
+        if random.happens(self.share.parts(), Share::PARTS) {
             let hot = self.hot[random.below(self.hot.len() as u64) as usize];
             if hot != src.get() {
                 return Some(HostId::new(hot));

@@ -33,6 +33,7 @@ mod group_local;
 mod hot_spot;
 mod lattice;
 mod listed;
+mod matrix;
 mod neighbour;
 mod permuted;
 mod phase;
@@ -52,6 +53,7 @@ pub use bit_reverse::BitReverse;
 pub use group_local::GroupLocal;
 pub use hot_spot::HotSpot;
 pub use listed::Listed;
+pub use matrix::Matrix;
 pub use neighbour::Neighbour;
 pub use random_permutation::RandomPermutation;
 pub use shift::Shift;
@@ -60,17 +62,11 @@ pub use tornado::Tornado;
 pub use transpose::Transpose;
 pub use uniform::Uniform;
 
-use crate::{HostGroups, HostRange, Share};
+use crate::{HostGroups, HostRange};
 
 /// The stream from which `host` draws its destinations under the run's `seed`.
 pub fn host_destinations(seed: u64, host: HostId) -> Stream {
     Stream::new(seed, Purpose::Destinations, u64::from(host.get()))
-}
-
-/// Whether a packet belongs to a share of all.
-#[inline]
-fn is_in(share: Share, random: &mut Stream) -> bool {
-    random.happens(share.parts(), Share::PARTS)
 }
 
 /// Declares the family: variant, module and thus parameters, plan and name.
@@ -164,10 +160,12 @@ patterns! {
     Neighbour = neighbour, "neighbour";
     /// A share to few hosts, the rest to any.
     HotSpot = hot_spot, "hot_spot";
-    /// A share within the group, the rest out of it.
+    /// A share within the group, of which a share in the leaf, the rest out of it.
     GroupLocal = group_local, "group_local";
     /// Only listed pairs.
     Listed = listed, "listed";
+    /// Shares by source and destination.
+    Matrix = matrix, "matrix";
     /// One pattern, then another.
     Switching = switching, "switching";
     /// Patterns by turns.

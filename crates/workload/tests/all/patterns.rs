@@ -2,8 +2,8 @@
 
 use etherweave_primitives::{Duration, HostId, Time};
 use etherweave_workload::pattern::{
-    Adversarial, Alternating, BitComplement, BitReverse, GroupLocal, HotSpot, Listed, Neighbour, RandomPermutation,
-    Shift, Switching, Tornado, Transpose, Uniform, host_destinations,
+    Adversarial, Alternating, BitComplement, BitReverse, GroupLocal, HotSpot, Listed, Matrix, Neighbour,
+    RandomPermutation, Shift, Switching, Tornado, Transpose, Uniform, host_destinations,
 };
 use etherweave_workload::{Destinations, HostGroups, Pattern, Share};
 
@@ -62,7 +62,7 @@ fn check_chances(counts: &[u32], chances: impl Fn(u32) -> f64, what: &str) {
 
 /// Members that share out packets, and groups of unequal sizes where they may.
 fn sharing() -> Vec<(Pattern, HostGroups)> {
-    let local = |number| Pattern::GroupLocal(GroupLocal { share: share(number) });
+    let local = |number| Pattern::GroupLocal(GroupLocal { share: share(number), ..GroupLocal::default() });
     let hot = |number| Pattern::HotSpot(HotSpot { hosts: vec![3, 5, 11], share: share(number) });
     let by_switch = Pattern::Adversarial(Adversarial { offset: 3, hosts_per_switch: Some(4) });
     let switching = |us| Pattern::Switching(Switching { at: Duration::from_us(us), ..Switching::default() });
@@ -268,17 +268,39 @@ fn hot_spots_get_their_share_and_what_they_get_of_the_rest() {
 }
 
 #[test]
-fn a_local_share_stays_in_the_group_and_the_rest_leaves_it() {
+fn local_shares_stay_in_the_group_and_in_the_leaf_and_the_rest_leaves_them() {
     let groups = HostGroups::new(&[4, 6, 10]).unwrap();
-    for number in [0.0, 0.8, 1.0] {
-        for (src, own, size) in [(0, 0, 4), (7, 1, 6), (19, 2, 10)] {
-            let counts = histogram(&Pattern::GroupLocal(GroupLocal { share: share(number) }), &groups, src);
+    // Shares of group and leaf, and hosts of a leaf; without leaves each host is one.
+    for (number, leaf_share, leaf) in [(0.0, 0.0, 1), (0.8, 0.0, 1), (1.0, 0.0, 1), (0.8, 0.5, 2), (0.4, 0.0, 2)] {
+        let (leaf_share_key, leaf_hosts) = if leaf > 1 { (Some(share(leaf_share)), Some(leaf)) } else { (None, None) };
+        let pattern = Pattern::GroupLocal(GroupLocal { share: share(number), leaf_share: leaf_share_key, leaf_hosts });
+        for (src, own, first, size) in [(0, 0, 0, 4), (7, 1, 4, 6), (19, 2, 10, 10)] {
             let chance = |dst| match groups.group_of(HostId::new(dst)) {
                 _ if dst == src => 0.0,
-                group if group == own => number / f64::from(size - 1),
-                _ => (1.0 - number) / f64::from(20 - size),
+                group if group != own => (1.0 - number) / f64::from(20 - size),
+                _ if (dst - first) / leaf == (src - first) / leaf => leaf_share / f64::from(leaf - 1),
+                _ => (number - leaf_share) / f64::from(size - leaf),
             };
-            check_chances(&counts, chance, &format!("share {number} from host {src}"));
+            let what = format!("shares {number} and {leaf_share} from host {src}");
+            check_chances(&histogram(&pattern, &groups, src), chance, &what);
+        }
+    }
+}
+
+#[test]
+fn a_matrix_gives_each_source_shares_of_its_row_in_whatever_form_it_is() {
+    let groups = HostGroups::one(4).unwrap();
+    let rows =
+        vec![vec![0.0, 1.0, 3.0, 0.0], vec![5.0, 0.0, 0.0, 0.0], vec![1e9, 1e9, 0.0, 2e9], vec![0.1, 0.0, 0.3, 0.0]];
+    let dense = rows.iter().map(|row| row.iter().map(f64::to_string).collect::<Vec<_>>().join(","));
+    let dense = dense.collect::<Vec<_>>().join("\n");
+    let pairs = "Source;destination;bytes\n0;1;1\n0;2;3\n\n1;0;5\n2;0;1e9\n2;1;1e9\n2;3;2e9\n# last\n3;0;.1\n3;2;.3";
+    let of_text = |text: &str| Matrix { text: text.to_owned(), ..Matrix::default() };
+    let forms = [Matrix { rows: rows.clone(), ..Matrix::default() }, of_text(&dense), of_text(pairs)];
+    for matrix in forms.map(Pattern::Matrix) {
+        for (src, row) in (0..).zip(&rows) {
+            let sum: f64 = row.iter().sum();
+            check_chances(&histogram(&matrix, &groups, src), |dst| row[dst as usize] / sum, &format!("{matrix:?}"));
         }
     }
 }
@@ -362,9 +384,35 @@ fn parameters_that_do_not_fit_the_fabric_are_refused() {
     check(hot(vec![]), &[4; 3], "hosts: none; expected one host at least");
     check(hot(vec![2, 12]), &[4; 3], "hosts: host 12; expected a host of 12, from 0");
     check(hot(vec![2, 0, 2]), &[4; 3], "hosts: host 2 twice; expected each host once");
-    let local = |number| Pattern::GroupLocal(GroupLocal { share: share(number) });
+    let local = |number| Pattern::GroupLocal(GroupLocal { share: share(number), ..GroupLocal::default() });
     check(local(0.5), &[12], "share: 0.5 where there is one group; expected 1");
     check(local(0.5), &[4, 1], "share: 0.5 where group 1 has one host; expected 0");
+    let leaf = |leaf_share, leaf_hosts| {
+        let (share, leaf_share) = (share(0.5), Some(share(leaf_share)));
+        Pattern::GroupLocal(GroupLocal { share, leaf_share, leaf_hosts })
+    };
+    check(leaf(0.6, Some(2)), &[4; 3], "leaf_share: 0.6; expected at most share, 0.5, of which it is part");
+    check(leaf(0.2, None), &[4; 3], "leaf_hosts: none; expected hosts of a leaf");
+    check(leaf(0.2, Some(3)), &[4; 3], "leaf_hosts: 3; expected a divisor of 4, the hosts of a group");
+    check(leaf(0.2, Some(1)), &[4; 3], "leaf_share: 0.2 where a leaf has one host; expected 0");
+    check(leaf(0.2, Some(4)), &[4; 3], "share: 0.5 where group 0 has one leaf; expected 0.2");
+    let matrix = |text: &str| Pattern::Matrix(Matrix { text: text.to_owned(), ..Matrix::default() });
+    let lines = [
+        ("0 1 1", "line 1: row 0 of 3 numbers; expected 2, a number for each host"),
+        ("0 1\n1 0\n1 0", "line 3: a row more; expected 2 rows, one for each host"),
+        ("0 1\n0 0", "a sum of 0 from 1; expected more than 0: each source offers the load"),
+        ("0 1\n1 1", "line 2: 1 from 1 to 1; expected 0: no host sends to itself"),
+        ("0 -1\n1 0", "line 1: -1 from 0 to 1; expected a number of 0 or more"),
+        ("0 x\n1 0", "line 1: x; expected a number of 0 or more"),
+        ("src,dst,bytes\n0,2,9", "line 2: 2; expected a host from 0 to 1"),
+        ("src,dst,bytes\n0,1", "line 2: 0,1; expected three fields"),
+        ("src,dst", "line 1: src,dst; expected columns source, destination and one of numbers, or rows of numbers"),
+    ];
+    lines.iter().for_each(|(text, expected)| check(matrix(text), &[2], &format!("text: {expected}")));
+    let rows = Matrix { rows: vec![vec![0.0, 1.0]], ..Matrix::default() };
+    check(Pattern::Matrix(rows.clone()), &[2], "rows: 1 rows; expected 2, a row for each host");
+    let both = Matrix { text: "0 1".to_owned(), ..rows };
+    check(Pattern::Matrix(both), &[2], "text: beside rows; expected only one of them");
     let switching = |from, to, at| Pattern::Switching(Switching { from: Box::new(from), to: Box::new(to), at });
     let inner = || switching(Pattern::default(), Pattern::default(), Duration::from_us(5));
     let never = "from: switching; expected a pattern that does not switch; `to` may";

@@ -116,7 +116,7 @@ mod tests {
     use etherweave_primitives::BitRate;
 
     use super::*;
-    use crate::{Pattern, family::flows::FlowSizes, generator::Generator, pattern::GroupLocal};
+    use crate::{Pattern, family::flows::FlowSizes, generator::Generator, pattern::GroupLocal, pattern::Matrix, pattern::RandomPermutation};
 
     fn storage() -> Flows {
         let (sizes, duration) = (FlowSizes::Storage, Duration::from_ms(40));
@@ -136,8 +136,16 @@ mod tests {
         assert!((load / 0.6 - 1.0).abs() < 0.02, "{load} where 0.6 was asked for");
         // The number of equal flows has a deviation of its root: 0.2 % of 240,000.
         let equal = Flows { sizes: FlowSizes::Fixed(Bytes::new(10_000)), duration: Duration::from_ms(20), ..storage() };
-        let (load, count) = (offered(&equal), equal.streams(3).unwrap().len());
-        assert!(count > 200_000 && (load / 0.6 - 1.0).abs() < 0.01, "{load} of {count} flows where 0.6 was asked for");
+        let row = |source: u32| (0..32).map(|to| if to == source { 0.0 } else { f64::from(to % 5 + 1) }).collect();
+        let matrix = Matrix { rows: (0..32).map(row).collect(), ..Matrix::default() };
+        let local = GroupLocal { share: Share::percent(80), leaf_share: Some(Share::percent(50)), leaf_hosts: Some(4) };
+        let permutation = Pattern::RandomPermutation(RandomPermutation::default());
+        for pairs in [Pattern::default(), permutation, Pattern::GroupLocal(local), Pattern::Matrix(matrix)] {
+            let equal = Flows { pairs, group: Some(16), ..equal.clone() };
+            let (load, count) = (offered(&equal), equal.streams(3).unwrap().len());
+            let is_load = count > 200_000 && (load / 0.6 - 1.0).abs() < 0.01;
+            assert!(is_load, "{load} of {count} flows where 0.6 was asked for: {}", equal.pairs.name());
+        }
         let slow = Flows { rate: Some(BitRate::from_gbps(25)), ..storage() };
         assert!((offered(&slow) / 0.6 - 1.0).abs() < 0.03, "{}", offered(&slow));
     }
@@ -177,15 +185,6 @@ mod tests {
             senders.dedup();
             assert!(senders.len() == 5 && !senders.contains(&first.dst_rank.get()), "{senders:?}");
         }
-    }
-
-    #[test]
-    fn a_share_of_flows_stays_in_the_group() {
-        let pairs = Pattern::GroupLocal(GroupLocal { share: Share::percent(75) });
-        let flows = Flows { pairs, group: Some(8), ..storage() }.streams(1).unwrap();
-        let is_local = |flow: &&StreamSpec| flow.src_rank.get() / 8 == flow.dst_rank.get() / 8;
-        let share = flows.iter().filter(is_local).count() as f64 / flows.len() as f64;
-        assert!((share - 0.75).abs() < 0.02, "{share}");
     }
 
     #[test]

@@ -157,6 +157,20 @@ impl FlowSizes {
     }
 }
 
+impl FlowSizes {
+    /// File from which the points of a shipped distribution are; none of others.
+    pub(super) fn source(&self) -> Option<&'static str> {
+        match self {
+            FlowSizes::WebSearch => Some("HPCC's WebSearch_distribution.txt"),
+            FlowSizes::FacebookHadoop => Some("HPCC's FbHdp_distribution.txt"),
+            FlowSizes::Hadoop => Some("ABM's hadoop.csv"),
+            FlowSizes::Storage => Some("HPCC's AliStorage2019.txt"),
+            FlowSizes::DataMining => Some("ABM's datamining.csv"),
+            FlowSizes::Fixed(_) | FlowSizes::Points(_) => None,
+        }
+    }
+}
+
 impl SizePoints {
     fn draws(&self) -> Result<SizeDraw, InputError> {
         let mut points = if self.text.is_empty() { self.points.clone() } else { lines(&self.text)? };
@@ -241,13 +255,17 @@ mod tests {
     fn the_shipped_distributions_have_the_moments_of_their_files() {
         // Mean, median, 90th and 99th percentile by linear interpolation between the points of each file.
         let known = [
-            (FlowSizes::WebSearch, 1_711_250.0, 73_077, 5_000_000, 23_333_333),
-            (FlowSizes::FacebookHadoop, 120_421.0, 700, 120_000, 2_000_000),
-            (FlowSizes::Hadoop, 3_423_841.0, 72_853, 290_104, 146_034_142),
-            (FlowSizes::Storage, 40_870.0, 6_340, 31_237, 1_293_927),
-            (FlowSizes::DataMining, 5_036_535.0, 975, 400_000, 100_000_000),
+            (FlowSizes::WebSearch, "1,711,250", 73_077, 5_000_000, 23_333_333),
+            (FlowSizes::FacebookHadoop, "120,421", 700, 120_000, 2_000_000),
+            (FlowSizes::Hadoop, "3,423,841", 72_853, 290_104, 146_034_142),
+            (FlowSizes::Storage, "40,870", 6_340, 31_237, 1_293_927),
+            (FlowSizes::DataMining, "5,036,535", 975, 400_000, 100_000_000),
         ];
-        for (sizes, mean, median, p90, p99) in known {
+        let schema = format!("{:?}", schemars::schema_for!(FlowSizes));
+        for (sizes, stated, median, p90, p99) in known {
+            let mean: f64 = stated.replace(',', "").parse().unwrap();
+            assert!(schema.contains(&format!("mean {stated} B")), "{stated} in {schema}");
+            assert!(sizes.source().is_some());
             let draws = sizes.draws().unwrap();
             assert!((draws.mean() - mean).abs() <= 1.0, "{sizes:?}: {}", draws.mean());
             let quantiles = [0.5, 0.9, 0.99].map(|share| draws.quantile(share));
