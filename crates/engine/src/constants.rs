@@ -101,6 +101,8 @@ pub struct RunConstants {
     pub warm_up: Time,
     /// Of each job: whether the run may end without it.
     pub is_background: Vec<bool>,
+    /// Jobs in flow-level mode.
+    pub is_fluid: Vec<bool>,
     /// Whether any is.
     pub has_background: bool,
     /// Number of each job's transport; empty where all have the same.
@@ -226,6 +228,7 @@ impl RunConstants {
             other_headers: params.other_transports.iter().map(|transport| transport.headers()).collect(),
             warm_up: Time::ZERO,
             is_background: Vec::new(),
+            is_fluid: Vec::new(),
             has_background: false,
             transports: Vec::new(),
             notes_losses: false,

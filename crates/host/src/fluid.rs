@@ -118,7 +118,7 @@ fn load(bytes: u64, operation: Operation, payload: Bytes, headers: &Headers) -> 
         Operation::ReadRequest | Operation::AtomicRequest => (headers.other, headers.other, headers.other),
         _ => (headers.edge, headers.other, headers.edge),
     };
-    let tail = (bytes - (packets - 1) * payload).next_multiple_of(4);
+    let tail = (bytes - (packets - 1) * payload).next_multiple_of(headers.multiple.into());
     let all = match packets {
         1 => u64::from(first),
         _ => u64::from(first) + u64::from(last) + (packets - 2) * u64::from(other),

@@ -22,6 +22,7 @@ mod core;
 mod costs;
 mod credits;
 mod endpoint;
+pub mod flow_costs;
 pub mod fluid;
 mod graph;
 mod graph_state;

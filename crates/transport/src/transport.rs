@@ -164,6 +164,11 @@ pub trait TransportParams {
     /// See [`ConnectionWindow`].
     fn window(&self) -> ConnectionWindow;
 
+    /// Bytes that a connection sends before the first acknowledgement comes.
+    fn initial_window(&self) -> Bytes {
+        self.window().bytes
+    }
+
     /// Bytes that a connection may have in flight in flow-level mode, where more than its path holds something back.
     fn flow_window(&self) -> Option<FlowWindow> {
         None
@@ -199,13 +204,15 @@ pub struct Headers {
     pub notification: u32,
     /// The flag of packets with room for telemetry, where data packets have it.
     pub telemetry: u8,
+    /// Payloads are padded to a multiple of so many bytes.
+    pub multiple: u32,
 }
 
 impl Headers {
     /// Headers of `bytes` above Ethernet on every packet.
     pub const fn equal(bytes: u32) -> Headers {
         let (other, ack) = (size::wire_overhead(true) + bytes, size::wire_bytes(true, bytes));
-        Headers { first: other, later: other, edge: other, other, ack, notification: ack, telemetry: 0 }
+        Headers { first: other, later: other, edge: other, other, ack, notification: ack, telemetry: 0, multiple: 1 }
     }
 
     /// A packet of `payload` bytes that is neither first nor last of its message.

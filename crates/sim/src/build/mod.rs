@@ -304,6 +304,7 @@ impl Plan {
         learning::check(experiment, constants.may_underrun)?;
         constants.warm_up = Time::ZERO + experiment.warm_up;
         constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
+        constants.is_fluid = experiment.jobs.iter().map(|job| !experiment.fidelity(job).is_packet()).collect();
         constants.has_background = constants.is_background.contains(&true);
         if !experiment.params.other_transports.is_empty() {
             constants.transports = experiment.jobs.iter().map(|job| job.transport).collect();

@@ -1,13 +1,15 @@
 //! Ideal times of flows, with which completion times of a run are compared.
 //!
-//! A flow alone takes the delays of a shortest path (NICs, cables, switches), and all its frames once over the slowest
-//! link of that path; where switches store frames, each link begins a frame when the one before has all of it. Costs of
-//! hosts, acknowledgements and the start of congestion control are not part of it. [`IdealTime`] has other definitions.
+//! A flow alone takes what its hosts take to post it, the delays of a shortest path (NICs, cables, switches), and its
+//! frames from link to link: a switch that cuts through reads their header, one that stores them, or sends faster than
+//! it receives, all of each. A kernel's transport also takes the costs of kernels for a first batch of frames; slow
+//! start, acknowledgements and later batches are not part of it. [`IdealTime`] has other definitions.
 
 use std::collections::VecDeque;
 
 use etherweave_engine::constants::RunConstants;
-use etherweave_engine::params::{Forwarding, SimParams, Transport};
+use etherweave_engine::params::Transport;
+use etherweave_host::flow_costs::{KernelArrivals, kernel_time, post_time};
 use etherweave_primitives::{Bytes, Duration, HostId, SwitchId};
 use etherweave_topology::{Channel, Node, Topology, reverse};
 use etherweave_transport::frame::size::wire_bytes;
@@ -33,9 +35,9 @@ pub(crate) fn add_ideals(
         let ends = [row.source, row.destination].map(HostId::new);
         let times = match &mut times {
             Some(times) if times.serves(ends[0]) => times,
-            other => other.insert(IdealTimes::from(topology, &constants.params, ends[0])),
+            other => other.insert(IdealTimes::from(topology, constants, ends[0])),
         };
-        let flow = Flow { ends, bytes: row.total, ideal, transport: constants.transport(*job) };
+        let flow = Flow { ends, bytes: row.total, ideal, transport: constants.transport(*job), job: *job };
         row.ideal = times.of(&flow).unwrap_or(Duration::ZERO);
     }
 }
@@ -46,6 +48,22 @@ struct Flow<'r> {
     bytes: u64,
     ideal: IdealTime,
     transport: &'r Transport,
+    job: u32,
+}
+
+/// A link of a path.
+#[derive(Clone, Copy)]
+struct Link {
+    /// Time of a byte.
+    byte: Duration,
+    /// Bytes of the outer header that frames have on it [B].
+    outer: u64,
+}
+
+impl Link {
+    fn time(self, frame: u64) -> Duration {
+        self.byte * (frame + self.outer)
+    }
 }
 
 /// A shortest path, as far as it is known.
@@ -53,8 +71,8 @@ struct Flow<'r> {
 struct Reach {
     hops: u32,
     delay: Duration,
-    /// Time of a byte on its last link.
-    byte: Duration,
+    /// Its last link.
+    link: Link,
     /// The switch before; none of the switch of the source.
     behind: Option<SwitchId>,
 }
@@ -62,15 +80,15 @@ struct Reach {
 /// Shortest paths from the switch of one host to all switches.
 struct IdealTimes<'r> {
     topology: &'r Topology,
-    params: &'r SimParams,
+    constants: &'r RunConstants,
     from: HostId,
     reached: Vec<Option<Reach>>,
 }
 
 impl<'r> IdealTimes<'r> {
     /// Those from a host, whose fabric has one port for each host.
-    fn from(topology: &'r Topology, params: &'r SimParams, from: HostId) -> IdealTimes<'r> {
-        let mut times = IdealTimes { topology, params, from, reached: vec![None; topology.switches()] };
+    fn from(topology: &'r Topology, constants: &'r RunConstants, from: HostId) -> IdealTimes<'r> {
+        let mut times = IdealTimes { topology, constants, from, reached: vec![None; topology.switches()] };
         times.search();
         times
     }
@@ -84,7 +102,8 @@ impl<'r> IdealTimes<'r> {
     /// Breadth first: of paths with equally few links the one with the shortest delay.
     fn search(&mut self) {
         let first = self.topology.channel(self.topology.host_channel(self.from));
-        let start = Reach { hops: 1, delay: delay(first, self.params), byte: byte_time(first), behind: None };
+        let params = &self.constants.params;
+        let start = Reach { hops: 1, delay: delay(first, params), link: self.link(first), behind: None };
         let mut queue = VecDeque::from([self.topology.switch_of(self.from)]);
         self.reached[queue[0].index()] = Some(start);
         while let Some(switch) = queue.pop_front() {
@@ -92,8 +111,8 @@ impl<'r> IdealTimes<'r> {
             for &channel in self.topology.out_channels(switch) {
                 let channel = self.topology.channel(channel);
                 let Node::Switch(next) = channel.to.node else { continue };
-                let (hops, delay) = (reach.hops + 1, reach.delay + delay(channel, self.params));
-                self.relax(next, Reach { hops, delay, byte: byte_time(channel), behind: Some(switch) }, &mut queue);
+                let (hops, delay) = (reach.hops + 1, reach.delay + delay(channel, params));
+                self.relax(next, Reach { hops, delay, link: self.link(channel), behind: Some(switch) }, &mut queue);
             }
         }
     }
@@ -109,59 +128,66 @@ impl<'r> IdealTimes<'r> {
         }
     }
 
+    fn link(&self, channel: &Channel) -> Link {
+        let is_of_host = [channel.from.node, channel.to.node].iter().any(|node| matches!(node, Node::Host(_)));
+        let outer = if is_of_host { 0 } else { self.constants.outer_header };
+        Link { byte: channel.rate.serialization_time(Bytes::new(1)), outer: outer.into() }
+    }
+
     /// The completion time of a flow from such a host; none where its destination cannot be reached.
     fn of(&self, flow: &Flow<'_>) -> Option<Duration> {
         let last = self.topology.channel(reverse(self.topology.host_channel(flow.ends[1])));
         let reach = |switch: SwitchId| self.reached[switch.index()];
         let end = reach(self.topology.switch_of(flow.ends[1]))?;
-        let mut bytes = vec![byte_time(last)];
+        let mut links = vec![self.link(last)];
         let mut next = Some(end);
         while let Some(path) = next {
-            bytes.push(path.byte);
+            links.push(path.link);
             next = path.behind.and_then(reach);
         }
-        bytes.reverse();
-        let delays = end.delay + delay(last, self.params);
+        links.reverse();
+        let delays = end.delay + delay(last, &self.constants.params);
         match flow.ideal {
-            IdealTime::Fabric => Some(delays + self.serialised(flow, &bytes)),
-            IdealTime::Hpcc => Some(delays + delays + hpcc(flow, &bytes)),
-            IdealTime::Abm => Some(delays + delays + bytes[0] * flow.bytes),
+            IdealTime::Fabric => Some(self.alone(flow, &links, delays)),
+            IdealTime::Hpcc => Some(delays + delays + hpcc(flow, &links)),
+            IdealTime::Abm => Some(delays + delays + links[0].byte * flow.bytes),
         }
     }
 
-    /// Time of all frames of a flow over the links of its path.
-    fn serialised(&self, flow: &Flow<'_>, bytes: &[Duration]) -> Duration {
+    /// Time of a flow that has hosts and fabric for itself.
+    fn alone(&self, flow: &Flow<'_>, links: &[Link], delays: Duration) -> Duration {
         let frames = Frames::of(flow);
-        match self.params.switch.forwarding {
-            Forwarding::StoreAndForward => frames.stored(bytes),
-            Forwarding::CutThrough => frames.cut_through(bytes),
+        let header = self.constants.is_cut_through.then_some(self.constants.header_bytes.into());
+        let is_fluid = self.constants.is_fluid[flow.job as usize];
+        let last = delays + if is_fluid { frames.flow(links, header) } else { frames.pass(links, header) };
+        if !flow.transport.is_in_kernel() {
+            return post_time(self.constants, flow.job, flow.bytes) + last;
         }
+        let first = delays + frames.first().pass(links, header);
+        let arrivals = KernelArrivals { bytes: flow.bytes, frames: frames.count(), first, last };
+        kernel_time(&self.constants.params, flow.transport, &arrivals)
     }
 }
 
 /// Serialisation as HPCC's simulator counts it: a full packet on every link, and all bytes over the slowest.
-fn hpcc(flow: &Flow<'_>, bytes: &[Duration]) -> Duration {
+fn hpcc(flow: &Flow<'_>, links: &[Link]) -> Duration {
     let (payload, header) = (flow.transport.payload().get(), u64::from(flow.transport.headers().later));
-    let slowest = bytes.iter().copied().max().unwrap_or(Duration::ZERO);
-    let packets = bytes.iter().fold(Duration::ZERO, |sum, &byte| sum + byte * (payload + header));
+    let slowest = links.iter().map(|link| link.byte).max().unwrap_or(Duration::ZERO);
+    let packets = links.iter().fold(Duration::ZERO, |sum, link| sum + link.byte * (payload + header));
     packets + slowest * (flow.bytes + flow.bytes.div_ceil(payload) * header)
 }
 
-fn byte_time(channel: &Channel) -> Duration {
-    channel.rate.serialization_time(Bytes::new(1))
-}
-
-/// Frames of a flow on the wire: equal ones, and the last.
+/// Frames of a flow on the wire: the first, equal ones, and the last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Frames {
     /// How many before the last.
     full_count: u64,
-    /// Each of them [B].
+    /// The first, unless it is the last [B].
+    first: u64,
+    /// Each other before the last [B].
     full: u64,
     /// The last [B].
     last: u64,
-    /// Bytes that the first has more than the others [B].
-    first_more: u64,
 }
 
 impl Frames {
@@ -170,30 +196,62 @@ impl Frames {
         let [first, later] = [headers.first, headers.later].map(u64::from);
         let full_count = flow.bytes.div_ceil(payload).max(1) - 1;
         let head = if full_count == 0 { first } else { later };
-        let last = (head + flow.bytes - full_count * payload).max(wire_bytes(true, 0).into());
-        let first_more = if full_count == 0 { 0 } else { first.saturating_sub(later) };
-        Frames { full_count, full: payload + later, last, first_more }
+        let padded = (flow.bytes - full_count * payload).next_multiple_of(headers.multiple.into());
+        let last = (head + padded).max(wire_bytes(true, 0).into());
+        Frames { full_count, first: payload + first, full: payload + later, last }
     }
 
-    /// Time of all over the slowest of links, by the times of a byte on each.
-    fn cut_through(self, bytes: &[Duration]) -> Duration {
-        let slowest = bytes.iter().copied().max().unwrap_or(Duration::ZERO);
-        slowest * (self.full_count * self.full + self.first_more + self.last)
+    fn count(self) -> u64 {
+        self.full_count + 1
     }
 
-    /// Time of all over links, each of which stores frames: the last waits for those before it at some link, and for
-    /// none behind that.
-    fn stored(self, bytes: &[Duration]) -> Duration {
-        let sum = |bytes: &[Duration]| bytes.iter().fold(Duration::ZERO, |sum, &byte| sum + byte);
-        if self.full_count == 0 {
-            return sum(bytes) * self.last;
-        }
-        let waits = |link: usize| {
-            let before = &bytes[..=link];
-            let slowest = before.iter().copied().max().unwrap_or(Duration::ZERO);
-            sum(before) * self.full + slowest * ((self.full_count - 1) * self.full) + sum(&bytes[link..]) * self.last
+    /// The first frame alone.
+    fn first(self) -> Frames {
+        let last = if self.full_count == 0 { self.last } else { self.first };
+        Frames { full_count: 0, last, ..self }
+    }
+
+    /// Time of all in flow-level mode, without the delays of links: over the slowest link, the largest frame as if it
+    /// came alone.
+    fn flow(self, links: &[Link], header: Option<u64>) -> Duration {
+        let end = links.len() - 1;
+        let Frames { full_count, first, full, last } = self;
+        let largest = self.first().last;
+        let all = if full_count == 0 { last } else { first + (full_count - 1) * full + last };
+        let slowest = links.iter().map(|link| link.byte).max().unwrap_or(Duration::ZERO);
+        let ahead = |link: &Link| link.time(header.map_or(largest, |header| header.min(largest)));
+        let alone = links[..end].iter().map(ahead).fold(links[end].time(largest), |sum, time| sum + time);
+        alone + slowest * (all - largest)
+    }
+
+    /// Time until the last has come over all links, without their delays: the longest chain of frames of which each
+    /// follows the one before on the same link, or itself on the link before. Switches read so much of a frame before
+    /// they send it, where they cut through.
+    fn pass(self, links: &[Link], header: Option<u64>) -> Duration {
+        let end = links.len() - 1;
+        let ahead = |link: usize, frame: u64| match header {
+            Some(header) if links[link + 1].byte >= links[link].byte => links[link].time(header.min(frame)),
+            _ => links[link].time(frame),
         };
-        (0..bytes.len()).map(waits).max().unwrap_or(Duration::ZERO)
+        let over =
+            |from: usize, to: usize, frame| (from..to).fold(Duration::ZERO, |sum, link| sum + ahead(link, frame));
+        let arrives = |from: usize| over(from, end, self.last) + links[end].time(self.last);
+        if self.full_count == 0 {
+            return arrives(0);
+        }
+        // The first frame leads up to link `from`, equal ones from there to `to`, the last one from there on.
+        let equal_count = self.full_count - 1;
+        let chain = |from: usize, to: usize| {
+            let slowest = links[from..=to].iter().map(|link| link.time(self.full)).max().unwrap_or(Duration::ZERO);
+            let equal = match equal_count {
+                0 => Duration::ZERO,
+                count => over(from, to, self.full) + slowest * (count - 1) + links[to].time(self.full),
+            };
+            over(0, from, self.first) + links[from].time(self.first) + equal + arrives(to)
+        };
+        let to_max = |from: usize| if equal_count == 0 { from } else { end };
+        let chains = (0..=end).flat_map(|from| (from..=to_max(from)).map(move |to| (from, to)));
+        chains.map(|(from, to)| chain(from, to)).max().unwrap_or(Duration::ZERO)
     }
 }
 
@@ -202,20 +260,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stored_frames_take_what_a_simulation_of_each_frame_takes() {
-        let frames = Frames { full_count: 6, full: 100, last: 30, first_more: 0 };
-        for links in [[80, 80, 80], [20, 80, 20], [80, 20, 20], [20, 20, 80], [20, 40, 80], [80, 40, 20]] {
-            let bytes = links.map(Duration::from_ps);
-            let mut free = [Duration::ZERO; 3];
-            for frame in 0..=frames.full_count {
-                let size = if frame < frames.full_count { frames.full } else { frames.last };
-                let mut arrived = Duration::ZERO;
-                for (free, byte) in free.iter_mut().zip(bytes) {
-                    arrived = arrived.max(*free) + byte * size;
-                    *free = arrived;
+    fn frames_take_what_a_simulation_of_each_frame_takes() {
+        for (full_count, first, last) in [(6, 120, 30), (1, 110, 100), (0, 116, 30), (9, 100, 100)] {
+            let frames = Frames { full_count, first, full: 100, last };
+            for links in [[80, 80, 80], [20, 80, 20], [80, 20, 20], [20, 20, 80], [20, 40, 80], [80, 40, 20]] {
+                let links = links.map(|byte| Link { byte: Duration::from_ps(byte), outer: 0 });
+                for header in [None, Some(64)] {
+                    assert_eq!(frames.pass(&links, header), simulated(frames, &links, header));
                 }
             }
-            assert_eq!(frames.stored(&bytes), free[2], "{links:?}");
         }
+    }
+
+    fn simulated(frames: Frames, links: &[Link], header: Option<u64>) -> Duration {
+        let mut free = vec![Duration::ZERO; links.len()];
+        for number in 0..frames.count() {
+            let size = match number {
+                last if last == frames.full_count => frames.last,
+                0 => frames.first,
+                _ => frames.full,
+            };
+            let mut ready = Duration::ZERO;
+            for at in 0..links.len() {
+                let start = ready.max(free[at]);
+                free[at] = start + links[at].time(size);
+                let is_cut = links.get(at + 1).is_some_and(|next| next.byte >= links[at].byte);
+                ready = start + links[at].time(header.filter(|_| is_cut).map_or(size, |header| header.min(size)));
+            }
+        }
+        free[links.len() - 1]
     }
 }

@@ -117,6 +117,7 @@ impl TransportParams for RoceParams {
             ack: sizes.acknowledgement(),
             notification: bare.congestion_notification(),
             telemetry: if RoceParams::telemetry_switches(self) > 0 { flags::TELEMETRY } else { 0 },
+            multiple: 4,
         }
     }
 

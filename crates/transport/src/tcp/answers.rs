@@ -52,6 +52,10 @@ impl TransportParams for TcpParams {
         ConnectionWindow { key: "transport.tcp.receive_buffer", bytes: self.receive_buffer }
     }
 
+    fn initial_window(&self) -> Bytes {
+        self.window().bytes.min(Bytes::new(self.initial_bytes()))
+    }
+
     fn first_timeout(&self) -> Duration {
         self.rto_initial.max(self.rto_min)
     }

@@ -57,7 +57,7 @@ impl TransportParams for UetParams {
                 (header.get() as u32, control, control)
             }
         };
-        Headers { first: data, later: data, edge: data, other: data, ack, notification, telemetry: 0 }
+        Headers { first: data, later: data, edge: data, other: data, ack, notification, telemetry: 0, multiple: 1 }
     }
 
     fn packets_per_ack(&self) -> u32 {
