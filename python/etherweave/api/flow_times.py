@@ -1,20 +1,21 @@
 """How long flows take, and by which factor longer than alone on the fabric.
 
 The slowdown of a flow is its completion time, from its start to its last byte at the receiver,
-by its time on an idle fabric: the delays of a shortest path (NICs, cables, switches), and all its
-frames with their headers over the slowest link of that path, or link by link where switches store
-frames. Costs of hosts are no part of the ideal time. The key ``ideal`` of a job chooses another
-definition. The core computes both: the table ``flow_times``. Of many flows, 32 bytes each are in
-memory.
+by the time that it takes alone on an idle fabric: what its hosts take to post it, the delays of a
+shortest path (NICs, cables, switches), and its frames with their headers from link to link. The key
+``ideal`` of a job chooses another definition. The core computes both: the table ``flow_times``. Of
+many flows, 32 bytes each are in memory.
 """
 
 import itertools
+import json
 import math
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from etherweave import _core
 from etherweave.api.results import Result
 from etherweave.api.units import Unit, amount, rate_of, time_of
 from etherweave.api.warm_up import warm_up_end
@@ -75,6 +76,12 @@ class FlowTimes:
         Definition of the ideal time: ``fabric``, ``hpcc`` or ``abm``.
     below
         Flows that were faster than the ideal time: 0 where it is that of the fabric.
+    sizes
+        Distribution that sizes are drawn from, such as ``storage``; ``None`` of a list.
+    size_mean
+        Its mean [B], by its points.
+    size_source
+        File that a shipped one is from.
     """
 
     job: str
@@ -86,6 +93,9 @@ class FlowTimes:
     complete: "polars.DataFrame"
     ideal: str
     below: int
+    sizes: str | None
+    size_mean: float | None
+    size_source: str | None
 
     @property
     def rows(self) -> list[tuple[int, float, float]]:
@@ -108,8 +118,12 @@ class FlowTimes:
         return self._parts(edges)
 
     def buckets(self, count: int = BUCKETS) -> list[Slowdowns]:
-        """Give slowdowns by buckets of equally many flows, the smallest first."""
+        """Give slowdowns by buckets of equally many flows, the smallest first.
+
+        There are no more buckets than sizes.
+        """
         total = self.complete.height
+        count = min(count, self.complete["bytes"].n_unique())
         return self._parts([total * number // count for number in range(count + 1)])
 
     def _parts(self, edges: Iterable[int]) -> list[Slowdowns]:
@@ -123,6 +137,7 @@ class FlowTimes:
             "complete": self.complete.height,
             "load": self.load,
             "load_asked": self.load_asked,
+            "size_bytes_mean": self.size_mean,
             "ideal": self.ideal,
             "below_ideal": self.below,
             **(self.all.figures() | {"flows": self.flows} if self.all else {}),
@@ -180,6 +195,9 @@ def _job(
         if span_ns > 0 and "flows_max" not in spec:
             load = int(flows["bytes"].sum()) * 8 / (span_ns * rate_gbps * spec["ranks"])
     asked = spec["load"] + spec.get("incast", {}).get("load", 0) if is_drawn else None
+    sizes = next(iter(spec["sizes"])) if isinstance(spec["sizes"], dict) else spec["sizes"]
+    drawn = json.dumps({"flows": {"sizes": spec["sizes"]}})
+    figures = json.loads(_core.workload_figures(drawn, 0)) if is_drawn else {}
     complete = flows.filter(pl.col("slowdown") != 0).sort("bytes", "slowdown", "time_us")
     return FlowTimes(
         job=name,
@@ -191,6 +209,9 @@ def _job(
         complete=complete,
         ideal=spec.get("ideal", "fabric"),
         below=int((complete["slowdown"] < 1).sum()),
+        sizes=sizes if is_drawn else None,
+        size_mean=figures.get("size_bytes_mean"),
+        size_source=figures.get("size_source"),
     )
 
 
@@ -222,9 +243,14 @@ def flow_lines(times: FlowTimes) -> list[str]:
         head += f", {complete:,} complete"
     if times.load is not None:
         head += f", load {times.load:.3f} of {times.rate_gbps:g} Gb/s ({times.load_asked:g} asked)"
+    lines = [f"{times.job}: {head}"]
+    if times.all is not None:
+        lines = [f"{lines[0]}; {_slowdown_name(times)} {_quantile_text(times.all)}"]
+    if times.size_mean is not None:
+        source = f", {times.size_source}" if times.size_source else ""
+        lines.append(f"  sizes {times.sizes}: mean {amount(times.size_mean, 'B')}{source}")
     if times.all is None:
-        return [f"{times.job}: {head}"]
-    lines = [f"{times.job}: {head}; {_slowdown_name(times)} {_quantile_text(times.all)}"]
+        return lines
     lines += [
         f"  {amount(part.size_min, 'B')} to {amount(part.size_max, 'B')}: {part.flows:,} flows, "
         f"mean {part.mean_us:,.2f} us, slowdown {_quantile_text(part)}"

@@ -57,7 +57,7 @@ TIME_CAPTION = (
 
 def slowdowns_by_size(results: Labelled) -> Section | None:
     """Draw quantiles of slowdowns by size, a row for each job and a column for each quantile."""
-    times = [(label, job) for label, job in _jobs(results) if job.all and _sizes(job) > 1]
+    times = [(label, job) for label, job in _jobs(results) if job.all]
     if not times:
         return None
     rows = [
@@ -216,10 +216,6 @@ def _jobs(results: Labelled) -> Iterator[tuple[str, FlowTimes]]:
     for label, result in _each(results):
         for job in flow_times(result):
             yield label, job
-
-
-def _sizes(job: FlowTimes) -> int:
-    return job.complete["bytes"].n_unique()
 
 
 def _colour(results: Labelled, label: str) -> str:
