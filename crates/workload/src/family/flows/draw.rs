@@ -116,7 +116,10 @@ mod tests {
     use etherweave_primitives::BitRate;
 
     use super::*;
-    use crate::{Pattern, family::flows::FlowSizes, generator::Generator, pattern::GroupLocal, pattern::Matrix, pattern::RandomPermutation};
+    use crate::{
+        Pattern, family::flows::FlowSizes, generator::Generator, pattern::GroupLocal, pattern::Matrix,
+        pattern::RandomPermutation,
+    };
 
     fn storage() -> Flows {
         let (sizes, duration) = (FlowSizes::Storage, Duration::from_ms(40));
