@@ -122,7 +122,7 @@ fn fields(line: &str) -> Vec<&str> {
 fn plan_of(rows: &[Vec<(u32, f64)>]) -> Result<PatternPlan, InputError> {
     let (mut starts, mut destinations) = (vec![0], Vec::new());
     for (source, row) in rows.iter().enumerate() {
-        let sum: f64 = row.iter().map(|(_, number)| number).sum();
+        let sum = row.iter().fold(0.0, |sum, (_, number)| sum + number);
         let expected = "more than 0: each source offers the load";
         InputError::unless(sum > 0.0 && sum.is_finite(), "", format!("a sum of {sum} from {source}"), expected)?;
         let mut before = 0.0;
