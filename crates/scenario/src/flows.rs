@@ -6,7 +6,7 @@ use etherweave_primitives::{BitRate, HostId, SwitchId};
 use etherweave_topology::{Node, Topology};
 use etherweave_workload::{LoadOf, OpenGroups, Workload};
 
-use crate::{Scenario, host_ports::generate, scenario::areas};
+use crate::{Scenario, host_ports::generate};
 
 /// Sets the rates and groups that are left open. The fabric is only built for them; its mistakes are found where it is
 /// used.
@@ -22,10 +22,12 @@ pub(crate) fn complete(scenario: &mut Scenario) {
             LoadOf::Uplinks => uplinks(&topology),
         });
     }
-    let leaves = areas(&topology).leaves;
+    let fabric = topology.by_port();
+    let leaf_of = |host| fabric.switch_of(topology.port_host(HostId::from_index(host), 0));
+    let leaves: Vec<SwitchId> = (0..topology.hosts()).map(leaf_of).collect();
     let leaf = equal_runs(&leaves);
-    let pod = pod_axes(topology.by_port().axes()).and_then(|axes| {
-        let pod = |&leaf: &u32| topology.by_port().coordinates(SwitchId::new(leaf))[axes.clone()].to_vec();
+    let pod = pod_axes(fabric.axes()).and_then(|axes| {
+        let pod = |&leaf: &SwitchId| fabric.coordinates(leaf)[axes.clone()].to_vec();
         equal_runs(&leaves.iter().map(pod).collect::<Vec<_>>())
     });
     for OpenGroups { group, leaf_hosts } in scenario.job.iter_mut().filter_map(|job| job.workload.open_groups()) {

@@ -378,7 +378,7 @@ fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputError
 }
 
 /// Leaf and group of every host, by its first port.
-pub(crate) fn areas(topology: &Topology) -> HostAreas {
+fn areas(topology: &Topology) -> HostAreas {
     let first = |host| topology.port_host(HostId::from_index(host), 0);
     let hosts: Vec<HostId> = (0..topology.hosts()).map(first).collect();
     let topology = topology.by_port();
