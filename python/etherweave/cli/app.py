@@ -27,8 +27,8 @@ VERBS: dict[str, str | Verb] = {
         "Read a fabric from files of another program, print what is understood, write a scenario.",
     ),
     "tables": "Write the tables of a result as CSV files, or as sheets of one Excel workbook.",
-    "pack": "Pack a result with scenario, inputs, versions, seed and checksums into one archive.",
-    "unpack": "Unpack an archive of a result, check its checksums, and with --check run it again.",
+    "pack": "Pack results with scenario, inputs, versions, seed and checksums into one archive.",
+    "unpack": "Unpack an archive of results, check its checksums, and with --check run them again.",
     "advise": "Rank fabrics by a simulated mix of jobs and their prices, and print what decides.",
     "explain": "Print what limits each job: its time by parts along the path from its last step to "
     "its first.",
