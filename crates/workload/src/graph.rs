@@ -42,7 +42,7 @@ mod progress;
 mod run;
 mod window;
 
-use std::{borrow::Cow, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use etherweave_primitives::{Duration, InputError, Rank};
 
@@ -107,6 +107,18 @@ impl GraphOp {
         GraphOp::Compute { duration: Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX)) }
     }
 
+    /// The operation whose peer stands at a place among these.
+    #[inline]
+    fn with_peer(self, peers: &[Rank]) -> GraphOp {
+        match self {
+            GraphOp::Send { peer, tag, bytes } => GraphOp::Send { peer: peers[peer.index()], tag, bytes },
+            GraphOp::Receive { peer, tag, bytes } => {
+                GraphOp::Receive { peer: peer.map(|peer| peers[peer.index()]), tag, bytes }
+            }
+            GraphOp::Compute { .. } | GraphOp::Copy { .. } | GraphOp::Repeat { .. } => self,
+        }
+    }
+
     pub(crate) fn tag(self) -> Option<u32> {
         match self {
             GraphOp::Send { tag, .. } => Some(tag),
@@ -136,7 +148,8 @@ pub struct Graph {
 
 #[derive(Clone, Debug)]
 enum Nodes {
-    Memory(NodeLists),
+    /// Peers are places among those of the facts, so that ranks that do the same with different peers share nodes.
+    Memory(Arc<NodeLists>),
     File(Arc<dyn ReadNodes>, u32),
     /// Decided on by a driver, which records so many rows itself, if it does.
     Driven(Arc<dyn driver::MakeDriver>, Option<u64>),
@@ -144,7 +157,7 @@ enum Nodes {
 
 impl Default for Nodes {
     fn default() -> Nodes {
-        Nodes::Memory(NodeLists::default())
+        Nodes::Memory(Arc::default())
     }
 }
 
@@ -164,7 +177,22 @@ impl Eq for Nodes {}
 
 impl Graph {
     fn in_memory(streams: Vec<ExecutionStream>, nodes: NodeLists) -> Graph {
-        Graph { streams, facts: GraphFacts::of(nodes.ops()), nodes: Nodes::Memory(nodes) }
+        let facts = GraphFacts::of(nodes.ops());
+        let place = |peer| facts.peers().binary_search(&Rank::new(peer)).expect("the facts have all peers") as u32;
+        let nodes = Nodes::Memory(Arc::new(nodes.with_peers(place)));
+        Graph { streams, facts, nodes }
+    }
+
+    /// Takes the nodes of a graph among `others` that has the same, which then are in memory and in caches once, or
+    /// joins them.
+    pub(crate) fn share(&mut self, others: &mut BTreeSet<Arc<NodeLists>>) {
+        let Nodes::Memory(nodes) = &mut self.nodes else { return };
+        match others.get(nodes) {
+            Some(shared) => *nodes = Arc::clone(shared),
+            None => {
+                others.insert(Arc::clone(nodes));
+            }
+        }
     }
 
     /// A graph of `count` nodes in a file, with what they are in all.
@@ -228,9 +256,12 @@ impl Graph {
     ///
     /// # Errors
     /// When they are in a file that cannot be read; of a driver.
-    pub fn nodes(&self) -> Result<Cow<'_, NodeLists>, InputError> {
+    pub fn nodes(&self) -> Result<NodeLists, InputError> {
         let (source, count) = match &self.nodes {
-            Nodes::Memory(nodes) => return Ok(Cow::Borrowed(nodes)),
+            Nodes::Memory(nodes) => {
+                let peers = self.facts.peers();
+                return Ok(NodeLists::clone(nodes).with_peers(|place| peers[place as usize].get()));
+            }
             Nodes::File(source, count) => (source, *count),
             Nodes::Driven(..) => {
                 let expected = "operations that are known before a run";
@@ -242,7 +273,7 @@ impl Graph {
             source.read(first, BLOCK_NODES.min(count - first), &mut block)?;
             nodes.append(&block);
         }
-        Ok(Cow::Owned(nodes))
+        Ok(nodes)
     }
 
     /// What it takes in memory before it runs [B].

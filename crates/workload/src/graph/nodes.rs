@@ -9,7 +9,7 @@ pub(super) const ANY: u32 = u32::MAX;
 
 /// Nodes with successive numbers: all of a graph, or a block of them. Accessors take the place of a node within, from
 /// 0. A node takes 36 B, and 4 B for each operation that waits for it.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct NodeLists {
     nodes: Vec<Node>,
     /// Numbers of nodes of the graph.
@@ -18,7 +18,7 @@ pub struct NodeLists {
 }
 
 /// An operation without what it does not have, and where those that wait for it are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Node {
     /// Payload [B], time [ps] or repetitions.
     amount: u64,
@@ -30,7 +30,7 @@ struct Node {
     stream: u8,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum NodeKind {
     Send,
     Receive,
@@ -125,6 +125,14 @@ impl NodeLists {
     pub fn memory(&self) -> u64 {
         let lists = self.nodes.len() * size_of::<Node>() + 4 * self.waits.len();
         (lists + 4 * self.dependants.len()) as u64
+    }
+
+    /// Names other peers: each by what `name` makes of it.
+    pub(super) fn with_peers(mut self, name: impl Fn(u32) -> u32) -> NodeLists {
+        let is_message = |node: &&mut Node| matches!(node.kind, NodeKind::Send | NodeKind::Receive);
+        let named = self.nodes.iter_mut().filter(is_message).filter(|node| node.peer != ANY);
+        named.for_each(|node| node.peer = name(node.peer));
+        self
     }
 
     pub(super) fn with_capacity(nodes: usize, dependencies: usize) -> NodeLists {

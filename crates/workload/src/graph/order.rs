@@ -60,7 +60,7 @@ pub fn programs_of_graphs(graphs: &[Arc<Graph>], iterations: u32) -> Result<Vec<
         if graph.streams().len() > 1 {
             return Err(error(format!("{} streams", graph.streams().len())));
         }
-        let ops = sequence(&*graph.nodes()?).map_err(error)?;
+        let ops = sequence(&graph.nodes()?).map_err(error)?;
         Ok(Program::new([Block::measured(iteration(ops), iterations)]))
     };
     graphs.iter().enumerate().map(program).collect()

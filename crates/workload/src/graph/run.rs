@@ -113,7 +113,7 @@ impl GraphRun {
     #[inline]
     pub fn op(&self, node: u32) -> GraphOp {
         match (&self.graph.nodes, &self.window) {
-            (Nodes::Memory(nodes), _) => nodes.op(node),
+            (Nodes::Memory(nodes), _) => nodes.op(node).with_peer(self.graph.facts.peers()),
             (Nodes::File(..), Some(window)) => window.op(node),
             (Nodes::Driven(..), _) => self.driver.as_ref().expect("the graph has a driver").op(node),
             (Nodes::File(..), None) => unreachable!("a graph in a file has a window"),

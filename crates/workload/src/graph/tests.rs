@@ -67,6 +67,24 @@ fn a_chain_goes_on_where_its_stream_stopped() {
 }
 
 #[test]
+fn ranks_that_do_the_same_with_different_peers_share_nodes() {
+    let ops = |peer| [send(peer, 1), receive(Some(peer + 1), Some(2)), receive(None, Some(3))];
+    let mut shared = BTreeSet::new();
+    let graphs = [3, 5].map(|peer| {
+        let mut graph = Arc::unwrap_or_clone(chain(&ops(peer)));
+        graph.share(&mut shared);
+        graph
+    });
+    let holders = shared.first().map(Arc::strong_count);
+    assert_eq!((shared.len(), holders), (1, Some(3)), "the set and both graphs");
+    for (peer, graph) in [3, 5].into_iter().zip(graphs) {
+        assert_eq!(graph.nodes().unwrap().ops().collect::<Vec<_>>(), ops(peer));
+        let run = GraphRun::new(Arc::new(graph));
+        assert_eq!([0, 1, 2].map(|node| run.op(node)), ops(peer));
+    }
+}
+
+#[test]
 fn operations_that_wait_for_each_other_are_no_graph() {
     let mut builder = GraphBuilder::default();
     let stream = builder.stream(ExecutionStream::Core);

@@ -368,7 +368,7 @@ impl<W: Write + Seek> BinaryWriter<W> {
     pub fn rank(&mut self, graph: &Graph) -> Result<(), InputError> {
         self.cpu_max = self.cpu_max.max(graph.streams().len().saturating_sub(1) as u8);
         let start = self.place()?;
-        self.put(&*graph.nodes()?)?;
+        self.put(&graph.nodes()?)?;
         let end = self.place()?;
         self.places.push([start, end]);
         Ok(())

@@ -23,7 +23,7 @@ pub(super) fn text(traffic: &Traffic, out: &mut impl Write) -> Result<(), InputE
     written(writeln!(out, "num_ranks {}", traffic.ranks()))?;
     for (rank, graph) in graphs.enumerate() {
         written(write!(out, "\nrank {rank} {{\n"))?;
-        rank_text(&*graph.nodes()?, out)?;
+        rank_text(&graph.nodes()?, out)?;
         written(writeln!(out, "}}"))?;
     }
     Ok(())

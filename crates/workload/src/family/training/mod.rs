@@ -27,7 +27,7 @@ mod pipeline;
 mod step;
 mod step_times;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, InputErrors, params};
 
@@ -187,7 +187,13 @@ impl Training {
 
     fn graphs_of(&self, ranks: impl Iterator<Item = u32>) -> Result<Vec<Arc<Graph>>, InputErrors> {
         self.check()?;
-        Ok(ranks.map(|rank| Step::new(self, rank).graph().map(Arc::new)).collect::<Result<_, _>>()?)
+        let mut shared = BTreeSet::new();
+        let graph = |rank| {
+            let mut graph = Step::new(self, rank).graph()?;
+            graph.share(&mut shared);
+            Ok(Arc::new(graph))
+        };
+        Ok(ranks.map(graph).collect::<Result<_, InputError>>()?)
     }
 
     /// Links and algorithms of its accelerators.
