@@ -29,6 +29,11 @@ impl Components {
 
     /// Forgets all connections.
     pub fn clear(&mut self) {
+        if 8 * self.joined.len() > self.parents.len() {
+            self.parents.fill(NONE);
+            self.firsts.fill(NONE);
+            self.joined.clear();
+        }
         for link in self.joined.drain(..) {
             (self.parents[link as usize], self.firsts[link as usize]) = (NONE, NONE);
         }

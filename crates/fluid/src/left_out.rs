@@ -171,9 +171,11 @@ impl LeftOutCounts {
     /// link further on that they do not use themselves.
     pub(super) fn count_held_back(&mut self, solution: &Solution<'_>) {
         let &Solution { flows, shares, classes, tables, .. } = solution;
+        let mut is_any_held = false;
         for (flow, share) in flows.iter().zip(shares) {
             let Some(full) = share.bottleneck else { continue };
             for (link, _) in flow.links_of_class(tables, classes).take_while(|&(link, _)| link != full) {
+                is_any_held = true;
                 let mark = &mut self.waits_for[link as usize];
                 let is_first = mark.0 != self.number || mark.1 == full;
                 *mark = (self.number, if is_first { full } else { SEVERAL });
@@ -181,7 +183,8 @@ impl LeftOutCounts {
         }
         for (flow, share) in flows.iter().zip(shares) {
             let is_far = |full: u32| share.bottleneck != Some(full) && !flow.uses(full, tables, classes);
-            let is_held = flow.links_of_class(tables, classes).any(|(link, _)| self.is_held(link, is_far));
+            let mut links = flow.links_of_class(tables, classes);
+            let is_held = is_any_held && links.any(|(link, _)| self.is_held(link, is_far));
             self.solutions += 1;
             self.limited += u64::from(share.bottleneck.is_some_and(|full| !solution.is_of_host(full)));
             self.held_back += u64::from(is_held);
@@ -211,6 +214,9 @@ impl LeftOutCounts {
             let branches = active.used_branches(tables);
             let (own, next) = left.split_at(branches.len());
             left = next;
+            if own.iter().all(|share| share.bottleneck.is_none_or(|full| solution.is_of_host(full))) {
+                continue;
+            }
             // Who has several messages to send goes on with others.
             let unsent =
                 if active.behind > 0.0 { f64::INFINITY } else { active.left * (1.0 - active.rate / sent(active)) };
