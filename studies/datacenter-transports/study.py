@@ -22,9 +22,14 @@ CONTROLS: dict[str, dict[str, object]] = {
     "dcqcn": {
         "transport.roce.dcqcn": {"rpg_ai_rate": "20Mb/s", "rpg_hai_rate": "200Mb/s"},
         "switch.ecn": {"queue_min": "400kB", "queue_max": "1600kB", "share_max": 0.2},
-        "switch.threshold_rate": "100Gb/s",  # At 400 Gb/s 1,600 and 6,400 kB, as HPCC's simulator.
     },
-    "swift": {"transport.roce.swift": {"base_target": "20us", "flow_scaling": "100us"}},
+    "swift": {
+        "transport.roce.swift": {
+            "base_target": "20us",
+            "flow_scaling": "100us",
+            "initial_window": "60kB",
+        }
+    },
 }
 INCASTS = (16, 128)
 """Senders of the incasts over trimming."""

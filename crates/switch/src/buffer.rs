@@ -11,6 +11,7 @@
 
 use etherweave_engine::constants::RunConstants;
 use etherweave_engine::params::Threshold;
+use etherweave_primitives::BitRate;
 
 /// One ingress port's counters of one priority group.
 #[derive(Clone, Copy, Default, Debug)]
@@ -28,8 +29,24 @@ pub struct Group {
     pub lost_bytes: u64,
     /// Headroom: for what still arrives after XOFF [B]; 0 for a lossy group.
     pub headroom_limit: u32,
+    /// What its rate adds to the limit of its part of the pool, or takes from it [1/128].
+    pub extra: i16,
     /// Whether the peer is paused.
     pub is_paused: bool,
+}
+
+impl Group {
+    /// What a port of `rate` adds to limits that are those of a port of `threshold_rate` [1/128].
+    pub fn extra(rate: BitRate, threshold_rate: Option<BitRate>) -> i16 {
+        let share = threshold_rate.map_or(1.0, |own| rate.as_bps() as f64 / own.as_bps() as f64);
+        ((share - 1.0) * 128.0) as i16
+    }
+
+    /// Limit of its part of the pool, where that of others is `bytes`.
+    #[inline]
+    fn limit(&self, bytes: u64) -> u64 {
+        (bytes as i64 + ((bytes as i64 * i64::from(self.extra)) >> 7)) as u64
+    }
 }
 
 /// Whether a packet was admitted.
@@ -149,7 +166,8 @@ impl SharedBuffer {
         let bytes = self.sizes.occupied(length);
         let pooled = self.pooled(group);
         let wanted = self.pooled_with(group.stored + bytes) - pooled;
-        let fits = u64::from(pooled + wanted) <= self.sizes.ingress.bytes(self.free()) && wanted <= self.free();
+        let limit = group.limit(self.sizes.ingress.bytes(self.free()));
+        let fits = u64::from(pooled + wanted) <= limit && wanted <= self.free();
         if wanted == 0 || fits {
             self.used += wanted;
             self.peak = self.peak.max(self.used);
@@ -182,7 +200,7 @@ impl SharedBuffer {
     /// Whether the occupancy of a paused group has fallen below XON.
     #[inline]
     pub fn may_resume(&self, group: &Group) -> bool {
-        let limit = self.sizes.ingress.bytes(self.free()) + u64::from(self.sizes.reserve);
+        let limit = group.limit(self.sizes.ingress.bytes(self.free())) + u64::from(self.sizes.reserve);
         group.headroom == 0 && u64::from(group.stored) <= limit.saturating_sub(u64::from(self.sizes.xon_offset))
     }
 
@@ -239,6 +257,17 @@ mod tests {
         while buffer.admit(&mut group, 100) == Admission::Stored {}
         assert_eq!(group.stored, 1_000 + 80_000);
         assert_eq!(buffer.used, 80_000);
+    }
+
+    /// At four times the rate alpha 1/8 is 1/2 (the shift of HPCC's simulator, 3 - 2): q = B alpha / (1 + alpha).
+    #[test]
+    fn a_port_of_four_times_the_rate_has_four_times_the_threshold() {
+        for (gbps, expected) in [(400, 31_000), (100, 11_000), (50, 6_300)] {
+            let extra = Group::extra(BitRate::from_gbps(gbps), Some(BitRate::from_gbps(100)));
+            let (mut buffer, mut group) = (buffer(90_000, 0.125), Group { extra, ..Group::default() });
+            while buffer.admit(&mut group, 100) == Admission::Stored {}
+            assert_eq!(group.stored, expected, "{gbps} Gb/s");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Swift, the window of a connection (G. Kumar et al., SIGCOMM 2020, algorithm 1). All in integers: windows in units of
 //! 2^-20 packets.
 
-use etherweave_primitives::{BitRate, Duration, InputError, Time, params};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Time, params};
 
 use super::roce::{CongestionControl, Feedback, FreshConnection, Progress, SenderControl};
 use crate::params::{TIMER_MAX, check_timer, require, require_within};
@@ -28,6 +28,9 @@ params! {
         pub decrease: u32 = 80,
         /// Most by which the window shrinks in a round trip [%] (`max_mdf`).
         pub decrease_max: u32 = 50,
+        /// Window of a fresh connection, which may grow to `window`; absent: as large as it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub initial_window: Option<Bytes> = None,
         /// Least window [thousandths of a packet]; below one packet, packets are paced.
         pub window_min: u32 = 10,
         /// Timeouts in a row after which the window is the least (`RETX_RESET_THRESHOLD`).
@@ -60,7 +63,7 @@ impl DelayWindow {
         DelayWindow {
             params: params.clone(),
             packet,
-            window: window * ONE / packet,
+            window: params.initial_window.map_or(window, |bytes| bytes.get().min(window)) * ONE / packet,
             window_max: window * ONE / packet,
             round_trip: params.base_target,
             decreased_at: None,
@@ -123,6 +126,9 @@ impl CongestionControl for DelayWindow {
         require_within(1..=1_000_000, "additive_increase", swift.additive_increase)?;
         require_within(1..=100, "decrease", swift.decrease)?;
         require_within(1..=99, "decrease_max", swift.decrease_max)?;
+        if let Some(window) = swift.initial_window {
+            require(window > Bytes::ZERO, "initial_window", window, "more than 0B")?;
+        }
         require_within(1..=1_000, "window_min", swift.window_min)?;
         require_within(1..=1_000, "timeouts_max", swift.timeouts_max)
     }
@@ -260,6 +266,18 @@ mod tests {
         for (window, expected) in [(4_000, 38.06), (100_000, 25.0), (900_000, 25.0), (100, 125.0), (10, 125.0)] {
             assert!((target(window) - expected).abs() < 0.1, "{} at {window}", target(window));
         }
+    }
+
+    #[test]
+    fn a_fresh_window_is_the_initial_one_and_grows_to_that_of_the_connection() {
+        let fresh = |bytes| {
+            let swift = Swift { initial_window: Some(Bytes::new(bytes)), ..Swift::default() };
+            DelayWindow::new(&swift, PACKET, 20 * PACKET)
+        };
+        assert_eq!((fresh(15 * PACKET).bytes(), fresh(30 * PACKET).bytes()), (15 * PACKET, 20 * PACKET));
+        let mut swift = fresh(15 * PACKET);
+        (0..200).for_each(|time| swift.answer(at(time), PACKET, us(1)));
+        assert_eq!(swift.bytes(), 20 * PACKET);
     }
 
     #[test]

@@ -156,8 +156,10 @@ fn add_port(shard: &mut Shard, topology: &Topology, layout: &Layout, id: Channel
     }
     // More than 32 bits hold is more than any buffer: `add_switch` rejects it.
     let headroom_limit = u32::try_from(headroom_of(topology, id, &shard.wires.constants)).unwrap_or(u32::MAX);
+    let extra = Group::extra(channel.rate, shard.wires.constants.threshold_rate);
     let group = |group| Group {
         headroom_limit: shard.wires.constants.headroom_limit(group, headroom_limit),
+        extra,
         ..Group::default()
     };
     shard.switches.groups.extend((0..shard.wires.constants.group_count).map(group));

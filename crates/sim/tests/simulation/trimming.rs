@@ -93,6 +93,7 @@ fn thresholds_are_in_proportion_to_the_rate_of_a_port() {
     let [mut own, mut scaled] =
         [(); 2].map(|()| params(UetParams { nscc: Some(Nscc::default()), ..UetParams::default() }));
     scaled.switch.threshold_rate = Some(BitRate::from_gbps(100));
+    own.switch.ingress_threshold = Threshold::Alpha(2.0);
     own.switch.egress_threshold = Threshold::Static(Bytes::new(25_000));
     let ecn = own.switch.ecn.as_mut().unwrap();
     (ecn.queue_min, ecn.queue_max) = (Bytes::new(5_000), Bytes::new(20_000));
