@@ -1597,6 +1597,7 @@ class Swift(Table):
     flow_scaling: Key[str, str]
     flow_scaling_window_max: Key[int, int]
     flow_scaling_window_min: Key[int, int]
+    initial_window: Key[str | None, str]
     timeouts_max: Key[int, int]
     window_min: Key[int, int]
 
