@@ -12,11 +12,14 @@
 //!     0   1   2 3   4   5
 //! ```
 //!
-//! So every link carries each packet of a vector once in each direction.
+//! So every link carries each packet of a vector once in each direction. Where no member behind a link adds to a sum,
+//! its packets go up that link without their payload, and come down so where none gets the sum ([`sums`]).
 
 use std::collections::BTreeMap;
 
 use etherweave_primitives::{ChannelId, Duration};
+
+use crate::packet::{Packet, PacketKind, sums};
 
 /// Treatment of a packet by a switch at an entry of its route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,4 +63,32 @@ impl AggregationTrees {
         let place = route.checked_sub(self.first_route).map(|place| place as usize);
         place.and_then(|place| self.hops.get(place)).copied().unwrap_or(TreeHop::None)
     }
+
+    fn owns(&self, packet: &Packet) -> bool {
+        packet.route >= self.first_route && packet.kind == PacketKind::Data
+    }
+
+    /// Bytes of a packet on its next link, without an outer header there [B on the wire].
+    pub fn next_wire(&self, packet: &Packet) -> u32 {
+        let (sum, payload) = (packet.acknowledged, packet.payload.next_multiple_of(4));
+        match [sums::BARE, sums::BARE_NEXT].map(|bit| self.owns(packet) && sum & bit != 0) {
+            [false, true] => packet.wire - payload,
+            [true, false] => packet.wire + payload,
+            _ => packet.wire,
+        }
+    }
+
+    /// Notes that a packet is on its next link.
+    pub fn leave(&self, packet: &mut Packet) {
+        if self.owns(packet) {
+            let is_bare = packet.acknowledged & sums::BARE_NEXT != 0;
+            packet.acknowledged = packet.acknowledged & !sums::BARE | if is_bare { sums::BARE } else { 0 };
+        }
+    }
+}
+
+/// Says whether nobody for whom a packet goes gets the sum, and whether it leaves the switch without its payload.
+pub fn direct(packet: &mut Packet, gives: bool, is_bare: bool) {
+    let bit = |is_set: bool, bit: u64| if is_set { bit } else { 0 };
+    packet.acknowledged = packet.acknowledged & sums::BARE | bit(gives, sums::GIVES) | bit(is_bare, sums::BARE_NEXT);
 }

@@ -45,10 +45,13 @@ impl Wires {
         if self.ports[port].peer.is_host { 0 } else { self.constants.outer_header }
     }
 
-    /// Bytes that a packet has on the link behind `port`, as switches add and remove outer headers [B on the wire].
+    /// Bytes that a packet has on the link behind `port`, as switches add and remove outer headers, and payloads of
+    /// sums [B on the wire].
     #[inline]
     pub fn next_wire(&self, port: PortIndex, handle: Handle) -> u32 {
-        let Packet { wire, ingress, .. } = self.packets[handle];
+        let packet = &self.packets[handle];
+        let (ingress, trees) = (packet.ingress, self.constants.trees.as_ref());
+        let wire = trees.map_or(packet.wire, |trees| trees.next_wire(packet));
         if self.constants.outer_header == 0 || self.host_of_port(port).is_some() {
             return wire;
         }

@@ -11,7 +11,7 @@ use etherweave_transport::{SackBlocks, packet::TransportPacket, telemetry::PathT
 use crate::memory::{prefer_huge_pages, prefetch};
 use etherweave_transport::frame::size::PREAMBLE_AND_GAP;
 
-pub use etherweave_transport::packet::{PacketKind, flags};
+pub use etherweave_transport::packet::{PacketKind, flags, sums};
 
 etherweave_kernel::local_index! { Handle: "A packet." }
 
@@ -34,7 +34,7 @@ pub struct Packet {
     pub ingress: PortIndex,
     /// First byte's place in the stream.
     pub offset: u64,
-    /// ACK: everything below is there. Announcement: end of the message in the stream.
+    /// ACK: everything below is there. Announcement: end of the message in the stream. Data of a tree: [`sums`].
     pub acknowledged: u64,
     /// When it was first sent; an ACK echoes it.
     pub sent: Time,

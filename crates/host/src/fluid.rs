@@ -114,7 +114,7 @@ fn load(bytes: u64, operation: Operation, payload: Bytes, headers: &Headers) -> 
     let payload = payload.get();
     let packets = bytes.div_ceil(payload).max(1);
     let (first, other, last) = match operation {
-        Operation::Write => (headers.first, headers.later, headers.later),
+        Operation::Write | Operation::SumListen | Operation::SumGive => (headers.first, headers.later, headers.later),
         Operation::ReadRequest | Operation::AtomicRequest => (headers.other, headers.other, headers.other),
         _ => (headers.edge, headers.other, headers.edge),
     };
@@ -142,7 +142,7 @@ impl Nics {
         let constants = std::sync::Arc::clone(&wires.constants);
         let number = self.endpoints[endpoint].protocol.transport();
         let (payload, headers) = (constants.params.transport_of(number).payload(), constants.headers_of(number));
-        let operation = operation(kind);
+        let operation = operation(kind, 0);
         let read = self.fetch(bytes, operation, payload);
         let state = self.endpoints[endpoint].fluid();
         if state.place == NOWHERE {

@@ -13,7 +13,7 @@ use etherweave_engine::{Wires, constants::RunConstants, event::PrefetchHint};
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 use etherweave_primitives::Time;
 use etherweave_transport::roce::Operation;
-use etherweave_workload::Op;
+use etherweave_workload::{Op, collective::SumRole};
 
 use super::costs::{EagerLimits, is_free, op_cost};
 use super::graph_state::{MessageId, Request, RequestPart};
@@ -37,14 +37,18 @@ fn rendezvous_request(constants: &RunConstants, job: u32) -> (MessageKind, u64) 
     }
 }
 
-/// How a message goes over the wire of RoCE.
-pub(super) fn operation(kind: MessageKind) -> Operation {
+/// How a message with a tag goes over the wire of RoCE.
+pub(super) fn operation(kind: MessageKind, tag: u32) -> Operation {
     match kind {
         MessageKind::ReadRequest | MessageKind::GetRequest => Operation::ReadRequest,
         MessageKind::ReadResponse | MessageKind::GetResponse => Operation::ReadResponse,
         MessageKind::AtomicRequest => Operation::AtomicRequest,
         MessageKind::AtomicResponse => Operation::AtomicResponse,
-        _ => Operation::Write,
+        _ => match SumRole::of(tag) {
+            SumRole::Both => Operation::Write,
+            SumRole::Listens => Operation::SumListen,
+            SumRole::Gives => Operation::SumGive,
+        },
     }
 }
 
@@ -322,12 +326,12 @@ impl Hosts {
         length: u64,
     ) -> u64 {
         let own = &self.nics.endpoints[endpoint];
-        if operation(message.kind).is_answer() && own.protocol.moves_answers() {
+        if operation(message.kind, message.tag).is_answer() && own.protocol.moves_answers() {
             let row = self.processors.observe_posted(own.thread, endpoint, (0, length), wires.now);
             self.nics.expect_answer(endpoint, message, row);
-            return self.post_bytes(wires, endpoint, message.kind, length);
+            return self.post_bytes(wires, endpoint, message.kind, message.tag, length);
         }
-        let end = self.post_bytes(wires, endpoint, message.kind, length);
+        let end = self.post_bytes(wires, endpoint, message.kind, message.tag, length);
         let own = &self.nics.endpoints[endpoint];
         if own.protocol.unwritten() == 0 {
             self.processors.observe_posted(own.thread, endpoint, (end, length), wires.now);

@@ -67,7 +67,7 @@ pub trait TransportState: ProtocolState {
     fn on_alarm(_hosts: &mut Hosts, _wires: &mut Wires, _endpoint: EndpointIndex, _alarm: Alarm) {}
 
     /// Puts a message of `length` bytes into a connection's stream; returns where it ends.
-    fn post(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64;
+    fn post(hosts: &mut Hosts, wires: &mut Wires, end: EndpointIndex, kind: MessageKind, tag: u32, length: u64) -> u64;
 
     /// Has a stream's thread hand over its next message.
     fn begin_stream_message(hosts: &mut Hosts, wires: &mut Wires, thread: ThreadIndex, endpoint: EndpointIndex) {
@@ -298,10 +298,11 @@ macro_rules! protocols {
                 wires: &mut Wires,
                 endpoint: EndpointIndex,
                 kind: MessageKind,
+                tag: u32,
                 length: u64,
             ) -> u64 {
                 match self.nics.endpoints[endpoint].protocol {
-                    $(Protocol::$protocol { .. } => <$state>::post(self, wires, endpoint, kind, length),)*
+                    $(Protocol::$protocol { .. } => <$state>::post(self, wires, endpoint, kind, tag, length),)*
                 }
             }
 

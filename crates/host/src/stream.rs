@@ -52,7 +52,7 @@ impl Hosts {
     pub(super) fn post_done(&mut self, wires: &mut Wires, thread: ThreadIndex) {
         let bytes = self.processors.source(thread).post();
         let endpoint = self.processors.source(thread).endpoint;
-        self.post_bytes(wires, endpoint, MessageKind::Eager, bytes);
+        self.post_bytes(wires, endpoint, MessageKind::Eager, 0, bytes);
     }
 
     /// The peer has acknowledged `offset` bytes of the stream.

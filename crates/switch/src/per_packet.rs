@@ -420,8 +420,11 @@ impl Switches {
 
     #[inline(never)]
     fn rewrite_packet(&mut self, wires: &mut Wires, egress: PortIndex, handle: Handle) {
-        if wires.constants.outer_header > 0 {
+        if wires.constants.outer_header > 0 || wires.constants.trees.is_some() {
             wires.packets[handle].wire = wires.next_wire(egress, handle);
+        }
+        if let Some(trees) = &wires.constants.trees {
+            trees.leave(&mut wires.packets[handle]);
         }
         if wires.constants.packet_routing.is_some() {
             let priority = wires.packets.route(handle).next_priority();

@@ -59,6 +59,16 @@ pub mod flags {
     pub const LAST_HOP: u8 = TRIMMED | TELEMETRY;
 }
 
+/// Bits of [`TransportPacket::acknowledged`] of a data packet of an aggregation tree.
+pub mod sums {
+    /// It travels without its payload.
+    pub const BARE: u64 = 1;
+    /// It leaves the switch without its payload.
+    pub const BARE_NEXT: u64 = 2;
+    /// Nobody for whom it goes gets the sum.
+    pub const GIVES: u64 = 4;
+}
+
 /// Fields of a packet that a transport writes and reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TransportPacket {
@@ -70,7 +80,7 @@ pub struct TransportPacket {
     pub header: (u32, u8),
     /// First byte's place in the stream.
     pub offset: u64,
-    /// ACK: everything below is there.
+    /// ACK: everything below is there. Data of an aggregation tree: see [`sums`].
     pub acknowledged: u64,
     /// When it was first sent; an ACK echoes it.
     pub sent: Time,

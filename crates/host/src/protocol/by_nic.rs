@@ -89,8 +89,15 @@ impl<E: ConnectionEnd + ProtocolState> TransportState for E {
     }
 
     /// A processor writes short messages with the doorbell; the NIC reads others from memory first.
-    fn post(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, kind: MessageKind, bytes: u64) -> u64 {
-        let (nics, operation) = (&mut hosts.nics, operation(kind));
+    fn post(
+        hosts: &mut Hosts,
+        wires: &mut Wires,
+        endpoint: EndpointIndex,
+        kind: MessageKind,
+        tag: u32,
+        bytes: u64,
+    ) -> u64 {
+        let (nics, operation) = (&mut hosts.nics, operation(kind, tag));
         let rate = nics.hosts[nics.endpoints[endpoint].host].rate;
         let (state, params) = parts::<E>(&mut nics.endpoints[endpoint], &wires.constants);
         state.open(params, rate);

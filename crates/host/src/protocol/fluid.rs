@@ -44,7 +44,14 @@ impl TransportState for FluidState {
         unreachable!("flow-level mode makes no packets")
     }
 
-    fn post(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64 {
+    fn post(
+        hosts: &mut Hosts,
+        wires: &mut Wires,
+        endpoint: EndpointIndex,
+        kind: MessageKind,
+        _: u32,
+        length: u64,
+    ) -> u64 {
         hosts.nics.fluid_post(wires, endpoint, kind, length)
     }
 

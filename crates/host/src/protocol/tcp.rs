@@ -67,7 +67,14 @@ impl TransportState for TcpState {
         hosts.nics.tcp_timer(wires, endpoint);
     }
 
-    fn post(hosts: &mut Hosts, wires: &mut Wires, endpoint: EndpointIndex, kind: MessageKind, length: u64) -> u64 {
+    fn post(
+        hosts: &mut Hosts,
+        wires: &mut Wires,
+        endpoint: EndpointIndex,
+        kind: MessageKind,
+        _: u32,
+        length: u64,
+    ) -> u64 {
         hosts.tcp_post(wires, endpoint, kind, length)
     }
 

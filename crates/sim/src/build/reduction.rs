@@ -248,7 +248,7 @@ pub(super) fn plan(
             }
         }
     }
-    constants.trees = Some(planned);
+    (constants.trees, constants.rewrites_packets) = (Some(planned), true);
     Ok(())
 }
 

@@ -1,10 +1,12 @@
 //! Reduction in the network: bytes on every link and times by formula, limits of switches, and what is refused.
 
-use etherweave_primitives::{BitRate, Bytes, Duration, InputErrors, Priority};
+use std::collections::BTreeMap;
+
+use etherweave_primitives::{BitRate, Bytes, Duration, HostId, InputErrors, Priority, SwitchId};
 use etherweave_sim::frame::size::RoceSizes;
 use etherweave_sim::params::{FlowControl, ReductionParams, RoceVersion, SimParams, SwitchModel};
 use etherweave_sim::{Experiment, PairConnections, Report, Simulation, tree_costs};
-use etherweave_topology::{Family, FatTree, KAryFatTree, Topology, Torus};
+use etherweave_topology::{Family, FatTree, KAryFatTree, Node, Topology, Torus};
 use etherweave_workload::collective::{Algorithm, Collective, Communicator, Rule};
 use etherweave_workload::{Block, Op, Program, Traffic};
 
@@ -37,9 +39,13 @@ fn rule(segment: Option<u64>) -> Rule {
 
 /// All-reduces of `bytes` on `ranks` ranks, before each of which rank `r` computes `r` times `late`.
 fn allreduces(ranks: u32, bytes: u64, segment: Option<u64>, times: u32, late: Duration) -> Traffic {
+    calls(&Collective::Allreduce { bytes: Bytes::new(bytes) }, ranks, segment, times, late)
+}
+
+fn calls(collective: &Collective, ranks: u32, segment: Option<u64>, times: u32, late: Duration) -> Traffic {
     let world = Communicator::world(ranks);
     let program = |me: u32| {
-        let ops = Collective::Allreduce { bytes: Bytes::new(bytes) }.lower(&rule(segment), &world, me);
+        let ops = collective.lower(&rule(segment), &world, me);
         let compute = Op::Compute { duration: late * u64::from(me) };
         let call = [compute, Op::IterationStart].into_iter().chain(ops).chain([Op::IterationEnd]);
         // Until the last acknowledgement is there.
@@ -92,6 +98,105 @@ fn every_link_carries_the_vector_once_in_each_direction() {
     }
 }
 
+/// The level of each switch, and the first rank below it.
+fn places(topology: &Topology) -> BTreeMap<String, (u8, u32)> {
+    let mut switches: Vec<_> = (0..topology.switches()).map(SwitchId::from_index).collect();
+    switches.sort_by_key(|&at| topology.level(at));
+    let mut first = BTreeMap::new();
+    for host in (0..topology.hosts()).map(HostId::from_index) {
+        first.entry(topology.switch_of(host)).or_insert(host.get());
+    }
+    for &at in &switches {
+        for &channel in topology.out_channels(at) {
+            if let Node::Switch(to) = topology.channel(channel).to.node {
+                let rank = first[&at];
+                first.entry(to).or_insert(rank);
+            }
+        }
+    }
+    let place = |(at, rank): (SwitchId, u32)| (topology.switch_name(at).to_owned(), (topology.level(at), rank));
+    first.into_iter().map(place).collect()
+}
+
+/// A sum of `bytes`: who adds to it, and who gets it.
+struct Sum {
+    bytes: u64,
+    adds: Vec<u32>,
+    takes: Vec<u32>,
+}
+
+/// Sums of a collective: all of a vector, or one for each rank's part.
+fn sums_of(collective: &Collective, ranks: u32) -> Vec<Sum> {
+    let (bytes, root) = (collective.sizes()[0].get(), collective.root());
+    let (all, but) = (|| (0..ranks).collect(), |own| (0..ranks).filter(|&rank| rank != own).collect());
+    let each = |part: &dyn Fn(u32) -> Sum| (0..ranks).map(part).collect();
+    match collective {
+        Collective::Allreduce { .. } => vec![Sum { bytes, adds: all(), takes: all() }],
+        Collective::Reduce { .. } => vec![Sum { bytes, adds: all(), takes: vec![root] }],
+        Collective::Bcast { .. } => vec![Sum { bytes, adds: vec![root], takes: but(root) }],
+        Collective::ReduceScatter { .. } => {
+            each(&|own| Sum { bytes: bytes / u64::from(ranks), adds: all(), takes: vec![own] })
+        }
+        Collective::Allgather { .. } => each(&|own| Sum { bytes, adds: vec![own], takes: but(own) }),
+        other => panic!("{other:?} is not summed in the network"),
+    }
+}
+
+/// Bytes up and down a link with these ranks behind it: of each sum payloads in the direction in which any of them
+/// adds to it, or gets it, and headers in both.
+fn expected(sums: &[Sum], behind: std::ops::Range<u32>) -> [u64; 2] {
+    let overhead = u64::from(RoceSizes::new(RoceVersion::V2, true).first_overhead());
+    let is_any = |ranks: &[u32]| ranks.iter().any(|rank| behind.contains(rank));
+    let wire = |sum: &Sum, is_full| {
+        let (count, full) = packets(&ideal(), sum.bytes);
+        if is_full { full } else { count * overhead }
+    };
+    [
+        sums.iter().map(|sum| wire(sum, is_any(&sum.adds))).sum(),
+        sums.iter().map(|sum| wire(sum, is_any(&sum.takes))).sum(),
+    ]
+}
+
+/// A single switch, leaves below cores, and three levels; each with ranks below its leaves and, of three, its pods.
+#[test]
+fn payloads_take_links_to_whom_they_concern_and_headers_the_others() {
+    let levels = KAryFatTree { k: 4, ..KAryFatTree::default() }.generate().unwrap();
+    let (bytes, root) = (Bytes::new(100_000), 1);
+    let vector = Bytes::new(16 * 8 * 1_000);
+    for (topology, sizes) in [(one_switch(6), vec![6]), (tree(4), vec![4, 16]), (levels, vec![2, 4, 16])] {
+        let ranks = topology.hosts() as u32;
+        let places = places(&topology);
+        for collective in [
+            Collective::Allreduce { bytes },
+            Collective::Reduce { bytes, root },
+            Collective::Bcast { bytes, root },
+            Collective::ReduceScatter { bytes: if ranks == 16 { vector } else { Bytes::new(6 * 8_000) } },
+            Collective::Allgather { bytes: Bytes::new(9_000) },
+        ] {
+            let sums = sums_of(&collective, ranks);
+            let traffic = calls(&collective, ranks, None, 1, Duration::ZERO);
+            let report = run(&reduction(topology.clone(), ideal(), traffic), 1);
+            let acks = ack_wire() * sums.iter().map(|sum| packets(&ideal(), sum.bytes).0).sum::<u64>();
+            for rank in 0..ranks {
+                let host = format!("host{rank}");
+                let leaf = report.ports.iter().find(|port| port.node == host).unwrap().peer.clone();
+                let links = [sent(&report, &host, &leaf).1, sent(&report, &leaf, &host).1];
+                assert_eq!(links, expected(&sums, rank..rank + 1).map(|wire| wire + acks), "{collective:?} {host}");
+            }
+            let mut links = BTreeMap::<(u8, u32), [u64; 2]>::new();
+            for port in &report.ports {
+                let (Some(&from), Some(&to)) = (places.get(&port.node), places.get(&port.peer)) else { continue };
+                links.entry(from.min(to)).or_default()[usize::from(from > to)] += port.tx_bytes;
+            }
+            for ((level, first), wire) in links {
+                let behind = first..first + sizes[usize::from(level)];
+                assert_eq!(wire, expected(&sums, behind.clone()), "{collective:?}, ranks {behind:?}");
+            }
+            assert_eq!(report.totals.created, report.totals.delivered, "{collective:?}");
+        }
+    }
+}
+
 /// Streaming aggregation reaches 95 % of the bandwidth of a link with long vectors (Graham et al., ISC 2020).
 #[test]
 fn long_vectors_are_reduced_at_the_rate_of_a_link() {
@@ -127,19 +232,18 @@ fn any_lossless_network_reduces_the_same_on_any_threads() {
     let credits = with_credits(ideal(), frames(8));
     let mut queued = credits.clone();
     queued.switch.model = SwitchModel::InputQueued;
-    let ends: Vec<_> = [ideal(), credits, queued]
-        .into_iter()
-        .map(|params| {
-            let traffic = allreduces(16, 300_000, Some(50_000), 2, Duration::from_us(1));
+    let bytes = Bytes::new(300_000);
+    for collective in [Collective::Allreduce { bytes }, Collective::Bcast { bytes, root: 5 }] {
+        let ends = [ideal(), credits.clone(), queued.clone()].map(|params| {
+            let traffic = calls(&collective, 16, Some(50_000), 2, Duration::from_us(1));
             let mut experiment = reduction(tree(4), params, traffic);
             experiment.jobs[0].connections = PairConnections::InTurn(3);
             let report = assert_same_on_any_threads(&experiment);
             assert_eq!(report.iterations.len(), 32);
-            sent(&report, "leaf0", "core0")
-        })
-        .collect();
-    assert_eq!(ends[0], ends[1]);
-    assert_eq!(ends[0], ends[2]);
+            [sent(&report, "leaf0", "core0"), sent(&report, "core0", "leaf1")]
+        });
+        assert_eq!((ends[0], ends[0]), (ends[1], ends[2]), "{collective:?}");
+    }
 }
 
 /// Trees of three levels, and several of them, each with a root of its own.

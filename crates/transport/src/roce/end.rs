@@ -7,7 +7,7 @@ use super::{Acknowledgement, DataArrival, DataPacket, Operation, Reception, Requ
 use crate::connection::{
     Alarm, Alarms, AnswerPacket, ConnectionEnd, ConnectionState, ReceivedCounts, SendState, SentCounts,
 };
-use crate::packet::{PacketKind, TransportPacket, flags};
+use crate::packet::{PacketKind, TransportPacket, flags, sums};
 use crate::{
     Headers, Ranges, SackBlocks, Transport, frame::size::SELECTIVE_BLOCK, params::RoceParams, telemetry::PathTelemetry,
 };
@@ -28,8 +28,8 @@ fn dress(data: &DataPacket, headers: &Headers) -> (u8, u32) {
     let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
     let place = bit(data.is_first, bits::FIRST) | bit(data.is_last, bits::LAST);
     match data.operation {
-        Operation::Write if data.is_first => (place, headers.first),
-        Operation::Write => (place, headers.later),
+        Operation::Write | Operation::SumListen | Operation::SumGive if data.is_first => (place, headers.first),
+        Operation::Write | Operation::SumListen | Operation::SumGive => (place, headers.later),
         Operation::ReadRequest => (place | bits::REQUEST, headers.other),
         Operation::AtomicRequest => (place | bits::REQUEST, headers.other),
         Operation::AtomicResponse => (place | bits::READ | bits::REQUEST, headers.edge),
@@ -125,7 +125,12 @@ impl ConnectionEnd for RoceEnd {
     fn next_packet(&mut self, now: Time, params: &RoceParams, headers: &Headers) -> Option<TransportPacket> {
         let data = self.requester.next_packet(now, params)?;
         let (bits, header) = dress(&data, headers);
-        let wire = header + data.payload.next_multiple_of(4);
+        let (sum, payload) = match data.operation {
+            Operation::SumListen => (sums::BARE, 0),
+            Operation::SumGive => (sums::GIVES, data.payload),
+            _ => (0, data.payload),
+        };
+        let wire = header + payload.next_multiple_of(4);
         let is_ecn = self.requester.charge(now, wire, params);
         let resent = if data.is_retransmission { flags::RETRANSMISSION } else { 0 };
         let capable = if is_ecn { flags::ECN_CAPABLE } else { 0 };
@@ -133,6 +138,7 @@ impl ConnectionEnd for RoceEnd {
             flags: headers.telemetry | resent | capable,
             header: RoceHeader { sequence: data.sequence, restarts: data.restarts, bits }.pack(),
             offset: data.offset,
+            acknowledged: sum,
             sent: now,
             ..TransportPacket::new(PacketKind::Data, wire, data.payload)
         })

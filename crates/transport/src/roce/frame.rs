@@ -6,7 +6,7 @@
 
 use super::header::{RoceHeader, bits};
 use crate::frame::ethernet::{ip, ipv4, mac};
-use crate::packet::{FrameEnds, PacketKind, SideContent, TransportPacket};
+use crate::packet::{FrameEnds, PacketKind, SideContent, TransportPacket, sums};
 use crate::params::{Reliability, RoceParams, RoceVersion};
 use crate::telemetry::header_bytes;
 
@@ -72,7 +72,8 @@ fn transport(ends: &FrameEnds, packet: &TransportPacket, reliability: Reliabilit
     octets.extend((congestion | ((ends.queue ^ 1) + FIRST_QUEUE_PAIR)).to_be_bytes());
     octets.extend((wants_ack | sequence(packet)).to_be_bytes());
     octets.extend(extension);
-    let body = if is_request { 0 } else { payload + filler };
+    let is_bare = packet.kind == PacketKind::Data && packet.acknowledged & sums::BARE != 0;
+    let body = if is_request || is_bare { 0 } else { payload + filler };
     octets.resize(octets.len() + body, 0);
     octets
 }

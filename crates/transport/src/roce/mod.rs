@@ -59,13 +59,18 @@ pub enum Operation {
     AtomicRequest,
     /// What an atomic operation gives: an acknowledgement and a word.
     AtomicResponse,
+    /// A write up an aggregation tree that adds nothing: headers alone.
+    SumListen,
+    /// A write up an aggregation tree whose sum goes to others.
+    SumGive,
 }
 
 impl Operation {
     /// Whether a responder answers a requester by it.
     #[inline]
     pub fn is_answer(self) -> bool {
-        !matches!(self, Operation::Write | Operation::ReadRequest | Operation::AtomicRequest)
+        let is_read = matches!(self, Operation::ReadRequest | Operation::AtomicRequest);
+        !is_read && !matches!(self, Operation::Write | Operation::SumListen | Operation::SumGive)
     }
 
     /// Whether its first packet begins a message.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use etherweave_primitives::Rank;
 
-use super::{Algorithm, Communicator, Kind, Rule, TAG_BASE, algorithm::Choice, layout::Layout, layout::Part};
+use super::{Algorithm, Communicator, Kind, Rule, SumRole, TAG_BASE, algorithm::Choice, layout::Layout, layout::Part};
 use crate::{GraphOp, Op};
 
 /// Treatment of received data by a receiver.
@@ -174,6 +174,11 @@ impl<'a> Member<'a> {
     /// What a message of so many bytes is long.
     fn wire(&self, bytes: u64) -> u64 {
         self.choice.protocol.map_or(bytes, |protocol| protocol.wire(bytes))
+    }
+
+    /// Takes a role in the sums of its next messages to itself.
+    pub(super) fn take_role(&mut self, role: SumRole) {
+        self.tag = role.with(self.tag);
     }
 
     pub(super) fn send(&mut self, to: u32, part: Part) {

@@ -43,6 +43,36 @@ pub const TAG_BASE: u32 = 1 << 31;
 /// Tag of blocking sends that belong to no collective; no kind of collective has its number.
 pub(crate) const BLOCKING: u32 = TAG_BASE | 0x7f;
 
+/// Share of a rank in a sum that switches make: its messages to itself say it by their tags.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SumRole {
+    /// It adds what it sends, and gets the sum.
+    Both,
+    /// It adds nothing: switches send it what others have sent.
+    Listens,
+    /// It adds what it sends, and the sum goes to others.
+    Gives,
+}
+
+impl SumRole {
+    /// First bit of tags with a role, above those of communicators.
+    const SHIFT: u32 = 16;
+
+    /// The role in a tag.
+    pub fn of(tag: u32) -> SumRole {
+        match tag >> SumRole::SHIFT & 3 {
+            1 if tag >= TAG_BASE => SumRole::Listens,
+            2 if tag >= TAG_BASE => SumRole::Gives,
+            _ => SumRole::Both,
+        }
+    }
+
+    /// A tag with the role.
+    pub(crate) fn with(self, tag: u32) -> u32 {
+        tag & !(3 << SumRole::SHIFT) | (self as u32) << SumRole::SHIFT
+    }
+}
+
 /// Communicators that have numbers of their own.
 const COMMUNICATORS: u32 = 32;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::data::{Ranks, before, cells_of};
-use crate::collective::{Collective, Combining, Communicator, Kind, Rule};
+use crate::collective::{Collective, Combining, Communicator, Kind, Rule, SumRole};
 use crate::{Op, collective::layout::Part, collective::member::Meaning};
 
 #[derive(Clone)]
@@ -117,8 +117,11 @@ impl State {
         let mut has_moved = false;
         while let Some((op, meaning)) = self.ops.pop_front() {
             match (op, meaning) {
-                (Op::Isend { peer, bytes, .. }, Some(meaning)) => {
-                    let message = self.message(&meaning, bytes);
+                (Op::Isend { peer, bytes, tag }, Some(meaning)) => {
+                    let mut message = self.message(&meaning, bytes);
+                    if SumRole::of(tag) == SumRole::Listens {
+                        message.data.fill(0);
+                    }
                     network.entry((me, peer.get())).or_default().push_back(message);
                 }
                 (Op::Irecv { peer, bytes, .. }, Some(meaning)) => {

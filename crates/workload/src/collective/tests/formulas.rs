@@ -159,6 +159,7 @@ fn bcast(algorithm: Algorithm, sizes: &Sizes) -> Expected {
         if segments == 1 { least..=children * depth } else { segments * children..=children * (segments + depth) }
     };
     match algorithm {
+        Algorithm::InNetwork => exactly(p * segments, p * vector, vector, segments),
         Algorithm::Linear => tree(p - 1, p - 1..=p - 1),
         Algorithm::Chain => {
             let chains = sizes.chains();
@@ -288,6 +289,7 @@ fn allreduce(algorithm: Algorithm, sizes: &Sizes) -> Expected {
 fn reduce_scatter(algorithm: Algorithm, sizes: &Sizes) -> Expected {
     let &Sizes { p, core, core_log, extra, fold, vector, .. } = sizes;
     match algorithm {
+        Algorithm::InNetwork => exactly(p * p, p * vector, vector, p),
         Algorithm::RecursiveHalving => Expected {
             messages: core * core_log + 2 * extra,
             bytes: (extra + core - 1) * vector + extra * (vector / p),
@@ -354,6 +356,10 @@ fn all_blocks(kind: Kind, p: u64) -> u64 {
 
 fn allgather(algorithm: Algorithm, kind: Kind, sizes: &Sizes) -> Expected {
     let &Sizes { p, log, .. } = sizes;
+    if algorithm == Algorithm::InNetwork {
+        let bytes_rank_max = (kind == Kind::Allgather).then_some(p * BLOCK);
+        return Expected { messages: p * p, bytes: p * all_blocks(kind, p), bytes_rank_max, time: p..=p };
+    }
     let rounds = match algorithm {
         Algorithm::Linear | Algorithm::Ring => p - 1,
         Algorithm::RecursiveDoubling | Algorithm::Bruck => log,
