@@ -103,7 +103,8 @@ params! {
         /// Share of the pool that one lossy egress queue may take before tail drop.
         pub egress_threshold: Threshold = Threshold::Alpha(8.0),
         /// Rate of the ports that `ingress_threshold`, `egress_threshold` and the queues of `ecn` are for: those of a
-        /// port of another rate are in proportion, of as many bandwidth-delay products. Absent: every port has the same.
+        /// port of another rate are in proportion, of as many bandwidth-delay products. Absent: every port has the
+        /// same.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub threshold_rate: Option<BitRate> = None,
         /// How far occupancy must fall below XOFF before XON; in open loops as many whole packets.
