@@ -203,8 +203,7 @@ def test_a_row_of_a_fitted_benchmark_says_little_of_others() -> None:
 def test_the_verb_prints_errors_and_spreads_with_what_they_rest_on() -> None:
     errors = json.loads(run_here("uncertainty", "errors", "--json").stdout)
     assert [kind["kind"] for kind in errors["kinds"]] == list(KINDS)
-    (collective,) = [kind for kind in errors["kinds"] if kind["kind"] == "collective"]
-    assert (collective["rows"], collective["covered"]) == (0, None)
+    assert all(kind["covered"] >= 0.75 for kind in errors["kinds"])
     assert {effect["condition"] for effect in errors["effects"]} >= {*TRANSPORTS, *FITS, *SIZES}
     spreads = json.loads(run_here("uncertainty", "spreads", "--json").stdout)
     assert {"latency", "message rate", "bandwidth", "host", "nic"} <= {

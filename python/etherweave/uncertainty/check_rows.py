@@ -36,6 +36,7 @@ COLUMNS = (
 )
 TIMES = ("ns", "us", "ms", "s", "ratio", "x")
 """Units of times, of which more is slower, and of ratios, which stand as they are."""
+_SIZE_AT = -2  # Part of an id that is the size of a message.
 CALIBRATION = "calibration"  # Word in the source of a row to which constants are fitted.
 
 
@@ -99,7 +100,7 @@ def row_of(study: str, check: StudyCheck, values: Sequence[float] = ()) -> Check
                 check.value,
                 0.0,
             )
-            system, published = of.get("system") or _system(check), check.expected or math.nan
+            system, published = _system(check, of), check.expected or math.nan
             conditions = _conditions(check, of)
             names = (study, check.id, conditions, system, check.unit)
             return CheckRow(*names, published, simulated, spread, _curve(check, of))
@@ -120,20 +121,25 @@ def _conditions(check: StudyCheck, of: Mapping[str, Any]) -> Conditions:
     if kind == RATIO:
         return Conditions(kind, fit=fit)
     transport = TRANSPORTS[0 if fnmatchcase(check.id, _table()["in_the_kernel"]) else 1]
-    size = _size(check) if "size_min" in of or "size_max" in of else None
+    size = _size(check, of) if _has_size(of) else None
     return Conditions(kind, interconnect_of(check.id), transport, size_class(size), fit)
 
 
 def _curve(check: StudyCheck, of: Mapping[str, Any]) -> str:
     """Name the curve of a row: its id without the size, or the checks that it is one of."""
-    if "size_min" not in of and "size_max" not in of:
+    if not _has_size(of):
         return str(of["checks"])
-    *names, _, pairs = check.id.split(".")
-    return ".".join((*names, pairs))
+    names = check.id.split(".")
+    del names[of.get("size_at", _SIZE_AT)]
+    return ".".join(names)
 
 
-def _size(check: StudyCheck) -> int:
-    return int(check.id.split(".")[-2])
+def _has_size(of: Mapping[str, Any]) -> bool:
+    return "size_min" in of or "size_max" in of
+
+
+def _size(check: StudyCheck, of: Mapping[str, Any]) -> int:
+    return int(check.id.split(".")[of.get("size_at", _SIZE_AT)]) * int(of.get("element", 1))
 
 
 def interconnect_of(name: str) -> str:
@@ -167,9 +173,9 @@ def _counts(check: StudyCheck, of: Mapping[str, Any]) -> bool:
         return False
     if not check.expected or not check.value > 0 or check.basis or not has_figure(check):
         return False
-    if "size_min" not in of and "size_max" not in of:
+    if not _has_size(of):
         return True
-    return bool(of.get("size_min", 0) <= _size(check) <= of.get("size_max", math.inf))
+    return bool(of.get("size_min", 0) <= _size(check, of) <= of.get("size_max", math.inf))
 
 
 def has_figure(check: StudyCheck) -> bool:
@@ -187,11 +193,13 @@ def has_figure(check: StudyCheck) -> bool:
     )
 
 
-def _system(check: StudyCheck) -> str:
-    """Name the system of a row of OSU's benchmarks: its interconnect, and the source.
+def _system(check: StudyCheck, of: Mapping[str, Any]) -> str:
+    """Name the system of a row: as declared, or by its interconnect and the source.
 
     Several gists of an author are of one system.
     """
+    if "system" in of:
+        return str(of["system"]).format(*check.id.split("."))
     source = check.source.split(",")[0].split(" (")[0].split(" gist")[0]
     return f"{check.id.split('.')[0]}: {source}"
 
