@@ -64,11 +64,15 @@ def test_jobs_without_priorities_set_nothing() -> None:
 
 
 def test_a_stack_that_cannot_set_priorities_is_refused_by_the_key_of_the_job() -> None:
-    with pytest.raises(MeasureError, match=r"job\.1\.priority: 3, which fabric f \(roce by mpich"):
+    with pytest.raises(
+        MeasureError, match=r"job\.1\.priority: 3; fabric f \(roce by mpich\) cannot"
+    ):
         words("roce", "mpich", 0, 3)
     jobs = jobs_of(scenario(0, 3), None, 1)
-    with pytest.raises(MeasureError, match=r"no fabric of a site .* expected --site with a fabric"):
+    with pytest.raises(MeasureError, match=r"only a fabric of a site can .* expected --site with"):
         job_priorities(jobs, None)
+    with pytest.raises(MeasureError, match=r"code points: no packet .*; expected --site"):
+        job_priorities(jobs, None, {5: 40}, is_here=True)
     assert job_priorities(jobs, None, is_here=True) == []
 
 
@@ -95,6 +99,13 @@ def test_all_stacks_over_tcp_and_ucx_over_rdma_set_priorities() -> None:
 @pytest.fixture
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.mark.needs("mpicc", "mpirun")
+@pytest.mark.usefixtures("_own_cache")
+def test_a_result_without_its_priorities_warns() -> None:
+    texts = [measure(scenario(*numbers)).summary["warnings"] for numbers in ((0, 5), (0, 0))]
+    assert ["no priority was set" in " ".join(warnings) for warnings in texts] == [True, False]
 
 
 @pytest.mark.needs("mpicc", "mpirun", "root")

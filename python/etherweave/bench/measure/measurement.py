@@ -20,7 +20,7 @@ from etherweave.bench.measure.estimate import Estimate, MeasureLimits, estimate,
 from etherweave.bench.measure.executor import Executor, launch_directory
 from etherweave.bench.measure.jobs import ScenarioJobs, jobs_of
 from etherweave.bench.measure.launch import LATE_S, LaunchOptions, launch
-from etherweave.bench.measure.priorities import JobPriority, job_priorities
+from etherweave.bench.measure.priorities import JobPriority, job_priorities, numbers_of
 from etherweave.bench.measure.rank_placement import LaunchPlacement
 from etherweave.bench.measure.records import tables
 from etherweave.bench.plans import BenchmarkCommand, Start
@@ -249,6 +249,11 @@ def _warnings(plan: _Plan, facts: Measured) -> list[str]:
         warnings.append(
             f"{ranks} ranks ran on {placement.processors} processors: times depend on "
             "the scheduler of this machine"
+        )
+    if any(numbers_of(plan.jobs)) and not plan.priorities:
+        warnings.append(
+            "no priority was set: the ranks of all jobs share this machine, without a fabric of a "
+            "site"
         )
     if (missed := facts["start_missed_ns_max"]) > MISSED_NS_MAX:
         warnings.append(f"a rank started {missed / 1e6:.1f} ms after the common instant")

@@ -42,22 +42,35 @@ def job_priorities(
     """Return the priorities of all jobs; none where all have 0, as without any setting.
 
     ``marks`` are code points of priorities that differ from :func:`code_point`. Raises
-    ``MeasureError`` where the fabric's stack cannot set them; ``is_here`` says that all
-    ranks share this machine, where none is needed.
+    ``MeasureError`` where the fabric's stack cannot set them, or no fabric writes a code point;
+    ``is_here`` says that all ranks share this machine, where none is needed.
     """
     if problem := mistake(marks or {}):
         raise MeasureError(problem)
-    numbers = [job["priority"] for job in tomllib.loads(jobs.resolved)["job"]]
+    if marks and link is None:
+        raise MeasureError(
+            "code points: no packet carries them without a fabric of a site; expected --site"
+        )
+    numbers = numbers_of(jobs)
     if not any(numbers) or (link is None and is_here):
         return []
     if link is None or not priority_settings(link.kind, link.stack, 0, 0):
         job = next(at for at, number in enumerate(numbers) if number)
-        on = f"fabric {link.name} ({link.kind} by {link.stack})" if link else "no fabric of a site"
+        reason = (
+            f"fabric {link.name} ({link.kind} by {link.stack}) cannot set it"
+            if link
+            else "only a fabric of a site can set it"
+        )
         raise MeasureError(
-            f"job.{job}.priority: {numbers[job]}, which {on} sets for no packet; expected "
+            f"job.{job}.priority: {numbers[job]}; {reason}; expected "
             f"--site with a fabric of {stacks_with_priorities()}, or 0 in all jobs"
         )
     return _set(jobs, numbers, link, marks or {})
+
+
+def numbers_of(jobs: ScenarioJobs) -> list[int]:
+    """Return the priority of each job."""
+    return [job["priority"] for job in tomllib.loads(jobs.resolved)["job"]]
 
 
 def _set(
