@@ -3,7 +3,7 @@
 import json
 import sys
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,15 @@ from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.site import reading
 from etherweave.bench.site.values import SiteError, SiteSwitch
-from etherweave.bench.telemetry.epochs import NAME, switch_recorder
+from etherweave.bench.store import write_json
+from etherweave.bench.telemetry.epochs import EPOCH, NAME, Epoch, switch_recorder
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, Family
 from etherweave.bench.telemetry.process import RecordingOptions, record
 from etherweave.bench.telemetry.recorder import rises
 from etherweave.bench.telemetry.stream import stream
 from etherweave.bench.telemetry.switches import READERS, PortCounters, SwitchSampler
 from etherweave.bench.telemetry.tables import recordings, save
+from support import command_line
 from support.hostile import rounds
 from support.waiting import until
 
@@ -283,6 +285,18 @@ def test_a_switch_that_does_not_answer_leaves_a_gap(fake: Path, tmp_path: Path) 
     last = pauses[-1]
     assert last is not None
     assert (rise.thing, rise.column, rise.amount) == ("Ethernet0 3", "received_pauses", last - 100)
+
+
+def test_a_switch_that_never_answered_is_listed_with_its_gap(tmp_path: Path) -> None:
+    home = tmp_path / "run" / "leaf0"
+    home.mkdir(parents=True)
+    epoch = Epoch("run", "leaf0", "", "no answer in 2 of 2 samples: refused", samples=2)
+    write_json(home / EPOCH, asdict(epoch))
+    show = ("bench", "telemetry", "show", str(tmp_path))
+    printed = command_line.invoke(*show, code=0).stdout
+    assert printed == "run leaf0: not recorded: no answer in 2 of 2 samples: refused\n"
+    (facts,) = json.loads(command_line.invoke(*show, "--json", code=0).stdout)
+    assert (facts["host"], facts["samples"], facts["rises"]) == ("leaf0", 2, [])
 
 
 def test_an_unreachable_switch_does_not_end_the_recording() -> None:

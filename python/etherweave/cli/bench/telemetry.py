@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,9 @@ from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, notice, reject
 from etherweave.cli.parameters import AsJson, directory
 from etherweave.cli.verbs import nested
+
+if TYPE_CHECKING:
+    from etherweave.bench.telemetry.epochs import Epoch
 
 EXAMPLES = """Examples:
 etherweave bench telemetry record --interface eth0 --time-limit 10s > eth0.jsonl
@@ -100,20 +103,44 @@ def _words(recording: Recording) -> str:
 
 @telemetry.command(epilog=EXAMPLES)
 def show(path: RecordingPath, as_json: AsJson = False) -> None:
-    """Print by how much counters rose, and at what rate."""
-    recordings = _read(path)
+    """Print by how much counters rose, and at what rate, and what was not recorded."""
+    from etherweave.bench.telemetry.tables import file_name
+
+    gaps = _gaps(path)
+    recordings = [] if gaps and not any(path.rglob(file_name("*"))) else _read(path)
     if as_json:
-        print(json.dumps([_facts(recording) for recording in recordings], indent=2))
+        facts = [_facts(recording) for recording in recordings]
+        print(json.dumps(facts + [_gap_facts(gap) for gap in gaps], indent=2))
         return
     for recording in recordings:
         print(f"{recording.run} {_words(recording)}".lstrip())
         print_table(("", "", ">rise", ">per second"), [*map(_row, _shown(rises(recording)))])
         print()
+    for gap in gaps:
+        print(f"{gap.run} {gap.host}: not recorded: {gap.failure}")
+
+
+def _gaps(path: Path) -> "list[Epoch]":
+    """Return hosts and switches of launches without any counter."""
+    from etherweave.bench.store import StoreError
+    from etherweave.bench.telemetry.epochs import EPOCH, epoch
+    from etherweave.bench.telemetry.tables import file_name
+
+    files = sorted(path.rglob(EPOCH)) if path.is_dir() else []
+    with mistakes(StoreError):
+        return [epoch(file) for file in files if not any(file.parent.glob(file_name("*")))]
+
+
+def _gap_facts(gap: "Epoch") -> dict[str, object]:
+    facts = {name: getattr(gap, name) for name in (*_FACTS, "samples")}
+    return facts | {"start_ns": None, "rises": []}
+
+
+_FACTS = ("run", "host", "period_s", "duration_s", "late", "processor_s", "cost", "failure")
 
 
 def _facts(recording: Recording) -> dict[str, object]:
-    names = ("run", "host", "period_s", "duration_s", "late", "processor_s", "cost", "failure")
-    facts = {name: getattr(recording, name) for name in names}
+    facts = {name: getattr(recording, name) for name in _FACTS}
     return facts | {
         "start_ns": recording.samples[0].time_ns,
         "samples": len(recording.samples),
