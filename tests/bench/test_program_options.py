@@ -100,6 +100,12 @@ def test_options_are_passed_on_as_they_are_written(command: str) -> None:
         ("comms.py --collective all_redcue", r"all_redcue of .*did you mean all_reduce\?"),
         ("spdk_nvme_perf -c all", "-c all of spdk_nvme_perf: expected a mask of cores"),
         ("ycsb -p operationcount=many", "-p operationcount=many of ycsb: expected a whole number"),
+        ("ycsb -p operationcont=100", "unknown property operationcont .*; nearest: operationcount"),
+        ("ycsb -p threadcount=8", "-p threadcount of ycsb: set by -threads"),
+        ("iperf3 -u --sctp", "-u and --sctp of iperf3 exclude each other; expected one"),
+        ("iperf3 --bidir --reverse", "--bidir and -R of iperf3 exclude each other"),
+        ("iperf -r --full-duplex", "-r and --full-duplex of iperf exclude each other"),
+        ("ib_send_bw --use_cuda=0 --use_rocm=0", "--use_cuda and --use_rocm of ib_send_bw exclude"),
         ("nuttcp -N 4", "-N of nuttcp: set by --streams"),
         (
             "sockperf --sender-affinity last",
@@ -151,6 +157,13 @@ def test_datagrams_are_as_large_as_they_can_be() -> None:
         planned("qperf", "ud_lat", size=4096)
 
 
+def test_latency_tests_of_qperf_send_a_message_a_round_trip() -> None:
+    sizes = [2**at for at in range(17)]
+    for test, ways in (("tcp_lat", 2), ("rc_rdma_read_lat", 1)):
+        sent = sum(2 * size / (ways * size / FABRIC.rate + 2 * FABRIC.latency) for size in sizes)
+        assert planned("qperf", test).forecast.bytes == pytest.approx(sent)
+
+
 def test_options_of_a_netperf_test_stand_behind_its_own_dashes() -> None:
     words = planned("netperf", "-t", "TCP_RR", "-c", "-r", "64,64").command.arguments
     assert words.index("-c") < words.index("--") < words.index("-r")
@@ -174,7 +187,7 @@ QUANTITIES = {
     "sockperf": ("--mps 100", "--burst 4", "--pre-warmup-wait 5"),
     "redis_benchmark": ("-c 1", "-P 1"),
     "ycsb": ("-p fieldlength=100", "-p operationcount=1000", "-target 50", "-threads 1"),
-    "fio": ("--ramp_time 5",),
+    "fio": ("--ramp_time 5", "--size 1g", "--numjobs 2"),
     "spdk_perf": ("-a 5",),
     "param": ("--w 50",),
 }
@@ -193,7 +206,7 @@ NEUTRAL = {
     "sockperf": "--tos",
     "redis_benchmark": "-r --threads",
     "wrk": "-c --timeout",  # Its time is fixed, in which the link is full.
-    "fio": "--rwmixread --iodepth --numjobs --size --fsync",
+    "fio": "--rwmixread --iodepth --fsync",
     "spdk_perf": "-q -M -P",
     "gloo": "--elements --inputs --threads",
     "param": "--num-tpu-cores",
@@ -272,6 +285,21 @@ def test_a_quantity_is_set_once(command: str, setter: str) -> None:
     done = command_line.invoke("bench", "plan", program, setter, amount, "--", *words)
     assert done.exit_code == 2
     assert re.search(f"{setter} and -.* set the same quantity; expected one", done.stderr)
+
+
+def test_a_program_of_a_single_size_refuses_a_range() -> None:
+    options = CampaignOptions(("a", "b"), sizes=((64, 1024),))
+    with pytest.raises(BenchmarkPlanError, match="64:1024: netperf sends a single size"):
+        experiments(["osu_bw", "netperf"], [LAN], options)
+    for size, code in (("64B:1KiB", 2), ("1KiB:1KiB", 0), ("1KiB", 0)):
+        command_line.invoke("bench", "plan", "netperf", "--size", size, code=code)
+    command_line.invoke("bench", "plan", "qperf", "--size", "64B:1KiB", code=0)
+
+
+def test_files_that_fio_reads_are_written_first() -> None:
+    read, written = (planned("fio", "--size=1T", "--rw", rw).forecast for rw in ("read", "write"))
+    assert (read.bytes, written.bytes) == (2**40 + 30 * FABRIC.rate, 30 * FABRIC.rate)
+    assert planned("fio", "--size=1T").command.arguments.count("--size=256m") == 0
 
 
 def test_an_option_that_no_program_uses_is_refused(tmp_path: Path) -> None:
@@ -365,7 +393,14 @@ def test_every_program_is_planned_or_has_a_reason() -> None:
     assert {"bt-mz.C.x", "dt.C.x", "NPmpi"} <= printed["plans"].keys()
     assert all(plan["program"] == name for name, plan in printed["plans"].items())
     assert "no version for MPI" in printed["refused"]["ua.C.x"]
-    for program in ("IMB-IO", "osu_oshm_alltoall", "rdma_bench", "osu_upc_memput", "bt.B.x.ep_io"):
+    for program in (
+        "IMB-IO",
+        "osu_oshm_alltoall",
+        "rdma_bench",
+        "osu_upc_memput",
+        "bt.B.x.ep_io",
+        "raw_ethernet_bw",
+    ):
         with pytest.raises(BenchmarkPlanError, match="is not planned: "):
             adapter_of(program)
     assert command_line.invoke("bench", "plan").exit_code == 2

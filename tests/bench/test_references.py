@@ -78,6 +78,12 @@ def test_a_figure_of_a_test_is_compared_with_that_test_only() -> None:
     assert half.reference.value == 1.66e-6
 
 
+def test_an_unknown_word_is_refused_with_the_nearest_program() -> None:
+    refused = command_line.invoke("reference", "netprf", code=2).stderr
+    assert "no such figure; netprf: nearest: netperf" in refused
+    assert "fewer words find more" in command_line.invoke("reference", "fio", "osu_bw").stderr
+
+
 def test_the_sandia_figures_are_there() -> None:
     (bandwidth,) = search(["osu_bw", "Kenny"], fabric="RoCE v2")
     # "above 97 Gb/s" at 4 MB: 12.125e9 bytes/s

@@ -69,9 +69,9 @@ def test_profiles_are_compared_side_by_side_by_the_figures_that_differ() -> None
     assert "link.rate" not in lines
 
 
-def test_an_unknown_profile_is_named_beside_the_known() -> None:
+def test_an_unknown_profile_is_refused_with_the_nearest() -> None:
     done = command_line.run_here("interconnects", "arise", code=2)
-    assert "no interconnect 'arise'; known: ethernet-1-tcp" in done.stderr
+    assert "no interconnect 'arise'; nearest: aries" in done.stderr
 
 
 def test_the_page_has_every_source(tmp_path: Path) -> None:

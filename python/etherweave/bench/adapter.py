@@ -49,7 +49,7 @@ class Adapter:
     options: OptionTable = field(default_factory=OptionTable)
     """Options of its programs that a user may pass on."""
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Binaries that it neither plans nor parses, each with the reason."""
+    """Binaries that it does not plan, each with the reason."""
     version: tuple[tuple[str, ...], str] | None = None
     """Arguments that make a program print its version, and a pattern with one group for it."""
 

@@ -199,6 +199,19 @@ def check_used(requests: Iterable[tuple[Adapter, plans.BenchmarkRequest]]) -> No
         raise plans.BenchmarkPlanError(f"{name}: none of the programs uses it; expected none")
 
 
+def check_range(adapter: Adapter, request: plans.BenchmarkRequest) -> None:
+    """Refuse a range of sizes of a program that sends one; raises ``BenchmarkPlanError``."""
+    least, most = request.size_min, request.size_max
+    if least in (None, most) or "--size" in _unused(adapter, request):
+        return
+    estimate = plans.FabricEstimate()
+    single = adapter.plan(replace(request, size_min=most), estimate)
+    if adapter.plan(request, estimate) == single:
+        raise plans.BenchmarkPlanError(
+            f"--size {least}:{most}: {request.program} sends a single size; expected --size {most}"
+        )
+
+
 def _unused(adapter: Adapter, request: plans.BenchmarkRequest) -> set[str]:
     usual = plans.BenchmarkRequest(request.program)
 
@@ -244,6 +257,7 @@ def _experiments(
 ) -> list[CampaignExperiment]:
     adapter, name = adapter_of(program)
     request = _request(adapter, name, network, options, sizes)
+    check_range(adapter, request)
     plan = _planned(adapter, network, request, options)
     places = _placements(plan, options)
     return [_experiment(adapter, plan, network, hosts, options) for hosts in places]

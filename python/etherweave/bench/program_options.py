@@ -92,11 +92,14 @@ class OptionTable:
     options: tuple[ProgramOption, ...] = ()
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Arguments without a dash by program: names of tests, kinds of buffers."""
+    exclusive: tuple[frozenset[str], ...] = ()
+    """First names of options of which a command may have a single member."""
 
     def read(self, program: str, arguments: Sequence[str]) -> GivenOptions:
         """Read what a user passes on to a program.
 
-        Raises ``BenchmarkPlanError`` with the nearest option where one is unknown.
+        Raises ``BenchmarkPlanError`` with the nearest option where one is unknown, and with both
+        where two exclude each other.
         """
         values: list[tuple[str, str]] = []
         words: list[str] = []
@@ -113,9 +116,17 @@ class OptionTable:
                 instead += option.instead
             else:
                 words.append(self._word(program, argument))
+        self._check_exclusive(program, [name for name, _ in values])
         # A command's braces are places that a launcher fills in.
         literal = tuple(word.replace("{", "{{").replace("}", "}}") for word in arguments)
         return GivenOptions(literal, tuple(values), tuple(words), tuple(instead))
+
+    def _check_exclusive(self, program: str, names: Sequence[str]) -> None:
+        for group in self.exclusive:
+            if len(members := [name for name in dict.fromkeys(names) if name in group]) > 1:
+                raise BenchmarkPlanError(
+                    f"{' and '.join(members)} of {program} exclude each other; expected one"
+                )
 
     def words_of(self, program: str) -> tuple[str, ...]:
         """Return the arguments without a dash that a program accepts."""
@@ -139,13 +150,13 @@ class OptionTable:
             is_short = re.fullmatch(r"-[A-Za-z]", name) or rest.isdecimal()
             if is_short and rest != argument and by_name[name].value:
                 return by_name[name], rest
-        raise BenchmarkPlanError(f"unknown option {head} of {program}; {_known(head, by_name)}")
+        raise BenchmarkPlanError(f"unknown option {head} of {program}; {nearest(head, by_name)}")
 
     def _word(self, program: str, argument: str) -> str:
         words = self.words_of(program)
         if argument not in words:
             raise BenchmarkPlanError(
-                f"unknown argument {argument} of {program}; {_known(argument, words)}"
+                f"unknown argument {argument} of {program}; {nearest(argument, words)}"
             )
         return argument
 
@@ -154,10 +165,12 @@ def options(
     text: str,
     words: Mapping[str, tuple[str, ...]] | None = None,
     programs: Mapping[str, str] | None = None,
+    exclusive: Sequence[str] = (),
 ) -> OptionTable:
     """Read a declaration of options.
 
-    ``programs`` has a pattern of the programs that have them, by first names with spaces between.
+    ``programs`` has a pattern of the programs that have them, by first names with spaces between;
+    each text of ``exclusive`` has first names that exclude each other.
     """
     lines = [_LINE.fullmatch(line.strip()) for line in text.strip().splitlines()]
     assert all(lines), f"a line that declares no option: {text}"
@@ -165,9 +178,11 @@ def options(
         name: pattern for names, pattern in (programs or {}).items() for name in names.split()
     }
     declared = tuple(_declared(line, of_programs) for line in lines if line)
-    unknown = of_programs.keys() - {option.names[0] for option in declared}
-    assert not unknown, f"programs of options that are not declared: {unknown}"
-    return OptionTable(declared, words or {})
+    groups = tuple(frozenset(names.split()) for names in exclusive)
+    unknown = of_programs.keys() | {name for group in groups for name in group}
+    unknown -= {option.names[0] for option in declared}
+    assert not unknown, f"constraints of options that are not declared: {unknown}"
+    return OptionTable(declared, words or {}, groups)
 
 
 def _declared(line: re.Match[str], of_programs: Mapping[str, str]) -> ProgramOption:
@@ -203,7 +218,7 @@ def _check(program: str, argument: str, option: ProgramOption, value: str | None
         raise BenchmarkPlanError(f"{option.names[0]} {value} of {program}: expected {expected}")
 
 
-def _known(argument: str, known: Mapping[str, object] | Sequence[str]) -> str:
+def nearest(argument: str, known: Mapping[str, object] | Sequence[str]) -> str:
     """Name the nearest of what is known, or all of a few."""
     names = list(known)
     if not names:

@@ -8,6 +8,7 @@ from typing import Any
 
 from etherweave.api.units import amount, size_text
 from etherweave.bench.document import Document
+from etherweave.bench.program_options import nearest
 from etherweave.cli.bench.parse import document_of, end_unless_sound, print_failures
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import print_error, reject
@@ -67,7 +68,10 @@ def reference(
         reject(f"--metric {metric}: expected one of {', '.join(known)}")
     match = search(words or (), fabric=fabric, metric=metric)
     if not match:
-        reject("no such figure; fewer words find more")
+        unknown = next((word for word in words or () if not search([word])), "")
+        names = sorted({name for own in references() for name in (own.program, own.benchmark)})
+        hint = f"{unknown}: {nearest(unknown, names)}" if unknown else "fewer words find more"
+        reject(f"no such figure; {hint}")
     if result is not None:
         _compare(result, match, as_json)
     elif count:

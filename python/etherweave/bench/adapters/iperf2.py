@@ -159,7 +159,8 @@ _OPTIONS = options(
     -c, --client HOST  = the site
     -p, --port PORT  = the launcher
     -s, --server  = the launcher
-    """
+    """,
+    exclusive=("--full-duplex -d -r -R",),
 )
 
 ADAPTER = Adapter(

@@ -243,7 +243,8 @@ _OPTIONS = options(
     -O, --omit N  = Etherweave
     -J, --json  = Etherweave
     -s, --server  = the launcher
-    """
+    """,
+    exclusive=("-u --sctp", "-R --bidir", "-4 -6"),
 )
 
 ADAPTER = Adapter(

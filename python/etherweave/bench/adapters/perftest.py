@@ -402,24 +402,28 @@ _OPTIONS = options(
     --out_json  = Etherweave
     """,
     programs={
-        "-c -x -z --ipv6 --aes_xts --encrypt_on_tx --aes_block_size": "ib_.*",
         "-a": "ib_(?!atomic).*",
         "-b -t -l -Q -N --mr_per_qp --rate_limit --rate_units --rate_limit_type": ".*_bw",
         "--burst_size --report-both --reversed --disable_pcie_relaxed": ".*_bw",
-        "-r -g --use-srq": ".*_send_.*|raw_.*",
-        "-I": ".*_(write|send)_.*|raw_.*",
+        "-r -g --use-srq": ".*_send_.*",
+        "-I": ".*_(write|send)_.*",
         "-e": "ib_(?!write).*",
         "-o": ".*_(read|atomic)_.*",
         "-A": ".*_atomic_.*",
     },
+    exclusive=("--use_cuda --use_rocm",),
 )
 
 ADAPTER = Adapter(
     name="perftest",
     programs=(
         *("ib_write_bw", "ib_write_lat", "ib_send_bw", "ib_send_lat", "ib_read_bw"),
-        *("ib_read_lat", "ib_atomic_bw", "ib_atomic_lat", "raw_ethernet_bw"),
+        *("ib_read_lat", "ib_atomic_bw", "ib_atomic_lat"),
     ),
+    refused={
+        "raw_ethernet_bw": "its two sides need options of their own, --client and --server, and "
+        "the MAC addresses of a site's ports, -B and -E"
+    },
     metrics=(BANDWIDTH, BANDWIDTH_BOTH, LATENCY, ROUND_TRIP, CALL_TIME, MESSAGE_RATE),
     options=_OPTIONS,
     checks=(

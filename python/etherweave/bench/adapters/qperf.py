@@ -155,14 +155,25 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
     head = ("qperf", "{server}", "-lp", "{port}", *lasts, "-vu", "-uu")
     named = () if request.options.words else tests
     server = ("qperf", "-lp", "{port}")
-    length, basis = seconds * len(tests) * len(sizes), None
-    sent = sum(length * fabric.rate * (1 + ("bi_bw" in test)) / len(tests) for test in tests)
+    length = seconds * len(tests) * len(sizes)
+    alone = ", of latencies a message at a time" * any(test.endswith("lat") for test in tests)
+    basis = f"{length:g} s at the rate of the link{alone}"
+    sent = sum(seconds * _rate(test, size, fabric) for test in tests for size in sizes)
     if count:
         steps = [(size, count * (1 + ("bi_bw" in test))) for size in sizes for test in tests]
         swept = plans.predict_sweep(steps, fabric, f"{count:,} messages of each size", each=2)
         sent, length, basis = swept.bytes, swept.seconds, swept.basis
     words = (*head, *device, *sweep, *named)
     return plans.timed_pair(request, fabric, words, server, length, sent=sent, basis=basis)
+
+
+def _rate(test: str, size: int, fabric: plans.FabricEstimate) -> float:
+    """Return what a host sends [bytes/s]: the link's rate, or a message a round trip."""
+    if not test.endswith("lat"):
+        return fabric.rate * (1 + ("bi_bw" in test))
+    # A read has its data in the answer alone; other messages go both ways.
+    ways = 1 if "_rdma_read_" in test else 2
+    return size / (ways * size / fabric.rate + 2 * fabric.latency)
 
 
 _RDMA = ("rc_", "uc_", "ud_", "xrc_")

@@ -10,7 +10,7 @@ YCSB: a line for each measure of each operation. Every operation must have retur
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, integer, not_understood
@@ -24,7 +24,7 @@ from etherweave.bench.plans import (
     alone,
     timed_pair,
 )
-from etherweave.bench.program_options import options
+from etherweave.bench.program_options import nearest, options
 from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
 from etherweave.measurements.metrics import BANDWIDTH, ELAPSED, ROUND_TRIP, TRANSACTION_RATE
 
@@ -353,8 +353,9 @@ def _check(draft: Draft, seen: dict[tuple[str, str], TextLine]) -> None:
 
 
 def _plan_ycsb(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
-    words = ("ycsb", "run", "redis", "-s", "-P", "workloads/workloada", "-p", "redis.host={server}")
+    words = ("ycsb", "run", "redis", "-s", "-P", _WORKLOAD, "-p", "redis.host={server}")
     properties = dict(value.split("=", 1) for name, value in request.options.values if name == "-p")
+    _check_properties(request.options, properties)
     if request.iterations and "operationcount" in properties:
         raise BenchmarkPlanError(
             "--iterations and -p operationcount of ycsb set the same quantity; expected one"
@@ -366,6 +367,32 @@ def _plan_ycsb(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPl
     return alone(request, (*words, "-p", "redis.port=6379", *count), forecast, notes=notes)
 
 
+def _check_properties(own: GivenOptions, properties: Iterable[str]) -> None:
+    """Refuse names that YCSB would ignore; a user's own workload may have properties of its own."""
+    if not re.fullmatch(_CORE, own.value("-P", _WORKLOAD)):
+        return
+    for name in properties:
+        if setter := {"threadcount": "-threads", "target": "-target"}.get(name):
+            raise BenchmarkPlanError(f"-p {name} of ycsb: set by {setter}")
+        if "." not in name and name not in _PROPERTIES:
+            near = nearest(name, _PROPERTIES)
+            raise BenchmarkPlanError(f"unknown property {name} of ycsb; {near}")
+
+
+_WORKLOAD, _CORE = "workloads/workloada", r"workloads/workload[a-f]"
+_PROPERTIES = (
+    *("table", "fieldcount", "fieldlength", "minfieldlength", "fieldlengthdistribution"),
+    *("fieldlengthhistogram", "fieldnameprefix", "readallfields", "readallfieldsbyname"),
+    *("writeallfields", "dataintegrity", "readproportion", "updateproportion"),
+    *("insertproportion", "scanproportion", "readmodifywriteproportion", "requestdistribution"),
+    *("minscanlength", "maxscanlength", "scanlengthdistribution", "zeropadding", "insertorder"),
+    *("insertstart", "insertcount", "recordcount", "operationcount", "maxexecutiontime"),
+    *("hotspotdatafraction", "hotspotopnfraction", "core_workload_insertion_retry_limit"),
+    *("core_workload_insertion_retry_interval", "measurementtype", "exporter", "exportfile"),
+    *("label", "dotransactions", "reportlatencyforeacherror", "latencytrackederrors"),
+)
+"""Properties of YCSB's `CoreWorkload`, `Client` and `Measurements` without a dot; those with one
+are of the binding, or of an exporter."""
 _YCSB_START_S = 10.0  # Start of its virtual machine, and of its threads [s].
 _YCSB_USUAL = {"fieldcount": "10", "fieldlength": "100", "maxscanlength": "1000"}
 
@@ -374,15 +401,15 @@ def _forecast_ycsb(
     own: GivenOptions, properties: dict[str, str], fabric: FabricEstimate
 ) -> RunForecast:
     """Count records of all operations, a round trip each on every thread, or a target a second."""
-    workload = own.value("-P", "workloads/workloada")
     numbers = _YCSB_USUAL | properties
     counts = {name: numbers[name] for name in (*_YCSB_USUAL, "operationcount")}
     for name, text in counts.items():
         if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
             raise BenchmarkPlanError(f"-p {name}={text} of ycsb: expected a whole number from 1 on")
     fields, length, scanned, operations = map(int, counts.values())
-    is_known = re.fullmatch(r"workloads/workload[a-f]", workload)
-    unknown = "" if is_known else f"ycsb: what an operation sends stands in {workload}"
+    workload = own.value("-P", _WORKLOAD)
+    is_core = re.fullmatch(_CORE, workload)
+    unknown = "" if is_core else f"ycsb: what an operation sends stands in {workload}"
     records = operations * (scanned if workload.endswith("workloade") else 1)
     sent = float(records * fields * length)
     rate = own.count("-threads", 4) / (2 * fabric.latency)

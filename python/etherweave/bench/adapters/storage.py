@@ -12,8 +12,10 @@ SPDK's perf of NVMe, local or over fabrics. *MiB/s*, once called *MB/s*, are 2^2
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from etherweave.api.units import amount
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import (
     NUMBER,
@@ -121,12 +123,22 @@ def _at_most(fabric: FabricEstimate, seconds: float) -> RunForecast:
 
 def _plan_fio(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds, own = request.seconds or 30.0, request.options
+    size = () if own.has("--size") else (f"--size={_FILE}",)
     words = (
         *("fio", "--name=etherweave", "--directory={directory}", "--rw=randread"),
-        *(f"--bs={request.size_max or 4096}", "--size=256m", f"--runtime={seconds:g}"),
+        *(f"--bs={request.size_max or 4096}", *size, f"--runtime={seconds:g}"),
         *("--time_based", "--output-format=json"),
     )
-    return alone(request, words, _at_most(fabric, seconds + float(own.value("--ramp_time", "0"))))
+    # Files that are read are written first, before the clock starts.
+    is_read = own.value("--rw", "randread") not in ("write", "randwrite")
+    written = own.amount("--size", _FILE, 1024) * own.count("--numjobs", 1) * is_read
+    timed = seconds + float(own.value("--ramp_time", "0"))
+    forecast = _at_most(fabric, timed + written / fabric.rate)
+    files = f"files of {amount(written, 'B')}, then {timed:g} s at the rate of the link, at most"
+    return alone(request, words, replace(forecast, basis=files if written else forecast.basis))
+
+
+_FILE = "256m"  # Size of each file, unless the user names another.
 
 
 FIO = Adapter(
