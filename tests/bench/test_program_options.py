@@ -105,6 +105,7 @@ def test_options_are_passed_on_as_they_are_written(command: str) -> None:
         ("iperf3 -u --sctp", "-u and --sctp of iperf3 exclude each other; expected one"),
         ("iperf3 --bidir --reverse", "--bidir and -R of iperf3 exclude each other"),
         ("iperf -r --full-duplex", "-r and --full-duplex of iperf exclude each other"),
+        ("iperf -R -Z cubic", "-R and -Z of iperf exclude each other"),
         ("ib_send_bw --use_cuda=0 --use_rocm=0", "--use_cuda and --use_rocm of ib_send_bw exclude"),
         ("nuttcp -N 4", "-N of nuttcp: set by --streams"),
         (

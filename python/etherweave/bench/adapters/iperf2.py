@@ -160,7 +160,7 @@ _OPTIONS = options(
     -p, --port PORT  = the launcher
     -s, --server  = the launcher
     """,
-    exclusive=("--full-duplex -d -r -R",),
+    exclusive=("--full-duplex -d -r -R", "-Z -R"),
 )
 
 ADAPTER = Adapter(
