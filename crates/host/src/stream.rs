@@ -4,7 +4,7 @@ use etherweave_engine::{Wires, event::Kind};
 use etherweave_kernel::indices::{EndpointIndex, ThreadIndex};
 
 use super::message::MessageKind;
-use super::thread::{Follower, Role, SourceState};
+use super::thread::{Follower, Role, SourceState, Thread};
 use crate::{Hosts, Processors};
 
 impl Processors {
@@ -75,6 +75,17 @@ impl Hosts {
         end.owner_waits_for = u64::MAX;
         end.wait_for((source.completed + 1) * bytes);
         self.source_progress(wires, thread);
+    }
+
+    /// A program has read `bytes` from its socket: of a finite stream, the last ones are its end there. Acknowledgements
+    /// of kernels come before.
+    pub(super) fn count_read(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
+        let end = &self.nics.endpoints[endpoint];
+        let Thread { role, job, .. } = &self.processors.threads[end.thread];
+        let is_last = bytes > 0 && matches!(role, Role::Sink(sink) if sink.total == Some(end.intake.bytes));
+        if is_last && !wires.constants.is_background[*job as usize] {
+            wires.count_end();
+        }
     }
 
     /// More messages are complete: post more, or be done.

@@ -210,6 +210,7 @@ impl Hosts {
             self.nics.send_ack(wires, endpoint);
         }
         self.take_bytes(wires, endpoint, bytes, consumed);
+        self.count_read(wires, endpoint, bytes);
         self.expect_read(wires, endpoint);
     }
 

@@ -389,6 +389,10 @@ fn add_stream(job: &Job, connection: &PlannedConnection, end: &[EndpointId; 2], 
     let shard = &mut shards[end[0].0];
     shard.hosts.nics.endpoints[end[0].1].wait_for(spec.bytes_per_message);
     shard.wires.totals.unfinished += u64::from(!job.is_background);
+    // Kernels acknowledge what programs have yet to read, so that a finite stream ends at both ends.
+    let shard = &mut shards[end[1].0];
+    let is_read = spec.messages.is_some() && shard.wires.constants.is_in_kernel(connection.job as u32);
+    shard.wires.totals.unfinished += u64::from(is_read && !job.is_background);
 }
 
 /// Lets flows wait for others at the host that sees these end.
