@@ -77,7 +77,7 @@ impl Hosts {
         self.source_progress(wires, thread);
     }
 
-    /// A program has read `bytes` from its socket: of a finite stream, the last ones are its end there. Acknowledgements
+    /// A program has read `bytes` from its socket: the last ones of a finite stream are its end there. Acknowledgements
     /// of kernels come before.
     pub(super) fn count_read(&mut self, wires: &mut Wires, endpoint: EndpointIndex, bytes: u64) {
         let end = &self.nics.endpoints[endpoint];
