@@ -108,7 +108,7 @@ fn a_nic_takes_packets_of_its_connections_in_turn_and_keeps_its_link_busy() {
     let ends = [4, 6].map(|number| hosts.nics.endpoints.push(an_endpoint(&wires, host, number)));
     let payload = params.transport.payload().get();
     for end in ends {
-        hosts.post_bytes(&mut wires, end, MessageKind::Eager, 3 * payload);
+        hosts.post_bytes(&mut wires, end, MessageKind::Eager, 0, 3 * payload);
     }
     serve(&mut hosts, &mut wires, Time::ZERO + Duration::from_us(5));
     let sent = sent(&wires);

@@ -76,14 +76,12 @@ fn read(text: &str, rows: &mut [Vec<(u32, f64)>]) -> Result<(), InputError> {
     let mut lines = lines.filter(|(_, fields)| !fields.is_empty() && !fields[0].starts_with('#')).peekable();
     let is_of_rows = lines.peek().is_some_and(|(_, fields)| fields[0].parse::<f64>().is_ok());
     let Some((number, columns)) = lines.next_if(|_| !is_of_rows) else {
-        let mut count = 0;
-        for (number, fields) in lines {
+        for (source, (number, fields)) in lines.enumerate() {
             let expected = format!("{} rows, one for each host", rows.len());
-            InputError::unless(count < rows.len(), "", "a row more", expected)
+            InputError::unless(source < rows.len(), "", "a row more", expected)
                 .map_err(|error| error.at_line(number))?;
             let row: Result<Vec<f64>, InputError> = fields.iter().map(|field| amount(field)).collect();
-            row.and_then(|row| add_row(rows, count, &row)).map_err(|error| error.at_line(number))?;
-            count += 1;
+            row.and_then(|row| add_row(rows, source, &row)).map_err(|error| error.at_line(number))?;
         }
         return Ok(());
     };
