@@ -52,7 +52,7 @@ def _job(result: etherweave.Result) -> dict[str, Any]:
 def measured(directory: Path) -> Path:
     """Keep a campaign with a warm-up and two launches of the same text."""
     twice = StoppingRule(launches_min=2, launches_max=2)
-    wanted = campaign("hpcc", rule=twice, size_max=1000)
+    wanted = campaign("hpcc", rule=twice, size_max=1000, size_min=1000)
     return stored_campaign(directory, wanted, FakeLauncher(lambda number: captured(TEXT)))
 
 

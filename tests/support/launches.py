@@ -83,8 +83,9 @@ def campaign(
     rule: StoppingRule = RULE,
     is_all_pairs: bool = False,
     size_max: int = 4,
+    size_min: int = 1,
 ) -> Campaign:
-    options = CampaignOptions(hosts, sizes=((1, size_max),), is_all_pairs=is_all_pairs)
+    options = CampaignOptions(hosts, sizes=((size_min, size_max),), is_all_pairs=is_all_pairs)
     planned = experiments(programs or ("osu_latency",), networks, options)
     return Campaign("test", tuple(networks), planned, rule, seed=7)
 
