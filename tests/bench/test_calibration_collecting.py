@@ -248,7 +248,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = (*sizes, MicroBenchmark("incast-3", {"incast": incast}))
     monkeypatch.setattr(inference, "WAVES_MAX", 1)
     monkeypatch.setattr(population, "PER_DIMENSION", 100)
-    monkeypatch.setattr(calibration, "SIMULATED", 4)
+    monkeypatch.setattr(calibration, "SIMULATED", 16)
     monkeypatch.setattr(plans, "micro_benchmarks", lambda hosts, transport: usual)
 
 
