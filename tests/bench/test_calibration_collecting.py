@@ -12,14 +12,7 @@ import pytest
 
 import etherweave
 from etherweave.api.results import Result
-from etherweave.bench.calibration import (
-    CalibrationError,
-    calibration,
-    collecting,
-    inference,
-    plans,
-    population,
-)
+from etherweave.bench.calibration import CalibrationError, collecting, inference, plans, population
 from etherweave.bench.calibration.collecting import WORKLOADS_FILE, collect
 from etherweave.bench.calibration.micro_benchmarks import MicroBenchmark
 from etherweave.bench.calibration.plans import MeasuringHosts, PlannedWorkload, amount, plan
@@ -248,7 +241,6 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = (*sizes, MicroBenchmark("incast-3", {"incast": incast}))
     monkeypatch.setattr(inference, "WAVES_MAX", 1)
     monkeypatch.setattr(population, "PER_DIMENSION", 100)
-    monkeypatch.setattr(calibration, "SIMULATED", 16)
     monkeypatch.setattr(plans, "micro_benchmarks", lambda hosts, transport: usual)
 
 
