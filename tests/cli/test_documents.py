@@ -39,6 +39,18 @@ def test_a_page_shows_what_its_blocks_print(page: Path, tmp_path: Path) -> None:
         assert drawn.read_text() == kept.read_text(), f"{kept.name} is drawn otherwise"
 
 
+def test_outputs_of_runs_stand_below_their_commands() -> None:
+    """A block of another language is only shown, so that its figures would grow old."""
+    blocks = [
+        (page, block["text"])
+        for page in (ROOT / "docs").rglob("*.md")
+        for block in documents.BLOCK.finditer(page.read_text())
+        if block["language"] != "console"
+    ]
+    marks = ("$ etherweave", "packets dropped\n")
+    assert [page for page, text in blocks if any(mark in text for mark in marks)] == []
+
+
 @pytest.mark.parametrize("shown", ["a\nb\n", "…\nb\n", "a\n…\n", "a…\nb\n"])
 def test_output_that_is_right_but_for_dots_stays(shown: str, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
