@@ -1,4 +1,4 @@
-//! What hosts take for a flow that has them for itself.
+//! Costs of the hosts of a flow that has them for itself.
 
 use etherweave_engine::{constants::RunConstants, params::SimParams, params::Transport};
 use etherweave_primitives::Duration;
@@ -19,7 +19,7 @@ pub fn post_time(constants: &RunConstants, job: u32, bytes: u64) -> Duration {
 pub struct KernelArrivals {
     /// Payload [B].
     pub bytes: u64,
-    /// How many frames.
+    /// Number of frames.
     pub frames: u64,
     /// Arrival of the first after it was handed to the NIC.
     pub first: Duration,

@@ -29,14 +29,14 @@ pub struct Group {
     pub lost_bytes: u64,
     /// Headroom: for what still arrives after XOFF [B]; 0 for a lossy group.
     pub headroom_limit: u32,
-    /// What its rate adds to the limit of its part of the pool, or takes from it [1/128].
+    /// Share of the limit of its part of the pool that is added for its rate, negative for a slower port [1/128].
     pub extra: i16,
     /// Whether the peer is paused.
     pub is_paused: bool,
 }
 
 impl Group {
-    /// What a port of `rate` adds to limits that are those of a port of `threshold_rate` [1/128].
+    /// Share that is added to limits of a port of `threshold_rate` for a port of `rate` [1/128].
     pub fn extra(rate: BitRate, threshold_rate: Option<BitRate>) -> i16 {
         let share = threshold_rate.map_or(1.0, |own| rate.as_bps() as f64 / own.as_bps() as f64);
         ((share - 1.0) * 128.0) as i16
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(buffer.used, 80_000);
     }
 
-    /// At four times the rate alpha 1/8 is 1/2 (the shift of HPCC's simulator, 3 - 2): q = B alpha / (1 + alpha).
+    /// Alpha of 1/8 is 1/2 at four times the rate, as in HPCC's simulator; a lone queue ends at B alpha / (1 + alpha).
     #[test]
     fn a_port_of_four_times_the_rate_has_four_times_the_threshold() {
         for (gbps, expected) in [(400, 31_000), (100, 11_000), (50, 6_300)] {

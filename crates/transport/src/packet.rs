@@ -61,9 +61,9 @@ pub mod flags {
 
 /// Bits of [`TransportPacket::acknowledged`] of a data packet of an aggregation tree.
 pub mod sums {
-    /// It travels without its payload.
+    /// Packet that travels without its payload.
     pub const BARE: u64 = 1;
-    /// It leaves the switch without its payload.
+    /// Packet that leaves the switch without its payload.
     pub const BARE_NEXT: u64 = 2;
     /// Nobody for whom it goes gets the sum.
     pub const GIVES: u64 = 4;

@@ -62,7 +62,7 @@ class CampaignCost:
 
     @property
     def reasons(self) -> str:
-        """What is not known, as the end of a sentence; empty if everything is."""
+        """Reasons why costs are not known, as the end of a sentence; empty if all are."""
         return "".join(f"; {reason}" for reason in self.unknown)
 
     def exceeded(self, limits: CampaignLimits) -> tuple[str, ...]:
@@ -232,7 +232,9 @@ def predicted_cost(campaign: Campaign) -> CampaignCost:
         launches=each * len(campaign.experiments),
         bytes=each * sum(experiment.bytes for experiment in campaign.experiments),
         seconds=each * sum(experiment.seconds for experiment in campaign.experiments),
-        unknown=tuple(dict.fromkeys(one.unknown for one in campaign.experiments if one.unknown)),
+        unknown=tuple(
+            filter(None, dict.fromkeys(experiment.unknown for experiment in campaign.experiments))
+        ),
     )
 
 

@@ -37,9 +37,9 @@ const RETRANSMITTED: u16 = 0x10;
 const ACK_REQUEST: u16 = 0x08;
 const SYN: u16 = 0x04;
 const MARKED: u16 = 0x20;
-/// Of a control packet: its context delivers in order.
+/// Bit of control packets whose context delivers in order.
 const IS_ROD: u16 = 0x20;
-/// Of a negative acknowledgement: it is about a packet of RUDI, which has no context.
+/// Bit of negative acknowledgements of packets of RUDI, which have no context.
 const OF_RUDI: u16 = 0x08;
 /// Operations of a request.
 const WRITE: u8 = 0x01;

@@ -46,11 +46,11 @@ pub(crate) const BLOCKING: u32 = TAG_BASE | 0x7f;
 /// Share of a rank in a sum that switches make: its messages to itself say it by their tags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SumRole {
-    /// It adds what it sends, and gets the sum.
+    /// Rank that adds what it sends and gets the sum.
     Both,
-    /// It adds nothing: switches send it what others have sent.
+    /// Rank that adds nothing: switches send it what others have sent.
     Listens,
-    /// It adds what it sends, and the sum goes to others.
+    /// Rank that adds what it sends, of which the sum goes to others.
     Gives,
 }
 
