@@ -159,9 +159,17 @@ def test_flows_go_where_a_matrix_in_a_file_says(tmp_path: Path) -> None:
     own = ends.count((0, 1)) + ends.count((0, 2))
     assert ends.count((0, 1)) / own == pytest.approx(0.75, abs=4 * math.sqrt(0.1875 / own))
     (tmp_path / "matrix.csv").write_text("source,destination,share\n0,1,3\n1,3,1\n")
-    expected = r"pairs.text: line 3: 3; expected a host from 0 to 2"
+    expected = r'pairs.matrix.file: "matrix.csv", line 3: 3; expected a host from 0 to 2'
     with pytest.raises(etherweave.ScenarioError, match=expected):
         etherweave.run(file)
+
+
+def test_incasts_alone_draw_no_sizes() -> None:
+    incast = {"senders": 2, "bytes": "10kB", "load": 0.1}
+    result = etherweave.run(
+        scenario({"ranks": 4, "load": 0, "duration": "1ms", "incast": incast}, 4)
+    )
+    assert (times(result).sizes, times(result).size_mean) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ use etherweave_workload::{Op, Program, StreamSpec, Traffic, Workload};
 
 use crate::documents::check_document;
 use crate::interconnect::subnet_warning;
-use crate::{JobSpec, Scenario, fast_forward, hosts, nic_buffer, nodes, routing, transports};
+use crate::{JobSpec, Scenario, fast_forward, flows, hosts, nic_buffer, nodes, routing, transports};
 
 /// Simulated time without progress after which a run is stuck, unless a job rests for longer.
 const STALL_LIMIT: Duration = Duration::from_ms(10_000);
@@ -203,7 +203,9 @@ pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> 
         .chain(subnet)
         .chain(transports::warnings(scenario, topology))
         .collect();
-    [routing::warnings(scenario, topology), hosts::warnings(scenario), network, nodes::warnings(scenario)].concat()
+    let loads = flows::warnings(scenario, topology);
+    [routing::warnings(scenario, topology), hosts::warnings(scenario), network, loads, nodes::warnings(scenario)]
+        .concat()
 }
 
 /// A pause that ends before its refresh comes: the sender goes on between, and each time a frame more must find room.

@@ -6,7 +6,7 @@ use etherweave_primitives::{BitRate, HostId, SwitchId};
 use etherweave_topology::{Node, Topology};
 use etherweave_workload::{LoadOf, OpenGroups, Workload};
 
-use crate::{Scenario, host_ports::generate};
+use crate::{JobSpec, Scenario, host_ports::generate};
 
 /// Sets the rates and groups that are left open. The fabric is only built for them; its mistakes are found where it is
 /// used.
@@ -36,6 +36,20 @@ pub(crate) fn complete(scenario: &mut Scenario) {
             *hosts = hosts.or(leaf);
         }
     }
+}
+
+/// Warnings of loads that are shares of another rate than that of the links of hosts, and more than these carry.
+pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> {
+    let link = slowest_host_link(topology);
+    let warning = |(number, job): (usize, &JobSpec)| {
+        let offered = job.workload.offered_rate().filter(|&offered| offered > link)?;
+        let name = &job.name;
+        Some(format!(
+            "job.{number}.workload.flows.load: each host of {name} offers {offered} of payload, and the links of a host \
+             carry {link}: flows queue there, more and more"
+        ))
+    };
+    scenario.job.iter().enumerate().filter_map(warning).collect()
 }
 
 /// Axes that leaves of a pod or group have in common, where a fabric has such: one of that name, or of a tree of three
@@ -74,4 +88,28 @@ fn uplinks(topology: &Topology) -> BitRate {
     let between = topology.channels().iter().filter(|channel| matches!(channel.to.node, Node::Switch(_)));
     let sum: u64 = between.filter(|channel| has_hosts(channel.from.node)).map(|channel| channel.rate.as_bps()).sum();
     if sum == 0 { slowest_host_link(topology) } else { BitRate::from_bps(sum / topology.hosts().max(1) as u64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Run;
+
+    #[test]
+    fn a_load_beyond_the_links_of_a_host_is_warned_of() {
+        let warnings = |load: &str, keys: &str| {
+            let text = format!(
+                "topology.fat_tree = {{ leaves = 2, hosts_per_leaf = 2, cores = 2, links_per_core = 2, host_rate = \
+                 \"100Gb/s\", uplink_rate = \"100Gb/s\" }}\ntransport.roce = {{}}\n[[job]]\nname = \"storage\"\n\
+                 workload.flows = {{ ranks = 4, load = {load}, duration = \"1ms\", {keys} }}"
+            );
+            Run::start(&text, "x.toml", &[], 1, &[]).unwrap().estimate().warnings.clone()
+        };
+        let uplinks = "load_of = \"uplinks\"";
+        assert_eq!(warnings("0.9", "rate = \"100Gb/s\""), Vec::<String>::new());
+        assert_eq!(warnings("0.5", uplinks), Vec::<String>::new());
+        let expected = "job.0.workload.flows.load: each host of storage offers 180Gb/s of payload, and the links of a host \
+                        carry 100Gb/s: flows queue there, more and more";
+        assert_eq!(warnings("0.9", uplinks), [expected]);
+        assert_eq!(warnings("0.45", "rate = \"400Gb/s\""), [expected]);
+    }
 }

@@ -191,6 +191,13 @@ macro_rules! family {
                 }
             }
 
+            /// Payload that a host offers on the mean, where a load says so.
+            pub fn offered_rate(&self) -> Option<BitRate> {
+                match self {
+                    $(Workload::$member(parameters) => parameters.offered_rate(),)*
+                }
+            }
+
             /// Groups of hosts that the fabric sets, where pairs know such.
             pub fn open_groups(&mut self) -> Option<OpenGroups<'_>> {
                 match self {

@@ -68,6 +68,11 @@ pub(crate) trait Generator {
         None
     }
 
+    /// Payload that a host offers on the mean, where a load says so.
+    fn offered_rate(&self) -> Option<BitRate> {
+        None
+    }
+
     /// Groups of hosts that the fabric sets, where pairs know such.
     fn open_groups(&mut self) -> Option<OpenGroups<'_>> {
         None

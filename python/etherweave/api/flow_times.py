@@ -197,7 +197,9 @@ def _job(
     asked = spec["load"] + spec.get("incast", {}).get("load", 0) if is_drawn else None
     sizes = next(iter(spec["sizes"])) if isinstance(spec["sizes"], dict) else spec["sizes"]
     drawn = json.dumps({"flows": {"sizes": spec["sizes"]}})
-    figures = json.loads(_core.workload_figures(drawn, 0)) if is_drawn else {}
+    # Incasts alone draw no sizes.
+    has_sizes = is_drawn and spec["load"] > 0
+    figures = json.loads(_core.workload_figures(drawn, 0)) if has_sizes else {}
     complete = flows.filter(pl.col("slowdown") != 0).sort("bytes", "slowdown", "time_us")
     return FlowTimes(
         job=name,
@@ -209,7 +211,7 @@ def _job(
         complete=complete,
         ideal=spec.get("ideal", "fabric"),
         below=int((complete["slowdown"] < 1).sum()),
-        sizes=sizes if is_drawn else None,
+        sizes=sizes if has_sizes else None,
         size_mean=figures.get("size_bytes_mean"),
         size_source=figures.get("size_source"),
     )

@@ -138,6 +138,12 @@ impl Generator for Flows {
         is_open.then_some((self.load_of, &mut self.rate))
     }
 
+    fn offered_rate(&self) -> Option<BitRate> {
+        let rate = self.rate.filter(|_| !self.has_list())?;
+        let load = f64::from(self.load) + self.incast.as_ref().map_or(0.0, |incast| f64::from(incast.load));
+        Some(BitRate::from_bps((rate.as_bps() as f64 * load) as u64))
+    }
+
     fn open_groups(&mut self) -> Option<OpenGroups<'_>> {
         let has_list = self.has_list();
         let Pattern::GroupLocal(GroupLocal { leaf_share, leaf_hosts, .. }) = &mut self.pairs else { return None };

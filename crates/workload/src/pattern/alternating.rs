@@ -40,7 +40,10 @@ impl Alternating {
         if let Some(pattern) = self.patterns.iter().find(|pattern| pattern.changes()) {
             return Err(InputError::new("patterns", pattern.name(), "patterns that do not change with time"));
         }
-        let turns = self.patterns.iter().map(|pattern| pattern.plan(groups, seed)).collect::<Result<_, _>>()?;
+        let plan = |(number, pattern): (usize, &Pattern)| {
+            pattern.plan(groups, seed).map_err(|error| error.within(&format!("patterns.{number}")))
+        };
+        let turns = self.patterns.iter().enumerate().map(plan).collect::<Result<_, _>>()?;
         Ok(PatternPlan { period: self.period.as_ps(), turns })
     }
 }

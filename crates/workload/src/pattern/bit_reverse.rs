@@ -17,7 +17,7 @@ impl BitReverse {
         let hosts = groups.hosts();
         if !hosts.is_power_of_two() {
             let found = format!("{hosts} hosts");
-            return Err(InputError::new("bit_reverse", found, "a power of two, so that every number has its reverse"));
+            return Err(InputError::new("", found, "a power of two, so that every number has its reverse"));
         }
         let unused = 32 - hosts.trailing_zeros();
         Ok(Permuted::new(hosts, |host| host.reverse_bits() >> unused))

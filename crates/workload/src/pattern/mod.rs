@@ -111,7 +111,8 @@ macro_rules! patterns {
             pub fn plan(&self, groups: &HostGroups, seed: u64) -> Result<Destinations, InputError> {
                 match self {
                     $(Pattern::$member(parameters) => {
-                        Ok(Destinations(PatternPlan::$member(parameters.plan(groups, seed)?)))
+                        let plan = parameters.plan(groups, seed).map_err(|error| error.within($name))?;
+                        Ok(Destinations(PatternPlan::$member(plan)))
                     })*
                 }
             }

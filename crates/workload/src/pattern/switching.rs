@@ -55,8 +55,8 @@ impl Switching {
             }
             _ => {}
         }
-        let plan = |pattern: &Pattern| pattern.plan(groups, seed).map(Box::new);
-        let (from, to) = (plan(&self.from)?, plan(&self.to)?);
+        let plan = |pattern: &Pattern, key| pattern.plan(groups, seed).map(Box::new).map_err(|error| error.within(key));
+        let (from, to) = (plan(&self.from, "from")?, plan(&self.to, "to")?);
         Ok(PatternPlan { at: Time::ZERO + self.at, from_phases: from.phases().len(), from, to })
     }
 }

@@ -350,7 +350,8 @@ fn patterns_take_turns_of_a_period_and_begin_again() {
 fn parameters_that_do_not_fit_the_fabric_are_refused() {
     let check = |pattern: Pattern, sizes: &[u32], expected: &str| {
         let found = pattern.plan(&HostGroups::new(sizes).unwrap(), 1).unwrap_err().to_string();
-        assert_eq!(found, expected, "{pattern:?}");
+        let own = expected.strip_prefix(pattern.name()).map_or(format!(".{expected}"), str::to_owned);
+        assert_eq!(found, format!("{}{own}", pattern.name()), "{pattern:?}");
     };
     let leads_back = "offset: 6 among 3 groups; expected no multiple of 3, which leads back";
     check(Pattern::Adversarial(Adversarial { offset: 6, hosts_per_switch: None }), &[4; 3], leads_back);
@@ -425,6 +426,8 @@ fn parameters_that_do_not_fit_the_fabric_are_refused() {
     check(alternating(vec![Pattern::default()], Duration::ZERO), &[4; 3], "period: 0; expected a time above 0");
     let changing = "patterns: switching; expected patterns that do not change with time";
     check(alternating(vec![inner()], period), &[4; 3], changing);
+    let turned = "patterns.1.shift.offset: 0 among 12 hosts; expected no multiple of 12, which leads back";
+    check(alternating(vec![Pattern::default(), Pattern::Shift(Shift { offset: 0 })], period), &[4; 3], turned);
     let error = toml::from_str::<Pattern>("[hot_spot]\nshare = 1.5\n").unwrap_err().to_string();
     assert!(error.contains("share: 1.5; expected 0, or 1e-9 to 1"), "{error}");
 }
