@@ -45,8 +45,8 @@ pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> 
         let offered = job.workload.offered_rate().filter(|&offered| offered > link)?;
         let name = &job.name;
         Some(format!(
-            "job.{number}.workload.flows.load: each host of {name} offers {offered} of payload, and the links of a host \
-             carry {link}: flows queue there, more and more"
+            "job.{number}.workload.flows.load: each host of {name} offers {offered} of payload, and the links of a \
+             host carry {link}: flows queue there, more and more"
         ))
     };
     scenario.job.iter().enumerate().filter_map(warning).collect()
@@ -107,8 +107,8 @@ mod tests {
         let uplinks = "load_of = \"uplinks\"";
         assert_eq!(warnings("0.9", "rate = \"100Gb/s\""), Vec::<String>::new());
         assert_eq!(warnings("0.5", uplinks), Vec::<String>::new());
-        let expected = "job.0.workload.flows.load: each host of storage offers 180Gb/s of payload, and the links of a host \
-                        carry 100Gb/s: flows queue there, more and more";
+        let expected = "job.0.workload.flows.load: each host of storage offers 180Gb/s of payload, and the links of a \
+                        host carry 100Gb/s: flows queue there, more and more";
         assert_eq!(warnings("0.9", uplinks), [expected]);
         assert_eq!(warnings("0.45", "rate = \"400Gb/s\""), [expected]);
     }
