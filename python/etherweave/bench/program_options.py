@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
+from etherweave.api.nearest import nearest
 from etherweave.bench.plans import BenchmarkPlanError, GivenOptions
 
 _NAME = r"-[^\s,]+"
@@ -52,7 +53,6 @@ KINDS = {
 """Values by kind: what they match, and what a refusal says."""
 FREE = ("NAME", "DEVICE", "FILE", "HEADER", "TRANSPORT")
 """Values of the user's own system, of which every text is one."""
-_SHOWN = 12  # Known options that a refusal lists where none is near.
 
 
 @dataclass(frozen=True)
@@ -216,15 +216,3 @@ def _check(program: str, argument: str, option: ProgramOption, value: str | None
     pattern, expected = KINDS.get(option.value.strip("[]"), (".+", "a text"))
     if not choices and not re.fullmatch(pattern, value, re.DOTALL):
         raise BenchmarkPlanError(f"{option.names[0]} {value} of {program}: expected {expected}")
-
-
-def nearest(argument: str, known: Mapping[str, object] | Sequence[str]) -> str:
-    """Name the nearest of what is known, or all of a few."""
-    names = list(known)
-    if not names:
-        return "expected none"
-    near = get_close_matches(argument, names, n=3, cutoff=0.5)
-    if near:
-        return f"nearest: {', '.join(near)}"
-    rest = ", ..." if len(names) > _SHOWN else ""
-    return f"known: {', '.join(names[:_SHOWN])}{rest}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from etherweave.api.interconnects import Interconnect, differing, names
+from etherweave.api.nearest import nearest
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.extras import require
@@ -63,8 +64,6 @@ def interconnects(
     known = names()
     unknown = [name for name in chosen or () if name not in known]
     if unknown:
-        from etherweave.bench.program_options import nearest
-
         reject(f"no interconnect {unknown[0]!r}; {nearest(unknown[0], known)}")
     require("bench", "report")
     from etherweave.report.interconnects import (

@@ -6,9 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from etherweave.api.nearest import nearest
 from etherweave.api.units import amount, size_text
 from etherweave.bench.document import Document
-from etherweave.bench.program_options import nearest
 from etherweave.cli.bench.parse import document_of, end_unless_sound, print_failures
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import print_error, reject

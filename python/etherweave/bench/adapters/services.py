@@ -12,6 +12,7 @@ YCSB: a line for each measure of each operation. Every operation must have retur
 import re
 from collections.abc import Iterable, Sequence
 
+from etherweave.api.nearest import nearest
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, integer, not_understood
 from etherweave.bench.plans import (
@@ -24,7 +25,7 @@ from etherweave.bench.plans import (
     alone,
     timed_pair,
 )
-from etherweave.bench.program_options import nearest, options
+from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
 from etherweave.measurements.metrics import BANDWIDTH, ELAPSED, ROUND_TRIP, TRANSACTION_RATE
 
