@@ -58,3 +58,16 @@ pub(crate) fn counted_stream(message: Bytes, messages: u64) -> Result<(), InputE
     let found = format_args!("{messages} of {message}");
     InputError::unless(is_countable, "messages", found, format_args!("at most {STREAM_MAX} in all"))
 }
+
+/// A text that was written out, which has a line at least: an empty one is refused, for it would count as none.
+///
+/// # Errors
+/// Where the text has nothing but spaces.
+pub(crate) fn written_text<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<String, D::Error> {
+    let text: String = serde::Deserialize::deserialize(reader)?;
+    if text.trim().is_empty() {
+        let expected = &"at least one line";
+        return Err(serde::de::Error::invalid_value(serde::de::Unexpected::Other("nothing"), expected));
+    }
+    Ok(text)
+}

@@ -67,7 +67,7 @@ params! {
         #[serde(skip_serializing_if = "Option::is_none")]
         pub seed: Option<u64> = None,
         /// List of flows as text, in place of all that is drawn; `file = "NAME"` reads it from beside the scenario.
-        #[serde(skip_serializing_if = "String::is_empty")]
+        #[serde(deserialize_with = "crate::limits::written_text", skip_serializing_if = "String::is_empty")]
         pub text: String = String::new(),
         /// File beside the scenario with the list: CSV, or a list of ns-3's HPCC or of htsim; Python reads one in
         /// Parquet as CSV. The resolved scenario has a text of up to 1 MiB in its place; of other files it keeps the

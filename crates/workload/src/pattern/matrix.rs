@@ -16,7 +16,7 @@ params! {
         pub rows: Vec<Vec<f64>> = Vec::new(),
         /// The same as text: such rows as lines, or CSV with a head `source,destination` and a third column of
         /// numbers, a pair a line. Separators are commas, semicolons, tabs or spaces.
-        #[serde(skip_serializing_if = "String::is_empty")]
+        #[serde(deserialize_with = "crate::limits::written_text", skip_serializing_if = "String::is_empty")]
         pub text: String = String::new(),
     }
 }

@@ -32,7 +32,7 @@ pub struct SizePoints {
     /// Size in bytes and share of flows that are no larger, both rising; shares up to 1, or all up to 100.
     pub points: Vec<(u64, f64)>,
     /// The same as text, a size and a share in each line, as the generators of HPCC and ABM read it.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "crate::limits::written_text", skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// Whether a flow has the size of a point, as in Homa's lists, or any between two points. Default false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
