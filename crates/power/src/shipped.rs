@@ -1,6 +1,6 @@
 //! The profiles and price books that come with Etherweave, by name.
 
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, no_such};
 
 const PROFILES: &[(&str, &str)] = &[
     ("exascale-2015", include_str!("../../../profiles/power/exascale-2015.toml")),
@@ -44,6 +44,5 @@ fn names(list: &[(&'static str, &str)]) -> Vec<&'static str> {
 
 fn text(what: &'static str, list: &[(&'static str, &'static str)], name: &str) -> Result<&'static str, InputError> {
     let found = list.iter().find(|(known, _)| *known == name).map(|&(_, text)| text);
-    let expected = || format!("one of {}", names(list).join(", "));
-    found.ok_or_else(|| InputError::new("", format!("no {what} \"{name}\""), expected()))
+    found.ok_or_else(|| no_such("", what, name, &names(list)))
 }

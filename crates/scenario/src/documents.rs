@@ -1,9 +1,7 @@
 //! Price books and power profiles that stand for themselves, before a fabric is designed with them.
 
-use etherweave_power::{PowerProfile, PriceBook, shipped};
+use etherweave_power::{PowerProfile, PriceBook};
 use etherweave_primitives::InputError;
-
-use crate::reader::nearest_of;
 
 /// Reads the price book or the power profile that `key` of a scenario names, or whose text it has: afterwards a mistake
 /// at this key is a part that the document lacks.
@@ -18,15 +16,7 @@ pub fn check_document(key: &str, document: &str) -> Result<(), InputError> {
         "design.power_text" => PowerProfile::parse(key, document).map(drop),
         other => return Err(InputError::new(other, "no document", "design.prices, design.power, or one with _text")),
     };
-    let names = match key {
-        "design.prices" => shipped::price_books(),
-        "design.power" => shipped::profiles(),
-        _ => Vec::new(),
-    };
-    read.map_err(|mut error| {
-        error.expected += &nearest_of(document, &names);
-        error.within(key)
-    })
+    read.map_err(|error| error.within(key))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ pub(crate) mod trace;
 
 use std::path::Path;
 
-use etherweave_primitives::{InputError, InputErrors};
+use etherweave_primitives::{InputError, InputErrors, no_such};
 use etherweave_workload::HplInput;
 use toml::{Table, Value};
 
@@ -235,7 +235,8 @@ fn insert_profile(values: &mut Table, path: &[&str], profiled: &Profiled) -> Res
     let Some((_, text)) = profile else {
         let known: Vec<&str> = profiled.profiles.iter().map(|(name, _)| *name).collect();
         let key = format!("{}.{PROFILE}", path.join("."));
-        return Err(InputError::new(key, format!("no profile {name}"), known.join(", ")));
+        let name = name.as_str().map_or_else(|| name.to_string(), str::to_owned);
+        return Err(no_such(&key, "profile", &name, &known));
     };
     let profile: Table = text.parse().expect("a shipped profile is TOML");
     complete(table, profile);

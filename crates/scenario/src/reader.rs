@@ -7,7 +7,7 @@
 use serde::de::{self, DeserializeSeed, Deserializer, Expected, IntoDeserializer, Unexpected, Visitor, value};
 use toml::{Table, Value};
 
-use etherweave_primitives::{InputError, InputErrors};
+use etherweave_primitives::{InputError, InputErrors, nearest_of};
 
 /// Reads a value of type `T`.
 ///
@@ -135,7 +135,7 @@ impl de::Error for ReadError {
     }
 
     fn unknown_variant(name: &str, known: &'static [&'static str]) -> ReadError {
-        ReadError::new(format!("unknown name `{name}`"), one_of(known))
+        ReadError::new(format!("unknown name `{name}`"), one_of(known) + &nearest_of(name, known))
     }
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> ReadError {
@@ -195,32 +195,6 @@ fn one_of(names: &[&str]) -> String {
         [first, second] => format!("{first} or {second}"),
         names => format!("one of {}", names.join(", ")),
     }
-}
-
-/// End of a sentence that names what was meant, where one of several names is near.
-pub(crate) fn nearest_of(name: &str, known: &[&str]) -> String {
-    let near = nearest(name, known).filter(|_| known.len() > 1);
-    near.map_or_else(String::new, |near| format!("; nearest is `{near}`"))
-}
-
-/// The name that a key was meant to be, where one differs in a third of its letters or fewer.
-fn nearest<'n>(key: &str, names: &[&'n str]) -> Option<&'n str> {
-    let close = names.iter().map(|name| (letters_changed(key, name), *name)).min()?;
-    (3 * close.0 <= key.len().max(3)).then_some(close.1)
-}
-
-/// Letters to insert, remove or replace to make one name of another: the distance of Levenshtein (1966).
-fn letters_changed(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, letter) in one.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
-        for (column, candidate) in other.bytes().enumerate() {
-            let replaced = diagonal + usize::from(letter != candidate);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
 }
 
 struct ValueReader(Value);
@@ -454,7 +428,7 @@ mod tests {
         assert_eq!(mistakes("ports = -1"), ["ports: -1; expected a whole number, 0 to 4294967295"]);
         assert_eq!(
             mistakes("mode = \"alpah\""),
-            ["mode: unknown name `alpah`; expected one of `plain`, `static`, `alpha`"]
+            ["mode: unknown name `alpah`; expected one of `plain`, `static`, `alpha`; nearest is `alpha`"]
         );
         assert!(mistakes("port = 1").iter().all(|line| line.ends_with("; nearest is `ports`")));
         assert_eq!(mistakes("mode = 1"), ["mode: 1; expected one of `plain`, `static`, `alpha`"]);

@@ -1,6 +1,6 @@
 //! The interconnects that come with Etherweave, by name.
 
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, no_such};
 
 macro_rules! shipped {
     ($($name:literal,)*) => {
@@ -57,6 +57,5 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 pub(super) fn text(name: &str) -> Result<(&'static str, &'static str), InputError> {
     let found = SHIPPED.iter().find(|(known, _)| *known == name).copied();
-    let expected = || names().collect::<Vec<_>>().join(", ");
-    found.ok_or_else(|| InputError::new("profile", format!("no interconnect \"{name}\""), expected()))
+    found.ok_or_else(|| no_such("profile", "interconnect", name, &names().collect::<Vec<_>>()))
 }
