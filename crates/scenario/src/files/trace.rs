@@ -54,13 +54,12 @@ pub(super) const FLOWS: &str = "a list of flows as CSV, of ns-3's HPCC or of hts
 pub(super) fn insert(document: &mut Document, path: &[&str], content: &str) -> Result<(), InputError> {
     let Some(table) = table(&mut document.values, path) else { return Ok(()) };
     let Some(name) = table.remove("file") else { return Ok(()) };
-    let has_text = table.get("text").is_some_and(|text| text.as_str() != Some(""));
+    let has_text = table.contains_key("text");
     let digest = table.remove("sha256");
     let key = format!("{}.file", path.join("."));
     let values = values(document, &name, has_text, digest.as_ref(), content);
     let values = values.map_err(|(found, expected)| InputError::new(&key, found, expected))?;
-    let is_text = values.get("text").is_some_and(|text| text.as_str() != Some(""));
-    let held = if is_text { format!("{}.text", path.join(".")) } else { key.clone() };
+    let held = if values.contains_key("text") { format!("{}.text", path.join(".")) } else { key.clone() };
     let file = name.as_str().unwrap_or_default().to_owned();
     document.files.push(HeldKey { key: held, by: key, file });
     if let Some(table) = self::table(&mut document.values, path) {
@@ -101,9 +100,7 @@ fn values(
     }
     let values = match text(&path).map_err(unreadable)? {
         Some(text) => vec![("text", text)],
-        None => {
-            vec![("text", String::new()), ("file", absolute(&path).map_err(unreadable)?), ("sha256", sha256)]
-        }
+        None => vec![("file", absolute(&path).map_err(unreadable)?), ("sha256", sha256)],
     };
     Ok(values.into_iter().map(|(key, value)| (key.to_owned(), Value::String(value))).collect())
 }
@@ -196,7 +193,10 @@ pub(crate) fn open(scenario: &mut Scenario) -> Result<(), InputErrors> {
     for (number, job) in scenario.job.iter_mut().enumerate() {
         let key = format!("job.{number}.workload.{}.file", job.workload.name());
         let (file, sha256, content) = match &mut job.workload {
-            Workload::Goal(goal) => (&goal.file, &goal.sha256, &mut goal.content),
+            Workload::Goal(goal) => {
+                goal.text.retain(|_| goal.file.is_none());
+                (&goal.file, &goal.sha256, &mut goal.content)
+            }
             Workload::Flows(flows) => (&flows.file, &flows.sha256, &mut flows.content),
             other => {
                 errors.check(super::chakra::open(number, other));
@@ -308,6 +308,7 @@ mod tests {
             ("allprof", "# htor\nMPI_Init:1:-:2\n", "a trace of liballprof"),
             ("executed", "EWSCHED\n", "an executed schedule"),
             ("packed", "\u{28}", "line 1: (; expected `num_ranks`"),
+            ("empty", "", "goal.file: \"empty\", line 1: nothing; expected `num_ranks`"),
         ] {
             folder.write(name, content);
             let error = folder.error(&format!("file = \"{name}\""));
@@ -357,6 +358,20 @@ mod tests {
             let changed = outcome(&found.0, kept.to_str().unwrap()).unwrap_err();
             assert!(changed.contains("has changed: its SHA-256 is"), "{changed}");
         }
+    }
+
+    #[test]
+    fn of_a_large_list_of_flows_the_resolved_scenario_keeps_the_path() {
+        let folder = Folder::new("flows");
+        let line = "0,1,1000,0\n";
+        folder.write("large.csv", format!("source,destination,bytes,start_ns\n{}", line.repeat(100_000)));
+        let text = scenario("").replace("goal = {", "flows = { flows_max = 10, file = \"large.csv\"");
+        let found = outcome(&text, &folder.origin()).unwrap();
+        assert!(found.0.contains("large.csv\"") && !found.0.contains("text ="), "{}", found.0);
+        assert_eq!(outcome(&found.0, "other").unwrap(), found, "a resolved scenario reproduces itself");
+        folder.write("empty.csv", "");
+        let empty = outcome(&text.replace("large", "empty"), &folder.origin()).unwrap_err();
+        assert!(empty.ends_with("flows.file: \"empty.csv\": nothing; expected at least one line"), "{empty}");
     }
 
     /// The digest of the message "abc" in FIPS 180-4.
