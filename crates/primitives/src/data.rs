@@ -175,24 +175,40 @@ impl Unit for BitRate {
     const NAME: &'static str = "bit rate";
     const SUFFIXES: &'static [(&'static str, u64)] =
         &[("b/s", 1), ("kb/s", 1_000), ("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000), ("Tb/s", 1_000_000_000_000)];
-    // Speeds as ports are labelled, as ns-3, containerlab and vendors write them, and bytes per second.
+    // Speeds as ports are labelled, as ns-3, containerlab, tc, iperf and vendors write them, and bytes per second.
     const ALIASES: &'static [(&'static str, u64)] = &[
+        ("kbps", 1_000),
+        ("kbit", 1_000),
+        ("kbit/s", 1_000),
         ("M", 1_000_000),
+        ("Mb", 1_000_000),
         ("Mbps", 1_000_000),
+        ("Mbit", 1_000_000),
         ("Mbit/s", 1_000_000),
+        ("Mbits/sec", 1_000_000),
         ("G", 1_000_000_000),
         ("g", 1_000_000_000),
         ("Gb", 1_000_000_000),
         ("GbE", 1_000_000_000),
+        ("gbe", 1_000_000_000),
+        ("GBE", 1_000_000_000),
         ("Gbps", 1_000_000_000),
         ("gbps", 1_000_000_000),
+        ("Gbit", 1_000_000_000),
         ("Gbit/s", 1_000_000_000),
+        ("Gbits/sec", 1_000_000_000),
         ("T", 1_000_000_000_000),
+        ("t", 1_000_000_000_000),
+        ("Tb", 1_000_000_000_000),
+        ("TbE", 1_000_000_000_000),
         ("Tbps", 1_000_000_000_000),
         ("Tbit/s", 1_000_000_000_000),
         ("MB/s", 8_000_000),
+        ("MBps", 8_000_000),
         ("GB/s", 8_000_000_000),
+        ("GBps", 8_000_000_000),
     ];
+    const IGNORES_CASE: bool = true;
     fn from_base(bps: u64) -> Self {
         BitRate(bps)
     }
@@ -204,6 +220,7 @@ impl Unit for BitRate {
 impl Unit for Length {
     const NAME: &'static str = "length";
     const SUFFIXES: &'static [(&'static str, u64)] = &[("mm", 1), ("cm", 10), ("m", 1_000), ("km", 1_000_000)];
+    const IGNORES_CASE: bool = true;
     fn from_base(mm: u64) -> Self {
         Length(mm)
     }
@@ -219,6 +236,7 @@ impl_text_form!(Length);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::InputError;
 
     #[derive(Debug, serde::Deserialize)]
     struct Link {
@@ -267,13 +285,45 @@ mod tests {
 
     #[test]
     fn rates_are_read_as_ports_and_other_tools_write_them() {
-        let hundred = ["100Gb/s", "100 Gb/s", "100G", "100g", "100GbE", "100Gbps", "100Gbit/s", "12.5 GB/s", "0.1T"];
-        for text in hundred {
+        let hundred = "100Gb/s 100G 100g 100GbE 100gbe 100GBE 100Gbe 100Gbps 100gbps 100gb/s 100Gbit 100gbit 100Gbit/s \
+                       100Gbits/sec 0.1T 0.1t 0.1Tbps 100000mbps 12.5GB/s 12.5GBps 12500MB/s";
+        let spaced = ["100 Gb/s", "100 gbe", "12.5 GB/s", " 100  G "];
+        for text in hundred.split_whitespace().chain(spaced) {
             let rate = text.parse::<BitRate>().unwrap();
             assert_eq!((rate, rate.to_string().as_str()), (BitRate::from_gbps(100), "100Gb/s"), "{text}");
         }
-        let error = "100Gib/s".parse::<BitRate>().unwrap_err().to_string();
-        assert!(error.contains("the unit is not known") && !error.contains("GbE"), "{error}");
+    }
+
+    #[test]
+    fn rates_that_may_be_of_bits_or_bytes_or_of_no_unit_are_refused() {
+        for text in ["100GB", "100GBPS", "100GB/S", "100Gib/s", "100m", "3m", "100"] {
+            let error = text.parse::<BitRate>().unwrap_err().to_string();
+            assert!(error.contains("the unit is ") && !error.contains("GbE"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_unit_that_is_not_known_is_answered_with_those_that_may_be_meant() {
+        fn check<U: Unit + std::str::FromStr<Err = InputError> + std::fmt::Debug>(text: &str, meant: &str) {
+            let expected = text.parse::<U>().unwrap_err().expected;
+            assert!(expected.starts_with(&format!("{meant} a number with one of the units ")), "{text}: {expected}");
+        }
+        check::<Bytes>("4M", "4MB or 4MiB,");
+        check::<Bytes>("64 k", "64kB or 64KiB,");
+        check::<Bytes>("64KB", "64kB or 64KiB,");
+        check::<Bytes>("1.5 mb", "1.5MB or 1.5MiB,");
+        check::<Bytes>("10bytes", "10B,");
+        check::<Bytes>("10 Kbytes", "10kB or 10KiB,");
+        check::<BitRate>("100Gib/s", "100Gb/s,");
+        check::<BitRate>("100GBPS", "100Gb/s,");
+        check::<Length>("3 metres", "3m,");
+        check::<Duration>("3usec", "3us,");
+        check::<Duration>("3 seconds", "3s,");
+        check::<crate::Power>("3mw", "3mW or 3MW,");
+        for (length, energy) in [("3ft", "3MJ"), ("3x", "3x")] {
+            assert!(length.parse::<Length>().unwrap_err().expected.starts_with("a number"));
+            assert!(energy.parse::<crate::Energy>().unwrap_err().expected.starts_with("a number"));
+        }
     }
 
     #[test]

@@ -136,6 +136,7 @@ impl Unit for Duration {
     const NAME: &'static str = "duration";
     const SUFFIXES: &'static [(&'static str, u64)] =
         &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
+    const IGNORES_CASE: bool = true;
     fn from_base(ps: u64) -> Self {
         Duration(ps)
     }
@@ -163,6 +164,15 @@ mod tests {
             assert_eq!(span.to_string().parse::<Duration>().unwrap(), span);
         }
         assert_eq!("0.5us".parse::<Duration>().unwrap(), Duration::from_ns(500));
+    }
+
+    #[test]
+    fn spans_are_read_in_capitals_and_with_either_sign_of_micro() {
+        for text in ["1us", "1US", "1 us", "1Us", "1 \u{b5}s", "1\u{3bc}s", "0.001MS", "1000 NS"] {
+            assert_eq!(text.parse::<Duration>().unwrap(), Duration::from_us(1), "{text}");
+        }
+        let error = "1S".parse::<Duration>().unwrap_err();
+        assert_eq!(error.expected, "1s, a number with one of the units ps, ns, us, ms, s");
     }
 
     #[test]

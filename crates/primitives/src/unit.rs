@@ -12,6 +12,8 @@ pub(crate) trait Unit: Copy {
     const SUFFIXES: &'static [(&'static str, u64)];
     /// Other suffixes that files of other tools have, and their size; `Display` writes none of them.
     const ALIASES: &'static [(&'static str, u64)] = &[];
+    /// Whether `1US` is read as `1us`: case then parts no two units but bits and bytes, by the case of their `b`.
+    const IGNORES_CASE: bool = false;
     /// The quantity of so many base units.
     fn from_base(base: u64) -> Self;
     fn base(self) -> u64;
@@ -41,12 +43,46 @@ pub(crate) fn parse<U: Unit>(text: &str) -> Result<U, InputError> {
     if suffix.is_empty() {
         return Err(fail("the unit is missing"));
     }
-    let mut known = U::SUFFIXES.iter().chain(U::ALIASES);
-    let scale = known.find(|&&(known, _)| known == suffix).map(|&(_, scale)| scale);
-    let scale = scale.ok_or_else(|| fail("the unit is not known"))?;
+    let scale = scale_of::<U>(suffix).ok_or_else(|| unknown::<U>(fail("the unit is not known"), number, suffix))?;
     scaled(number, scale)
         .map(U::from_base)
         .ok_or_else(|| fail("the number is malformed, too large, or finer than the base unit"))
+}
+
+/// The base units of a suffix: by its letters, or by the only unit that has them in another case. A single letter has
+/// its case, as `m` and `M`; capitals alone do not say whether `B` are bits or bytes.
+fn scale_of<U: Unit>(suffix: &str) -> Option<u64> {
+    // Both characters of Unicode for micro.
+    let suffix = &suffix.replace(['\u{b5}', '\u{3bc}'], "u");
+    let units = || U::SUFFIXES.iter().chain(U::ALIASES);
+    if let Some(&(_, scale)) = units().find(|(known, _)| known == suffix) {
+        return Some(scale);
+    }
+    let has_bytes = |text: &str| text.contains('B');
+    let is_clear = suffix.len() > 1 && !(has_bytes(suffix) && *suffix == suffix.to_ascii_uppercase());
+    let is_alike = |known: &str| known.eq_ignore_ascii_case(suffix) && has_bytes(known) == has_bytes(suffix);
+    let mut scales = units().filter(|(known, _)| is_alike(known)).map(|&(_, scale)| scale);
+    let scale = scales.next().filter(|_| U::IGNORES_CASE && is_clear)?;
+    scales.all(|other| other == scale).then_some(scale)
+}
+
+/// The mistake with the units that may be meant in front of all that there are: `4MB or 4MiB` for `4M`.
+fn unknown<U: Unit>(error: InputError, number: &str, suffix: &str) -> InputError {
+    let letters = |text: &str| text.to_lowercase().replace('i', "").replace("ps", "/s");
+    let (stated, is_mega) = (letters(suffix), suffix.starts_with('M'));
+    let units = || U::SUFFIXES.iter().map(|&(unit, _)| unit).filter(|unit| !(is_mega && unit.starts_with('m')));
+    let begin = units().filter(|unit| letters(unit).starts_with(&stated));
+    let mut meant: Vec<&str> = begin.collect();
+    if meant.is_empty() {
+        let length = |unit: &&str| letters(unit).len();
+        let contained: Vec<&str> = units().filter(|unit| stated.starts_with(&letters(unit))).collect();
+        let longest = contained.iter().map(length).max();
+        meant = contained.into_iter().filter(|unit| Some(length(unit)) == longest).collect();
+    }
+    let meant: Vec<String> = meant.into_iter().map(|unit| format!("{number}{unit}")).collect();
+    let expected =
+        if meant.is_empty() { error.expected } else { format!("{}, {}", meant.join(" or "), error.expected) };
+    InputError { expected, ..error }
 }
 
 /// `number · scale` when that is a whole number that fits.

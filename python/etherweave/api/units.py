@@ -29,6 +29,12 @@ _TIMES = {f"{prefix}s": Decimal(1000) ** -n for n, prefix in enumerate(["", *"mu
 _SIZES = {f"{prefix}B": factor for prefix, factor in _ALL.items()}
 _BYTE_RATES = {f"{prefix}B/s": factor for prefix, factor in _ALL.items()}
 _BIT_RATES = {f"{prefix}b/s": factor / 8 for prefix, factor in _DECIMAL.items()}
+_PORT_RATES = {
+    f"{prefix}{unit}": _DECIMAL[prefix] / 8
+    for prefix in "kMGT"
+    for unit in ("bps", "bit", "bit/s", "bE")
+} | {prefix: _DECIMAL[prefix] / 8 for prefix in "MGT"}
+"""Rates as ports are labelled and other programs write them, which scenarios have, too."""
 _STEPS = [(float(_TIMES[name]), name) for name in ("s", "ms", "us", "ns")]
 _PREFIXES = [(1e15, "P"), *((float(_DECIMAL[prefix]), prefix) for prefix in "TGMk"), (1.0, "")]
 _NUMBER = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?)\s*(\S*)\s*")
@@ -82,7 +88,7 @@ def size_of(text: str) -> int:
 
 def rate_of(text: str) -> float:
     """Read a rate [bytes/s]: 100Gb/s counts bits, 1GB/s bytes; raises ``ValueError``."""
-    value = _of(text, _BIT_RATES | _BYTE_RATES, "a rate such as 100Gb/s")
+    value = _of(text, _BIT_RATES | _BYTE_RATES, "a rate such as 100Gb/s", _PORT_RATES)
     if not value:
         raise ValueError(f"{text}: expected a rate above zero")
     return value
@@ -90,14 +96,55 @@ def rate_of(text: str) -> float:
 
 def time_of(text: str) -> float:
     """Read a time [s]: 20us; raises ``ValueError`` when it is none."""
-    return _of(text, _TIMES, "a time such as 20us")
+    return _of(text, _TIMES, "a time such as 20us", {})
 
 
-def _of(text: str, units: dict[str, Decimal], expected: str) -> float:
+def _of(
+    text: str, units: dict[str, Decimal], expected: str, others: dict[str, Decimal] | None = None
+) -> float:
+    """Read a number with a unit; with ``others``, of other programs, in any case that is clear."""
     match = _NUMBER.fullmatch(text)
-    if not match or match[2] not in units:
-        raise ValueError(f"{text}: expected {expected}; units: {', '.join(units)}")
-    value = float(match[1]) * float(units[match[2]])
+    factor = units.get(match[2]) if match else None
+    if match and factor is None and others is not None:
+        factor = _factor(match[2], units | others)
+    if not match or factor is None:
+        meant = _meant(match[1], match[2], units) if match else ""
+        raise ValueError(f"{text}: expected {meant}{expected}; units: {', '.join(units)}")
+    value = float(match[1]) * float(factor)
     if not math.isfinite(value):
         raise ValueError(f"{text}: too large")
     return value
+
+
+def _factor(unit: str, units: dict[str, Decimal]) -> Decimal | None:
+    """Find the only factor that a unit can have in another case, as scenarios do.
+
+    >>> {unit: _factor(unit, {"Gb/s": 1, "GB/s": 8, "us": 3}) for unit in ("gb/s", "GB/S", "µs")}
+    {'gb/s': 1, 'GB/S': None, 'µs': 3}
+    """
+    unit = unit.translate({0xB5: "u", 0x3BC: "u"})
+    if unit in units:
+        return units[unit]
+    has_bytes = "B" in unit and unit != "GBE"
+    if len(unit) == 1 or (has_bytes and unit == unit.upper()):
+        return None
+    alike = {
+        factor
+        for known, factor in units.items()
+        if known.lower() == unit.lower() and ("B" in known) == has_bytes
+    }
+    return alike.pop() if len(alike) == 1 else None
+
+
+def _meant(number: str, unit: str, units: dict[str, Decimal]) -> str:
+    """Name the units that may be meant.
+
+    >>> _meant("4", "M", _SIZES), _meant("4", "ft", _SIZES)
+    ('4MB or 4MiB: ', '')
+    """
+
+    def letters(unit: str) -> str:
+        return unit.lower().replace("i", "").replace("ps", "/s")
+
+    meant = [known for known in units if unit and letters(known).startswith(letters(unit))]
+    return f"{' or '.join(f'{number}{known}' for known in meant)}: " if meant else ""
