@@ -98,7 +98,7 @@ def _link(network: Network, columns: dict[str, int], where: str, row: Sequence[s
     if length and "in_metres" in columns:
         length = f"{length}m"
     of = {name: cell(name) for name in ("first_port", "second_port", "rate", "medium")}
-    of |= {"link_class": cell("link_class"), "length": length}
+    of |= {"link_class": cell("link_class").lower(), "length": length}
     first, second = cell("first"), cell("second")
     if of["link_class"] not in ("", "host", "local", "global"):
         reason = f"the class {of['link_class'][:20]!r}; expected host, local or global"

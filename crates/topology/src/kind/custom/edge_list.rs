@@ -10,6 +10,8 @@ use super::link_text::{Edge, LinkAttributes, LinkDefaults, mistake};
 
 pub(super) const HEADER: &str = "from,to,rate,length";
 const COLUMNS: [&str; 7] = ["from", "to", "rate", "length", "medium", "class", "to_rate"];
+/// What reads other lists.
+const IMPORT: &str = "`etherweave import` reads a list with other names of nodes and columns";
 /// Number of columns without a header: the first ones, both ends at least.
 const PLAIN: std::ops::RangeInclusive<usize> = 2..=5;
 
@@ -36,7 +38,9 @@ pub(super) fn read(text: &str, hosts: u32, defaults: &LinkDefaults) -> Result<Li
             continue;
         }
         match &columns {
-            None if fields.contains(&"from") => columns = Some(header(&fields).map_err(at_line)?),
+            None if fields.iter().any(|field| field.eq_ignore_ascii_case(COLUMNS[0])) => {
+                columns = Some(header(&fields).map_err(at_line)?)
+            }
             None => {
                 columns = Some((0..COLUMNS.len()).collect());
                 edges.push(edge(&fields, None, hosts, defaults).map_err(at_line)?);
@@ -74,8 +78,9 @@ fn uncommented(record: &StringRecord) -> Vec<&str> {
 /// For each column of the text, its index in [`COLUMNS`].
 fn header(fields: &[&str]) -> Result<Vec<usize>, InputError> {
     let column = |field: &&str| {
-        let known = COLUMNS.iter().position(|column| column == field);
-        known.ok_or_else(|| mistake(format!("unknown column \"{field}\""), COLUMNS.join(", ")))
+        let known = COLUMNS.iter().position(|column| column.eq_ignore_ascii_case(field));
+        let expected = format!("{}; {IMPORT}", COLUMNS.join(", "));
+        known.ok_or_else(|| mistake(format!("unknown column \"{field}\""), expected))
     };
     let columns = fields.iter().map(column).collect::<Result<Vec<_>, _>>()?;
     let distinct: BTreeSet<usize> = columns.iter().copied().collect();
@@ -126,7 +131,8 @@ fn numbered(field: &str, hosts: u32) -> Result<Numbered, InputError> {
         (Some(host), _) => Ok(Numbered::Host(host)),
         (None, Some(switch)) => Ok(Numbered::Switch(switch)),
         (None, None) => {
-            Err(mistake(format!("\"{field}\" is not a node"), "a host such as h0 or a switch such as s3".to_owned()))
+            let expected = format!("a host such as h0 or a switch such as s3; {IMPORT}");
+            Err(mistake(format!("\"{field}\" is not a node"), expected))
         }
     }
 }
@@ -189,6 +195,8 @@ mod tests {
     fn a_header_names_the_columns_in_any_order() {
         let links = "class,from,to,medium,rate,to_rate\n,h0,s0,optical,25Gb/s,25Gb/s\nglobal,s0,s1,,100Gb/s,";
         let topology = generate(links).unwrap();
+        let capitals = "Class,From,TO,Medium,Rate,To_Rate\n,h0,s0,Optical,25 GbE,25GBE\nGlobal,s0,s1,,100Gb/s,";
+        assert_eq!(generate(capitals).unwrap(), topology);
         let [host, _, between, _] = topology.channels() else { panic!("two links") };
         assert_eq!((host.medium, host.class, host.rate.as_bps()), (Medium::Optical, LinkClass::Host, 25_000_000_000));
         assert_eq!((between.medium, between.class), (Medium::Copper, LinkClass::Global));
@@ -211,8 +219,12 @@ mod tests {
         check(
             "from,to,colour",
             "links: line 1: unknown column \"colour\"; expected from, to, rate, length, medium, \
-            class, to_rate",
+            class, to_rate; `etherweave import` reads a list with other names of nodes and columns",
         );
+        for names in ["leaf0,node1", "source,target\nh0,s0", "H0,s0"] {
+            let error = generate(names).unwrap_err().to_string();
+            assert!(error.contains("is not a node; expected a host such as h0") && error.contains("import"), "{error}");
+        }
         check("from,to\nh0", "links: line 2: 1 fields; expected 2, as the header");
         check("h0,s0,1Gb/s,3m,steel", "links: line 1: \"steel\" is not a medium; expected copper or optical");
         check(

@@ -73,12 +73,12 @@ fn read_length(text: &str) -> Result<Length, InputError> {
 }
 
 fn read_medium(text: &str) -> Result<Medium, InputError> {
-    let medium = Medium::ALL.into_iter().find(|medium| medium.name() == text);
+    let medium = Medium::ALL.into_iter().find(|medium| medium.name().eq_ignore_ascii_case(text));
     medium.ok_or_else(|| mistake(format!("\"{text}\" is not a medium"), "copper or optical".to_owned()))
 }
 
 fn read_class(text: &str) -> Result<LinkClass, InputError> {
-    let class = LinkClass::ALL.into_iter().find(|class| class.name() == text);
+    let class = LinkClass::ALL.into_iter().find(|class| class.name().eq_ignore_ascii_case(text));
     class.ok_or_else(|| mistake(format!("\"{text}\" is not a link class"), "host, local or global".to_owned()))
 }
 
@@ -118,11 +118,10 @@ impl ListedCables {
 
 /// Whether a node is a host.
 pub(super) fn read_kind(kind: Option<&str>) -> Result<bool, InputError> {
-    match kind {
-        Some("host") => Ok(true),
-        Some("switch") | None => Ok(false),
-        Some(other) => Err(mistake(format!("\"{other}\" is not a kind of node"), "host or switch".to_owned())),
-    }
+    let is = |name: &str| kind.is_some_and(|kind| kind.eq_ignore_ascii_case(name));
+    let expected = "host or switch";
+    let other = kind.filter(|_| !is("host") && !is("switch"));
+    other.map_or(Ok(is("host")), |other| Err(mistake(format!("\"{other}\" is not a kind of node"), expected)))
 }
 
 /// The mistake at a place that the caller adds.

@@ -28,7 +28,7 @@ params! {
     /// ```
     ///
     /// Without a header line, columns are `from`, `to`, `rate`, `length` and `medium` (copper or optical), of which the
-    /// first two are required. A header line names columns in any order, also `class` (local or global) and `to_rate`
+    /// first two are required. A header line names columns in any order and case, also `class` (local or global) and `to_rate`
     /// (the port speed at the other end, which must be the same). What is absent or empty has its default: `rate` and
     /// `cable` of this table. Empty lines and comments after `#` are skipped.
     ///
