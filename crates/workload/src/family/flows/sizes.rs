@@ -31,7 +31,8 @@ pub enum FlowSizes {
 pub struct SizePoints {
     /// Size in bytes and share of flows that are no larger, both rising; shares up to 1, or all up to 100.
     pub points: Vec<(u64, f64)>,
-    /// The same as text, a size and a share in each line, as the generators of HPCC and ABM read it.
+    /// The same as text, a size and a share in each line, as the generators of HPCC and ABM read it. A number alone in
+    /// the first line, as in Homa's lists, is the mean, within 1 % of the computed mean.
     #[serde(deserialize_with = "crate::limits::written_text", skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// Whether a flow has the size of a point, as in Homa's lists, or any between two points. Default false.
@@ -130,6 +131,9 @@ const DATA_MINING: &[(u64, f64)] = &[
     (1_000_000_000, 1.0),
 ];
 
+/// Share of the mean by which the mean that a text states may differ.
+const MEAN_ERROR_MAX: f64 = 0.01;
+
 #[derive(Clone, Debug)]
 pub(super) struct SizeDraw {
     points: Vec<(u64, f64)>,
@@ -173,7 +177,8 @@ impl FlowSizes {
 
 impl SizePoints {
     fn draws(&self) -> Result<SizeDraw, InputError> {
-        let mut points = if self.text.is_empty() { self.points.clone() } else { lines(&self.text)? };
+        let SizeLines { mut points, mean } =
+            if self.text.is_empty() { SizeLines::of(self.points.clone()) } else { lines(&self.text)? };
         let key = if self.text.is_empty() { "points" } else { "text" };
         let last = points.last().map_or(0.0, |&(_, share)| share);
         let expected = "sizes and shares that rise, the last share 1 (or 100)";
@@ -190,17 +195,59 @@ impl SizePoints {
         InputError::unless(first >= 0.0, key, format!("a share of {first}"), expected)?;
         let is_size = (1..=MESSAGE_MAX.get()).contains(&largest);
         InputError::unless(is_size, key, format!("a largest size of {largest}B"), format!("1B to {MESSAGE_MAX}"))?;
-        Ok(SizeDraw { points, steps: self.steps })
+        let draw = SizeDraw { points, steps: self.steps };
+        mean.map_or(Ok(()), |mean| mean.check(&draw))?;
+        Ok(draw)
     }
 }
 
-/// A size and a share in each line.
-fn lines(text: &str) -> Result<Vec<(u64, f64)>, InputError> {
-    let mut points = Vec::new();
+/// What a text of sizes has.
+struct SizeLines {
+    points: Vec<(u64, f64)>,
+    mean: Option<StatedMean>,
+}
+
+impl SizeLines {
+    fn of(points: Vec<(u64, f64)>) -> SizeLines {
+        SizeLines { points, mean: None }
+    }
+}
+
+/// Mean size that a text states in its first line.
+struct StatedMean {
+    line: usize,
+    bytes: f64,
+}
+
+impl StatedMean {
+    /// # Errors
+    /// When sizes have another mean: arrivals at a load follow from it.
+    fn check(&self, draw: &SizeDraw) -> Result<(), InputError> {
+        let other = SizeDraw { points: draw.points.clone(), steps: !draw.steps };
+        let [mean, other_mean] = [draw, &other].map(SizeDraw::mean);
+        let is_mean = |mean: f64| (self.bytes - mean).abs() <= MEAN_ERROR_MAX * mean;
+        let found = format!("{}, the mean where a line has no share", self.bytes);
+        let mut expected = format!("{mean:.2}, the mean of these sizes");
+        if is_mean(other_mean) {
+            expected += &format!("; it is {other_mean:.2} with steps = {}", other.steps);
+        }
+        InputError::unless(is_mean(mean), "text", found, expected).map_err(|error| error.at_line(self.line))
+    }
+}
+
+/// The mean that the first line has, if it has a single number, then a size and a share in each line.
+fn lines(text: &str) -> Result<SizeLines, InputError> {
+    let (mut points, mut mean) = (Vec::new(), None);
     for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
         let words: Vec<&str> = line.split(|c: char| c.is_whitespace() || ",;".contains(c)).collect();
         let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
         if words.is_empty() || words[0].starts_with('#') {
+            continue;
+        }
+        if let ([bytes], true) = (&words[..], points.is_empty() && mean.is_none()) {
+            mean = bytes.parse().ok().map(|bytes| StatedMean { line: number, bytes });
+        }
+        if mean.as_ref().is_some_and(|mean| mean.line == number) {
             continue;
         }
         let point = match words[..] {
@@ -213,7 +260,7 @@ fn lines(text: &str) -> Result<Vec<(u64, f64)>, InputError> {
         })?;
         points.push((size.round() as u64, share));
     }
-    Ok(points)
+    Ok(SizeLines { points, mean })
 }
 
 impl SizeDraw {
@@ -309,5 +356,25 @@ mod tests {
         assert_eq!(error("5 0.5\n4 1\n"), format!("sizes.points.text: 4 1 behind 5 0.5; {expected}"));
         assert_eq!(error("5 x\n"), "sizes.points.text: line 1: 5 x; expected a size in bytes and a share of flows");
         assert!(error("").contains("a last share of 0;"));
+    }
+    /// Points alone: 100 · 0.5 + 4,000 · 0.25 + 9,000 · 0.25 = 3,300. Between them: 100 · 0.5 + 2,050 · 0.25 + 6,500 ·
+    /// 0.25 = 2,187.5.
+    #[test]
+    fn a_number_alone_in_the_first_line_is_the_mean() {
+        let draws = |mean: &str, steps| {
+            let text = format!("# Homa\n{mean}\n100 0.5\n4000  0.75\n9000\t1\n");
+            SizePoints { text, steps, ..SizePoints::default() }.draws()
+        };
+        for (mean, steps, known) in [("3300.0", true, 3_300.0), ("3270", true, 3_300.0), ("2187.5", false, 2_187.5)] {
+            assert_eq!(draws(mean, steps).unwrap().mean(), known);
+        }
+        let error = |mean, steps| draws(mean, steps).unwrap_err().to_string();
+        let found = "text: line 2: 3300, the mean where a line has no share; expected 2187.50, the mean of these sizes";
+        assert_eq!(error("3300", false), format!("{found}; it is 3300.00 with steps = true"));
+        let found = "text: line 2: 3250, the mean where a line has no share; expected 3300.00, the mean of these sizes";
+        assert_eq!(error("3250", true), found);
+        assert!(error("mean", true).ends_with("line 2: mean; expected a size in bytes and a share of flows"));
+        assert!(error("3300\n3300", true).starts_with("text: line 3: 3300; expected a size"));
+        assert!(error("nan", true).starts_with("text: line 2: NaN, the mean"));
     }
 }
