@@ -51,6 +51,7 @@ mod schedules;
 mod sweep;
 mod tables;
 mod transports;
+mod warm_up;
 mod workload_figures;
 
 pub use connections::Connections;

@@ -14,7 +14,7 @@ use crate::scenario::{Scenario, experiment, port_named, read};
 use crate::{
     Estimate, Outcome, ScenarioError, check, check::RUN_MAX, estimate, flow_rows::FlowRows, flow_rows::GROUP,
     host_ports::generate, memory::MemoryLimit, nodes, prototypes, prototypes::Prototypes, routing::pause_warning,
-    tables::late_tables, tables::tables,
+    tables::late_tables, tables::tables, warm_up,
 };
 
 /// A simulation that has been built and not yet run.
@@ -89,6 +89,7 @@ impl Run {
         let again = again(&scenario, &experiment, options.process).map_err(|error| document.locate(error))?;
         let run_warnings = check::warnings(&scenario, &experiment.topology);
         let placement_warnings = nodes::placement_warnings(&scenario, &experiment.jobs);
+        let warm_up_warnings = warm_up::warnings(&scenario, &experiment.jobs);
         let goes_by_pauses_alone = match &experiment.paths {
             Paths::PerFlow { .. } => false,
             Paths::PerPacket(prepared) => prepared.goes_by_pauses_alone(),
@@ -98,7 +99,7 @@ impl Run {
         let mut simulation = simulation.map_err(|error| document.locate(error))?;
         let flow_rows = Arc::new(Mutex::new(FlowRows::new(GROUP, scenario.lossless_transport().name())));
         let flow_rows = simulation.write_flows(FlowRows::writer(&flow_rows)).then_some(flow_rows);
-        estimate.warnings.extend([notes, run_warnings, placement_warnings].concat());
+        estimate.warnings.extend([notes, run_warnings, placement_warnings, warm_up_warnings].concat());
         let setup = started.elapsed();
         Ok(Run { scenario, estimate, topology, simulation, again, goes_by_pauses_alone, snap_length, setup, flow_rows })
     }
@@ -189,6 +190,7 @@ impl Run {
         let (flow_tables, written) = flow_tables.map_or_else(|error| (Vec::new(), Err(error)), |all| (all, Ok(())));
         let totals = &report.totals;
         let unpaused = self.goes_by_pauses_alone.then(|| pause_warning(self.scenario.routing, &report.ports)).flatten();
+        let warmed_up = warm_up::warnings_after(&self.scenario, &report, &self.estimate.warnings);
         let summary = Summary {
             name: self.scenario.name.clone(),
             seed: self.scenario.seed,
@@ -216,6 +218,7 @@ impl Run {
                 self.estimate.warnings,
                 warnings(&self.scenario, &report, &sent),
                 unpaused.into_iter().collect(),
+                warmed_up,
             ]
             .concat(),
         };

@@ -240,7 +240,7 @@ def _slowdowns(flows: "polars.DataFrame") -> Slowdowns:
 def flow_lines(times: FlowTimes) -> list[str]:
     """Write the flows of a job as text: a line for all, then a line for each class of sizes."""
     complete = times.complete.height
-    head = f"{times.flows:,} flows"
+    head = f"{times.flows:,} flows" if times.flows else "no flow starts after the warm-up"
     if complete < times.flows:
         head += f", {complete:,} complete"
     if times.load is not None:
