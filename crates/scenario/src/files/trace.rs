@@ -366,9 +366,9 @@ mod tests {
         let line = "0,1,1000,0\n";
         folder.write("large.csv", format!("source,destination,bytes,start_ns\n{}", line.repeat(100_000)));
         let text = scenario("").replace("goal = {", "flows = { flows_max = 10, file = \"large.csv\"");
-        let found = outcome(&text, &folder.origin()).unwrap();
-        assert!(found.0.contains("large.csv\"") && !found.0.contains("text ="), "{}", found.0);
-        assert_eq!(outcome(&found.0, "other").unwrap(), found, "a resolved scenario reproduces itself");
+        let kept = outcome(&text, &folder.origin()).unwrap();
+        assert!(kept.0.contains("large.csv\"") && !kept.0.contains("text ="), "{}", kept.0);
+        assert_eq!(outcome(&kept.0, "other").unwrap(), kept, "a resolved scenario reproduces itself");
         folder.write("empty.csv", "");
         let empty = outcome(&text.replace("large", "empty"), &folder.origin()).unwrap_err();
         assert!(empty.ends_with("flows.file: \"empty.csv\": nothing; expected at least one line"), "{empty}");

@@ -28,9 +28,9 @@ params! {
     /// ```
     ///
     /// Without a header line, columns are `from`, `to`, `rate`, `length` and `medium` (copper or optical), of which the
-    /// first two are required. A header line names columns in any order and case, also `class` (local or global) and `to_rate`
-    /// (the port speed at the other end, which must be the same). What is absent or empty has its default: `rate` and
-    /// `cable` of this table. Empty lines and comments after `#` are skipped.
+    /// first two are required. A header line names columns in any order and case, also `class` (local or global) and
+    /// `to_rate` (the port speed at the other end, which must be the same). What is absent or empty has its default:
+    /// `rate` and `cable` of this table. Empty lines and comments after `#` are skipped.
     ///
     /// GraphML and JSON (the node-link form of NetworkX: `{"nodes": [{"id": …}], "links": [{"source": …, "target":
     /// …}]}`) name nodes freely and give the `kind` (host or switch, the default) of each. An edge has `rate`,

@@ -226,12 +226,12 @@ impl StatedMean {
         let other = SizeDraw { points: draw.points.clone(), steps: !draw.steps };
         let [mean, other_mean] = [draw, &other].map(SizeDraw::mean);
         let is_mean = |mean: f64| (self.bytes - mean).abs() <= MEAN_ERROR_MAX * mean;
-        let found = format!("{}, the mean where a line has no share", self.bytes);
+        let stated = format!("{}, the mean where a line has no share", self.bytes);
         let mut expected = format!("{mean:.2}, the mean of these sizes");
         if is_mean(other_mean) {
             expected += &format!("; it is {other_mean:.2} with steps = {}", other.steps);
         }
-        InputError::unless(is_mean(mean), "text", found, expected).map_err(|error| error.at_line(self.line))
+        InputError::unless(is_mean(mean), "text", stated, expected).map_err(|error| error.at_line(self.line))
     }
 }
 
@@ -357,6 +357,7 @@ mod tests {
         assert_eq!(error("5 x\n"), "sizes.points.text: line 1: 5 x; expected a size in bytes and a share of flows");
         assert!(error("").contains("a last share of 0;"));
     }
+
     /// Points alone: 100 · 0.5 + 4,000 · 0.25 + 9,000 · 0.25 = 3,300. Between them: 100 · 0.5 + 2,050 · 0.25 + 6,500 ·
     /// 0.25 = 2,187.5.
     #[test]
@@ -369,10 +370,10 @@ mod tests {
             assert_eq!(draws(mean, steps).unwrap().mean(), known);
         }
         let error = |mean, steps| draws(mean, steps).unwrap_err().to_string();
-        let found = "text: line 2: 3300, the mean where a line has no share; expected 2187.50, the mean of these sizes";
-        assert_eq!(error("3300", false), format!("{found}; it is 3300.00 with steps = true"));
-        let found = "text: line 2: 3250, the mean where a line has no share; expected 3300.00, the mean of these sizes";
-        assert_eq!(error("3250", true), found);
+        let wrong = "text: line 2: 3300, the mean where a line has no share; expected 2187.50, the mean of these sizes";
+        assert_eq!(error("3300", false), format!("{wrong}; it is 3300.00 with steps = true"));
+        let wrong = "text: line 2: 3250, the mean where a line has no share; expected 3300.00, the mean of these sizes";
+        assert_eq!(error("3250", true), wrong);
         assert!(error("mean", true).ends_with("line 2: mean; expected a size in bytes and a share of flows"));
         assert!(error("3300\n3300", true).starts_with("text: line 3: 3300; expected a size"));
         assert!(error("nan", true).starts_with("text: line 2: NaN, the mean"));
