@@ -1,7 +1,7 @@
 //! How much of a run meets what flow-level mode leaves out, counted where rates are solved.
 
-use super::paths::{Flow, LinkPlace, Links, Tables};
-use super::{active::Active, max_min::Share};
+use super::paths::{LinkPlace, Links, Tables};
+use super::{Level, active::Active};
 
 /// Solutions from one count of what limits rates to the next.
 const COUNTED: u64 = 16;
@@ -27,11 +27,11 @@ pub struct LeftOutCounts {
     /// would.
     queues: Vec<LinkQueue>,
     queued: Vec<u32>,
-    /// Of each link of each class: a solution, and the full link for which connections waited on it.
+    /// Of each link of each class: a solution that was counted, and the full link for which connections waited on it.
     waits_for: Vec<(u64, u32)>,
-    /// The number of solutions, and which of them was counted last.
+    /// Number of solutions, and the first whose notes about links are up to date.
     number: u64,
-    counted: u64,
+    noted_since: u64,
 }
 
 /// Most that waits in a switch [B].
@@ -66,9 +66,11 @@ pub(super) struct LinkLoad {
 }
 
 pub(super) struct Solution<'a> {
-    pub flows: &'a [Flow],
-    /// Share of each flow, as the solver has it.
-    pub shares: &'a [Share],
+    pub connections: &'a [Active],
+    /// Places of those whose rates were solved, in order.
+    pub solved: &'a [u32],
+    /// The most branches of a connection.
+    pub branches: usize,
     /// Ends of each link.
     pub places: &'a [LinkPlace],
     pub classes: u32,
@@ -99,7 +101,7 @@ impl LeftOutCounts {
             queued: Vec::new(),
             waits_for: vec![(0, 0); links * classes],
             number: 0,
-            counted: 0,
+            noted_since: 1,
         }
     }
 
@@ -160,74 +162,81 @@ impl LeftOutCounts {
     /// Begins with the next solution; says whether it is counted. The first are all, as short runs have no others.
     pub(super) fn next_solution(&mut self) -> bool {
         self.number += 1;
-        let is_counted = self.number <= COUNTED || self.number.is_multiple_of(COUNTED);
-        if is_counted {
-            self.counted = self.number;
-        }
-        is_counted
+        self.number <= COUNTED || self.number.is_multiple_of(COUNTED)
     }
 
-    /// Counts connections that would be held back in a lossless network: on one of their links others wait for a full
-    /// link further on that they do not use themselves.
-    pub(super) fn count_held_back(&mut self, solution: &Solution<'_>) {
-        let &Solution { flows, shares, classes, tables, .. } = solution;
-        let mut is_any_held = false;
-        for (flow, share) in flows.iter().zip(shares) {
-            let Some(full) = share.bottleneck else { continue };
-            for (link, _) in flow.links_of_class(tables, classes).take_while(|&(link, _)| link != full) {
-                is_any_held = true;
-                let mark = &mut self.waits_for[link as usize];
-                let is_first = mark.0 != self.number || mark.1 == full;
-                *mark = (self.number, if is_first { full } else { SEVERAL });
+    /// Forgets what was noted about a link, as the solver counts it.
+    pub(super) fn forget(&mut self, link: u32) {
+        self.waits_for[link as usize] = (0, 0);
+    }
+
+    /// Forgets what was noted about all links.
+    pub(super) fn forget_all(&mut self) {
+        self.noted_since = self.number;
+    }
+
+    /// Notes which connections would be held back in a lossless network: on one of their links others wait for a full
+    /// link further on that they do not use themselves. Of connections whose rates were not solved the notes stay.
+    pub(super) fn note_held_back(&mut self, solution: &Solution<'_>, levels: &mut [Level]) {
+        let &Solution { connections, solved, branches, classes, tables, .. } = solution;
+        for (active, own) in solved.iter().map(|&place| (&connections[place as usize], place as usize * branches)) {
+            for (&branch, level) in active.used_branches(tables).iter().zip(&levels[own..]) {
+                let Some(full) = level.bottleneck else { continue };
+                let links = active.links.flow(branch).links_of_class(tables, classes);
+                links.take_while(|&(link, _)| link != full).for_each(|(link, _)| self.note(link, full));
             }
         }
-        for (flow, share) in flows.iter().zip(shares) {
-            let is_far = |full: u32| share.bottleneck != Some(full) && !flow.uses(full, tables, classes);
-            let mut links = flow.links_of_class(tables, classes);
-            let is_held = is_any_held && links.any(|(link, _)| self.is_held(link, is_far));
-            self.solutions += 1;
-            self.limited += u64::from(share.bottleneck.is_some_and(|full| !solution.is_of_host(full)));
-            self.held_back += u64::from(is_held);
+        for (active, own) in solved.iter().map(|&place| (&connections[place as usize], place as usize * branches)) {
+            for (&branch, level) in active.used_branches(tables).iter().zip(&mut levels[own..]) {
+                let flow = active.links.flow(branch);
+                let is_far = |full: u32| level.bottleneck != Some(full) && !flow.uses(full, tables, classes);
+                let is_held = flow.links_of_class(tables, classes).any(|(link, _)| self.is_held(link, is_far));
+                level.is_held = is_held;
+            }
         }
+    }
+
+    /// Notes that a connection on a link waits for a full one further on.
+    fn note(&mut self, link: u32, full: u32) {
+        let mark = &mut self.waits_for[link as usize];
+        let is_first = mark.0 < self.noted_since || mark.1 == full;
+        *mark = (self.number, if is_first { full } else { SEVERAL });
     }
 
     /// Whether packets on a link are held back by others that wait on it: for several full links, or for one that is
     /// far.
     fn is_held(&self, link: u32, is_far: impl Fn(u32) -> bool) -> bool {
         let (number, full) = self.waits_for[link as usize];
-        number == self.counted && number > 0 && (full == SEVERAL || is_far(full))
+        number >= self.noted_since && (full == SEVERAL || is_far(full))
     }
 
-    /// Counts flows at links for which more would wait than a switch holds: what hosts send of a message before it has
-    /// drained, up to the window, or that if more messages follow. `sent` is the rate at which a connection's host
-    /// sends.
-    pub(super) fn count_overflowing(
-        &mut self,
-        solution: &Solution<'_>,
-        connections: &[Active],
-        sent: impl Fn(&Active) -> f64,
-    ) {
-        let &Solution { shares, tables, .. } = solution;
+    /// Counts flows that are held back, and those at links for which more would wait than a switch holds: what hosts
+    /// send of a message before it has drained, up to the window, or that if more messages follow. `sent` is the rate
+    /// at which a connection's host sends.
+    pub(super) fn count(&mut self, solution: &Solution<'_>, levels: &[Level], sent: impl Fn(&Active) -> f64) {
         self.queued.drain(..).for_each(|link| self.queues[link as usize] = LinkQueue::default());
-        let mut left = shares;
-        for active in connections {
-            let branches = active.used_branches(tables);
-            let (own, next) = left.split_at(branches.len());
-            left = next;
-            if own.iter().all(|share| share.bottleneck.is_none_or(|full| solution.is_of_host(full))) {
+        let is_limited = |level: &&Level| level.bottleneck.is_some_and(|full| !solution.is_of_host(full));
+        for (active, own) in solution.connections.iter().zip(levels.chunks_exact(solution.branches)) {
+            let branches = active.used_branches(solution.tables);
+            let own = &own[..branches.len()];
+            let limited = own.iter().filter(is_limited).count() as u64;
+            self.solutions += own.len() as u64;
+            self.limited += limited;
+            self.held_back += own.iter().filter(|level| level.is_held).count() as u64;
+            if limited == 0 {
                 continue;
             }
             // Who has several messages to send goes on with others.
             let unsent =
                 if active.behind > 0.0 { f64::INFINITY } else { active.left * (1.0 - active.rate / sent(active)) };
             let waits = unsent.min(active.window.bytes - active.rate * active.window.round).max(0.0);
-            for (branch, share) in branches.iter().zip(own) {
-                let Some(full) = share.bottleneck.filter(|&full| !solution.is_of_host(full)) else { continue };
+            for (branch, level) in branches.iter().zip(own) {
+                let Some(full) = level.bottleneck.filter(|&full| !solution.is_of_host(full)) else { continue };
                 let queue = &mut self.queues[full as usize];
                 if queue.flows == 0.0 {
                     self.queued.push(full);
                 }
-                queue.bytes += waits * f64::from(branch.weight) * share.rate / active.rate;
+                queue.bytes += waits * f64::from(branch.weight) * level.rate / active.rate;
                 queue.flows += 1.0;
             }
         }

@@ -76,6 +76,8 @@ pub struct Fluid {
     beside: Option<BesidePackets>,
     /// Sets of connections that share links; absent where branches, classes or packets couple them.
     components: Option<Components>,
+    /// Whether each connection so far uses all of each of its links, so that rates depend on no order of connections.
+    are_whole: bool,
     /// Places of connections whose rates are solved.
     solving: Vec<u32>,
     /// Ends of messages that lead, by connection; those of former rates among them.
@@ -111,6 +113,10 @@ struct Level {
     rate: f64,
     /// Bytes of the message that leads, until the rate was solved.
     sent: f64,
+    /// The link that limits it, as the solver counts it, when its rate was solved.
+    bottleneck: Option<u32>,
+    /// Whether a lossless network would hold it back, when that was counted.
+    is_held: bool,
 }
 
 /// What a run is made of.
@@ -158,6 +164,7 @@ impl Fluid {
             uncounted: vec![0.0; capacities.len()],
             beside,
             components: is_divisible.then(|| Components::new(capacities.len())),
+            are_whole: true,
             solving: Vec::new(),
             left_out: LeftOutCounts::new(capacities.len(), weights.len(), queue_limits),
             solver: ClassLinks::new(capacities, weights),
@@ -242,6 +249,7 @@ impl Fluid {
             let used = &mut self.uses[link as usize];
             let is_alone = used.connections <= NONE;
             (used.rate, used.connections) = (used.rate + share * rate, used.connections + share);
+            self.are_whole &= share == 1.0;
             let is_between = self.places[link as usize] == LinkPlace::Between;
             let is_part = (share < 1.0 || !others.is_empty()) && is_between;
             is_overtaken |= is_part && !is_alone && used.rate > capacity * BUSY;
@@ -255,7 +263,7 @@ impl Fluid {
         // Other branches may have more left.
         let may_grow = rate < at_hosts && preferred.len() + others.len() > 1;
         let levels = std::iter::repeat_n(rate, preferred.len()).chain(std::iter::repeat(0.0));
-        self.levels.extend(levels.take(self.branches).map(|rate| Level { rate, sent: 0.0 }));
+        self.levels.extend(levels.take(self.branches).map(|rate| Level { rate, ..Level::default() }));
         let active = Active {
             endpoint,
             links,
@@ -283,6 +291,7 @@ impl Fluid {
         self.expect_end(place, now);
         let is_solved = is_overdrawn || is_least && is_shared || may_grow;
         if let Some(components) = &mut self.components {
+            links.shares(tables).for_each(|(link, _)| components.touch(link.get()));
             components.begin(links.shares(tables).map(|(link, _)| link.get()));
             is_solved.then(|| components.change(links.first.get()));
         }
@@ -350,6 +359,7 @@ impl Fluid {
         let moved = self.active.get(place as usize);
         let (link, endpoint) = (links.first.get(), moved.map(|active| active.endpoint));
         if let Some(components) = &mut self.components {
+            links.shares(tables).for_each(|(link, _)| components.touch(link.get()));
             components.end(place, link, moved.map_or(link, |active| active.links.first.get()));
             frees_others.then(|| components.change(link));
         }
@@ -453,7 +463,7 @@ impl Fluid {
         let (branches, _) = links.all_branches(tables);
         let (own, span) = (place as usize * self.branches, now.since(since).as_ps().max(1) as f64);
         let sent = |fluid: &Fluid, number: usize| {
-            let Level { rate, sent } = fluid.levels[own + number];
+            let Level { rate, sent, .. } = fluid.levels[own + number];
             sent + rate * span
         };
         let weighted =
@@ -497,7 +507,7 @@ impl Fluid {
         let is_counted = self.left_out.next_solution();
         self.choose(is_counted, tables);
         self.fill(tables);
-        self.apply_rates(now, tables);
+        self.apply_rates(now, is_counted, tables);
         self.turn_max = self.turn_max.max(self.turn());
         debug_assert!(self.are_links_within_capacity(now), "no link carries more than its capacity for long");
         debug_assert!(self.are_within_capacities(), "rates that are solved fill no link beyond its capacity");
@@ -512,19 +522,26 @@ impl Fluid {
         }
     }
 
-    /// Lists the connections whose rates are solved: those that share links with what changed. All of them in solutions
-    /// that are counted, when it is also found anew who shares links.
+    /// Lists the connections whose rates are solved: those that share links with what changed; in solutions that are
+    /// counted those that share links with any that began or ended since the last of them. All where others would have
+    /// other rates for the order of connections.
     fn choose(&mut self, is_counted: bool, tables: Tables<'_>) {
         self.solving.clear();
+        let (active, left_out) = (&self.active, &mut self.left_out);
         match &mut self.components {
             Some(components) if !is_counted => return components.take_changed(&mut self.solving),
             Some(components) => {
-                components.clear();
-                for active in &self.active {
-                    components.begin(active.links.shares(tables).map(|(link, _)| link.get()));
+                let links_of = |place: u32| active[place as usize].links.shares(tables).map(|(link, _)| link.get());
+                components.split(&mut self.solving, links_of, |link| left_out.forget(link));
+                if self.are_whole {
+                    return;
                 }
+                self.solving.clear();
             }
             None => {}
+        }
+        if is_counted {
+            left_out.forget_all();
         }
         self.solving.extend(0..self.active.len() as u32);
     }
@@ -553,49 +570,29 @@ impl Fluid {
         self.packet * (self.active.len() / self.hosts / CONNECTIONS).max(1) as u64
     }
 
-    /// Lets messages go on at the rates that were solved.
-    fn apply_rates(&mut self, now: Time, tables: Tables<'_>) {
-        let are_all = self.solving.len() == self.active.len();
-        let mut ends = std::mem::take(&mut self.ends);
+    /// Lets messages go on at the rates that were solved. What follows from all of them is summed up anew in solutions
+    /// that are counted.
+    fn apply_rates(&mut self, now: Time, is_counted: bool, tables: Tables<'_>) {
+        let are_all = is_counted || self.solving.len() == self.active.len();
+        let (mut ends, solving) = (std::mem::take(&mut self.ends), std::mem::take(&mut self.solving));
         if are_all {
             ends.clear();
             self.message_ends = Ends::default();
         }
-        let mut shares = self.shares.as_slice();
-        for &place in &self.solving {
-            let active = &mut self.active[place as usize];
-            let levels = &mut self.levels[place as usize * self.branches..][..self.branches];
+        let (solved, mut next, mut first) = (std::mem::take(&mut self.shares), 0, 0);
+        for number in 0..if are_all { self.active.len() } else { solving.len() } {
+            let place = if are_all { number } else { solving[number] as usize };
             if !are_all {
-                self.message_ends -= active.ends(&self.counted);
+                self.message_ends -= self.active[place].ends(&self.counted);
             }
-            let span = now.since(active.since).as_ps() as f64;
-            active.left -= active.rate * span;
-            let links = active.links;
-            let mut beside = self.beside.as_mut().filter(|_| !active.is_in_packets());
-            if let Some(beside) = &beside {
-                let of_host = self.uses[links.first.get() as usize].connections;
-                let answer = beside.waits(&active.back, tables, &self.solver);
-                active.queue(self.solver.capacity(links.first.get()) / of_host, span, answer);
+            let span = now.since(self.active[place].since).as_ps() as f64;
+            self.drain(place, span, tables);
+            if solving.get(next).is_some_and(|&solved| solved as usize == place) {
+                let last = first + self.active[place].used_branches(tables).len();
+                self.change_rates(now, place, &solved[first..last], tables);
+                (next, first) = (next + 1, last);
             }
-            let (branches, _) = links.all_branches(tables);
-            let (own, next) = shares.split_at(active.used_branches(tables).len());
-            shares = next;
-            active.rate = 0.0;
-            for (number, (&branch, level)) in branches.iter().zip(levels).enumerate() {
-                let rate = own.get(number).map_or(0.0, |share| share.rate);
-                // Links whose rates stay carry on, but for what packets beside messages see.
-                let changes = rate != level.rate || beside.is_some();
-                for (link, part) in changes.then(|| links.flow(branch).links(tables)).into_iter().flatten() {
-                    let (used, capacity) = (&mut self.uses[link as usize], self.solver.capacity(link));
-                    used.meter(now, self.solver.filled(link));
-                    used.rate += (rate - level.rate) * part;
-                    if let Some(beside) = &mut beside {
-                        beside.change(now, (link, capacity), (rate - level.rate) * part);
-                    }
-                }
-                *level = Level { rate, sent: level.sent + level.rate * span };
-                active.rate += rate * f64::from(branch.weight);
-            }
+            let active = &mut self.active[place];
             active.since = now;
             self.message_ends += active.ends(&self.counted);
             if !active.is_in_packets() {
@@ -603,11 +600,48 @@ impl Fluid {
                 ends.push(Reverse((active.ends, active.endpoint)));
             }
         }
-        self.ends = ends;
+        (self.ends, self.solving, self.shares) = (ends, solving, solved);
         self.queue_messages(tables);
         self.interval = self.interval_of(self.message_ends.between().unwrap_or(0.0));
         let interval = self.interval;
         self.beside.iter_mut().for_each(|beside| beside.hold(interval));
+    }
+
+    /// Counts what the message that leads at a place has sent at its rates for a span [ps].
+    fn drain(&mut self, place: usize, span: f64, tables: Tables<'_>) {
+        let active = &mut self.active[place];
+        active.left -= active.rate * span;
+        if let Some(beside) = self.beside.as_ref().filter(|_| !active.is_in_packets()) {
+            let first = active.links.first.get();
+            let answer = beside.waits(&active.back, tables, &self.solver);
+            active.queue(self.solver.capacity(first) / self.uses[first as usize].connections, span, answer);
+        }
+        let levels = &mut self.levels[place * self.branches..][..self.branches];
+        levels.iter_mut().for_each(|level| level.sent += level.rate * span);
+    }
+
+    /// Gives the branches of the connection at a place the rates that were solved.
+    fn change_rates(&mut self, now: Time, place: usize, own: &[Share], tables: Tables<'_>) {
+        let active = &mut self.active[place];
+        let mut beside = self.beside.as_mut().filter(|_| !active.is_in_packets());
+        let links = active.links;
+        let (branches, _) = links.all_branches(tables);
+        active.rate = 0.0;
+        for (number, (&branch, level)) in branches.iter().zip(&mut self.levels[place * self.branches..]).enumerate() {
+            let Share { rate, bottleneck } = own.get(number).copied().unwrap_or(Share { rate: 0.0, bottleneck: None });
+            // Links whose rates stay carry on, but for what packets beside messages see.
+            let changes = rate != level.rate || beside.is_some();
+            for (link, part) in changes.then(|| links.flow(branch).links(tables)).into_iter().flatten() {
+                let (used, capacity) = (&mut self.uses[link as usize], self.solver.capacity(link));
+                used.meter(now, self.solver.filled(link));
+                used.rate += (rate - level.rate) * part;
+                if let Some(beside) = &mut beside {
+                    beside.change(now, (link, capacity), (rate - level.rate) * part);
+                }
+            }
+            *level = Level { rate, bottleneck, ..*level };
+            active.rate += rate * f64::from(branch.weight);
+        }
     }
 
     /// Notes where messages wait for which packets have to wait.
@@ -632,14 +666,15 @@ impl Fluid {
 
     /// Counts what packets would do otherwise at the rates of all connections.
     fn count_left_out(&mut self, tables: Tables<'_>) {
-        let (flows, shares, classes) = (self.flows.as_slice(), self.shares.as_slice(), self.solver.classes());
-        let solution = Solution { flows, shares, places: &self.places, classes, tables };
-        self.left_out.count_held_back(&solution);
+        let (classes, branches) = (self.solver.classes(), self.branches);
+        let (connections, solved, places) = (self.active.as_slice(), self.solving.as_slice(), self.places.as_slice());
+        let solution = Solution { connections, solved, branches, places, classes, tables };
+        self.left_out.note_held_back(&solution, &mut self.levels);
         let sent = |active: &Active| {
             let first = active.links.first.get();
             self.solver.capacity(first) / self.uses[first as usize].connections
         };
-        self.left_out.count_overflowing(&solution, &self.active, sent);
+        self.left_out.count(&solution, &self.levels, sent);
     }
 
     /// What windows of connections in packets let through: acknowledgements take longer where messages wait.

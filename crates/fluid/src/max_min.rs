@@ -19,7 +19,7 @@ pub struct MaxMin {
     shares: BinaryHeap<Reverse<(u64, u32)>>,
     /// Limits of flows, of their own or of a link that no other flow uses.
     limits: Vec<f64>,
-    /// Flows whose limits may be reached, the least last.
+    /// Flows whose limits may be reached, the least limit last.
     limited: Vec<u32>,
     /// Flows whose rates are not known yet.
     open: u32,
@@ -152,8 +152,10 @@ impl MaxMin {
                 self.limited.push(flow as u32);
             }
         }
-        let limits = &self.limits;
-        self.limited.sort_by(|&a, &b| limits[b as usize].total_cmp(&limits[a as usize]).then(b.cmp(&a)));
+        // Of equal limits that of the lowest link first, so that which link limits a flow depends on no others.
+        let (limits, own) = (&self.limits, |flow: u32| shares[flow as usize].bottleneck.unwrap_or(u32::MAX));
+        let order = |a: u32, b: u32| limits[a as usize].total_cmp(&limits[b as usize]).then(own(a).cmp(&own(b)));
+        self.limited.sort_unstable_by(|&a, &b| order(b, a).then(b.cmp(&a)));
         self.open = shares.iter().map(|share| u32::from(share.rate == OPEN)).sum();
     }
 
