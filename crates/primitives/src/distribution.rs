@@ -63,9 +63,9 @@ impl Pareto {
         assert!((1.01..=100.0).contains(&shape), "a shape from 1.01 to 100");
         assert!(0.0 < mean && mean < f64::from(1u32 << 31), "a mean above 0 and below 2^31");
         // IEEE 754 fixes division and multiplication to the last bit.
-        let one = (1u64 << FRACTION) as f64;
-        let least = (mean * (shape - 1.0) / shape * one) as u64;
-        Pareto { least, per_doubling: (one / (shape * std::f64::consts::LN_2)) as u64 }
+        let unit = (1u64 << FRACTION) as f64;
+        let least = (mean * (shape - 1.0) / shape * unit) as u64;
+        Pareto { least, per_doubling: (unit / (shape * std::f64::consts::LN_2)) as u64 }
     }
 
     /// The next number, in 2^-32. The tail ends where its probability falls below 2^-64.

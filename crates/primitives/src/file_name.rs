@@ -19,7 +19,7 @@ const NAME_BYTES_MAX: usize = 200;
 ///     bytes without slashes and control characters, neither \".\" nor \"..\"");
 /// ```
 pub fn check_file_name(key: impl Into<String>, name: &str) -> Result<(), InputError> {
-    let mistake = if name.is_empty() {
+    let reason = if name.is_empty() {
         "is empty"
     } else if name.len() > NAME_BYTES_MAX {
         "is too long"
@@ -32,12 +32,12 @@ pub fn check_file_name(key: impl Into<String>, name: &str) -> Result<(), InputEr
     } else {
         return Ok(());
     };
-    let found = format!("{:?} {mistake}", shortened(name));
+    let mistake = format!("{:?} {reason}", shortened(name));
     let expected = format!(
         "a name that a file can have: 1 to {NAME_BYTES_MAX} bytes without slashes and control characters, neither \
          \".\" nor \"..\""
     );
-    Err(InputError::new(key, found, expected))
+    Err(InputError::new(key, mistake, expected))
 }
 
 /// The first characters of a name, as many as a line of an error has room for.

@@ -35,8 +35,8 @@ pub(crate) fn minus_ln(word: u64) -> u64 {
     let square = (rest * rest) >> (2 * REST - SUM);
     let cube = (((rest * rest) >> REST) * rest) >> (2 * REST - SUM);
     let logarithm = LOGARITHMS[i] + x - square / 2 + cube / 3;
-    let whole = u64::from(halvings + 1) * (LN_2 >> (FINE - SUM));
-    whole.saturating_sub(logarithm) >> (SUM - FRACTION)
+    let halvings_part = u64::from(halvings + 1) * (LN_2 >> (FINE - SUM));
+    halvings_part.saturating_sub(logarithm) >> (SUM - FRACTION)
 }
 
 /// 2^`exponent` for an exponent in 2^-32: a factor from 1 to 2 in 2^-62, and how often to double it.
@@ -163,8 +163,8 @@ mod tests {
         for (numerator, denominator) in cases {
             let (n, d) = (numerator as f64, denominator as f64);
             let exact = if 2 * numerator > denominator { -(-(d - n) / d).ln_1p() } else { -(n / d).ln() };
-            let found = minus_ln_of(numerator, denominator) as f64 / 2f64.powi(62);
-            assert!((found - exact).abs() <= 1e-9 * exact.abs(), "{numerator}/{denominator}: {found} for {exact}");
+            let ln = minus_ln_of(numerator, denominator) as f64 / 2f64.powi(62);
+            assert!((ln - exact).abs() <= 1e-9 * exact.abs(), "{numerator}/{denominator}: {ln} for {exact}");
         }
     }
 }

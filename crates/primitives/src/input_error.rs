@@ -44,8 +44,8 @@ pub struct TextPlace {
 
 impl InputError {
     /// The mistake at `key`.
-    pub fn new(key: impl Into<String>, found: impl fmt::Display, expected: impl fmt::Display) -> InputError {
-        let (found, expected) = (found.to_string(), expected.to_string());
+    pub fn new(key: impl Into<String>, mistake: impl fmt::Display, expected: impl fmt::Display) -> InputError {
+        let (found, expected) = (mistake.to_string(), expected.to_string());
         InputError { key: key.into(), found, expected, file: String::new(), place: None }
     }
 
@@ -56,10 +56,10 @@ impl InputError {
     pub fn unless(
         is_right: bool,
         key: impl Into<String>,
-        found: impl fmt::Display,
+        mistake: impl fmt::Display,
         expected: impl fmt::Display,
     ) -> Result<(), InputError> {
-        if is_right { Ok(()) } else { Err(InputError::new(key, found, expected)) }
+        if is_right { Ok(()) } else { Err(InputError::new(key, mistake, expected)) }
     }
 
     /// What is wrong and what was expected, without the key: for a text that names the place itself.

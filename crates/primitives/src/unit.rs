@@ -20,8 +20,8 @@ pub(crate) trait Unit: Copy {
 }
 
 pub(crate) fn misread(quantity: &str, text: &str, reason: &str, units: &[&str]) -> InputError {
-    let found = format!("\"{text}\" is not a {quantity}: {reason}");
-    InputError::new("", found, format!("a number with one of the units {}", units.join(", ")))
+    let mistake = format!("\"{text}\" is not a {quantity}: {reason}");
+    InputError::new("", mistake, format!("a number with one of the units {}", units.join(", ")))
 }
 
 pub(crate) fn invalid<E: serde::de::Error>(error: &InputError) -> E {
