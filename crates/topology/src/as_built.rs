@@ -165,8 +165,8 @@ impl SlowLink {
                 (link.rates[side], is_there) = (self.rate, true);
             }
         }
-        let found = format!("\"{}\" to \"{}\"", self.from, self.to);
-        InputError::unless(is_there, format!("as_built.slow.{number}"), found, "two nodes with a cable")
+        let ends = format!("\"{}\" to \"{}\"", self.from, self.to);
+        InputError::unless(is_there, format!("as_built.slow.{number}"), ends, "two nodes with a cable")
     }
 }
 

@@ -234,14 +234,14 @@ impl Builder {
         if a == b {
             Err(links_error(format_args!("a link joins {} with itself", name(a)), "two different nodes"))
         } else if matches!((a, b), (Node::Host(_), Node::Host(_))) {
-            let found = format!("a link joins the hosts {} and {}", name(a), name(b));
-            Err(links_error(found, "a switch at one end"))
+            let mistake = format!("a link joins the hosts {} and {}", name(a), name(b));
+            Err(links_error(mistake, "a switch at one end"))
         } else if let Some(rate) = link.rates.iter().find(|rate| !(RATE_MIN..=RATE_MAX).contains(rate)) {
-            let found = format!("the link {} - {} has rate {rate}", name(a), name(b));
-            Err(links_error(found, format_args!("{RATE_MIN} to {RATE_MAX}")))
+            let mistake = format!("the link {} - {} has rate {rate}", name(a), name(b));
+            Err(links_error(mistake, format_args!("{RATE_MIN} to {RATE_MAX}")))
         } else if link.length > LENGTH_MAX {
-            let found = format!("the link {} - {} is too long", name(a), name(b));
-            Err(links_error(found, format_args!("at most {LENGTH_MAX}")))
+            let mistake = format!("the link {} - {} is too long", name(a), name(b));
+            Err(links_error(mistake, format_args!("at most {LENGTH_MAX}")))
         } else {
             Ok(())
         }
@@ -253,8 +253,8 @@ impl Builder {
         }
         let lonely = (0..self.host_names.len()).find(|&host| out.list(host).len() != 1);
         lonely.map_or(Ok(()), |host| {
-            let found = format!("{} has {} links", self.host_names[host], out.list(host).len());
-            Err(links_error(found, "one or more, to switches"))
+            let mistake = format!("{} has {} links", self.host_names[host], out.list(host).len());
+            Err(links_error(mistake, "one or more, to switches"))
         })
     }
 
@@ -317,8 +317,8 @@ pub(crate) fn bundle(channels: &[Channel], out: &Lists) -> (Lists, Vec<u32>) {
 }
 
 /// A mistake that no single parameter makes.
-fn links_error(found: impl fmt::Display, expected: impl fmt::Display) -> InputError {
-    InputError::new("", found, expected)
+fn links_error(mistake: impl fmt::Display, expected: impl fmt::Display) -> InputError {
+    InputError::new("", mistake, expected)
 }
 
 fn check_connected(topology: &Topology) -> Result<(), InputError> {
@@ -336,7 +336,7 @@ fn check_connected(topology: &Topology) -> Result<(), InputError> {
     }
     is_reached.iter().position(|&reached| !reached).map_or(Ok(()), |index| {
         let to = topology.host_names.iter().chain(&topology.switch_names).nth(index).expect("a node by index");
-        let found = format!("{to} cannot be reached from {}", topology.host_names[0]);
-        Err(links_error(found, "a connected fabric"))
+        let mistake = format!("{to} cannot be reached from {}", topology.host_names[0]);
+        Err(links_error(mistake, "a connected fabric"))
     })
 }

@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn prime_powers_are_recognised() {
-        let found: Vec<u32> = (0..30).filter(|&order| prime_power(order).is_some()).collect();
-        assert_eq!(found, [2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19, 23, 25, 27, 29]);
+        let orders: Vec<u32> = (0..30).filter(|&order| prime_power(order).is_some()).collect();
+        assert_eq!(orders, [2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19, 23, 25, 27, 29]);
         assert!(GaloisField::new(6).is_none() && GaloisField::new(0).is_none() && GaloisField::new(1).is_none());
     }
 

@@ -84,9 +84,9 @@ impl Topology {
         let is_even = |part: &[Vec<HostId>]| {
             part.len() == leaves as usize && part.iter().all(|hosts| hosts.len() == part[0].len())
         };
-        let found = format!("{leaves} on {} switches with hosts", on_switch.len());
+        let mistake = format!("{leaves} on {} switches with hosts", on_switch.len());
         let expected = "equal numbers of hosts on as many neighbouring switches, throughout";
-        InputError::unless(on_switch.chunks(leaves as usize).all(is_even), "leaves", found, expected)?;
+        InputError::unless(on_switch.chunks(leaves as usize).all(is_even), "leaves", mistake, expected)?;
         let parts = on_switch.chunks(leaves as usize);
         let hosts = parts.flat_map(|part| (0..part[0].len()).map(|place| part.iter().map(|on| on[place]).collect()));
         let hosts: Vec<Vec<HostId>> = hosts.collect();

@@ -25,8 +25,8 @@ pub(super) fn files(topology: &Topology, names: &ExportNames) -> Result<Vec<Expo
     topology.single_homed("the export for NetBox")?;
     check_names(text::names(topology), "NetBox", "at most 64 characters", |name| name.chars().count() > NAME_MAX)?;
     let fine = topology.links().map(|link| link.rate).find(|rate| !rate.as_bps().is_multiple_of(1000));
-    let found = fine.map_or(String::new(), |rate| format!("a link of {rate}"));
-    InputError::unless(fine.is_none(), "", found, "whole kb/s, as NetBox has them")?;
+    let mistake = fine.map_or(String::new(), |rate| format!("a link of {rate}"));
+    InputError::unless(fine.is_none(), "", mistake, "whole kb/s, as NetBox has them")?;
     let cables: Vec<Pulled<'_>> = pulled(topology).collect();
     Ok(vec![
         ExportFile::new("-netbox-devices.csv", devices(topology, names)),

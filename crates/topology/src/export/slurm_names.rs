@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn names_of_switches_stay_apart_when_signs_are_replaced() {
         let mut names = SlurmNames::default();
-        let given = ["a.b", "a-b", "a b"].map(|wanted| names.unique(wanted));
-        assert_eq!(given, ["a-b", "a-b_", "a-b__"]);
+        let unique_names = ["a.b", "a-b", "a b"].map(|wanted| names.unique(wanted));
+        assert_eq!(unique_names, ["a-b", "a-b_", "a-b__"]);
     }
 }

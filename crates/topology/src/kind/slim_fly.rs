@@ -183,8 +183,8 @@ mod tests {
             assert_eq!(near.len() as isize, (3 * q as isize - delta) / 2, "q = {q}");
             let mut is_reached = vec![false; switches];
             is_reached[switch] = true;
-            near.iter().for_each(|&one| is_reached[one] = true);
-            near.iter().flat_map(|&one| &neighbours[one]).for_each(|&two| is_reached[two] = true);
+            near.iter().for_each(|&neighbour| is_reached[neighbour] = true);
+            near.iter().flat_map(|&neighbour| &neighbours[neighbour]).for_each(|&second| is_reached[second] = true);
             assert!(is_reached.into_iter().all(|reached| reached), "q = {q}: not all within 2 of {switch}");
         }
     }

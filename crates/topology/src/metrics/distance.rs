@@ -67,8 +67,8 @@ impl DistanceSearch {
             if !self.step(graph, all) {
                 break;
             }
-            let found = self.front.iter().zip(&graph.hosts).filter(|&(_, &hosts)| hosts > 0);
-            let met: u64 = found.map(|(bits, &hosts)| weights.sum(bits) * u64::from(hosts)).sum();
+            let front = self.front.iter().zip(&graph.hosts).filter(|&(_, &hosts)| hosts > 0);
+            let met: u64 = front.map(|(bits, &hosts)| weights.sum(bits) * u64::from(hosts)).sum();
             if met > 0 {
                 pairs.resize(pairs.len().max(distance + 1), 0);
                 pairs[distance] += met;

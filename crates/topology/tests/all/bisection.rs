@@ -136,8 +136,8 @@ fn folded_clos_networks_of_any_cut() {
 fn trees_of_any_stages() {
     let stage = |down, up, links| Stage { down, up, links, ..Stage::default() };
     let sizes = || (1..=4).flat_map(|down| (1..=2).flat_map(move |up| (1..=2).map(move |links| (down, up, links))));
-    let one = sizes().map(|(down, up, links)| vec![stage(down, up, links)]);
-    let two = sizes().flat_map(|(down, up, links)| {
+    let one_stage = sizes().map(|(down, up, links)| vec![stage(down, up, links)]);
+    let two_stages = sizes().flat_map(|(down, up, links)| {
         let low = stage(down, up, links);
         sizes().map(move |(down, up, links)| vec![low.clone(), stage(down, up, links)])
     });
@@ -145,7 +145,7 @@ fn trees_of_any_stages() {
     let fat = FatTree { leaves: 6, hosts_per_leaf: 3, ..FatTree::default() };
     let k_ary = KAryFatTree { k: 4, ..KAryFatTree::default() };
     let others = [TopologyKind::FatTree(fat), TopologyKind::KAryFatTree(k_ary)];
-    assert!(check(one.chain(two).map(tree).chain(others)) >= 50);
+    assert!(check(one_stage.chain(two_stages).map(tree).chain(others)) >= 50);
 }
 
 #[test]

@@ -147,8 +147,8 @@ fn graph(edges: Vec<([Numbered; 2], Edge)>) -> Result<ListedGraph, InputError> {
             Numbered::Switch(number) => ('s', number, &mut switch_count),
         };
         if number != *count {
-            let found = format!("naming {letter}{number} but not {letter}{count}");
-            return Err(InputError::new("links", found, "hosts and switches numbered without gaps from 0"));
+            let gap = format!("naming {letter}{number} but not {letter}{count}");
+            return Err(InputError::new("links", gap, "hosts and switches numbered without gaps from 0"));
         }
         *count += 1;
     }

@@ -96,8 +96,8 @@ impl ListedCables {
     pub fn add(&mut self, ends: [usize; 2], ports: [Option<&str>; 2], names: [&str; 2]) -> Result<(), InputError> {
         for ((end, port), name) in ends.into_iter().zip(ports).zip(names) {
             if port.is_some_and(|port| !self.ports.insert((end, port.to_owned()))) {
-                let found = format!("port {} of {name} has two cables", port.unwrap_or_default());
-                return Err(mistake(found, "one cable per port".to_owned()));
+                let reason = format!("port {} of {name} has two cables", port.unwrap_or_default());
+                return Err(mistake(reason, "one cable per port".to_owned()));
             }
         }
         let pair = if ends[0] <= ends[1] { ends } else { [ends[1], ends[0]] };
@@ -108,9 +108,9 @@ impl ListedCables {
         }
         self.joined.insert(pair);
         if is_known {
-            let found = format!("the cable {} - {} is listed twice", names[0], names[1]);
+            let reason = format!("the cable {} - {} is listed twice", names[0], names[1]);
             let expected = "each pair once with its number of links, or different ports".to_owned();
-            return Err(mistake(found, expected));
+            return Err(mistake(reason, expected));
         }
         Ok(())
     }
@@ -125,6 +125,6 @@ pub(super) fn read_kind(kind: Option<&str>) -> Result<bool, InputError> {
 }
 
 /// The mistake at a place that the caller adds.
-pub(super) fn mistake(found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
-    InputError::new("", found, expected)
+pub(super) fn mistake(reason: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
+    InputError::new("", reason, expected)
 }

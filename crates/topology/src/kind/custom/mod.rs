@@ -66,9 +66,9 @@ params! {
 
 impl Custom {
     fn graph(&self) -> Result<ListedGraph, InputError> {
-        let given = [("links", &self.links), ("graphml", &self.graphml), ("json", &self.json)];
-        let mut given = given.into_iter().filter(|(_, text)| !text.trim().is_empty());
-        let (first, second) = (given.next(), given.next());
+        let sources = [("links", &self.links), ("graphml", &self.graphml), ("json", &self.json)];
+        let mut sources = sources.into_iter().filter(|(_, text)| !text.trim().is_empty());
+        let (first, second) = (sources.next(), sources.next());
         if let (Some((first, _)), Some((second, _))) = (first, second) {
             return Err(InputError::new(second, format!("given beside {first}"), "only one of them"));
         }

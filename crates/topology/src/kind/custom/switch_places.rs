@@ -78,9 +78,9 @@ impl PlaceReader {
     /// The places, if they are consistent: levels of all switches or of none, those of hosts' switches 0; no two
     /// switches at the same place, and numbers that do not exceed those of nodes by far.
     pub fn checked(mut self, nodes: &[(String, bool)], edges: &[Edge]) -> Result<SwitchPlaces, InputError> {
-        let mistake_at = |number: usize, found: String, expected: &str| {
-            let found = format!("{} {found}", nodes[number].0);
-            mistake(found, expected).within("graphml").at_line(self.lines[number])
+        let mistake_at = |number: usize, reason: String, expected: &str| {
+            let reason = format!("{} {reason}", nodes[number].0);
+            mistake(reason, expected).within("graphml").at_line(self.lines[number])
         };
         if self.levels.iter().any(Option::is_some) {
             let is_missing = |number: &usize| !nodes[*number].1 && self.levels[*number].is_none();
@@ -113,7 +113,7 @@ impl PlaceReader {
 
 /// A number in its range, of a key that must be there.
 fn number(key: &str, text: Option<&str>, least: u32, most: u32) -> Result<u32, InputError> {
-    let found = text.map_or_else(|| "missing".to_owned(), |text| format!("\"{text}\""));
+    let quote = text.map_or_else(|| "missing".to_owned(), |text| format!("\"{text}\""));
     let number = text.and_then(|text| text.parse::<u32>().ok()).filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| mistake(format!("{key} is {found}"), format!("a number, {least} to {most}")))
+    number.ok_or_else(|| mistake(format!("{key} is {quote}"), format!("a number, {least} to {most}")))
 }
