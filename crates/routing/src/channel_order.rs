@@ -46,24 +46,24 @@ pub struct ChannelOrder {
 
 impl RoutingKind {
     /// The order of channels of its decisions on a fabric whose hosts are at most `diameter` links between switches
-    /// apart, with no more than `given` virtual channels.
+    /// apart, with no more than `channels_max` virtual channels.
     ///
     /// # Errors
     /// When it makes no decisions, or does not work on the fabric.
     pub fn channel_order<'a>(
         self,
         fabric: impl Into<FabricOf<'a>>,
-        given: Option<u8>,
+        channels_max: Option<u8>,
         diameter: u32,
     ) -> Result<ChannelOrder, InputError> {
         let fabric = fabric.into();
-        self.with(fabric, OrderOf { topology: fabric.topology, given, diameter })?
+        self.with(fabric, OrderOf { topology: fabric.topology, channels_max, diameter })?
     }
 }
 
 struct OrderOf<'a> {
     topology: &'a Topology,
-    given: Option<u8>,
+    channels_max: Option<u8>,
     diameter: u32,
 }
 
@@ -71,17 +71,17 @@ impl Visit for OrderOf<'_> {
     type Output = Result<ChannelOrder, InputError>;
 
     fn visit<R: PacketRouting>(self, mut routing: R) -> Self::Output {
-        let OrderOf { topology, given, diameter } = self;
+        let OrderOf { topology, channels_max, diameter } = self;
         if routing.knows_traffic() {
             routing.learn(|| worst(topology))?;
         }
         let needed = routing.channels();
-        let given = given.unwrap_or(needed).clamp(1, needed);
+        let channels = channels_max.unwrap_or(needed).clamp(1, needed);
         let ranks = Ranks::of(topology, &routing);
         let (decisions, departure) = follow_packets(topology, &routing, ranks.are_stated());
         let links_max = routing.links_max().unwrap_or(ranks.distinct.len() as u32);
-        let problem = departure.or_else(|| match given == needed {
-            false => Some(format!("not proved: hops share channels, {given} of {needed}")),
+        let problem = departure.or_else(|| match channels == needed {
+            false => Some(format!("not proved: hops share channels, {channels} of {needed}")),
             true if ranks.are_stated() => None,
             true => rules_problem(topology, &routing),
         });

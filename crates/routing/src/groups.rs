@@ -65,7 +65,7 @@ impl DragonflyGroups {
     /// # Errors
     /// When switches have no groups, or some two switches of a group, or two groups, are not joined.
     pub fn of(topology: &Topology) -> Result<DragonflyGroups, InputError> {
-        let unsuited = |found: String| InputError::new("", found, EXPECTED);
+        let unsuited = |mistake: String| InputError::new("", mistake, EXPECTED);
         if topology.axes() != ["group", "switch"] {
             return Err(unsuited("the switches are not numbered within groups".to_owned()));
         }
@@ -80,7 +80,7 @@ impl DragonflyGroups {
         let mut groups =
             DragonflyGroups { adjacencies: Adjacencies::of(topology), group_of, members, has_hosts, links: Vec::new() };
         groups.links = groups.between();
-        groups.check(topology).map_or(Ok(groups), |found| Err(unsuited(found)))
+        groups.check(topology).map_or(Ok(groups), |mistake| Err(unsuited(mistake)))
     }
 
     fn between(&self) -> Vec<Vec<u32>> {

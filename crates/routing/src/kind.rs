@@ -477,8 +477,8 @@ impl RoutingKind {
     /// some other, or it only decides packet by packet.
     pub fn legality(&self, topology: &Topology) -> Result<Legality, InputError> {
         let plan = self.plan(topology).unwrap_or_else(|| {
-            let found = format!("{}, which only decides packet by packet", self.name());
-            Err(InputError::new("", found, "a routing with legal hops of its own"))
+            let mistake = format!("{}, which only decides packet by packet", self.name());
+            Err(InputError::new("", mistake, "a routing with legal hops of its own"))
         });
         Legality::new(topology, plan?)
     }
@@ -521,7 +521,7 @@ impl RoutingKind {
     fn unsuited(self, fabric: FabricOf<'_>, wrong: Option<InputError>) -> InputError {
         let others = RoutingKind::ALL.iter().filter(|&&other| other != self);
         let names: Vec<_> = others.filter(|other| other.works_on(fabric)).map(|other| other.name()).collect();
-        let found = match wrong {
+        let mistake = match wrong {
             Some(wrong) if names.is_empty() => {
                 return InputError { expected: format!("{}; {NO_DECISION}", wrong.expected), ..wrong };
             }
@@ -532,7 +532,7 @@ impl RoutingKind {
             false => format!("one of {} on this fabric", names.join(", ")),
             true => format!("{}; {NO_DECISION}", suited_fabrics().join(", or ")),
         };
-        InputError::new("routing", found, expected)
+        InputError::new("routing", mistake, expected)
     }
 }
 

@@ -27,8 +27,8 @@ impl Legality {
     pub(crate) fn new(topology: &Topology, plan: Box<dyn RoutingPlan>) -> Result<Legality, InputError> {
         let stages = plan.stages();
         if stages as usize > Priority::COUNT {
-            let found = format!("the routing needs {stages} priorities on this fabric");
-            return Err(InputError::new("", found, format!("at most {}, as 802.1Q has", Priority::COUNT)));
+            let mistake = format!("the routing needs {stages} priorities on this fabric");
+            return Err(InputError::new("", mistake, format!("at most {}, as 802.1Q has", Priority::COUNT)));
         }
         let place = |host| HostPlace { switch: topology.switch_of(host), last: reverse(topology.host_channel(host)) };
         let hosts = (0..topology.hosts()).map(HostId::from_index).map(place).collect();

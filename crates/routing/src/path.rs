@@ -50,8 +50,8 @@ pub fn path<R: Routing + ?Sized, S: Selection + ?Sized>(
 fn loop_error(topology: &Topology, key: &FlowKey, ring: &[(SwitchId, Option<Priority>)]) -> InputError {
     let around = ring.iter().chain(&ring[..1]);
     let switches: Vec<&str> = around.map(|&(switch, _)| topology.switch_name(switch)).collect();
-    let found = format!("packets for {} loop through {}", topology.host_name(key.dst), switches.join(" - "));
-    InputError::new("", found, "a path without repetition")
+    let mistake = format!("packets for {} loop through {}", topology.host_name(key.dst), switches.join(" - "));
+    InputError::new("", mistake, "a path without repetition")
 }
 
 /// The error of a packet that no legal channel takes on.

@@ -150,12 +150,12 @@ impl RoutingPlan for Ranked {
             let may_take = |adjacency: &u32| phase != DESCENDING || !self.is_up[*adjacency as usize];
             return out.extend(leaving.filter(may_take).map(step));
         };
-        let found;
+        let measurement;
         let distances = match self.listed.get(dst.index()) {
             Some(listed) => listed.as_ref().expect("packets destinations at switches with hosts"),
             None => {
-                found = self.measure(dst);
-                &found
+                measurement = self.measure(dst);
+                &measurement
             }
         };
         out.extend(leaving.filter(|&adjacency| self.is_next(distances, at, phase, adjacency)).map(step));

@@ -150,20 +150,20 @@ impl Routing for RoutingTable {
 
 /// The error of a routing that changes priorities or depends on the port of arrival.
 fn not_a_table(priorities: u8) -> InputError {
-    let found = match priorities {
+    let mistake = match priorities {
         0 | 1 => "the routing decides by the port of arrival".to_owned(),
         several => format!("the routing changes among {several} priorities"),
     };
     let expected = "one that decides by the destination only: up_down, shortest_path, or dimension_order without rings";
-    InputError::new("", found, expected)
+    InputError::new("", mistake, expected)
 }
 
 /// How many entries a table has, when they are not too many.
 pub(crate) fn entries(topology: &Topology, destinations: usize) -> Result<usize, InputError> {
     let entries = topology.switches() as u64 * destinations as u64;
     if entries > ENTRIES_MAX {
-        let found = format!("the routing's table would have {entries} entries");
-        return Err(InputError::new("", found, format!("at most {ENTRIES_MAX}")));
+        let mistake = format!("the routing's table would have {entries} entries");
+        return Err(InputError::new("", mistake, format!("at most {ENTRIES_MAX}")));
     }
     Ok(entries as usize)
 }

@@ -68,9 +68,9 @@ impl<'a> ChannelLoads<'a> {
             (0..topology.hosts()).map(|host| rate(topology.host_channel(HostId::from_index(host)))).collect();
         let demand = Demand::new(topology, of_hosts, destinations, now);
         if demand.homes.len() > HOMES_MAX {
-            let found = format!("one of {} switches with hosts", demand.homes.len());
+            let mistake = format!("one of {} switches with hosts", demand.homes.len());
             let expected = format!("{HOMES_MAX} at most, for expected loads");
-            return Err(InputError::new("topology", found, expected));
+            return Err(InputError::new("topology", mistake, expected));
         }
         let mut loads = vec![0.0; topology.channels().len()];
         let mut walk = FlowWalk::new(topology, routing);

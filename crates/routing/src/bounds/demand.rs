@@ -163,8 +163,8 @@ mod tests {
         // Half stays among five others, of which two are at the own switch; half goes to six in the other group.
         let (own, near, far) = (3.0 * 0.5 * 2.0 / 5.0, 3.0 * 0.5 * 3.0 / 5.0, 3.0 * 0.5 / 2.0);
         let expected = [[own, near, far, far], [near, own, far, far], [far, far, own, near], [far, far, near, own]];
-        let found = flows.iter().flatten().zip(expected.iter().flatten());
-        assert!(found.clone().count() == 16 && found.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{flows:?}");
+        let pairs = flows.iter().flatten().zip(expected.iter().flatten());
+        assert!(pairs.clone().count() == 16 && pairs.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{flows:?}");
         assert!(received.iter().all(|got| (got - 1.0).abs() < 1e-12), "{received:?}");
     }
 

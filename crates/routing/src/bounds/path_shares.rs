@@ -56,10 +56,10 @@ mod tests {
         let routing = UpByHash { plan: ClosPlan::of(&topology).unwrap(), hash_scope: HashScope::PerPacket };
         let mut shares = PathShares::new(&topology, routing.oblivious().unwrap());
         let [first, second] = [0, 1].map(SwitchId::new);
-        let found = shares.between(first, second);
-        assert_eq!(found.iter().map(|&(_, share)| share).collect::<Vec<_>>(), [0.25; 8]);
+        let spread = shares.between(first, second);
+        assert_eq!(spread.iter().map(|&(_, share)| share).collect::<Vec<_>>(), [0.25; 8]);
         assert_eq!(shares.between(first, first), []);
-        assert_eq!(shares.between(first, second), found);
+        assert_eq!(shares.between(first, second), spread);
     }
 
     /// Through 8 other groups each as likely, of which one is the destination's: a local and a global link on average
@@ -69,12 +69,12 @@ mod tests {
         let topology = Dragonfly::default().generate().unwrap();
         let routing = ValiantGroup { plan: DragonflyPlan::of(&topology).unwrap() };
         let last = SwitchId::from_index(topology.switches() - 1);
-        let found = PathShares::new(&topology, routing.oblivious().unwrap()).between(SwitchId::new(0), last);
+        let shares = PathShares::new(&topology, routing.oblivious().unwrap()).between(SwitchId::new(0), last);
         let group = |node| match node {
             etherweave_topology::Node::Switch(at) => topology.coordinates(at)[0],
             etherweave_topology::Node::Host(_) => unreachable!("both ends are switches"),
         };
-        let leaving = found.iter().filter(|&&(channel, _)| {
+        let leaving = shares.iter().filter(|&&(channel, _)| {
             let channel = topology.channel(channel);
             group(channel.from.node) == 0 && group(channel.to.node) != 0
         });

@@ -29,7 +29,7 @@ impl RowGrid {
     /// When the coordinates of the switches are no grid, or links of its rows are missing.
     pub fn of(topology: &Topology) -> Result<RowGrid, InputError> {
         let axes = topology.axes().len();
-        let unsuited = |found: String| InputError::new("", found, EXPECTED);
+        let unsuited = |mistake: String| InputError::new("", mistake, EXPECTED);
         // Digits of trees and numbers within groups are no places in rows.
         if topology.axes().last().is_none_or(|axis| axis != "x") {
             return Err(unsuited("the switches have no places in rows".to_owned()));

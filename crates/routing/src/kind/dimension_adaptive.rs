@@ -31,8 +31,8 @@ type RowPaths = [Option<RowPath>; DIMENSIONS_MAX];
 pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, InputError> {
     let grid = RowGrid::of(topology)?;
     if grid.rows.len() > DIMENSIONS_MAX {
-        let found = format!("{} dimensions", grid.rows.len());
-        return Err(InputError::new("", found, format!("a grid of at most {DIMENSIONS_MAX} dimensions")));
+        let mistake = format!("{} dimensions", grid.rows.len());
+        return Err(InputError::new("", mistake, format!("a grid of at most {DIMENSIONS_MAX} dimensions")));
     }
     Ok(Box::new(DimensionAdaptivePlan { grid }))
 }

@@ -53,8 +53,8 @@ impl RoutingBasis for ShortestPath {
         let changing = epochs.windows(2).map(|pair| pair[0].diameter + pair[1].diameter.max(1) - 1).max().unwrap_or(0);
         let channels = longest.max(changing).max(1);
         if channels > CHANNELS_MAX {
-            let found = format!("one with paths of {longest} links, of {channels} while tables change");
-            return Err(unsuited(found, "one with paths of at most 8 links, one priority each"));
+            let mistake = format!("one with paths of {longest} links, of {channels} while tables change");
+            return Err(unsuited(mistake, "one with paths of at most 8 links, one priority each"));
         }
         let home = |host: usize| {
             let end = topology.channel(topology.host_channel(HostId::from_index(host))).to;

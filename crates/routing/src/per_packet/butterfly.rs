@@ -50,7 +50,7 @@ impl FabricPlan for ButterflyPlan {
     /// # Errors
     /// When the fabric is not a grid of complete rows with equally many hosts on every switch.
     fn of(topology: &Topology) -> Result<ButterflyPlan, InputError> {
-        let unsuited = |found: String| unsuited(found, ButterflyPlan::FABRIC);
+        let unsuited = |mistake: String| unsuited(mistake, ButterflyPlan::FABRIC);
         let axes = topology.axes();
         let is_grid = axes.len() <= AXES.len() && axes.iter().rev().eq(&AXES[..axes.len()]);
         let (hosts, switches) = (topology.hosts(), topology.switches());

@@ -49,7 +49,7 @@ impl FabricPlan for ClosPlan {
     /// When links join other than neighbouring levels, hosts are not on the leaves in their order, or from somewhere
     /// not every uplink leads to all hosts.
     fn of(topology: &Topology) -> Result<ClosPlan, InputError> {
-        let unsuited = |found: String| unsuited(found, ClosPlan::FABRIC);
+        let unsuited = |mistake: String| unsuited(mistake, ClosPlan::FABRIC);
         let mut order: Vec<SwitchId> = (0..topology.switches()).map(SwitchId::from_index).collect();
         order.sort_by_key(|&at| topology.level(at));
         let leaves = order.iter().filter(|&&at| topology.level(at) == 0).count();

@@ -41,8 +41,8 @@ mod tests {
     fn quotients_are_those_of_the_processor() {
         for divisor in [1, 2, 3, 7, 18, 36, 648, 65_535, Divisor::MAX - 1, Divisor::MAX] {
             let fast = Divisor::new(divisor);
-            let wholes = (0..Divisor::DIVIDEND_END / divisor).map(|times| times * divisor);
-            let near = wholes.flat_map(|whole| [whole, whole + divisor - 1]);
+            let multiples = (0..Divisor::DIVIDEND_END / divisor).map(|times| times * divisor);
+            let near = multiples.flat_map(|multiple| [multiple, multiple + divisor - 1]);
             for dividend in near {
                 assert_eq!(fast.quotient(dividend), dividend / divisor, "{dividend} / {divisor}");
             }

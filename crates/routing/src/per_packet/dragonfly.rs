@@ -73,7 +73,7 @@ impl FabricPlan for DragonflyPlan {
     /// When the fabric is not a complete dragonfly of equal switches: ports of a switch are hosts, then one to every
     /// other switch of the group in ascending order, then global ones.
     fn of(topology: &Topology) -> Result<DragonflyPlan, InputError> {
-        let unsuited = |found: String| unsuited(found, DragonflyPlan::FABRIC);
+        let unsuited = |mistake: String| unsuited(mistake, DragonflyPlan::FABRIC);
         if topology.axes() != ["group", "switch"] || topology.switches() == 0 {
             return Err(unsuited("a fabric without groups".to_owned()));
         }

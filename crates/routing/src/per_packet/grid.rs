@@ -78,7 +78,7 @@ impl FabricPlan for GridPlan {
     /// When the switches do not fill a grid whose rows are rings or lines, some have other links, or hosts are not in
     /// their order, equally many on each switch.
     fn of(topology: &Topology) -> Result<GridPlan, InputError> {
-        let unsuited = |found: &str| unsuited(found.to_owned(), GridPlan::FABRIC);
+        let unsuited = |mistake: &str| unsuited(mistake.to_owned(), GridPlan::FABRIC);
         let (hosts, switches) = (topology.hosts(), topology.switches());
         if topology.axes().last().is_none_or(|axis| axis != "x") || switches == 0 {
             return Err(unsuited("a fabric without rows"));

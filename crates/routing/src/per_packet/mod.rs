@@ -83,8 +83,8 @@ impl<P: FabricPlan> RoutingBasis for P {
 }
 
 /// The error of a plan for a fabric that is not of its kind.
-pub(crate) fn unsuited(found: String, expected: &str) -> InputError {
-    InputError::new("topology", found, expected)
+pub(crate) fn unsuited(mistake: String, expected: &str) -> InputError {
+    InputError::new("topology", mistake, expected)
 }
 
 /// Where a packet stands when it asks.
