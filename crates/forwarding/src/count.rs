@@ -20,8 +20,8 @@ impl Count {
     pub fn of(entries: impl IntoIterator<Item = u64>) -> Option<Count> {
         let mut entries = entries.into_iter();
         let first = entries.next()?;
-        let one = Count { min: first, max: first, total: first, tables: 1 };
-        Some(entries.fold(one, |count, entries| Count {
+        let start = Count { min: first, max: first, total: first, tables: 1 };
+        Some(entries.fold(start, |count, entries| Count {
             min: count.min.min(entries),
             max: count.max.max(entries),
             total: count.total + entries,

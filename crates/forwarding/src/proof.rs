@@ -30,8 +30,8 @@ pub fn prove(routes: &RegionRoutes<'_>, table: &FlowTable, topology: &Topology) 
         proof.region(entry.region, entry.cube, expected).map_err(|dst| {
             let name = |ports: &[Port]| describe(topology, routes, ports);
             let (at, dst) = (topology.switch_name(routes.at), topology.host_name(dst));
-            let found = format!("the table of {at} sends packets for {dst} to {}", name(&proof.ports));
-            InputError::new("", found, name(expected))
+            let mistake = format!("the table of {at} sends packets for {dst} to {}", name(&proof.ports));
+            InputError::new("", mistake, name(expected))
         })?;
     }
     Ok(proof.regions)
@@ -76,13 +76,13 @@ impl TableCheck<'_> {
 
 /// Lists the rules that may decide about a pattern of destinations, in order; says false when one matches a part of it
 /// only.
-pub(crate) fn deciding(rules: &[Rule], cube: Ternary, found: &mut Vec<usize>) -> bool {
-    found.clear();
+pub(crate) fn deciding(rules: &[Rule], cube: Ternary, places: &mut Vec<usize>) -> bool {
+    places.clear();
     for (place, rule) in rules.iter().enumerate().filter(|(_, rule)| rule.dst.meets(cube)) {
         if !rule.dst.covers(cube) {
             return false;
         }
-        found.push(place);
+        places.push(place);
         if rule.src == Ternary::ANY && rule.in_port.is_none() {
             break;
         }
@@ -98,11 +98,11 @@ pub(crate) fn ports(table: &FlowTable, rules: &[usize]) -> Vec<Port> {
         return Vec::new();
     }
     // A rule with its share of the destinations stands for all ports that it is a share of.
-    let whole = |&(own, all): &(SetId, Option<SetId>)| match all {
+    let full_set = |&(own, all): &(SetId, Option<SetId>)| match all {
         Some(all) if table.sets().get(own).iter().all(|port| table.sets().get(all).contains(port)) => all,
         Some(_) | None => own,
     };
-    let mut ports: Vec<Port> = actions.iter().flat_map(|action| table.sets().get(whole(action))).copied().collect();
+    let mut ports: Vec<Port> = actions.iter().flat_map(|action| table.sets().get(full_set(action))).copied().collect();
     ports.sort_unstable();
     ports.dedup();
     ports

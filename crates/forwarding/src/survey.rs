@@ -198,8 +198,8 @@ impl Survey {
     pub fn check(kind: &TopologyKind, topology: &Topology) -> Result<(), InputError> {
         let pairs = topology.switches() as u64 * topology.hosts() as u64;
         if pairs > PAIRS_MAX && MinimalRouting::of(kind, topology)?.is_searched() {
-            let found = format!("{pairs} pairs of a switch and a host, whose shortest paths are searched");
-            return Err(InputError::new("", found, format!("at most {PAIRS_MAX}, or a `plan`")));
+            let mistake = format!("{pairs} pairs of a switch and a host, whose shortest paths are searched");
+            return Err(InputError::new("", mistake, format!("at most {PAIRS_MAX}, or a `plan`")));
         }
         Ok(())
     }

@@ -141,7 +141,7 @@ mod tests {
             sets.push(&[Port::new(port)]);
         });
         let rule = |&(priority, pattern, action): &(u16, &str, u32)| {
-            let bits = |one: char| pattern.chars().fold(0, |word, digit| word << 1 | u64::from(digit == one));
+            let bits = |sign: char| pattern.chars().fold(0, |word, digit| word << 1 | u64::from(digit == sign));
             let mask = bits('0') | bits('1');
             Rule::to(priority, Ternary::new(bits('1'), mask), SetId(action))
         };

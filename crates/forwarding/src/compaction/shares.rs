@@ -114,10 +114,10 @@ impl Destinations {
 
     /// Whether every destination has every port.
     fn have_all(&self, shares: &[Share], ports: usize) -> bool {
-        let found = |value: u64| -> BTreeSet<usize> {
+        let ports_of = |value: u64| -> BTreeSet<usize> {
             shares.iter().filter(|share| share.dst.matches(value)).map(|share| share.port).collect()
         };
-        self.counts.keys().all(|&value| found(value).len() == ports)
+        self.counts.keys().all(|&value| ports_of(value).len() == ports)
     }
 }
 

@@ -23,8 +23,8 @@ impl ListedRouting {
         destinations.dedup();
         let pairs = topology.switches() as u64 * destinations.len() as u64;
         if pairs > PAIRS_MAX {
-            let found = format!("an irregular fabric has {pairs} pairs of a switch and a switch with hosts");
-            return Err(InputError::new("", found, format!("at most {PAIRS_MAX}")));
+            let mistake = format!("an irregular fabric has {pairs} pairs of a switch and a switch with hosts");
+            return Err(InputError::new("", mistake, format!("at most {PAIRS_MAX}")));
         }
         Ok(ListedRouting { table: routing.build(topology)? })
     }

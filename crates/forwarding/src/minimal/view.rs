@@ -53,8 +53,8 @@ impl SwitchView<'_> {
                 region.children().filter(|child| !self.ports(child, &mut ports)).collect::<Vec<_>>()
             }
         };
-        let whole = region.len() - inside.len();
-        whole as u64 + inside.iter().map(|child| self.entries(child)).sum::<u64>()
+        let uniform = region.len() - inside.len();
+        uniform as u64 + inside.iter().map(|child| self.entries(child)).sum::<u64>()
     }
 }
 
@@ -124,9 +124,9 @@ impl CoordinateView {
             let is_before = order(region.child(middle).known(), &self.cover) == Ordering::Less;
             (low, high) = if is_before { (middle + 1, high) } else { (low, middle) };
         }
-        let found = (low < region.len()).then(|| region.child(low))?;
-        let is_within = order(found.known(), &self.cover) == Ordering::Equal && found.known().len() <= self.cover.len();
-        (is_within && found.host().is_none()).then_some(found)
+        let child = (low < region.len()).then(|| region.child(low))?;
+        let is_within = order(child.known(), &self.cover) == Ordering::Equal && child.known().len() <= self.cover.len();
+        (is_within && child.host().is_none()).then_some(child)
     }
 }
 

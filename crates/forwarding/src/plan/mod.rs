@@ -131,31 +131,31 @@ impl fmt::Display for AddressPlan {
 
 /// The error of a plan that needs coordinates, on a fabric where two switches have the same, or none.
 fn no_coordinates(plan: &str, [a, b]: [String; 2]) -> InputError {
-    let found = format!("the address plan {plan} cannot distinguish {a} and {b}");
-    InputError::new("plan", found, "a fabric with coordinates, or the plan flat or per_switch")
+    let mistake = format!("the address plan {plan} cannot distinguish {a} and {b}");
+    InputError::new("plan", mistake, "a fabric with coordinates, or the plan flat or per_switch")
 }
 
 /// Fields of the given widths, or as narrow as possible.
 fn lay_out(columns: &[FieldColumn], widths: &[u32]) -> Result<Vec<AddressField>, InputError> {
     if !widths.is_empty() && widths.len() != columns.len() {
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-        let found = format!("{} widths are given", widths.len());
-        return Err(InputError::new("widths", found, format!("one each for {}", names.join(", "))));
+        let mistake = format!("{} widths are given", widths.len());
+        return Err(InputError::new("widths", mistake, format!("one each for {}", names.join(", "))));
     }
     let mut fields = Vec::with_capacity(columns.len());
     for (place, column) in columns.iter().enumerate() {
         let needed = column.bits_needed();
         let bits = widths.get(place).copied().unwrap_or(needed);
         if !(needed..=ADDRESS_BITS).contains(&bits) {
-            let found = format!("the address field {} has {bits} bits", column.name);
-            return Err(InputError::new("widths", found, format!("{needed} to {ADDRESS_BITS}")));
+            let mistake = format!("the address field {} has {bits} bits", column.name);
+            return Err(InputError::new("widths", mistake, format!("{needed} to {ADDRESS_BITS}")));
         }
         fields.push(AddressField { name: column.name.clone(), bits, shift: 0 });
     }
     let total: u32 = fields.iter().map(|field| field.bits).sum();
     if total > ADDRESS_BITS {
-        let found = format!("the address fields {} need {total} bits", describe(&fields));
-        return Err(InputError::new("widths", found, format!("at most {ADDRESS_BITS}")));
+        let mistake = format!("the address fields {} need {total} bits", describe(&fields));
+        return Err(InputError::new("widths", mistake, format!("at most {ADDRESS_BITS}")));
     }
     let mut left = total;
     fields.iter_mut().for_each(|field| {

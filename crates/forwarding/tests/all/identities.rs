@@ -54,12 +54,12 @@ fn figure_4_s_rules_per_switch_and_per_group_are_equation_1() {
 fn more_than_300000_hosts_take_fewer_than_4096_rules_in_three_levels() {
     // Section III-A: dragonfly and three-dimensional flattened butterfly, of switches with 96 ports at most.
     let room = u64::from(TableProfile::default().ternary_entries);
-    let found = hierarchies(96).into_iter().filter(|(_, groups)| groups.hosts_total() > 300_000);
-    let found: Vec<(&str, u64, u64)> =
-        found.map(|(name, groups)| (name, groups.rules(), groups.without_groups().rules())).collect();
+    let families = hierarchies(96).into_iter().filter(|(_, groups)| groups.hosts_total() > 300_000);
+    let rules: Vec<(&str, u64, u64)> =
+        families.map(|(name, groups)| (name, groups.rules(), groups.without_groups().rules())).collect();
     // 24³ = 13,824 and 48 · 1,153 = 55,344 switches.
-    assert_eq!(found, [("butterfly_3d", 622, 13_847), ("dragonfly", 1_223, 55_367)]);
-    assert!(found.iter().all(|&(_, groups, switches)| groups < room && switches > room));
+    assert_eq!(rules, [("butterfly_3d", 622, 13_847), ("dragonfly", 1_223, 55_367)]);
+    assert!(rules.iter().all(|&(_, groups, switches)| groups < room && switches > room));
     // And by table.
     let sizes = vec![24, 24, 24];
     let butterfly = FlattenedButterfly { hosts_per_switch: 24, sizes, ..FlattenedButterfly::default() };
