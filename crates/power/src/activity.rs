@@ -75,8 +75,8 @@ impl Activity {
     pub(crate) fn check(&self, topology: &Topology) -> Result<(), InputError> {
         if self.channels.len() != topology.channels().len() {
             let expected = format!("one entry for each of the {} channels", topology.channels().len());
-            let found = format!("a list of {}", self.channels.len());
-            return Err(InputError::new("activity.channels", found, expected));
+            let mistake = format!("a list of {}", self.channels.len());
+            return Err(InputError::new("activity.channels", mistake, expected));
         }
         if self.packet.get() == 0 {
             return Err(InputError::new("activity.packet", "0B", "at least 1B"));

@@ -201,8 +201,8 @@ impl<'a> BillBuilder<'a> {
         if links == 1 {
             return Some(vec![(of_rate(cables.rate)?, cables.links.saturating_mul(2))]);
         }
-        let whole = BitRate::from_bps(cables.rate.as_bps().saturating_mul(u64::from(links)));
-        Some(vec![(of_rate(whole)?, cables.cables), (of_rate(cables.rate)?, cables.links)])
+        let cable_rate = BitRate::from_bps(cables.rate.as_bps().saturating_mul(u64::from(links)));
+        Some(vec![(of_rate(cable_rate)?, cables.cables), (of_rate(cables.rate)?, cables.links)])
     }
 
     fn no_cable(&self, cables: &Cables, links: u32) -> InputError {

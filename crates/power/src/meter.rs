@@ -94,8 +94,8 @@ impl<'a> Meter<'a> {
     fn check_size(&self, kind: &SwitchKind, switch: SwitchId) -> Result<(), InputError> {
         match self.profile.switch.ports {
             Some(ports) if kind.ports_used() > ports => {
-                let found = format!("{ports}, and {} uses {}", self.topology.switch_name(switch), kind.ports_used());
-                Err(InputError::new("switch.ports", found, "a profile of switches that are large enough"))
+                let mistake = format!("{ports}, and {} uses {}", self.topology.switch_name(switch), kind.ports_used());
+                Err(InputError::new("switch.ports", mistake, "a profile of switches that are large enough"))
             }
             Some(_) | None => Ok(()),
         }

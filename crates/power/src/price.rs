@@ -192,7 +192,7 @@ impl PriceBook {
         let nics = self.nic.iter().map(move |(key, price)| (named("nic")(key), price));
         let cables = self.cable.iter().map(move |(key, price)| (named("cable")(key), price));
         let optics = self.optics.iter().map(move |(key, price)| (named("optics")(key), price));
-        let hour = electricity.map(|found| ("electricity.kilowatt_hour".to_owned(), &found.kilowatt_hour));
+        let hour = electricity.map(|tariff| ("electricity.kilowatt_hour".to_owned(), &tariff.kilowatt_hour));
         switches.chain(nics).chain(cables).chain(optics).chain(hour)
     }
 }

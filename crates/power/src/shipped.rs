@@ -43,6 +43,6 @@ fn names(list: &[(&'static str, &str)]) -> Vec<&'static str> {
 }
 
 fn text(what: &'static str, list: &[(&'static str, &'static str)], name: &str) -> Result<&'static str, InputError> {
-    let found = list.iter().find(|(known, _)| *known == name).map(|&(_, text)| text);
-    found.ok_or_else(|| no_such("", what, name, &names(list)))
+    let entry = list.iter().find(|(known, _)| *known == name);
+    entry.map(|&(_, text)| text).ok_or_else(|| no_such("", what, name, &names(list)))
 }

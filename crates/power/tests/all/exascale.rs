@@ -171,8 +171,8 @@ fn the_savings_are_the_paper_s_within_a_point_wherever_the_dragonfly_s_tables_en
     for entries in [71 + 36 - 1, 462 + 35 + 18] {
         let dragonfly = watts(&dragonfly, TableKind::Tcam, entries);
         for (saved, published) in [(compact - dragonfly, 37.1), (reference - dragonfly, 54.1)] {
-            let found = percent(saved);
-            assert!((found - published).abs() < 1.0, "{entries} entries: {found:.2} % for {published} %");
+            let saving = percent(saved);
+            assert!((saving - published).abs() < 1.0, "{entries} entries: {saving:.2} % for {published} %");
         }
     }
 }
