@@ -215,8 +215,8 @@ mod tests {
     fn access_tables_hold_own_hosts_and_their_peers_and_core_tables_the_other_switches() {
         // 72 hosts on 36 switches, two each: two and twice five peers.
         let of = |count: &BridgingCount| (count.access.entries, count.core.entries);
-        let found: Vec<_> = counts(&dragonfly(), Some(5), 65_536).iter().map(of).collect();
-        assert_eq!(found, [(12, 72), (12, 35), (12, 35), (12, 35), (12, 35)]);
+        let entries: Vec<_> = counts(&dragonfly(), Some(5), 65_536).iter().map(of).collect();
+        assert_eq!(entries, [(12, 72), (12, 35), (12, 35), (12, 35), (12, 35)]);
         assert_eq!(of(&counts(&dragonfly(), None, 65_536)[1]), (72, 35), "without a number of peers: all");
         assert_eq!(of(&counts(&dragonfly(), Some(1_000), 65_536)[1]), (72, 35), "no more than there are");
         // Six leaves of six hosts, two cores: a core keeps all leaves.
@@ -230,10 +230,10 @@ mod tests {
     #[test]
     fn what_has_no_room_is_flooded_to_all_hosts() {
         // Two own hosts and room for 35 of 70 others: of ten frames five go to all 72 hosts.
-        let found = counts(&dragonfly(), None, 37);
-        assert_eq!((found[1].flooded_share, found[1].access.excess), (0.5, 35));
+        let flooding = counts(&dragonfly(), None, 37);
+        assert_eq!((flooding[1].flooded_share, flooding[1].access.excess), (0.5, 35));
         // At load x a host's link takes x/2 meant for it alone and 71 x/2 flooded: full at x = 1/36.
-        assert!((found[1].load_max - 1.0 / 36.0).abs() < 1e-12, "{}", found[1].load_max);
+        assert!((flooding[1].load_max - 1.0 / 36.0).abs() < 1e-12, "{}", flooding[1].load_max);
         // The root of the tree has room for 37 of 72 alone.
         let learnt = counts(&dragonfly(), Some(1), 36);
         assert_eq!((learnt[0].flooded_share, learnt[1].flooded_share, learnt[1].load_max), (0.5, 0.0, 1.0));
@@ -252,10 +252,10 @@ mod tests {
 
     #[test]
     fn an_outer_header_takes_goodput_and_time() {
-        let found = counts(&dragonfly(), None, 65_536);
-        assert_eq!(found.iter().map(|count| count.header_bytes).collect::<Vec<_>>(), [0, 20, 16, 22, 50]);
+        let standards = counts(&dragonfly(), None, 65_536);
+        assert_eq!(standards.iter().map(|count| count.header_bytes).collect::<Vec<_>>(), [0, 20, 16, 22, 50]);
         // 50 B at 100 Gb/s take 4 ns; 1,000 B with preamble and gap have 1,020 of 1,070 B.
-        assert_eq!((found[4].header_ns, found[4].goodput_share), (4.0, 1_020.0 / 1_070.0));
-        assert_eq!((found[0].header_ns, found[0].goodput_share), (0.0, 1.0));
+        assert_eq!((standards[4].header_ns, standards[4].goodput_share), (4.0, 1_020.0 / 1_070.0));
+        assert_eq!((standards[0].header_ns, standards[0].goodput_share), (0.0, 1.0));
     }
 }

@@ -62,9 +62,9 @@ impl DesignMetrics {
     }
 
     fn compare(metrics: &mut [DesignMetrics]) {
-        let beaten: Vec<Vec<String>> = metrics.iter().map(|one| one.beaten_by(metrics)).collect();
-        for (one, beaten_by) in metrics.iter_mut().zip(beaten) {
-            (one.is_efficient, one.beaten_by) = (beaten_by.is_empty(), beaten_by);
+        let beaten: Vec<Vec<String>> = metrics.iter().map(|fabric| fabric.beaten_by(metrics)).collect();
+        for (fabric, beaten_by) in metrics.iter_mut().zip(beaten) {
+            (fabric.is_efficient, fabric.beaten_by) = (beaten_by.is_empty(), beaten_by);
         }
     }
 

@@ -117,9 +117,10 @@ impl Design {
         })?;
         let busiest = parts.kept("busiest channel", |missing| {
             let busiest = tables.as_ref().map(|_| BusiestChannels::of(kind, by_port, &spec.tables));
-            Ok(busiest.and_then(|found| noted(found, "busiest channel", missing)))
+            Ok(busiest.and_then(|busiest| noted(busiest, "busiest channel", missing)))
         })?;
-        let proved = ProvedFabric { kind, topology: by_port, diameter: fabric.diameter, given: spec.priorities };
+        let proved =
+            ProvedFabric { kind, topology: by_port, diameter: fabric.diameter, priorities_max: spec.priorities };
         let routings = prove(proved, spec, &mut next, &mut parts)?;
         let power = parts.kept("power", |missing| {
             next(DesignStep::PowerAndCost)?;
@@ -178,8 +179,8 @@ fn tables(
 }
 
 /// A part that must be there when it was asked for, and else may be missing for a reason.
-fn known<T>(found: Result<T, InputError>, is_asked: bool, missing: &mut Vec<String>) -> Result<Option<T>, InputError> {
-    match found {
+fn known<T>(part: Result<T, InputError>, is_asked: bool, missing: &mut Vec<String>) -> Result<Option<T>, InputError> {
+    match part {
         Ok(part) => Ok(Some(part)),
         Err(error) if is_asked => Err(error),
         Err(error) => {
@@ -189,8 +190,8 @@ fn known<T>(found: Result<T, InputError>, is_asked: bool, missing: &mut Vec<Stri
     }
 }
 
-fn noted<T>(found: Result<T, String>, part: &str, missing: &mut Vec<String>) -> Option<T> {
-    found.map_err(|reason| missing.push(format!("{part}: {reason}"))).ok()
+fn noted<T>(part: Result<T, String>, name: &str, missing: &mut Vec<String>) -> Option<T> {
+    part.map_err(|reason| missing.push(format!("{name}: {reason}"))).ok()
 }
 
 /// Names a routing once, whether or not the reason does.
@@ -209,9 +210,9 @@ fn prove(
     let mut proofs = Vec::new();
     for &routing in asked.unwrap_or(proofs::known_for(fabric.kind)) {
         if !routing.is_default() {
-            let found = format!("{} with parameters", routing.name());
+            let mistake = format!("{} with parameters", routing.name());
             let expected = "its name alone: a proof holds for all parameters";
-            return Err(InputError::new("routings", found, expected).into());
+            return Err(InputError::new("routings", mistake, expected).into());
         }
         let routing = proofs::meant(routing, fabric.topology, &mut parts.missing);
         let proof = parts.kept(routing.name(), |missing| {

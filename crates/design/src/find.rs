@@ -48,9 +48,9 @@ mod tests {
     fn members_with_too_many_hosts_are_left_out_with_the_range() {
         let (proposals, reasons) = proposals(&(1_000..=2_000), 64);
         assert!(proposals.len() > 8, "{proposals:?}");
-        let hosts: Vec<u64> = proposals.iter().map(|one| one.kind.hosts_planned()).collect();
+        let hosts: Vec<u64> = proposals.iter().map(|proposal| proposal.kind.hosts_planned()).collect();
         assert!(hosts.iter().all(|hosts| (1_000..=2_000).contains(hosts)), "{hosts:?}");
         let reason = "dragonfly largest: 262656 hosts; expected 1000 to 2000";
-        assert!(reasons.iter().any(|one| one == reason), "{reasons:?}");
+        assert!(reasons.iter().any(|text| text == reason), "{reasons:?}");
     }
 }

@@ -39,36 +39,36 @@ pub(crate) struct ProvedFabric<'a> {
     pub topology: &'a Topology,
     /// Most links between switches that hosts are apart.
     pub diameter: u32,
-    /// Priorities that switches have.
-    pub given: Option<u8>,
+    /// Most priorities of a routing: those that switches have.
+    pub priorities_max: Option<u8>,
 }
 
 impl RoutingProof {
     /// Proves one routing: its legal hops, and the decisions for every packet if it makes any or `is_asked`; or says
     /// why it is not for this fabric.
     pub(crate) fn of(routing: RoutingKind, fabric: ProvedFabric<'_>, is_asked: bool) -> Result<RoutingProof, String> {
-        let ProvedFabric { kind, topology, diameter, given } = fabric;
+        let ProvedFabric { kind, topology, diameter, priorities_max } = fabric;
         let params = TableParams::default();
         let tables = FabricTables { kind, topology, params: &params };
         let is_by_packet = routing.decides_per_packet() && (is_asked || !routing.is_by_flow());
-        let order = is_by_packet.then(|| routing.channel_order(&tables, given, diameter));
+        let order = is_by_packet.then(|| routing.channel_order(&tables, priorities_max, diameter));
         let order = order.transpose().map_err(|error| error.reason());
         let legal = RoutingProof::of_legal_hops(routing, fabric);
         match (legal, order) {
             (Ok(legal), order) => Ok(legal.with_order(order.ok().flatten())),
-            (Err(_), Ok(Some(order))) => Ok(RoutingProof::of_order(routing, order, given)),
+            (Err(_), Ok(Some(order))) => Ok(RoutingProof::of_order(routing, order, priorities_max)),
             (Err(reason), _) if routing.has_plan() => Err(reason),
             (Err(reason), order) => Err(order.err().unwrap_or(reason)),
         }
     }
 
-    /// With no more priorities than given, on a fabric whose hosts are at most `diameter` links between switches apart.
+    /// With no more than `priorities_max`, on a fabric whose hosts are at most `diameter` links between switches apart.
     fn of_legal_hops(routing: RoutingKind, fabric: ProvedFabric<'_>) -> Result<RoutingProof, String> {
-        let ProvedFabric { topology, diameter, given, .. } = fabric;
+        let ProvedFabric { topology, diameter, priorities_max, .. } = fabric;
         let legality = routing.legality(topology).map_err(|error| error.reason())?;
         let needed = legality.priorities();
-        let legality = match given {
-            Some(given) => legality.with_priorities(given),
+        let legality = match priorities_max {
+            Some(priorities_max) => legality.with_priorities(priorities_max),
             None => legality,
         };
         let proof = prove(topology, &legality);
@@ -100,12 +100,12 @@ impl RoutingProof {
         }
     }
 
-    fn of_order(routing: RoutingKind, order: ChannelOrder, given: Option<u8>) -> RoutingProof {
+    fn of_order(routing: RoutingKind, order: ChannelOrder, priorities_max: Option<u8>) -> RoutingProof {
         let priorities = order.channels_per_port;
         RoutingProof {
             routing,
             priorities,
-            priorities_given: given.map_or(priorities, |given| given.clamp(1, priorities)),
+            priorities_given: priorities_max.map_or(priorities, |limit| limit.clamp(1, priorities)),
             hops_max: order.hops_max,
             is_free: order.problem.is_none(),
             verdict: order.problem.clone().unwrap_or_else(|| "free, because channels ascend".to_owned()),

@@ -39,8 +39,13 @@ impl DesignSpec {
     /// Checks what can be checked before anything is built.
     pub(crate) fn check(&self) -> Result<(), InputErrors> {
         let mut errors = InputErrors::default();
-        let given = self.priorities.unwrap_or(1);
-        errors.check(InputError::unless((1..=8).contains(&given), "priorities", given, "1 to 8, as 802.1Q has"));
+        let priorities = self.priorities.unwrap_or(1);
+        errors.check(InputError::unless(
+            (1..=8).contains(&priorities),
+            "priorities",
+            priorities,
+            "1 to 8, as 802.1Q has",
+        ));
         let TableProfile { exact_entries, ternary_entries, .. } = self.tables.capacity;
         errors.check(at_least_one("tables.capacity.exact_entries", exact_entries));
         errors.check(at_least_one("tables.capacity.ternary_entries", ternary_entries));

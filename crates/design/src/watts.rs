@@ -324,8 +324,8 @@ fn savings(profile: &PowerProfile, asked: Option<Saving>) -> Result<Vec<Saving>,
         Some(saving) if is_known(&saving) => Ok(vec![saving]),
         Some(saving) => {
             let names: Vec<&str> = known.into_iter().map(Saving::name).collect();
-            let found = format!("power profile {} has no figures for {}", profile.name, saving.name());
-            Err(InputError::new(SAVING, found, names.join(" or ")))
+            let mistake = format!("power profile {} has no figures for {}", profile.name, saving.name());
+            Err(InputError::new(SAVING, mistake, names.join(" or ")))
         }
     }
 }

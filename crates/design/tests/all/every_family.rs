@@ -18,8 +18,8 @@ fn check(holds: impl Fn(&Topology, &Design)) {
     }
 }
 
-fn assert_near(found: f64, expected: f64, of: &str) {
-    assert!((found - expected).abs() <= TOLERANCE * expected.abs(), "{of}: {found}, not {expected}");
+fn assert_near(figure: f64, expected: f64, of: &str) {
+    assert!((figure - expected).abs() <= TOLERANCE * expected.abs(), "{of}: {figure}, not {expected}");
 }
 
 #[test]
@@ -133,7 +133,8 @@ fn watts_are_the_sum_of_their_components() {
             assert!(organisation.switch.total_w * topology.switches() as f64 <= total_w * (1.0 + TOLERANCE));
         }
         let [idle, busy] = [0.0, 1.0].map(|load| under(load).unwrap().power.unwrap());
-        let names = |power: &etherweave_design::WattsOf, key: &str| power.figures.iter().any(|one| one.key == key);
+        let names =
+            |power: &etherweave_design::WattsOf, key: &str| power.figures.iter().any(|figure| figure.key == key);
         let keys = [("low_power_idle", "share"), ("link_sleep", "wake"), ("rate_adaptation", "change")];
         for (saving, key) in keys.map(|(saving, key)| (saving, format!("{saving}.{key}"))) {
             let is_cited = idle.activity.iter().any(|at| at.saving == saving);
@@ -219,18 +220,18 @@ fn a_panic_in_a_part_leaves_the_others_and_is_named() {
         };
         Design::of("faulty", &kind, &topology, &DesignSpec::default(), &mut on_step).unwrap()
     };
-    let whole = designed(&kind, &topology);
-    assert_eq!((whole.fault.as_ref(), whole.missing.len()), (None, 0));
+    let design = designed(&kind, &topology);
+    assert_eq!((design.fault.as_ref(), design.missing.len()), (None, 0));
     let missing = |name: &str| vec![format!("{name}: a fault of Etherweave: the part has a fault")];
 
     let faulty = panicking("proving up_down");
     assert_eq!(faulty.missing, missing("up_down"));
     assert_eq!(faulty.fault.as_ref().unwrap().message, "the part has a fault");
-    assert_eq!((&faulty.tables, &faulty.power, &faulty.cost), (&whole.tables, &whole.power, &whole.cost));
-    assert_eq!(faulty.routings.len() + 1, whole.routings.len());
+    assert_eq!((&faulty.tables, &faulty.power, &faulty.cost), (&design.tables, &design.power, &design.cost));
+    assert_eq!(faulty.routings.len() + 1, design.routings.len());
 
     let faulty = panicking("adding up");
     assert_eq!(faulty.missing, missing("power"));
-    assert_eq!((&faulty.routings, &faulty.tables), (&whole.routings, &whole.tables));
+    assert_eq!((&faulty.routings, &faulty.tables), (&design.routings, &design.tables));
     assert!(faulty.power.is_none() && faulty.cost.is_some());
 }

@@ -17,9 +17,9 @@ fn check(largest: &Largest) {
     assert_eq!(u64::from(design.fabric.ports_used_max), largest.ports, "{name} of {radix}");
     let tables = design.tables.unwrap();
     let entries = |plan| tables.plan(plan).unwrap().largest.entries;
-    let found = [PlanKind::Flat, PlanKind::PerSwitch, PlanKind::PerGroup].map(entries);
+    let counts = [PlanKind::Flat, PlanKind::PerSwitch, PlanKind::PerGroup].map(entries);
     let formula = [largest.entries_flat, largest.entries_per_switch, largest.entries_per_group];
-    assert_eq!(found, formula, "{name} of {radix}");
+    assert_eq!(counts, formula, "{name} of {radix}");
     let (least, most) = (tables.compacted.rules_min, tables.compacted.largest.entries);
     assert!(largest.rules_least <= least && most <= largest.rules_most, "{name} of {radix}: {least} to {most}");
 }
@@ -33,7 +33,7 @@ fn counts_and_entries_by_formula_are_those_of_the_fabric_as_built() {
 
 #[test]
 fn the_largest_of_96_ports_are_those_of_figure_4() {
-    let found: Vec<(String, u64)> =
+    let sizes: Vec<(String, u64)> =
         Largest::all(96).unwrap().into_iter().map(|largest| (largest.name, largest.hosts)).collect();
     // k³/4; 32³, 24⁴; p = 24, a = 48: (24 · 48 + 1) · 48 · 24; 20⁵, 16⁶.
     let expected = [
@@ -44,14 +44,14 @@ fn the_largest_of_96_ports_are_those_of_figure_4() {
         ("butterfly_4d", 3_200_000),
         ("butterfly_5d", 16_777_216),
     ];
-    assert_eq!(found, expected.map(|(name, hosts)| (name.to_owned(), hosts)));
+    assert_eq!(sizes, expected.map(|(name, hosts)| (name.to_owned(), hosts)));
 }
 
 #[test]
 fn proportions_are_the_columns_of_table_1() {
     let published = |radix: u32, name: &str| {
-        let found = Largest::all(radix).unwrap().into_iter().find(|largest| largest.name == name);
-        let row = found.unwrap().published.unwrap();
+        let member = Largest::all(radix).unwrap().into_iter().find(|largest| largest.name == name);
+        let row = member.unwrap().published.unwrap();
         [row.hosts_per_access_switch, row.hosts_per_switch, row.hosts]
     };
     // P/2, P/5, P³/4; P/3 and its cube; P/4, 4 · (P/4)⁴.

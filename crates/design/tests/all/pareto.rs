@@ -43,14 +43,14 @@ fn compared(all: &[Goals]) -> Vec<DesignMetrics> {
     Comparison::of(all.iter().enumerate().map(|(number, &goals)| with(&pattern, number, goals)).collect()).metrics
 }
 
-/// Pareto's criterion goal by goal: `one` must be known wherever `other` is.
-fn beats(one: &Goals, other: &Goals) -> bool {
+/// Pareto's criterion goal by goal: `goals` must be known wherever `other` is.
+fn beats(goals: &Goals, other: &Goals) -> bool {
     let list = |goals: &Goals| {
         let less = |goal: Option<u8>| goal.map(|goal| -i32::from(goal));
         [Some(goals.0.into()), Some(goals.1.into()), less(goals.2), less(goals.3), less(goals.4)]
     };
     let (mut is_better, mut is_worse) = (false, false);
-    for (mine, its) in list(one).into_iter().zip(list(other)) {
+    for (mine, its) in list(goals).into_iter().zip(list(other)) {
         match (mine, its) {
             (_, None) => {}
             (None, Some(_)) => is_worse = true,
@@ -93,12 +93,12 @@ proptest! {
     ) {
         let alone = |number: usize| compared(&all[number..=number]).remove(0);
         let mut apart: Vec<DesignMetrics> = (0..all.len()).map(alone).collect();
-        for (number, one) in apart.iter_mut().enumerate() {
-            one.name = format!("f{number}");
+        for (number, metrics) in apart.iter_mut().enumerate() {
+            metrics.name = format!("f{number}");
         }
         let text = DesignMetrics::compare_json(&serde_json::to_string(&apart).unwrap()).unwrap();
-        let found: Vec<DesignMetrics> = serde_json::from_str(&text).unwrap();
-        prop_assert_eq!(found, compared(&all));
+        let metrics: Vec<DesignMetrics> = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(metrics, compared(&all));
     }
 
     #[test]
@@ -106,14 +106,14 @@ proptest! {
         all in proptest::collection::vec(goals(), 1..8),
     ) {
         let metrics = compared(&all);
-        let beaten_by = |one: &DesignMetrics, other: &DesignMetrics| one.beaten_by.contains(&other.name);
-        prop_assert!(metrics.iter().any(|one| one.is_efficient), "an order has best members");
-        for one in &metrics {
-            prop_assert!(!beaten_by(one, one));
-            for better in metrics.iter().filter(|other| beaten_by(one, other)) {
-                prop_assert!(!beaten_by(better, one));
+        let beaten_by = |fabric: &DesignMetrics, other: &DesignMetrics| fabric.beaten_by.contains(&other.name);
+        prop_assert!(metrics.iter().any(|fabric| fabric.is_efficient), "an order has best members");
+        for fabric in &metrics {
+            prop_assert!(!beaten_by(fabric, fabric));
+            for better in metrics.iter().filter(|other| beaten_by(fabric, other)) {
+                prop_assert!(!beaten_by(better, fabric));
                 for best in metrics.iter().filter(|other| beaten_by(better, other)) {
-                    prop_assert!(beaten_by(one, best), "{} {} {}", one.name, better.name, best.name);
+                    prop_assert!(beaten_by(fabric, best), "{} {} {}", fabric.name, better.name, best.name);
                 }
             }
         }
@@ -132,7 +132,7 @@ proptest! {
         last.2 = last.2.map(|entries| entries + worse.1);
         last.4 = last.4.map(|price| price + worse.2);
         let more: Vec<Goals> = all.iter().copied().chain([last]).collect();
-        prop_assume!(all.iter().any(|one| beats(one, &last)));
+        prop_assume!(all.iter().any(|goals| beats(goals, &last)));
         let after: Vec<bool> = compared(&more).iter().map(|metrics| metrics.is_efficient).collect();
         prop_assert_eq!(&after[..all.len()], &before[..]);
         prop_assert!(!after[all.len()]);

@@ -72,8 +72,8 @@ fn a_request_that_no_fabric_fulfils_is_rejected_by_every_family_with_its_range()
         SizeRequest { hosts: 300, radix: 0 },
         SizeRequest { hosts: u32::MAX, radix: 2 },
     ] {
-        let (found, rejected) = proposals(&(request.hosts..=u32::MAX), request.radix);
-        let smallest = found.iter().filter(|one| !one.name.ends_with("largest"));
+        let (proposals, rejected) = proposals(&(request.hosts..=u32::MAX), request.radix);
+        let smallest = proposals.iter().filter(|proposal| !proposal.name.ends_with("largest"));
         assert_eq!(rejected.len() + smallest.count(), TopologyKind::NAMES.len());
         assert!(rejected.iter().all(|reason| reason.contains("expected")), "{rejected:?}");
     }
