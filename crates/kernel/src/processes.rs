@@ -55,16 +55,16 @@ impl Processes {
     /// To so many processes.
     fn collect<T: Wire>(&self, own: T, receivers: usize) -> Vec<T> {
         let Some(library) = &self.library else { return vec![own] };
-        let mut one = Vec::new();
-        own.write(&mut one);
+        let mut message = Vec::new();
+        own.write(&mut message);
         let is_receiver = |number: usize| i32::from(number < receivers);
-        let sent: Vec<i32> = (0..self.worker.of).map(|to| count(one.len()) * is_receiver(to)).collect();
+        let sent: Vec<i32> = (0..self.worker.of).map(|to| count(message.len()) * is_receiver(to)).collect();
         let lengths: Vec<u32> = sent.iter().map(|&length| length as u32).collect();
         let mut received = vec![0; lengths.len()];
         library.all_to_all(&lengths, &mut received);
         let received: Vec<i32> = received.into_iter().map(|length| length as i32).collect();
         let mut words = vec![0; received.iter().map(|&length| length as usize).sum()];
-        library.all_to_all_of((&one.repeat(receivers), &sent), (&mut words, &received));
+        library.all_to_all_of((&message.repeat(receivers), &sent), (&mut words, &received));
         let mut words = &words[..];
         let senders = received.iter().filter(|&&length| length > 0);
         senders.map(|_| T::read(&mut words)).collect()

@@ -121,8 +121,8 @@ mod tests {
     fn no_thread_waits_for_one_that_panicked() {
         let threads: Threads<Vec<u32>, Sum> = Threads::new(2);
         let waiting = std::thread::scope(|scope| {
-            let [mut one, other] = [0, 1].map(|number| threads.end(number));
-            let waiting = scope.spawn(move || one.meet(Sum::default(), Vec::clear));
+            let [mut waiter, other] = [0, 1].map(|number| threads.end(number));
+            let waiting = scope.spawn(move || waiter.meet(Sum::default(), Vec::clear));
             let failing = scope.spawn(move || {
                 let _end = other;
                 panic!("as a bug would");
