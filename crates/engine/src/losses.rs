@@ -81,18 +81,18 @@ impl Arrivals {
     /// From all that were sent again, and by sender what had arrived at the end.
     pub fn new(resent: Vec<ResentData>, received: Vec<(u32, u64)>) -> Arrivals {
         let mut by_sender: BTreeMap<u32, Vec<ResentData>> = BTreeMap::new();
-        for one in resent {
-            by_sender.entry(one.sender).or_default().push(one);
+        for data in resent {
+            by_sender.entry(data.sender).or_default().push(data);
         }
-        by_sender.values_mut().for_each(|of_one| of_one.sort_by_key(|one| (one.time, one.begin)));
+        by_sender.values_mut().for_each(|data| data.sort_by_key(|data| (data.time, data.begin)));
         Arrivals { resent: by_sender, received: received.into_iter().collect() }
     }
 
     /// When the last byte of what was lost first arrived afterwards, if it did.
     fn arrival(&self, lost: &LostData) -> Option<Time> {
         let resent = self.resent.get(&lost.sender)?;
-        let later = &resent[resent.partition_point(|one| one.time <= lost.time)..];
-        later.iter().find(|one| one.begin < lost.end && lost.end <= one.end).map(|one| one.time)
+        let later = &resent[resent.partition_point(|data| data.time <= lost.time)..];
+        later.iter().find(|data| data.begin < lost.end && lost.end <= data.end).map(|data| data.time)
     }
 
     /// Whether what was lost was not missed: a copy, or an acknowledgement that a later one replaced.

@@ -55,8 +55,8 @@ pub fn prefer_huge_pages<T>(elements: &Vec<T>) {
     const HUGE: usize = 2 << 20;
     let first = elements.as_ptr() as usize;
     let start = first.next_multiple_of(HUGE);
-    let whole = |length: usize| (first + length * size_of::<T>()).saturating_sub(start) / HUGE * HUGE;
-    let (room, used) = (whole(elements.capacity()), whole(elements.len()));
+    let huge_length = |length: usize| (first + length * size_of::<T>()).saturating_sub(start) / HUGE * HUGE;
+    let (room, used) = (huge_length(elements.capacity()), huge_length(elements.len()));
     if room > 0 {
         advise(start, room, HUGE_PAGES);
     }

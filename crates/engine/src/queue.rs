@@ -441,8 +441,8 @@ impl Bitmap {
         }
         let words = turn.trailing_zeros() as usize + 1;
         let word = (start / 64 + words) % self.words.len();
-        let found = words * 64 + self.words[word].trailing_zeros() as usize;
-        Some((found - start % 64 + 1) as u64)
+        let offset = words * 64 + self.words[word].trailing_zeros() as usize;
+        Some((offset - start % 64 + 1) as u64)
     }
 }
 

@@ -99,8 +99,8 @@ fn check_threshold(key: &str, threshold: Threshold, buffer: Bytes) -> Checked {
     match threshold {
         Threshold::Alpha(factor) => {
             // In scientific notation: 1e300 need not fill five lines.
-            let found = if factor.abs() < 1e6 { format!("{factor}") } else { format!("{factor:e}") };
-            require((1.0 / 128.0..=1024.0).contains(&factor), key, found, "an alpha of 1/128 to 1024")
+            let alpha = if factor.abs() < 1e6 { format!("{factor}") } else { format!("{factor:e}") };
+            require((1.0 / 128.0..=1024.0).contains(&factor), key, alpha, "an alpha of 1/128 to 1024")
         }
         Threshold::Static(limit) => {
             let most = format!("more than 0 and at most switch.buffer, {buffer}");
@@ -169,9 +169,9 @@ fn check_trimming(params: &SimParams) -> Checked {
     let expected = "a priority that flow control leaves lossy";
     require(is_lossy, "switch.trimming.priority", priority.get(), expected)?;
     let silent = params.transports().find(|transport| !transport.answers_trimmed());
-    let found = silent.map_or("", |transport| transport.name());
+    let transport = silent.map_or("", |transport| transport.name());
     let expected = "transport.uet: receivers of no other transport report a trimmed packet";
-    require(silent.is_none(), "switch.trimming", format!("trimming beside transport.{found}"), expected)
+    require(silent.is_none(), "switch.trimming", format!("trimming beside transport.{transport}"), expected)
 }
 
 fn check_reduction(reduction: &ReductionParams) -> Checked {
@@ -199,7 +199,7 @@ fn check_model(params: &SimParams, frame: Bytes) -> Checked {
     if !is_queued {
         return Ok(());
     }
-    let found = match &params.flow_control {
+    let mode = match &params.flow_control {
         FlowControl::None {} => "none",
         FlowControl::GlobalPause(_) => "global_pause",
         FlowControl::Pfc(_) => "pfc",
@@ -208,7 +208,7 @@ fn check_model(params: &SimParams, frame: Bytes) -> Checked {
     require(
         false,
         "switch.model",
-        format!("input_queued with flow_control.{found}"),
+        format!("input_queued with flow_control.{mode}"),
         "input_queued with flow_control.credits: its queues are what the credits stand for",
     )
 }
@@ -243,9 +243,9 @@ fn check_pfc(pfc: &Pfc) -> Checked {
     check_delay("flow_control.pfc.reaction", pfc.reaction)?;
     check_quanta("flow_control.pfc.quanta", pfc.quanta)?;
     check_lossless("flow_control.pfc.priorities", &pfc.priorities)?;
-    let found = format!("true with {} priority", pfc.priorities.len());
+    let mistake = format!("true with {} priority", pfc.priorities.len());
     let coupled = !pfc.coupled || pfc.priorities.len() > 1;
-    require(coupled, "flow_control.pfc.coupled", found, "two or more priorities to couple")?;
+    require(coupled, "flow_control.pfc.coupled", mistake, "two or more priorities to couple")?;
     pfc.watchdog.as_ref().map_or(Ok(()), check_watchdog)?;
     let expected =
         "none: pauses of a run are those of a shared buffer, only open loops have buffers of inputs with them";
@@ -302,6 +302,6 @@ fn check_ets(ets: &Ets) -> Checked {
     let idle = (0..Priority::COUNT as u8)
         .find(|&class| ets.weights[usize::from(class)] > 0 && !ets.class_of_priority.contains(&class));
     let is_default = ets.weights == Ets::default().weights;
-    let found = format!("a share for class {}", idle.unwrap_or_default());
-    require(idle.is_none() || is_default, "ets.weights", found, "shares of classes that a priority maps to")
+    let share = format!("a share for class {}", idle.unwrap_or_default());
+    require(idle.is_none() || is_default, "ets.weights", share, "shares of classes that a priority maps to")
 }
