@@ -66,9 +66,9 @@ pub(crate) fn parts<R: PacketRouting>(
     Ok(Parts { shards, division, radix, window: nearest.map_or(WINDOW_ALONE, |delay| delay + known) })
 }
 
-fn unsuited(found: String) -> InputError {
+fn unsuited(mistake: String) -> InputError {
     let expected = "two hosts or more, switches of at most 255 ports".to_owned();
-    InputError::new("topology", found, expected)
+    InputError::new("topology", mistake, expected)
 }
 
 fn switches(topology: &Topology) -> impl Iterator<Item = SwitchId> {

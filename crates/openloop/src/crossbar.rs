@@ -133,7 +133,7 @@ impl Switches {
             asking.clear();
             asking.extend(ports.clone().filter_map(|port| self.request(constants, port, base)));
             asking.sort_unstable();
-            for of_output in asking.chunk_by(|one, other| one.0 == other.0) {
+            for of_output in asking.chunk_by(|first, other| first.0 == other.0) {
                 let out = of_output[0].0 as usize;
                 let inputs = of_output.iter().map(|&(_, input)| input as usize);
                 let input = self.preferred(constants.params, out, base, inputs).expect("somebody asks");

@@ -103,6 +103,6 @@ fn batches(length: &RunLength) -> u64 {
     let fixed = length.warm_up.zip(length.measured).map(|(warm_up, measured)| warm_up + measured);
     let span = fixed.unwrap_or(length.longest + length.measured.unwrap_or_default()).as_ps();
     // A given time has no more than 1,024 of them.
-    let given = (length.warm_up.unwrap_or_default() + length.measured.unwrap_or_default()).as_ps() / 1_024;
-    span.div_ceil(length.batch.as_ps().max(given).max(1)) + 1
+    let batch_min = (length.warm_up.unwrap_or_default() + length.measured.unwrap_or_default()).as_ps() / 1_024;
+    span.div_ceil(length.batch.as_ps().max(batch_min).max(1)) + 1
 }

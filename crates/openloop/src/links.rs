@@ -55,8 +55,8 @@ impl Links {
         if delay <= DELAY_MAX {
             return Ok(delay as u32);
         }
-        let found = format!("a cable at {} that delays by {delay} ns", topology.name(channel.from.node));
-        Err(InputError::new("topology", found, format!("at most {DELAY_MAX} ns")))
+        let mistake = format!("a cable at {} that delays by {delay} ns", topology.name(channel.from.node));
+        Err(InputError::new("topology", mistake, format!("at most {DELAY_MAX} ns")))
     }
 
     /// Rate of each channel, as a share of the fastest; empty where all are alike.
@@ -114,8 +114,8 @@ impl LinkKinds {
                 });
             }
             if kinds.len() > KINDS_MAX {
-                let found = format!("links of more than {KINDS_MAX} different rates and lengths");
-                return Err(InputError::new("topology", found, "fewer").into());
+                let mistake = format!("links of more than {KINDS_MAX} different rates and lengths");
+                return Err(InputError::new("topology", mistake, "fewer").into());
             }
         }
         Ok(LinkKinds { kinds, numbers })

@@ -191,8 +191,8 @@ impl SwitchParams {
     pub(crate) fn packet_on(&self, rate: BitRate) -> Result<u32, InputError> {
         in_range("packet", self.packet.get(), 1, 65_536)?;
         let packet = whole("packet", rate.serialization_time(self.packet))?;
-        let found = format!("{packet} ns on a link");
-        InputError::unless((1..=100_000).contains(&packet), "packet", found, "1 to 100000 ns")?;
+        let duration = format!("{packet} ns on a link");
+        InputError::unless((1..=100_000).contains(&packet), "packet", duration, "1 to 100000 ns")?;
         Ok(packet as u32)
     }
 
@@ -213,11 +213,11 @@ pub(crate) fn whole(key: &'static str, span: Duration) -> Result<u64, InputError
     }
 }
 
-pub(crate) fn in_range(key: &'static str, found: u64, least: u64, most: u64) -> Result<(), InputError> {
-    if (least..=most).contains(&found) {
+pub(crate) fn in_range(key: &'static str, number: u64, least: u64, most: u64) -> Result<(), InputError> {
+    if (least..=most).contains(&number) {
         return Ok(());
     }
-    Err(InputError::new(key, found, format!("{least} to {most}")))
+    Err(InputError::new(key, number, format!("{least} to {most}")))
 }
 
 /// The longest run [ticks]: an instant and what follows from it fit 32 bits.

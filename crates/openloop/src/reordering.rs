@@ -57,18 +57,18 @@ impl Reordering {
 }
 
 fn of_flow(flow: &[WatchedArrival]) -> Reordering {
-    let mut found = Reordering { packets: flow.len() as u64, ..Reordering::default() };
+    let mut reordering = Reordering { packets: flow.len() as u64, ..Reordering::default() };
     // The youngest so far at each place: it only grows, so that the first younger one is found by bisection.
     let mut youngest: Vec<u32> = Vec::with_capacity(flow.len());
     for (place, packet) in flow.iter().enumerate() {
         let first_younger = youngest.partition_point(|&born| born <= packet.born);
         if first_younger < place {
-            found.late += 1;
-            found.extent = found.extent.max((place - first_younger) as u32);
+            reordering.late += 1;
+            reordering.extent = reordering.extent.max((place - first_younger) as u32);
         }
         youngest.push(youngest.last().map_or(packet.born, |&born| born.max(packet.born)));
     }
-    found
+    reordering
 }
 
 #[cfg(test)]

@@ -140,6 +140,6 @@ fn busy(busy: &[u32], control: &RunControl) -> Vec<f32> {
 
 /// As the mean of a port's channels.
 fn paused<R>(paused: &[u32], constants: &RunConstants<'_, R>, control: &RunControl) -> Vec<f32> {
-    let whole = (f32::from(constants.channel_last) + 1.0) * (control.span.end - control.span.start) as f32;
-    paused.iter().map(|&paused| paused as f32 / whole).collect()
+    let channel_time = (f32::from(constants.channel_last) + 1.0) * (control.span.end - control.span.start) as f32;
+    paused.iter().map(|&paused| paused as f32 / channel_time).collect()
 }

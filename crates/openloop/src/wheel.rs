@@ -108,8 +108,8 @@ impl Wheel {
             let index = (at & self.mask) as usize;
             let ahead = self.filled[index / 64] >> (index % 64);
             if ahead != 0 {
-                let found = at + ahead.trailing_zeros();
-                return (found < until).then_some(found);
+                let tick = at + ahead.trailing_zeros();
+                return (tick < until).then_some(tick);
             }
             at += 64 - (index as u32 % 64);
         }

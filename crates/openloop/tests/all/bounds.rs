@@ -26,14 +26,14 @@ fn valiant(fabric: &Fabric) -> ValiantGroup {
 }
 
 fn check_class(loads: &ChannelLoads<'_>, class: LinkClass, mean: f64, max: f64) {
-    let found = loads.of_class(class).unwrap();
-    let is_close = |found: f64, expected: f64| (found / expected - 1.0).abs() < ROUNDING;
-    assert!(is_close(found.mean, mean) && is_close(found.max, max), "{class:?}: {found:?}, expected {mean} and {max}");
+    let load = loads.of_class(class).unwrap();
+    let is_close = |number: f64, expected: f64| (number / expected - 1.0).abs() < ROUNDING;
+    assert!(is_close(load.mean, mean) && is_close(load.max, max), "{class:?}: {load:?}, expected {mean} and {max}");
 }
 
 fn check_bound(loads: &ChannelLoads<'_>, load: f64, load_accepted: f64, channel: &str) -> Bound {
     let bound = loads.bound().unwrap();
-    let is_close = |found: f64, expected: f64| (found / expected - 1.0).abs() < ROUNDING;
+    let is_close = |number: f64, expected: f64| (number / expected - 1.0).abs() < ROUNDING;
     assert!(is_close(bound.load, load) && is_close(bound.load_accepted, load_accepted), "{bound:?}, expected {load}");
     assert_eq!(bound.channel_name, channel);
     bound

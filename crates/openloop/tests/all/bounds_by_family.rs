@@ -46,14 +46,14 @@ fn uniform_traffic_by_dimension_order_shares_parallel_links() {
     let (topology, plan) = butterfly(vec![Dimension::of(3), Dimension { lag: 3, ..Dimension::of(2) }]);
     let loads = loads(&topology, &ButterflyDimensionOrder { plan }, &Pattern::default());
     let (row, column) = (4.0 * 8.0 / 23.0, 12.0 * 4.0 / 23.0 / 3.0);
-    let found: Vec<f64> = (0..topology.channels().len())
+    let channel_loads: Vec<f64> = (0..topology.channels().len())
         .map(etherweave_primitives::ChannelId::from_index)
         .filter(|&channel| topology.channel(channel).class != LinkClass::Host)
         .map(|channel| loads.of(channel))
         .collect();
     // 6 switches with 2 neighbours in their row, and 3 links to the other row.
-    let count = |load: f64| found.iter().filter(|found| (*found / load - 1.0).abs() < 1e-9).count();
-    assert_eq!((found.len(), count(row), count(column)), (30, 12, 18), "{found:?}");
+    let count = |load: f64| channel_loads.iter().filter(|other| (*other / load - 1.0).abs() < 1e-9).count();
+    assert_eq!((channel_loads.len(), count(row), count(column)), (30, 12, 18), "{channel_loads:?}");
     check(&loads, 1.0 / row);
 }
 

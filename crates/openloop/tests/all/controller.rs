@@ -131,8 +131,8 @@ fn where_every_phase_is_43_times_as_long_as_its_reaction_a_controller_helps() {
     let late_share = 1.0 / 43.0;
     // While it is late, minimal paths carry what they can. A percent for the spread of 200,000 arrivals and more.
     let least = 0.99 * (LOAD - (LOAD - MINIMAL_MAX) * late_share);
-    let found = bench.controlled().load_accepted;
-    assert!(found > least, "{found}, at least {least}");
+    let accepted = bench.controlled().load_accepted;
+    assert!(accepted > least, "{accepted}, at least {least}");
 }
 
 #[test]

@@ -31,10 +31,10 @@ fn dragonfly() -> Fabric {
 fn check<R: PacketRouting>(fabric: &Fabric, routing: impl Fn() -> R, pattern: &Pattern, rows: &[Expected]) {
     for Expected { load, latency_ns, accepted } in rows {
         let report = fabric.run(routing(), pattern.clone(), *load, 60);
-        let found = report.latency_ns_mean.unwrap();
+        let latency = report.latency_ns_mean.unwrap();
         assert!((report.load_accepted - accepted).abs() < 0.03, "load {load}: accepted {}", report.load_accepted);
-        let differs = latency_ns.map_or(0.0, |expected| found / expected - 1.0);
-        assert!(differs.abs() < 0.1, "load {load}: {found} ns differs by {differs}");
+        let differs = latency_ns.map_or(0.0, |expected| latency / expected - 1.0);
+        assert!(differs.abs() < 0.1, "load {load}: {latency} ns differs by {differs}");
     }
 }
 

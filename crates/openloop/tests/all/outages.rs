@@ -11,14 +11,14 @@ fn to_next_group(fabric: &Fabric, group: u32) -> ChannelId {
     let topology = &fabric.topology;
     let of = |id: ChannelId| topology.channel(id);
     let group_of = |switch: SwitchId| topology.coordinates(switch)[0];
-    let found = (0..topology.switches()).map(SwitchId::from_index).filter(|&at| group_of(at) == group).flat_map(|at| {
+    let links = (0..topology.switches()).map(SwitchId::from_index).filter(|&at| group_of(at) == group).flat_map(|at| {
         let global = topology.out_channels(at).iter().copied().filter(|&id| of(id).class == LinkClass::Global);
         global.filter(|&id| match of(id).to.node {
             Node::Switch(there) => group_of(there) == group + 1,
             Node::Host(_) => false,
         })
     });
-    found.collect::<Vec<_>>()[0]
+    links.collect::<Vec<_>>()[0]
 }
 
 fn outage(channel: ChannelId, from: u64, until: u64) -> Outage {
@@ -38,11 +38,11 @@ fn what_is_on_a_link_while_it_is_down_is_lost_and_nothing_else() {
             let routing = DragonflyMinimal { plan: fabric.plan.clone() };
             fabric.run_with(switch, routing, pattern(), 1.0, 50).unwrap()
         };
-        let whole = run(Vec::new());
+        let baseline = run(Vec::new());
         let report = run(vec![outage(to_next_group(&Fabric::balanced(2), 0), 40, 60)]);
         assert!((100..=103).contains(&report.lost), "{flow_control:?}: {} lost", report.lost);
-        assert_eq!(whole.lost, 0);
-        assert_eq!(whole.delivered - report.delivered, report.lost, "the link is as busy before and after");
+        assert_eq!(baseline.lost, 0);
+        assert_eq!(baseline.delivered - report.delivered, report.lost, "the link is as busy before and after");
     }
 }
 

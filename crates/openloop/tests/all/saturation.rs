@@ -66,8 +66,8 @@ fn minimal_routings_under_un_share_a_link_among_the_hosts_of_a_switch() {
 fn a_shift_within_rows_leaves_minimal_routings_one_link_for_all_hosts_of_a_switch() {
     let (c, k) = (4, 4);
     for routing in [RoutingKind::DimensionOrder, RoutingKind::AdaptiveMinimal] {
-        let found = accepted(routing, &butterfly(c, k), &shift_in_rows(c, k));
-        assert!((found * f64::from(c) - 1.0).abs() < 0.001, "{}: {found}", routing.name());
+        let load = accepted(routing, &butterfly(c, k), &shift_in_rows(c, k));
+        assert!((load * f64::from(c) - 1.0).abs() < 0.001, "{}: {load}", routing.name());
     }
 }
 
@@ -109,8 +109,8 @@ fn a_permutation_by_ecmp_leaves_uplinks_idle() {
     let topology = two_levels(8);
     let busy = 1.0 - 0.875_f64.powi(8) + 0.084;
     let shift = Pattern::Shift(Shift { offset: 40 });
-    let found = |routing| accepted(routing, &topology, &shift);
-    let [ecmp, spray, adaptive] = [RoutingKind::Ecmp, RoutingKind::Spray, RoutingKind::AdaptiveUp].map(found);
+    let throughput = |routing| accepted(routing, &topology, &shift);
+    let [ecmp, spray, adaptive] = [RoutingKind::Ecmp, RoutingKind::Spray, RoutingKind::AdaptiveUp].map(throughput);
     assert!(ecmp < busy && busy < spray && spray < adaptive, "{ecmp} {busy} {spray} {adaptive}");
 }
 
@@ -131,12 +131,12 @@ fn by_a_group_adv_h_meets_on_one_local_link_and_by_a_switch_it_does_not() {
 fn on_a_dragonfly_under_adv_later_queues_are_more_useful_than_those_of_the_first_switch() {
     let topology = Dragonfly { p: 3, a: 6, h: 3, ..Dragonfly::default() }.generate().unwrap();
     let pattern = Pattern::Adversarial(Adversarial::default());
-    let found = |routing| accepted(routing, &topology, &pattern);
+    let throughput = |routing| accepted(routing, &topology, &pattern);
     let [local, progressive, global] = [
         RoutingKind::UgalLocal(Default::default()),
         RoutingKind::ProgressiveAdaptive(Default::default()),
         RoutingKind::UgalGlobal(Default::default()),
     ]
-    .map(found);
+    .map(throughput);
     assert!(local < progressive && local < global, "{local} {progressive} {global}");
 }

@@ -184,8 +184,8 @@ fn every_plan_and_compaction_gives_the_same_report() {
             PlanKind::ALL.iter().flat_map(|plan| CompactionKind::ALL.iter().map(move |kind| (plan, kind)))
         {
             let params = MinimalTables { address_plan: Some(plan), compaction: Some(kind) };
-            let found = bench.run(bench.minimal(&params), uniform(), 0.7, 10);
-            assert_eq!(found, expected, "{} {}", plan.name(), kind.name());
+            let report = bench.run(bench.minimal(&params), uniform(), 0.7, 10);
+            assert_eq!(report, expected, "{} {}", plan.name(), kind.name());
         }
     }
     let bench = Bench::dragonfly(2);
@@ -385,8 +385,8 @@ fn tables_that_do_not_suit_a_family_are_rejected() {
     check(&Bench::dragonfly(2), nested, expected);
     let none = ConditionalTables { alternatives: Some(0), ..Default::default() };
     check(&Bench::clos(), none, "alternatives: 0; expected 1 or more; minimal_tables have none");
-    let one = ConditionalTables { priorities: Some(1), ..Default::default() };
-    check(&Bench::dragonfly(2), one, "priorities: 1; expected 2 or 3");
+    let single = ConditionalTables { priorities: Some(1), ..Default::default() };
+    check(&Bench::dragonfly(2), single, "priorities: 1; expected 2 or 3");
     let torus = Bench::of(TopologyKind::Torus(Default::default()));
     let expected =
         "topology: torus; expected a dragonfly, flattened butterfly, HyperX or tree where packets go by tables";
