@@ -32,7 +32,7 @@ const MAY_LOSE: [&str; 11] = [
 ];
 
 pub(crate) struct Facts<'r> {
-    given: Table,
+    scenario: Table,
     outcome: &'r Outcome,
     resolved: &'r Table,
     warnings: &'r [String],
@@ -42,8 +42,8 @@ pub(crate) struct Facts<'r> {
 impl<'r> Facts<'r> {
     pub(crate) fn new(text: &str, outcome: &'r Outcome, resolved: &'r Table, warnings: &'r [String]) -> Facts<'r> {
         let fabric = Fabric::parse(&outcome.resolved, "x.toml", &[]).expect("a resolved scenario has its fabric");
-        let given = text.parse().expect("what ran is TOML");
-        Facts { given, outcome, resolved, warnings, fabric: fabric.topology().clone() }
+        let scenario = text.parse().expect("what ran is TOML");
+        Facts { scenario, outcome, resolved, warnings, fabric: fabric.topology().clone() }
     }
 
     /// Everything that holds for one run.
@@ -80,7 +80,7 @@ impl<'r> Facts<'r> {
 
     fn lossless(&self) -> Result<(), Failure> {
         let loss = self.outcome.summary.warnings.iter().find(|warning| warning.contains("in lossless priority"));
-        let may_lose = MAY_LOSE.iter().any(|key| tree::get(&self.given, key).is_some());
+        let may_lose = MAY_LOSE.iter().any(|key| tree::get(&self.scenario, key).is_some());
         holds(loss.is_none() || may_lose, "lossless priorities lose nothing", || loss.cloned().unwrap_or_default())
     }
 
@@ -253,7 +253,7 @@ impl<'r> Facts<'r> {
         let summary = &self.outcome.summary;
         let lost = summary.packets_dropped + summary.packets_damaged;
         let may_lose = lost > 0 || tree::get(self.resolved, "switch.trimming").is_some();
-        let may_wait = self.given.contains_key("faults")
+        let may_wait = self.scenario.contains_key("faults")
             || self.warnings.iter().any(|line| line.contains("deadlock"))
             || may_lose && self.outcome.resolved.contains("delivery = \"uud\"");
         let report = summary.stuck_report.clone().unwrap_or_default();
@@ -340,7 +340,7 @@ mod tests {
     }
 
     fn put(outcome: &mut Outcome, table: &str, column: &str, value: f64) {
-        let table = outcome.tables.iter_mut().find(|one| one.name == table).unwrap();
+        let table = outcome.tables.iter_mut().find(|candidate| candidate.name == table).unwrap();
         let (_, values) = table.columns.iter_mut().find(|(name, _)| *name == column).unwrap();
         match values {
             Column::Integers(values) => values.fill(value as u64),
