@@ -91,9 +91,9 @@ mod tests {
 
     #[test]
     fn a_circle_is_found_once_and_shown_at_its_shortest() {
-        let found = circles(&imports(&[("a", "b"), ("b", "c"), ("c", "a"), ("b", "a"), ("d", "a")]));
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].what.starts_with("3 files import each other in a circle, such as a -> b -> a; all: a b c"));
+        let findings = circles(&imports(&[("a", "b"), ("b", "c"), ("c", "a"), ("b", "a"), ("d", "a")]));
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert!(findings[0].what.starts_with("3 files import each other in a circle, such as a -> b -> a; all: a b c"));
     }
 
     #[test]

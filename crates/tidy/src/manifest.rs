@@ -76,7 +76,7 @@ pub fn unused_permissions(file: &File) -> Vec<Finding> {
     let Some(room) = file.room().filter(|_| file.path.ends_with("/Cargo.toml")) else { return Vec::new() };
     let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == room) else { return Vec::new() };
     let used = used(&file.text);
-    let unused = allowed.iter().filter(|name| !used.iter().any(|one| one == *name));
+    let unused = allowed.iter().filter(|name| !used.iter().any(|dependency| dependency == *name));
     unused.map(|name| file.finding(1, format!("`{room}` may use `{name}` and does not; forbid it"))).collect()
 }
 
@@ -100,7 +100,7 @@ fn line_of(file: &File, room: &str) -> usize {
 ///
 /// `x = { workspace = true }` has its reason in the workspace; crates of this repository need none.
 pub fn reasons(file: &File) -> Vec<Finding> {
-    let found = match file.path.rsplit('/').next() {
+    let numbers = match file.path.rsplit('/').next() {
         Some("Cargo.toml") => cargo_dependencies(&file.text),
         Some("pyproject.toml") => python_dependencies(&file.text),
         _ => Vec::new(),
@@ -110,7 +110,7 @@ pub fn reasons(file: &File) -> Vec<Finding> {
         let above = number.checked_sub(2).is_some_and(|above| lines[above].trim_start().starts_with('#'));
         above || lines[number - 1].contains(" # ")
     };
-    found
+    numbers
         .into_iter()
         .filter(|number| !explained(*number))
         .map(|number| file.finding(number, "say beside it why this dependency is here"))
@@ -120,15 +120,15 @@ pub fn reasons(file: &File) -> Vec<Finding> {
 /// Lines of a Cargo manifest that bring in a crate from outside.
 fn cargo_dependencies(text: &str) -> Vec<usize> {
     let mut inside = false;
-    let mut found = Vec::new();
+    let mut numbers = Vec::new();
     for (index, line) in text.lines().enumerate() {
         if line.starts_with('[') {
             inside = line.trim_end().ends_with("dependencies]");
         } else if inside && is_external(line) {
-            found.push(index + 1);
+            numbers.push(index + 1);
         }
     }
-    found
+    numbers
 }
 
 fn is_external(line: &str) -> bool {
@@ -141,7 +141,7 @@ fn python_dependencies(text: &str) -> Vec<usize> {
     const LISTS: [&str; 2] = ["dependencies = [", "requires = ["];
     let mut inside = false;
     let mut is_optional = false;
-    let mut found = Vec::new();
+    let mut numbers = Vec::new();
     for (index, line) in text.lines().enumerate() {
         if line.starts_with('[') {
             is_optional = line == "[project.optional-dependencies]";
@@ -150,11 +150,11 @@ fn python_dependencies(text: &str) -> Vec<usize> {
         inside = (inside || opens) && line != "]";
         let names = if opens { line.contains('"') } else { line.trim_start().starts_with('"') };
         if inside && names {
-            found.push(index + 1);
+            numbers.push(index + 1);
         }
         inside &= !line.ends_with(']');
     }
-    found
+    numbers
 }
 
 #[cfg(test)]

@@ -94,26 +94,26 @@ fn module(path: &str) -> String {
 
 /// The file of a module, or of the module that holds the name.
 fn resolve(name: &str, modules: &BTreeMap<String, &str>) -> Option<String> {
-    let found = modules.get(name).or_else(|| modules.get(name.rsplit_once('.')?.0))?;
-    Some((*found).to_owned())
+    let file = modules.get(name).or_else(|| modules.get(name.rsplit_once('.')?.0))?;
+    Some((*file).to_owned())
 }
 
 /// Import statements that are not indented, each on one line.
 fn top_level(text: &str) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut statements: Vec<String> = Vec::new();
     let mut open = false;
     for line in text.lines().map(|line| line.split('#').next().unwrap_or("").trim_end()) {
         if open {
-            let last = found.last_mut().expect("an open statement");
+            let last = statements.last_mut().expect("an open statement");
             last.push(' ');
             last.push_str(line.trim());
             open = !line.contains(')');
         } else if line.starts_with("from ") || line.starts_with("import ") {
-            found.push(line.to_owned());
+            statements.push(line.to_owned());
             open = line.contains('(') && !line.contains(')');
         }
     }
-    found
+    statements
 }
 
 /// Every name that an import statement may mean, from the root.
@@ -206,9 +206,9 @@ mod tests {
             "from etherweave.report import (\n    b,\n)\nfrom .c import C\nif TYPE_CHECKING:\n    from .d import D\n",
         );
         let others = ["b", "c", "d"].map(|name| File::new(&format!("python/etherweave/report/{name}.py"), ""));
-        let found = imports(&[&[a][..], &others].concat());
+        let graph = imports(&[&[a][..], &others].concat());
         let expected = ["python/etherweave/report/b.py", "python/etherweave/report/c.py"];
-        assert_eq!(found["python/etherweave/report/a.py"].iter().collect::<Vec<_>>(), expected);
+        assert_eq!(graph["python/etherweave/report/a.py"].iter().collect::<Vec<_>>(), expected);
     }
 
     #[test]

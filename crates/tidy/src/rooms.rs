@@ -37,8 +37,8 @@ mod tests {
     use super::*;
 
     fn check(line: &str, allowed: &[&str], is_right: bool) {
-        let found = row(&File::new("ARCHITECTURE.md", line), "crates/sim", allowed);
-        assert_eq!(found.is_none(), is_right, "{line}: {found:?}");
+        let finding = row(&File::new("ARCHITECTURE.md", line), "crates/sim", allowed);
+        assert_eq!(finding.is_none(), is_right, "{line}: {finding:?}");
     }
 
     #[test]

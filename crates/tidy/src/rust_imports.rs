@@ -63,23 +63,23 @@ fn absolute(path: &str, own: &[String]) -> Option<Module> {
 
 /// The innermost module of a path, and its file; none for the root.
 fn resolve<'m>(path: &[String], modules: &'m BTreeMap<Module, &str>) -> Option<(&'m Module, &'m str)> {
-    let found = (1..=path.len()).rev().find_map(|length| modules.get_key_value(&path[..length]))?;
-    Some((found.0, *found.1))
+    let (module, file) = (1..=path.len()).rev().find_map(|length| modules.get_key_value(&path[..length]))?;
+    Some((module, *file))
 }
 
 /// The trees of `use` statements at the top level of a file, but for those under `#[cfg(test)]`.
 fn statements(text: &str) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut trees: Vec<String> = Vec::new();
     let (mut is_open, mut is_test) = (false, false);
     for line in text.lines().map(|line| line.split("//").next().unwrap_or("").trim_end()) {
         if is_open {
-            let last = found.last_mut().expect("an open statement");
+            let last = trees.last_mut().expect("an open statement");
             last.push_str(line.trim().trim_end_matches(';'));
             is_open = !line.ends_with(';');
         } else if line == "#[cfg(test)]" {
             is_test = true;
         } else if let Some(tree) = tree(line).filter(|_| !is_test) {
-            found.push(tree.trim_end_matches(';').to_owned());
+            trees.push(tree.trim_end_matches(';').to_owned());
             is_open = !line.ends_with(';');
         } else if is_test && line.ends_with('{') {
             break;
@@ -87,7 +87,7 @@ fn statements(text: &str) -> Vec<String> {
             is_test = false;
         }
     }
-    found
+    trees
 }
 
 /// What a line of `use` names, or begins to.
@@ -136,9 +136,9 @@ mod tests {
     fn check(files: &[(&str, &str)], expected: &[(&str, &str)]) {
         let of = |path: &str| format!("crates/x/src/{path}");
         let files: Vec<File> = files.iter().map(|(path, text)| File::new(&of(path), text)).collect();
-        let found = imports(&files);
+        let graph = imports(&files);
         let edges: Vec<(String, String)> =
-            found.iter().flat_map(|(from, all)| all.iter().map(|to| (from.clone(), to.clone()))).collect();
+            graph.iter().flat_map(|(from, all)| all.iter().map(|to| (from.clone(), to.clone()))).collect();
         let expected: Vec<(String, String)> = expected.iter().map(|(from, to)| (of(from), of(to))).collect();
         assert_eq!(edges, expected);
     }

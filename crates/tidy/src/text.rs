@@ -134,8 +134,8 @@ mod tests {
     #[test]
     fn homes_and_this_machine_are_private_but_addresses_are_not() {
         let check = |text: &str, lines: &[usize]| {
-            let found = private_places(&File::new("a.md", text), "node17");
-            assert_eq!(found.iter().map(|finding| finding.line).collect::<Vec<_>>(), lines, "{text}");
+            let findings = private_places(&File::new("a.md", text), "node17");
+            assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), lines, "{text}");
         };
         check(&format!("open {}ann/x\n", concat!("/ho", "me/")), &[1]);
         check("measured on node17\n", &[1]);

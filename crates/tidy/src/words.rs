@@ -98,9 +98,8 @@ fn rejected_in(line: &str, is_code: bool) -> Option<(String, &'static str)> {
     identifiers(line).find_map(|word| {
         let parts = parts(word);
         let is_compound = parts.len() > 1 || word.chars().any(char::is_uppercase);
-        let found = of(NAMES, &[word.to_owned()]).filter(|_| is_code && !is_sentence_start(line, word));
-        let found = found.or_else(|| of(WORDS, &parts));
-        found
+        let name = of(NAMES, &[word.to_owned()]).filter(|_| is_code && !is_sentence_start(line, word));
+        name.or_else(|| of(WORDS, &parts))
             .or_else(|| of(PARTS, &parts).filter(|_| is_code && is_compound && !is_term(&parts) && is_name(line, word)))
     })
 }
@@ -138,8 +137,8 @@ fn parts(word: &str) -> Vec<String> {
 }
 
 fn is_term(parts: &[String]) -> bool {
-    let whole = parts.join("_");
-    TERMS.iter().any(|term| whole.contains(term))
+    let name = parts.join("_");
+    TERMS.iter().any(|term| name.contains(term))
 }
 
 /// A capitalised word of a comment is no type.
@@ -177,8 +176,8 @@ mod tests {
     use super::*;
 
     fn check(path: &str, line: &str, is_rejected: bool) {
-        let found = rejected(&File::new(path, line));
-        assert_eq!(!found.is_empty(), is_rejected, "{path}: {line}: {found:?}");
+        let findings = rejected(&File::new(path, line));
+        assert_eq!(!findings.is_empty(), is_rejected, "{path}: {line}: {findings:?}");
     }
 
     #[test]
