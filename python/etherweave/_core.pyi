@@ -18,7 +18,7 @@ class Mistake:
         cls,
         file: str,
         key: str,
-        found: str,
+        mistake: str,
         expected: str = "",
         line: int | None = None,
         column: int | None = None,

@@ -29,13 +29,13 @@ impl Mistake {
     /// A mistake; `line` and `column` count in the file, `text_line` and `text_column` in the text at the key, or in
     /// `text_file` that the key names.
     #[new]
-    #[pyo3(signature = (file, key, found, expected=String::new(), line=None, column=None, text_line=None,
+    #[pyo3(signature = (file, key, mistake, expected=String::new(), line=None, column=None, text_line=None,
                         text_column=None, text_file=String::new()))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         file: String,
         key: String,
-        found: String,
+        mistake: String,
         expected: String,
         line: Option<usize>,
         column: Option<usize>,
@@ -44,7 +44,7 @@ impl Mistake {
         text_file: String,
     ) -> Mistake {
         let place = |line: Option<usize>, column| line.map(|line| TextPlace { line, column });
-        let error = InputError { key, found, expected, file: text_file, place: place(text_line, text_column) };
+        let error = InputError { found: mistake, key, expected, file: text_file, place: place(text_line, text_column) };
         Mistake { mistake: etherweave_scenario::Mistake { origin: file, place: place(line, column), error } }
     }
 
