@@ -102,10 +102,10 @@ impl LinkWindow {
 
     /// `U` = (1 - τ / T) U + τ / T u, with τ at most T.
     fn smooth(&mut self, share: u64, span: Duration) {
-        let whole = u128::from(self.params.base_round_trip.as_ps());
-        let part = u128::from(span.as_ps()).min(whole);
-        let sum = (whole - part) * u128::from(self.in_flight) + part * u128::from(share);
-        self.in_flight = (sum / whole) as u64;
+        let round_trip = u128::from(self.params.base_round_trip.as_ps());
+        let part = u128::from(span.as_ps()).min(round_trip);
+        let sum = (round_trip - part) * u128::from(self.in_flight) + part * u128::from(share);
+        self.in_flight = (sum / round_trip) as u64;
     }
 
     /// `ComputeWind`: the window follows the link where that is full, or after enough round trips of additive increase.

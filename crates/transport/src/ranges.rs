@@ -169,8 +169,8 @@ mod tests {
     }
 
     fn check(set: &Ranges, expected: &[(u64, u64)]) {
-        let found: Vec<_> = set.sorted.iter().map(|range| (range.start, range.end)).collect();
-        assert_eq!(found, expected);
+        let bounds: Vec<_> = set.sorted.iter().map(|range| (range.start, range.end)).collect();
+        assert_eq!(bounds, expected);
         assert_eq!(set.total, expected.iter().map(|(start, end)| end - start).sum::<u64>());
     }
 

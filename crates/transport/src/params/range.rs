@@ -15,8 +15,8 @@ pub const RATES: RangeInclusive<BitRate> = BitRate::from_bps(1_000_000)..=BitRat
 ///
 /// # Errors
 /// About `key`, unless it is.
-pub fn require(is_right: bool, key: &str, found: impl Display, expected: impl Display) -> Checked {
-    InputError::unless(is_right, key, found, expected)
+pub fn require(is_right: bool, key: &str, mistake: impl Display, expected: impl Display) -> Checked {
+    InputError::unless(is_right, key, mistake, expected)
 }
 
 /// Rejects a value outside `range`.

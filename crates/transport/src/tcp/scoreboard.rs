@@ -210,11 +210,11 @@ impl Scoreboard {
         while self.marked < limit {
             let hole = self.hole_at_marked(highest.end);
             // A segment is lost as a whole: what the limit cuts stays hopeful.
-            let whole = if hole.end <= limit { hole.len() } else { limit.saturating_sub(hole.start) / mss * mss };
-            if whole == 0 {
+            let length = if hole.end <= limit { hole.len() } else { limit.saturating_sub(hole.start) / mss * mss };
+            if length == 0 {
                 break;
             }
-            self.mark(ByteRange::new(hole.start, hole.start + whole));
+            self.mark(ByteRange::new(hole.start, hole.start + length));
         }
     }
 

@@ -39,8 +39,10 @@ impl TimeBasedLoss {
         let newest = self.rack.newest();
         let in_doubt = self.rack.transmissions().iter();
         let recent = if scoreboard.arrived() == 0 { in_doubt.take(1) } else { in_doubt.take(usize::MAX) };
-        let newer = recent.rev().take_while(|one| (one.sent, one.range.end) > newest);
-        let arrived = newer.filter_map(|one| scoreboard.arrived_to(one.range).map(|end| (*one, end))).next();
+        let newer = recent.rev().take_while(|transmission| (transmission.sent, transmission.range.end) > newest);
+        let arrived = newer
+            .filter_map(|transmission| scoreboard.arrived_to(transmission.range).map(|end| (*transmission, end)))
+            .next();
         if let Some((transmission, end)) = arrived {
             self.take(now, transmission, end);
         }

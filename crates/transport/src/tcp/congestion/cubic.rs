@@ -57,9 +57,9 @@ impl Cubic {
         let (window, acked) = (window as f64 / segment, acked as f64 / segment);
         let target = self.target(window, acked, progress);
         self.owed += (target - window).max(0.0) * segment;
-        let whole = self.owed as u64;
-        self.owed -= whole as f64;
-        whole
+        let bytes = self.owed as u64;
+        self.owed -= bytes as f64;
+        bytes
     }
 
     /// The window after this ACK [segments] (sections 4.2 to 4.5).
