@@ -44,8 +44,8 @@ pub(super) struct Active {
     pub rate: f64,
     /// Of the message that leads, at `since` [B on the wire]; infinite where packets are simulated.
     pub left: f64,
-    /// That message whole [B on the wire]; where packets are simulated, what is posted of a window counts.
-    pub whole: f64,
+    /// Size of that message [B on the wire]; where packets are simulated, what is posted of a window counts.
+    pub size: f64,
     /// Of messages behind it [B on the wire].
     pub behind: f64,
     pub since: Time,
@@ -77,7 +77,7 @@ impl Active {
 
     /// How often its messages end at its rate.
     pub fn ends(&self, counted: &Counted) -> Ends {
-        let lasts = if self.is_in_packets() { PACKET_PARTS * self.window.bytes } else { self.whole } / self.rate;
+        let lasts = if self.is_in_packets() { PACKET_PARTS * self.window.bytes } else { self.size } / self.rate;
         let counts = lasts > counted.lasts_min && self.rate > counted.rate_min;
         if counts { Ends { connections: 1.0, per_ps: 1.0 / lasts } } else { Ends::default() }
     }

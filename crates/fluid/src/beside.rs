@@ -41,7 +41,7 @@ struct Load {
     connections: f64,
     /// What of them waits for the link [B], and what of those does whose share is known already.
     queued: f64,
-    found: f64,
+    queued_known: f64,
     /// Bytes of messages and packets on the link beyond its capacity until `metered` [B].
     excess: f64,
     metered: Time,
@@ -130,7 +130,7 @@ impl BesidePackets {
     /// All shares are known.
     pub(super) fn settle(&mut self) {
         for load in &mut self.links {
-            (load.queued, load.found) = (load.found, 0.0);
+            (load.queued, load.queued_known) = (load.queued_known, 0.0);
         }
     }
 
@@ -152,7 +152,7 @@ impl BesidePackets {
         (is_between, used): (impl Fn(u32) -> bool, impl Fn(u32) -> f64),
     ) {
         if !is_between(full) || !branch.is_split(tables) {
-            self.links[full as usize].found += bytes;
+            self.links[full as usize].queued_known += bytes;
             return;
         }
         let weight = |(link, share): (PortIndex, f64)| {
@@ -161,7 +161,7 @@ impl BesidePackets {
         };
         let weights = || branch.links(tables).filter(|(link, _)| is_between(link.get())).map(weight);
         let sum: f64 = weights().map(|(_, weight)| weight).sum();
-        weights().for_each(|(link, weight)| self.links[link.place()].found += bytes * weight / sum);
+        weights().for_each(|(link, weight)| self.links[link.place()].queued_known += bytes * weight / sum);
     }
 
     /// Bytes that messages have queued for a link.

@@ -112,9 +112,9 @@ impl ClassLinks {
             for class in 0..classes {
                 if self.wants[first + class] != ABSENT {
                     let own = &mut self.solver.capacities[first + class];
-                    let found = most(capacity, &self.weights, &self.wants[first..first + classes], class);
-                    largest = largest.max((found - *own).abs() / capacity);
-                    *own = part * found + (1.0 - part) * *own;
+                    let share = most(capacity, &self.weights, &self.wants[first..first + classes], class);
+                    largest = largest.max((share - *own).abs() / capacity);
+                    *own = part * share + (1.0 - part) * *own;
                 }
             }
             // A link is noted for each of its classes.
@@ -172,8 +172,8 @@ mod tests {
 
     fn check(weights: &[f64], flows: &[(usize, f64)], expected: &[f64]) {
         let flows: Vec<TestFlow> = flows.iter().map(|&(class, limit)| (vec![0], class, limit)).collect();
-        let found = rates(&[1.0], weights, &flows);
-        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{found:?} {expected:?}");
+        let solution = rates(&[1.0], weights, &flows);
+        assert!(solution.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{solution:?} {expected:?}");
     }
 
     const FREE: f64 = f64::INFINITY;
@@ -202,8 +202,8 @@ mod tests {
     #[test]
     fn what_a_class_leaves_because_of_another_link_is_used() {
         let flows = [(vec![0], 0, FREE), (vec![0, 1], 1, FREE)];
-        let found = rates(&[1.0, 0.2], &[50.0, 50.0], &flows);
-        assert!((found[0] - 0.8).abs() < 1e-3 && (found[1] - 0.2).abs() < 1e-3, "{found:?}");
+        let solution = rates(&[1.0, 0.2], &[50.0, 50.0], &flows);
+        assert!((solution[0] - 0.8).abs() < 1e-3 && (solution[1] - 0.2).abs() < 1e-3, "{solution:?}");
     }
 
     /// Ten flows of the first class share a link with one of the second, and ten of the second another with one of the
@@ -214,8 +214,8 @@ mod tests {
         let mut flows = vec![(vec![0, 1], 0, FREE), (vec![0, 1], 1, FREE)];
         flows.extend(std::iter::repeat_n((vec![0], 0, FREE), 9));
         flows.extend(std::iter::repeat_n((vec![1], 1, FREE), 9));
-        let found = rates(&[1.0, 1.0], &[50.0, 50.0], &flows);
-        assert!(found.iter().all(|rate| (rate - 1.0 / 11.0).abs() < 1e-3), "{found:?}");
+        let solution = rates(&[1.0, 1.0], &[50.0, 50.0], &flows);
+        assert!(solution.iter().all(|rate| (rate - 1.0 / 11.0).abs() < 1e-3), "{solution:?}");
     }
 
     /// By small steps: each goes to a strict class if one still takes it, otherwise to the class with the least for its
@@ -251,8 +251,8 @@ mod tests {
             let flows: Vec<(usize, f64)> = flows.collect();
             let expected = by_steps(&weights, &flows, 4_000);
             let flows: Vec<TestFlow> = flows.into_iter().map(|(class, limit)| (vec![0], class, limit)).collect();
-            for (found, expected) in rates(&[1.0], &weights, &flows).iter().zip(&expected) {
-                prop_assert!((found - expected).abs() < 2e-3, "{found} {expected}");
+            for (rate, expected) in rates(&[1.0], &weights, &flows).iter().zip(&expected) {
+                prop_assert!((rate - expected).abs() < 2e-3, "{rate} {expected}");
             }
         }
 
@@ -275,26 +275,26 @@ mod tests {
                 .into_iter()
                 .map(|(links, class, limit)| (within(links), class % weights.len(), limit))
                 .collect();
-            let found = rates(&capacities, &weights, &flows);
+            let shares = rates(&capacities, &weights, &flows);
             let used = |link: u32, class: Option<usize>| -> f64 {
                 let is_of = |flow: &(&TestFlow, &f64)| {
                     flow.0.0.contains(&link) && class.is_none_or(|class| flow.0.1 == class)
                 };
-                flows.iter().zip(&found).filter(is_of).map(|(_, &rate)| rate).sum()
+                flows.iter().zip(&shares).filter(is_of).map(|(_, &rate)| rate).sum()
             };
             for (link, &capacity) in (0..).zip(&capacities) {
                 prop_assert!(used(link, None) < 1.01 * capacity, "{link}: {}", used(link, None));
             }
-            for ((links, class, limit), &rate) in flows.iter().zip(&found) {
+            for ((links, class, limit), &rate) in flows.iter().zip(&shares) {
                 let is_most = |&link: &u32| {
                     let is_beside = |other: &TestFlow| other.1 == *class && other.0.contains(&link);
-                    let others = flows.iter().zip(&found).filter(|(other, _)| is_beside(other));
+                    let others = flows.iter().zip(&shares).filter(|(other, _)| is_beside(other));
                     let of_weight = |class: usize| used(link, Some(class)) / weights[class];
                     used(link, None) > 0.99 * capacities[link as usize]
                         && others.clone().all(|(_, &other)| other < 1.01 * rate)
                         && (0..weights.len()).all(|other| of_weight(other) < 1.01 * of_weight(*class))
                 };
-                prop_assert!(rate > 0.999 * limit || links.iter().any(is_most), "{links:?} {class} {rate} {found:?}");
+                prop_assert!(rate > 0.999 * limit || links.iter().any(is_most), "{links:?} {class} {rate} {shares:?}");
             }
         }
     }

@@ -272,7 +272,7 @@ impl Fluid {
             limit,
             rate,
             left: wire + rate * free_at.since(now).as_ps() as f64,
-            whole: wire,
+            size: wire,
             behind: 0.0,
             since: now,
             ends: Time::MAX,
@@ -312,7 +312,7 @@ impl Fluid {
     pub fn go_on(&mut self, now: Time, place: u32, wire: f64) {
         let active = &mut self.active[place as usize];
         self.message_ends -= active.ends(&self.counted);
-        (active.left, active.whole, active.behind, active.since) = (wire, wire, active.behind - wire, now);
+        (active.left, active.size, active.behind, active.since) = (wire, wire, active.behind - wire, now);
         self.message_ends += active.ends(&self.counted);
         let own = place as usize * self.branches;
         self.levels[own..own + self.branches].iter_mut().for_each(|level| level.sent = 0.0);
@@ -468,9 +468,9 @@ impl Fluid {
         };
         let weighted =
             branches.iter().enumerate().map(|(number, branch)| f64::from(branch.weight) * sent(self, number));
-        let whole: f64 = weighted.sum();
+        let total: f64 = weighted.sum();
         for (number, branch) in branches.iter().enumerate() {
-            let part = sent(self, number) / whole;
+            let part = sent(self, number) / total;
             for (link, share) in branch.links(tables) {
                 self.carried_in_part(link, share * part, (packets, wire), count);
             }
@@ -486,9 +486,9 @@ impl Fluid {
     ) {
         let rest = &mut self.uncounted[link.get() as usize];
         *rest += packets as f64 * part;
-        let whole = rest.floor().max(0.0);
-        *rest -= whole;
-        count(link, whole as u64, (whole * wire as f64 / packets as f64).round() as u64);
+        let counted = rest.floor().max(0.0);
+        *rest -= counted;
+        count(link, counted as u64, (counted * wire as f64 / packets as f64).round() as u64);
     }
 
     /// Solves the rates anew, if that is due.

@@ -253,8 +253,8 @@ mod tests {
     #[test]
     fn a_flow_that_is_split_is_limited_by_its_worst_link() {
         let flows = [vec![(0, 0.5), (1, 0.5)], vec![(0, 1.0)]];
-        let found = shared_rates(&[1.0, 1.0], &flows, &[f64::INFINITY; 2]);
-        assert!(found.iter().all(|rate| (rate - 2.0 / 3.0).abs() < 1e-12), "{found:?}");
+        let solution = shared_rates(&[1.0, 1.0], &flows, &[f64::INFINITY; 2]);
+        assert!(solution.iter().all(|rate| (rate - 2.0 / 3.0).abs() < 1e-12), "{solution:?}");
         // Alone it fills both.
         assert_eq!(shared_rates(&[1.0, 1.0], &flows[..1], &[f64::INFINITY]), [2.0]);
     }
@@ -312,10 +312,10 @@ mod tests {
                     (links.into_iter().collect(), limit)
                 })
                 .unzip();
-            let found = shared_rates(&capacities, &paths, &limits);
+            let solution = shared_rates(&capacities, &paths, &limits);
             let expected = by_steps(&capacities, &paths, &limits, 0.002);
-            for (found, expected) in found.iter().zip(&expected) {
-                prop_assert!((found - expected).abs() < 0.05, "{found} {expected}");
+            for (rate, expected) in solution.iter().zip(&expected) {
+                prop_assert!((rate - expected).abs() < 0.05, "{rate} {expected}");
             }
         }
     }
