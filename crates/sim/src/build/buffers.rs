@@ -82,12 +82,12 @@ pub(super) fn credits(constants: &RunConstants) -> Option<&Credits> {
 fn credit_buffer(channel: &Channel, constants: &RunConstants) -> Bytes {
     let Some(credits) = credits(constants) else { return Bytes::ZERO };
     let unit = credits.unit.get();
-    let whole = |bytes: u64| Bytes::new(bytes / unit * unit);
+    let whole_units = |bytes: u64| Bytes::new(bytes / unit * unit);
     let nic = &constants.params.nic;
     match (credits.buffer_at(channel.class), channel.to.node) {
-        (Some(buffer), _) => whole(buffer.get()),
+        (Some(buffer), _) => whole_units(buffer.get()),
         (None, Node::Host(_)) if constants.params.transports().any(|transport| transport.is_in_kernel()) => {
-            whole(nic.receive_buffer.get() / (credits.priorities.len() as u64 + 1))
+            whole_units(nic.receive_buffer.get() / (credits.priorities.len() as u64 + 1))
         }
         (None, Node::Host(_)) => frames_in(drain_time(constants) + round_trip(channel, constants), channel, constants),
         (None, Node::Switch(_)) => frames_in(round_trip(channel, constants), channel, constants),
@@ -198,13 +198,13 @@ pub(super) fn buffer_sizes(
         let (needed, buffer) = (constants.reserved(ports, headroom + credits), constants.params.switch.buffer.get());
         let switch = topology.switch_name(switch);
         if credits > 0 {
-            let found = format!("{buffer} B; buffers under credits of {switch} take {credits} B");
+            let mistake = format!("{buffer} B; buffers under credits of {switch} take {credits} B");
             let expected = format!("at least {needed} B with reserves, or a smaller flow_control.credits.buffer");
-            return Err(InputError::new("switch.buffer", found, expected));
+            return Err(InputError::new("switch.buffer", mistake, expected));
         }
-        let found = format!("reserves and headroom of {switch} take {needed} B of {buffer} B");
+        let mistake = format!("reserves and headroom of {switch} take {needed} B of {buffer} B");
         let expected = "a larger buffer, fewer lossless priorities, or less headroom";
-        return Err(InputError::new("switch.buffer", found, expected));
+        return Err(InputError::new("switch.buffer", mistake, expected));
     };
     check_thresholds(&sizes, topology.switch_name(switch), constants)?;
     Ok(sizes)
@@ -221,14 +221,15 @@ fn check_thresholds(sizes: &BufferSizes, switch: &str, constants: &RunConstants)
     for (name, threshold, limit) in thresholds {
         let most = limit.bytes(sizes.pool);
         let rejected =
-            |found: String, expected: String| Err(InputError::new(format!("switch.{name}"), found, expected));
+            |mistake: String, expected: String| Err(InputError::new(format!("switch.{name}"), mistake, expected));
         if matches!(threshold, Threshold::Static(_)) && most > u64::from(sizes.pool) {
             let expected = format!("at most {} B, the pool of {switch} beside reserves and headroom", sizes.pool);
             return rejected(format!("{most} B"), expected);
         }
         if most + u64::from(sizes.reserve) < frame {
-            let found = format!("{most} B of {switch}'s pool, {} B, and a reserve of {} B", sizes.pool, sizes.reserve);
-            return rejected(found, format!("room for a frame, {frame} B"));
+            let mistake =
+                format!("{most} B of {switch}'s pool, {} B, and a reserve of {} B", sizes.pool, sizes.reserve);
+            return rejected(mistake, format!("room for a frame, {frame} B"));
         }
     }
     Ok(())

@@ -24,10 +24,10 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), InputError> {
         let mut needed = (first..first + count).filter(|&priority| usize::from(priority) < Priority::COUNT);
         let missing = needed.find(|&priority| credits.mask() & 1 << priority == 0);
         let listed: Vec<u8> = credits.priorities.iter().map(|priority| priority.get()).collect();
-        let found = format!("{listed:?}");
+        let mistake = format!("{listed:?}");
         let expected =
             format!("{} too, of job.{number}: input_queued has no other queues", missing.unwrap_or_default());
-        InputError::unless(missing.is_none(), "flow_control.credits.priorities", found, expected)
+        InputError::unless(missing.is_none(), "flow_control.credits.priorities", mistake, expected)
     })
 }
 

@@ -46,9 +46,9 @@ fn check_link(link: &DegradedLink, others: &[DegradedLink]) -> Result<(), InputE
     }
 }
 
-fn overlap(one: &DegradedLink, other: &DegradedLink) -> bool {
+fn overlap(degraded: &DegradedLink, other: &DegradedLink) -> bool {
     let end = |link: &DegradedLink| link.until.unwrap_or(Duration::from_ps(u64::MAX));
-    one.channel.get() / 2 == other.channel.get() / 2 && one.from < end(other) && other.from < end(one)
+    degraded.channel.get() / 2 == other.channel.get() / 2 && degraded.from < end(other) && other.from < end(degraded)
 }
 
 /// Adds both directions of each degraded link to the shards of their senders.

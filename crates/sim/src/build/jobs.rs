@@ -30,7 +30,8 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {
 }
 
 fn check_hosts(job: &Job, experiment: &Experiment) -> Result<(), InputError> {
-    let error = |found: String, expected: &str| Err(InputError::new("job", format!("{}: {found}", job.name), expected));
+    let error =
+        |mistake: String, expected: &str| Err(InputError::new("job", format!("{}: {mistake}", job.name), expected));
     if job.hosts.len() < ranks(job) {
         return error(format!("{} ranks on {} hosts", ranks(job), job.hosts.len()), "a host for every rank");
     }

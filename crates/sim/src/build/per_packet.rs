@@ -45,16 +45,16 @@ fn lossless(experiment: &Experiment, routing: &str, first: u8, last: u8) -> Resu
             let has = |priority: u8| pfc.priorities.contains(&Priority::new(priority));
             let is_apart = !has(first) || (first..=last).all(has) && (!pfc.coupled || first == last);
             let numbers: Vec<u8> = pfc.priorities.iter().map(|priority| priority.get()).collect();
-            let found = format!("{numbers:?}{}", if pfc.coupled { ", coupled" } else { "" });
+            let mistake = format!("{numbers:?}{}", if pfc.coupled { ", coupled" } else { "" });
             let expected = format!("{needed}, not coupled: {routing} raises the priority of packets with their hops");
-            InputError::unless(is_apart, "flow_control.pfc.priorities", found, expected)
+            InputError::unless(is_apart, "flow_control.pfc.priorities", mistake, expected)
         }
         FlowControl::Credits(credits) => {
             let has = |priority: u8| credits.priorities.contains(&Priority::new(priority));
-            let found = format!("{:?}", credits.priorities);
+            let mistake = format!("{:?}", credits.priorities);
             let expected = format!("{needed}: {routing} raises the priority of packets with their hops");
             let is_apart = !has(first) || (first..=last).all(has);
-            InputError::unless(is_apart, "flow_control.credits.priorities", found, expected)
+            InputError::unless(is_apart, "flow_control.credits.priorities", mistake, expected)
         }
     }
 }

@@ -19,9 +19,9 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), InputError> {
     let topology = &experiment.topology;
     if let Paths::PerPacket(prepared) = &experiment.paths {
         let is_own = prepared.neighbourhood() == Neighbourhood::None && prepared.measures().is_none();
-        let found = format!("{} on {} planes", prepared.name(), topology.planes());
+        let mistake = format!("{} on {} planes", prepared.name(), topology.planes());
         let expected = "one that goes by the queues of its own switch, where there are several planes";
-        InputError::unless(is_own || topology.planes() == 1, "routing", found, expected)?;
+        InputError::unless(is_own || topology.planes() == 1, "routing", mistake, expected)?;
     }
     Ok(())
 }

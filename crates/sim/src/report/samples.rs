@@ -192,12 +192,12 @@ impl Simulation {
         let at =
             |row: usize, (shard, column): Series| shards[shard].port_samples[row * shards[shard].ports.len() + column];
         let mut series = series(shards, |shard| &shard.ports);
-        series.retain(|&(_, one)| (0..=spans.len()).any(|row| at(row, one) != at(0, one)));
-        self.keep_busiest(&mut series, |one| at(spans.len(), one).tx_bytes - at(0, one).tx_bytes);
+        series.retain(|&(_, own)| (0..=spans.len()).any(|row| at(row, own) != at(0, own)));
+        self.keep_busiest(&mut series, |own| at(spans.len(), own).tx_bytes - at(0, own).tx_bytes);
         series.sort_by_key(|(port, _)| (self.names.topology.channel(port.channel).from, port.priority));
         let row = |number: usize, &(time, duration): &(Time, Duration), port: usize| {
-            let one = series[port].1;
-            port_row(time, duration, port as u32, &at(number, one), &at(number + 1, one))
+            let own = series[port].1;
+            port_row(time, duration, port as u32, &at(number, own), &at(number + 1, own))
         };
         let rows =
             spans.iter().enumerate().flat_map(|(number, span)| (0..series.len()).map(move |port| (number, span, port)));
@@ -209,8 +209,8 @@ impl Simulation {
     fn keep_busiest(&self, series: &mut Vec<(SampledPort, Series)>, sent: impl Fn(Series) -> u64) {
         let Some(count) = self.names.busiest_ports else { return };
         let mut bytes: BTreeMap<ChannelId, u64> = BTreeMap::new();
-        for &(port, one) in &*series {
-            *bytes.entry(port.channel).or_default() += sent(one);
+        for &(port, own) in &*series {
+            *bytes.entry(port.channel).or_default() += sent(own);
         }
         let mut ports: Vec<ChannelId> = bytes.keys().copied().collect();
         ports.sort_by_key(|&channel| (Reverse(bytes[&channel]), self.names.topology.channel(channel).from));
@@ -226,11 +226,11 @@ impl Simulation {
         let at =
             |row: usize, (shard, column): Series| shards[shard].flow_samples[row * shards[shard].flows.len() + column];
         let mut series = series(shards, |shard| &shard.flows);
-        series.retain(|&(_, one)| at(spans.len(), one).packets > at(0, one).packets);
+        series.retain(|&(_, own)| at(spans.len(), own).packets > at(0, own).packets);
         series.sort_by_key(|&(flow, _)| flow);
         let row = |number: usize, &(time, duration): &(Time, Duration), flow: usize| {
-            let one = series[flow].1;
-            flow_row(time, duration, flow as u32, &at(number, one), &at(number + 1, one))
+            let own = series[flow].1;
+            flow_row(time, duration, flow as u32, &at(number, own), &at(number + 1, own))
         };
         let rows =
             spans.iter().enumerate().flat_map(|(number, span)| (0..series.len()).map(move |flow| (number, span, flow)));

@@ -96,15 +96,15 @@ fn k_frames_of_buffer_carry_k_frames_a_round_trip_but_no_more_than_the_rate() {
             let mut params = with_credits(ideal(), credits.clone());
             params.switch.forwarding = forwarding;
             let packets = 40 * k;
-            let mut one = streams(vec![stream(0, 1, packets * MTU, Some(1))], 2, line(cable), params.clone());
-            one.capture = vec![one.topology.host_channel(HostId::new(1))];
-            let report = run(&one, 1);
+            let mut experiment = streams(vec![stream(0, 1, packets * MTU, Some(1))], 2, line(cable), params.clone());
+            experiment.capture = vec![experiment.topology.host_channel(HostId::new(1))];
+            let report = run(&experiment, 1);
             let arrivals: Vec<Time> = data_arrivals(&report);
             let cycle = round_trip(&params, &credits, cable).max(Duration::from_ps(k * middle() * BYTE));
             let k = k as usize;
             for later in 2 * k + 1..arrivals.len() {
-                let found = arrivals[later].since(arrivals[later - k]);
-                assert_eq!(found, cycle, "packet {later}, {k} frames, {cable} m, {forwarding:?}");
+                let gap = arrivals[later].since(arrivals[later - k]);
+                assert_eq!(gap, cycle, "packet {later}, {k} frames, {cable} m, {forwarding:?}");
             }
         }
     }
@@ -127,9 +127,9 @@ fn the_wait_for_credits_is_what_the_round_trip_leaves_of_the_rate() {
     let report = run(&all, 1);
     // Every k packets but the last, the port waits for the rest of the round trip.
     let idle = round_trip(&params, &credits, cable) - Duration::from_ps(k * middle() * BYTE);
-    let found = row(&report, "s0", "s1").credit_wait_duration;
+    let wait = row(&report, "s0", "s1").credit_wait_duration;
     let first = Duration::from_ps((largest() - middle()) * BYTE);
-    assert!(idle * (rounds - 1) - first <= found && found <= idle * (rounds - 1) + first, "{found}");
+    assert!(idle * (rounds - 1) - first <= wait && wait <= idle * (rounds - 1) + first, "{wait}");
     assert_eq!(row(&report, "s1", "s0").credit_wait_duration, Duration::ZERO);
 }
 
@@ -254,7 +254,7 @@ fn frames_that_a_full_receive_ring_loses_keep_no_credits() {
 #[test]
 fn damaged_packets_and_shaped_ports_keep_no_credits() {
     let forwardings = [Forwarding::StoreAndForward, Forwarding::CutThrough];
-    for (forwarding, model) in forwardings.into_iter().flat_map(|one| MODELS.map(|model| (one, model))) {
+    for (forwarding, model) in forwardings.into_iter().flat_map(|forwarding| MODELS.map(|model| (forwarding, model))) {
         let mut params = with_credits(ideal(), frames(3));
         params.switch.forwarding = forwarding;
         params.switch.model = model;
@@ -343,12 +343,12 @@ fn buffers_that_memory_cannot_hold_are_rejected_with_what_they_need() {
     };
     // Four ports of 100,032 B and four reserves of 10 KiB are 441,088 B.
     let large = Credits { buffer: Some(Bytes::new(100_032)), ..Credits::default() };
-    let found = rejected(large.clone(), |params| params.switch.buffer = Bytes::new(441_087));
-    assert!(found.starts_with("switch.buffer: 441087 B; buffers under credits of switch0 take 400128 B"), "{found}");
-    assert!(found.contains("at least 441088 B with reserves"), "{found}");
-    let found = rejected(large, |params| params.nic.receive_buffer = Bytes::new(100_000));
-    assert!(found.starts_with("nic.receive_buffer: "), "{found}");
+    let error = rejected(large.clone(), |params| params.switch.buffer = Bytes::new(441_087));
+    assert!(error.starts_with("switch.buffer: 441087 B; buffers under credits of switch0 take 400128 B"), "{error}");
+    assert!(error.contains("at least 441088 B with reserves"), "{error}");
+    let error = rejected(large, |params| params.nic.receive_buffer = Bytes::new(100_000));
+    assert!(error.starts_with("nic.receive_buffer: "), "{error}");
     let small = Credits { buffer: Some(Bytes::new(4_096)), ..Credits::default() };
-    let found = rejected(small, |_| ());
-    assert!(found.starts_with("flow_control.credits.buffer: "), "{found}");
+    let error = rejected(small, |_| ());
+    assert!(error.starts_with("flow_control.credits.buffer: "), "{error}");
 }

@@ -29,10 +29,10 @@ fn an_eager_message_is_copied_at_both_ends() {
 #[test]
 fn copies_of_fragments_overlap() {
     let (eager_send_per_kib, eager_receive_per_kib) = (Duration::from_us(10), Duration::from_us(10));
-    let whole =
+    let eager =
         MpiParams { eager_max: Bytes::new(64 << 10), eager_send_per_kib, eager_receive_per_kib, ..MpiParams::roce() };
-    let fragments = MpiParams { fragment: Some(Bytes::new(8 << 10)), ..whole.clone() };
-    let saved = round_trip(whole, 16 << 10) - round_trip(fragments, 16 << 10);
+    let fragments = MpiParams { fragment: Some(Bytes::new(8 << 10)), ..eager.clone() };
+    let saved = round_trip(eager, 16 << 10) - round_trip(fragments, 16 << 10);
     let copy = Duration::from_us(10).as_ps() * 8;
     assert!(saved.abs_diff(2 * copy) < copy / 50, "{saved} ps");
 }

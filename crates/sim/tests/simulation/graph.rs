@@ -91,9 +91,9 @@ fn a_program_takes_exactly_as_long_as_a_graph() {
             for ranks_per_host in [1, 2] {
                 let sequence = on_hosts(params.clone(), Traffic::Ranks(programs.clone()), ranks_per_host);
                 let graph = on_hosts(params.clone(), ranks.clone(), ranks_per_host);
-                let found = (graph.totals.end, graph.fingerprint, graph.totals.created);
+                let outcome = (graph.totals.end, graph.fingerprint, graph.totals.created);
                 let expected = (sequence.totals.end, sequence.fingerprint, sequence.totals.created);
-                assert_eq!(found, expected, "{} {ranks_per_host}", workload.name());
+                assert_eq!(outcome, expected, "{} {ranks_per_host}", workload.name());
             }
         }
     }
@@ -217,9 +217,9 @@ fn what_waits_for_a_message_waits_for_no_other() {
         builder.add(0, receive(0, 1, bytes), &[]);
     });
     for params in [roce(), tcp()] {
-        let found = durations(params, vec![first.clone(), late.clone(), ready.clone()]);
-        assert!(found[0] < Duration::from_us(1_900), "{found:?}");
-        assert!(found[0] > Duration::from_us(1_000), "{found:?}");
+        let times = durations(params, vec![first.clone(), late.clone(), ready.clone()]);
+        assert!(times[0] < Duration::from_us(1_900), "{times:?}");
+        assert!(times[0] > Duration::from_us(1_000), "{times:?}");
     }
 }
 

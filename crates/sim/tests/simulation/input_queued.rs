@@ -49,8 +49,8 @@ fn a_packet_alone_takes_as_long_through_both_models() {
                 + Length::from_m(cable + 2).propagation_time();
             let expected = Time::ZERO + fixed + Duration::from_ps((2 * before + wire) * BYTE);
             assert_eq!(end(line(cable), params.clone(), bytes), expected, "{forwarding:?}, {bytes} B");
-            let found = end(line(cable), input_queued(params, speed_up, output_queue), bytes);
-            assert_eq!(found, expected, "{forwarding:?}, {bytes} B, speed-up {speed_up}");
+            let time = end(line(cable), input_queued(params, speed_up, output_queue), bytes);
+            assert_eq!(time, expected, "{forwarding:?}, {bytes} B, speed-up {speed_up}");
         }
     }
 }
@@ -89,16 +89,16 @@ fn saturation(ports: u32, params: &SimParams) -> f64 {
 fn one_queue_an_input_carries_what_karol_hluchyj_and_morgan_computed() {
     let params = input_queued(ideal(), 1, 0);
     for (ports, expected) in [(2, 0.75), (3, 0.6825), (4, 0.6553), (8, 0.6184)] {
-        let found = saturation(ports, &params);
-        println!("{ports} ports: {found:.4}, expected {expected}");
-        assert!((found - expected).abs() < 0.01, "{ports} ports: {found}, expected {expected}");
+        let throughput = saturation(ports, &params);
+        println!("{ports} ports: {throughput:.4}, expected {expected}");
+        assert!((throughput - expected).abs() < 0.01, "{ports} ports: {throughput}, expected {expected}");
     }
     for arbiter in ARBITERS {
         let mut params = params.clone();
         params.switch.arbiter = arbiter;
-        let found = saturation(32, &params);
-        println!("32 ports, {arbiter:?}: {found:.4}");
-        assert!((0.5858 - 0.005..0.605).contains(&found), "{arbiter:?}: {found}");
+        let throughput = saturation(32, &params);
+        println!("32 ports, {arbiter:?}: {throughput:.4}");
+        assert!((0.5858 - 0.005..0.605).contains(&throughput), "{arbiter:?}: {throughput}");
     }
 }
 
@@ -189,8 +189,8 @@ fn keys_that_do_not_go_together_are_rejected_by_name() {
     };
     assert_eq!(rejected(&|_| ()), "");
     let check = |change: &dyn Fn(&mut SimParams), start: &str| {
-        let found = rejected(change);
-        assert!(found.starts_with(start), "{found}");
+        let error = rejected(change);
+        assert!(error.starts_with(start), "{error}");
     };
     check(
         &|params| params.flow_control = FlowControl::Pfc(Pfc::default()),

@@ -129,8 +129,8 @@ fn learning_is_rejected_where_frames_could_circle_or_would_not_find_room() {
     ];
     for (cores, rate, params, expected) in cases {
         let built = Simulation::build(&messages(with_cores(cores, rate), params, &[(0, 1)], 1), 1);
-        let found = built.err().expect("it is rejected").to_string();
-        assert!(found.contains(expected), "{found}");
+        let error = built.err().expect("it is rejected").to_string();
+        assert!(error.contains(expected), "{error}");
     }
     let stored = set(&|params| params.switch.forwarding = Forwarding::StoreAndForward);
     let report = run(&messages(with_cores(1, fast), stored, &[(0, 3)], 5), 1);

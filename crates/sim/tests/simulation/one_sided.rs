@@ -60,8 +60,8 @@ fn operations_over_roce_take_the_sum_of_their_parts() {
 
 /// What rank 0 does to rank 1, which computes for a millisecond.
 fn time_beside_a_busy_target(params: SimParams, access: Access) -> Duration {
-    let one = Op::OneSided { access, peer: Rank::new(1), bytes: 8 };
-    let origin = Program::new([Block::measured(vec![Op::IterationStart, one, Op::WaitAll, Op::IterationEnd], 1)]);
+    let op = Op::OneSided { access, peer: Rank::new(1), bytes: 8 };
+    let origin = Program::new([Block::measured(vec![Op::IterationStart, op, Op::WaitAll, Op::IterationEnd], 1)]);
     let target = Program::new([Block::unmeasured(vec![Op::Compute { duration: Duration::from_ms(1) }])]);
     let job = job_of(Traffic::Ranks(vec![origin, target]), Priority::new(0));
     run(&experiment(one_switch(2), params, vec![job]), 1).iterations[0].duration

@@ -49,8 +49,8 @@ fn a_stream_over_each_gets_the_share_of_its_class() {
     let report = run_for(&both, Duration::from_ms(12));
     let shares = [("roce", 5.0 * 4_096.0 / 4_182.0), ("tcp", 5.0 * 4_448.0 / 4_542.0)];
     for (job, expected) in shares {
-        let found = goodput(&report, job);
-        assert!((found / expected - 1.0).abs() < 0.01, "{job}: {found} of {expected} Gb/s");
+        let rate = goodput(&report, job);
+        assert!((rate / expected - 1.0).abs() < 0.01, "{job}: {rate} of {expected} Gb/s");
     }
     assert_eq!(report.totals.dropped, 0);
     let names: Vec<_> = report.flows.iter().map(|flow| flow.transport).collect();
@@ -65,8 +65,8 @@ fn a_stream_alone_gets_the_whole_link() {
     {
         let mut alone = slow_links(vec![job]);
         alone.warm_up = Duration::from_ms(4);
-        let found = goodput(&run_for(&alone, Duration::from_ms(12)), name) / 10.0;
-        assert!((found / expected - 1.0).abs() < 0.01, "{name}: {found} of {expected}");
+        let rate = goodput(&run_for(&alone, Duration::from_ms(12)), name) / 10.0;
+        assert!((rate / expected - 1.0).abs() < 0.01, "{name}: {rate} of {expected}");
     }
 }
 
