@@ -153,10 +153,10 @@ def test_labels_of_yed_are_names_and_groups_are_passed_over() -> None:
 
 def test_what_a_file_does_not_say_is_assumed_by_its_key() -> None:
     scenario = imported("anynet.txt")
-    assert scenario.assumed == [
-        "rate 100Gb/s of all cables (--rate)",
-        "length 3m of all cables (--length)",
-    ]
+    rate, length, link_class = scenario.assumed
+    assert rate == "rate 100Gb/s of all cables (--rate)"
+    assert length == "length 3m of all cables (--length)"
+    assert link_class.startswith("1 cable that may join groups or pods is local, as none has a ")
     answers = Answers(rate="400Gb/s", length="2m")
     (cables, *_) = describe(imported("anynet.txt", answers=answers).fabric).cables
     assert (cables.rate_gbps, cables.length_m) == (400, 2)

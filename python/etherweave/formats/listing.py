@@ -18,6 +18,7 @@ class Cable:
     rate_gbps: float
     length_m: float
     medium: str
+    link_class: str  # Of ``host``, ``local`` and ``global``.
 
     @property
     def delay_ns(self) -> float:
@@ -61,7 +62,8 @@ def listing(fabric: _core.Fabric, is_single_homed: bool = False) -> Listing:
     names = hosts.values("host")
     if is_single_homed and len(set(names)) < len(names):
         raise InputError(fabric.name, "hosts with several ports; expected hosts with a single one")
-    columns = ("from", "from_port", "to", "to_port", "rate_gbps", "length_m", "medium")
+    ends = ("from", "from_port", "to", "to_port")
+    columns = (*ends, "rate_gbps", "length_m", "medium", "class")
     rows = zip(*(links.values(name) for name in columns), strict=True)
     return Listing(
         fabric.name,

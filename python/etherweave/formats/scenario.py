@@ -9,6 +9,7 @@ from pathlib import Path
 from etherweave import _core
 from etherweave.api import toml
 from etherweave.api.inputs import InputError
+from etherweave.api.units import counted
 from etherweave.formats.network import Link, Network, Node, in_port_order
 from etherweave.formats.texts import source
 
@@ -87,6 +88,7 @@ def _mistake(network: Network, links: Sequence[Link], mistake: _core.Mistake) ->
         return network.mistake(links[int(number)].where, mistake.reason)
     hosts = [name for name, node in network.nodes.items() if node.kind == "host"]
     if not hosts:
+    assumed += _local_cables(network, fabric)
         expected = "--hosts PATTERN of their names, or --attach N hosts to every switch"
         return network.mistake("", f"no node is known to be a host; expected {expected}")
     if network.is_joined() and not network.is_joined(without=hosts):
@@ -115,6 +117,26 @@ def _settle_kinds(network: Network, answers: Answers, assumed: list[str]) -> Non
         for node in ends:
             node.kind = "host"
         if ends:
+def _local_cables(network: Network, fabric: _core.Fabric) -> list[str]:
+    """Say that cables which may be global are local, where no cable has a class.
+
+    Those are cables between switches of one level, as between groups of a dragonfly, or above the
+    lowest level, as between pods.
+    """
+    if any(link.link_class in ("local", "global") for link in network.links):
+        return []
+    switches, links = (fabric.tables[name] for name in ("switches", "links"))
+    levels = dict(zip(switches.values("switch"), switches.values("level"), strict=True))
+    ends = zip(links.values("from"), links.values("to"), strict=True)
+    joined = ([levels[end] for end in pair if end in levels] for pair in ends)
+    apart = sum(len(pair) == 2 and (min(pair) > 0 or pair[0] == pair[1]) for pair in joined)
+    if not apart:
+        return []
+    cables = f"{counted(apart, 'cable')} that may join groups or pods"
+    verb = "are" if apart > 1 else "is"
+    return [f"{cables} {verb} local, as none has a class (class global in the list of links)"]
+
+
             names = ", ".join(node.name for node in ends[:4]) + (", …" if len(ends) > 4 else "")
             assumed.append(f"{len(ends)} nodes with a single cable are hosts: {names} (--hosts)")
     for node in network.nodes.values():

@@ -2,14 +2,15 @@
 //!
 //! Levels become ranks, hosts at the bottom. The switches of one group, or of one first coordinate, become a cluster.
 //! Parallel links of one kind are one edge with their number; optical ones are dashed. Attributes that Graphviz passes
-//! over (`kind` of a node; `rate`, `length` and `links` of an edge) are for programs that read the fabric back.
+//! over (`kind` of a node; `rate`, `length`, `links` and `class` of an edge) are for programs that read the fabric
+//! back.
 
 use std::{collections::BTreeMap, fmt::Write};
 
 use etherweave_primitives::{BitRate, ChannelId, InputError, Length, SwitchId};
 
 use super::{ExportFile, ExportNames, text::Dot};
-use crate::{Medium, Node, Topology};
+use crate::{LinkClass, Medium, Node, Topology};
 
 /// Longer than most nodes and edges.
 const NODE: usize = 48;
@@ -95,11 +96,14 @@ fn edges(topology: &Topology, text: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// Rate, length and medium, which Graphviz passes over, and how it draws them.
-fn attributes((rate, length, medium): CableKind, links: usize) -> String {
+/// Rate, length and class, which Graphviz passes over, and how it draws media.
+fn attributes((rate, length, medium, class): CableKind, links: usize) -> String {
     let mut attributes = format!("rate=\"{rate}\", length=\"{length}\"");
     if links > 1 {
         attributes.push_str(&format!(", links={links}, label=\"{links} x {rate}\""));
+    }
+    if class == LinkClass::Global {
+        attributes.push_str(", class=global");
     }
     if medium == Medium::Optical {
         attributes.push_str(", style=dashed");
@@ -108,13 +112,13 @@ fn attributes((rate, length, medium): CableKind, links: usize) -> String {
 }
 
 /// What parallel links may differ in.
-type CableKind = (BitRate, Length, Medium);
+type CableKind = (BitRate, Length, Medium, LinkClass);
 
 /// How many links there are of each kind, in the order of ports.
 fn counted(topology: &Topology, parallel: &[ChannelId]) -> Vec<(CableKind, usize)> {
     let mut kinds: Vec<(CableKind, usize)> = Vec::new();
     for link in parallel.iter().map(|&channel| topology.channel(channel)) {
-        let kind = (link.rate, link.length, link.medium);
+        let kind = (link.rate, link.length, link.medium, link.class);
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, links)) => *links += 1,
             None => kinds.push((kind, 1)),

@@ -12,7 +12,7 @@ use etherweave_primitives::{BitRate, HostId, InputError, SwitchId};
 use super::order::{Metres, Pulled, label, pulled};
 use super::text::{self, Csv, check_names};
 use super::{ExportFile, ExportNames};
-use crate::{ChannelEnd, Medium, Node, Topology};
+use crate::{ChannelEnd, LinkClass, Medium, Node, Topology};
 
 /// Longer than most lines of each file.
 const DEVICE: usize = 64;
@@ -80,7 +80,7 @@ fn interfaces(topology: &Topology, names: &ExportNames, cables: &[Pulled<'_>]) -
 fn lines(topology: &Topology, names: &ExportNames, cables: &[Pulled<'_>]) -> String {
     let mut text = String::with_capacity(CABLE * (1 + cables.len()));
     text.push_str("side_a_device,side_a_type,side_a_name,side_b_device,side_b_type,side_b_name,");
-    text.push_str("type,status,label,length,length_unit\n");
+    text.push_str("type,status,label,length,length_unit,description\n");
     for cable in cables {
         for end in cable.ends {
             let (device, name) = (Csv(topology.name(end.node)), interface(names, end));
@@ -91,9 +91,19 @@ fn lines(topology: &Topology, names: &ExportNames, cables: &[Pulled<'_>]) -> Str
             Medium::Optical => Csv(&names.optical),
         };
         let (label, (length, unit)) = (label(names, cable), length(cable));
-        writeln!(text, "{form},planned,{},{length},{unit}", Csv(&label)).expect("a string takes any text");
+        let description = class(cable.link.class);
+        writeln!(text, "{form},planned,{},{length},{unit},{description}", Csv(&label))
+            .expect("a string takes any text");
     }
     text
+}
+
+/// The class of a cable in words, which an import of Etherweave reads; none of a local cable, which is usual.
+fn class(class: LinkClass) -> &'static str {
+    match class {
+        LinkClass::Global => "global cable",
+        LinkClass::Host | LinkClass::Local => "",
+    }
 }
 
 /// A length of at most six digits and two decimals, as NetBox stores it; what is finer is rounded up.
@@ -146,14 +156,14 @@ mod tests {
         let ports = ["host0,eth0,100gbase-x-qsfp28,100000000,", "switch0,port0,100gbase-x-qsfp28,100000000,"];
         assert_eq!(rows(&texts[1]), ports);
         let ends = "host0,dcim.interface,eth0,switch0,dcim.interface,port0";
-        assert_eq!(rows(&texts[2]), [format!("{ends},dac-passive,planned,C0000001,3,m")]);
+        assert_eq!(rows(&texts[2]), [format!("{ends},dac-passive,planned,C0000001,3,m,")]);
     }
 
     #[test]
     fn lengths_fit_the_field_of_six_digits_and_two_decimals() {
         let written = |cable: &str| {
             let text = texts(cable, &ExportNames::default()).pop().unwrap();
-            text.trim_end().rsplitn(3, ',').take(2).map(str::to_owned).collect::<Vec<_>>()
+            text.trim_end().rsplitn(4, ',').skip(1).take(2).map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(written("1001mm"), ["m", "1.01"]);
         assert_eq!(written("99999m"), ["m", "99999"]);

@@ -1,8 +1,8 @@
 """Topologies of containerlab (``NAME.clab.yml``; containerlab.dev, topology definition).
 
 Nodes of the kind linux are hosts. Ends that are no nodes (``host:``, ``mgmt-net:``, ``macvlan:``)
-are left out. The labels ``rate`` and ``length`` of a link are Etherweave's, for containerlab has
-none.
+are left out. The labels ``rate``, ``length``, ``medium`` and ``class`` of a link are Etherweave's,
+for containerlab has none.
 """
 
 from collections.abc import Sequence
@@ -45,6 +45,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
             network.known(name, where)
         labels = mapping(file, link.get("labels") or {}, f"{where}.labels")
         of = {key: str(labels.get(key, "")) for key in ("rate", "length", "medium")}
+        of["link_class"] = str(labels.get("class", ""))
         ports = {"first_port": ends[0][1], "second_port": ends[1][1]}
         network.join(ends[0][0], ends[1][0], ports | of, where=where)
     if left_out:

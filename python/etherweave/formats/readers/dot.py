@@ -243,6 +243,7 @@ class _Parser:
             medium = "optical" if of.get("style") == "dashed" and "rate" in of else ""
             named = {"first_port": near[1], "second_port": far[1], "medium": medium}
             named |= {"rate": rate, "length": of.get("length", "")}
+            named |= {"link_class": of.get("class", "")}
             self._network.join(near[0], far[0], named, links=links, where=where)
 
 

@@ -1,7 +1,8 @@
 """NetBox: CSV of its bulk import (devices, interfaces, cables), CSV of its tables, JSON of REST.
 
 Names of columns as in netbox-community/netbox, ``dcim/forms/bulk_import.py`` and
-``dcim/tables/cables.py``. Cables between patch panels are refused: NetBox traces them.
+``dcim/tables/cables.py``. A cable with the description "global cable" is one, as Etherweave's
+export has it. Cables between patch panels are refused: NetBox traces them.
 """
 
 import csv
@@ -55,7 +56,7 @@ def _cables(
     else:
         rows = (_listed(file, where, row) for where, row in _rows(file))
     empty = planned = leaving = 0
-    for where, sides, length, form, status in rows:
+    for where, sides, length, form, status, description in rows:
         planned += status == "planned"
         leaving += status == "decommissioning"
         if not sides[0] or not sides[1]:
@@ -64,7 +65,8 @@ def _cables(
         for first, second in _pairs(file, where, *sides):
             rate = rates.get(first) or rates.get(second) or ""
             of = {"first_port": first[1], "second_port": second[1], "rate": rate, "length": length}
-            network.join(first[0], second[0], of | {"medium": _medium(form)}, where=where)
+            of |= {"medium": _medium(form), "link_class": _class(description)}
+            network.join(first[0], second[0], of, where=where)
     if empty:
         network.notes.append(f"{empty} cables without a device at one side are left out")
     if planned:
@@ -74,8 +76,8 @@ def _cables(
 
 
 End = tuple[str, str]
-Cable = tuple[str, tuple[list[End], list[End]], str, str, str]
-"""Place, ends of both sides, length, type and status."""
+Cable = tuple[str, tuple[list[End], list[End]], str, str, str, str]
+"""Place, ends of both sides, length, type, status and description."""
 
 
 def _imported(file: Source, where: str, row: dict[str, str]) -> Cable:
@@ -92,7 +94,8 @@ def _imported(file: Source, where: str, row: dict[str, str]) -> Cable:
             raise file.mistake(where, reason)
         sides.append(list(zip(devices, names, strict=True)))
     length = _length(file, where, row.get("length", ""), row.get("length_unit", "") or "m")
-    return where, (sides[0], sides[1]), length, row.get("type", ""), row.get("status", "")
+    form, status, description = (row.get(key, "") for key in ("type", "status", "description"))
+    return where, (sides[0], sides[1]), length, form, status, description
 
 
 def _listed(file: Source, where: str, row: dict[str, str]) -> Cable:
@@ -114,6 +117,7 @@ def _listed(file: Source, where: str, row: dict[str, str]) -> Cable:
         _length(file, where, length, unit or "m"),
         row.get("type", ""),
         row.get("status", "").lower(),
+        row.get("description", ""),
     )
 
 
@@ -131,7 +135,8 @@ def _rest(file: Source) -> Iterable[Cable]:
         length, unit = cable.get("length"), _value(cable.get("length_unit")) or "m"
         text = _length(file, where, "" if length is None else str(length), unit)
         form = str(cable.get("type") or "")
-        yield where, (sides[0], sides[1]), text, form, _value(cable.get("status"))
+        status, description = _value(cable.get("status")), str(cable.get("description") or "")
+        yield where, (sides[0], sides[1]), text, form, status, description
 
 
 def _end(file: Source, termination: object, where: str) -> End:
@@ -188,6 +193,12 @@ def _medium(form: str) -> str:
     if form.startswith(("dac", "cat", "coaxial")):
         return "copper"
     return "optical" if form.startswith(("aoc", "mmf", "smf", "fiber", "mrj21")) else ""
+
+
+def _class(description: str) -> str:
+    """Read the class of a cable, as Etherweave's export describes it."""
+    word, _, noun = description.strip().lower().partition(" ")
+    return word if noun == "cable" and word in ("local", "global") else ""
 
 
 def _kind(role: str) -> Kind:

@@ -1,7 +1,8 @@
 """A topology of containerlab (containerlab.dev): SONiC switches, Linux hosts.
 
 Interface ``ethN`` is port N-1 of the fabric, as ``eth0`` is that of management; SONiC maps ``eth1``
-to its first front-panel port. Labels keep rates and lengths, which containerlab does not know.
+to its first front-panel port. Labels keep rates, lengths, media and classes, which containerlab
+does not know.
 """
 
 import json
@@ -36,7 +37,10 @@ def _link(cable: Cable) -> str:
     ends = ", ".join(
         f"{{node: {json.dumps(name)}, interface: eth{port + 1}}}" for name, port in cable.ends
     )
-    labels = f"rate: {number_text(cable.rate_gbps)}Gb/s, length: {number_text(cable.length_m)}m"
-    return (
-        f"    - {{type: veth, endpoints: [{ends}], labels: {{{labels}, medium: {cable.medium}}}}}"
-    )
+    labels = [
+        f"rate: {number_text(cable.rate_gbps)}Gb/s",
+        f"length: {number_text(cable.length_m)}m",
+        f"medium: {cable.medium}",
+        *(["class: global"] if cable.link_class == "global" else []),
+    ]
+    return f"    - {{type: veth, endpoints: [{ends}], labels: {{{', '.join(labels)}}}}}"
