@@ -13,6 +13,7 @@ from etherweave.formats.hostlists import compact, expanded
 from etherweave.formats.regular import Description, describe
 from etherweave.formats.scenario import Answers, ImportedScenario, scenario_of
 from etherweave.formats.texts import source
+from support import command_line
 
 DATA = Path(__file__).parents[1] / "data/fabrics"
 NONE = Answers()
@@ -160,6 +161,20 @@ def test_what_a_file_does_not_say_is_assumed_by_its_key() -> None:
     answers = Answers(rate="400Gb/s", length="2m")
     (cables, *_) = describe(imported("anynet.txt", answers=answers).fabric).cables
     assert (cables.rate_gbps, cables.length_m) == (400, 2)
+
+
+def test_names_of_hosts_that_switches_have_and_rates_of_numbered_lists_are_assumed(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "links.csv"
+    file.write_text("From,To\nh0,a0\nh0,a1\nh1,a0\nh2,a1\na0,b\na1,b\n")
+    done = command_line.invoke("import", file)
+    assert "Assumed: 2 nodes with a single cable are hosts: h1, h2 (--hosts)" in done.stdout
+    assert "Assumed: 1 node is a switch, though hosts have such names: h0 (--hosts)" in done.stdout
+    file.write_text("From,To,Rate\nh0,s0,10G\nh1,s0,10G\nh2,s1,10G\ns0,s1,\n")
+    done = command_line.invoke("import", file)
+    assert "Assumed: rate 100Gb/s of 1 of 4 cables (--rate)" in done.stdout
+    assert "Odd: hosts: s1 has 1, 1 of level 0 has 2" in done.stdout
 
 
 GUID, STATE = "0xec0d9a03003d62be", "==( 4X 25.78125 Gbps Active/ LinkUp)==>"

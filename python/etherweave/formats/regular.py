@@ -131,24 +131,29 @@ def _usual(values: Iterable[int]) -> int:
 def _odd(joined: _Joined, word: str) -> Iterable[str]:
     """Name switches that differ from most of their level; the word is what they have of hosts."""
     for level, members in sorted(_by_level(joined).items()):
-        if len(members) < 3:
+        hosts = {name: joined.hosts[name] for name in members}
+        if len(members) < 3:  # Of two switches neither's cables are usual.
+            yield from _departures(hosts, word, level)
             continue
         kinds = sorted({kind for member in members for kind in joined.neighbours[member]})
         for other, rate in kinds:
             counts = {member: joined.neighbours[member][other, rate] for member in members}
             what = f"cables of {rate:g} Gb/s to level {other}"
             yield from _departures(counts, what, level)
-        yield from _departures({name: joined.hosts[name] for name in members}, word, level)
+        yield from _departures(hosts, word, level)
 
 
 def _departures(counts: dict[str, int], what: str, level: int) -> Iterable[str]:
     """Name the switches of each unusual count together."""
     usual = _usual(counts.values())
+    alike = sum(count == usual for count in counts.values())
+    others = "most" if 2 * alike > len(counts) else f"{alike:,}"
+    verb = "has" if alike == 1 else "have"
     for count in sorted(set(counts.values()) - {usual}):
         names = [name for name, other in counts.items() if other == count]
         named = ", ".join(names[:NAMED_MAX]) + (", …" if len(names) > NAMED_MAX else "")
         who = f"{named} has" if len(names) == 1 else f"{len(names)} switches ({named}) have"
-        yield f"{what}: {who} {count}, most of level {level} have {usual}"
+        yield f"{what}: {who} {count}, {others} of level {level} {verb} {usual}"
 
 
 def _missing(joined: _Joined) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from etherweave import _core
 from etherweave.api import toml
 from etherweave.api.inputs import InputError
 from etherweave.api.units import counted
+from etherweave.formats.family import read
 from etherweave.formats.network import Link, Network, Node, in_port_order
 from etherweave.formats.texts import source
 
@@ -56,8 +57,20 @@ def as_it_is(path: Path, name: str, answers: Answers) -> ImportedScenario | None
     except _core.ScenarioError:
         return None
     copy = f"{name}{path.suffix.lower()}"
-    scenario = _scenario(name, path.name, custom | {"file": copy}, ())
-    return ImportedScenario({f"{name}.toml": scenario, copy: file.text}, fabric, (), ())
+    assumed = () if key == "graphml" else _assumed_of(path, answers)
+    scenario = _scenario(name, path.name, custom | {"file": copy}, assumed)
+    return ImportedScenario({f"{name}.toml": scenario, copy: file.text}, fabric, assumed, ())
+
+
+def _assumed_of(path: Path, answers: Answers) -> Sequence[str]:
+    """List rates and lengths that a file leaves open, where a reader reads it as the core does."""
+    assumed: list[str] = []
+    try:
+        network = read([path])
+    except InputError:
+        return ()
+    _defaults(network, answers, assumed)
+    return assumed
 
 
 def scenario_of(network: Network, name: str, answers: Answers) -> ImportedScenario:
@@ -76,6 +89,7 @@ def scenario_of(network: Network, name: str, answers: Answers) -> ImportedScenar
         fabric = _core.Fabric.parse(toml.document(scenario), network.path, [])
     except _core.ScenarioError as error:
         raise _mistake(network, links, error.mistakes[0]) from None
+    assumed += _local_cables(network, fabric)
     text = _scenario(name, Path(network.path).name, {**custom, "file": listed}, assumed)
     texts = {f"{name}.toml": text, **texts}
     return ImportedScenario(texts, fabric, assumed, network.notes)
@@ -88,7 +102,6 @@ def _mistake(network: Network, links: Sequence[Link], mistake: _core.Mistake) ->
         return network.mistake(links[int(number)].where, mistake.reason)
     hosts = [name for name, node in network.nodes.items() if node.kind == "host"]
     if not hosts:
-    assumed += _local_cables(network, fabric)
         expected = "--hosts PATTERN of their names, or --attach N hosts to every switch"
         return network.mistake("", f"no node is known to be a host; expected {expected}")
     if network.is_joined() and not network.is_joined(without=hosts):
@@ -105,18 +118,6 @@ def _scenario(name: str, origin: str, custom: Mapping[str, object], assumed: Seq
     return "\n".join([*lines, head, "[topology.custom]", toml.document(custom)])
 
 
-def _settle_kinds(network: Network, answers: Answers, assumed: list[str]) -> None:
-    """Decide which nodes are hosts."""
-    if answers.hosts is not None:
-        for node in network.nodes.values():
-            node.kind = "host" if fnmatchcase(node.name, answers.hosts) else "switch"
-    if answers.attach:
-        _attach(network, answers.attach, assumed)
-    if not any(node.kind == "host" for node in network.nodes.values()):
-        ends = _single_ends(network)
-        for node in ends:
-            node.kind = "host"
-        if ends:
 def _local_cables(network: Network, fabric: _core.Fabric) -> list[str]:
     """Say that cables which may be global are local, where no cable has a class.
 
@@ -137,10 +138,43 @@ def _local_cables(network: Network, fabric: _core.Fabric) -> list[str]:
     return [f"{cables} {verb} local, as none has a class (class global in the list of links)"]
 
 
+def _settle_kinds(network: Network, answers: Answers, assumed: list[str]) -> None:
+    """Decide which nodes are hosts."""
+    if answers.hosts is not None:
+        for node in network.nodes.values():
+            node.kind = "host" if fnmatchcase(node.name, answers.hosts) else "switch"
+    if answers.attach:
+        _attach(network, answers.attach, assumed)
+    if not any(node.kind == "host" for node in network.nodes.values()):
+        ends = _single_ends(network)
+        for node in ends:
+            node.kind = "host"
+        if ends:
             names = ", ".join(node.name for node in ends[:4]) + (", …" if len(ends) > 4 else "")
             assumed.append(f"{len(ends)} nodes with a single cable are hosts: {names} (--hosts)")
+            assumed += _alike(network, ends)
     for node in network.nodes.values():
         node.kind = node.kind or "switch"
+
+
+def _alike(network: Network, hosts: Sequence[Node]) -> list[str]:
+    """Name nodes of several cables that are taken for switches, though hosts have such names."""
+    stems = {_stem(host.name) for host in hosts}
+    alike = [node for node in network.nodes.values() if not node.kind and _stem(node.name) in stems]
+    if not alike:
+        return []
+    names = ", ".join(node.name for node in alike[:4]) + (", …" if len(alike) > 4 else "")
+    what = "nodes of several cables are switches" if len(alike) > 1 else "node is a switch"
+    return [f"{len(alike)} {what}, though hosts have such names: {names} (--hosts)"]
+
+
+def _stem(name: str) -> str:
+    """Return a name without its numbers.
+
+    >>> _stem("gpu12-eth0")
+    'gpu-eth'
+    """
+    return "".join(sign for sign in name if not sign.isdigit())
 
 
 def _single_ends(network: Network) -> list[Node]:
