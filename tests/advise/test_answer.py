@@ -60,8 +60,8 @@ def test_without_uncertain_figures_the_ranking_follows_by_hand(tmp_path: Path) -
     assert fast.price_performance.value == pytest.approx(expected)
     assert [standing.fabric for standing in result.standings] == ["fast", "slow"]
     assert (result.order, fast.first) == (1.0, 1.0)
-    for one in (slow, fast):
-        assert one.price and one.price.low == pytest.approx(one.price.high)
+    for standing in (slow, fast):
+        assert standing.price and standing.price.low == pytest.approx(standing.price.high)
 
 
 def test_uncertain_figures_widen_the_interval_of_what_rests_on_them(tmp_path: Path) -> None:

@@ -100,4 +100,8 @@ class Evaluation:
 
 
 def _scales(varied: Sequence[Unknown], draw: Draw) -> dict[str, float]:
-    return {one.name: one.scale(draw.shares[one.name]) for one in varied if one.name in draw.shares}
+    return {
+        unknown.name: unknown.scale(draw.shares[unknown.name])
+        for unknown in varied
+        if unknown.name in draw.shares
+    }

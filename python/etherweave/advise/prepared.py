@@ -39,8 +39,8 @@ def prepare(question: Question) -> Prepared:
     power profile cannot be read.
     """
     bills = {candidate.name: bill(candidate, question) for candidate in question.candidates}
-    if not all(one.electricity for one in bills.values()):
-        bills = {name: one.without_electricity() for name, one in bills.items()}
+    if not all(fabric_bill.electricity for fabric_bill in bills.values()):
+        bills = {name: fabric_bill.without_electricity() for name, fabric_bill in bills.items()}
     is_uncertain = question.settings.figures == UNCERTAIN
     varied = {
         candidate.name: FabricUnknowns.of(candidate) if is_uncertain else FabricUnknowns()

@@ -301,20 +301,22 @@ def _search(
     return candidates, [f"{name}: {reason}" for reason in proposed.rejected]
 
 
-def _job(one: dict[str, Any], file: str, at: int) -> Job:
-    one, where = {**one}, f"job.{at}"
-    name = _name(one, file, where)
-    weight = decoded(float, one.pop("weight", 1.0), f"{file}: {where}.weight")
+def _job(table: dict[str, Any], file: str, at: int) -> Job:
+    table, where = {**table}, f"job.{at}"
+    name = _name(table, file, where)
+    weight = decoded(float, table.pop("weight", 1.0), f"{file}: {where}.weight")
     if weight <= 0:
         raise AdviseError(f"{file}: {where}.weight: {weight}; expected more than 0")
-    scenario = one.pop("scenario", None)
+    scenario = table.pop("scenario", None)
     if scenario is not None:
         path = Path(file).parent / str(scenario)
         jobs = _tables(read_toml(path), "job", str(path))
-        if one or not jobs:
+        if table or not jobs:
             raise AdviseError(f"{file}: {where}: expected a scenario with jobs, and no more keys")
         return Job(name, weight, jobs)
-    return Job(name, weight, [{"name": name, "placement": {"random": {}}, **one}] if one else [])
+    return Job(
+        name, weight, [{"name": name, "placement": {"random": {}}, **table}] if table else []
+    )
 
 
 def _weighed(jobs: Sequence[Job], file: str) -> list[Job]:

@@ -58,16 +58,16 @@ def effects(
 
     names = [SEED, *unknowns]
     places = [_row(row, unknowns, seed) for row in rows]
-    found = morris.analyze(
+    indices = morris.analyze(
         problem(names), np.array(places), np.array(leads), num_levels=LEVELS, seed=seed
     )
     turning = _turning(names, places, leads)
     all_ = []
-    for name, mean in zip(names, found["mu_star"].tolist(), strict=True):
-        one = unknowns.get(name, Unknown(name, "random", ""))
+    for name, mean in zip(names, indices["mu_star"].tolist(), strict=True):
+        unknown = unknowns.get(name, Unknown(name, "random", ""))
         moves = math.expm1(float(mean or 0.0))
-        all_.append(Effect(name, one.basis, one.span, moves, name in turning))
-    return sorted(all_, key=lambda unknown: -unknown.moves)
+        all_.append(Effect(name, unknown.basis, unknown.span, moves, name in turning))
+    return sorted(all_, key=lambda effect: -effect.moves)
 
 
 def _row(draw: Draw, unknowns: Mapping[str, Unknown], seed: int) -> list[float]:

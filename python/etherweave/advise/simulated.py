@@ -141,7 +141,7 @@ class Times:
 
 def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:
     """Read times of jobs from the dataset of a sweep."""
-    found: dict[tuple[str, str], dict[int, float]] = {}
+    longest_us: dict[tuple[str, str], dict[int, float]] = {}
     failures: dict[tuple[str, str], str] = {}
     warned: set[tuple[str, str]] = set()
     places: dict[tuple[str, str], dict[str, float]] = {}
@@ -155,21 +155,21 @@ def times(table: "polars.DataFrame", jobs: Mapping[str, Job]) -> Times:
             paths[cell] = _path(row, name)
         time_us = [_time_us(row, name) for name in jobs[row["job"]].timed]
         if row["ended"] == "complete" and all(map(math.isfinite, time_us)):
-            found.setdefault(cell, {})[row["sample"]] = max(time_us)
+            longest_us.setdefault(cell, {})[row["sample"]] = max(time_us)
         elif cell not in failures:
             unfinished = "not all of its streams were complete"
             failures[cell] = row["message"] or (
                 unfinished if row["ended"] == "complete" else f"ended as {row['ended']}"
             )
-    good = {cell: values for cell, values in found.items() if cell not in failures}
+    good = {cell: values for cell, values in longest_us.items() if cell not in failures}
     return Times(good, failures, places, paths, warned)
 
 
 def _longest(row: Mapping[str, Any], names: Sequence[str]) -> str:
     """Return the job whose path takes longest, if any is known."""
-    found = {name: row.get(f"limits.{name}.time_us") or 0.0 for name in names}
-    name = max(found, key=lambda name: found[name], default="")
-    return name if found.get(name) else ""
+    times_us = {name: row.get(f"limits.{name}.time_us") or 0.0 for name in names}
+    name = max(times_us, key=lambda name: times_us[name], default="")
+    return name if times_us.get(name) else ""
 
 
 def _shares(row: Mapping[str, Any], job: str, table: str, keys: Iterable[str]) -> dict[str, float]:

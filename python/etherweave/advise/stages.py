@@ -47,21 +47,22 @@ def shortlist(prepared: Prepared, runner: Runner) -> tuple[list[str], list[str]]
     runs = MixSweep.of(question, prepared.unknowns, dict.fromkeys(names, draws))
     if not any(_resolves(runs, point) for point in runs.points()):
         return names, []
-    _, found = runner.carry_out(runs)
+    _, job_times = runner.carry_out(runs)
     try:
-        evaluation = Evaluation.of(question, prepared.bills, draws, found)
+        evaluation = Evaluation.of(question, prepared.bills, draws, job_times)
     except AdviseError:  # No fabric can be simulated so.
         return names, []
     scores = {name: evaluation.score(name, draws)[0] for name in evaluation.fabrics}
-    whole = {name: scores[name] for name in scores if name not in {one for one, _ in found.warned}}
-    if not whole:
+    warned = {name for name, _ in job_times.warned}
+    scores = {name: score for name, score in scores.items() if name not in warned}
+    if not scores:
         return names, []
-    best = max(whole.values())
-    close = {*near(whole, question.settings.close), question.baseline}
-    far = [name for name in whole if name not in close]
+    best = max(scores.values())
+    close = {*near(scores, question.settings.close), question.baseline}
+    far = [name for name in scores if name not in close]
     reasons = [
-        f"{name}: {whole[name] / best:.0%} of the best in flow-level mode, error not measured; not "
-        "simulated packet by packet."
+        f"{name}: {scores[name] / best:.0%} of the best in flow-level mode, error not measured; "
+        "not simulated packet by packet."
         for name in far
     ]
     return [name for name in names if name not in far], reasons
