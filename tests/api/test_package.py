@@ -74,7 +74,9 @@ def test_a_room_has_an_extra_that_brings_what_it_imports(room: str) -> None:
     brought = names(PROJECT["dependencies"]) | names(EXTRAS[room]) | OF_USERS
     assert not {(file, module) for file, module in imports(PACKAGE / room) if module not in brought}
     used = {
-        one for folder in (room, f"cli/{room}", "linux") for _, one in imports(PACKAGE / folder)
+        module
+        for folder in (room, f"cli/{room}", "linux")
+        for _, module in imports(PACKAGE / folder)
     }
     assert names(EXTRAS[room]) - {"etherweave"} <= used
 
@@ -112,7 +114,12 @@ def rooms_imported(file: Path) -> set[str]:
 
 
 def test_whatever_else_the_package_imports_is_required_or_in_the_extra_of_all_rooms() -> None:
-    brought = names([*PROJECT["dependencies"], *(one for room in EXTRAS.values() for one in room)])
+    brought = names(
+        [
+            *PROJECT["dependencies"],
+            *(requirement for room in EXTRAS.values() for requirement in room),
+        ]
+    )
     assert {module for _, module in imports(PACKAGE)} <= brought | OF_USERS
     top = {module for file, module in imports(PACKAGE) if file.parent == PACKAGE}
     assert top <= names(PROJECT["dependencies"]) | OF_USERS

@@ -79,9 +79,9 @@ def test_slices_begin_and_end_at_whole_nanoseconds_and_arrows_at_a_slice_or_inst
     assert all(abs(time - round(time)) < 1e-6 for time in times)
     instants = {(event["pid"], event["tid"], event["ts"]) for event in events if event["ph"] == "i"}
     slices: dict[int, list[tuple[float, float]]] = {}
-    for one in events:
-        if one["ph"] == "X" and one["name"] == "send":
-            slices.setdefault(one["tid"], []).append((one["ts"], one["ts"] + one["dur"]))
+    for event in events:
+        if event["ph"] == "X" and event["name"] == "send":
+            slices.setdefault(event["tid"], []).append((event["ts"], event["ts"] + event["dur"]))
     for event in events:
         if event["ph"] == "f":
             assert (event["pid"], event["tid"], event["ts"]) in instants

@@ -183,7 +183,9 @@ def compare(
         return _until_fault(built, progress, stop, memory_limit)
 
     designs = _at_once(designed, fabrics, threads)
-    figures = _parsed(_core.compare([one for one, _ in designs if one is not None]))
+    figures = _parsed(
+        _core.compare([core_fabric for core_fabric, _ in designs if core_fabric is not None])
+    )
     faults = [(built.name, fault) for built, (_, fault) in zip(fabrics, designs, strict=True)]
     return _whole(figures, faults)
 

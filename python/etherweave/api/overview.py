@@ -288,7 +288,9 @@ def _port(place: tuple[str, int, str]) -> dict[str, Any]:
 def _pauses(result: Result) -> dict[str, Any]:
     known = result.columns("ports")
     causes = [cause for cause in PAUSE_CAUSES if f"tx_pause_{cause}_packets" in known]
-    counts = {"frames": "tx_pause_packets"} | {one: f"tx_pause_{one}_packets" for one in causes}
+    counts = {"frames": "tx_pause_packets"} | {
+        cause: f"tx_pause_{cause}_packets" for cause in causes
+    }
     ports: dict[tuple[str, int, str], list[tuple[Any, ...]]] = {}
     columns = ("node", "port", "peer", "tx_pause_duration_ns", *counts.values())
     for node, port, peer, duration_ns, *frames in _rows(result, "ports", *columns):

@@ -305,7 +305,7 @@ def _workload(own: Mapping[str, Any] | None) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _as_first(
-    given: Mapping[str, Any] | None, workload: Mapping[str, object], overrides: Overrides
+    job: Mapping[str, Any] | None, workload: Mapping[str, object], overrides: Overrides
 ) -> Overrides:
     """Put a workload in place of that of the first job, or make a job for it.
 
@@ -319,7 +319,7 @@ def _as_first(
         if key.startswith("job.0.")
         and (not f"{key}.".startswith(WORKLOAD) or key.startswith(f"{WORKLOAD}{kind}."))
     }
-    if given is None:
+    if job is None:
         return {**others, "job": [{"name": JOB, "workload": workload}], **own}
     return {**others, "job.0.workload": workload, **own}
 

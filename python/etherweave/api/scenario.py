@@ -59,11 +59,11 @@ def dotted(table: Mapping[str, object], before: str = "") -> dict[str, object]:
     >>> dotted({"switch": {"latency": "1us"}, "flow_control": {"pfc": {}}})
     {'switch.latency': '1us', 'flow_control.pfc': {}}
     """
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for key, value in table.items():
         is_table = isinstance(value, Mapping) and value
-        found |= dotted(value, f"{before}{key}.") if is_table else {f"{before}{key}": value}  # type: ignore[arg-type]
-    return found
+        values |= dotted(value, f"{before}{key}.") if is_table else {f"{before}{key}": value}  # type: ignore[arg-type]
+    return values
 
 
 def _literal(value: object) -> str:

@@ -38,8 +38,10 @@ def slowdowns(together: Result, alone: Mapping[str, Result]) -> list[Slowdown]:
 
     ``alone`` has, by name of a job, its run with ``run.jobs`` of that name only.
     """
-    found = [_compared(job, overview(together), overview(result)) for job, result in alone.items()]
-    return [compared for compared in found if compared]
+    comparisons = [
+        _compared(job, overview(together), overview(result)) for job, result in alone.items()
+    ]
+    return [compared for compared in comparisons if compared]
 
 
 def _compared(job: str, together: dict[str, Any], alone: dict[str, Any]) -> Slowdown | None:

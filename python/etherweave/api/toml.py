@@ -60,7 +60,9 @@ def differences(values: Sequence[object]) -> list[str]:
         [_key(key) if value == {} else f"{_key(key)} = {literal(value)}" for key, value in own]
         for own in (table.items() for table in tables)
     ]
-    return [", ".join(it for it in own if any(it not in part for part in parts)) for own in parts]
+    return [
+        ", ".join(text for text in own if any(text not in part for part in parts)) for own in parts
+    ]
 
 
 def _key(key: str) -> str:
