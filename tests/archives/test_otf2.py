@@ -128,9 +128,9 @@ def test_collectives_have_the_sizes_and_roots_that_the_sums_are_of(tmp_path: Pat
     result = [row for row in zip(*columns, strict=True) if row[1] != "compute" and row[2]]
     names = ("bcast", "gather", "allreduce", "scan")
     assert result == [
-        (rank, *one)
+        (rank, *collective)
         for rank in range(3)
-        for one in (*((name, 24) for name in names), ("allreduce", 12))
+        for collective in (*((name, 24) for name in names), ("allreduce", 12))
     ]
     # Member 1 of the communicator is rank 0, which sends its broadcast to two others.
     first = goal(recording)[1:]

@@ -55,14 +55,14 @@ def _convert(trace: otf2.reader.Reader, directory: Path) -> None:
                 f"{location.name} of {location.group.name} exchanges messages, but is no rank; "
                 "expected messages of one thread of each rank"
             )
-    for one in archive.ranks:
-        expected = one.location.number_of_events
-        if one.seen == 0 or one.seen != expected:
+    for member in archive.ranks:
+        expected = member.location.number_of_events
+        if member.seen == 0 or member.seen != expected:
             raise ArchiveError(
-                f"rank {one.rank} has {one.seen} of {expected} events; expected all of them, and "
-                "a program that was recorded on every rank"
+                f"rank {member.rank} has {member.seen} of {expected} events; expected all of them, "
+                "and a program that was recorded on every rank"
             )
-        one.end()
+        member.end()
 
 
 def _world(groups: Iterable[Group]) -> tuple[Location, ...]:

@@ -271,8 +271,8 @@ class Rank:
         head = (NUMBERS[op], self._numbers[comm], *request, root)
         place, count = members.index(self.rank), len(members)
         if op not in PAIRED:
-            found = sizes(op, place, count, event.size_sent, event.size_received)
-            record.numbers = (*head, len(found), *found)
+            counts = sizes(op, place, count, event.size_sent, event.size_received)
+            record.numbers = (*head, len(counts), *counts)
             return
         turn = self._paired_counts.get(comm, 0)
         self._paired_counts[comm] = turn + 1
