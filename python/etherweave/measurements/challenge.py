@@ -243,8 +243,8 @@ def _simpson(values: Times) -> float:
 
 def means(rows: pl.DataFrame) -> Times:
     """Return the mean time over ranks of each iteration, in order [s]."""
-    found = rows.group_by("iteration").agg(pl.col("duration_ns").mean()).sort("iteration")
-    return _durations(found)
+    averages = rows.group_by("iteration").agg(pl.col("duration_ns").mean()).sort("iteration")
+    return _durations(averages)
 
 
 def slowest(rows: pl.DataFrame) -> Times:

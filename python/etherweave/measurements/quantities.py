@@ -95,7 +95,7 @@ def quantities(result: Result) -> list[Quantity]:
     (transport,) = scenario["transport"]
     jobs, seed = scenario.get("job", []), int(scenario["seed"])
     launches = _Launches(result)
-    found: list[Quantity] = []
+    figures: list[Quantity] = []
     for job in jobs:
         (name, (kind, facts)) = job["name"], next(iter(job["workload"].items()))
         if kind not in _KINDS:
@@ -104,8 +104,8 @@ def quantities(result: Result) -> list[Quantity]:
         frames = launches.frames.get(name, ()) if kind in _BY_FRAME else ()
         if rows or frames:
             own = _Job(name, kind, facts, rows, frames, transport, len(jobs) == 1, seed)
-            found += _KINDS[kind](own)
-    return found
+            figures += _KINDS[kind](own)
+    return figures
 
 
 class _Launches:
@@ -230,11 +230,11 @@ def _exchange(job: _Job) -> list[Quantity]:
     test, messages = _EXCHANGES[job.facts["test"]]
     size, ranks = size_of(job.facts["bytes"]), int(job.facts["ranks"])
     times = tuple(_mean(rows) for rows in job.rows)
-    found = [Quantity(job.name, "IMB-MPI1", test, CALL_TIME, size, ranks, times)]
+    figures = [Quantity(job.name, "IMB-MPI1", test, CALL_TIME, size, ranks, times)]
     if size:
         moved = tuple(messages * size / time for time in times)
-        found.append(Quantity(job.name, "IMB-MPI1", test, BANDWIDTH, size, ranks, moved))
-    return found
+        figures.append(Quantity(job.name, "IMB-MPI1", test, BANDWIDTH, size, ranks, moved))
+    return figures
 
 
 def _collective(job: _Job) -> list[Quantity]:
@@ -249,10 +249,10 @@ def _collective(job: _Job) -> list[Quantity]:
         values, error = _sampled(map(pl.DataFrame, job.rows), rounds(name, ranks))
     else:
         values, error = tuple(_mean(rows) for rows in job.rows), None
-    found = [Quantity(job.name, program, "", CALL_TIME, size, ranks, values, error=error)]
+    figures = [Quantity(job.name, program, "", CALL_TIME, size, ranks, values, error=error)]
     if job.facts["library"] == "nccl" and name in _NCCL_TESTS and size is not None:
-        found.append(_bus(job, name, size, values)._replace(error=error))
-    return found
+        figures.append(_bus(job, name, size, values)._replace(error=error))
+    return figures
 
 
 def _nccl_tests(job: _Job) -> list[Quantity]:
@@ -329,7 +329,7 @@ def _requests(job: _Job) -> list[Quantity]:
     spans = [_calls(job, rows) for rows in job.frames]
     ranks = sum(int(facts["servers"]) for facts in (job.facts, *job.facts.get("services", [])))
     ranks += int(job.facts["clients"])
-    found = [
+    figures = [
         Quantity(
             *(job.name, job.kind, f"{called} {test}".strip(), ROUND_TRIP, None, ranks),
             tuple(_statistic(launch[called], percent) * 1e-9 for launch in spans),
@@ -339,19 +339,19 @@ def _requests(job: _Job) -> list[Quantity]:
         for test, percent in _STATISTICS
     ]
     rates = tuple(_rate(rows, int(job.facts["clients"])) for rows in job.frames)
-    found.append(found[0]._replace(test="", metric=TRANSACTION_RATE, values=rates))
+    figures.append(figures[0]._replace(test="", metric=TRANSACTION_RATE, values=rates))
     size = size_of(job.facts["request"])
     is_alike = size == size_of(job.facts["response"]) and job.facts["load"] == _ONE_BY_ONE
     if ranks == 2 and is_alike and job.facts["service"] == "0ps" and job.transport == "tcp":
-        found.append(
-            found[-1]._replace(
+        figures.append(
+            figures[-1]._replace(
                 program="netperf",
                 test="TCP REQUEST/RESPONSE",
                 size_bytes=size,
                 is_as_published=True,
             )
         )
-    return found
+    return figures
 
 
 def _calls(job: _Job, rows: "pl.DataFrame") -> dict[str, list[float]]:
