@@ -176,7 +176,9 @@ def test_an_interrupted_collection_continues_with_the_missing_launches(
     own = collect(few(), 3, hosts(), tmp_path, silent)
     assert first.launched == experiment[:4]
     assert second.launched == experiment[4:]
-    assert [(one.name, len(one.launches)) for one in own] == [(name, 3) for name in names]
+    assert [(workload.name, len(workload.launches)) for workload in own] == [
+        (name, 3) for name in names
+    ]
     # More launches of the same: rounds that are there stand.
     third = pretend(Cluster())
     collect(few(), 4, hosts(), tmp_path, silent)

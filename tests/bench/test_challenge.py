@@ -35,14 +35,14 @@ def test_each_figure_of_the_network_has_its_workload() -> None:
     assert result["MPIRandomAccess", "hpcc_random_access"].facts["log2_table"] == 19
 
 
-@pytest.mark.parametrize("one", of_text(), ids=lambda one: f"{one.test}-{one.metric.name}")
-def test_a_simulated_figure_is_counted_as_the_printed_one(one: ChallengeWorkload) -> None:
-    result = etherweave.run({**BASE, "job": [{"name": "a", "workload": {one.kind: one.facts}}]})
+@pytest.mark.parametrize("case", of_text(), ids=lambda case: f"{case.test}-{case.metric.name}")
+def test_a_simulated_figure_is_counted_as_the_printed_one(case: ChallengeWorkload) -> None:
+    result = etherweave.run({**BASE, "job": [{"name": "a", "workload": {case.kind: case.facts}}]})
     rows = result.to_polars("iterations")
     ((_, facts),) = _job(result)["workload"].items()
-    (outcome,) = (figure for figure in figures(one.kind, facts, rows) if figure.test == one.test)
-    assert outcome.metric == one.metric
-    assert one.seconds(outcome.value) == pytest.approx(outcome.seconds)
+    (outcome,) = (figure for figure in figures(case.kind, facts, rows) if figure.test == case.test)
+    assert outcome.metric == case.metric
+    assert case.seconds(outcome.value) == pytest.approx(outcome.seconds)
 
 
 def _job(result: etherweave.Result) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def test_hidden_constants_of_rings_predict_a_transform(tmp_path: Path) -> None:
     calibration = calibrate(played, prior(around, {"host.cpu.send_call": "2us"}))
     (send,) = calibration.constants
     assert send.low <= 6e-6 <= send.high and send.width < 0.5
-    assert all(one.is_covered and one.width < 0.5 for one in calibration.held_out)
+    assert all(case.is_covered and case.width < 0.5 for case in calibration.held_out)
     assert calibration.worst_error is not None
     assert calibration.worst_error < 0.05
 

@@ -42,7 +42,7 @@ def words(kind: str, stack: str, *numbers: int, **marks: int) -> list[str]:
     jobs = jobs_of(scenario(*numbers), None, 1)
     dscps = {int(name.removeprefix("of_")): mark for name, mark in marks.items()}
     link = site(kind, stack).link("f")
-    return [word for one in job_priorities(jobs, link, dscps) for word in one.words()[1::2]]
+    return [word for job in job_priorities(jobs, link, dscps) for word in job.words()[1::2]]
 
 
 def test_ucx_takes_the_service_level_and_the_traffic_class_octet() -> None:

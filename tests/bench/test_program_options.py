@@ -229,7 +229,7 @@ def forecast(command: str) -> tuple[float, float]:
     return predicted.bytes, predicted.seconds
 
 
-@pytest.mark.parametrize("name", [name for name, one in ADAPTERS.items() if one.options.options])
+@pytest.mark.parametrize("name", [name for name in ADAPTERS if ADAPTERS[name].options.options])
 def test_quantities_of_a_program_reach_its_forecast(name: str) -> None:
     """An option with a number changes bytes or time, or stands among those that do not."""
     adapter = ADAPTERS[name]
@@ -353,7 +353,7 @@ def test_every_declared_option_is_read_and_explained() -> None:
             if not option.setter:
                 programs = (*adapter.programs, *adapter.rarer)
                 program = next(
-                    one for one in programs if re.fullmatch(option.programs or ".*", one)
+                    binary for binary in programs if re.fullmatch(option.programs or ".*", binary)
                 )
                 settings = adapter.options.read(program, words)
                 assert settings.has(option.names[0]), (name, option)

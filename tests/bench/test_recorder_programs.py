@@ -289,9 +289,9 @@ def test_functions_for_large_counts_are_recorded_like_the_others(tmp_path: Path)
 def test_functions_of_mpi_4_that_are_not_recorded_are_said(
     names: list[str], body: str, tmp_path: Path
 ) -> None:
-    whole = f"MPI_Request q[2] = {{MPI_REQUEST_NULL, MPI_REQUEST_NULL}}; {body}"
-    whole += "MPI_Waitall(2, q, MPI_STATUSES_IGNORE);"
-    _, done = record(tmp_path, whole, library=MPICH)
+    source = f"MPI_Request q[2] = {{MPI_REQUEST_NULL, MPI_REQUEST_NULL}}; {body}"
+    source += "MPI_Waitall(2, q, MPI_STATUSES_IGNORE);"
+    _, done = record(tmp_path, source, library=MPICH)
     assert sorted(json.loads(done.stdout)["not_recorded"]) == names
 
 

@@ -207,7 +207,7 @@ def test_noise_settles_at_once_whatever_its_outliers() -> None:
 
 
 def test_a_difference_too_small_to_matter_is_settled() -> None:
-    halves = [*(one for one in noise(200, spread=0.001)), *(one + 0.02 for one in noise(200, 2))]
+    halves = [*noise(200, spread=0.001), *(value + 0.02 for value in noise(200, 2))]
     assert settling(halves).stability is Stability.SETTLED
 
 
@@ -313,7 +313,9 @@ def test_a_stable_point_has_nothing_against_it() -> None:
 
 
 def test_a_point_that_never_settled_is_unstable_and_says_why() -> None:
-    climbing = [[one + step / 20 for step, one in enumerate(noise(80, seed))] for seed in range(6)]
+    climbing = [
+        [value + step / 20 for step, value in enumerate(noise(80, seed))] for seed in range(6)
+    ]
     summary = summarise(climbing, "s")
     assert not summary.is_stable
     assert summary.doubts == ("6 of 6 launches never settled",)

@@ -228,7 +228,7 @@ def test_the_last_sample_is_openmetrics_to_an_independent_parser(host: Path) -> 
     }  # fmt: skip
     assert sample.timestamp is None
     assert families["etherweave_processor_softirq_seconds"].unit == "seconds"
-    assert [one.value for one in families["etherweave_processor_softirq_seconds"].samples] == [4, 1]
+    assert [row.value for row in families["etherweave_processor_softirq_seconds"].samples] == [4, 1]
     assert families["etherweave_run"].type == "info"
     assert families["etherweave_run_started_timestamp_seconds"].samples[0].value == 1e9
 

@@ -179,7 +179,11 @@ def adapter_of(program: str) -> tuple[Adapter, str]:
             raise plans.BenchmarkPlanError(f"{entry.title} is not planned: {entry.why_not}")
     if program.endswith(".x"):
         return ADAPTERS["npb"], program
-    every = [name for one in ADAPTERS.values() for name in (one.name, *one.programs, *one.rarer)]
+    every = [
+        name
+        for adapter in ADAPTERS.values()
+        for name in (adapter.name, *adapter.programs, *adapter.rarer)
+    ]
     near = dict.fromkeys(get_close_matches(program, every)) or ["etherweave bench list"]
     raise plans.BenchmarkPlanError(f"unknown program {program}; known: {', '.join(near)}")
 

@@ -42,9 +42,9 @@ def cluster_of(
     links: list[SiteFabric | None] = [site.link(name) for name in fabrics]
     links = links or [*site.links] or [None]
     launchers = {_name(link): launcher(site, link) for link in links}
-    for one in launchers.values():
-        if missing := one.missing():
-            raise SiteError(f"launcher {one.name}: {missing}")
+    for fabric_launcher in launchers.values():
+        if missing := fabric_launcher.missing():
+            raise SiteError(f"launcher {fabric_launcher.name}: {missing}")
     networks = tuple(_network(site, link) for link in links)
     python = site.text("python", Cluster.python)
     switches = {host.name: host.switch for host in site.hosts if host.switch and host.name in names}

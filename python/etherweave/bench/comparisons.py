@@ -152,8 +152,8 @@ def entries(directory: Path, site: str | None = None) -> list[HistoryEntry]:
 
     Raises ``StoreError`` when one is damaged.
     """
-    found = [entry for path in _stores(directory, DEPTH) if (entry := _entry(path))]
-    wanted = [entry for entry in found if site in (None, entry.site)]
+    campaigns = [entry for path in _stores(directory, DEPTH) if (entry := _entry(path))]
+    wanted = [entry for entry in campaigns if site in (None, entry.site)]
     return sorted(wanted, key=lambda entry: (entry.start_ns, str(entry.directory)))
 
 

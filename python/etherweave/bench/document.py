@@ -60,7 +60,9 @@ _TABLES = re.compile(
     "|".join(f"(?P<{name}>{adapter.table})" for name, adapter in ADAPTERS.items() if adapter.table)
 )
 _FRAGMENTS = re.compile(
-    "|".join(f"(?P<{name}>{one.fragment})" for name, one in ADAPTERS.items() if one.fragment)
+    "|".join(
+        f"(?P<{name}>{adapter.fragment})" for name, adapter in ADAPTERS.items() if adapter.fragment
+    )
 )
 _SIGNATURES = [(re.compile(adapter.json), adapter) for adapter in ADAPTERS.values() if adapter.json]
 

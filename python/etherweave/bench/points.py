@@ -99,22 +99,22 @@ def judged_launch(experiment: CampaignExperiment, record: LaunchRecord) -> Judge
 
 def series(launches: Iterable[JudgedLaunch]) -> dict[DataPoint, list[list[float]]]:
     """Gather what each launch that counts measured at each point, in the launches' order."""
-    found: dict[DataPoint, list[list[float]]] = {}
+    samples: dict[DataPoint, list[list[float]]] = {}
     for launch in launches:
         if launch.counts:
             for point, values in _measured(launch).items():
-                found.setdefault(point, []).append(values)
-    return found
+                samples.setdefault(point, []).append(values)
+    return samples
 
 
-def centres(found: Mapping[DataPoint, Sequence[Sequence[float]]]) -> dict[DataPoint, list[float]]:
+def centres(samples: Mapping[DataPoint, Sequence[Sequence[float]]]) -> dict[DataPoint, list[float]]:
     """Keep one statistic of each point, as one number of each launch."""
     best: dict[DataPoint, DataPoint] = {}
-    for point in found:
+    for point in samples:
         place = replace(point, statistic="")
         if point.better != Better.NEITHER and point.statistic in CENTRES:
             best[place] = min(best.get(place, point), point, key=_rank)
-    return {point: [median(values) for values in found[point]] for point in best.values()}
+    return {point: [median(values) for values in samples[point]] for point in best.values()}
 
 
 def point_of(experiment: CampaignExperiment, measurement: Measurement) -> DataPoint:

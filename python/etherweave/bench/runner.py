@@ -225,7 +225,9 @@ def state(rule: StoppingRule, launches: Sequence[JudgedLaunch]) -> ExperimentSta
     if len(counted) < rule.launches_max:
         return ExperimentState.OPEN
     return (
-        ExperimentState.CAPPED if any(one.counts for one in counted) else ExperimentState.GIVEN_UP
+        ExperimentState.CAPPED
+        if any(launch.counts for launch in counted)
+        else ExperimentState.GIVEN_UP
     )
 
 

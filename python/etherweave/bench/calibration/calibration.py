@@ -155,7 +155,10 @@ class Calibration:
     @property
     def worst_error(self) -> float | None:
         """Largest absolute error of a held-out workload, of its mean or median iteration."""
-        errors = [max(abs(one.error), abs(one.error_of_median)) for one in self.held_out]
+        errors = [
+            max(abs(prediction.error), abs(prediction.error_of_median))
+            for prediction in self.held_out
+        ]
         return max(errors, default=None)
 
     @property
@@ -248,7 +251,7 @@ class _Calibrator:
     def __init__(self, prior: Prior, posterior: Posterior) -> None:
         self.prior, self.posterior = prior, posterior
         self.keys = key_draws(prior, posterior.shares)
-        self.identified = {one.name: one for one in identified(prior.names, posterior.shares)}
+        self.identified = {row.name: row for row in identified(prior.names, posterior.shares)}
 
     def calibration(
         self,

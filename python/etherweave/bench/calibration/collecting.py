@@ -48,12 +48,12 @@ def collect(
     for number, (round_number, name) in enumerate(order):
         launch = _launch_directory(directory, by_name[name], round_number)
         if not (launch / SUMMARY).is_file():
-            one = by_name[name]
+            workload = by_name[name]
             measure(
-                one.scenario,
+                workload.scenario,
                 site=hosts.site,
                 link=hosts.link,
-                hosts=one.hosts,
+                hosts=workload.hosts,
                 limits=hosts.limits,
                 warm_up=WARM_UP,
             ).save(launch)

@@ -116,7 +116,7 @@ def _check(name: str, times: Sequence[float]) -> None:
 
 
 def _launches(*tables: pl.DataFrame) -> list[int]:
-    numbers = (one["launch"] for one in tables if "launch" in one.columns)
+    numbers = (rows["launch"] for rows in tables if "launch" in rows.columns)
     return sorted({int(number) for column in numbers for number in column})
 
 
@@ -189,14 +189,14 @@ def _of_benchmarks(directory: Path, base: Mapping[str, object]) -> list[Measured
     )
     if (fabrics := rows["fabric"].n_unique()) > 1:
         raise CalibrationError(f"has {fabrics} fabrics; expected one")
-    found = [*_ping_pongs(rows, base), *_bandwidths(rows, base)]
+    benchmarks = [*_ping_pongs(rows, base), *_bandwidths(rows, base)]
     if "hpcc" in rows["program"]:
-        found += _challenge(directory, base)
+        benchmarks += _challenge(directory, base)
     hosts = _hosts_of_rows(rows)
-    found = [replace._replace(hosts=hosts) for replace in found]
-    if not found:
+    benchmarks = [workload._replace(hosts=hosts) for workload in benchmarks]
+    if not benchmarks:
         raise CalibrationError("has none of osu_latency, osu_bw and hpcc; expected one of them")
-    return found
+    return benchmarks
 
 
 def _hosts_of_rows(rows: pl.DataFrame) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def check_prior(micro_benchmarks: Sequence[MeasuredWorkload], first: Array) -> l
     ``CalibrationError`` when one is so far from it that it is another machine's, or in another
     unit.
     """
-    found = []
+    warnings = []
     for micro_benchmark, times in zip(micro_benchmarks, first.T, strict=True):
         low, high = np.exp(times.min()), np.exp(times.max())
         measured = median(micro_benchmark.launches)
@@ -95,8 +95,10 @@ def check_prior(micro_benchmarks: Sequence[MeasuredWorkload], first: Array) -> l
                 f"{_unit(measured / float(np.exp(np.median(times))))}"
             )
         if factor > OUTSIDE:
-            found.append(f"{what}: the model misses it, or the hosts are others than its profile's")
-    return found
+            warnings.append(
+                f"{what}: the model misses it, or the hosts are others than its profile's"
+            )
+    return warnings
 
 
 def _unit(factor: float) -> str:

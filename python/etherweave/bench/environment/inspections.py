@@ -183,11 +183,11 @@ def captured(text: str, interface: str) -> Snapshot:
         for path, content in list(_files(text).items())[:_MAX]:
             _write(root, path, content)
         names = [interface] if interface else []
-        found = take(root, interfaces=names, tools=None, variables={})
-    if not found.boot:
+        capture = take(root, interfaces=names, tools=None, variables={})
+    if not capture.boot:
         raise ValueError("no files of a host; expected what grep prints of /proc and /sys")
     gaps = (Gap(topic, "grep", "is not captured") for topic in _NOT_CAPTURED)
-    return replace(found, gaps=(*found.gaps, *gaps))
+    return replace(capture, gaps=(*capture.gaps, *gaps))
 
 
 def _files(text: str) -> dict[PurePosixPath, str]:

@@ -99,9 +99,9 @@ class SlurmBatchLauncher:
         inner = {name: value for name, value in self.site.options.items() if name == "mpi"}
         write_tasks(tasks, replace(self.site, options=inner), self.link, list(jobs))
         # Named after the last one: while an array lives, that has not ended.
-        whole = replace(jobs[-1], limit_s=max(job.limit_s for job in jobs))
+        array = replace(jobs[-1], limit_s=max(job.limit_s for job in jobs))
         # One at a time: they would disturb each other.
-        words = ["sbatch", "--parsable", *allocation_options(whole), f"--array=0-{len(jobs) - 1}%1"]
+        words = ["sbatch", "--parsable", *allocation_options(array), f"--array=0-{len(jobs) - 1}%1"]
         words += [f"--output={first.directory}/batch-%a.out", *self.site.texts("arguments")]
         python = self.site.text("python", sys.executable)
         return [*words, str(script), python, "-m", "etherweave.bench.launchers.sbatch", str(tasks)]

@@ -45,10 +45,10 @@ class SlurmSteps:
 
     def words(self, host: str, task: Task) -> list[str]:
         """Return the guarded step of one task; it shares processors with others."""
-        one = ["--nodes=1", "--ntasks=1", f"--nodelist={host}", "--mpi=none"]
+        options = ["--nodes=1", "--ntasks=1", f"--nodelist={host}", "--mpi=none"]
         where = [f"--chdir={task.directory}"] if task.directory else []
         words = with_modules(self.site.modules, task.words)
-        return task.bounded([*self._step(), *one, *where, "--", *words])
+        return task.bounded([*self._step(), *options, *where, "--", *words])
 
     def ranks(
         self, job: LaunchJob, command: BenchmarkCommand, variables: Mapping[str, str]

@@ -189,7 +189,9 @@ def _command(plan: _Plan, files: Sequence[Path]) -> BenchmarkCommand:
 
 
 def _result(plan: _Plan, done: Sequence[_Launched]) -> Result:
-    joined = {name: pl.concat([one.tables[name] for one in done]) for name in done[0].tables}
+    joined = {
+        name: pl.concat([launched.tables[name] for launched in done]) for name in done[0].tables
+    }
     return Result(
         tables={name: table.to_arrow() for name, table in joined.items()},
         summary=_summary(plan, joined, [launched.outcome for launched in done]),

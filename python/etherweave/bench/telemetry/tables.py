@@ -57,7 +57,9 @@ def _table(family: Family, recording: Recording) -> pyarrow.Table:
     for at, column in enumerate(family.columns):
         values = [values[at] for _, (_, values) in rows]
         columns[column.name] = pyarrow.array(values, _kind(column))
-    fields = [pyarrow.field(name, one.type, metadata=_unit(name)) for name, one in columns.items()]
+    fields = [
+        pyarrow.field(name, array.type, metadata=_unit(name)) for name, array in columns.items()
+    ]
     metadata = {
         "run": recording.run,
         "period_s": repr(recording.period_s),
@@ -150,7 +152,9 @@ def _joined(tables: dict[str, pyarrow.Table | None]) -> Recording:
     rows: dict[int, dict[str, list[CounterRow]]] = {}
     for family in FAMILIES:
         for time_ns, row in _rows(family, tables[family.name]):
-            rows.setdefault(time_ns, {one.name: [] for one in FAMILIES})[family.name].append(row)
+            rows.setdefault(time_ns, {group.name: [] for group in FAMILIES})[family.name].append(
+                row
+            )
     metadata = {key.decode(): text.decode() for key, text in (first.schema.metadata or {}).items()}
     hosts = first["host"].unique().to_pylist()
     if len(hosts) != 1:

@@ -124,15 +124,15 @@ def slices(evidence: Evidence) -> Iterator[Problem]:
 
 def load(evidence: Evidence) -> Iterator[Problem]:
     """Find other jobs; after a run the load average is the run's own."""
-    found = evidence.before.load
-    if found.running or (found.one_minute or 0) >= _BUSY:
-        names = sorted(found.running, key=lambda name: -found.running[name])
-        count = sum(found.running.values())
+    system_load = evidence.before.load
+    if system_load.running or (system_load.one_minute or 0) >= _BUSY:
+        names = sorted(system_load.running, key=lambda name: -system_load.running[name])
+        count = sum(system_load.running.values())
         yield Problem(
-            f"load average {found.one_minute} before the run; {count} other programs ran"
+            f"load average {system_load.one_minute} before the run; {count} other programs ran"
             + (f": {', '.join(names[:4])}" if names else ""),
             "reserve the host (an exclusive allocation), and end what is left of earlier jobs",
-            Severity.WARNING if (found.one_minute or 0) >= _BUSY else Severity.NOTE,
+            Severity.WARNING if (system_load.one_minute or 0) >= _BUSY else Severity.NOTE,
         )
 
 

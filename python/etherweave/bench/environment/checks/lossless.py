@@ -18,10 +18,10 @@ from etherweave.bench.environment.snapshot import RdmaPort, Snapshot
 def pauses(evidence: Evidence) -> Iterator[Problem]:
     """Find pause frames during the run."""
     for name, rises, is_during in counted(evidence):
-        found = {counter: rise for counter, rise in rises.items() if _is_pause(counter)}
-        if is_during and found:
+        pause_frames = {counter: rise for counter, rise in rises.items() if _is_pause(counter)}
+        if is_during and pause_frames:
             yield Problem(
-                f"pause frames during the run: {largest_counters(found)}",
+                f"pause frames during the run: {largest_counters(pause_frames)}",
                 "received: the fabric was congested, the numbers are those of a stopped sender; "
                 "sent: this host could not keep up",
                 Severity.NOTE,
@@ -125,7 +125,7 @@ def gid(evidence: Evidence) -> Iterator[Problem]:
     for source, index in _indices(evidence):
         for name, port in _ports(evidence, evidence.latest):
             kind = port.gids.get(str(index))
-            types = ", ".join(f"{at} {one}" for at, one in list(port.gids.items())[:8])
+            types = ", ".join(f"{at} {gid_type}" for at, gid_type in list(port.gids.items())[:8])
             if kind is None:
                 what = f"{source} {index} is not set on this port; there are: {types or 'none'}"
                 yield Problem(what, "choose one of them (show_gids)", where=name)
