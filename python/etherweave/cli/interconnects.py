@@ -127,12 +127,15 @@ def _samples(
         return sample_interconnects(names, samples, Path(home), on, on_progress)
 
 
-def _print_samples(found: "dict[str, dict[str, Distribution]]", as_json: bool) -> None:
+def _print_samples(distributions: "dict[str, dict[str, Distribution]]", as_json: bool) -> None:
     """Print medians with intervals of 90 %."""
     if as_json:
-        facts = {name: {key: figure(one) for key, one in of.items()} for name, of in found.items()}
+        facts = {
+            name: {key: figure(distribution) for key, distribution in of.items()}
+            for name, of in distributions.items()
+        }
         return print(json.dumps(facts, indent=2))
-    rows = [(name, *(span(of[key]) for key in _TITLES)) for name, of in found.items()]
+    rows = [(name, *(span(of[key]) for key in _TITLES)) for name, of in distributions.items()]
     return print_table(("profile", *(f">{title}" for title in _TITLES.values())), rows)
 
 
@@ -148,12 +151,14 @@ _FIGURES: dict[str, Callable[[Interconnect], str]] = {
 }
 
 
-def _print_side_by_side(found: list[Interconnect]) -> None:
+def _print_side_by_side(profiles: list[Interconnect]) -> None:
     from etherweave.report.interconnects import support
 
-    heads = ("", *(f">{interconnect.name}" for interconnect in found))
+    heads = ("", *(f">{profile.name}" for profile in profiles))
     figures = {"support": support, **_FIGURES}
-    print_table(heads, [(name, *map(of, found)) for name, of in figures.items()])
+    print_table(heads, [(name, *map(of, profiles)) for name, of in figures.items()])
     print()
-    rows = differing(found)
-    print_table(("figure", *(one.name for one in found)), [(key, *of) for key, of in rows])
+    rows = differing(profiles)
+    print_table(
+        ("figure", *(profile.name for profile in profiles)), [(key, *of) for key, of in rows]
+    )

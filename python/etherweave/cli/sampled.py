@@ -80,25 +80,25 @@ def facts(result: "SampledResult") -> dict[str, Any]:
     }
 
 
-def error_facts(one: "ModelError") -> dict[str, Any]:
+def error_facts(error: "ModelError") -> dict[str, Any]:
     """Return an error of the model as JSON has it."""
-    return {"kind": one.kind, **asdict(one), "conditions": one.conditions._asdict()}
+    return {"kind": error.kind, **asdict(error), "conditions": error.conditions._asdict()}
 
 
-def figure(one: "Distribution") -> dict[str, Any]:
+def figure(distribution: "Distribution") -> dict[str, Any]:
     """Return a figure with its intervals as JSON has it."""
     return {
-        "point": one.point,
-        "median": one.median,
-        "interval_50": list(one.half),
-        "interval_90": list(one.most),
-        "error": one.error if math.isfinite(one.error) else None,
+        "point": distribution.point,
+        "median": distribution.median,
+        "interval_50": list(distribution.half),
+        "interval_90": list(distribution.most),
+        "error": distribution.error if math.isfinite(distribution.error) else None,
         "contributions": {
             each.unknown: {"share": each.share, "interval_90_if_known": list(each.known)}
-            for each in one.contributions
-            if one.varies
+            for each in distribution.contributions
+            if distribution.varies
         },
-        "rest": one.rest if one.varies and one.contributions else None,
+        "rest": distribution.rest if distribution.varies and distribution.contributions else None,
     }
 
 
@@ -129,14 +129,20 @@ def _print(result: "SampledResult") -> None:
         print(f"  error of the model, in no interval above: {job}: {_error(error)}")
 
 
-def _error(one: "ModelError") -> str:
+def _error(error: "ModelError") -> str:
     """Write what measured times are to simulated ones, and what that rests on."""
-    covered = "" if one.covered is None else f"; {one.covered:.0%} of rows lie in what others say"
-    where = ", ".join(text for text in one.conditions if text)
-    rows = f"{one.rows} rows of {len(one.systems)} systems" if one.rows else "no row of this kind"
+    covered = (
+        "" if error.covered is None else f"; {error.covered:.0%} of rows lie in what others say"
+    )
+    where = ", ".join(text for text in error.conditions if text)
+    rows = (
+        f"{error.rows} rows of {len(error.systems)} systems"
+        if error.rows
+        else "no row of this kind"
+    )
     return (
-        f"measured times are {one.most.low:.2f} to {one.most.high:.2f} of simulated ones in 90 % "
-        f"({where}: {rows}{covered})"
+        f"measured times are {error.most.low:.2f} to {error.most.high:.2f} of simulated ones in "
+        f"90 % ({where}: {rows}{covered})"
     )
 
 
@@ -160,9 +166,9 @@ def _print_contributions(result: "SampledResult", distribution: "Distribution") 
     return None
 
 
-def span(one: "Distribution") -> str:
+def span(distribution: "Distribution") -> str:
     """Write a median with its interval of 90 %."""
-    return f"{number(one.median)} ({_ends(one.most)})"
+    return f"{number(distribution.median)} ({_ends(distribution.most)})"
 
 
 def _ends(ends: "Interval") -> str:

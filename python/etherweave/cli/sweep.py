@@ -148,18 +148,19 @@ def _print_left(what: "Sweep", near: "Sweep", home: Path, first: "FlowFirst") ->
         )
 
 
-def print_expectation(found: "Expectation", as_json: bool) -> None:
+def print_expectation(expectation: "Expectation", as_json: bool) -> None:
     """Print how many runs are left, and what they are expected to take."""
     if as_json:
-        return print(json.dumps(_plain(asdict(found)), indent=2))
-    print(f"{found.points:,} points: {found.left:,} runs to carry out, {found.finished:,} finished")
-    if not found.left:
+        return print(json.dumps(_plain(asdict(expectation)), indent=2))
+    counts = f"{expectation.left:,} runs to carry out, {expectation.finished:,} finished"
+    print(f"{expectation.points:,} points: {counts}")
+    if not expectation.left:
         return None
-    print(f"  time: {found.wall_s:,.1f} s, {found.processor_s:,.1f} s of processors")
-    print(f"  memory: {size_text(found.memory_bytes)} at most, all workers together")
-    print(f"  disk: {size_text(found.disk_bytes)}")
-    if not math.isnan(found.error_median):
-        error = f"{found.error_median:.0%}"
+    print(f"  time: {expectation.wall_s:,.1f} s, {expectation.processor_s:,.1f} s of processors")
+    print(f"  memory: {size_text(expectation.memory_bytes)} at most, all workers together")
+    print(f"  disk: {size_text(expectation.disk_bytes)}")
+    if not math.isnan(expectation.error_median):
+        error = f"{expectation.error_median:.0%}"
         print(f"  error of the time of a run, by measured ones: {error} in the median")
     return None
 

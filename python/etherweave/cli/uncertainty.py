@@ -37,12 +37,12 @@ def spreads_verb(as_json: AsJson = False) -> None:
     """
     from etherweave.uncertainty import spreads
 
-    found = spreads()
+    entries = spreads()
     if as_json:
-        return print(json.dumps([asdict(spread) for spread in found], indent=2))
+        return print(json.dumps([asdict(spread) for spread in entries], indent=2))
     rows = [
-        (one.figure, str(one.documents), f"{one.sigma:.3f}", f"{one.factor:.2f}", one.values)
-        for one in found
+        (row.figure, str(row.documents), f"{row.sigma:.3f}", f"{row.factor:.2f}", row.values)
+        for row in entries
     ]
     return print_table(("figure", ">documents", ">spread", ">factor", "values"), rows)
 
@@ -89,7 +89,7 @@ def errors_verb(as_json: AsJson = False) -> None:
 
     errors, effects = model_errors(), Estimate(check_rows()).effects()
     if as_json:
-        kinds, parts = [error_facts(one) for one in errors], [asdict(effect) for effect in effects]
+        kinds, parts = [*map(error_facts, errors)], [asdict(effect) for effect in effects]
         return print(json.dumps({"kinds": kinds, "effects": parts}, indent=2))
     print_table(("kind", ">rows", ">systems", ">50 %", ">90 %", ">covered"), map(_row, errors))
     print()
@@ -190,13 +190,13 @@ INTERVAL_HEAD = (
 )
 
 
-def interval_row(one: "CheckInterval") -> tuple[str, ...]:
+def interval_row(row: "CheckInterval") -> tuple[str, ...]:
     """Write a check with its intervals."""
-    check = one.check
+    check = row.check
     published = "" if check.published is None else f"{check.published:g} {check.unit}"
-    together = _span(one.together) if one.model else "not known"
-    inside = "inside" if one.together.is_inside else "outside"
-    return check.id, published, check.text, _span(one.parameters), together, *_ends_of(one), inside
+    together = _span(row.together) if row.model else "not known"
+    inside = "inside" if row.together.is_inside else "outside"
+    return check.id, published, check.text, _span(row.parameters), together, *_ends_of(row), inside
 
 
 def _ends_of(interval: "CheckInterval") -> tuple[str]:
@@ -207,11 +207,11 @@ def _span(predicted: "Predicted") -> str:
     return f"{predicted.interval.low:.4g} to {predicted.interval.high:.4g}"
 
 
-def interval_facts(one: "CheckInterval") -> dict[str, Any]:
+def interval_facts(row: "CheckInterval") -> dict[str, Any]:
     """Return the intervals of a check as JSON has them."""
-    known = {"parameters": one.parameters, "model": one.model, "together": one.together}
+    known = {"parameters": row.parameters, "model": row.model, "together": row.together}
     facts = {name: of and _predicted(of) for name, of in known.items()}
-    return {"kind": one.kind, "system": one.system or None, "intervals_90": facts}
+    return {"kind": row.kind, "system": row.system or None, "intervals_90": facts}
 
 
 def _predicted(predicted: "Predicted") -> dict[str, Any]:
@@ -233,19 +233,19 @@ def print_coverage(rows: "Sequence[CheckInterval]") -> None:
     print_table((*head, *more), map(_coverage_row, coverage(rows)))
 
 
-def _coverage_row(one: "KindCoverage") -> tuple[str, ...]:
-    parts = [text for of in (one.parameters, one.model, one.together) for text in _coverage(of)]
-    return one.kind, str(one.rows), str(one.systems), *parts, _share(one.distance)
+def _coverage_row(row: "KindCoverage") -> tuple[str, ...]:
+    parts = [text for of in (row.parameters, row.model, row.together) for text in _coverage(of)]
+    return row.kind, str(row.rows), str(row.systems), *parts, _share(row.distance)
 
 
-def _kind_facts(one: "KindCoverage") -> dict[str, Any]:
-    parts = {"parameters": one.parameters, "model": one.model, "together": one.together}
+def _kind_facts(row: "KindCoverage") -> dict[str, Any]:
+    parts = {"parameters": row.parameters, "model": row.model, "together": row.together}
     figures = {
         name: {"covered": of.covered, "width": _finite(of.width), "crps": _finite(of.score)}
         for name, of in parts.items()
     }
-    counts = {"kind": one.kind, "rows": one.rows, "systems": one.systems}
-    return {**counts, **figures, "distance": _finite(one.distance)}
+    counts = {"kind": row.kind, "rows": row.rows, "systems": row.systems}
+    return {**counts, **figures, "distance": _finite(row.distance)}
 
 
 def _coverage(coverage: "Coverage") -> tuple[str, str, str]:

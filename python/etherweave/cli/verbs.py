@@ -184,9 +184,9 @@ def _nested(name: str, verbs: typer.Typer) -> Any:
     for verb in verbs.registered_commands:
         verb.cls = VerbCommand
         verb.help = _declared(verb.callback)
-    found = typer.main.get_group(verbs)
-    found.name = name
-    return found
+    click_group = typer.main.get_group(verbs)
+    click_group.name = name
+    return click_group
 
 
 def _declared(verb: Any) -> str:

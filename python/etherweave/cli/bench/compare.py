@@ -103,11 +103,11 @@ def _site(source: str) -> dict[str, object]:
     return {"site": campaign.site, **networks}
 
 
-def print_differences(found: Sequence[Difference]) -> None:
+def print_differences(rows: Sequence[Difference]) -> None:
     """Print a row for each point, and how many are better, worse and undecided."""
     titles = ("", ">size", ">baseline", ">shift", "", ">from", ">to", ">launches", "")
-    print_table(titles, map(_row, found))
-    counts = Counter(difference.verdict for difference in found)
+    print_table(titles, map(_row, rows))
+    counts = Counter(difference.verdict for difference in rows)
     print(", ".join(f"{counts[verdict]} {verdict}" for verdict in DifferenceVerdict))
 
 

@@ -140,5 +140,8 @@ def list_verb(as_json: AsJson = False) -> None:
         facts = [asdict(entry) | {"is_read": entry.is_read} for entry in entries]
         print(json.dumps(facts, indent=2))
         return
-    rows = ((one.name, one.layer, "yes" if one.is_read else "", one.measures) for one in entries)
+    rows = (
+        (entry.name, entry.layer, "yes" if entry.is_read else "", entry.measures)
+        for entry in entries
+    )
     print_table(("name", "layer", "parsed", "measures"), rows)

@@ -52,11 +52,11 @@ def site(
             print(converted(import_reframe, partition), end="")
             return
         assert file is not None
-        found = read(file)
-    lacks = launcher(found).missing()
-    print(_json(found, lacks)) if as_json else _print(found)
+        cluster_site = read(file)
+    lacks = launcher(cluster_site).missing()
+    print(_json(cluster_site, lacks)) if as_json else _print(cluster_site)
     if lacks:
-        print_error(f"launcher {found.launcher}: {lacks}")
+        print_error(f"launcher {cluster_site.launcher}: {lacks}")
         raise typer.Exit(FAILED)
 
 
@@ -84,7 +84,9 @@ def _print(cluster_site: ClusterSite) -> None:
     print_table(("host", "address", "interface", "switch"), hosts)
     if cluster_site.switches:
         print()
-        switches = [(one.name, one.reader, shlex.join(one.ask)) for one in cluster_site.switches]
+        switches = [
+            (switch.name, switch.reader, shlex.join(switch.ask)) for switch in cluster_site.switches
+        ]
         print_table(("switch", "reader", "asked by"), switches)
     for link in cluster_site.links:
         print()

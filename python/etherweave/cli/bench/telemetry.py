@@ -148,10 +148,10 @@ def _facts(recording: Recording) -> dict[str, object]:
     }
 
 
-def _shown(found: Iterable[Rise]) -> list[Rise]:
+def _shown(increases: Iterable[Rise]) -> list[Rise]:
     """Add processors up, and leave out what did not rise."""
     kept: dict[tuple[str, str, str], Rise] = {}
-    for rise in found:
+    for rise in increases:
         thing = "all" if rise.family == PROCESSOR.name else rise.thing
         key = (rise.family, thing, rise.column)
         before = kept.get(key, rise._replace(thing=thing, amount=0.0, per_s=0.0))

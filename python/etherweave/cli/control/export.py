@@ -54,7 +54,7 @@ def export(
     device: str | None = None,
     lookup: Path | None = None,
     running: Path | None = None,
-    whole: bool = False,
+    is_whole: bool = False,
     dynamic: bool = False,
     shared: Annotated[int, typer.Option(min=0, max=32)] = 0,
     settings: Settings = None,
@@ -94,7 +94,7 @@ def export(
     running : DIR
         Directory with SWITCH/config_db.json of running SONiC switches: write SWITCH/patch.json for
         `config apply-patch`.
-    whole : --whole/--no-whole
+    is_whole : --whole/--no-whole
         Write PORT, PORTCHANNEL and DEVICE_METADATA of SONiC, too.
     dynamic : --dynamic/--no-dynamic
         Use SONiC's dynamic buffer model: the switch computes headroom.
@@ -106,7 +106,7 @@ def export(
         reject("--ansible: roles apply exported files; expected --output DIR beside it")
     if models and system != "sonic":
         reject(f"--yang: expected --nos sonic, for {system} has no models")
-    if system != "sonic" and (running or whole or dynamic or shared):
+    if system != "sonic" and (running or is_whole or dynamic or shared):
         options_of_sonic = "--running, --whole, --dynamic and --shared-headroom"
         reject(f"{options_of_sonic}: expected --nos sonic, not {system}")
     with mistakes(etherweave.ScenarioError, PolicyError, sonic_yang.YangError):
@@ -121,7 +121,7 @@ def export(
             system=system,
             device=device,
             lookup=devices.read_lookup(str(lookup), read_text(lookup)) if lookup else None,
-            sonic=SonicForm(whole, dynamic, shared),
+            sonic=SonicForm(is_whole, dynamic, shared),
         )
         policy = derive.policy(file, overrides(settings), options)
         rejected = _rejected(policy, models) if models else {}
