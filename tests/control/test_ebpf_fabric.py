@@ -40,9 +40,9 @@ class Fabric(NamedTuple):
         self.hosts[source].send(bytes(sent))
         reached: list[str] = []
         while ready := select.select(list(self.hosts.values()), [], [], 0.02 if reached else 1)[0]:
-            for one in ready:
-                assert one.recv(2048) == bytes(sent)
-                reached += [name for name, end in self.hosts.items() if end is one]
+            for receiver in ready:
+                assert receiver.recv(2048) == bytes(sent)
+                reached += [name for name, end in self.hosts.items() if end is receiver]
         return reached
 
 

@@ -168,7 +168,7 @@ def test_priorities_that_frames_are_raised_to_are_used_and_kept_apart() -> None:
     }
     result = policy(scenario)
     assert (result.raised, result.routing_priorities) == ((3, 4), 2)
-    assert [one.number for one in result.classes if one.is_used] == [3, 4]
+    assert [tc.number for tc in result.classes if tc.is_used] == [3, 4]
 
 
 def test_the_later_priority_of_conditional_rules_has_three_times_the_share() -> None:
@@ -405,8 +405,8 @@ def test_where_no_share_is_named_the_vendor_s_guide_gives_them() -> None:
     # each, class 6 of notifications strict; ECN from 150 kB to 1.5 MB, all packets above.
     result = policy({"topology": PAIR, "transport": {"roce": {}}})
     assert [priority.traffic_class for priority in result.priorities] == [0, 0, 0, 3, 0, 0, 6, 0]
-    assert {one.number: one.weight for one in result.classes if one.weight} == {0: 50, 3: 50}
-    assert [one.number for one in result.classes if one.kind == "strict"] == [6]
+    assert {tc.number: tc.weight for tc in result.classes if tc.weight} == {0: 50, 3: 50}
+    assert [tc.number for tc in result.classes if tc.kind == "strict"] == [6]
     assert result.marking == Marking(150_000, 1_500_000, 100)
     assert result.cnp_dscp == 48
     assert any(note.startswith("ets: not in the scenario") for note in result.notes)

@@ -74,7 +74,7 @@ REFUSED = mistakes("sonic", scenario="model")
 def test_a_wrong_configuration_is_refused(mistake: Mistake, models: Path) -> None:
     config = tables("dcqcn.toml")
     mistake.spoil(config)
-    assert mistake.found in verdict(config, models)
+    assert mistake.text in verdict(config, models)
 
 
 @pytest.mark.needs("yanglint")

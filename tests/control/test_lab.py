@@ -335,7 +335,7 @@ def test_processes_in_hosts_end_with_the_lab_and_no_others(scope: LabScope) -> N
     ):
         try:
             until(
-                lambda: inhabitant.pid in {one.pid for one in processes.inhabitants(homes(scope))}
+                lambda: inhabitant.pid in {task.pid for task in processes.inhabitants(homes(scope))}
             )
             lifecycle.down(scope, "one")
             assert inhabitant.wait(10) == -signal.SIGTERM

@@ -58,7 +58,7 @@ def test_a_port_with_a_link_and_no_probe_leads_to_a_host() -> None:
     assert ends == [
         ("host0", SwitchPort(A, 2)), ("host1", SwitchPort(A, 5)), ("host2", SwitchPort(C, 11)),
     ]  # fmt: skip
-    assert [(cable.one.end, cable.other.end) for cable in fabric.cables] == [
+    assert [(cable.first.end, cable.other.end) for cable in fabric.cables] == [
         (SwitchPort(A, 9), SwitchPort(B, 4)),
         (SwitchPort(B, 7), SwitchPort(C, 2)),
     ]
@@ -111,7 +111,7 @@ def test_a_failed_cable_is_named_by_the_port_of_its_switch(tmp_path: Path) -> No
     arrivals = {**CABLES, SwitchPort(A, 5): SwitchPort(C, 11)}
     fabric = fabric_of(DATAPATHS, observed(arrivals), {A: {}, B: {}, C: {}})
     doubled = replace(fabric, cables=(*fabric.cables, fabric.cables[0]._replace(
-        one=fabric.cables[0].one._replace(end=SwitchPort(A, 1)),
+        first=fabric.cables[0].first._replace(end=SwitchPort(A, 1)),
         other=fabric.cables[0].other._replace(end=SwitchPort(B, 1)),
     )))  # fmt: skip
     scenario = written(tmp_path, doubled.scenario("fabric"))

@@ -71,8 +71,8 @@ def test_what_is_loaded_into_a_running_configuration_is_right_without_its_ports(
 @pytest.mark.parametrize("case", SONIC, ids=IDS)
 def test_each_mistake_is_found_by_its_rule(case: Mistake) -> None:
     result = found(edited(LEAF, case.spoil)).get(case.rule, [])
-    assert (case.found, case.expected) in [(finding.found, finding.expected) for finding in result]
-    number = next(finding for finding in result if finding.found == case.found)
+    assert (case.text, case.expected) in [(finding.found, finding.expected) for finding in result]
+    number = next(finding for finding in result if finding.found == case.text)
     assert any(file == LEAF and each.startswith(case.place) for file, each in number.places)
     assert number.why
 
@@ -202,7 +202,7 @@ def test_each_mistake_of_a_host_is_found_by_its_rule(case: Mistake) -> None:
     result = found(written | {HOST: case.replaced(written[HOST])})
     assert any(
         finding.places[0].file == HOST
-        and finding.found == case.found
+        and finding.found == case.text
         and finding.expected.startswith(case.expected)
         for finding in result[case.rule]
     )

@@ -60,7 +60,7 @@ CASES = mistakes(*FILES)
 def test_each_mistake_is_found_in_the_commands_of_each_system(case: Mistake) -> None:
     result = found(planted(case))
     leaf = f"leaf0/{FILES[case.system]}"
-    assert case.found in [finding.found for finding in result.get(case.rule, [])], result
+    assert case.text in [finding.found for finding in result.get(case.rule, [])], result
     assert all(file == leaf for finding in result[case.rule] for file, _ in finding.places)
 
 
@@ -83,7 +83,7 @@ SINGLE = [case for case in CASES if case.mistake in ONE_CAUSE and case.system !=
 @pytest.mark.parametrize("case", SINGLE, ids=[f"{case.system}-{case.mistake}" for case in SINGLE])
 def test_one_cause_is_one_finding_at_all_its_ports(case: Mistake) -> None:
     (finding,) = lint.lint(lint.read(planted(case)))
-    assert (finding.rule, finding.found) == (case.rule, case.found)
+    assert (finding.rule, finding.found) == (case.rule, case.text)
 
 
 VENDORS = {
@@ -319,7 +319,7 @@ def check(case: Mistake, written: dict[str, str]) -> None:
     places = {
         place
         for finding in result.get(case.rule, [])
-        if finding.found == case.found
+        if finding.found == case.text
         for _, place in finding.places
     }
     assert case.place in places, result

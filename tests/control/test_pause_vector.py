@@ -199,12 +199,12 @@ def test_messages_come_whole_however_they_were_cut() -> None:
     stream = b"".join(said(kind, source.randbytes(kind), xid=kind) for kind in range(30))
     for _ in range(50):
         inbox, rest = MessageDecoder(), stream
-        found: list[ReceivedMessage] = []
+        messages: list[ReceivedMessage] = []
         while rest:
             length = source.randrange(1, 100)
-            found += inbox.take(rest[:length])
+            messages += inbox.take(rest[:length])
             rest = rest[length:]
-        assert [(message.kind, message.xid, len(message.body)) for message in found] == [
+        assert [(message.kind, message.xid, len(message.body)) for message in messages] == [
             (kind, kind, kind) for kind in range(30)
         ]
 

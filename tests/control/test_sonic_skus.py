@@ -62,7 +62,7 @@ def rendered(facts: dict[str, Any]) -> Tables:
     }
     maps = {"tc_to_pg_map": "AZURE", "tc_to_queue_map": "AZURE", "pfc_to_queue_map": "AZURE"}
     weights = dict(zip(("lossy", "lossless"), facts["weights"], strict=True))
-    kinds = {one: "lossless" if one in LOSSLESS else "lossy" for one in classes}
+    kinds = {tc: "lossless" if tc in LOSSLESS else "lossy" for tc in classes}
     return {
         "PORT": {
             name: {"speed": str(10_000 if name in slow else facts["speed"]), "admin_status": "up"}
@@ -71,10 +71,10 @@ def rendered(facts: dict[str, Any]) -> Tables:
         "CABLE_LENGTH": {"AZURE": dict.fromkeys(names + slow, f"{facts['cable_m']}m")},
         "DSCP_TO_TC_MAP": {"AZURE": {"0": "1", "3": "3", "4": "4", "8": "0", "46": "5", "48": "6"}},
         "TC_TO_PRIORITY_GROUP_MAP": {
-            "AZURE": {one: one if one in LOSSLESS else "0" for one in classes}
+            "AZURE": {tc: tc if tc in LOSSLESS else "0" for tc in classes}
         },
         "TC_TO_QUEUE_MAP": {"AZURE": {traffic_class: traffic_class for traffic_class in classes}},
-        "MAP_PFC_PRIORITY_TO_QUEUE": {"AZURE": {one: one for one in classes}},
+        "MAP_PFC_PRIORITY_TO_QUEUE": {"AZURE": {tc: tc for tc in classes}},
         "PORT_QOS_MAP": {"global": {"dscp_to_tc_map": "AZURE"}}
         | {priority: maps | {"pfc_enable": ",".join(LOSSLESS)} for priority in lossless},
         "SCHEDULER": {
@@ -86,7 +86,9 @@ def rendered(facts: dict[str, Any]) -> Tables:
         "BUFFER_PG": {f"{name}|0": {"profile": "ingress_lossy"} for name in names + slow}
         | {f"{name}|3-4": {"profile": "lossless"} for name in names},
         "BUFFER_QUEUE": {
-            f"{one}|{q}": {"profile": f"egress_{kinds[q]}"} for one in names + slow for q in classes
+            f"{name}|{q}": {"profile": f"egress_{kinds[q]}"}
+            for name in names + slow
+            for q in classes
         },
     }
 

@@ -263,7 +263,7 @@ def also_onward(rule: FlowRule) -> FlowRule:
 
 @pytest.mark.needs("ovs")
 @pytest.mark.parametrize(
-    ("purpose", "change", "found"),
+    ("purpose", "change", "kinds"),
     [
         (Purpose.DMP, other_source, {FrameKind.REQUEST}),
         (Purpose.DMP, also_onward, {FrameKind.REQUEST}),
@@ -277,13 +277,13 @@ def also_onward(rule: FlowRule) -> FlowRule:
     ],
 )
 def test_every_wrong_rule_of_deployment_is_found(
-    purpose: Purpose, change: Callable[[FlowRule], FlowRule | None], found: set[FrameKind]
+    purpose: Purpose, change: Callable[[FlowRule], FlowRule | None], kinds: set[FrameKind]
 ) -> None:
     made = planned(SMALL)
     # The switches are a ring of six, and the tree begins at the first: the link that it leaves
     # out ends at the switch that is farthest from there.
     report = verify(with_rules(made, "group1.switch1", only(purpose, change)), ALL)
-    assert wrong(report) == found
+    assert wrong(report) == kinds
 
 
 @pytest.mark.needs("ovs")

@@ -124,7 +124,7 @@ def test_hosts_without_trust_are_found_beside_the_scenario(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "found", "expected"),
+    ("name", "text", "expected"),
     [
         ("wrong-option.sh", "'mlnx_qos --tc_bw' cannot be read", "--tcbw, which mlnx_qos has"),
         (
@@ -135,9 +135,9 @@ def test_hosts_without_trust_are_found_beside_the_scenario(tmp_path: Path) -> No
     ],
 )
 def test_an_option_that_a_tool_lacks_is_named_with_the_right_one(
-    name: str, found: str, expected: str
+    name: str, text: str, expected: str
 ) -> None:
-    assert [row[:2] for row in of("readable", f"{HOSTS}/{name}")] == [(found, expected)]
+    assert [row[:2] for row in of("readable", f"{HOSTS}/{name}")] == [(text, expected)]
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ class Mistake(NamedTuple):
     mistake: str
     rule: str
     place: str
-    found: str
+    text: str
     expected: str
     change: str
 

@@ -102,8 +102,8 @@ def plan(
     spec = ControlSettings.parse(deployment.spec)
     names = polars.DataFrame(built.tables["switches"])["switch"].to_list()
     hosts = _hosts(deployment, spec, names)
-    given = _factory(spec, hosts, factory or {})
-    sites = _sites(deployment, spec, names, hosts, given)
+    addresses = _factory(spec, hosts, factory or {})
+    sites = _sites(deployment, spec, names, hosts, addresses)
     switches = tuple(map(switch_plan, sites))
     if spec.protocol == "openflow10":
         switches = tuple(_for_openflow10(switches, hosts, deployment.planes))

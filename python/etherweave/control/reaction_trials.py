@@ -331,5 +331,5 @@ def _wait(until_ns: int) -> None:
 
 
 if __name__ == "__main__":
-    for one in trials(sys.argv[1], int(sys.argv[2])):
-        print(json.dumps(one), flush=True)
+    for trial in trials(sys.argv[1], int(sys.argv[2])):
+        print(json.dumps(trial), flush=True)

@@ -58,7 +58,7 @@ class LearnedPort(NamedTuple):
 class LearnedCable(NamedTuple):
     """A cable between two switches."""
 
-    one: LearnedPort
+    first: LearnedPort
     other: LearnedPort
 
 
@@ -106,10 +106,10 @@ def _host_link(host: LearnedHost) -> dict[str, object]:
 
 
 def _link(cable: LearnedCable) -> dict[str, object]:
-    first, other = cable.one.end, cable.other.end
+    first, other = cable.first.end, cable.other.end
     ends = {"source": first.switch, "sourceport": first.port}
     ends |= {"target": other.switch, "targetport": other.port}
-    return {**ends, **_rate(min(cable.one.rate_kbps, cable.other.rate_kbps))}
+    return {**ends, **_rate(min(cable.first.rate_kbps, cable.other.rate_kbps))}
 
 
 def _rate(kbps: int) -> dict[str, str]:

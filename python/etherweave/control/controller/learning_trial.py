@@ -49,7 +49,7 @@ def planned_ends(plan: FabricPlan) -> Iterator[frozenset[PortEnd]]:
 def learned_ends(learned: LearnedFabric) -> Iterator[frozenset[PortEnd]]:
     """Yield the ends of every learned cable; of a host's the port alone."""
     for cable in learned.cables:
-        ends = (cable.one.end, cable.other.end)
+        ends = (cable.first.end, cable.other.end)
         yield frozenset((learned.datapaths[end.switch], end.port) for end in ends)
     for host in learned.hosts:
         end = host.port.end

@@ -29,7 +29,7 @@ class SwitchPort(NamedTuple):
 class Cable(NamedTuple):
     """A cable between switches; the lesser end first."""
 
-    one: SwitchPort
+    first: SwitchPort
     other: SwitchPort
 
     @classmethod
@@ -38,7 +38,7 @@ class Cable(NamedTuple):
         return cls(*sorted((switch_port, other)))
 
     def __str__(self) -> str:
-        return f"{self.one} - {self.other}"
+        return f"{self.first} - {self.other}"
 
 
 class WiringFault(StrEnum):
@@ -163,8 +163,8 @@ def names(plan: FabricPlan, failed: Iterable[Cable]) -> list[str]:
     beside = Counter((first.switch, other.switch) for first, other in cables(plan))
 
     def first(cable: Cable) -> str:
-        is_alone = beside[cable.one.switch, cable.other.switch] == 1
-        return cable.one.switch if is_alone else f"{cable.one.switch}:{cable.one.port}"
+        is_alone = beside[cable.first.switch, cable.other.switch] == 1
+        return cable.first.switch if is_alone else f"{cable.first.switch}:{cable.first.port}"
 
     return [f"{first(cable)} - {cable.other.switch}" for cable in sorted(failed)]
 

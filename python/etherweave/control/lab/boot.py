@@ -143,7 +143,9 @@ def _counted(
     own = {LabPort(switches[host.switch], host.port) for host in layout.plan.hosts}
     requests = [frame for frame in observed if frame.end in own and not frame.leaves]
     nonces = {(request.end, request.octets[_NONCE]) for request in requests}
-    answers = [one for one in observed if one.leaves and (one.end, one.octets[_NONCE]) in nonces]
+    answers = [
+        frame for frame in observed if frame.leaves and (frame.end, frame.octets[_NONCE]) in nonces
+    ]
     elsewhere = len(observed) - len(requests) - len(answers)
     return BootRecord(tuple(booted), len(requests), len(answers), elsewhere)
 

@@ -238,7 +238,9 @@ class ProbeSender(AbstractContextManager["ProbeSender"]):
             self._sockets[probe.source].send(octets)
 
         def is_enough(observed: list[ObservedFrame]) -> bool:
-            out = sum(one.leaves and isinstance(self._across[one.end], str) for one in observed)
+            out = sum(
+                frame.leaves and isinstance(self._across[frame.end], str) for frame in observed
+            )
             return out >= len(probes) or not arrive
 
         observed: dict[int | None, list[ObservedFrame]] = defaultdict(list)

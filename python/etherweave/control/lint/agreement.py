@@ -74,7 +74,8 @@ def expected_port(site: Configurations) -> tuple[ConfiguredPort, str] | None:
     if site.fabric is not None:
         return (_intended(site.fabric), "in the scenario") if site.fabric.is_pfc else None
     lossless = {
-        id(one.tables): [port for port in one.ports if port.lossless] for one in site.switches
+        id(switch.tables): [port for port in switch.ports if port.lossless]
+        for switch in site.switches
     }
     forms = {key: _signatures(ports) for key, ports in lossless.items()}
     usual = majority([form for switch in site.switches for form in forms[id(switch.tables)]])
@@ -93,7 +94,7 @@ def _intended(fabric: Policy) -> ConfiguredPort:
     queue = {priority.number: priority.traffic_class for priority in fabric.priorities}
     groups = fabric.group_of_priority()
     lossless = frozenset(priority.number for priority in fabric.lossless)
-    weights = {one.number: one.weight for one in fabric.classes if one.weight}
+    weights = {tc.number: tc.weight for tc in fabric.classes if tc.weight}
     return ConfiguredPort(
         name="",
         is_up=True,
@@ -169,11 +170,11 @@ def _queues(
     fabric: Policy, switch: ConfiguredSwitch, port: ConfiguredPort
 ) -> Iterator[tuple[str, str]]:
     """Return queues that should have strict priority, and thresholds of ECN that differ."""
-    for one in fabric.classes if port.queues else ():
-        queue = port.queues.get(one.number)
-        if one.kind == "strict" and (queue is None or queue.kind not in STRICT):
+    for tc in fabric.classes if port.queues else ():
+        queue = port.queues.get(tc.number)
+        if tc.kind == "strict" and (queue is None or queue.kind not in STRICT):
             kind = queue.kind if queue else ""
-            yield f"queue {one.number} is {kind or 'without a scheduler'}", "strict priority"
+            yield f"queue {tc.number} is {kind or 'without a scheduler'}", "strict priority"
     marking = fabric.marking
     if marking is None:
         return

@@ -34,7 +34,7 @@ def pcp_classes(port: ConfiguredPort) -> dict[int, int]:
 def places(port: ConfiguredPort, classes: Mapping[int, int]) -> ClassPlaces:
     """Return the group and the queue of every mark."""
     groups, queues = port.maps.get("tc_to_pg_map", {}), port.maps.get("tc_to_queue_map", {})
-    return {mark: (groups.get(one), queues.get(one)) for mark, one in classes.items()}
+    return {mark: (groups.get(tc), queues.get(tc)) for mark, tc in classes.items()}
 
 
 def shares_of(port: ConfiguredPort) -> dict[int, int]:

@@ -96,7 +96,7 @@ class _EosReader:
             own = self.switch.of(name, name.startswith("Port-Channel"))
             own |= {**self._profiles.get(profile, {}), **own}
         named = set(self._services.values())
-        self.switch.unused += [f"qos profile {one}" for one in self._profiles if one not in named]
+        self.switch.unused += [f"qos profile {key}" for key in self._profiles if key not in named]
         for name, policy in self._served.items():
             self._apply(name, policy)
         for own in (*self.switch.channels.values(), *self.switch.ports.values()):
@@ -116,8 +116,8 @@ class _EosReader:
         self.switch.count(1 + len(settings) // 64)
         own = self.switch.of(name, name.startswith("Port-Channel"))
         own |= settings
-        for one in left:
-            self.switch.leave(f"class {one}")
+        for class_name in left:
+            self.switch.leave(f"class {class_name}")
 
     def _leave(self) -> None:
         self._policies.leave()

@@ -209,7 +209,7 @@ class _ScriptReader:
     def _dcb_pfc(self, nic: NicSettings, rest: list[str]) -> None:
         document = _pairs(_after(rest, "prio-pfc"))
         known = nic.lossless or frozenset()
-        states = {one: document.get("all", "on" if one in known else "off") for one in EVERY}
+        states = {level: document.get("all", "on" if level in known else "off") for level in EVERY}
         states |= {int(key): state for key, state in document.items() if key != "all"}
         nic.lossless = frozenset(key for key, state in states.items() if state == "on")
 

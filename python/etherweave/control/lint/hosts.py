@@ -105,7 +105,7 @@ def _of_port(host: ConfiguredHost, port: ConfiguredPort) -> Iterator[LintFault]:
     """Find marks that are lossy at the switch."""
     classes, groups = port.maps.get("dscp_to_tc_map", {}), port.maps.get("tc_to_pg_map", {})
     lossless = {port.group_of(priority) for priority in port.lossless}
-    right = [dscp for dscp, one in sorted(classes.items()) if groups.get(one) in lossless and dscp]
+    right = [dscp for dscp, tc in sorted(classes.items()) if groups.get(tc) in lossless and dscp]
     for octet in host.octets if classes and lossless else ():
         if groups.get(classes.get(octet >> 2, -1)) not in lossless:
             text = f"RoCE has traffic class {octet}, DSCP {octet >> 2}, which is lossy"
@@ -117,7 +117,7 @@ def _of_nic(host: ConfiguredHost) -> Iterator[LintFault]:
     """Find marks that are lossy at the NICs themselves, where no switch is known."""
     for nic in host.nics:
         classes = {dscp: nic.priority_of_dscp.get(dscp, dscp >> 3) for dscp in range(64)}
-        right = [dscp for dscp, one in classes.items() if one in (nic.lossless or ())]
+        right = [dscp for dscp, priority in classes.items() if priority in (nic.lossless or ())]
         for octet in host.octets if right and nic.trust == "dscp" else ():
             if octet >> 2 not in right:
                 text = f"RoCE has traffic class {octet}, DSCP {octet >> 2}, which is lossy"
@@ -144,7 +144,7 @@ def _code_points(nic: NicSettings, port: ConfiguredPort) -> Iterator[tuple[str, 
     groups, classes = port.maps.get("tc_to_pg_map", {}), port.maps.get("dscp_to_tc_map", {})
     for priority in sorted(port.lossless):
         group = port.group_of(priority)
-        of_port = {dscp for dscp, one in classes.items() if groups.get(one) == group}
+        of_port = {dscp for dscp, tc in classes.items() if groups.get(tc) == group}
         of_nic = {dscp for dscp in classes if nic.priority_of_dscp.get(dscp, dscp >> 3) == priority}
         if more := sorted(of_nic - of_port):
             right = span_of(sorted(of_port)) or "none: the port does not trust DSCP"

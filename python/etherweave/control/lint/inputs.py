@@ -74,7 +74,9 @@ def read(files: Mapping[str, str] | Iterable[tuple[str, str]]) -> Configurations
             fabric_file, policy = path, read_fabric(path, text)
         elif kind == "sonic":
             switches[path, ""] = config_db.read(path, text, known)
-            fields = dict.fromkeys(field for one in switches[path, ""] for field in one.unknown)
+            fields = dict.fromkeys(
+                field for switch in switches[path, ""] for field in switch.unknown
+            )
             unread += [UnreadFile(path, tuple(fields))] if fields else []
         elif kind == "host":
             host = host_script.read(path, name.removesuffix(".sh"), text)
@@ -200,7 +202,7 @@ class LintFault(NamedTuple):
 
     file: str
     place: str  # Port, table or entry within the file.
-    found: str
+    text: str
     expected: str
 
 
@@ -237,21 +239,21 @@ class LintFinding:
 
 def findings(site: Configurations, rules: Iterable[LintRule]) -> list[LintFinding]:
     """Check configurations by rules; equal faults become one finding, the worst come first."""
-    found: list[LintFinding] = []
+    violations: list[LintFinding] = []
     # Switches that are alike have the same tables.
     forms = {id(switch.tables): switch for switch in reversed(site.switches)}
     samples = {form: config_db.sample(value) for form, value in forms.items()}
     for rule in rules:
         places: dict[tuple[str, str], dict[LintPlace, None]] = {}
         for fault in _of_each(rule, site, samples) if rule.is_within else rule.check(site):
-            where = places.setdefault((fault.found, fault.expected), {})
+            where = places.setdefault((fault.text, fault.expected), {})
             where[LintPlace(fault.file, fault.place)] = None
-        found += (
+        violations += (
             LintFinding(rule.name, rule.severity, tuple(where), what, expected, rule.why)
             for (what, expected), where in places.items()
         )
     order = list(Severity)
-    return sorted(found, key=lambda finding: order.index(finding.severity))
+    return sorted(violations, key=lambda finding: order.index(finding.severity))
 
 
 def _of_each(

@@ -139,7 +139,9 @@ def _is_external(switch: ConfiguredSwitch, port: ConfiguredPort) -> bool:
 
 def groups(site: Configurations) -> Iterator[LintFault]:
     """Find lossless priorities without a lossless priority group."""
-    written = {one.file for one in site.switches if any(map(_has_lossless_group, one.ports))}
+    written = {
+        switch.file for switch in site.switches if any(map(_has_lossless_group, switch.ports))
+    }
     for switch, port in each(site):
         terms = switch.system.terms
         for priority in sorted(port.lossless):
@@ -163,7 +165,10 @@ def groups(site: Configurations) -> Iterator[LintFault]:
 
 def unbuffered(site: Configurations) -> Iterator[LintFault]:
     """Find marks that lead to a priority group without a buffer; lossless groups are others'."""
-    written = {one.file: set().union(*(port.groups for port in one.ports)) for one in site.switches}
+    written = {
+        switch.file: set().union(*(port.groups for port in switch.ports))
+        for switch in site.switches
+    }
     for switch, port in each(site):
         known = written[switch.file]
         if not known or not is_classified(port):
@@ -245,7 +250,9 @@ def cables(site: Configurations) -> Iterator[LintFault]:
     """Find lossless ports without a cable length, on which headroom depends."""
     planned = fabric_ports(site)
     lengths = {
-        one.file for one in site.switches if any(port.length_m is not None for port in one.ports)
+        switch.file
+        for switch in site.switches
+        if any(port.length_m is not None for port in switch.ports)
     }
     for switch, port in each(site):
         if "cable" not in switch.system.terms:

@@ -145,7 +145,9 @@ class _OnyxReader:
         pools = self.traffic_pools.values()
         lossless = {number for pool in pools if pool.get("type") == "lossless" for number in pool}
         lossy = {number for pool in pools if pool.get("type") != "lossless" for number in pool}
-        without = [one for one in EIGHT if one in lossy or (lossless and one not in lossless)]
+        without = [
+            level for level in EIGHT if level in lossy or (lossless and level not in lossless)
+        ]
         if without:
             switch.profiles[LOSSY] = {}
             switch.every |= {("profile", level): LOSSY for level in without}

@@ -171,7 +171,9 @@ class _TableWriter:
         if length := merged.get(("cable",)):
             self.tables.setdefault("CABLE_LENGTH", {}).setdefault("AZURE", {})[name] = f"{length}m"
         if merged.get(("watchdog",)) == "on":
-            times = {key[1]: one for key, one in merged.items() if key[0] == "watchdog" and key[1:]}
+            times = {
+                key[1]: value for key, value in merged.items() if key[0] == "watchdog" and key[1:]
+            }
             self._put("PFC_WD", name, {**self._watchdog, **times})
         shared = tuple(sorted(item for item in merged.items() if item[0][0] not in _OF_PORTS))
         if shared not in self._layouts:
@@ -215,7 +217,8 @@ class _TableWriter:
             "PORT_QOS_MAP": {"": qos},
             "QUEUE": {number: self._queue(merged, number) for number in EIGHT},
             "BUFFER_PG": {
-                one: {"profile": merged.get(("profile", one), usual[one])} for one in sorted(used)
+                group: {"profile": merged.get(("profile", group), usual[group])}
+                for group in sorted(used)
             },
             "BUFFER_QUEUE": {
                 key[1]: {"profile": value} for key, value in merged.items() if key[0] == "egress"
@@ -281,7 +284,10 @@ def _groups(merged: Settings, lossless: list[str]) -> dict[str, str]:
     """Return the group of every priority: its own if it is lossless, unless it is configured."""
     lossy = next((number for number in EIGHT if number not in lossless), None)
     own = {number: number if number in lossless or lossy is None else lossy for number in EIGHT}
-    return {one: merged.get(("group", one), merged.get(("group",), own[one])) for one in EIGHT}
+    return {
+        number: merged.get(("group", number), merged.get(("group",), own[number]))
+        for number in EIGHT
+    }
 
 
 def _is_watched(merged: Settings, queue: str) -> bool:

@@ -261,7 +261,7 @@ def reached(site: Configurations) -> Iterator[LintFault]:
         if group_of_class is None or not into:
             continue
         classes = {pair for pairs in into for pair in pairs.values()}
-        used = {group_of_class[one] for one in classes if one in group_of_class}
+        used = {group_of_class[tc] for tc in classes if tc in group_of_class}
         for priority in sorted(port.lossless):
             group = port.group_of(priority)
             if group is not None and group not in used:

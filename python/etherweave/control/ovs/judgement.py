@@ -64,7 +64,7 @@ class _Difference(NamedTuple):
 
     switch: int
     hit: Hit
-    found: str
+    behaviour: str
     expected: str
 
 
@@ -81,7 +81,7 @@ def judge(
         return None
     last = journey.hops[-1]
     difference = wrong or _Difference(last.switch, last.hit, "it does all", "Open vSwitch to agree")
-    return _finding(plan, case, difference._replace(found=difference.found + remark))
+    return _finding(plan, case, difference._replace(behaviour=difference.behaviour + remark))
 
 
 def _differences(
@@ -185,7 +185,7 @@ def _finding(plan: FabricPlan, case: FrameCase, wrong: _Difference) -> FrameFind
     destination = names[case.destination] if case.destination >= 0 else ""
     switch = plan.switches[wrong.switch].name
     return FrameFinding(
-        case.kind, source, destination, switch, _rule(wrong.hit), wrong.found, wrong.expected
+        case.kind, source, destination, switch, _rule(wrong.hit), wrong.behaviour, wrong.expected
     )
 
 

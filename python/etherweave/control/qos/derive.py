@@ -259,7 +259,9 @@ def _flat(prefix: str, value: Any) -> dict[str, Any]:
     ):
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         return {
-            key: one for name, part in pairs for key, one in _flat(f"{prefix}{name}.", part).items()
+            key: leaf
+            for name, part in pairs
+            for key, leaf in _flat(f"{prefix}{name}.", part).items()
         }
     return {prefix[:-1]: value}
 
@@ -424,7 +426,7 @@ def _check_deadlock(routing: str, needed: int, priorities: tuple[Priority, ...])
 
 
 def _devices(
-    one: _core.Fabric, mtu_bytes: int, cables: Cables, groups: int
+    core_fabric: _core.Fabric, mtu_bytes: int, cables: Cables, groups: int
 ) -> tuple[tuple[SwitchPolicy, ...], tuple[HostPolicy, ...]]:
     """Return switches in the order of their table, hosts in that of their links.
 
@@ -432,17 +434,19 @@ def _devices(
     """
     import polars as pl
 
-    switches = pl.DataFrame(one.tables["switches"])["switch"].to_list()
-    attached = pl.DataFrame(one.tables["hosts"])["name"]
+    switches = pl.DataFrame(core_fabric.tables["switches"])["switch"].to_list()
+    attached = pl.DataFrame(core_fabric.tables["hosts"])["name"]
     for name in (*switches, *attached):
         if not _NAME.fullmatch(name):
             expected = "letters, digits and -_., as a device is called"
             raise PolicyError(f"node {name!r}: expected {expected}")
     known = {name: name for name in switches}
-    ends = _ends(one).join(
+    ends = _ends(core_fabric).join(
         pl.DataFrame({"near": switches}).with_row_index("switch"), "near", "left"
     )
-    buffers = pl.DataFrame(one.buffers(mtu_bytes)).rename({"switch": "near", "port": "near_port"})
+    buffers = pl.DataFrame(core_fabric.buffers(mtu_bytes)).rename(
+        {"switch": "near", "port": "near_port"}
+    )
     ports = ends.join(buffers, ["near", "near_port"]).sort("switch", "near_port")
     rows = ports.select(*_END, "headroom_bytes", "pool_bytes").iter_rows()
     built = {

@@ -70,7 +70,7 @@ def port_name(switch: SwitchPolicy, number: int) -> str:
 def config_db(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
     """Return all tables that have entries."""
     _check_form(policy)
-    whole: ConfigTables = {
+    device_tables: ConfigTables = {
         "DEVICE_METADATA": {"localhost": {"hostname": switch.name, "type": "LeafRouter"}},
         "PORT": {
             port_name(switch, port.number): _port(policy, switch, port) for port in switch.ports
@@ -78,7 +78,7 @@ def config_db(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
         **_channels(policy, switch),
     }
     tables: ConfigTables = {
-        **(whole if policy.sonic.is_whole else {}),
+        **(device_tables if policy.sonic.is_whole else {}),
         **_maps(policy),
         **_schedulers(policy, switch),
         **_buffers(policy, switch),
@@ -173,7 +173,7 @@ def _maps(policy: Policy) -> ConfigTables:
 def _schedulers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
     kinds: ConfigTable = {}
     queue: dict[int, ConfigEntry] = {}
-    for traffic_class in (one for one in policy.classes if one.is_scheduled):
+    for traffic_class in (candidate for candidate in policy.classes if candidate.is_scheduled):
         name = f"scheduler.{traffic_class.number}"
         weighted: ConfigEntry = {"type": "DWRR", "weight": str(traffic_class.weight)}
         kinds[name] = weighted if traffic_class.weight else {"type": "STRICT"}
@@ -280,14 +280,14 @@ def _pools(policy: Policy, switch: SwitchPolicy) -> ConfigTable:
         return {"type": kind, "mode": mode, **size}
 
     memory = policy.memory
-    whole = Threshold(None, memory.buffer_bytes)
+    full_buffer = Threshold(None, memory.buffer_bytes)
     headroom = len(policy.lossless) * sum(port.headroom_bytes for port in switch.ports)
     shared = _shared_headroom(policy, headroom)
     # Headroom that is shared leaves the rest of its sum to the pool.
     ingress = switch.pool_bytes + (headroom - shared if policy.sonic.over_subscription else 0)
     pools = {
         INGRESS: pool("ingress", memory.ingress, ingress),
-        EGRESS_LOSSLESS: pool("egress", whole, memory.buffer_bytes),
+        EGRESS_LOSSLESS: pool("egress", full_buffer, memory.buffer_bytes),
         EGRESS_LOSSY: pool("egress", memory.egress, switch.pool_bytes),
     }
     if shared and not policy.sonic.is_dynamic:
