@@ -139,9 +139,13 @@ def test_the_report_lists_each_figure() -> None:
     beside = ComparedResults(
         [run({"hpcc_ring": RINGS}), run({"osu_latency": {}}), run({"npb": lu})]
     )
-    found = {one.title: one for build in benchmarks.sections if (one := build(beside)) is not None}
-    assert list(found) == ["HPC Challenge", "NAS Parallel Benchmarks"]
-    rings, solver = found.values()
+    sections = {
+        section.title: section
+        for build in benchmarks.sections
+        if (section := build(beside)) is not None
+    }
+    assert list(sections) == ["HPC Challenge", "NAS Parallel Benchmarks"]
+    rings, solver = sections.values()
     assert [row[2] for row in solver.tables[0].rows] == ["lu.S elapsed"]
     (table,) = rings.tables
     assert [row[2] for row in table.rows] == [

@@ -62,11 +62,13 @@ CUT_OFF: dict[str, Any] = {
 
 
 def test_messages_that_the_end_of_the_run_cuts_off_have_no_completion_to_compare() -> None:
-    found = compare_fidelity(
+    comparison = compare_fidelity(
         *(etherweave.run(CUT_OFF, both_fidelity) for both_fidelity in both_fidelities(CUT_OFF))
     )
-    assert {row["figure"] for row in found["figures"] if row["job"] == "pair"} >= {"mean_us"}
-    assert {row["figure"] for row in found["figures"] if row["job"] == "incast"} == {"goodput_gbps"}
+    assert {row["figure"] for row in comparison["figures"] if row["job"] == "pair"} >= {"mean_us"}
+    assert {row["figure"] for row in comparison["figures"] if row["job"] == "incast"} == {
+        "goodput_gbps"
+    }
 
 
 def ending(result: etherweave.Result, *ends_ns: float) -> etherweave.Result:

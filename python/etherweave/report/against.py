@@ -107,10 +107,12 @@ def _is_on(fabric: Fabric, reference: Reference) -> bool:
     )
 
 
-def _nearest(fabric: Fabric, found: Sequence[Reference]) -> list[Reference]:
+def _nearest(fabric: Fabric, candidates: Sequence[Reference]) -> list[Reference]:
     """Keep those with the job's own flow control; all where there are none."""
     own = fabric_name(fabric.words)
     same = [
-        one for one in found if (k := fabric_name(one.fabric)) and own and k.extras == own.extras
+        reference
+        for reference in candidates
+        if (k := fabric_name(reference.fabric)) and own and k.extras == own.extras
     ]
-    return same or list(found)
+    return same or list(candidates)

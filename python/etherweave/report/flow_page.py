@@ -73,7 +73,7 @@ class FlowPlots:
         warnings = [
             f"{label}: {warning}"
             for label, seeds in self._results.items()
-            for warning in dict.fromkeys(it for own in seeds for it in own.summary["warnings"])
+            for warning in dict.fromkeys(text for own in seeds for text in own.summary["warnings"])
         ]
         names = ", ".join(self._results)
         title = "Experiments with flows"

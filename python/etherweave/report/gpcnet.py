@@ -108,9 +108,9 @@ def jobs(result: Result) -> Iterator[str]:
 
 def _workload(result: Result, job: str) -> Mapping[str, Any]:
     (facts,) = (
-        one["workload"]["gpcnet"]
-        for one in tomllib.loads(result.resolved)["job"]
-        if one["name"] == job
+        table["workload"]["gpcnet"]
+        for table in tomllib.loads(result.resolved)["job"]
+        if table["name"] == job
     )
     return dict(facts)
 

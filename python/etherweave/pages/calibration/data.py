@@ -37,12 +37,17 @@ class Calibrated:
     @cached_property
     def iterations(self) -> Mapping[str, list[pl.Series]]:
         """Iterations of each launch of held-out workloads, where launches are kept [s]."""
-        iterations = {one.name: self._iterations(one.name) for one in self.calibration.held_out}
+        iterations = {
+            prediction.name: self._iterations(prediction.name)
+            for prediction in self.calibration.held_out
+        }
         return {name: own for name, own in iterations.items() if own}
 
     def _iterations(self, name: str) -> list[pl.Series]:
         home = self.directory / LAUNCHES
-        places = [one for one in home.glob(f"{directory_of(name)}.*") if one.suffix[1:].isdecimal()]
+        places = [
+            path for path in home.glob(f"{directory_of(name)}.*") if path.suffix[1:].isdecimal()
+        ]
         tables = [table(loaded(place), "iterations") for place in sorted(places, key=_turn)]
         return [own["duration_ns"] / 1e9 for own in tables if not own.is_empty()]
 

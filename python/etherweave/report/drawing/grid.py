@@ -49,10 +49,10 @@ def layout(wiring: Wiring) -> Picture:
 
 def _cell_of(cells: Cells, bundles: Sequence[Bundle]) -> dict[str, Cell]:
     """Cell of each thing that links end at."""
-    found: dict[str, Cell] = {cell_key: cell for cell, cell_key in cells.by_cell.items()}
+    cell_by_key: dict[str, Cell] = {cell_key: cell for cell, cell_key in cells.by_cell.items()}
     for place in cells.place_of.values():
-        found |= {key(place[:length]): place[:length] for length in cells.lengths[:-1]}
-    return {end: found[end] for bundle in bundles for end in bundle.ends}
+        cell_by_key |= {key(place[:length]): place[:length] for length in cells.lengths[:-1]}
+    return {end: cell_by_key[end] for bundle in bundles for end in bundle.ends}
 
 
 def _box_width(cells: Cells) -> float:
@@ -173,10 +173,10 @@ class _GridDrawing(Drawing):
 
     def place(self, cell: Cell, corner: Point) -> None:
         """Draw a cell whose upper left corner is there."""
-        found = self.cells.by_cell.get(cell)
-        if found is not None:
-            self.cell_of[found] = cell
-            self._mark(cell, found, corner)
+        cell_key = self.cells.by_cell.get(cell)
+        if cell_key is not None:
+            self.cell_of[cell_key] = cell
+            self._mark(cell, cell_key, corner)
         elif len(cell) < len(self.cells.axes):
             self._slice(cell, corner)
 
@@ -216,18 +216,18 @@ class _GridDrawing(Drawing):
             place = (corner[0] + across + self.places.box / 2, foot)
             self.picture.words.append(Words(place, f"x={self.cells.axes[x_axis].name(x)}", 7))
 
-    def _mark(self, cell: Cell, found: str, corner: Point) -> None:
+    def _mark(self, cell: Cell, cell_key: str, corner: Point) -> None:
         size = self.places.size(cell)
         centre = (corner[0] + size[0] / 2, corner[1] - size[1] / 2)
-        members = self.cells.members[found]
+        members = self.cells.members[cell_key]
         if len(members) == 1:
             is_first = members[0] == self.first
-            mark = Mark(found, centre, size, _label(found), is_highlighted=is_first)
+            mark = Mark(cell_key, centre, size, _label(cell_key), is_highlighted=is_first)
             self.picture.marks.append(mark)
-            self.picture.marks += hosts.fan(self.wiring, found, centre, 222, HOSTS_AWAY)
+            self.picture.marks += hosts.fan(self.wiring, cell_key, centre, 222, HOSTS_AWAY)
         else:
             text = self._note_text(cell, members)
-            self.picture.marks.append(Mark(found, centre, size, text, "folded"))
+            self.picture.marks.append(Mark(cell_key, centre, size, text, "folded"))
 
     def _note_text(self, cell: Cell, members: Sequence[Switch]) -> str:
         switches = count(len(members), "switch")

@@ -51,7 +51,7 @@ class ComparedResults:
         named = [(kind(result), result.summary["name"]) for result in self.results]
         kinds = [label for label, _ in named]
         if len(set(named)) < len(named):
-            named = [(one, str(kinds[:at].count(one) + 1)) for at, one in enumerate(kinds)]
+            named = [(label, str(kinds[:at].count(label) + 1)) for at, label in enumerate(kinds)]
         return [f"{label} {name}" if kinds.count(label) > 1 else label for label, name in named]
 
     def labels_of(self, job: str) -> list[str]:

@@ -63,14 +63,14 @@ def job_limits(result: Result) -> Section | None:
 
 def compared_limits(beside: ComparedResults) -> Section | None:
     """Draw bars of the same job below each other: which part differs."""
-    found = [limits(result) for result in beside.results]
-    if sum(map(bool, found)) < 2:
+    limits_of_runs = [limits(result) for result in beside.results]
+    if sum(map(bool, limits_of_runs)) < 2:
         return None
-    jobs = dict.fromkeys(entry.job for own in found for entry in own)
+    jobs = dict.fromkeys(entry.job for own in limits_of_runs for entry in own)
     bars = {
         job: [
             (label, entry)
-            for label, own in zip(beside.labels, found, strict=True)
+            for label, own in zip(beside.labels, limits_of_runs, strict=True)
             for entry in own
             if entry.job == job
         ]

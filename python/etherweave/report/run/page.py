@@ -121,7 +121,7 @@ def _first(job: JobLimits) -> str:
 
 def _answers(result: Result, job_limitses: Sequence[JobLimits]) -> list[str]:
     """Say what jobs took, what limits them, and what the fabric did."""
-    answers = [*(one.sentence() for one in job_limitses), *run_lines(result, overview(result))]
+    answers = [*(entry.sentence() for entry in job_limitses), *run_lines(result, overview(result))]
     if "measured" in result.summary:
         return answers
     if not job_limitses and has_ranks(result) and not result.is_partial:

@@ -36,7 +36,9 @@ class Window:
 
     def shortened(self, part: float, anchor_ns: float) -> "Window":
         """Keep a part of it around a time."""
-        start, end = (anchor_ns + part * (one - anchor_ns) for one in (self.from_ns, self.until_ns))
+        start, end = (
+            anchor_ns + part * (time_ns - anchor_ns) for time_ns in (self.from_ns, self.until_ns)
+        )
         return Window(start, end)
 
 
