@@ -68,7 +68,9 @@ def _misordered(results: Results) -> float:
     """Count the pairs of kernels of which the published order has the shorter one longer."""
     places = {name: place for place, names in enumerate(ORDER) for name in names}
     times = _times(results)
-    pairs = ((one, other) for one in places for other in places if places[one] < places[other])
+    pairs = (
+        (first, other) for first in places for other in places if places[first] < places[other]
+    )
     return float(sum(times[first] >= times[other] for first, other in pairs))
 
 

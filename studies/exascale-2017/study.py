@@ -231,8 +231,8 @@ def _figure_6() -> dict[str, Metric]:
 
 
 def _figure_11() -> dict[str, Metric]:
-    def tables(fabric: str, name: str, whole: str, results: Results) -> float:
-        return float(organisation(results[f"figure_11.{fabric}"], name)[whole]["tables_w"])
+    def tables(fabric: str, name: str, scope: str, results: Results) -> float:
+        return float(organisation(results[f"figure_11.{fabric}"], name)[scope]["tables_w"])
 
     def megawatts(fabric: str, name: str, results: Results) -> float:
         return tables(fabric, name, "fabric", results) / 1e6

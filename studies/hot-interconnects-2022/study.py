@@ -133,7 +133,9 @@ def over(kind: str, first: str, second: str, sizes: Iterable[int], *, is_mpi: bo
 def joined(*checks: Check) -> Check:
     """Check all figures of several checks."""
     cases = tuple(case for check in checks for case in check.cases)
-    return Check(cases, lambda figure: [one for check in checks for one in check.figures(figure)])
+    return Check(
+        cases, lambda figure: [value for check in checks for value in check.figures(figure)]
+    )
 
 
 def values(cases: Iterable[Case]) -> Check:
@@ -350,8 +352,8 @@ def metrics() -> dict[str, Metric]:
 
     def of(check: Check, low: float, high: float) -> Metric:
         def nearest(results: Results) -> float:
-            found = check.figures(lambda case: figure(results, case))
-            return min(found, key=lambda value: min(value - low, high - value))
+            candidates = check.figures(lambda case: figure(results, case))
+            return min(candidates, key=lambda value: min(value - low, high - value))
 
         return nearest
 
@@ -367,7 +369,7 @@ def rate(profile: str) -> Metric:
     def read(results: Results) -> float:
         del results
         scenario = {"interconnect": {"profile": profile}}
-        (row,) = [one for one in etherweave.figures(scenario) if one["key"] == "link.rate"]
+        (row,) = [entry for entry in etherweave.figures(scenario) if entry["key"] == "link.rate"]
         return float(str(row["value"]).removesuffix("Gb/s"))
 
     return read

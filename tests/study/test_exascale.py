@@ -334,7 +334,9 @@ def test_every_question_of_the_verdict_has_checks() -> None:
     for question in STUDY.module("report_verdict").QUESTIONS:
         for pattern in question.checks:
             assert any(fnmatchcase(name, pattern) for name in ids), pattern
-        asked = [name for name in ids for one in question.checks if fnmatchcase(name, one)]
+        asked = [
+            name for name in ids for wildcard in question.checks if fnmatchcase(name, wildcard)
+        ]
         assert set(question.figures) <= set(asked)
 
 

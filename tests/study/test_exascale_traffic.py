@@ -171,19 +171,19 @@ def test_one_rule_decides_how_long_every_point_runs() -> None:
     # Those of Table II last as long as their traffic takes to change.
     every = [*STUDY.experiments(False), *STUDY.experiments(True)]
     curves = [curve for curve in every if isinstance(curve, CurveExperiment)]
-    for one in (point for point in curves if not point.name.startswith("table_2.")):
-        is_notified = one.name.startswith(CODE.NOTIFIED)
+    for experiment in (point for point in curves if not point.name.startswith("table_2.")):
+        is_notified = experiment.name.startswith(CODE.NOTIFIED)
         longest = CODE.NOTIFIED_LONGEST if is_notified else CODE.LONGEST
-        assert one.overrides["open_loop.longest"] == longest
+        assert experiment.overrides["open_loop.longest"] == longest
         keys = {"open_loop.routings", "open_loop.patterns", "open_loop.longest", "open_loop.loads"}
-        if one.name.startswith("fogsim_transit."):
+        if experiment.name.startswith("fogsim_transit."):
             keys.add("open_loop.transit_first")
-        if one.name.startswith("figure_12"):
+        if experiment.name.startswith("figure_12"):
             keys |= {"flow_control", "switch.xon_offset"}
-        if one.name.startswith((CODE.FRAMES, CODE.NOTIFIED)):
+        if experiment.name.startswith((CODE.FRAMES, CODE.NOTIFIED)):
             keys.add("open_loop.tables.conditional.trigger")
-        assert set(one.overrides) <= keys
-        text = one.file(STUDY.home).read_text(encoding="utf-8")
+        assert set(experiment.overrides) <= keys
+        text = experiment.file(STUDY.home).read_text(encoding="utf-8")
         assert not any(f"{key} =" in text for key in ("warm_up", "measured", "precision", "batch"))
 
 

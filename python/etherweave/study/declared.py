@@ -187,9 +187,9 @@ class Declaration:
     def experiments(self, full: bool) -> list[StudyExperiment]:
         """List the declared experiments, with those that need ``--full`` or without."""
         return [
-            _EXPERIMENTS[one.kind](one.name, one.scenario, self.overrides[one.name])
-            for one in self.experiment
-            if full or not one.is_full_only
+            _EXPERIMENTS[entry.kind](entry.name, entry.scenario, self.overrides[entry.name])
+            for entry in self.experiment
+            if full or not entry.is_full_only
         ]
 
     def metrics(self) -> dict[str, Metric]:
@@ -215,19 +215,19 @@ def read_declaration(file: Path) -> Declaration:
     overrides = dict(_overrides(facts, file))
     if "overrides" in facts:
         raise ValueError(f"{file}: unknown key 'overrides'")
-    found = decoded(Declaration, facts, str(file))
-    for name in [one.name for one in found.experiment if one.kind not in _EXPERIMENTS]:
+    content = decoded(Declaration, facts, str(file))
+    for name in [entry.name for entry in content.experiment if entry.kind not in _EXPERIMENTS]:
         raise ValueError(f"{file}: experiment {name}: expected a kind of {', '.join(_EXPERIMENTS)}")
-    for own in found.metric:
+    for own in content.metric:
         if bool(own.key) == bool(own.column):
             raise ValueError(f"{file}: metric of {own.check}: expected either a key or a column")
         if own.statistic not in _STATISTICS:
             raise ValueError(
                 f"{file}: metric of {own.check}: expected a statistic of {', '.join(_STATISTICS)}"
             )
-    for number, unknown in enumerate(found.unknown):
+    for number, unknown in enumerate(content.unknown):
         _check_unknown(unknown, f"{file}: unknown.{number}")
-    return Declaration(**{**vars(found), "overrides": overrides})
+    return Declaration(**{**vars(content), "overrides": overrides})
 
 
 def _check_unknown(unknown: DeclaredUnknown, where: str) -> None:

@@ -67,11 +67,11 @@ def run_study(
     on, taken_s = executor(where, processes), dict[str, float]()
     work = Work(wanted, lambda: recorded_times(study.home), on.workers, in_seconds=True)
     on_progress(work)
-    for name, found in on.completed(f"{__name__}:run_named", tasks, output):
-        if isinstance(found, WorkerError):
-            raise found
-        work.end(name, is_kept=found is None)
-        taken_s[name] = found or 0.0
+    for name, answer in on.completed(f"{__name__}:run_named", tasks, output):
+        if isinstance(answer, WorkerError):
+            raise answer
+        work.end(name, is_kept=answer is None)
+        taken_s[name] = answer or 0.0
         on_progress(work)
     results = _PartialResults({name: load_result(below(output, name)) for name in wanted})
     checks, not_run = check(study, results, full)
