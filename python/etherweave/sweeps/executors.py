@@ -169,17 +169,17 @@ def _local(
                 busy.remove(worker)
                 key, task = worker.task
                 try:
-                    given = worker.line.recv()
+                    reply = worker.line.recv()
                 except (EOFError, OSError):
-                    worker, given = _replaced(worker, function, tries)
-                if following := next(waiting, None) if given else (key, task):
+                    worker, reply = _replaced(worker, function, tries)
+                if following := next(waiting, None) if reply else (key, task):
                     worker.give(following)
                     busy.append(worker)
                 else:
                     idle.append(worker)
                     worker.line.close()
-                if given:
-                    yield key, given
+                if reply:
+                    yield key, reply
     finally:
         for worker in busy:
             worker.process.terminate()

@@ -67,7 +67,9 @@ def _has_fidelity(key: str, value: object) -> bool:
     if isinstance(value, Mapping):
         return any(_has_fidelity(f"{key}.{name}", value) for name, value in value.items())
     if isinstance(value, list):
-        return any(_has_fidelity(f"{key}.{number}", one) for number, one in enumerate(value))
+        return any(
+            _has_fidelity(f"{key}.{number}", element) for number, element in enumerate(value)
+        )
     return _FIDELITY.fullmatch(key) is not None
 
 

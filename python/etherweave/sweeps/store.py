@@ -175,7 +175,7 @@ class SweepStore:
         for number, run in enumerate(kept):
             parts = (f"{key}={folder_name(run.point[key])}" for key in sweep.partition)
             groups.setdefault("/".join(parts), []).append(number)
-        whole = _table(sweep, kept, records) if kept else None
+        dataset = _table(sweep, kept, records) if kept else None
         # A folder of a table does not have all of its text.
         short = {
             key: f"{key}.toml"
@@ -184,8 +184,8 @@ class SweepStore:
         }
         dropped = [key for key in sweep.partition if key not in short]
         for folder, numbers in groups.items():
-            assert whole is not None, "a group has a run"
-            table = whole.take(numbers)
+            assert dataset is not None, "a group has a run"
+            table = dataset.take(numbers)
             part = below(fresh, *filter(None, folder.split("/")), "part-0.parquet")
             part.parent.mkdir(parents=True, exist_ok=True)
             try:
