@@ -162,7 +162,7 @@ def test_kept_rows_are_those_of_the_studies_and_nothing_is_fitted_to_them() -> N
     rows = check_rows()
     assert write(rows).splitlines()[0] == ",".join(COLUMNS)
     for study in {entry.study for entry in rows}:
-        expected = {one["id"]: one for one in load_study(study).expected()}
+        expected = {check_row["id"]: check_row for check_row in load_study(study).expected()}
         for line in rows:
             if line.study == study:
                 known = expected[line.id]

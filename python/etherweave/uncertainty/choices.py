@@ -30,7 +30,7 @@ def choices(
     ``known`` has the figures that the scenario has from its interconnect, by key; the scenario is
     its text, and what errors call it. Keys of ``changes`` are known.
     """
-    found: dict[str, dict[str, Choice]] = {}
+    open_choices: dict[str, dict[str, Choice]] = {}
     for row in _table():
         figure = known.get(row.get("figure", ""))
         if not figure or figure["profile"] not in row.get("profiles", [figure["profile"]]):
@@ -42,8 +42,8 @@ def choices(
             continue
         columns = _columns(row, keys, scenario, changes)
         if "keys" not in row or _has_row(columns, _resolved(scenario, changes)):
-            found[row["name"]] = columns
-    return found
+            open_choices[row["name"]] = columns
+    return open_choices
 
 
 def site_choices(
@@ -52,18 +52,20 @@ def site_choices(
     """Find the choices of a site that a scenario does not state, as :func:`choices` does."""
     resolved, stated = _resolved(scenario, changes), tomllib.loads(scenario[0])
     others = [*changes, *declared.keys]
-    found: dict[str, dict[str, Choice]] = {}
+    open_choices: dict[str, dict[str, Choice]] = {}
     for row in _table():
         if "unstated" not in row or not _applies(row, resolved):
             continue
         for key in _keys(resolved, row["unstated"].split(".")):
             is_stated = _lookup(stated, key) is not None or any(_meet(key, own) for own in others)
             if not is_stated and _lookup(resolved, key) in row["values"]:
-                values = [it for it in row["values"] if _takes(scenario, {**changes, key: it})]
+                values = [
+                    value for value in row["values"] if _takes(scenario, {**changes, key: value})
+                ]
                 if len(values) == len(row["values"]):
                     choice = Choice(values, row.get("weights", [1.0] * len(values)))
-                    found[f"{row['name']}: {key}"] = {key: choice}
-    return found
+                    open_choices[f"{row['name']}: {key}"] = {key: choice}
+    return open_choices
 
 
 def _applies(row: Mapping[str, Any], resolved: Mapping[str, Any]) -> bool:

@@ -98,7 +98,7 @@ def declared(texts: Sequence[str]) -> Declared:
     >>> declared(["switch.latency=200ns..400ns"]).at({"switch.latency": 0.25})
     {'switch.latency': '250ns'}
     """
-    found: dict[str, Distribution] = {}
+    distributions: dict[str, Distribution] = {}
     correlations: list[Correlation] = []
     for text in texts:
         if text.startswith("@"):
@@ -106,11 +106,11 @@ def declared(texts: Sequence[str]) -> Declared:
             rows, correlations = of.distributions, [*correlations, *of.correlations]
         else:
             rows = dict([_of_text(text)])
-        if twice := sorted(found.keys() & rows.keys()):
+        if twice := sorted(distributions.keys() & rows.keys()):
             raise UncertaintyError(f"{twice[0]}: uncertain twice; expected it once")
-        found |= rows
-    _check_correlations(correlations, found)
-    return Declared(found, correlations)
+        distributions |= rows
+    _check_correlations(correlations, distributions)
+    return Declared(distributions, correlations)
 
 
 def _of_text(text: str) -> tuple[str, Distribution]:
@@ -146,15 +146,17 @@ def _of_file(file: str) -> Declared:
         raise UncertaintyError(f"{file}: {error}; expected TOML") from None
     if others := sorted(table.keys() - {"unknown", "correlation"}):
         raise UncertaintyError(f"{file}: {others[0]}: expected [[unknown]] and [[correlation]]")
-    found: dict[str, Distribution] = {}
+    distributions: dict[str, Distribution] = {}
     for number, entry in enumerate(_tables(file, table, "unknown")):
         where = f"{file}: unknown.{number}"
         _check_names(where, entry, _UNKNOWN, "key")
-        if entry["key"] in found:
+        if entry["key"] in distributions:
             raise UncertaintyError(f"{where}.key: {entry['key']} is uncertain twice; expected once")
-        found[entry["key"]] = _distribution(where, entry)
+        distributions[entry["key"]] = _distribution(where, entry)
     rows = _tables(file, table, "correlation")
-    return Declared(found, [_correlation(file, number, row) for number, row in enumerate(rows)])
+    return Declared(
+        distributions, [_correlation(file, number, row) for number, row in enumerate(rows)]
+    )
 
 
 def _tables(file: str, table: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
@@ -181,28 +183,28 @@ def range_of(where: str, low: object, high: object) -> Range:
     return distribution
 
 
-def _distribution(where: str, one: Mapping[str, Any]) -> Distribution:
+def _distribution(where: str, row: Mapping[str, Any]) -> Distribution:
     """Make the distribution of a table with ``from`` and ``to``, ``values`` or ``quantiles``."""
-    if "quantiles" in one:
-        return _quantiles(where, one)
-    if "values" in one:
-        return _choice(where, one)
-    if "weights" in one:
+    if "quantiles" in row:
+        return _quantiles(where, row)
+    if "values" in row:
+        return _choice(where, row)
+    if "weights" in row:
         raise UncertaintyError(f"{where}.weights: of a range; expected them beside values")
-    scale = one.get("scale", "linear")
+    scale = row.get("scale", "linear")
     if scale not in ("linear", "log"):
         raise UncertaintyError(f"{where}.scale: {scale!r}; expected linear or log")
-    axis = {"values": [], "count": 2, "scale": scale, "from": one.get("from"), "to": one.get("to")}
+    axis = {"values": [], "count": 2, "scale": scale, "from": row.get("from"), "to": row.get("to")}
     try:
         check_range(where, axis, True)
     except SweepError as error:
         raise UncertaintyError(str(error)) from None
-    low, high = (amount(where, one[end])[0] for end in ("from", "to"))
+    low, high = (amount(where, row[end])[0] for end in ("from", "to"))
     if low >= high:
         raise UncertaintyError(
-            f"{where}: {one['from']} to {one['to']}; expected the lower end, then the higher one"
+            f"{where}: {row['from']} to {row['to']}; expected the lower end, then the higher one"
         )
-    return Range(one["from"], one["to"], scale)
+    return Range(row["from"], row["to"], scale)
 
 
 def _quantiles(where: str, table: Mapping[str, Any]) -> Quantiles:

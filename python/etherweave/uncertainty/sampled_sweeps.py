@@ -35,7 +35,7 @@ class SampledSweep(Sweep):
 
     @property
     def _sampled(self) -> list[str]:
-        keys = (key for _, one in self.drawn if one for key in (*one.seeded, *one.drawn.keys))
+        keys = (key for _, draw in self.drawn if draw for key in (*draw.seeded, *draw.drawn.keys))
         return [*dict.fromkeys(keys)]
 
     def points(self) -> Iterator[dict[str, object]]:

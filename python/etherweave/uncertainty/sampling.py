@@ -275,7 +275,7 @@ def run_samples(
 
 
 def _within_memory(
-    whole: SampledScenario,
+    scenario: SampledScenario,
     where: Executor,
     memory_limit: str | None,
     on_notice: Callable[[str], None],
@@ -284,13 +284,13 @@ def _within_memory(
     if where.name != "local":
         return where
     room = size_of(memory_limit) if memory_limit else available_bytes()
-    first = next(whole.points())
-    need = resident_bytes() + estimates(whole, [Run(first, "")])[0].memory_bytes
+    first = next(scenario.points())
+    need = resident_bytes() + estimates(scenario, [Run(first, "")])[0].memory_bytes
     fitting = int(room // need)
     if not fitting:
         raise UncertaintyError(
-            f"{whole.origin}: a sample needs {need / 2**20:,.0f} MiB, and {room / 2**20:,.0f} MiB "
-            "are left; expected a smaller scenario, or a larger --memory-limit"
+            f"{scenario.origin}: a sample needs {need / 2**20:,.0f} MiB, and {room / 2**20:,.0f} "
+            "MiB are left; expected a smaller scenario, or a larger --memory-limit"
         )
     if fitting < where.workers:
         on_notice(f"{fitting} processes instead of {where.workers}: more do not fit the memory")

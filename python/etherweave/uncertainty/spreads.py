@@ -129,9 +129,9 @@ def _of_measurements(known: Iterable[Reference]) -> list[Spread]:
     Sizes of one program on one machine differ alike, so that they count as one figure.
     """
     alike: dict[tuple[str, str, int], list[Reference]] = defaultdict(list)
-    for one in known:
-        if kind := _kind(one):
-            alike[kind, _CONDITION.sub("", one.fabric), one.size_bytes or 0].append(one)
+    for row in known:
+        if kind := _kind(row):
+            alike[kind, _CONDITION.sub("", row.fabric), row.size_bytes or 0].append(row)
     by_fabric: dict[tuple[str, str], list[tuple[int, float]]] = defaultdict(list)
     for (kind, fabric, _), rows in sorted(alike.items()):
         if len(values := {row.value for row in rows}) > 1:

@@ -292,8 +292,10 @@ class _SampleResults(dict[str, Any]):
         if keys is None:
             self[name] = load_result(below(self._directory, name))
         else:
-            one = self._experiments[name]
-            result = etherweave.run(one.file(self._study.home), {**one.overrides, **keys})
+            experiment = self._experiments[name]
+            result = etherweave.run(
+                experiment.file(self._study.home), {**experiment.overrides, **keys}
+            )
             if result.summary["finished"] == "stuck":
                 raise RuntimeError(f"{name} is stuck")
             self[name] = result
