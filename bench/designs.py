@@ -64,9 +64,9 @@ CASES = [
 
 def rows() -> list[Row]:
     """Name every row, with what measures it."""
-    whole = [Row(case.scenario, lambda case=case: measure(case, {})) for case in CASES]
+    designs = [Row(case.scenario, lambda case=case: measure(case, {})) for case in CASES]
     slopes = [Row(f"{case.scenario} growth", lambda case=case: growth(case)) for case in CASES]
-    return [*whole, *slopes]
+    return [*designs, *slopes]
 
 
 def measure(case: Case, changes: Mapping[str, int]) -> dict[str, Any]:

@@ -68,10 +68,10 @@ def counted() -> dict[str, Any]:
     """Count by valgrind, each a list by size; ``None`` where it is not installed."""
     if not counts.is_installed():
         return dict.fromkeys(counts.NAMES)
-    found = [count(case, spans) for case, spans in COUNTED]
+    readings = [count(case, spans) for case, spans in COUNTED]
     return {
         "counted_hosts": [case.hosts for case, _ in COUNTED],
-        **{name: [figures[name] for figures in found] for name in counts.NAMES},
+        **{name: [figures[name] for figures in readings] for name in counts.NAMES},
     }
 
 

@@ -62,7 +62,9 @@ class _Sections:
         if "properties" in schema:
             body.append(self._keys(path, schema, below))
         for kind in ("oneOf", "anyOf"):
-            if members := [one for one in schema.get(kind, ()) if one.get("type") != "null"]:
+            if members := [
+                member for member in schema.get(kind, ()) if member.get("type") != "null"
+            ]:
                 body.append(self._members(path, members, below))
         heading = f"## `{path}` {{ #{_anchor(path)} }}" if path else "## Tables and keys"
         self.texts[number] = "\n\n".join([heading, *body])

@@ -103,17 +103,17 @@ class Keys:
 
     def values(self, key: str, definition: str, depth: int = 0) -> list[tuple[str, str]]:
         """List changes of all keys of a definition, and of those within them."""
-        found: list[tuple[str, str]] = []
+        pairs: list[tuple[str, str]] = []
         for name, shape in self.definitions.get(definition, {}).get("properties", {}).items():
             kind = self.kind(shape)
-            found += [(f"{key}.{name}", value) for value in HUGE.get(kind, ())]
+            pairs += [(f"{key}.{name}", value) for value in HUGE.get(kind, ())]
             if kind == "array" and self.kind(shape.get("items", {})) == "integer":
-                found.append((f"{key}.{name}", f"[{', '.join(['2'] * 20_000)}]"))
+                pairs.append((f"{key}.{name}", f"[{', '.join(['2'] * 20_000)}]"))
             if kind in self.definitions and depth < 3:
-                found += self.values(f"{key}.{name}", kind, depth + 1)
+                pairs += self.values(f"{key}.{name}", kind, depth + 1)
                 for member, inner in self.members(kind):
-                    found += self.values(f"{key}.{name}.{member}", inner, depth + 1)
-        return found
+                    pairs += self.values(f"{key}.{name}.{member}", inner, depth + 1)
+        return pairs
 
 
 SWITCH = "topology.single_switch.hosts = 64\n"
@@ -507,7 +507,9 @@ def test_frames_that_find_no_buffer_in_a_ring_are_called_so() -> None:
     result = etherweave.run(CASES / "61-ring-drop-called-headroom" / "s2348.toml")
     lost = [text for text in result.summary["warnings"] if "in lossless priority" in text]
     assert lost
-    assert all("the ring of its receive queue was full (host.receive.ring)" in one for one in lost)
+    assert all(
+        "the ring of its receive queue was full (host.receive.ring)" in warning for warning in lost
+    )
     assert not any("headroom" in warning for warning in lost)
     wider = etherweave.run(
         CASES / "61-ring-drop-called-headroom" / "s2348.toml", {"host.receive.ring": 65536}
