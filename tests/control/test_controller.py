@@ -5,8 +5,11 @@ import pytest
 from etherweave.control import messages
 from etherweave.control.controller import drift, reports, roles, wiring
 from etherweave.control.controller.drift import CookieFields, Drift
+from etherweave.control.controller.log import EventLog
 from etherweave.control.controller.reports import ReportedEntry, ReportedTables, SwitchReportError
 from etherweave.control.controller.roles import Beacon, ControllerState, RoleTiming
+from etherweave.control.controller.session import SwitchSession
+from etherweave.control.controller.switch import ManagedSwitch, SwitchProgrammer, SwitchTarget
 from etherweave.control.controller.wiring import (
     Cable,
     ObservedWiring,
@@ -28,6 +31,7 @@ from etherweave.control.rules import (
     WriteMetadata,
 )
 from etherweave.control.rules import MatchField as Is
+from support.controlled import RecordedLog
 
 FORWARD = FlowRule(
     3, 9, (Is("metadata", 0, 1), Is("eth_dst", 0x020000000000, 0xFF0000000000)), (Output(1),)
@@ -46,6 +50,55 @@ def reported(rule: FlowRule, cookie: int = 0, expires: bool = False) -> Reported
     tests = sorted(rule.match, key=lambda test: test.field, reverse=True)
     written = messages.match(tests), messages.instructions(rule)
     return ReportedEntry(rule.table, rule.priority, *written, cookie, expires)
+
+
+class Tables:
+    """Readings of a switch, one after the other, and how often it is repaired."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, plan: SwitchPlan) -> None:
+        module = "etherweave.control.controller.switch"
+        patch.setattr(f"{module}.read_tables", lambda _: ReportedTables(self.readings.pop(0)))
+        patch.setattr(f"{module}.install", lambda *_: self.repairs.append(len(self.readings)))
+        self.readings: list[tuple[ReportedEntry, ...]] = []
+        self.repairs: list[int] = []
+        self.log = RecordedLog()
+        self.switch = ManagedSwitch("s")
+        self._target = SwitchTarget(plan, 1, 1, leave_foreign=False)
+
+    def audit(self, *readings: tuple[ReportedEntry, ...]) -> int:
+        """Count the repairs of an audit, which must use all the readings."""
+        self.readings, self.repairs = list(readings), []
+        session = SwitchSession.__new__(SwitchSession)  # Asked for nothing but the tables.
+        SwitchProgrammer(self.switch, session, EventLog(self.log)).apply(self._target, audit=True)
+        assert self.readings == []
+        return len(self.repairs)
+
+
+def test_what_others_change_during_a_repair_is_repaired_by_the_next_audit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tables = Tables(monkeypatch, switch(FORWARD))
+    planned = (reported(FORWARD),)
+    assert tables.audit((), planned) == 1
+    assert tables.audit(planned) == 0
+    foreign = (*planned, reported(PAUSES, cookie=7))
+    assert tables.audit((), foreign) == 1
+    assert tables.audit(foreign, ()) == 1
+    assert tables.audit((), planned) == 1
+    assert [event["missing"] for event in tables.log.events("drift")] == [1, 0, 1]
+    assert tables.log.events("still_different") == []
+
+
+@pytest.mark.parametrize("cookies", [(5, 5), (5, 6)])
+def test_a_rule_that_a_switch_reports_in_another_form_is_repaired_twice(
+    cookies: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = Tables(monkeypatch, switch(FORWARD))
+    first, second = [(reported(PAUSES, cookie),) for cookie in cookies]
+    assert tables.audit((), first, second) == 2
+    assert len(tables.log.events("still_different")) == 1
+    assert tables.audit(second) == 0
+    assert tables.log.events("drift") == []
 
 
 def test_the_order_of_fields_makes_no_difference() -> None:

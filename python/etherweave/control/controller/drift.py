@@ -7,7 +7,7 @@ either, because an agent for pauses changes it all the time.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self, TypeAlias, TypeVar
 
 from etherweave.control import messages, oxm, text
@@ -75,6 +75,13 @@ class Drift:
         """Return the differences without entries that are not in the plan."""
         fields = {name: getattr(self, name) for name in self.__slots__ if "foreign" not in name}
         return Drift(**fields)
+
+    def is_like(self, other: "Drift") -> bool:
+        """Whether the same differs, whichever cookies foreign entries have."""
+        return (
+            replace(self, foreign=()) == replace(other, foreign=())
+            and {*map(_entry_key, self.foreign)} == {*map(_entry_key, other.foreign)}
+        )  # fmt: skip
 
 
 class TableChange(NamedTuple):

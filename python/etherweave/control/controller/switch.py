@@ -121,13 +121,15 @@ class SwitchProgrammer:
             switch.entries = len(reported.entries)
             switch.stamp = drift.generation(reported.entries)
             switch.counts["audits"] += 1
-        difference = drift.compare(order.plan, reported)
-        difference = difference.without_foreign() if order.leave_foreign else difference
+        difference = self._difference(order, reported)
         if audit and switch.installed:
             self._log_drift(difference)
         if difference and difference != switch.unrepaired:
-            self._repair(difference, reported, order)
-            switch.unrepaired = self._remaining(order) if known is None else None
+            if known is None:
+                switch.unrepaired = self._mend(difference, reported, order)
+            else:
+                self._repair(difference, reported, order)
+                switch.unrepaired = None
         switch.installed = order.plan
         switch.audited_s = time.monotonic()
         switch.wait_s = RETRY_S[0]
@@ -150,13 +152,31 @@ class SwitchProgrammer:
             generation=stamp.generation, seconds=round(time.monotonic() - begun_s, 3),
         )  # fmt: skip
 
-    def _remaining(self, order: SwitchTarget) -> Drift | None:
-        """Read the tables again: a switch may report a rule in another form than installed."""
-        remaining = drift.compare(order.plan, read_tables(self._session))
-        remaining = remaining.without_foreign() if order.leave_foreign else remaining
-        if remaining:
-            self._log.write("still_different", switch=self._switch.name, **drift_summary(remaining))
-        return remaining or None
+    def _mend(
+        self, difference: Drift, reported: ReportedTables, order: SwitchTarget
+    ) -> Drift | None:
+        """Repair what differs, and return what a repair did not change.
+
+        A switch may report a rule in another form than it was installed, as a second repair shows.
+        What others change after the tables were read is drift, which the next audit repairs.
+        """
+        for _ in range(1 if self._switch.installed else 2):
+            self._repair(difference, reported, order)
+            reported = read_tables(self._session)
+            remaining = self._difference(order, reported)
+            if not remaining:
+                break
+            if remaining.is_like(difference):
+                summary = drift_summary(remaining)
+                self._log.write("still_different", switch=self._switch.name, **summary)
+                return remaining
+            difference = remaining
+        return None
+
+    @staticmethod
+    def _difference(order: SwitchTarget, reported: ReportedTables) -> Drift:
+        difference = drift.compare(order.plan, reported)
+        return difference.without_foreign() if order.leave_foreign else difference
 
     def _log_drift(self, difference: Drift) -> None:
         if difference and difference != self._switch.unrepaired:
