@@ -1,5 +1,6 @@
 """Figures of experiments with flows, and the tables that they are drawn from."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,30 @@ def test_the_tables_of_figures_are_those_of_the_results(results: dict[str, Resul
         span_ns = (rates["time_us"][1] - rates["time_us"][0]) * 1e3
         payload = sum(size for size, _, _ in job.rows)
         assert rates["goodput_gbps"].sum() * span_ns / 8 == pytest.approx(payload)
+
+
+def test_pauses_of_hosts_stand_beside_those_of_switches() -> None:
+    hosts = [{"id": f"gpu{at}", "kind": "host"} for at in range(5)]
+    links = [{"source": f"gpu{at}", "target": "leaf"} for at in range(5)]
+    leaf = json.dumps({"nodes": [{"id": "leaf"}, *hosts], "links": links})
+    rows = "\n".join(f"{at},4,2000000" for at in range(4))
+    text = f"source,destination,bytes\n{rows}"
+    scenario = {
+        "topology": {"custom": {"json": leaf}},
+        "switch": {"buffer": "1MiB"},
+        "flow_control": {"pfc": {}},
+        "transport": {"roce": {}},
+        "job": [{"name": "incast", "workload": {"flows": {"text": text}}}],
+    }
+    result = etherweave.run(scenario)
+    data = etherweave.plot({"pfc": result}).data["paused_shares"]
+    assert data["ports"].to_list() == ["switches", "hosts"]
+    assert data["max_percent"][0] == 0, "nothing pauses the only switch"
+    counters = result.to_polars("ports").filter(pl.col("node").str.starts_with("gpu"))
+    end_ns = result.summary["end_ns"]
+    paused = [100 * duration / end_ns for duration in counters["rx_pause_duration_ns"].to_list()]
+    assert data["mean_percent"][1] == pytest.approx(sum(paused) / len(paused))
+    assert data["max_percent"][1] == pytest.approx(max(paused)) and max(paused) > 10
 
 
 def test_results_of_seeds_are_a_line_with_the_interval_of_its_mean(

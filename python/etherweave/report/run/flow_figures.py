@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter
 from etherweave.api.flow_times import QUANTILES, FlowTimes, flow_times
 from etherweave.api.results import Result
 from etherweave.api.units import Unit, amount
-from etherweave.report.run.ports import ports
+from etherweave.report.run.ports import host_ports, ports
 from etherweave.report.section import Section
 from etherweave.report.seeds import HIGH, band, caption, over_seeds
 from etherweave.report.style import ASIDE, SERIES, literal, name_decades
@@ -46,8 +46,8 @@ LOADS_CAPTION = (
     "the wire against time since the warm-up."
 )
 PAUSED_CAPTION = (
-    "Share of the time since the warm-up for which ports of switches were paused by their peer: "
-    "the mean over all that were used, and the longest."
+    "Share of the time since the warm-up for which ports of switches, and NICs of hosts, were "
+    "paused by their peer: the mean over all that were used, and the longest."
 )
 TIME_CAPTION = (
     "Payload of complete flows, each at an even rate from start to last byte, over equal periods. "
@@ -143,29 +143,40 @@ def load_shares(results: Labelled) -> Section | None:
 
 
 def paused_shares(results: Labelled) -> Section | None:
-    """Draw for which share of time ports of switches were paused."""
-    rows = []
-    for label, result in _each(results):
-        if "ports" in result.tables and not (table := ports(result)).is_empty():
-            paused = [float(share or 0.0) for share in table["is_paused"].to_list()]
-            mean = sum(paused) / len(paused)
-            rows.append({"result": label, "mean_percent": mean, "max_percent": max(paused)})
+    """Draw for which share of time ports of switches and of hosts were paused."""
+    rows = [
+        {"result": label, "ports": of, "mean_percent": sum(shares) / len(shares)}
+        | {"max_percent": max(shares)}
+        for label, result in _each(results)
+        for of, shares in _paused(result).items()
+        if shares
+    ]
     if not any(row["max_percent"] for row in rows):
         return None
-    data = over_seeds(pl.DataFrame(rows), ("result",), ("mean_percent", "max_percent"))
+    keys, columns = ("result", "ports"), ("mean_percent", "max_percent")
+    data = over_seeds(pl.DataFrame(rows), keys, columns)
     figure = Figure(figsize=(9, 1.2 + 0.35 * len(data)))
-    for axes, column, name in zip(
-        figure.subplots(1, 2), ("mean_percent", "max_percent"), ("mean", "longest"), strict=True
-    ):
+    for axes, column, name in zip(figure.subplots(1, 2), columns, ("mean", "longest"), strict=True):
         colours = [_colour(results, label) for label in data["result"]]
         half = data[f"{column}{HIGH}"] - data[column] if f"{column}{HIGH}" in data.columns else None
-        labels = [literal(label) for label in data["result"]]
+        labels = [f"{literal(label)}, {of}" for label, of in data.select(keys).iter_rows()]
         axes.barh(labels, data[column], xerr=half, color=colours)
         axes.invert_yaxis()
         axes.set_xlim(left=0)
         axes.set_xlabel(f"paused, {name} [% of the time]")
     words = caption(PAUSED_CAPTION, results)
     return Section("paused_shares", "Pauses", words, figure, data=data)
+
+
+def _paused(result: Result) -> dict[str, list[float]]:
+    """List the shares of time for which ports in use were paused, of switches and of hosts [%]."""
+    if "ports" not in result.tables:
+        return {}
+    tables = {"switches": ports(result), "hosts": host_ports(result)}
+    return {
+        of: [float(share or 0.0) for share in table["is_paused"].to_list()]
+        for of, table in tables.items()
+    }
 
 
 def rates_over_time(results: Labelled) -> Section | None:

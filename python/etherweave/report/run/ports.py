@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from tomllib import loads as loads_toml
 from typing import Any
 
@@ -14,6 +15,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
+from etherweave import _core
 from etherweave.api import overview
 from etherweave.api.results import Result
 from etherweave.api.what_if import BY_FLOW
@@ -42,10 +44,34 @@ def measured_ns(result: Result) -> float:
     return max(result.summary["end_ns"] - seconds * 1e9, 1.0)
 
 
+@lru_cache(maxsize=8)
+def _hosts(resolved: str) -> frozenset[str] | None:
+    """Name the hosts of a resolved scenario; None of one that this version does not read."""
+    try:
+        fabric = _core.Fabric.parse(resolved, "result", [])
+    except _core.ScenarioError:
+        return None
+    return frozenset(fabric.tables["hosts"].values("host"))
+
+
+def _is_host(result: Result) -> pl.Expr:
+    """Make the condition that a row of ``ports`` is of a host; imports name hosts as they like."""
+    hosts, node = _hosts(result.resolved), pl.col("node")
+    return node.str.starts_with("host") if hosts is None else node.is_in(hosts)
+
+
 def ports(result: Result) -> pl.DataFrame:
     """List the switch ports that did anything, with shares of time and of the line rate [%]."""
+    return _shares(result, result.to_polars("ports").filter(~_is_host(result)))
+
+
+def host_ports(result: Result) -> pl.DataFrame:
+    """List the ports of hosts that did anything, with the same shares."""
+    return _shares(result, result.to_polars("ports").filter(_is_host(result)))
+
+
+def _shares(result: Result, table: pl.DataFrame) -> pl.DataFrame:
     time = measured_ns(result)
-    table = result.to_polars("ports").filter(~pl.col("node").str.starts_with("host"))
     capacity = pl.col("rate_gbps").first() * time / 8 / 100
     return table.group_by("node", "port", "peer", "class", maintain_order=True).agg(
         sent=pl.col("tx_bytes").sum() / capacity,
@@ -260,11 +286,11 @@ def counters(result: Result) -> Section | None:
     ports = result.to_polars("ports")
     if ports.is_empty():
         return None
-    return Section("counters", "Port counters", "", None, [_by_node(ports), *_eventful(ports)])
+    tables = [_by_node(ports, _is_host(result)), *_eventful(ports)]
+    return Section("counters", "Port counters", "", None, tables)
 
 
-def _by_node(ports: pl.DataFrame) -> Table:
-    is_host = pl.col("node").str.starts_with("host")
+def _by_node(ports: pl.DataFrame, is_host: pl.Expr) -> Table:
     node = pl.when(is_host).then(pl.lit("all hosts")).otherwise(pl.col("node")).alias("node")
     peak = "occupancy_bytes_max"
     sums = (
