@@ -16,7 +16,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from etherweave import _core
-from etherweave.api import overview
+from etherweave.api import overview, toml
 from etherweave.api.results import Result
 from etherweave.api.what_if import BY_FLOW
 from etherweave.report.section import Section, Table
@@ -47,8 +47,11 @@ def measured_ns(result: Result) -> float:
 @lru_cache(maxsize=8)
 def _hosts(resolved: str) -> frozenset[str] | None:
     """Name the hosts of a resolved scenario; None of one that this version does not read."""
+    scenario = loads_toml(resolved)
+    keys: tuple[str, ...] = ("topology", "host_ports")  # Not jobs, whose files may be gone.
+    text = toml.document({key: scenario[key] for key in keys if key in scenario})
     try:
-        fabric = _core.Fabric.parse(resolved, "result", [])
+        fabric = _core.Fabric.parse(text, "result", [])
     except _core.ScenarioError:
         return None
     return frozenset(fabric.tables["hosts"].values("host"))
