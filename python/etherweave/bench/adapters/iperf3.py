@@ -25,7 +25,7 @@ from etherweave.measurements.metrics import (
 )
 
 USUAL_SECONDS = 10.0
-WARM_UP = 2  # Left out of the result [s].
+WARM_UP = 2  # Left out of the result, for slow start [s].
 _BUSY = 95.0  # Of a core, from which on the core may be what is measured [%].
 _LEAST_BLOCK = 1024  # Smaller blocks measure system calls [bytes].
 _RATES = {"": "bit/s", "K": "kbit/s", "M": "Mbit/s", "G": "Gbit/s", "T": "Tbit/s"}
@@ -54,7 +54,10 @@ def _parse_json(draft: Draft, data: JsonObject) -> None:
         if not suffix or "sum_sent_bidir_reverse" in end:
             turned = _direction(draft, direction, start.object("test_start"))
             _take_total(draft, end.object("sum_sent" + suffix), "sender", turned)
-            _take_total(draft, end.object("sum_received" + suffix), "receiver", turned)
+            received = end.object("sum_received" + suffix)
+            _take_total(draft, received, "receiver", turned)
+            if received.get("packets"):
+                _take_losses(draft, received, start.object("test_start"), turned)
     _take_streams(draft, end)
 
 
@@ -96,11 +99,22 @@ def _take_total(draft: Draft, total: JsonObject, side: str, direction: str) -> N
         _put(draft, BANDWIDTH, rate, "bit/s", [("side", side), *labels])
     if total.get("retransmits") is not None and side == "sender":
         _put(draft, RETRANSMITS, total["retransmits"], "1", labels, "sum")
-    if total.get("packets") and side == "receiver":
-        share = total.number("lost_packets") / total.number("packets")
-        _put(draft, LOSS, share, "1", labels)
-        if total.get("jitter_ms") is not None:
-            _put(draft, JITTER, total["jitter_ms"], "ms", labels)
+
+
+def _take_losses(draft: Draft, received: JsonObject, test: JsonObject, direction: str) -> None:
+    """Take the share that is lost, after omitted seconds by bytes.
+
+    iperf3 3.12 counts lost packets of the omitted seconds too, and all packets without them.
+    """
+    packets, labels = received.number("packets"), [("direction", direction)]
+    share = received.number("lost_packets") / packets
+    if test.get("omit"):
+        share = max(1 - received.number("bytes") / (packets * test.number("blksize")), 0.0)
+    if share > 1:
+        raise GarbledError(draft.block.start, "receiver: more packets are lost than were sent")
+    _put(draft, LOSS, share, "1", labels)
+    if received.get("jitter_ms") is not None:
+        _put(draft, JITTER, received["jitter_ms"], "ms", labels)
 
 
 def _miss_all(draft: Draft, moved: str, labels: Labels) -> None:
@@ -179,7 +193,12 @@ def _take_line(draft: Draft, line: TextLine, match: re.Match[str]) -> None:
     rest = match["rest"].strip()
     if (loss := _LOSS.fullmatch(rest)) and side == "receiver" and int(loss[3]):
         share = int(loss[2]) / int(loss[3])
-        draft.add(LOSS, repr(share), "1", line.number, labels=labels)
+        if any("(omitted)" in line.text for line in draft.block.lines):
+            draft.warn("lost packets are counted in the omitted seconds too: -J gives the loss")
+        elif share > 1:
+            raise GarbledError(line.number, "receiver: more packets are lost than were sent")
+        else:
+            draft.add(LOSS, repr(share), "1", line.number, labels=labels)
         draft.add(JITTER, loss[1], "ms", line.number, labels=labels)
     elif rest.isdecimal() and side == "sender":
         draft.add(RETRANSMITS, rest, "1", line.number, statistic="sum", labels=labels)
@@ -188,14 +207,16 @@ def _take_line(draft: Draft, line: TextLine, match: re.Match[str]) -> None:
 def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or USUAL_SECONDS
     size = ("-l", str(request.size_max)) if request.size_max else ()
-    client = ("iperf3", "-c", "{server}", "-p", "{port}", "-t", f"{seconds:g}", "-O", str(WARM_UP))
+    warm_up = 0 if request.options.has("-u") else WARM_UP
+    omitted = ("-O", str(warm_up)) if warm_up else ()
+    client = ("iperf3", "-c", "{server}", "-p", "{port}", "-t", f"{seconds:g}", *omitted)
     streams = ("-P", str(request.streams)) if request.streams > 1 else ()
     words = (*client, *size, *streams, "-J")
     server = ("iperf3", "-s", "-1", "-p", "{port}")
     notes = ("before version 3.16 all streams share one core: about 40 Gbit/s at most",)
     if request.options.has("-u") and not request.options.has("-b"):
         notes = ("UDP sends 1 Mbit/s unless -b names a rate; 0 is no limit",)
-    length, own = seconds + WARM_UP, request.options
+    length, own = seconds + warm_up, request.options
     limits = (
         own.amount("-b", "1M" if own.has("-u") else "0", 1000),
         own.amount("--fq-rate", "0", 1000),
