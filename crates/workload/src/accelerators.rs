@@ -109,9 +109,9 @@ impl Messages {
                 let mut nodes: Vec<NodeId> = Vec::with_capacity(ops.len());
                 let mut is_last = vec![true; ops.len()];
                 for FlowOp { op, after: earlier } in ops {
-                    let waits: Vec<NodeId> = earlier.iter().map(|&one| nodes[one as usize]).collect();
+                    let waits: Vec<NodeId> = earlier.iter().map(|&number| nodes[number as usize]).collect();
                     nodes.push(graph.add(stream, *op, if waits.is_empty() { after } else { &waits }));
-                    earlier.iter().for_each(|&one| is_last[one as usize] = false);
+                    earlier.iter().for_each(|&number| is_last[number as usize] = false);
                 }
                 nodes.into_iter().zip(is_last).filter_map(|(node, is_last)| is_last.then_some(node)).collect()
             }
@@ -258,8 +258,8 @@ impl Group {
             return Messages::Sequence(collective.lower(&rule, &self.across, self.me));
         }
         let rounds = rounds.filter(|&rounds| rounds < nodes - 1);
-        let some = Rule { algorithm: Some(Algorithm::Ring), samples: rounds, ..Rule::default() };
-        let mut ops = collective.lower(if rounds.is_some() { &some } else { &rule }, &self.across, self.me);
+        let ring_rule = Rule { algorithm: Some(Algorithm::Ring), samples: rounds, ..Rule::default() };
+        let mut ops = collective.lower(if rounds.is_some() { &ring_rule } else { &rule }, &self.across, self.me);
         let (all, in_nodes) = (u64::from(self.size() - 1), u64::from(self.in_node * rounds.unwrap_or(nodes - 1)));
         for op in &mut ops {
             if let Op::Isend { bytes, .. } | Op::Irecv { bytes, .. } = op {

@@ -28,9 +28,9 @@ pub(super) enum Layout {
     Neighbors { dims: Vec<u32>, bytes: u64 },
 }
 
-/// Where the part of `whole` starts that falls to `number` of `parts`: the first ones get the remainder.
-pub(super) fn share_start(whole: u64, parts: u64, number: u64) -> u64 {
-    whole / parts * number + number.min(whole % parts)
+/// Where the part of `length` starts that falls to `number` of `parts`: the first ones get the remainder.
+pub(super) fn share_start(length: u64, parts: u64, number: u64) -> u64 {
+    length / parts * number + number.min(length % parts)
 }
 
 impl Layout {

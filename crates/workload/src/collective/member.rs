@@ -113,11 +113,11 @@ impl<'a> Member<'a> {
 
     /// Performs its part of a collective among some, if it is one of several.
     pub(super) fn perform_among(&mut self, among: Among, rule: &Rule) {
-        let Some(me) = among.members.iter().position(|&one| one == self.me) else { return };
+        let Some(me) = among.members.iter().position(|&member| member == self.me) else { return };
         if among.members.len() < 2 {
             return;
         }
-        let ranks = among.members.iter().map(|&one| self.group.members[one as usize]).collect();
+        let ranks = among.members.iter().map(|&member| self.group.members[member as usize]).collect();
         let group = Communicator::new(ranks, self.group.context);
         let mut member = Member::new(&group, me as u32, among.kind, among.layout, among.root);
         member.perform(rule, among.kind);

@@ -87,12 +87,12 @@ impl Rule {
     /// A protocol belongs to a named algorithm, the network's rate to the library that chooses by it.
     fn check_nccl(&self) -> Result<(), InputError> {
         let named = self.algorithm.is_some();
-        let found = format_args!("given beside what the library picks");
-        InputError::unless(named || self.protocol.is_none(), "protocol", found, "none, or an algorithm with it")?;
+        let mistake = format_args!("given beside what the library picks");
+        InputError::unless(named || self.protocol.is_none(), "protocol", mistake, "none, or an algorithm with it")?;
         let is_asked = self.library == Library::Nccl && !named;
-        let found = self.network_rate.unwrap_or_default();
+        let network_rate = self.network_rate.unwrap_or_default();
         let expected = "none, or library = \"nccl\" without an algorithm";
-        InputError::unless(is_asked || self.network_rate.is_none(), "network_rate", found, expected)
+        InputError::unless(is_asked || self.network_rate.is_none(), "network_rate", network_rate, expected)
     }
 
     fn check_radix(&self, kind: Kind) -> Result<(), InputError> {
@@ -102,8 +102,8 @@ impl Rule {
             return within("radix", radix, 2..=RADIX_MAX);
         }
         let named = self.algorithm.map_or("what the library picks", Algorithm::name);
-        let found = format!("{radix} for {} of {named}", kind.name());
-        Err(InputError::new("radix", found, "none, or an algorithm that has one"))
+        let mistake = format!("{radix} for {} of {named}", kind.name());
+        Err(InputError::new("radix", mistake, "none, or an algorithm that has one"))
     }
 
     /// Members of the innermost groups, where there are several and each has several.
@@ -129,20 +129,20 @@ impl Rule {
         let Some(samples) = self.samples else { return Ok(()) };
         let algorithm = self.algorithm(collective, ranks);
         let has_rounds = algorithm.form_of(collective.kind()).is_some_and(|form| form.has_rounds);
-        let found = format_args!("{samples} for {} of {}", collective.kind().name(), algorithm.name());
+        let mistake = format_args!("{samples} for {} of {}", collective.kind().name(), algorithm.name());
         let expected = "none, or an algorithm of rounds that are alike: ring or pairwise, without segments";
-        InputError::unless(has_rounds && self.segment.is_none(), "samples", found, expected)
+        InputError::unless(has_rounds && self.segment.is_none(), "samples", mistake, expected)
     }
 
     fn check_algorithm(&self, kind: Kind, ranks: u32) -> Result<(), InputError> {
         let Some(algorithm) = self.algorithm else { return Ok(()) };
         let Some(form) = algorithm.form_of(kind) else {
             let known: Vec<_> = Algorithm::of(kind).map(Algorithm::name).collect();
-            let found = format!("{}, which performs no {}", algorithm.name(), kind.name());
-            return Err(InputError::new("algorithm", found, format!("one of {}", known.join(", "))));
+            let mistake = format!("{}, which performs no {}", algorithm.name(), kind.name());
+            return Err(InputError::new("algorithm", mistake, format!("one of {}", known.join(", "))));
         };
-        let found = format_args!("{} of {} on {ranks} ranks", kind.name(), algorithm.name());
-        InputError::unless(form.sizes.contains(ranks), "algorithm", found, form.sizes.text())
+        let mistake = format_args!("{} of {} on {ranks} ranks", kind.name(), algorithm.name());
+        InputError::unless(form.sizes.contains(ranks), "algorithm", mistake, form.sizes.text())
     }
 
     fn check_segment(&self, collective: &Collective) -> Result<(), InputError> {
@@ -150,8 +150,8 @@ impl Rule {
         let form = self.algorithm.and_then(|algorithm| algorithm.form_of(collective.kind()));
         if !form.is_some_and(|form| form.is_segmented) {
             let named = self.algorithm.map_or("what the library picks", Algorithm::name);
-            let found = format!("{segment} for {} of {named}", collective.kind().name());
-            return Err(InputError::new("segment", found, "none, or an algorithm that divides its messages"));
+            let mistake = format!("{segment} for {} of {named}", collective.kind().name());
+            return Err(InputError::new("segment", mistake, "none, or an algorithm that divides its messages"));
         }
         let least = collective.largest().get().div_ceil(WINDOW_MAX.into()).max(1);
         let expected = format_args!("{least}B or more, for at most {WINDOW_MAX} messages");

@@ -11,8 +11,8 @@ pub(super) const FORMS: &[Form] =
 
 fn reduce_scatter(member: &mut Member<'_>) {
     let core = Core::of(member.size());
-    let whole = Part::Blocks { first: 0, count: member.size() };
-    let inside = core.fold(member, member.me, whole, |_, number| number);
+    let all_blocks = Part::Blocks { first: 0, count: member.size() };
+    let inside = core.fold(member, member.me, all_blocks, |_, number| number);
     if let Some(inside) = inside {
         halve(member, core, inside);
     }

@@ -89,7 +89,7 @@ impl Nodes {
     fn blocks(&self, member: &Member<'_>) -> (Layout, u64) {
         let members = self.members_of(member.me / self.size);
         let start = member.layout.start(members.start);
-        let lengths = members.clone().map(|one| block_length(member, one..one + 1)).collect();
+        let lengths = members.clone().map(|number| block_length(member, number..number + 1)).collect();
         (Layout::blocks(lengths, members.len() as u32), start)
     }
 

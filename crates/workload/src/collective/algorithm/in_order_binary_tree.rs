@@ -7,15 +7,15 @@ use crate::collective::{Combining, Kind, Member};
 pub(super) const FORMS: &[Form] = &[Form::segmented(Kind::Reduce, reduce)];
 
 fn reduce(member: &mut Member<'_>) {
-    let (top, whole) = (member.size() - 1, member.whole());
-    Tree::in_order(member).collect(member, whole);
+    let (top, vector) = (member.size() - 1, member.whole());
+    Tree::in_order(member).collect(member, vector);
     if member.root == top {
         return;
     }
     if member.me == top {
-        member.send_now(member.root, whole);
+        member.send_now(member.root, vector);
     }
     if member.is_root() {
-        member.receive_now(top, whole, Combining::Replace);
+        member.receive_now(top, vector, Combining::Replace);
     }
 }

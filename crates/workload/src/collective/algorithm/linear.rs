@@ -42,8 +42,8 @@ fn barrier(member: &mut Member<'_>) {
 }
 
 fn bcast(member: &mut Member<'_>) {
-    let whole = member.whole();
-    scatter_parts(member, |_| whole);
+    let message = member.whole();
+    scatter_parts(member, |_| message);
 }
 
 fn gather(member: &mut Member<'_>) {
@@ -73,12 +73,12 @@ fn scatter_parts(member: &mut Member<'_>, part: impl Fn(u32) -> Part) {
 
 /// The root adds one after another, the last member first.
 fn reduce(member: &mut Member<'_>) {
-    let whole = member.whole();
+    let vector = member.whole();
     if !member.is_root() {
-        return member.send_now(member.root, whole);
+        return member.send_now(member.root, vector);
     }
     let senders: Vec<u32> = others(member).collect();
-    senders.iter().rev().for_each(|&other| member.receive_now(other, whole, Combining::Add));
+    senders.iter().rev().for_each(|&other| member.receive_now(other, vector, Combining::Add));
 }
 
 fn allreduce(member: &mut Member<'_>) {
@@ -139,11 +139,11 @@ fn neighbors(member: &mut Member<'_>) {
 /// Each adds what comes from the member before it, and passes it on; whether its own part counts for its result changes
 /// no message.
 fn scan(member: &mut Member<'_>) {
-    let (me, whole) = (member.me, member.whole());
+    let (me, vector) = (member.me, member.whole());
     if me > 0 {
-        member.receive_now(me - 1, whole, Combining::Add);
+        member.receive_now(me - 1, vector, Combining::Add);
     }
     if me + 1 < member.size() {
-        member.send_now(me + 1, whole);
+        member.send_now(me + 1, vector);
     }
 }

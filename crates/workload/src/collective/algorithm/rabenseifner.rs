@@ -35,8 +35,8 @@ impl Round {
 fn allreduce(member: &mut Member<'_>) {
     let radix = member.choice.radix.unwrap_or(2);
     let core = Core::of_radix(member.size(), radix);
-    let whole = member.whole();
-    if let Some(inside) = core.fold(member, member.me, whole, |_, number| number) {
+    let vector = member.whole();
+    if let Some(inside) = core.fold(member, member.me, vector, |_, number| number) {
         let rounds = rounds(member, core, radix, inside, |number| core.outside(number));
         rounds.iter().for_each(|round| round.reduce(member));
         for round in rounds.iter().rev() {
@@ -45,7 +45,7 @@ fn allreduce(member: &mut Member<'_>) {
             member.wait();
         }
     }
-    core.unfold(member, |_| whole);
+    core.unfold(member, |_| vector);
 }
 
 /// Members count from the root, which is number 0 of the core.

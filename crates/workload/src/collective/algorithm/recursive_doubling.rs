@@ -18,16 +18,16 @@ pub(super) const FORMS: &[Form] = &[
 fn allreduce(member: &mut Member<'_>) {
     let radix = member.choice.radix.unwrap_or(2);
     let core = Core::of_radix(member.size(), radix);
-    let whole = member.whole();
-    if let Some(inside) = core.fold(member, member.me, whole, |_, number| number) {
+    let vector = member.whole();
+    if let Some(inside) = core.fold(member, member.me, vector, |_, number| number) {
         for (distance, members) in core.rounds(radix) {
             let peers = || others_of_round(inside, distance, members).map(|other| core.outside(other));
-            peers().for_each(|peer| member.receive(peer, whole, Combining::Add));
-            peers().for_each(|peer| member.send(peer, whole));
+            peers().for_each(|peer| member.receive(peer, vector, Combining::Add));
+            peers().for_each(|peer| member.send(peer, vector));
             member.wait();
         }
     }
-    core.unfold(member, |_| whole);
+    core.unfold(member, |_| vector);
 }
 
 /// Those whose numbers differ in one digit.
@@ -57,8 +57,8 @@ pub(super) fn allgather_numbered(member: &mut Member<'_>, first: u32) {
 /// (`ompi_coll_base_reduce_scatter_block_intra_recursivedoubling` of Open MPI).
 fn reduce_scatter(member: &mut Member<'_>) {
     let (core, size) = (Core::of(member.size()), member.size());
-    let whole = Part::Blocks { first: 0, count: size };
-    if let Some(inside) = core.fold(member, member.me, whole, |_, number| number) {
+    let all_blocks = Part::Blocks { first: 0, count: size };
+    if let Some(inside) = core.fold(member, member.me, all_blocks, |_, number| number) {
         for distance in doublings(core.size) {
             let peer = inside ^ distance;
             let beyond = |number: u32| {
@@ -76,12 +76,12 @@ fn reduce_scatter(member: &mut Member<'_>) {
 /// What comes from a lower member counts for the own result; what is passed on is the sum of a growing group
 /// (`MPIR_Scan_intra_recursive_doubling` of MPICH).
 fn scan(member: &mut Member<'_>) {
-    let whole = member.whole();
+    let vector = member.whole();
     for distance in doublings(member.size()) {
         let peer = member.me ^ distance;
         if peer < member.size() {
             let combining = if peer < member.me { Combining::Add } else { Combining::AddForOthers };
-            member.exchange((peer, whole), (peer, whole), combining);
+            member.exchange((peer, vector), (peer, vector), combining);
         }
     }
 }

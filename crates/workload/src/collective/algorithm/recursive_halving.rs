@@ -9,8 +9,8 @@ pub(super) const FORMS: &[Form] =
 
 fn reduce_scatter(member: &mut Member<'_>) {
     let core = Core::of(member.size());
-    let whole = Part::Blocks { first: 0, count: member.size() };
-    if let Some(inside) = core.fold(member, member.me, whole, |_, number| number) {
+    let all_blocks = Part::Blocks { first: 0, count: member.size() };
+    if let Some(inside) = core.fold(member, member.me, all_blocks, |_, number| number) {
         for distance in doublings(core.size).rev() {
             let peer = inside ^ distance;
             let half = |number: u32| blocks(core, number & !(distance - 1), distance);

@@ -486,14 +486,18 @@ fn flows_of_two_trees_are_those_of_its_steps() {
         for me in 0..size {
             let flow = allreduce.flow(&rule, &group, me).unwrap();
             let mut steps: Vec<_> = allreduce.lower(&rule, &group, me).iter().filter_map(sent_in_steps).collect();
-            let mut flown: Vec<_> = flow.iter().filter_map(|one| sent_in_flow(one.op)).collect();
+            let mut flown: Vec<_> = flow.iter().filter_map(|flow_op| sent_in_flow(flow_op.op)).collect();
             flown.iter().for_each(|&(peer, _)| sent_to[peer as usize] += 1);
             steps.sort_unstable();
             flown.sort_unstable();
             assert_eq!(flown, steps, "{me} of {size}");
-            let is_passed_on = |one: &FlowOp| one.after.iter().any(|&earlier| is_receive(flow[earlier as usize].op));
-            let interior = flow.iter().any(|one| is_receive(one.op) && one.after.is_empty());
-            assert!(interior && flow.iter().filter(|one| !is_receive(one.op)).any(is_passed_on), "{me} of {size}");
+            let is_passed_on =
+                |flow_op: &FlowOp| flow_op.after.iter().any(|&earlier| is_receive(flow[earlier as usize].op));
+            let interior = flow.iter().any(|flow_op| is_receive(flow_op.op) && flow_op.after.is_empty());
+            assert!(
+                interior && flow.iter().filter(|flow_op| !is_receive(flow_op.op)).any(is_passed_on),
+                "{me} of {size}"
+            );
         }
         // Ten segments in all, each up and down one tree of size - 1 edges.
         assert_eq!(sent_to.iter().sum::<u32>(), 10 * 2 * (size - 1));

@@ -49,10 +49,10 @@ pub(super) fn named(ranks: u32) -> Vec<(Rule, Kind)> {
         .flat_map(|(algorithm, kind, form)| {
             // Three ranks a node, two nodes a leaf.
             let (nodes, leaves) = if algorithm == Algorithm::Hierarchical { (Some(3), Some(6)) } else { (None, None) };
-            let whole = Rule { algorithm: Some(algorithm), nodes, leaves, ..Rule::default() };
-            let segmented = Rule { segment: Some(Bytes::new(16)), ..whole };
-            let of_radix = Rule { radix: Some(3), ..whole };
-            let rules = [Some(whole), form.is_segmented.then_some(segmented), form.has_radix.then_some(of_radix)];
+            let base = Rule { algorithm: Some(algorithm), nodes, leaves, ..Rule::default() };
+            let segmented = Rule { segment: Some(Bytes::new(16)), ..base };
+            let of_radix = Rule { radix: Some(3), ..base };
+            let rules = [Some(base), form.is_segmented.then_some(segmented), form.has_radix.then_some(of_radix)];
             rules.into_iter().flatten().map(move |rule| (rule, kind))
         })
         .collect()
