@@ -193,7 +193,7 @@ impl Chakra {
 
     fn error(&self, rank: usize, error: InputError) -> InputError {
         let name = self.file.as_ref().map_or_else(|| format!("rank {rank}"), |file| trace_name(file, rank));
-        InputError { key: "file".to_owned(), found: format!("{name}: {}", error.found), ..error }
+        InputError { found: format!("{name}: {}", error.found), key: "file".to_owned(), ..error }
     }
 
     /// Process groups in the form of ASTRA-sim: an object with a list of ranks for each name.

@@ -233,8 +233,8 @@ fn cores(graph: &mut GraphBuilder, cpu: u8) {
 }
 
 /// The error about a line of the text.
-fn line_error(line: usize, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
-    InputError::new("text", found, expected).at_line(line)
+fn line_error(line: usize, mistake: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
+    InputError::new("text", mistake, expected).at_line(line)
 }
 
 #[cfg(test)]

@@ -251,13 +251,13 @@ impl GpcnetCongestor {
     /// One message of each to the first of its group, or what reaches into its memory.
     fn turn_at_first(&self, member: &Member) -> Vec<Op> {
         let (peer, bytes) = (member.rank_at(0), self.bytes.get());
-        let one = match self.kind {
+        let op = match self.kind {
             GpcnetCongestion::PutIncast => Op::OneSided { access: Access::Put, peer, bytes },
             GpcnetCongestion::GetBroadcast => Op::OneSided { access: Access::Get, peer, bytes },
             GpcnetCongestion::Incast | GpcnetCongestion::Alltoall => Op::Isend { peer, tag: CONGESTION, bytes },
         };
         if member.place > 0 {
-            return vec![one, Op::WaitAll];
+            return vec![op, Op::WaitAll];
         }
         if self.kind != GpcnetCongestion::Incast {
             return Vec::new();
@@ -406,8 +406,8 @@ mod tests {
         {
             let congestor = GpcnetCongestor { kind, ranks: 5, ..GpcnetCongestor::default() };
             let programs = congestor.programs(1).unwrap();
-            let one = Op::OneSided { access, peer: Rank::new(0), bytes: BLOCK };
-            assert_eq!(programs[3].blocks[1].ops[..4], [one, Op::WaitAll, one, Op::WaitAll]);
+            let one_sided = Op::OneSided { access, peer: Rank::new(0), bytes: BLOCK };
+            assert_eq!(programs[3].blocks[1].ops[..4], [one_sided, Op::WaitAll, one_sided, Op::WaitAll]);
             let has_any = |program: &Program| program.ops().take(50).any(|op| matches!(op, Op::OneSided { .. }));
             assert_eq!(programs.iter().map(has_any).collect::<Vec<_>>(), [false, true, true, true, true]);
         }

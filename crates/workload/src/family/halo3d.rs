@@ -92,8 +92,8 @@ impl RankWorkload for Halo3d {
         let faces = [[self.nx, self.ny], [self.ny, self.nz], [self.nx, self.nz]];
         let cells = faces.map(|face| u64::from(face[0]) * u64::from(face[1])).into_iter().max().unwrap_or(0);
         let face = Bytes::new(cells.saturating_mul(8).saturating_mul(u64::from(self.vars)));
-        let found = format!("a face of {face}");
-        InputError::unless(face <= MESSAGE_MAX, "vars", found, format_args!("at most {MESSAGE_MAX}"))?;
+        let mistake = format!("a face of {face}");
+        InputError::unless(face <= MESSAGE_MAX, "vars", mistake, format_args!("at most {MESSAGE_MAX}"))?;
         let world = Communicator::world(grid.ranks());
         Ok(ranks.map(|rank| self.program(&grid, &world, rank)).collect())
     }

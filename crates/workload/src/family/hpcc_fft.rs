@@ -90,8 +90,8 @@ impl HpccFft {
     fn transform(&self) -> Vec<Op> {
         let operations = (5 * u64::from(self.log2_size)) << self.log2_size;
         let parts = u64::from(self.passes) + 1;
-        let whole = u128::from(self.per_gflop.as_ps()) * u128::from(operations) / 1_000_000_000;
-        let duration = Duration::from_ps((whole / u128::from(parts)) as u64);
+        let total = u128::from(self.per_gflop.as_ps()) * u128::from(operations) / 1_000_000_000;
+        let duration = Duration::from_ps((total / u128::from(parts)) as u64);
         let computing = (!duration.is_zero()).then_some(Op::Compute { duration });
         let pass = [Op::Copy { bytes: COMPLEX << self.log2_size }];
         let steps = (0..self.passes).flat_map(|_| computing.into_iter().chain(pass));

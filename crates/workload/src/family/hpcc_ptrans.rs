@@ -157,8 +157,8 @@ impl Grid {
         (0..).zip(&ranks).for_each(|(place, &rank)| places[rank as usize] = place);
         let multiple = rows / common_divisor(rows, columns) * columns;
         let (blocks, rest) = (ptrans.size / ptrans.block, ptrans.size % ptrans.block);
-        let whole = |number: u32| u64::from(blocks / multiple + u32::from(number < blocks % multiple));
-        let mut extents: Vec<u64> = (0..multiple).map(|number| whole(number) * u64::from(ptrans.block)).collect();
+        let full_blocks = |number: u32| u64::from(blocks / multiple + u32::from(number < blocks % multiple));
+        let mut extents: Vec<u64> = (0..multiple).map(|number| full_blocks(number) * u64::from(ptrans.block)).collect();
         extents[(blocks % multiple) as usize] += u64::from(rest);
         let side = u64::from(ptrans.size.div_ceil(ptrans.block).div_ceil(multiple)) * u64::from(ptrans.block);
         Grid { rows, columns, ranks, places, extents, message: side * side * REAL }

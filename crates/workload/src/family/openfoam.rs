@@ -148,7 +148,7 @@ impl Openfoam {
         let rule = Rule::of(self.library);
         let weight = |level: u32| 1.0 / (1_u64 << level) as f64;
         let exchanges = counted(step);
-        let weights = exchanges.iter().filter_map(|(one, &times)| Some(weight(one.level()?) * times as f64));
+        let weights = exchanges.iter().filter_map(|(exchange, &times)| Some(weight(exchange.level()?) * times as f64));
         let all: f64 = weights.sum();
         let cells = self.cells as f64 / f64::from(self.ranks);
         let computed = |level: u32| {
@@ -165,7 +165,7 @@ impl Openfoam {
                 Collective::Allreduce { bytes: Bytes::new(SCALAR * scalars) }.lower(&rule, world, rank)
             }
         };
-        let blocks = exchanges.keys().map(|one| (*one, Block::unmeasured(ops(one)))).collect();
+        let blocks = exchanges.keys().map(|exchange| (*exchange, Block::unmeasured(ops(exchange)))).collect();
         let steps = iterations(parts(step, &blocks), self.samples.unwrap_or(self.iterations));
         let barrier = Block::unmeasured(Collective::Barrier.lower(&rule, world, rank));
         Program::new([barrier.into(), steps])
@@ -228,8 +228,8 @@ fn smooth(sweeps: u32) -> Vec<Piece> {
 }
 
 fn gradient(level: u32, iterations: u32) -> Piece {
-    let one = [Piece::One(Exchange::Halo(level), 1), Piece::One(Exchange::Sum(1), PRODUCT_SUMS)];
-    Piece::Several(one.into(), iterations)
+    let iteration = [Piece::One(Exchange::Halo(level), 1), Piece::One(Exchange::Sum(1), PRODUCT_SUMS)];
+    Piece::Several(iteration.into(), iterations)
 }
 
 /// How often each exchange happens.
@@ -266,7 +266,7 @@ fn halo(neighbours: &[Rank], bytes: u64) -> Vec<Op> {
 
 /// Ranks along three axes, as near to a cube as their number allows.
 fn near_cube(ranks: u32) -> [u32; 3] {
-    let divisor = |whole: u32, most: u32| (1..=most).rev().find(|part| whole.is_multiple_of(*part)).unwrap_or(1);
+    let divisor = |number: u32, most: u32| (1..=most).rev().find(|part| number.is_multiple_of(*part)).unwrap_or(1);
     let x = divisor(ranks, cube_root(ranks.into()) as u32);
     let y = divisor(ranks / x, (ranks / x).isqrt());
     [x, y, ranks / x / y]
@@ -348,9 +348,9 @@ mod tests {
 
     #[test]
     fn ranks_compute_what_their_cells_take() {
-        let one = Openfoam { per_cell: Duration::from_us(10), ..motorbike(8, PressureSolver::Pcg { iterations: 3 }) };
+        let case = Openfoam { per_cell: Duration::from_us(10), ..motorbike(8, PressureSolver::Pcg { iterations: 3 }) };
         let time = |op: &Op| if let Op::Compute { duration } = op { duration.as_ps() } else { 0 };
-        let computed: u64 = one.programs(1).unwrap()[5].ops().map(time).sum();
+        let computed: u64 = case.programs(1).unwrap()[5].ops().map(time).sum();
         assert!((computed as f64 / (1e7 * 1_900_000.0 / 8.0) - 1.0).abs() < 1e-6);
     }
 

@@ -104,9 +104,9 @@ impl OsuCollective {
     fn check_samples(&self) -> Result<(), InputError> {
         let Some(samples) = self.samples else { return Ok(()) };
         at_least("samples", samples, SAMPLES_MIN)?;
-        let found = format_args!("given with warm_up = {} and iterations = {}", self.warm_up, self.iterations);
+        let mistake = format_args!("given with warm_up = {} and iterations = {}", self.warm_up, self.iterations);
         let is_single = self.warm_up == 0 && self.iterations == 1 && self.compute.is_none();
-        InputError::unless(is_single, "samples", found, "warm_up = 0, iterations = 1 and no `compute` with it")
+        InputError::unless(is_single, "samples", mistake, "warm_up = 0, iterations = 1 and no `compute` with it")
     }
 
     /// One call. Of a non-blocking form the first messages are posted before the rank computes, all others while it

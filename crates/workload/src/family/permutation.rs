@@ -75,8 +75,8 @@ impl Partner {
         at_least("ranks", ranks, 2)?;
         match self {
             Partner::Shift(shift) if shift.is_multiple_of(ranks) => {
-                let found = format!("shift {shift} among {ranks} ranks leads back to the sender");
-                Err(InputError::new("partner", found, format!("no multiple of {ranks}")))
+                let mistake = format!("shift {shift} among {ranks} ranks leads back to the sender");
+                Err(InputError::new("partner", mistake, format!("no multiple of {ranks}")))
             }
             Partner::Shift(shift) => {
                 let to = |rank| (u64::from(rank) + u64::from(shift)) % u64::from(ranks);

@@ -95,8 +95,8 @@ impl Collectives {
         rank: u32,
     ) -> Result<Membership, InputError> {
         let Some(me) = members.iter().position(|&member| member == rank) else {
-            let found = format_args!("a collective of group \"{name}\", to which rank {rank} does not belong");
-            return Err(node.error(found, "a group of the rank"));
+            let mistake = format_args!("a collective of group \"{name}\", to which rank {rank} does not belong");
+            return Err(node.error(mistake, "a group of the rank"));
         };
         let groups = &mut self.groups;
         let group = *self.numbers.entry((name.into(), members.clone())).or_insert_with(|| {
@@ -115,15 +115,15 @@ impl Collectives {
         self.groups.iter().try_for_each(|group| {
             let lacks = |call: &Call| call.members < group.members.len() as u32;
             let Some(place) = group.calls.iter().position(lacks) else { return Ok(()) };
-            let calls = |rank: u32| self.of_rank[rank as usize].get(&group.name).map_or(0, |one| one.calls);
+            let calls = |rank: u32| self.of_rank[rank as usize].get(&group.name).map_or(0, |entry| entry.calls);
             let lacking = group.members.iter().find(|&&rank| calls(rank) <= place);
             let rank = lacking.expect("fewer members have the collective than there are");
             let (first, node) = group.calls[place].first;
-            let found = format_args!(
+            let mistake = format_args!(
                 "rank {rank} has {place} collectives of group \"{}\", and rank {first} one more, node {node}",
                 group.name
             );
-            Err(InputError::new("file", found, "the same collectives of all members"))
+            Err(InputError::new("file", mistake, "the same collectives of all members"))
         })
     }
 
@@ -174,10 +174,11 @@ impl Group {
         if (call.node.kind, call.node.bytes) == (collective.kind, collective.bytes) {
             return Ok(());
         }
-        let shown = |one: &CollectiveNode| format!("{} of {} B", NAMES[usize::from(one.kind)], one.bytes);
+        let shown =
+            |operation: &CollectiveNode| format!("{} of {} B", NAMES[usize::from(operation.kind)], operation.bytes);
         let (first, id) = call.first;
-        let found = format_args!("{} as collective {place} of group \"{}\"", shown(collective), self.name);
-        Err(node.error(found, format_args!("{}, as rank {first} has in node {id}", shown(&call.node))))
+        let mistake = format_args!("{} as collective {place} of group \"{}\"", shown(collective), self.name);
+        Err(node.error(mistake, format_args!("{}, as rank {first} has in node {id}", shown(&call.node))))
     }
 }
 
@@ -196,8 +197,8 @@ fn members(
             Ok(members.clone())
         }
         None if !matches!(name, "" | "0") => {
-            let found = format_args!("a collective of group \"{name}\", which is not defined");
-            Err(node.error(found, "a group of `groups`, or of a node that names process groups"))
+            let mistake = format_args!("a collective of group \"{name}\", which is not defined");
+            Err(node.error(mistake, "a group of `groups`, or of a node that names process groups"))
         }
         Some(_) | None => Ok((0..ranks).collect()),
     }
@@ -243,10 +244,11 @@ fn operation(
     let total = collective.bytes.saturating_mul(if gathered { members.into() } else { 1 });
     let most = library.block_max();
     let is_long = whole > most || total > MESSAGE_MAX.get();
-    let found = format_args!("{} of {whole} of {members} members", NAMES[usize::from(collective.kind)]);
+    let mistake = format_args!("{} of {whole} of {members} members", NAMES[usize::from(collective.kind)]);
     match is_long {
         true => {
-            Err(node.error(found, format_args!("at most {most} of each with {}, {MESSAGE_MAX} in all", library.name())))
+            Err(node
+                .error(mistake, format_args!("at most {most} of each with {}, {MESSAGE_MAX} in all", library.name())))
         }
         false => Ok(operation),
     }

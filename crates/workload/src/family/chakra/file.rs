@@ -73,8 +73,8 @@ impl<'a> Messages<'a> {
         read.map_err(|error| byte_error(self.at, error, "a whole file"))?;
         self.at += self.message.len() as u64;
         if (self.message.len() as u64) < length {
-            let found = format!("the trace ends {} bytes into a message of {length}", self.message.len());
-            return Err(byte_error(begin, found, "all of it"));
+            let mistake = format!("the trace ends {} bytes into a message of {length}", self.message.len());
+            return Err(byte_error(begin, mistake, "all of it"));
         }
         let message = M::decode(self.message.as_slice());
         message.map(Some).map_err(|error| byte_error(begin, error, "a message of Chakra's schema"))
@@ -104,6 +104,6 @@ impl<'a> Messages<'a> {
 }
 
 /// The error about a byte of a trace.
-fn byte_error(at: u64, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
-    InputError::new("", format_args!("byte {at}: {found}"), expected)
+fn byte_error(at: u64, mistake: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
+    InputError::new("", format_args!("byte {at}: {mistake}"), expected)
 }

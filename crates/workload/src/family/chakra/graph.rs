@@ -45,8 +45,8 @@ impl<'a> RankGraph<'a> {
         for node in &self.trace.nodes {
             self.add(node, collectives, rule)?;
             if self.graph.operations() > operations_max {
-                let found = format_args!("more than {OPERATIONS_MAX} operations of all ranks");
-                return Err(node.error(found, "fewer ranks, or fewer collectives"));
+                let mistake = format_args!("more than {OPERATIONS_MAX} operations of all ranks");
+                return Err(node.error(mistake, "fewer ranks, or fewer collectives"));
             }
         }
         for (node, &[begin, _]) in self.trace.nodes.iter().zip(&self.nodes) {

@@ -25,8 +25,8 @@ impl TorchGroup {
             count => (count as i64, format!("{count}, as many as its list has")),
         };
         let size = self.group_size.unwrap_or(members);
-        let found = format_args!("group_size {size} of group \"{}\"", self.pg_name);
-        InputError::unless(size == members, "", found, expected)
+        let mistake = format_args!("group_size {size} of group \"{}\"", self.pg_name);
+        InputError::unless(size == members, "", mistake, expected)
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn read_json(text: &str) -> Result<BTreeMap<String, Vec<u32>>, InputE
 /// # Errors
 /// Names the group.
 pub(super) fn check(name: &str, members: &[u32], ranks: u32) -> Result<(), InputError> {
-    let error = |found: String, expected: &str| Err(InputError::new(format!("groups.{name}"), found, expected));
+    let error = |mistake: String, expected: &str| Err(InputError::new(format!("groups.{name}"), mistake, expected));
     let mut sorted = members.to_vec();
     sorted.sort_unstable();
     if members.is_empty() {

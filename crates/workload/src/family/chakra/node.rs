@@ -199,8 +199,8 @@ impl TraceNode {
     }
 
     /// What is wrong with it.
-    pub fn error(&self, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
-        node_error(self.id, &self.name, found, expected)
+    pub fn error(&self, mistake: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
+        node_error(self.id, &self.name, mistake, expected)
     }
 }
 
@@ -228,8 +228,8 @@ fn shortened(name: &str) -> &str {
     &name[..name.floor_char_boundary(NAME_MAX)]
 }
 
-fn node_error(id: u64, name: &str, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
-    InputError::new("", format_args!("node {id} \"{}\": {found}", shortened(name)), expected)
+fn node_error(id: u64, name: &str, mistake: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
+    InputError::new("", format_args!("node {id} \"{}\": {mistake}", shortened(name)), expected)
 }
 
 struct Attributes<'a>(&'a [Attribute]);
@@ -237,7 +237,7 @@ struct Attributes<'a>(&'a [Attribute]);
 impl<'a> Attributes<'a> {
     /// The last of this name, as protobuf takes the last of a field.
     fn value(&self, name: &str) -> Option<&'a Value> {
-        self.0.iter().rev().find(|one| one.name == name)?.value.as_ref()
+        self.0.iter().rev().find(|attribute| attribute.name == name)?.value.as_ref()
     }
 
     fn integer(&self, name: &str) -> Result<Option<i128>, InputError> {
@@ -315,8 +315,8 @@ fn collective(node: &Node, attributes: &Attributes<'_>, rules: &Rules) -> Result
         return Err(InputError::new("", format_args!("no {}", attribute::COLLECTIVE), "the type of the collective"));
     };
     if matches!(attributes.value(attribute::DIMENSIONS), Some(Value::Bools(of)) if of.values.contains(&false)) {
-        let found = format_args!("{} that leaves dimensions of a network out", attribute::DIMENSIONS);
-        return Err(InputError::new("", found, format_args!("{}, which names the members", attribute::GROUP)));
+        let mistake = format_args!("{} that leaves dimensions of a network out", attribute::DIMENSIONS);
+        return Err(InputError::new("", mistake, format_args!("{}, which names the members", attribute::GROUP)));
     }
     let group = match attributes.value(attribute::GROUP) {
         Some(Value::Text(name)) => Some(name.clone()),
@@ -347,13 +347,13 @@ fn duration(
             within("duration [ps]", i128::try_from(ps).unwrap_or(i128::MAX), COMPUTE_MAX.as_ps())?
         }
         None => {
-            let found = format_args!("{operations} operations and no duration");
-            return Err(InputError::new("", found, "a duration, or `per_teraflop` in the scenario"));
+            let mistake = format_args!("{operations} operations and no duration");
+            return Err(InputError::new("", mistake, "a duration, or `per_teraflop` in the scenario"));
         }
     };
     let scaled = (ps as f64 * rules.compute_scale).round();
-    let found = format_args!("a computation of {scaled} ps");
-    InputError::unless(scaled <= COMPUTE_MAX.as_ps() as f64, "", found, format_args!("at most {COMPUTE_MAX}"))?;
+    let mistake = format_args!("a computation of {scaled} ps");
+    InputError::unless(scaled <= COMPUTE_MAX.as_ps() as f64, "", mistake, format_args!("at most {COMPUTE_MAX}"))?;
     // A scale of 1 changes nothing, and a time beyond 2^53 ps has no exact double.
     Ok(Duration::from_ps(if rules.compute_scale == 1.0 { ps } else { scaled as u64 }))
 }

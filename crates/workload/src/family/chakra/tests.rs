@@ -407,10 +407,10 @@ fn nodes_that_cannot_be_performed_are_named() {
     let text = refused(&ranks(&[&[Node { attributes: vec![text], ..node(3, kind::SEND, &[], &[]) }]]));
     assert!(text.contains("comm_dst is no integer; expected an integer of any width"), "{text}");
     let dimensions = Attribute::new("involved_dim", Value::Bools(Bools { values: vec![true, false] }));
-    let mut some = collective(3, 0, 8);
-    some.attributes.push(dimensions);
-    let some = refused(&ranks(&[&[some]]));
-    assert!(some.contains("involved_dim that leaves dimensions of a network out; expected pg_name"), "{some}");
+    let mut partial = collective(3, 0, 8);
+    partial.attributes.push(dimensions);
+    let text = refused(&ranks(&[&[partial]]));
+    assert!(text.contains("involved_dim that leaves dimensions of a network out; expected pg_name"), "{text}");
 }
 
 /// MPI counts bytes in an `int`, NCCL and UCC do not.

@@ -23,8 +23,8 @@ fn trace(graph: &Graph, rank: usize) -> Result<Vec<u8>, InputError> {
     let nodes = graph.nodes()?;
     for (number, dependencies) in dependencies(&nodes).into_iter().enumerate() {
         let node = node(&nodes, graph.streams(), number as u32).ok_or_else(|| {
-            let found = format_args!("operation {number} of rank {rank} receives from any rank or with any tag");
-            InputError::new("", found, "receives that name both, which Chakra takes")
+            let mistake = format_args!("operation {number} of rank {rank} receives from any rank or with any tag");
+            InputError::new("", mistake, "receives that name both, which Chakra takes")
         })?;
         push(&mut bytes, &Node { data_dependencies: dependencies, ..node });
     }

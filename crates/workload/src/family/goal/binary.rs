@@ -70,19 +70,19 @@ struct Part {
 }
 
 /// The error about a byte of the file.
-fn byte_error(at: u64, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
-    InputError::new("file", format!("byte {at}: {found}"), expected)
+fn byte_error(at: u64, mistake: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
+    InputError::new("file", format!("byte {at}: {mistake}"), expected)
 }
 
 impl Part {
     /// So many bytes from a place on, which may be beyond the end.
     fn part(self, from: u64, length: u64, what: &str) -> Result<Part, InputError> {
         let is_within = from.checked_add(length).is_some_and(|end| end <= self.length);
-        let found = format_args!("{what} of {length} bytes from {from} on, in {} bytes", self.length);
+        let mistake = format_args!("{what} of {length} bytes from {from} on, in {} bytes", self.length);
         if is_within {
             Ok(Part { at: self.at + from, length })
         } else {
-            Err(byte_error(self.at, found, "a place within"))
+            Err(byte_error(self.at, mistake, "a place within"))
         }
     }
 }
@@ -109,8 +109,8 @@ fn number_32(bytes: &[u8], from: usize) -> u32 {
 /// appendix; with the byte.
 pub(super) fn open(trace: &TraceFile) -> Result<Vec<Graph>, InputError> {
     if number::<8>(&trace.head(MAGIC_BYTES as u64)?, 0) != MAGIC[0] {
-        let found = "a file that LogGOPSim has used up, as its first number says";
-        return Err(byte_error(0, found, "one as txt2bin makes it"));
+        let mistake = "a file that LogGOPSim has used up, as its first number says";
+        return Err(byte_error(0, mistake, "one as txt2bin makes it"));
     }
     let file = Part { at: 0, length: trace.length() };
     let file = file.part(MAGIC_BYTES as u64, file.length - MAGIC_BYTES as u64, "a file")?;
@@ -132,16 +132,16 @@ pub(super) fn open(trace: &TraceFile) -> Result<Vec<Graph>, InputError> {
             return Err(byte_error(at, format!("rank {rank} from {start} to {end}"), expected));
         }
         if end > file.length {
-            let found = format!("rank {rank} from {start} to {end}, in {} bytes", file.length);
-            return Err(byte_error(at, found, "a place within"));
+            let mistake = format!("rank {rank} from {start} to {end}, in {} bytes", file.length);
+            return Err(byte_error(at, mistake, "a place within"));
         }
         behind = end;
         let part = file.part(start, end - start, &format!("rank {rank}"))?;
         graphs.push(RankNodes::new(trace, part, rank, ranks)?.graph()?);
     }
     if behind < file.length {
-        let found = format!("{} bytes behind the last rank", file.length - behind);
-        return Err(byte_error(file.at + behind, found, "the end of the file"));
+        let mistake = format!("{} bytes behind the last rank", file.length - behind);
+        return Err(byte_error(file.at + behind, mistake, "the end of the file"));
     }
     Ok(graphs)
 }
@@ -185,8 +185,8 @@ impl RankNodes {
         roots.check_end(&self)?;
         let dependants = self.appendix.length / 4 - left;
         if waits != dependants {
-            let found = format!("nodes that wait for {waits} operations in all, and {dependants} dependants");
-            return Err(byte_error(self.nodes.at, found, "equal numbers"));
+            let mistake = format!("nodes that wait for {waits} operations in all, and {dependants} dependants");
+            return Err(byte_error(self.nodes.at, mistake, "equal numbers"));
         }
         let streams = vec![ExecutionStream::Core; if self.count == 0 { 0 } else { usize::from(cpu_max) + 1 }];
         let count = self.count;
@@ -254,9 +254,9 @@ impl Roots {
         match self.next(of)? {
             Some(root) if root == node => Ok(()),
             other => {
-                let found = other.map_or_else(|| "the end of the roots".to_owned(), |root| format!("root {root}"));
+                let mistake = other.map_or_else(|| "the end of the roots".to_owned(), |root| format!("root {root}"));
                 let at = of.roots.at + 4 * u64::from(self.compared - u32::from(other.is_some()));
-                Err(byte_error(at, found, format!("{node}, which waits for nothing")))
+                Err(byte_error(at, mistake, format!("{node}, which waits for nothing")))
             }
         }
     }
@@ -299,8 +299,9 @@ impl<'a> Entries<'a> {
         let mut failure = None;
         let entries = (0..length / 4).map_while(|index| {
             let entry = self.entry(from + 4 * index).and_then(|number| {
-                let found = || byte_error(list.at + 4 * index, format!("operation {number}"), expected_below(of.count));
-                Some(number).filter(|&number| number < of.count).ok_or_else(found)
+                let mistake =
+                    || byte_error(list.at + 4 * index, format!("operation {number}"), expected_below(of.count));
+                Some(number).filter(|&number| number < of.count).ok_or_else(mistake)
             });
             entry.map_err(|error| failure = Some(error)).ok()
         });
@@ -333,8 +334,8 @@ fn operation(node: &[u8], at: u64, rank: u32, ranks: u32) -> Result<GraphOp, Inp
         return Err(byte_error(at + 5, format!("a message of rank {rank} to itself"), expected));
     }
     if kind != CALC && !is_peer {
-        let found = format!("rank {rank} exchanges with {peer} in a job of {ranks} ranks");
-        return Err(byte_error(at + 5, found, "another rank of the job"));
+        let mistake = format!("rank {rank} exchanges with {peer} in a job of {ranks} ranks");
+        return Err(byte_error(at + 5, mistake, "another rank of the job"));
     }
     match (kind, named(tag)) {
         (SEND, Some(tag)) => Ok(GraphOp::Send { peer: Rank::new(peer), tag, bytes: size }),

@@ -69,8 +69,8 @@ pub(super) fn convert(mut text: impl BufRead, out: impl Write + Seek) -> Result<
         }
         if let (Some((rank, graph)), Some(binary)) = (read, &mut binary) {
             if rank != next {
-                let found = format!("the end of rank {rank} in place of rank {next}");
-                return Err(line_error(reader.last, found, "ranks in order"));
+                let mistake = format!("the end of rank {rank} in place of rank {next}");
+                return Err(line_error(reader.last, mistake, "ranks in order"));
             }
             binary.rank(&graph)?;
             next += 1;
@@ -168,8 +168,8 @@ impl Reader {
 /// What the text has for each rank.
 const EVERY_RANK: &str = "`rank N {` and `}` for each of the ranks that `num_ranks` announces";
 
-fn no_ranks(line: usize, found: &str) -> InputError {
-    line_error(line, found, format!("`num_ranks` and a number from 1 to {RANKS_MAX}"))
+fn no_ranks(line: usize, mistake: &str) -> InputError {
+    line_error(line, mistake, format!("`num_ranks` and a number from 1 to {RANKS_MAX}"))
 }
 
 impl OpenRank {

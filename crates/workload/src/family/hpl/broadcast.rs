@@ -115,10 +115,10 @@ impl RowFromRoot<'_> {
     /// Parts to the root and all others, less the first `0..left_out.start` behind the root, and around the ring of
     /// them.
     fn scatter_roll(&self, distance: Distance, served: std::ops::Range<Distance>) -> Vec<Op> {
-        let members: Vec<Distance> = (0..served.end).filter(|&one| one == 0 || one > served.start).collect();
+        let members: Vec<Distance> = (0..served.end).filter(|&member| member == 0 || member > served.start).collect();
         let members = if served.start == 0 { (0..served.end).collect() } else { members };
-        let Some(own) = members.iter().position(|&one| one == distance) else { return Vec::new() };
-        let group = Communicator::new(members.iter().map(|&one| self.rank(one)).collect(), Seat::ROW);
+        let Some(own) = members.iter().position(|&member| member == distance) else { return Vec::new() };
+        let group = Communicator::new(members.iter().map(|&member| self.rank(member)).collect(), Seat::ROW);
         let rule = Rule { algorithm: Some(Algorithm::ScatterRing), ..Rule::default() };
         Collective::Bcast { root: 0, bytes: Bytes::new(self.bytes) }.lower(&rule, &group, own as u32)
     }

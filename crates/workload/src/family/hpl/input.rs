@@ -65,8 +65,8 @@ impl Lines<'_> {
     fn numbered(&mut self, what: &str) -> Result<(usize, u32), InputError> {
         let (line, text) = self.lines.next().ok_or_else(|| ends_before(what))?;
         let word = text.split_whitespace().next().unwrap_or("");
-        let found = if word.is_empty() { "an empty line" } else { word };
-        let error = || error(line, found.chars().take(40).collect::<String>(), format!("{what}, a number from 0 on"));
+        let excerpt = if word.is_empty() { "an empty line" } else { word };
+        let error = || error(line, excerpt.chars().take(40).collect::<String>(), format!("{what}, a number from 0 on"));
         word.parse().map(|number| (line, number)).map_err(|_| error())
     }
 
@@ -91,8 +91,8 @@ impl Lines<'_> {
     }
 }
 
-fn error(line: usize, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
-    InputError::new("file", format!("line {}: {found}", line + 1), expected)
+fn error(line: usize, mistake: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
+    InputError::new("file", format!("line {}: {mistake}", line + 1), expected)
 }
 
 fn ends_before(what: &str) -> InputError {

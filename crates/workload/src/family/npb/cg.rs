@@ -74,8 +74,8 @@ impl RankWorkload for NpbCg {
         let first = of(self.inner.min(1))?;
         let Some(others) = self.inner.checked_sub(1).filter(|&others| others > 0) else { return Ok(first) };
         let second = of(2)?;
-        let grown = |one: u64, two: u64| one.saturating_add((two - one).saturating_mul(others.into()));
-        let counted = |one: Option<u64>, two: Option<u64>| one.zip(two).map(|(one, two)| grown(one, two));
+        let grown = |base: u64, next: u64| base.saturating_add((next - base).saturating_mul(others.into()));
+        let counted = |base: Option<u64>, next: Option<u64>| base.zip(next).map(|(base, next)| grown(base, next));
         Ok(TrafficSize {
             program_bytes: grown(first.program_bytes, second.program_bytes),
             rows: grown(first.rows, second.rows),
@@ -139,9 +139,9 @@ impl Member {
         let rows = u64::from(self.rows);
         let (row, parts) = (u64::from(rank / self.columns), self.columns_per_row());
         // The first rows get the remainder.
-        let whole = self.unknowns / rows + u64::from(row < self.unknowns % rows);
+        let of_row = self.unknowns / rows + u64::from(row < self.unknowns % rows);
         let is_larger = rank.is_multiple_of(parts);
-        if is_larger { whole.div_ceil(parts.into()) } else { whole / u64::from(parts) }
+        if is_larger { of_row.div_ceil(parts.into()) } else { of_row / u64::from(parts) }
     }
 
     /// Tags of the exchanges along a row with their distances, the farthest partner first.

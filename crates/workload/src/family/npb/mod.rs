@@ -245,9 +245,9 @@ fn receive(peer: u32, tag: u32, doubles: u64) -> Op {
     Op::Irecv { peer: Rank::new(peer), tag, bytes: doubles * DOUBLE }
 }
 
-/// Points of part `number` of `whole` points in `parts`: the first ones get the remainder.
-fn share(whole: u32, parts: u32, number: u32) -> u64 {
-    u64::from(whole / parts) + u64::from(number < whole % parts)
+/// Points of part `number` of `points` in `parts`: the first ones get the remainder.
+fn share(points: u32, parts: u32, number: u32) -> u64 {
+    u64::from(points / parts) + u64::from(number < points % parts)
 }
 
 #[cfg(test)]

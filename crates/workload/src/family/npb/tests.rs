@@ -47,10 +47,10 @@ fn every_benchmark_ends_on_ranks_of_all_kinds_and_receives_what_it_sends() {
             NpbBenchmark::Mg => (vec![2, 4, 8, 32, 64, 512], [NpbClass::S, NpbClass::A]),
         };
         for (ranks, class) in ranks.into_iter().flat_map(|ranks| classes.map(|class| (ranks, class))) {
-            let one = npb(benchmark, class, ranks);
-            let programs = one.programs(1).unwrap();
-            assert_eq!(check(&programs), Ok(()), "{one:?}");
-            assert_eq!(check_progress(&programs), Ok(()), "{one:?}");
+            let workload = npb(benchmark, class, ranks);
+            let programs = workload.programs(1).unwrap();
+            assert_eq!(check(&programs), Ok(()), "{workload:?}");
+            assert_eq!(check_progress(&programs), Ok(()), "{workload:?}");
         }
     }
 }
@@ -62,15 +62,15 @@ fn ranks_compute_the_operations_that_the_benchmark_counts() {
         let time = |op: &Op| if let Op::Compute { duration } = op { duration.as_ps() } else { 0 };
         program.ops().map(time).sum()
     };
-    let total = |one: &Npb| one.programs(1).unwrap().iter().map(compute).sum::<u64>() as f64 / 1e12;
+    let total = |workload: &Npb| workload.programs(1).unwrap().iter().map(compute).sum::<u64>() as f64 / 1e12;
     for benchmark in ALL {
         let ranks = match benchmark {
             NpbBenchmark::DtSh => 192,
             NpbBenchmark::LuMz => 16,
             _ => 64,
         };
-        let one = npb(benchmark, NpbClass::B, ranks);
-        assert!((total(&one) / (one.operations() / 1e9) - 1.0).abs() < 1e-6, "{benchmark:?}");
+        let workload = npb(benchmark, NpbClass::B, ranks);
+        assert!((total(&workload) / (workload.operations() / 1e9) - 1.0).abs() < 1e-6, "{benchmark:?}");
     }
     let mg = npb(NpbBenchmark::Mg, NpbClass::B, 64).operations();
     assert_eq!(mg, 58.0 * f64::from(1 << 24));

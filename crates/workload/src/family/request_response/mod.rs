@@ -227,7 +227,7 @@ impl RequestResponse {
             InputError::unless(count > 0, &name, shown, "a service that another one calls")?;
         }
         let pairs = self.connections();
-        let found = format!("{pairs} pairs of a caller and a server");
+        let mistake = format!("{pairs} pairs of a caller and a server");
         let places = counts.iter().fold(0, |sum: u64, &count| sum.saturating_add(count));
         let requests = u64::from(self.clients) * (u64::from(self.requests) + u64::from(self.warm_up));
         let parts = requests.saturating_mul(places);
@@ -239,7 +239,7 @@ impl RequestResponse {
         };
         InputErrors::all([
             at_least("clients", self.clients, 1),
-            InputError::unless(pairs <= STREAMS_MAX, "servers", found, format!("at most {STREAMS_MAX} with each")),
+            InputError::unless(pairs <= STREAMS_MAX, "servers", mistake, format!("at most {STREAMS_MAX} with each")),
             load,
             at_least("requests", self.requests, 1),
             InputError::unless(

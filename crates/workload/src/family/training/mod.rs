@@ -250,14 +250,14 @@ impl Training {
     fn check(&self) -> Result<(), InputErrors> {
         within("ranks", self.ranks, 2..=RANKS_MAX)?;
         let parallel = &self.parallel;
-        let one = |name: &str, value: u32| within(&format!("parallel.{name}"), value, 1..=self.ranks);
+        let degree = |name: &str, value: u32| within(&format!("parallel.{name}"), value, 1..=self.ranks);
         self.model.check("model")?;
         InputErrors::all([
-            one("tensor", parallel.tensor),
-            one("context", parallel.context),
-            one("pipeline", parallel.pipeline),
+            degree("tensor", parallel.tensor),
+            degree("context", parallel.context),
+            degree("pipeline", parallel.pipeline),
             within("parallel.interleave", parallel.interleave, 1..=self.model.layers.max(1)),
-            one("expert", parallel.expert),
+            degree("expert", parallel.expert),
             within("parallel.zero", parallel.zero, 0..=3),
             self.check_prefetch(),
             within("node.accelerators", self.node.accelerators, 1..=self.ranks),
@@ -288,9 +288,9 @@ impl Training {
     fn check_gradients(&self) -> Result<(), InputError> {
         let stages = (0..self.parallel.pipeline).map(|stage| self.gradients_of_stage(stage));
         let bytes = Bytes::new(stages.max().unwrap_or(0));
-        let found = format_args!("gradients of {bytes} on an accelerator");
+        let mistake = format_args!("gradients of {bytes} on an accelerator");
         let expected = format_args!("at most {GRADIENTS_MAX}: a smaller model, or more accelerators that share it");
-        InputError::unless(bytes <= GRADIENTS_MAX, "model", found, expected)
+        InputError::unless(bytes <= GRADIENTS_MAX, "model", mistake, expected)
     }
 
     fn check_bucket(&self) -> Result<(), InputError> {
@@ -330,14 +330,14 @@ impl Training {
         let expected = format_args!("a multiple of {replicas}: {} data-parallel micro-batches", self.data());
         InputError::unless(self.batch > 0 && self.batch.is_multiple_of(replicas), "batch", self.batch, expected)?;
         let Pipeline { stages, parts, micro_batches } = self.pipeline();
-        let found = format_args!("{micro_batches} micro-batches of each stage");
+        let mistake = format_args!("{micro_batches} micro-batches of each stage");
         let is_even = parts == 1 || micro_batches.is_multiple_of(stages);
-        InputError::unless(is_even, "batch", found, format_args!("a multiple of {stages} stages, to interleave"))?;
+        InputError::unless(is_even, "batch", mistake, format_args!("a multiple of {stages} stages, to interleave"))?;
         let simulated = self.simulated().micro_batches;
         let passes = u64::from(simulated) * u64::from(self.model.layers.div_ceil(stages));
         let is_bounded = micro_batches <= MICRO_BATCHES_MAX && passes <= PASSES_MAX;
         let expected = format_args!("at most {MICRO_BATCHES_MAX}, of at most {PASSES_MAX} layers in all");
-        InputError::unless(is_bounded, "batch", found, expected)
+        InputError::unless(is_bounded, "batch", mistake, expected)
     }
 
     /// Where a part of the micro-batches stands for all, it has a steady state, in which no exchange falls behind.

@@ -49,16 +49,16 @@ params! {
 impl Transformer {
     /// Errors about extents out of range; `key` is that of the model.
     pub(super) fn check(&self, key: &str) -> Result<(), InputErrors> {
-        let one = |name: &str, value: u32, most: u32| within(&format!("{key}.{name}"), value, 1..=most);
+        let extent = |name: &str, value: u32, most: u32| within(&format!("{key}.{name}"), value, 1..=most);
         InputErrors::all([
-            one("layers", self.layers, LAYERS_MAX),
-            one("hidden", self.hidden, EXTENT_MAX),
-            one("feed_forward", self.feed_forward, EXTENT_MAX),
-            one("key_value", self.key_value, self.hidden.max(1)),
-            one("vocabulary", self.vocabulary, EXTENT_MAX),
-            one("sequence", self.sequence, EXTENT_MAX),
-            one("experts", self.experts, LAYERS_MAX),
-            one("experts_per_token", self.experts_per_token, self.experts.max(1)),
+            extent("layers", self.layers, LAYERS_MAX),
+            extent("hidden", self.hidden, EXTENT_MAX),
+            extent("feed_forward", self.feed_forward, EXTENT_MAX),
+            extent("key_value", self.key_value, self.hidden.max(1)),
+            extent("vocabulary", self.vocabulary, EXTENT_MAX),
+            extent("sequence", self.sequence, EXTENT_MAX),
+            extent("experts", self.experts, LAYERS_MAX),
+            extent("experts_per_token", self.experts_per_token, self.experts.max(1)),
         ])
     }
 

@@ -194,11 +194,11 @@ mod tests {
     }
 
     fn text(pipeline: Pipeline, stage: u32) -> String {
-        let one = |pass: Pass| {
+        let pass_text = |pass: Pass| {
             let letter = if pass.is_forward { 'F' } else { 'B' };
             format!("{letter}{}{}", pass.micro_batch, ["", "'"][pass.part as usize])
         };
-        pipeline.passes(stage).into_iter().map(one).collect::<Vec<_>>().join(" ")
+        pipeline.passes(stage).into_iter().map(pass_text).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
         for (stages, parts, micro_batches) in [(1, 1, 3), (4, 1, 2), (4, 1, 9), (4, 3, 8), (3, 2, 3)] {
             let pipeline = Pipeline { stages, parts, micro_batches };
             for stage in 0..stages {
-                let mut passes: Vec<_> = pipeline.passes(stage).into_iter().map(|one| format!("{one:?}")).collect();
+                let mut passes: Vec<_> = pipeline.passes(stage).into_iter().map(|pass| format!("{pass:?}")).collect();
                 passes.sort();
                 passes.dedup();
                 assert_eq!(passes.len() as u32, 2 * parts * micro_batches);

@@ -103,9 +103,9 @@ impl<'a> Step<'a> {
         let (training, stage) = (self.training, self.stage);
         let (mut backward, repetition) = (0, training.repetition());
         for pass in self.pipeline.passes(stage) {
-            let found = format_args!("more than {OPERATIONS_MAX} operations of an accelerator in a step");
+            let mistake = format_args!("more than {OPERATIONS_MAX} operations of an accelerator in a step");
             let expected = "fewer micro-batches, layers, gradients or accelerators";
-            InputError::unless(self.graph.operations() <= OPERATIONS_MAX, "batch", found, expected)?;
+            InputError::unless(self.graph.operations() <= OPERATIONS_MAX, "batch", mistake, expected)?;
             let (before, behind) = (self.pipeline.before(stage, pass.part), self.pipeline.behind(stage, pass.part));
             if !pass.is_forward {
                 repetition.iter().filter_map(|repetition| repetition.before(backward)).for_each(|op| self.repeat(op));

@@ -123,8 +123,8 @@ fn difference_s(longer: Duration, shorter: Duration) -> f64 {
 mod tests {
     use super::{super::AcceleratorNode, super::Parallelism, super::tests::small, *};
 
-    fn near(found: f64, expected: f64) {
-        assert!((found - expected).abs() <= 1e-6 * expected.abs() + 1e-10, "{found} {expected}");
+    fn near(figure: f64, expected: f64) {
+        assert!((figure - expected).abs() <= 1e-6 * expected.abs() + 1e-10, "{figure} {expected}");
     }
 
     /// Four stages of one layer each, eight micro-batches. A layer takes 3 (forward and backward) of its operations,

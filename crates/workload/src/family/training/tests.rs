@@ -95,7 +95,7 @@ fn data_parallel_ranks_send_what_the_formulas_say() {
         sent(&Training { parallel, ..training }.graphs().unwrap()[0])
     };
     let ring = 2 * elements * (d - 1) / d;
-    let near = |found: u64, expected: u64| assert!(found.abs_diff(expected) * 100 <= expected, "{found} {expected}");
+    let near = |bytes: u64, expected: u64| assert!(bytes.abs_diff(expected) * 100 <= expected, "{bytes} {expected}");
     near(of_zero(0), 2 * ring);
     near(of_zero(1), 2 * ring);
     near(of_zero(2), 2 * ring);
@@ -236,8 +236,8 @@ fn tensors_are_exchanged_twice_a_layer_and_direction() {
     let of_exchanges = (Duration::from_us(1) + Duration::from_ns(activation * 2 * 3 / 4)) * 16;
     let of_norm = Duration::from_us(1) + Duration::from_ns(12);
     let expected = time_of(operations(&in_node) / 4, &in_node) + of_exchanges + of_norm;
-    let found = computed(graph);
-    assert!(found.as_ps().abs_diff(expected.as_ps()) <= 20_000, "{found} {expected}");
+    let duration = computed(graph);
+    assert!(duration.as_ps().abs_diff(expected.as_ps()) <= 20_000, "{duration} {expected}");
 }
 
 #[test]
