@@ -45,7 +45,9 @@ impl Amounts {
                 let rows = rows.saturating_mul(u64::from(*iterations));
                 (ranks.iter().map(|graph| graph_load(graph, *iterations)).collect(), rows, false)
             }
-            Traffic::Streams(streams) => (loads(traffic, streams), 0, streams.iter().any(|one| one.messages.is_none())),
+            Traffic::Streams(streams) => {
+                (loads(traffic, streams), 0, streams.iter().any(|stream| stream.messages.is_none()))
+            }
         };
         let sum = |part: usize| loads.iter().fold(0, |sum: u64, load: &RankLoad| sum.saturating_add(load.sent[part]));
         let most = |value: fn(&RankLoad) -> u64| loads.iter().map(value).max().unwrap_or(0);

@@ -76,8 +76,8 @@ fn is_collective(tag: u32) -> bool {
 /// Rejects a peer that is no other rank of the job.
 pub(crate) fn check_peer(rank: Rank, peer: Rank, ranks: usize) -> Result<(), InputError> {
     let is_other = peer.index() < ranks && peer != rank;
-    let found = format_args!("{rank} exchanges with {peer} in a job of {ranks} ranks");
-    InputError::unless(is_other, "peer", found, "another rank of the job")
+    let mistake = format_args!("{rank} exchanges with {peer} in a job of {ranks} ranks");
+    InputError::unless(is_other, "peer", mistake, "another rank of the job")
 }
 
 /// "1 message", "2 messages".
@@ -170,8 +170,8 @@ mod tests {
             "rank0 sends 5 messages of 40 B together under tag 1 that rank1 does not receive; tag 7 is open there";
         assert!(error(7, 8).contains(tags), "{}", error(7, 8));
         for (received, bytes) in [(16, "40 B less"), (2, "30 B more")] {
-            let found = error(1, received);
-            assert!(found.contains(&format!("rank0 sends {bytes} than rank1 receives under tag 1")), "{found}");
+            let mistake = error(1, received);
+            assert!(mistake.contains(&format!("rank0 sends {bytes} than rank1 receives under tag 1")), "{mistake}");
         }
     }
 

@@ -55,8 +55,8 @@ pub(crate) fn counted_stream(message: Bytes, messages: u64) -> Result<(), InputE
     }
     at_most("message", message, MESSAGE_MAX)?;
     let is_countable = messages <= STREAM_MAX.get() / message.get();
-    let found = format_args!("{messages} of {message}");
-    InputError::unless(is_countable, "messages", found, format_args!("at most {STREAM_MAX} in all"))
+    let mistake = format_args!("{messages} of {message}");
+    InputError::unless(is_countable, "messages", mistake, format_args!("at most {STREAM_MAX} in all"))
 }
 
 /// A text that was written out, which has a line at least: an empty one is refused, for it would count as none.

@@ -111,8 +111,8 @@ impl AreaList<'_> {
         let place = |(entry, &area): (usize, &u32)| {
             let free = (0..taken.len()).find(|&host| area_of_host[host] == area && !taken[host]);
             let host = free.ok_or_else(|| {
-                let found = format!("{} {area} has no free host, {entry} of {count} hosts fit", self.name);
-                InputError::new(self.key, found, format!("{} with as many free hosts as they are listed", self.key))
+                let mistake = format!("{} {area} has no free host, {entry} of {count} hosts fit", self.name);
+                InputError::new(self.key, mistake, format!("{} with as many free hosts as they are listed", self.key))
             })?;
             taken[host] = true;
             Ok(HostId::from_index(host))

@@ -245,8 +245,8 @@ impl Program {
     /// Every block, with how often it is performed.
     pub fn counted(&self) -> impl Iterator<Item = (&Block, u64)> {
         (0..).zip(self.blocks.iter()).map(|(number, block)| {
-            let around = self.loops.iter().filter(move |one| (one.first..one.end).contains(&number));
-            (block, around.fold(u64::from(block.repeat), |times, one| times.saturating_mul(one.times.into())))
+            let around = self.loops.iter().filter(move |outer| (outer.first..outer.end).contains(&number));
+            (block, around.fold(u64::from(block.repeat), |times, outer| times.saturating_mul(outer.times.into())))
         })
     }
 
@@ -268,8 +268,8 @@ impl Program {
     #[must_use]
     pub fn shortened(&self, times_max: u32) -> Program {
         let block = |block: &Block| Block { repeat: block.repeat.min(times_max), ..block.clone() };
-        let one = |one: &Loop| Loop { times: one.times.min(times_max), ..*one };
-        Program { blocks: self.blocks.iter().map(block).collect(), loops: self.loops.iter().map(one).collect() }
+        let nested = |nested: &Loop| Loop { times: nested.times.min(times_max), ..*nested };
+        Program { blocks: self.blocks.iter().map(block).collect(), loops: self.loops.iter().map(nested).collect() }
     }
 
     /// The same without measured iterations.
@@ -322,12 +322,12 @@ impl ProgramCursor {
     /// The block behind the present one: the first of the innermost loop that ends here and is not over.
     fn next_block(&mut self, loops: &[Loop]) -> u32 {
         let next = self.block + 1;
-        let ending = loops.partition_point(|one| one.end < next);
+        let ending = loops.partition_point(|inner| inner.end < next);
         let passes = &mut self.passes[ending..];
-        for (one, passes) in loops[ending..].iter().zip(passes).take_while(|(one, _)| one.end == next) {
+        for (inner, passes) in loops[ending..].iter().zip(passes).take_while(|(inner, _)| inner.end == next) {
             *passes += 1;
-            if *passes < one.times {
-                return one.first;
+            if *passes < inner.times {
+                return inner.first;
             }
             *passes = 0;
         }

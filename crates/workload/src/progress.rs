@@ -53,8 +53,8 @@ pub fn check_progress(programs: &[Program]) -> Result<(), InputError> {
     let mut states = network.ranks.iter_mut().enumerate();
     let stuck: Vec<usize> = states.by_ref().filter_map(|(rank, state)| state.ops.peek().map(|_| rank)).collect();
     if let Some(&first) = stuck.first() {
-        let found = format!("{}{}", waiting_ranks(&stuck), network.channels.open_request(first));
-        return Err(InputError::new("programs", found, "programs that end whatever sends wait for"));
+        let mistake = format!("{}{}", waiting_ranks(&stuck), network.channels.open_request(first));
+        return Err(InputError::new("programs", mistake, "programs that end whatever sends wait for"));
     }
     match network.ranks.iter().position(|rank| rank.open > 0) {
         Some(rank) => Err(InputError::new(
@@ -155,8 +155,8 @@ impl Channels {
     pub fn check_sends(&self) -> Result<(), InputError> {
         let open = self.open().into_iter().find(|&(_, is_send, _)| is_send);
         let Some(((from, to, tag), _, bytes)) = open else { return Ok(()) };
-        let found = format!("{from} sends a message of {bytes} B under tag {tag} that {to} does not receive");
-        Err(InputError::new("programs", found, "a receive for every send"))
+        let mistake = format!("{from} sends a message of {bytes} B under tag {tag} that {to} does not receive");
+        Err(InputError::new("programs", mistake, "a receive for every send"))
     }
 
     /// Posts a request; gives the counterpart, if it has one.
@@ -179,9 +179,9 @@ impl Channels {
             return Ok(None);
         };
         let (bytes, other_bytes) = (request.bytes, other.bytes);
-        let found =
+        let mistake =
             format_args!("a message of {bytes} B from rank {from} to {to} under tag {tag} meets {other_bytes} B");
-        InputError::unless(bytes == other_bytes, "programs", found, "equal lengths of a send and its receive")?;
+        InputError::unless(bytes == other_bytes, "programs", mistake, "equal lengths of a send and its receive")?;
         Ok(Some(other))
     }
 }

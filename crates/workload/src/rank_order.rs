@@ -56,15 +56,15 @@ impl RankOrder {
 }
 
 fn check_list(places: &[u32], ranks: u32, per_host: u32) -> Result<(), InputError> {
-    let error = |found: String, expected: String| Err(InputError::new("listed", found, expected));
+    let error = |mistake: String, expected: String| Err(InputError::new("listed", mistake, expected));
     if places.len() != ranks as usize {
         return error(format!("{} entries", places.len()), format!("{ranks}, one for each rank"));
     }
     let mut sorted = places.to_vec();
     sorted.sort_unstable();
     if let Some(run) = sorted.chunk_by(|a, b| a == b).find(|run| run.len() > per_host as usize) {
-        let found = format!("host {} has {} ranks", run[0], run.len());
-        return error(found, format!("at most ranks_per_host, {per_host}, on each"));
+        let mistake = format!("host {} has {} ranks", run[0], run.len());
+        return error(mistake, format!("at most ranks_per_host, {per_host}, on each"));
     }
     sorted.dedup();
     match (0..).zip(&sorted).find(|(expected, place)| expected != *place) {

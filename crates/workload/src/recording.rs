@@ -54,17 +54,17 @@ impl Recording {
             let rank = RankRecording::read(bytes).map_err(|error| InputError { key: name.to_owned(), ..error })?;
             named.push((name, rank));
         }
-        named.sort_by_key(|(_, one)| one.rank);
+        named.sort_by_key(|(_, rank)| rank.rank);
         let Some(ranks) = named.first().map(|(_, first)| first.ranks) else {
             return Err(InputError::new("", "no files", "a file for each rank, ending in .ewr"));
         };
-        for (expected, (name, one)) in named.iter().enumerate() {
-            let found = format_args!("rank {} of {}", one.rank, one.ranks);
-            let is_next = one.rank as usize == expected && one.ranks == ranks;
-            InputError::unless(is_next, *name, found, format_args!("rank {expected} of {ranks}"))?;
+        for (expected, (name, rank)) in named.iter().enumerate() {
+            let mistake = format_args!("rank {} of {}", rank.rank, rank.ranks);
+            let is_next = rank.rank as usize == expected && rank.ranks == ranks;
+            InputError::unless(is_next, *name, mistake, format_args!("rank {expected} of {ranks}"))?;
         }
-        let found = format_args!("{} files", named.len());
-        InputError::unless(named.len() == ranks as usize, "", found, format_args!("{ranks}, one for each rank"))?;
+        let mistake = format_args!("{} files", named.len());
+        InputError::unless(named.len() == ranks as usize, "", mistake, format_args!("{ranks}, one for each rank"))?;
         Ok(Recording { ranks: named.into_iter().map(|(_, rank)| rank).collect() })
     }
 

@@ -199,7 +199,7 @@ mod tests {
     fn the_size_of_every_workload_is_that_of_what_it_builds() {
         for workload in Workload::defaults() {
             let size = workload.size().unwrap();
-            let found = (size.connections, size.rows, size.messages, size.bytes);
+            let counts = (size.connections, size.rows, size.messages, size.bytes);
             match workload {
                 // Lines of text stand for messages.
                 Workload::Goal(_) => assert!(size.connections >= built(&workload).0, "{size:?}"),
@@ -213,10 +213,10 @@ mod tests {
                 | Workload::Npb(_)
                 | Workload::Openfoam(_)
                 | Workload::Gpcnet(_) => {
-                    let near = |found: u64, expected: u64| found.abs_diff(expected) * 4 <= expected;
+                    let near = |count: u64, expected: u64| count.abs_diff(expected) * 4 <= expected;
                     let expected = built(&workload);
-                    assert!(near(found.0, expected.0) && found.1 == expected.1, "{size:?}, {expected:?}");
-                    assert!(near(found.2.unwrap(), expected.2.unwrap()), "{size:?}, {expected:?}");
+                    assert!(near(counts.0, expected.0) && counts.1 == expected.1, "{size:?}, {expected:?}");
+                    assert!(near(counts.2.unwrap(), expected.2.unwrap()), "{size:?}, {expected:?}");
                 }
                 // The caller decides what is sent.
                 Workload::Driven(_) => {
@@ -225,9 +225,9 @@ mod tests {
                 }
                 // Two ranks may be partners of each other: one connection instead of two.
                 Workload::Permutation(_) => {
-                    assert_eq!((16, found.1, found.2, found.3), (found.0, 16, Some(16), Some(32_000_000)))
+                    assert_eq!((16, counts.1, counts.2, counts.3), (counts.0, 16, Some(16), Some(32_000_000)))
                 }
-                _ => assert_eq!(found, built(&workload), "{}", workload.name()),
+                _ => assert_eq!(counts, built(&workload), "{}", workload.name()),
             }
             assert_eq!(size.ranks, u64::from(workload.traffic(1).unwrap().ranks()), "{}", workload.name());
         }
@@ -260,7 +260,7 @@ mod tests {
         // 2^37 B of each of four ranks, in 1,375 messages of 100 MB.
         let size = Workload::HpccPtrans(ptrans(1 << 18)).size().unwrap();
         let expected = built(&Workload::HpccPtrans(ptrans(1 << 18)));
-        let near = |found: u64, expected: u64| found.abs_diff(expected) * 4 <= expected.max(1);
+        let near = |count: u64, expected: u64| count.abs_diff(expected) * 4 <= expected.max(1);
         assert!(near(size.messages.unwrap(), expected.2.unwrap()), "{size:?}, {expected:?}");
         assert!(Workload::HpccPtrans(ptrans(1 << 30)).size().unwrap().program_bytes > 1 << 30);
     }
@@ -270,9 +270,9 @@ mod tests {
         let all = Workload::AllToAll(AllToAll { ranks: 256, ..AllToAll::default() });
         let Traffic::Ranks(programs) = all.traffic(1).unwrap() else { panic!("ranks") };
         assert_eq!(all.size().unwrap().program_bytes, programs.iter().map(program_bytes).sum::<u64>());
-        let one = Workload::Permutation(Permutation::default());
-        let Traffic::Ranks(programs) = one.traffic(1).unwrap() else { panic!("ranks") };
-        assert_eq!(one.size().unwrap().program_bytes, programs.iter().map(program_bytes).sum::<u64>());
+        let permutation = Workload::Permutation(Permutation::default());
+        let Traffic::Ranks(programs) = permutation.traffic(1).unwrap() else { panic!("ranks") };
+        assert_eq!(permutation.size().unwrap().program_bytes, programs.iter().map(program_bytes).sum::<u64>());
     }
 
     #[test]

@@ -53,8 +53,8 @@ impl TraceFile {
     /// When the file ends before, or cannot be read; with the place.
     pub fn read_at(&self, bytes: &mut [u8], at: u64) -> Result<(), InputError> {
         self.content.read_at(bytes, at).map_err(|reason| {
-            let found = format!("byte {at}: {} bytes cannot be read ({reason})", bytes.len());
-            InputError::new("file", found, "a file that does not change while it is in use")
+            let mistake = format!("byte {at}: {} bytes cannot be read ({reason})", bytes.len());
+            InputError::new("file", mistake, "a file that does not change while it is in use")
         })
     }
 

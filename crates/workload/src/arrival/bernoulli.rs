@@ -28,8 +28,8 @@ impl Bernoulli {
         within("slots_per_packet", self.slots_per_packet, 1..=1_000)?;
         let slots = u64::from(self.slots_per_packet);
         if offered.packet < slots {
-            let found = format!("{slots} slots in {}ps", offered.packet);
-            return Err(InputError::new("slots_per_packet", found, "slots of at least 1ps"));
+            let mistake = format!("{slots} slots in {}ps", offered.packet);
+            return Err(InputError::new("slots_per_packet", mistake, "slots of at least 1ps"));
         }
         let empty_slots = Geometric::new(offered.load.parts(), Share::PARTS * slots);
         Ok(GapPlan { slot: (offered.packet << FRACTION) / slots, empty_slots })

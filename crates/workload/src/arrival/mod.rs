@@ -71,8 +71,8 @@ impl Offered {
         }
         let offered = Offered { packet: packet.as_ps(), load };
         if period(packet.as_ps(), load) > u128::from(u64::MAX) {
-            let found = format!("{load} of a link where a packet takes {packet}");
-            return Err(InputError::new("load", found, "0, or a packet in at most 281s on average"));
+            let mistake = format!("{load} of a link where a packet takes {packet}");
+            return Err(InputError::new("load", mistake, "0, or a packet in at most 281s on average"));
         }
         Ok(offered)
     }

@@ -62,8 +62,8 @@ impl OnOff {
         let period = offered.period_at(self.peak);
         // In a cycle, burst packets take burst · period / load; what their own periods do not fill is silence.
         let silence = u64::from(self.burst).checked_mul(offered.period() - period).ok_or_else(|| {
-            let found = format!("{} packets at load {}", self.burst, offered.load);
-            InputError::new("burst", found, "silences of at most 281s on average")
+            let mistake = format!("{} packets at load {}", self.burst, offered.load);
+            InputError::new("burst", mistake, "silences of at most 281s on average")
         })?;
         Ok(GapPlan { period, silence, length: self.length()? })
     }

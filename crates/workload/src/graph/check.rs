@@ -56,8 +56,8 @@ fn check_sums(graphs: &[Arc<Graph>]) -> Result<(), InputError> {
     let sum = |part: fn(&Graph) -> u64| graphs.iter().map(|graph| part(graph)).sum::<u64>();
     let sent = sum(|graph| graph.facts().sent.messages);
     let received = sum(|graph| graph.facts().received.messages);
-    let found = format_args!("{sent} messages sent and {received} received over all ranks");
-    InputError::unless(sent == received, "programs", found, lacking(sent.into(), received.into()))
+    let mistake = format_args!("{sent} messages sent and {received} received over all ranks");
+    InputError::unless(sent == received, "programs", mistake, lacking(sent.into(), received.into()))
 }
 
 impl Messages {
@@ -92,7 +92,8 @@ impl Messages {
                 continue;
             };
             let matching = [(Some(source), None), (None, Some(tag)), (None, None)];
-            let taken: i128 = matching.iter().filter_map(|wildcard| wildcards.get(wildcard)).map(|one| one.0).sum();
+            let taken: i128 =
+                matching.iter().filter_map(|wildcard| wildcards.get(wildcard)).map(|(receives, _)| receives).sum();
             if messages < 0 || messages > taken {
                 settled(channel, (messages, bytes), &self.named)?;
             }
@@ -106,12 +107,12 @@ impl Messages {
 
 /// Rejects a number of messages other than that of the receives which leave source or tag open.
 fn balanced(sink: Rank, wildcards: &Wildcards, messages: i128) -> Result<(), InputError> {
-    let receives: i128 = wildcards.values().map(|one| one.0).sum();
+    let receives: i128 = wildcards.values().map(|(receives, _)| receives).sum();
     let ((source, tag), (_, bytes)) =
-        wildcards.first_key_value().map_or_else(Default::default, |(key, one)| (*key, *one));
+        wildcards.first_key_value().map_or_else(Default::default, |(key, counts)| (*key, *counts));
     let source = source.map_or_else(|| "any rank".to_owned(), |rank| rank.to_string());
     let tag = tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
     let (posted, sent) = (counted(receives, "receive"), counted(messages, "message"));
-    let found = format_args!("{sink} has {posted} like one of {bytes} B from {source} with {tag}, for {sent}");
-    InputError::unless(receives == messages, "programs", found, lacking(messages, receives))
+    let mistake = format_args!("{sink} has {posted} like one of {bytes} B from {source} with {tag}, for {sent}");
+    InputError::unless(receives == messages, "programs", mistake, lacking(messages, receives))
 }

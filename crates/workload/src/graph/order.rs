@@ -53,9 +53,9 @@ struct Sequence<'a> {
 /// receives that leave their source or tag open.
 pub fn programs_of_graphs(graphs: &[Arc<Graph>], iterations: u32) -> Result<Vec<Program>, InputError> {
     let program = |(rank, graph): (usize, &Arc<Graph>)| {
-        let error = |found| {
-            let found = format!("{} has {found}", Rank::from_index(rank));
-            InputError::new("", found, "a graph that is a sequence of posts and waits for all")
+        let error = |mistake| {
+            let mistake = format!("{} has {mistake}", Rank::from_index(rank));
+            InputError::new("", mistake, "a graph that is a sequence of posts and waits for all")
         };
         if graph.streams().len() > 1 {
             return Err(error(format!("{} streams", graph.streams().len())));

@@ -36,9 +36,9 @@ impl OwnMessages {
             open.push_back((node, message));
             return Ok(node);
         };
-        let found = format_args!("a message to the rank itself of {} B meets {} B", message.bytes, counterpart.bytes);
+        let mistake = format_args!("a message to the rank itself of {} B meets {} B", message.bytes, counterpart.bytes);
         let is_equal = message.bytes == counterpart.bytes;
-        InputError::unless(is_equal, "", found, "equal lengths of a send and its receive")?;
+        InputError::unless(is_equal, "", mistake, "equal lengths of a send and its receive")?;
         let (copy, receive) = if message.is_send { (node, other) } else { (other, node) };
         graph.after(receive, &[copy]);
         Ok(node)
@@ -49,8 +49,8 @@ impl OwnMessages {
         let first = self.open.values().filter_map(VecDeque::front).min_by_key(|(node, _)| *node);
         first.map(|&(node, OwnMessage { is_send, tag, bytes })| {
             let (own, other) = if is_send { ("send to", "receive from") } else { ("receive from", "send to") };
-            let found = format_args!("a {own} the rank itself of {bytes} B under tag {tag}");
-            (node, InputError::new("", found, format_args!("a {other} itself under this tag")))
+            let mistake = format_args!("a {own} the rank itself of {bytes} B under tag {tag}");
+            (node, InputError::new("", mistake, format_args!("a {other} itself under this tag")))
         })
     }
 }

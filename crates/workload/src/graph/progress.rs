@@ -84,8 +84,8 @@ impl CheckedRun {
         failure.map_or(Ok(()), |error| Err(InputError { found: format!("{}: {}", self.rank, error.found), ..error }))
     }
 
-    fn error(&self, node: u32, found: &str, expected: &str) -> InputError {
-        InputError::new("file", format!("{}: operation {node} {found}", self.rank), expected)
+    fn error(&self, node: u32, mistake: &str, expected: &str) -> InputError {
+        InputError::new("file", format!("{}: operation {node} {mistake}", self.rank), expected)
     }
 
     /// The first node that has not started.
@@ -133,7 +133,7 @@ impl Network {
         check_cycles(first, &graphs[first])?;
         let waiting = self.ranks[first].lowest_waiting();
         let waiting = waiting.map_or_else(String::new, |node| format!("; its operation {node} does not start"));
-        let found = format!("{}{}{waiting}", waiting_ranks(&stuck), self.channels.open_request(first));
-        Err(InputError::new("programs", found, "a send for every receive, before what waits for it"))
+        let mistake = format!("{}{}{waiting}", waiting_ranks(&stuck), self.channels.open_request(first));
+        Err(InputError::new("programs", mistake, "a send for every receive, before what waits for it"))
     }
 }

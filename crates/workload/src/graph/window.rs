@@ -134,8 +134,8 @@ impl NodeWindow {
         slot.in_progress |= 1 << within;
         let waits = &mut slot.nodes.waits[within as usize];
         let Some(left) = waits.checked_sub(1) else {
-            let found = format!("operation {node} waits for fewer operations than it is to wait for");
-            return Err(InputError::new("file", found, "a number of dependencies that is theirs"));
+            let mistake = format!("operation {node} waits for fewer operations than it is to wait for");
+            return Err(InputError::new("file", mistake, "a number of dependencies that is theirs"));
         };
         *waits = left;
         if left == 0 {

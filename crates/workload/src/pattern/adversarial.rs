@@ -32,8 +32,8 @@ impl Adversarial {
     pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, InputError> {
         let count = groups.count();
         if self.offset.is_multiple_of(count) {
-            let found = format!("{} among {count} groups", self.offset);
-            return Err(InputError::new("offset", found, format!("no multiple of {count}, which leads back")));
+            let mistake = format!("{} among {count} groups", self.offset);
+            return Err(InputError::new("offset", mistake, format!("no multiple of {count}, which leads back")));
         }
         let parts = self.parts(groups)?;
         let mut targets: Box<[HostRange]> = parts.ranges().into();

@@ -16,8 +16,8 @@ impl BitReverse {
     pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, InputError> {
         let hosts = groups.hosts();
         if !hosts.is_power_of_two() {
-            let found = format!("{hosts} hosts");
-            return Err(InputError::new("", found, "a power of two, so that every number has its reverse"));
+            let mistake = format!("{hosts} hosts");
+            return Err(InputError::new("", mistake, "a power of two, so that every number has its reverse"));
         }
         let unused = 32 - hosts.trailing_zeros();
         Ok(Permuted::new(hosts, |host| host.reverse_bits() >> unused))

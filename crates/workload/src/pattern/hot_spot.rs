@@ -27,7 +27,7 @@ pub(super) struct PatternPlan {
 impl HotSpot {
     pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, InputError> {
         let all = groups.hosts();
-        let refuse = |found: String, expected: String| Err(InputError::new("hosts", found, expected));
+        let refuse = |mistake: String, expected: String| Err(InputError::new("hosts", mistake, expected));
         let mut hot = self.hosts.clone();
         hot.sort_unstable();
         match hot.last() {

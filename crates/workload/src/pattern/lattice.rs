@@ -24,8 +24,8 @@ pub(super) fn moved(extents: &[u32], groups: &HostGroups, steps: fn(u32) -> u32)
 }
 
 fn ring_of_groups(groups: &HostGroups) -> Result<u32, InputError> {
-    let found = || format!("none, and {} groups of unequal sizes", groups.count());
-    let unequal = || InputError::new("extents", found(), "extents, or groups of one size");
+    let mistake = || format!("none, and {} groups of unequal sizes", groups.count());
+    let unequal = || InputError::new("extents", mistake(), "extents, or groups of one size");
     groups.equal_size().map(|_| groups.count()).ok_or_else(unequal)
 }
 

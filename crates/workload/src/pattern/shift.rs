@@ -18,8 +18,8 @@ impl Shift {
     pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, InputError> {
         let hosts = groups.hosts();
         if self.offset.is_multiple_of(hosts) {
-            let found = format!("{} among {hosts} hosts", self.offset);
-            return Err(InputError::new("offset", found, format!("no multiple of {hosts}, which leads back")));
+            let mistake = format!("{} among {hosts} hosts", self.offset);
+            return Err(InputError::new("offset", mistake, format!("no multiple of {hosts}, which leads back")));
         }
         let further = |host: u32| (u64::from(host) + u64::from(self.offset)) % u64::from(hosts);
         Ok(Permuted::new(hosts, |host| further(host) as u32))

@@ -50,8 +50,8 @@ impl Switching {
         }
         match &*self.to {
             Pattern::Switching(next) if next.at <= self.at => {
-                let found = format!("{} after a switch at {}", next.at, self.at);
-                return Err(InputError::new("at", found, "later switches at later times"));
+                let mistake = format!("{} after a switch at {}", next.at, self.at);
+                return Err(InputError::new("at", mistake, "later switches at later times"));
             }
             _ => {}
         }

@@ -13,8 +13,8 @@ impl<'a> Bytes<'a> {
     }
 
     /// What is wrong with what begins at `from`.
-    pub(super) fn error(from: usize, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
-        InputError::new("", format_args!("byte {from}: {found}"), expected)
+    pub(super) fn error(from: usize, mistake: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
+        InputError::new("", format_args!("byte {from}: {mistake}"), expected)
     }
 
     pub(super) fn place(&self) -> usize {
@@ -27,8 +27,8 @@ impl<'a> Bytes<'a> {
 
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], InputError> {
         if self.left() < count {
-            let found = "the file ends within a record";
-            return Err(Bytes::error(self.at, found, "a recording of a program that called MPI_Finalize"));
+            let mistake = "the file ends within a record";
+            return Err(Bytes::error(self.at, mistake, "a recording of a program that called MPI_Finalize"));
         }
         let taken = &self.bytes[self.at..self.at + count];
         self.at += count;

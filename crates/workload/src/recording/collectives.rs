@@ -118,9 +118,9 @@ fn add(
     }
     let matched = &mut list[place];
     if (matched.kind, matched.root, matched.goes_on) != (call.kind, call.root, goes_on) {
-        let found = format!("{} of root {} as collective {place}", call.kind.name(), call.root);
+        let mistake = format!("{} of root {} as collective {place}", call.kind.name(), call.root);
         let expected = format!("{} of root {}, as rank {} called it", matched.kind.name(), matched.root, matched.first);
-        return Err(InputError::new(format!("rank {}", rank.rank), found, expected));
+        return Err(InputError::new(format!("rank {}", rank.rank), mistake, expected));
     }
     matched.calls += 1;
     matched.add_sizes(call);
@@ -128,9 +128,12 @@ fn add(
 }
 
 fn check_calls(list: &[Matched], members: &[u32]) -> Result<(), InputError> {
-    let Some((place, one)) = list.iter().enumerate().find(|(_, one)| one.calls != members.len()) else { return Ok(()) };
-    let found = format!("{} of {} members call {} as collective {place}", one.calls, members.len(), one.kind.name());
-    Err(InputError::new(format!("rank {}", one.first), found, "all members of its communicator"))
+    let Some((place, matched)) = list.iter().enumerate().find(|(_, matched)| matched.calls != members.len()) else {
+        return Ok(());
+    };
+    let mistake =
+        format!("{} of {} members call {} as collective {place}", matched.calls, members.len(), matched.kind.name());
+    Err(InputError::new(format!("rank {}", matched.first), mistake, "all members of its communicator"))
 }
 
 impl Matched {

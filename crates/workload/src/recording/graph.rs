@@ -76,7 +76,10 @@ fn received(rank: &RankRecording) -> BTreeMap<u64, Completion> {
         Call::Complete(completions) => completions.as_slice(),
         _ => &[],
     });
-    completions.filter(|one| one.is_cancelled || one.received.is_some()).map(|one| (one.request, *one)).collect()
+    completions
+        .filter(|completion| completion.is_cancelled || completion.received.is_some())
+        .map(|completion| (completion.request, *completion))
+        .collect()
 }
 
 impl Writer<'_> {
@@ -110,7 +113,8 @@ impl Writer<'_> {
                 self.receive_on(*request, *communicator, posted)?;
             }
             Call::Complete(completions) => {
-                let labels = completions.iter().filter_map(|one| self.open.remove(&one.request)).collect();
+                let labels =
+                    completions.iter().filter_map(|completion| self.open.remove(&completion.request)).collect();
                 self.join(labels);
             }
             Call::Collective(call, request) => {
@@ -130,10 +134,10 @@ impl Writer<'_> {
                 }
             }
             Call::Unsupported(name) => {
-                let found = format!("{name}, which is not recorded");
+                let mistake = format!("{name}, which is not recorded");
                 return Err(InputError::new(
                     format!("rank {}", self.rank.rank),
-                    found,
+                    mistake,
                     "a program that does not use it",
                 ));
             }
@@ -176,8 +180,8 @@ impl Writer<'_> {
             None => posted,
         };
         let Some((peer, tag, bytes)) = known else {
-            let found = format!("request {request}, a receive from anybody that never ends");
-            return Err(InputError::new(format!("rank {}", self.rank.rank), found, "a receive that was waited for"));
+            let mistake = format!("request {request}, a receive from anybody that never ends");
+            return Err(InputError::new(format!("rank {}", self.rank.rank), mistake, "a receive that was waited for"));
         };
         if peer != self.rank.rank {
             let label = self.message("recv", "from", &Message { communicator, peer, tag, bytes });

@@ -191,10 +191,10 @@ fn head(bytes: &mut Bytes<'_>) -> Result<RankRecording, InputError> {
     }
     let (rank, ranks, _reserved) = (bytes.fixed(4)?, bytes.fixed(4)?, bytes.fixed(4)?);
     if rank >= ranks || ranks > RANKS_MAX {
-        let found = format_args!("rank {rank} of {ranks}");
+        let mistake = format_args!("rank {rank} of {ranks}");
         return Err(Bytes::error(
             MAGIC.len() + 4,
-            found,
+            mistake,
             format_args!("a rank below their number, {RANKS_MAX} at most"),
         ));
     }
@@ -353,8 +353,8 @@ impl Reader<'_> {
             _ => count == 1,
         };
         if !is_right {
-            let found = format_args!("{} of {members} members with {count} sizes", kind.name());
-            return Err(Bytes::error(from, found, "one, or one for each member, or two for each"));
+            let mistake = format_args!("{} of {members} members with {count} sizes", kind.name());
+            return Err(Bytes::error(from, mistake, "one, or one for each member, or two for each"));
         }
         let sizes = (0..count).map(|_| self.length()).collect::<Result<_, _>>()?;
         Ok(Call::Collective(CollectiveCall { kind, communicator, root, sizes }, request))

@@ -47,7 +47,7 @@ pub(super) fn transfers(recording: &Recording) -> Result<Vec<Transfer>, InputErr
             }
         }
     }
-    let mut found = Vec::new();
+    let mut transfers = Vec::new();
     for rank in recording.ranks() {
         for (message, end_ns) in receives(rank) {
             let group = groups.group(rank.rank, message.communicator);
@@ -55,10 +55,10 @@ pub(super) fn transfers(recording: &Recording) -> Result<Vec<Transfer>, InputErr
             let Some((sent_ns, bytes)) = sent.get_mut(&pair).and_then(VecDeque::pop_front) else { continue };
             let end_ns = rank.common_ns(start_ns, end_ns).max(sent_ns);
             let (source, destination) = (message.peer, rank.rank);
-            found.push(Transfer { source, destination, tag: message.tag, bytes, start_ns: sent_ns, end_ns });
+            transfers.push(Transfer { source, destination, tag: message.tag, bytes, start_ns: sent_ns, end_ns });
         }
     }
-    Ok(found)
+    Ok(transfers)
 }
 
 /// Receives in the order in which they were posted, with the end of the call that completed each.
@@ -75,9 +75,9 @@ fn receives(rank: &RankRecording) -> Vec<(Message, u64)> {
                 posted.push((None, 0));
             }
             Call::Complete(completions) => {
-                for one in completions {
-                    let Some((peer, tag, bytes)) = one.received else { continue };
-                    let Some((place, communicator)) = open.remove(&one.request) else { continue };
+                for completion in completions {
+                    let Some((peer, tag, bytes)) = completion.received else { continue };
+                    let Some((place, communicator)) = open.remove(&completion.request) else { continue };
                     posted[place] = (Some(Message { communicator, peer, tag, bytes }), record.end_ns);
                 }
             }

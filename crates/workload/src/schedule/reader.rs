@@ -26,29 +26,32 @@ struct Nesting {
 
 impl Nesting {
     /// Adds a loop, which holds those before it or stands behind them.
-    fn add(&mut self, one: Loop) -> Result<(), String> {
+    fn add(&mut self, outer: Loop) -> Result<(), String> {
         let mut depth = 1;
-        while let Some((_, inner)) = self.outermost.pop_if(|(last, _)| last.first >= one.first && last.end <= one.end) {
+        while let Some((_, inner)) =
+            self.outermost.pop_if(|(last, _)| last.first >= outer.first && last.end <= outer.end)
+        {
             depth = depth.max(inner + 1);
         }
-        let is_behind = self.outermost.last().is_none_or(|(last, _)| last.end <= one.first);
-        let is_in_order = self.loops.last().is_none_or(|last| last.end <= one.end);
+        let is_behind = self.outermost.last().is_none_or(|(last, _)| last.end <= outer.first);
+        let is_in_order = self.loops.last().is_none_or(|last| last.end <= outer.end);
         if !is_behind || !is_in_order || depth > NESTED_MAX {
-            let Loop { first, end, .. } = one;
+            let Loop { first, end, .. } = outer;
             return Err(format!(
                 "a loop of blocks {first} to {end}; expected loops in order, apart or at most {NESTED_MAX} within each \
                  other"
             ));
         }
-        self.outermost.push((one, depth));
-        self.loops.push(one);
+        self.outermost.push((outer, depth));
+        self.loops.push(outer);
         Ok(())
     }
 
     fn programs(self, parts: [Vec<Block>; 2]) -> [Program; 2] {
         let before = parts[0].len() as u32;
-        let (warm_up, own): (Vec<Loop>, Vec<Loop>) = self.loops.into_iter().partition(|one| one.end <= before);
-        let shifted = own.into_iter().map(|one| Loop { first: one.first - before, end: one.end - before, ..one });
+        let (warm_up, own): (Vec<Loop>, Vec<Loop>) = self.loops.into_iter().partition(|nested| nested.end <= before);
+        let shifted =
+            own.into_iter().map(|nested| Loop { first: nested.first - before, end: nested.end - before, ..nested });
         let [warm_up_blocks, blocks] = parts.map(Into::into);
         [Program { blocks: warm_up_blocks, loops: warm_up.into() }, Program { blocks, loops: shifted.collect() }]
     }
@@ -212,8 +215,8 @@ impl Cursor<'_> {
         let [source, destination, stream, outstanding] = [self.word()?, self.word()?, self.word()?, self.word()?];
         let (bytes_per_message, messages) = (self.long()?, self.long()?);
         if source >= ranks || destination >= ranks || source == destination {
-            let found = format!("a stream from rank {source} to {destination}; expected two of {ranks}");
-            return Err(self.before(STREAM_BYTES, found));
+            let mistake = format!("a stream from rank {source} to {destination}; expected two of {ranks}");
+            return Err(self.before(STREAM_BYTES, mistake));
         }
         if outstanding == 0 || bytes_per_message == 0 {
             return Err(self.before(STREAM_BYTES, "an empty stream; expected a window and messages of 1 or more"));
@@ -259,8 +262,8 @@ impl Cursor<'_> {
         }
         let mut nesting = Nesting::default();
         for _ in 0..loops {
-            let one = self.a_loop(&parts)?;
-            nesting.add(one).map_err(|message| self.before(LOOP_BYTES, message))?;
+            let nested = self.a_loop(&parts)?;
+            nesting.add(nested).map_err(|message| self.before(LOOP_BYTES, message))?;
         }
         Ok(nesting.programs(parts))
     }

@@ -107,8 +107,8 @@ fn section(warm_up_programs: &Program, program: &Program, tags: &BTreeMap<u32, u
         put_block(&mut bytes, block, flag, tags)?;
     }
     let before = warm_up_programs.blocks.len() as u32;
-    let shifted = program.loops.iter().map(|one| [before + one.first, before + one.end, one.times, 0]);
-    let loops = warm_up_programs.loops.iter().map(|one| [one.first, one.end, one.times, 0]).chain(shifted);
+    let shifted = program.loops.iter().map(|nested| [before + nested.first, before + nested.end, nested.times, 0]);
+    let loops = warm_up_programs.loops.iter().map(|nested| [nested.first, nested.end, nested.times, 0]).chain(shifted);
     bytes.extend(loops.flatten().flat_map(u32::to_le_bytes));
     Ok(bytes)
 }

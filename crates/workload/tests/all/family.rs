@@ -75,7 +75,7 @@ fn libraries() -> Vec<Workload> {
     for &library in Library::ALL {
         for ranks in [3, 8, 13] {
             let collective = |operation| OsuCollective { ranks, operation, library, ..OsuCollective::default() };
-            members.extend(operations.iter().cloned().map(|one| Workload::OsuCollective(collective(one))));
+            members.extend(operations.iter().cloned().map(|operation| Workload::OsuCollective(collective(operation))));
         }
     }
     members
@@ -144,13 +144,13 @@ fn ten_thousand_iterations_take_the_memory_of_ten() {
         let bytes: Vec<_> = programs.iter().map(program_bytes).collect();
         Some((bytes, programs[0].iterations()))
     };
-    let mut found = 0;
+    let mut members = 0;
     for member in Workload::defaults() {
         let (Some(few), Some(many)) = (repeated(&member, 10), repeated(&member, 10_000)) else { continue };
         assert_eq!((few.0, 1_000 * few.1), many, "{}", member.name());
-        found += 1;
+        members += 1;
     }
-    assert!(found > 8, "most members repeat something");
+    assert!(members > 8, "most members repeat something");
 }
 
 /// Stencils, transposes, solvers and reductions: what a rank does once, whatever their number.

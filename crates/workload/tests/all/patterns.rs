@@ -349,9 +349,9 @@ fn patterns_take_turns_of_a_period_and_begin_again() {
 #[test]
 fn parameters_that_do_not_fit_the_fabric_are_refused() {
     let check = |pattern: Pattern, sizes: &[u32], expected: &str| {
-        let found = pattern.plan(&HostGroups::new(sizes).unwrap(), 1).unwrap_err().to_string();
+        let error = pattern.plan(&HostGroups::new(sizes).unwrap(), 1).unwrap_err().to_string();
         let own = expected.strip_prefix(pattern.name()).map_or(format!(".{expected}"), str::to_owned);
-        assert_eq!(found, format!("{}{own}", pattern.name()), "{pattern:?}");
+        assert_eq!(error, format!("{}{own}", pattern.name()), "{pattern:?}");
     };
     let leads_back = "offset: 6 among 3 groups; expected no multiple of 3, which leads back";
     check(Pattern::Adversarial(Adversarial { offset: 6, hosts_per_switch: None }), &[4; 3], leads_back);
