@@ -104,12 +104,12 @@ fn check_names(errors: &mut InputErrors, scenario: &Scenario) {
     errors.check(InputError::unless(some_count, "job.0.background", true, expected));
     let known: Vec<_> = jobs.iter().map(|job| job.name.as_str()).collect();
     let unknown = scenario.run.jobs.iter().flatten().find(|name| !known.contains(&name.as_str()));
-    let found = unknown.map_or("", String::as_str);
+    let name = unknown.map_or("", String::as_str);
     let expected = match known.is_empty() {
         false => format!("names of jobs: {}", known.join(", ")),
         true => "none, as the file has no job".to_owned(),
     };
-    errors.check(InputError::unless(unknown.is_none(), "run.jobs", found, expected));
+    errors.check(InputError::unless(unknown.is_none(), "run.jobs", name, expected));
     for (number, job) in jobs.iter().enumerate() {
         let key = format!("job.{number}.name");
         errors.check(check_file_name(&key, &job.name));
@@ -129,8 +129,8 @@ fn check_priorities(errors: &mut InputErrors, scenario: &Scenario) {
         let expects_no_loss = scenario.transport_of(job).expects_no_loss();
         // Flow-level mode loses nothing; where packets would, the run says so.
         let is_lossless = !expects_no_loss || !scenario.fidelity(job).is_packet() || lossless.contains(&job.priority);
-        let found = format!("RoCE in priority {}, which loses packets", job.priority.get());
-        errors.check(InputError::unless(is_lossless, format!("job.{number}.priority"), found, expected));
+        let mistake = format!("RoCE in priority {}, which loses packets", job.priority.get());
+        errors.check(InputError::unless(is_lossless, format!("job.{number}.priority"), mistake, expected));
         let is_trimmed = scenario.switch.trimming.is_some_and(|trimming| trimming.priority == job.priority);
         let expected = "another one than switch.trimming.priority: trimmed packets would join the queue that is full";
         let key = format!("job.{number}.priority");
@@ -261,14 +261,14 @@ fn check_memory(scenario: &Scenario) -> Result<(), InputError> {
     for (number, job) in scenario.job.iter().enumerate() {
         let Workload::Hpl(hpl) = &job.workload else { continue };
         let needed = hpl.memory_per_rank().saturating_mul(job.ranks_per_host.into());
-        let found = format_args!(
+        let mistake = format_args!(
             "a matrix of {} rows, {} on each host of {} ranks",
             hpl.size,
             Bytes::new(needed),
             job.ranks_per_host
         );
         let expected = format_args!("at most {memory}, the memory of a host (host.memory)");
-        InputError::unless(needed <= memory.get(), format!("job.{number}.workload.hpl.size"), found, expected)?;
+        InputError::unless(needed <= memory.get(), format!("job.{number}.workload.hpl.size"), mistake, expected)?;
     }
     Ok(())
 }
@@ -309,8 +309,8 @@ pub(crate) fn check_rows(scenario: &Scenario, number: usize, rows: u64) -> Resul
         "iterations"
     };
     let key = format!("job.{number}.workload.{}.{count}", workload.name());
-    let found = format!("{rows} rows over all ranks and jobs so far");
-    InputError::unless(rows <= ROWS_MAX, &key, found, format!("at most {ROWS_MAX}: each is kept"))
+    let mistake = format!("{rows} rows over all ranks and jobs so far");
+    InputError::unless(rows <= ROWS_MAX, &key, mistake, format!("at most {ROWS_MAX}: each is kept"))
 }
 
 fn check_rates(scenario: &Scenario, topology: &Topology) -> Result<(), InputError> {
@@ -327,7 +327,8 @@ fn check_streams(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
     for (number, job) in jobs.iter().enumerate() {
         let Traffic::Streams(streams) = &job.traffic else { continue };
         has_streams = true;
-        let ends = scenario.run.end.is_some() || job.is_background || streams.iter().all(|one| one.messages.is_some());
+        let ends =
+            scenario.run.end.is_some() || job.is_background || streams.iter().all(|stream| stream.messages.is_some());
         let name = scenario.job[number].workload.name();
         InputError::unless(ends, "run.end", "none", format!("an end of the run: the streams of {name} have none"))?;
     }

@@ -162,8 +162,8 @@ impl ControlSpec {
         (usize::from(needed) > self.priorities.len().max(1)).then(|| {
             let first = if needed <= 5 { 3 } else { 0 };
             let such: Vec<u8> = (first..first + needed).collect();
-            let given = "control.priorities: none, so that pauses can deadlock this plan";
-            format!("{given}; expected {needed} for lossless traffic, which its routing needs, such as {such:?}")
+            let warning = "control.priorities: none, so that pauses can deadlock this plan";
+            format!("{warning}; expected {needed} for lossless traffic, which its routing needs, such as {such:?}")
         })
     }
 
@@ -192,20 +192,20 @@ impl ControlSpec {
     /// Checks that OpenFlow 1.0 has fields and actions for the table (specification 1.0.0, sections 3.3 and 5.2.3).
     fn check_openflow10(&self, errors: &mut InputErrors) {
         let expected = |value: &str| format!("{value} with protocol = \"openflow10\"");
-        let mut unless = |is_right, key: &str, found: &str, value: &str| {
-            errors.check(InputError::unless(is_right, key, found, expected(value)));
+        let mut unless = |is_right, key: &str, mistake: &str, value: &str| {
+            errors.check(InputError::unless(is_right, key, mistake, expected(value)));
         };
         let (rules, resolution) = (self.rules, self.resolution);
         unless(rules == RuleKind::Minimal, "rules", "\"conditional\" needs metadata of packets", "\"minimal\"");
-        let found = "a match of any VLAN's priority";
-        unless(self.priorities.is_empty(), "priorities", found, "none");
-        let found = "not \"broadcast\": no action copies fields, and `control serve` speaks OpenFlow 1.3";
-        unless(resolution == ResolutionKind::Broadcast, "resolution", found, "\"broadcast\"");
-        let found = "\"arp\" needs a match of ARP's hardware address";
-        unless(self.anti_spoofing != SpoofingKind::Arp, "anti_spoofing", found, "\"mac\" or \"none\"");
+        let mistake = "a match of any VLAN's priority";
+        unless(self.priorities.is_empty(), "priorities", mistake, "none");
+        let mistake = "not \"broadcast\": no action copies fields, and `control serve` speaks OpenFlow 1.3";
+        unless(resolution == ResolutionKind::Broadcast, "resolution", mistake, "\"broadcast\"");
+        let mistake = "\"arp\" needs a match of ARP's hardware address";
+        unless(self.anti_spoofing != SpoofingKind::Arp, "anti_spoofing", mistake, "\"mac\" or \"none\"");
         let is_right = self.addresses == AddressKind::Dmp || self.ipv4.is_empty();
-        let found = "\"rewrite\" beside ipv4 needs an action that writes ARP's payload";
-        unless(is_right, "addresses", found, "\"dmp\", or ipv4 = \"\"");
+        let mistake = "\"rewrite\" beside ipv4 needs an action that writes ARP's payload";
+        unless(is_right, "addresses", mistake, "\"dmp\", or ipv4 = \"\"");
     }
 
     fn check_priorities(&self, needed: Option<u8>) -> Result<(), InputError> {
@@ -227,7 +227,7 @@ impl ControlSpec {
     fn check_ipv4(&self, bits: u32) -> Result<(), InputError> {
         let answers = self.resolution != ResolutionKind::Broadcast || self.anti_spoofing == SpoofingKind::Arp;
         let quoted = format!("\"{}\"", self.ipv4);
-        let unless = |is_right, found: &str, expected: &str| InputError::unless(is_right, "ipv4", found, expected);
+        let unless = |is_right, mistake: &str, expected: &str| InputError::unless(is_right, "ipv4", mistake, expected);
         if self.ipv4.is_empty() {
             return unless(!answers, "empty", "a prefix, which answers to ARP and ARP's anti-spoofing need");
         }

@@ -92,9 +92,9 @@ impl Deployment {
 
     /// Rejects addresses without room for the number of the plane, and two ports of hosts with one name.
     fn check_addresses(&self) -> Result<(), InputError> {
-        let found = format!("the address fields of {} planes need {} bits", self.planes.len(), self.address_bits());
+        let mistake = format!("the address fields of {} planes need {} bits", self.planes.len(), self.address_bits());
         let is_within = self.address_bits() <= ADDRESS_BITS;
-        InputError::unless(is_within, "design.tables.widths", found, format!("at most {ADDRESS_BITS}"))?;
+        InputError::unless(is_within, "design.tables.widths", mistake, format!("at most {ADDRESS_BITS}"))?;
         let mut names = BTreeSet::new();
         let mut ports = self.topology.host_ports().map(|(host, port)| self.topology.host_port_name(host, port));
         let twice = if self.topology.is_single_homed() { None } else { ports.find(|name| !names.insert(name.clone())) };

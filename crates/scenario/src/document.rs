@@ -45,9 +45,9 @@ impl Document {
         let mut document = Document { origin, text, values, stated, overridden, files };
         document.values = document.text.parse().map_err(|error: toml::de::Error| {
             let place = Some(TextPlace::of_byte(&document.text, error.span().map_or(0, |span| span.start)));
-            let found = error.message().trim().replace('\n', "; ");
-            let expected = if found.contains("expected") { "" } else { "TOML, and each key once" };
-            Mistake { origin: document.origin.clone(), place, error: InputError::new("", found, expected) }
+            let mistake = error.message().trim().replace('\n', "; ");
+            let expected = if mistake.contains("expected") { "" } else { "TOML, and each key once" };
+            Mistake { origin: document.origin.clone(), place, error: InputError::new("", mistake, expected) }
         })?;
         let mut errors = InputErrors::default();
         for (key, literal) in overrides {
@@ -72,8 +72,8 @@ impl Document {
         let value = value.ok_or_else(|| {
             let start: String = literal.chars().take(LITERAL_SHOWN_MAX).collect();
             let rest = if start.len() < literal.len() { "…" } else { "" };
-            let found = format!("`{start}{rest}` is no TOML value");
-            InputError::new(key, found, "one such as 5, \"200ns\" or true")
+            let mistake = format!("`{start}{rest}` is no TOML value");
+            InputError::new(key, mistake, "one such as 5, \"200ns\" or true")
         })?;
         let mut table = Value::Table(std::mem::take(&mut self.values));
         let result = put(&mut table, key, value);
@@ -91,8 +91,8 @@ impl Document {
     }
 
     /// The mistake at a key, where it stands in the text.
-    pub fn error(&self, key: impl Into<String>, found: impl Display, expected: impl Display) -> ScenarioError {
-        self.locate(InputError::new(key, found, expected))
+    pub fn error(&self, key: impl Into<String>, mistake: impl Display, expected: impl Display) -> ScenarioError {
+        self.locate(InputError::new(key, mistake, expected))
     }
 
     /// A mistake in what the caller asks for, which does not stand in the text.

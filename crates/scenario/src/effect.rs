@@ -81,8 +81,8 @@ fn of_flow_control(values: &Table) -> Vec<InputError> {
     table(values, "flow_control").into_iter().flatten().flat_map(of_kind).collect()
 }
 
-fn error(key: impl Into<String>, found: impl ToString, expected: impl ToString) -> InputError {
-    InputError::new(key, found.to_string(), expected.to_string())
+fn error(key: impl Into<String>, mistake: impl ToString, expected: impl ToString) -> InputError {
+    InputError::new(key, mistake.to_string(), expected.to_string())
 }
 
 #[cfg(test)]

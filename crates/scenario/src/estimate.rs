@@ -86,10 +86,10 @@ impl Estimate {
         }
         let parts: Vec<String> =
             self.memory_parts.iter().map(|(name, bytes)| format!("{name} {}", size(*bytes))).collect();
-        let found = format!("about {} of memory ({})", size(self.memory_bytes), parts.join(", "));
+        let mistake = format!("about {} of memory ({})", size(self.memory_bytes), parts.join(", "));
         let expected =
             format!("at most {}, {}: {}, or another --memory-limit", size(limit.bytes), limit.name, self.advice);
-        Err(InputError::new(self.key.clone(), found, expected))
+        Err(InputError::new(self.key.clone(), mistake, expected))
     }
 
     fn of_parts(parts: Vec<Part>, memory_bytes: u64) -> Estimate {

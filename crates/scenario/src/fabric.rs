@@ -260,9 +260,9 @@ impl Fabric {
         let place = |outage: &Outage| (outage.channel, outage.from, outage.until);
         of_planes.iter_mut().for_each(|outages| outages.sort_by_key(place));
         let (is_alike, planes) = (of_planes.iter().all(|plane| *plane == of_planes[0]), of_planes.len());
-        let found = format!("links that differ between {planes} planes");
+        let mistake = format!("links that differ between {planes} planes");
         let expected = "the same links in every plane, at the same times: one plane is simulated for all";
-        let error = InputError::unless(is_alike, "faults.down", found, expected);
+        let error = InputError::unless(is_alike, "faults.down", mistake, expected);
         error.map_err(|error| self.document.locate(error)).map(|()| of_planes.swap_remove(0))
     }
 

@@ -85,24 +85,24 @@ impl DegradedSpec {
 /// Cables by name; one of several parallel ones by the port of its first end, as OpenFlow counts them from 1
 /// ("leaf0:13 - core0"), or the first ones by being named again.
 pub(crate) fn cables(topology: &Topology, names: &[String]) -> Result<Vec<ChannelId>, InputError> {
-    let mut found: Vec<ChannelId> = Vec::new();
+    let mut channels: Vec<ChannelId> = Vec::new();
     for (place, name) in names.iter().enumerate() {
         let before = names[..place].iter().filter(|other| *other == name).count();
         let named = by_port(topology, name).map_or_else(|| cable(topology, name, before as u32), Ok);
-        found.push(named.map_err(|error| InputError { key: String::new(), ..error })?);
+        channels.push(named.map_err(|error| InputError { key: String::new(), ..error })?);
     }
-    Ok(found)
+    Ok(channels)
 }
 
 /// The cable of a name with a port: "leaf0:13 - core0".
 fn by_port(topology: &Topology, name: &str) -> Option<ChannelId> {
     let cuts = name.match_indices(" - ").filter_map(|(at, _)| Some((name[..at].rsplit_once(':')?, &name[at..])));
-    let mut found = cuts.filter_map(|((node, port), rest)| {
+    let mut channels = cuts.filter_map(|((node, port), rest)| {
         let port = port.parse::<usize>().ok()?.checked_sub(1)?;
         let cables = topology.cables(&format!("{node}{rest}"));
         cables.iter().copied().find(|&cable| topology.channel(cable).from.port.index() == port)
     });
-    found.next()
+    channels.next()
 }
 
 fn cable(topology: &Topology, name: &str, parallel: u32) -> Result<ChannelId, InputError> {
@@ -113,8 +113,8 @@ fn cable(topology: &Topology, name: &str, parallel: u32) -> Result<ChannelId, In
         let expected = format!("two nodes with one, such as \"{from} - {to}\"");
         return Err(InputError::new("link", format!("no cable \"{name}\""), expected));
     }
-    let found = cables.get(parallel as usize).copied();
-    found.ok_or_else(|| InputError::new("parallel", parallel, format!("0 to {}", cables.len() - 1)))
+    let channel = cables.get(parallel as usize).copied();
+    channel.ok_or_else(|| InputError::new("parallel", parallel, format!("0 to {}", cables.len() - 1)))
 }
 
 /// A host that keeps priorities paused at its switches, as a broken NIC or a stopped driver does.
@@ -200,10 +200,10 @@ pub struct DownSpec {
 /// Every one that does not exist.
 pub(crate) fn open_loop_outages(faults: &FaultsSpec, topology: &Topology) -> Result<Vec<Outage>, InputErrors> {
     let mut errors = InputErrors::default();
-    let found = "links that damage frames are simulated by `etherweave run`";
-    errors.check(InputError::unless(faults.degraded.is_empty(), "faults.degraded", found, "none"));
-    let found = "hosts that pause their switches are simulated by `etherweave run`";
-    errors.check(InputError::unless(faults.pause_storm.is_empty(), "faults.pause_storm", found, "none"));
+    let mistake = "links that damage frames are simulated by `etherweave run`";
+    errors.check(InputError::unless(faults.degraded.is_empty(), "faults.degraded", mistake, "none"));
+    let mistake = "hosts that pause their switches are simulated by `etherweave run`";
+    errors.check(InputError::unless(faults.pause_storm.is_empty(), "faults.pause_storm", mistake, "none"));
     let outages = errors.check(outages(faults, topology));
     errors.into_result().map(|()| outages.unwrap_or_default())
 }

@@ -172,7 +172,7 @@ impl NameKey {
     /// The value of the key.
     pub fn schema(&self) -> serde_json::Value {
         let mut schema = serde_json::json!({ "description": self.description, "type": "string" });
-        if let Some(profiled) = PROFILED.iter().find(|one| self.key == PROFILE && one.table == self.table) {
+        if let Some(profiled) = PROFILED.iter().find(|profiled| self.key == PROFILE && profiled.table == self.table) {
             schema["enum"] = profiled.profiles.iter().map(|(name, _)| *name).collect();
         }
         schema
@@ -248,9 +248,9 @@ pub(crate) fn complete(table: &mut Table, profile: Table) {
     for (key, value) in profile {
         match (table.get_mut(&key), value) {
             (None, value) => _ = table.insert(key, value),
-            (Some(Value::Table(given)), Value::Table(others)) => {
-                if !VARIANTS.contains(&key.as_str()) || given.keys().eq(others.keys()) {
-                    complete(given, others);
+            (Some(Value::Table(own)), Value::Table(others)) => {
+                if !VARIANTS.contains(&key.as_str()) || own.keys().eq(others.keys()) {
+                    complete(own, others);
                 }
             }
             (Some(_), _) => {}

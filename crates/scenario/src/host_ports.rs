@@ -78,15 +78,15 @@ pub(crate) fn check(scenario: &Scenario, topology: &Topology) -> Result<(), Inpu
     let is_used = |is_given: bool| !is_given || !topology.is_single_homed();
     let expected = "hosts with several ports beside it: host_ports.planes, host_ports.leaves, or several links of a \
                     host in topology.custom";
-    let found = choice.map_or("", PortChoice::name);
-    errors.check(InputError::unless(is_used(choice.is_some()), "host_ports.choice", found, expected));
-    let found = detection.unwrap_or_default();
-    errors.check(InputError::unless(is_used(detection.is_some()), "host_ports.detection", found, expected));
+    let name = choice.map_or("", PortChoice::name);
+    errors.check(InputError::unless(is_used(choice.is_some()), "host_ports.choice", name, expected));
+    let time = detection.unwrap_or_default();
+    errors.check(InputError::unless(is_used(detection.is_some()), "host_ports.detection", time, expected));
     if topology.planes() > 1 {
         let after = scenario.faults.reroute_after;
         let expected = "none over several planes: hosts send by another port after host_ports.detection";
-        let found = after.unwrap_or_default();
-        errors.check(InputError::unless(after.is_none(), "faults.reroute_after", found, expected));
+        let delay = after.unwrap_or_default();
+        errors.check(InputError::unless(after.is_none(), "faults.reroute_after", delay, expected));
     }
     errors.into_result()
 }

@@ -77,16 +77,16 @@ fn complete_scenario(values: &mut Table, mut profile: Table) {
 }
 
 /// The profile that the table names, of those that come with Etherweave or of a file beside the scenario.
-fn named(given: &Table, document: &Document) -> Result<Interconnect, InputErrors> {
-    let InterconnectSpec { profile, file, .. } = reader::read(given).map_err(|errors| errors.within(TABLE))?;
+fn named(table: &Table, document: &Document) -> Result<Interconnect, InputErrors> {
+    let InterconnectSpec { profile, file, .. } = reader::read(table).map_err(|errors| errors.within(TABLE))?;
     match (profile, file) {
         (Some(name), None) => Interconnect::shipped(&name).map_err(|errors| errors.within(TABLE)),
         (None, Some(name)) => {
             let key = format!("{TABLE}.file");
             let unreadable = |reason| InputError::new(&key, format!("\"{name}\" cannot be read ({reason})"), "TOML");
             let text = files::read(&document.beside(&name)).map_err(unreadable)?;
-            let found = Interconnect::parse(&name, &text);
-            found.map_err(|errors| errors.iter().map(|error| in_file(&key, &name, error)).collect())
+            let interconnect = Interconnect::parse(&name, &text);
+            interconnect.map_err(|errors| errors.iter().map(|error| in_file(&key, &name, error)).collect())
         }
         (Some(_), Some(_)) => Err(InputError::new(TABLE, "profile and file", "one of them").into()),
         (None, None) => Err(InputError::new(TABLE, "neither profile nor file", "one of them").into()),
@@ -119,31 +119,31 @@ fn set_rates(values: &mut Table, link: &Table) {
     let name = fabric.topology.name();
     let full = Value::try_from(&fabric.topology).expect("a fabric is TOML");
     let Some(Value::Table(full)) = full.get(name).cloned() else { return };
-    let mut given = topology.get(name).and_then(Value::as_table).cloned().unwrap_or_default();
+    let mut table = topology.get(name).and_then(Value::as_table).cloned().unwrap_or_default();
     let rate_of = |key: &str| {
         let is_host = key == HOST_RATE || name == "single_switch";
         let key = if is_host && link.contains_key(HOST_RATE) { HOST_RATE } else { RATE };
         link.get(key).cloned()
     };
-    set_in(&mut given, &full, &rate_of);
-    values.insert("topology".to_owned(), Table::from_iter([(name.to_owned(), given.into())]).into());
+    set_in(&mut table, &full, &rate_of);
+    values.insert("topology".to_owned(), Table::from_iter([(name.to_owned(), table.into())]).into());
 }
 
 /// Sets the rates of a table that has the keys of `full`, at any depth.
-fn set_in(given: &mut Table, full: &Table, rate_of: &impl Fn(&str) -> Option<Value>) {
+fn set_in(table: &mut Table, full: &Table, rate_of: &impl Fn(&str) -> Option<Value>) {
     for (key, value) in full {
         if key == RATE || key.ends_with("_rate") {
-            if let (false, Some(rate)) = (given.contains_key(key), rate_of(key)) {
-                given.insert(key.clone(), rate);
+            if let (false, Some(rate)) = (table.contains_key(key), rate_of(key)) {
+                table.insert(key.clone(), rate);
             }
         } else if let Value::Array(list) = value
             && list.iter().any(Value::is_table)
         {
             let empty = || Value::Array(list.iter().map(|_| Value::Table(Table::new())).collect());
-            let given = given.entry(key).or_insert_with(empty);
-            for (given, full) in given.as_array_mut().into_iter().flatten().zip(list) {
-                if let (Value::Table(given), Value::Table(full)) = (given, full) {
-                    set_in(given, full, rate_of);
+            let rows = table.entry(key).or_insert_with(empty);
+            for (row, full) in rows.as_array_mut().into_iter().flatten().zip(list) {
+                if let (Value::Table(row), Value::Table(full)) = (row, full) {
+                    set_in(row, full, rate_of);
                 }
             }
         }
@@ -194,9 +194,9 @@ mod tests {
     #[test]
     fn a_key_of_the_scenario_holds_before_its_interconnect() {
         let edr = "[interconnect]\nprofile = \"infiniband-edr\"\n";
-        let given = scenario(&format!("{edr}[switch]\nlatency = \"5us\"\n[host.mpi_roce]\nprofile = \"ucx-1.15\"\n"));
-        assert_eq!(given.switch.latency.as_ns_f64(), 5_000.0);
-        assert_eq!(given.switch.model, scenario(edr).switch.model, "the rest is the interconnect's");
+        let spec = scenario(&format!("{edr}[switch]\nlatency = \"5us\"\n[host.mpi_roce]\nprofile = \"ucx-1.15\"\n"));
+        assert_eq!(spec.switch.latency.as_ns_f64(), 5_000.0);
+        assert_eq!(spec.switch.model, scenario(edr).switch.model, "the rest is the interconnect's");
         let changed = keys(&format!("{edr}switch.latency = \"5us\"\n").replace("switch.", "\n[switch]\n"));
         assert!(keys(edr).contains(&"switch.latency".to_owned()) && !changed.contains(&"switch.latency".to_owned()));
     }
@@ -252,9 +252,9 @@ mod tests {
         let uncited = with("\"2us\"");
         std::fs::remove_dir_all(&directory).unwrap();
         assert_eq!(cited.unwrap().switch.latency.as_ns_f64(), 2_000.0);
-        let found = uncited.unwrap_err().to_string();
+        let error = uncited.unwrap_err().to_string();
         let expected = "a.toml:2:1: interconnect.file: \"mine.toml\": switch.latency: a figure without its source";
-        assert!(found.contains(expected), "{found}");
+        assert!(error.contains(expected), "{error}");
     }
 
     #[test]
@@ -268,17 +268,17 @@ mod tests {
         let fabric = |interconnect: &str| format!("{interconnect}\n[topology.dragonfly]");
         let infiniband = "interconnect.profile = \"infiniband-ndr\"";
         assert_eq!(warned(&fabric(infiniband)), None);
-        let found = warned(&fabric(&format!("{infiniband}\ninterconnect.addresses = 107"))).unwrap();
+        let warning = warned(&fabric(&format!("{infiniband}\ninterconnect.addresses = 107"))).unwrap();
         let expected = "interconnect.addresses: 72 hosts and 36 switches, but a subnet has 107 addresses";
-        assert!(found.starts_with(expected), "{found}");
+        assert!(warning.starts_with(expected), "{warning}");
         assert_eq!(warned(&fabric(&format!("{infiniband}\ninterconnect.addresses = 108"))), None);
         // Unicast LIDs: 0x0001 to 0xBFFF. A fat tree of 58 ports: 58^3 / 4 hosts, 5 · 58^2 / 4 switches.
         let large = "topology.k_ary_fat_tree.k = 58";
         assert_eq!(scenario(infiniband).interconnect.unwrap().addresses, Some(0xBFFF));
         let omni_path = scenario("interconnect.profile = \"omni-path-100\"").interconnect.unwrap();
         assert_eq!(omni_path.addresses, Some(0xEFFF_FFFF), "its base has LIDs of 16 bits");
-        let found = warned(&format!("{infiniband}\n{large}")).unwrap();
-        assert!(found.contains("48778 hosts and 4205 switches, but a subnet has 49151 addresses"), "{found}");
+        let warning = warned(&format!("{infiniband}\n{large}")).unwrap();
+        assert!(warning.contains("48778 hosts and 4205 switches, but a subnet has 49151 addresses"), "{warning}");
         assert_eq!(warned(&format!("interconnect.profile = \"ethernet-400-roce\"\n{large}")), None);
     }
 }

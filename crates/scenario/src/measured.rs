@@ -61,8 +61,8 @@ pub(crate) fn load(topology: &Topology, rows: &[PortSent], span_ns: f64) -> Resu
 fn too_much(topology: &Topology, id: ChannelId, load: f64) -> InputError {
     let from = topology.channel(id).from;
     let name = topology.name(from.node);
-    let found = format!("port {} of {name} sent {load:.3} times what its rate allows", from.port);
-    InputError::new("", found, "the result of this fabric")
+    let mistake = format!("port {} of {name} sent {load:.3} times what its rate allows", from.port);
+    InputError::new("", mistake, "the result of this fabric")
 }
 
 fn names(topology: &Topology) -> HashMap<&str, Node> {
@@ -72,7 +72,7 @@ fn names(topology: &Topology) -> HashMap<&str, Node> {
 }
 
 fn channel(topology: &Topology, names: &HashMap<&str, Node>, row: &PortSent) -> Result<ChannelId, InputError> {
-    let error = |found: String| InputError::new("", found, "the result of this fabric");
+    let error = |mistake: String| InputError::new("", mistake, "the result of this fabric");
     let node = names.get(row.node.as_str()).ok_or_else(|| error(format!("no node {} in this fabric", row.node)))?;
     let port = usize::try_from(row.port).ok().and_then(|port| topology.out_channels(*node).get(port));
     port.copied().ok_or_else(|| error(format!("no port {} of {} in this fabric", row.port, row.node)))

@@ -20,8 +20,8 @@ impl MemoryLimit {
     ///
     /// # Errors
     /// When that is no number of bytes.
-    pub fn of(given: Option<&str>) -> Result<MemoryLimit, InputError> {
-        let Some(text) = given else { return Ok(MemoryLimit::under(Path::new("/"))) };
+    pub fn of(text: Option<&str>) -> Result<MemoryLimit, InputError> {
+        let Some(text) = text else { return Ok(MemoryLimit::under(Path::new("/"))) };
         let bytes: Bytes = text.parse().map_err(|error: InputError| error.within("--memory-limit"))?;
         Ok(MemoryLimit { bytes: bytes.get(), name: "as --memory-limit says" })
     }
@@ -126,8 +126,8 @@ mod tests {
             ("sys/fs/cgroup/system.slice/job/memory.stat", "anon 1\ninactive_file 1073741824\n"),
             ("sys/fs/cgroup/system.slice/memory.max", "max\n"),
         ];
-        let found = limit("v2", &v2);
-        assert_eq!((found.bytes, found.name), (5 * GIB, "what the control group leaves"));
+        let allowance = limit("v2", &v2);
+        assert_eq!((allowance.bytes, allowance.name), (5 * GIB, "what the control group leaves"));
     }
 
     #[test]

@@ -311,10 +311,10 @@ mod tests {
             switching.at = "1us"
             switching.to.switching = { at = "2us", from = { shift = {} }, to = { tornado = {} } }"#,
         );
-        let found = patterns(&spec.patterns[0].0).columns;
-        assert_eq!(found[0], ("start_ns", Column::Numbers(vec![0.0, 1_000.0, 2_000.0])));
+        let columns = patterns(&spec.patterns[0].0).columns;
+        assert_eq!(columns[0], ("start_ns", Column::Numbers(vec![0.0, 1_000.0, 2_000.0])));
         let labels = ["uniform", "shift", "tornado"].into_iter().collect();
-        assert_eq!(found[1], ("pattern", Column::Texts(labels)));
+        assert_eq!(columns[1], ("pattern", Column::Texts(labels)));
     }
 
     #[test]

@@ -60,8 +60,8 @@ impl<'de> Visitor<'de> for NameOrTable {
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<PatternSpec, E> {
-        let found = Pattern::defaults().into_iter().find(|pattern| pattern.name() == name);
-        found.map(PatternSpec).ok_or_else(|| E::unknown_variant(name, Pattern::NAMES))
+        let pattern = Pattern::defaults().into_iter().find(|pattern| pattern.name() == name);
+        pattern.map(PatternSpec).ok_or_else(|| E::unknown_variant(name, Pattern::NAMES))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PatternSpec, A::Error> {
@@ -96,15 +96,15 @@ mod tests {
 
     #[test]
     fn a_name_stands_for_its_defaults_and_other_parameters_are_shown() {
-        let found =
+        let texts =
             labels(r#"patterns = ["uniform", "adversarial", { adversarial = { offset = 2 } }, { shift = {} }]"#);
-        assert_eq!(found.unwrap(), ["uniform", "adversarial+1", "adversarial+2", "shift"]);
-        let found = labels("patterns = [{ listed = { pairs = [[0, 3]] } }]");
-        assert_eq!(found.unwrap(), [r#"listed {"pairs":[[0,3]]}"#]);
+        assert_eq!(texts.unwrap(), ["uniform", "adversarial+1", "adversarial+2", "shift"]);
+        let texts = labels("patterns = [{ listed = { pairs = [[0, 3]] } }]");
+        assert_eq!(texts.unwrap(), [r#"listed {"pairs":[[0,3]]}"#]);
         let turns = r#"{ alternating = { patterns = [{ adversarial = {} }, { uniform = {} }], period = "9us" } }"#;
         let later = r#"{ switching = { to.adversarial.offset = 3, at = "2us" } }"#;
-        let found = labels(&format!("patterns = [{turns}, {later}]"));
-        assert_eq!(found.unwrap(), ["adversarial+1, uniform by turns of 9us", "uniform, from 2us on adversarial+3"]);
+        let texts = labels(&format!("patterns = [{turns}, {later}]"));
+        assert_eq!(texts.unwrap(), ["adversarial+1, uniform by turns of 9us", "uniform, from 2us on adversarial+3"]);
     }
 
     #[test]

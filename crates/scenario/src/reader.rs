@@ -82,17 +82,17 @@ impl Part {
 #[derive(Debug)]
 struct ReadError {
     path: Vec<Part>,
-    found: String,
+    mistake: String,
     expected: String,
 }
 
 impl ReadError {
-    fn new(found: impl Into<String>, expected: impl Into<String>) -> ReadError {
-        ReadError { path: Vec::new(), found: found.into(), expected: expected.into() }
+    fn new(mistake: impl Into<String>, expected: impl Into<String>) -> ReadError {
+        ReadError { path: Vec::new(), mistake: mistake.into(), expected: expected.into() }
     }
 
-    fn at(part: &str, found: impl Into<String>, expected: impl Into<String>) -> ReadError {
-        ReadError::new(found, expected).within(Part::Key(part.to_owned()))
+    fn at(part: &str, mistake: impl Into<String>, expected: impl Into<String>) -> ReadError {
+        ReadError::new(mistake, expected).within(Part::Key(part.to_owned()))
     }
 
     fn within(mut self, part: Part) -> ReadError {
@@ -105,13 +105,13 @@ impl ReadError {
 impl From<ReadError> for InputError {
     fn from(error: ReadError) -> InputError {
         let path: Vec<String> = error.path.into_iter().map(Part::name).collect();
-        InputError::new(path.join("."), error.found, error.expected)
+        InputError::new(path.join("."), error.mistake, error.expected)
     }
 }
 
 impl std::fmt::Display for ReadError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}; expected {}", self.found, self.expected)
+        write!(f, "{}; expected {}", self.mistake, self.expected)
     }
 }
 
@@ -122,12 +122,12 @@ impl de::Error for ReadError {
         ReadError::new(message.to_string().replace('\n', "; "), "")
     }
 
-    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> ReadError {
-        ReadError::new(shown(found), plain(&expected.to_string()))
+    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> ReadError {
+        ReadError::new(shown(unexpected), plain(&expected.to_string()))
     }
 
-    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> ReadError {
-        ReadError::new(shown(found), plain(&expected.to_string()))
+    fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> ReadError {
+        ReadError::new(shown(unexpected), plain(&expected.to_string()))
     }
 
     fn invalid_length(length: usize, expected: &dyn Expected) -> ReadError {
@@ -152,8 +152,8 @@ impl de::Error for ReadError {
 }
 
 /// A value as its author wrote it.
-fn shown(found: Unexpected<'_>) -> String {
-    match found {
+fn shown(unexpected: Unexpected<'_>) -> String {
+    match unexpected {
         Unexpected::Bool(value) => value.to_string(),
         Unexpected::Unsigned(value) => value.to_string(),
         Unexpected::Signed(value) => value.to_string(),
@@ -246,11 +246,11 @@ impl<'de> Deserializer<'de> for ValueReader {
         match self.0 {
             Value::String(name) => visitor.visit_enum(NamedMember { name, parameters: None }),
             Value::Table(table) => {
-                let found = if table.is_empty() { "an empty table" } else { "several members at once" };
+                let mistake = if table.is_empty() { "an empty table" } else { "several members at once" };
                 let mut entries = table.into_iter();
                 match (entries.next(), entries.next()) {
                     (Some((name, value)), None) => visitor.visit_enum(NamedMember { name, parameters: Some(value) }),
-                    _ => Err(ReadError::new(found, one_of(names))),
+                    _ => Err(ReadError::new(mistake, one_of(names))),
                 }
             }
             other => Err(ReadError::new(other.to_string(), one_of(names))),

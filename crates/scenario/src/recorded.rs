@@ -145,8 +145,8 @@ impl RecordedProgram {
     /// # Errors
     /// When there is no such library, or the recording has something that cannot be performed again.
     pub fn goal(&self, library: &str, ranks_per_node: u32, compute_scale: f64) -> Result<String, InputError> {
-        let known = || Library::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ");
-        let named = Library::ALL.iter().find(|one| one.name() == library);
+        let known = || Library::ALL.iter().map(|candidate| candidate.name()).collect::<Vec<_>>().join(", ");
+        let named = Library::ALL.iter().find(|candidate| candidate.name() == library);
         let library = named.ok_or_else(|| InputError::new("library", format!("\"{library}\""), known()))?;
         let nodes = (ranks_per_node > 1).then_some(ranks_per_node);
         self.recording.goal(&ReplayRules { rule: Rule { nodes, ..Rule::of(*library) }, compute_scale })

@@ -280,8 +280,8 @@ mod tests {
     fn only_what_may_deadlock_without_loss_is_warned_of() {
         let ring = "topology.torus.dimensions = [{ size = 5 }]\n";
         let shortest = format!("routing = \"shortest_path\"\n{ring}");
-        let found = warning(&shortest).unwrap();
-        assert!(found.starts_with("routing: shortest_path may deadlock on this fabric: switch"), "{found}");
+        let message = warning(&shortest).unwrap();
+        assert!(message.starts_with("routing: shortest_path may deadlock on this fabric: switch"), "{message}");
         assert_eq!(warning(ring), None);
         assert_eq!(warning(&format!("{shortest}[flow_control.none]\n[transport.tcp]\n")), None);
         assert_eq!(warning("routing = \"shortest_path\"\n[topology.fat_tree]"), None);
@@ -289,16 +289,16 @@ mod tests {
 
     #[test]
     fn go_back_n_where_packets_overtake_each_other_is_warned_of() {
-        let found = |routing: &str, reliability: &str| {
+        let warning_of = |routing: &str, reliability: &str| {
             let text = format!(
                 "routing = \"{routing}\"\n[topology.fat_tree]\n[transport.roce]\nreliability = \"{reliability}\"\n"
             );
             reordering_warning(&Scenario::parse(&text, "x.toml", &[]).unwrap())
         };
-        let warning = found("spray", "go_back_n").unwrap();
+        let warning = warning_of("spray", "go_back_n").unwrap();
         assert!(warning.starts_with("transport.roce.reliability: go_back_n takes packets for lost"), "{warning}");
-        assert_eq!(found("spray", "selective_repeat"), None);
-        assert_eq!([found("ecmp", "go_back_n"), found("up_down", "go_back_n")], [None, None]);
+        assert_eq!(warning_of("spray", "selective_repeat"), None);
+        assert_eq!([warning_of("ecmp", "go_back_n"), warning_of("up_down", "go_back_n")], [None, None]);
     }
 
     #[test]

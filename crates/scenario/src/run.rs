@@ -272,8 +272,8 @@ fn waits(
 }
 
 /// A snap length as a user gives it ("128B"), in the four octets that a capture file has for it.
-fn snap_length(given: Option<&str>) -> Result<Option<u32>, InputError> {
-    let Some(text) = given else { return Ok(None) };
+fn snap_length(text: Option<&str>) -> Result<Option<u32>, InputError> {
+    let Some(text) = text else { return Ok(None) };
     let bytes: Bytes = text.parse().map_err(|error: InputError| error.within("--snap-length"))?;
     let length = u32::try_from(bytes.get()).ok().filter(|&length| length > 0);
     let expected = format!("1B to {}B", u32::MAX);

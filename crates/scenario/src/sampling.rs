@@ -157,45 +157,45 @@ fn select_ports(topology: &Topology, selection: &str) -> Result<Vec<ChannelId>, 
     let between = |(from, to): (&str, &str)| {
         channels(&|own, peer| is_match(from, topology.name(own)) && is_match(to, topology.name(peer)))
     };
-    let found = divisions(selection, " - ").map(between).find(|found| !found.is_empty());
-    found.ok_or_else(|| no_port(topology, selection))
+    let ports = divisions(selection, " - ").map(between).find(|ports| !ports.is_empty());
+    ports.ok_or_else(|| no_port(topology, selection))
 }
 
 /// What is there instead: peers of the node, or nodes with similar names.
 fn no_port(topology: &Topology, selection: &str) -> InputError {
-    let found = format!("no port \"{selection}\"");
+    let mistake = format!("no port \"{selection}\"");
     let Some((from, to)) = divisions(selection, " - ").next() else {
         let example = topology.channel(topology.out_channels(SwitchId::new(0))[0]);
         let (node, peer) = (topology.name(example.from.node), topology.name(example.to.node));
         let expected = format!("\"switches\", \"hosts\", or a node and its peer, such as \"{node} - {peer}\"");
-        return InputError::new("", found, expected);
+        return InputError::new("", mistake, expected);
     };
     let is_named = |pattern: &str| nodes(topology).any(|node| is_match(pattern, topology.name(node)));
     if let Some(missing) = [from, to].into_iter().find(|name| !is_named(name)) {
         let similar = similar(nodes(topology).map(|node| topology.name(node)), missing);
-        return InputError::new("", found, format!("nodes of the fabric; similar to {missing}: {similar}"));
+        return InputError::new("", mistake, format!("nodes of the fabric; similar to {missing}: {similar}"));
     }
     let node = nodes(topology).find(|&node| is_match(from, topology.name(node))).expect("one is named so");
     let peers = topology.out_channels(node).iter().map(|&channel| topology.name(topology.channel(channel).to.node));
     let (name, similar) = (topology.name(node), similar(peers, to));
-    InputError::new("", found, format!("a peer of {name}; similar to {to}: {similar}"))
+    InputError::new("", mistake, format!("a peer of {name}; similar to {to}: {similar}"))
 }
 
 fn select_flows(topology: &Topology, selection: &str) -> Result<FlowSelection, InputError> {
     let hosts = |pattern: &str| matching_hosts(topology, pattern);
     let sides = divisions(selection, " -> ").map(|(from, to)| (hosts(from), hosts(to)));
-    let found = sides.into_iter().find(|(from, to)| !from.is_empty() && !to.is_empty());
-    if let Some((sources, destinations)) = found {
+    let pair = sides.into_iter().find(|(from, to)| !from.is_empty() && !to.is_empty());
+    if let Some((sources, destinations)) = pair {
         return Ok(FlowSelection { sources, destinations });
     }
-    let found = format!("no flow \"{selection}\"");
+    let mistake = format!("no flow \"{selection}\"");
     let Some((from, to)) = divisions(selection, " -> ").next() else {
         let names = [0, topology.hosts() - 1].map(|host| topology.host_name(HostId::from_index(host)));
         let expected = format!("two hosts, such as \"{} -> {}\", or \"* -> *\"", names[0], names[1]);
-        return Err(InputError::new("", found, expected));
+        return Err(InputError::new("", mistake, expected));
     };
     let missing = if hosts(from).is_empty() { from } else { to };
-    Err(no_host(topology, found, missing))
+    Err(no_host(topology, mistake, missing))
 }
 
 fn select_hosts(topology: &Topology, pattern: &str) -> Result<Vec<HostId>, InputError> {
@@ -203,9 +203,9 @@ fn select_hosts(topology: &Topology, pattern: &str) -> Result<Vec<HostId>, Input
     if hosts.is_empty() { Err(no_host(topology, format!("no host \"{pattern}\""), pattern)) } else { Ok(hosts) }
 }
 
-fn no_host(topology: &Topology, found: String, missing: &str) -> InputError {
+fn no_host(topology: &Topology, mistake: String, missing: &str) -> InputError {
     let similar = similar(all_hosts(topology).map(|host| topology.host_name(host)), missing);
-    InputError::new("", found, format!("hosts of the fabric; similar to {missing}: {similar}"))
+    InputError::new("", mistake, format!("hosts of the fabric; similar to {missing}: {similar}"))
 }
 
 fn matching_hosts(topology: &Topology, pattern: &str) -> Vec<HostId> {
@@ -238,7 +238,7 @@ mod tests {
 
     fn ports(selection: &str) -> Result<usize, String> {
         let topology = FatTree::default().generate().unwrap();
-        select_ports(&topology, selection).map(|found| found.len()).map_err(|error| error.to_string())
+        select_ports(&topology, selection).map(|ports| ports.len()).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -9,7 +9,7 @@ fn deployed(text: &str, down: &[&str]) -> Deployment {
 }
 
 fn column<'a>(tables: &'a [Table], table: &str, column: &str) -> &'a Column {
-    let table = tables.iter().find(|found| found.name == table).unwrap();
+    let table = tables.iter().find(|candidate| candidate.name == table).unwrap();
     &table.columns.iter().find(|(name, _)| *name == column).unwrap().1
 }
 
@@ -19,7 +19,7 @@ fn numbers(tables: &[Table], table: &str, name: &str) -> Vec<u64> {
 }
 
 fn words_of(tables: &[Table], table: &str, name: &str) -> Vec<String> {
-    words(tables.iter().find(|found| found.name == table).unwrap(), name)
+    words(tables.iter().find(|candidate| candidate.name == table).unwrap(), name)
 }
 
 fn words(table: &Table, name: &str) -> Vec<String> {

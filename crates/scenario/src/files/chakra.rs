@@ -137,8 +137,8 @@ pub(super) fn open(number: usize, workload: &mut Workload) -> Result<(), InputEr
     let opened = |path: PathBuf| Ok(TraceFile::new(ClosedFile { length: length(&path)?, path }, sha256.clone()));
     let content: Result<_, String> = files(Path::new(name)).and_then(|files| files.into_iter().map(opened).collect());
     chakra.content = content.map_err(|reason| {
-        let found = format!("\"{name}\" cannot be read ({reason})");
-        InputError::new(format!("job.{number}.workload.chakra.file"), found, "files beside the scenario")
+        let mistake = format!("\"{name}\" cannot be read ({reason})");
+        InputError::new(format!("job.{number}.workload.chakra.file"), mistake, "files beside the scenario")
     })?;
     Ok(())
 }
@@ -240,7 +240,7 @@ mod tests {
         let folder = Folder::new("chakra-overlap");
         for (rank, peer) in [(0, Rank::new(1)), (1, Rank::new(0))] {
             let mut graph = GraphBuilder::default();
-            let [core, gpu] = [ExecutionStream::Core, ExecutionStream::Accelerator].map(|one| graph.stream(one));
+            let [core, gpu] = [ExecutionStream::Core, ExecutionStream::Accelerator].map(|kind| graph.stream(kind));
             let work = |ms: u64| GraphOp::Compute { duration: Duration::from_us(1_000 * ms) };
             graph.add(core, work(5), &[]);
             let message = match rank {

@@ -99,7 +99,7 @@ mod tests {
         let jobs = "[[job]]\nname = \"a\"\nworkload.nccl_tests.ranks = 8\n\
                     [[job]]\nname = \"b\"\nworkload.osu_latency = {}\n";
         assert_ne!(library(jobs), OF_NCCL);
-        let given = "host.mpi_roce.profile = \"ucx-1.18\"\n[[job]]\nname = \"a\"\nworkload.nccl_tests.ranks = 8\n";
-        assert_ne!(library(given), OF_NCCL);
+        let profiled = "host.mpi_roce.profile = \"ucx-1.18\"\n[[job]]\nname = \"a\"\nworkload.nccl_tests.ranks = 8\n";
+        assert_ne!(library(profiled), OF_NCCL);
     }
 }

@@ -135,8 +135,8 @@ pub(super) fn is_dumpi(name: &str) -> bool {
 pub(super) fn check_digest(path: &Path, sha256: &str, expected: Option<&Value>) -> Result<(), Mismatch> {
     match expected {
         Some(Value::String(expected)) if expected != sha256 => {
-            let found = format!("\"{}\" has changed: its SHA-256 is {sha256}", path.display());
-            Err((found, format!("{expected}, as the key sha256 says")))
+            let mistake = format!("\"{}\" has changed: its SHA-256 is {sha256}", path.display());
+            Err((mistake, format!("{expected}, as the key sha256 says")))
         }
         Some(Value::String(_)) | None => Ok(()),
         Some(other) => Err((format!("the SHA-256 {other}"), "64 hexadecimal digits as a string".to_owned())),
@@ -292,8 +292,8 @@ mod tests {
         let folder = Folder::new("goal");
         folder.write("pair.goal", PAIR);
         folder.write("cut.goal", &PAIR[..40]);
-        let whole = folder.schedules("file = \"pair.goal\"").unwrap();
-        assert!(whole.resolved.contains("send 8b to 1") && whole.jobs[0].hosts.len() == 2);
+        let schedule = folder.schedules("file = \"pair.goal\"").unwrap();
+        assert!(schedule.resolved.contains("send 8b to 1") && schedule.jobs[0].hosts.len() == 2);
         let both = folder.error("file = \"pair.goal\", text = \"num_ranks 1\"");
         let (cut, missing) = (folder.error("file = \"cut.goal\""), folder.error("file = \"no.goal\""));
         assert!(
@@ -342,20 +342,20 @@ mod tests {
         pair.jobs[0].goal_binary(File::create(folder.0.join("pair.bin")).unwrap()).unwrap();
         let small = outcome(&scenario("file = \"pair.goal\""), &folder.origin()).unwrap();
         for name in ["large.goal", "pair.bin"] {
-            let found = outcome(&scenario(&format!("file = \"{name}\"")), &folder.origin()).unwrap();
+            let run = outcome(&scenario(&format!("file = \"{name}\"")), &folder.origin()).unwrap();
             let path = format!("file = \"{}\"", folder.0.join(name).display());
-            assert!(found.0.contains(&path) && !found.0.contains("text ="), "{}", found.0);
-            assert!(found.0.len() < 2 * small.0.len() && found.1 == small.1, "the same run in few bytes");
-            assert_eq!(outcome(&found.0, "other").unwrap(), found, "a resolved scenario reproduces itself");
+            assert!(run.0.contains(&path) && !run.0.contains("text ="), "{}", run.0);
+            assert!(run.0.len() < 2 * small.0.len() && run.1 == small.1, "the same run in few bytes");
+            assert_eq!(outcome(&run.0, "other").unwrap(), run, "a resolved scenario reproduces itself");
             // The file moves with the results.
             let kept = folder.0.join("moved").join("scenario.toml");
             std::fs::rename(folder.0.join(name), kept.with_file_name(name)).unwrap();
-            let moved = outcome(&found.0, kept.to_str().unwrap()).unwrap();
-            assert_eq!((moved.1, moved.0.contains("/moved/")), (found.1, true));
-            let missing = outcome(&found.0, "other").unwrap_err();
+            let moved = outcome(&run.0, kept.to_str().unwrap()).unwrap();
+            assert_eq!((moved.1, moved.0.contains("/moved/")), (run.1, true));
+            let missing = outcome(&run.0, "other").unwrap_err();
             assert!(missing.contains("job.0.workload.goal.file") && missing.contains("cannot be read (No such"));
             std::fs::write(kept.with_file_name(name), PAIR).unwrap();
-            let changed = outcome(&found.0, kept.to_str().unwrap()).unwrap_err();
+            let changed = outcome(&run.0, kept.to_str().unwrap()).unwrap_err();
             assert!(changed.contains("has changed: its SHA-256 is"), "{changed}");
         }
     }

@@ -97,11 +97,11 @@ impl Interconnect {
         errors.into_result()?;
         if let Some((base, text)) = base {
             let base = Interconnect::parse(base, text)?.figures;
-            let is_new = |one: &Figure| !figures.iter().any(|own| overlap(&own.key, &one.key));
+            let is_new = |figure: &Figure| !figures.iter().any(|own| overlap(&own.key, &figure.key));
             let others: Vec<Figure> = base.into_iter().filter(is_new).collect();
             figures.extend(others);
         }
-        figures.sort_by(|one, other| one.key.cmp(&other.key));
+        figures.sort_by(|figure, other| figure.key.cmp(&other.key));
         Interconnect::of(figures)
     }
 
@@ -166,15 +166,16 @@ struct Product {
 }
 
 /// Whether one of two figures is, or is a part of, the other; and members of one choice exclude each other.
-fn overlap(one: &str, other: &str) -> bool {
-    let within =
-        |one: &str, other: &str| one.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+fn overlap(own: &str, other: &str) -> bool {
+    let within = |inner: &str, outer: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
     let choice = |key: &str| {
         let (table, rest) = key.split_once('.')?;
         CHOICES.contains(&table).then(|| (table.to_owned(), rest.split('.').next().unwrap_or_default().to_owned()))
     };
-    let excludes = matches!((choice(one), choice(other)), (Some((a, x)), Some((b, y))) if a == b && x != y);
-    excludes || within(one, other) || within(other, one)
+    let excludes = matches!((choice(own), choice(other)), (Some((a, x)), Some((b, y))) if a == b && x != y);
+    excludes || within(own, other) || within(other, own)
 }
 
 /// Every figure at or below a key of the profile `name`.
@@ -197,10 +198,10 @@ fn collect(name: &str, key: String, value: Value, figures: &mut Vec<Figure>, err
 /// Both ends of a range, as a figure has them.
 fn range_of(key: &str, range: Value) -> Result<[Value; 2], InputError> {
     let expected = "[low, high], the ends between which documents have the figure";
-    let found = range.to_string();
+    let text = range.to_string();
     let ends = range.try_into::<[Value; 2]>().ok();
     let ends = ends.filter(|[low, high]| low.same_type(high) && low != high);
-    ends.ok_or_else(|| InputError::new(format!("{key}.{RANGE}"), found, expected))
+    ends.ok_or_else(|| InputError::new(format!("{key}.{RANGE}"), text, expected))
 }
 
 /// Puts a value at a dotted key, making tables for what is before its dots.
@@ -233,8 +234,8 @@ mod tests {
 
     #[test]
     fn a_figure_without_a_source_is_named() {
-        let found = errors("[switch]\nlatency = \"300ns\"\nbuffer = { value = \"1MiB\", basis = \"published\" }\n");
-        assert_eq!(found, ["switch.buffer: missing field `source`", "switch.latency: a figure without its source"]);
+        let mistakes = errors("[switch]\nlatency = \"300ns\"\nbuffer = { value = \"1MiB\", basis = \"published\" }\n");
+        assert_eq!(mistakes, ["switch.buffer: missing field `source`", "switch.latency: a figure without its source"]);
         let unsure = errors("[nic]\nreceive_buffer = { value = \"1MiB\", basis = \"sure\", source = \"a test\" }\n");
         assert!(unsure[0].starts_with("nic.receive_buffer: unknown variant `sure`"), "{unsure:?}");
     }
@@ -274,8 +275,8 @@ mod tests {
     #[test]
     fn figures_of_a_base_hold_where_a_file_has_none() {
         let based = format!("base = \"ethernet-100-roce\"\n{FILE}");
-        let found = Interconnect::parse("x", &based).unwrap();
-        let of = |key: &str| found.figures.iter().find(|figure| figure.key == key).unwrap();
+        let interconnect = Interconnect::parse("x", &based).unwrap();
+        let of = |key: &str| interconnect.figures.iter().find(|figure| figure.key == key).unwrap();
         assert_eq!((of("link.rate").value.as_str(), of("link.rate").profile.as_str()), (Some("50Gb/s"), "x"));
         assert_eq!(of("switch.latency").profile, "ethernet-100-roce");
     }

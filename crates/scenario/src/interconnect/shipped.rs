@@ -56,6 +56,6 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 pub(super) fn text(name: &str) -> Result<(&'static str, &'static str), InputError> {
-    let found = SHIPPED.iter().find(|(known, _)| *known == name).copied();
-    found.ok_or_else(|| no_such("profile", "interconnect", name, &names().collect::<Vec<_>>()))
+    let entry = SHIPPED.iter().find(|(known, _)| *known == name).copied();
+    entry.ok_or_else(|| no_such("profile", "interconnect", name, &names().collect::<Vec<_>>()))
 }

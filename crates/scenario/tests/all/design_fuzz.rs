@@ -93,15 +93,15 @@ fn value() -> impl Strategy<Value = String> {
         "1e300",
     ]);
     let name = prop::sample::select(names);
-    let one = prop_oneof![
+    let scalar = prop_oneof![
         3 => name,
         2 => number.prop_map(str::to_owned),
         1 => prop::sample::select(vec!["true", "false", "{}", "[]", "\"\"", "\"1KiB\"", "\"99999999999GB\""])
             .prop_map(str::to_owned),
         1 => (0u32..60).prop_map(|number| number.to_string()),
     ];
-    let list = proptest::collection::vec(one.clone(), 0..4).prop_map(|list| format!("[{}]", list.join(", ")));
-    prop_oneof![3 => one, 1 => list]
+    let list = proptest::collection::vec(scalar.clone(), 0..4).prop_map(|list| format!("[{}]", list.join(", ")));
+    prop_oneof![3 => scalar, 1 => list]
 }
 
 const KEYS: &[&str] = &[

@@ -436,7 +436,7 @@ fn run_with(text: &str, changes: &[(&str, &str)], threads: usize) -> Result<Outc
 }
 
 fn numbers(outcome: &Outcome, table: &str, column: &str) -> Vec<f64> {
-    let table = outcome.tables.iter().find(|one| one.name == table).unwrap();
+    let table = outcome.tables.iter().find(|candidate| candidate.name == table).unwrap();
     let (_, column) = table.columns.iter().find(|(name, _)| *name == column).unwrap();
     match column {
         Column::Integers(values) => values.iter().map(|&value| value as f64).collect(),

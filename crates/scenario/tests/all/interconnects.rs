@@ -138,8 +138,8 @@ fn latency_over_tcp_is_at_least_that_of_what_must_follow_each_other() {
         let (cpu, nic) = (&params.host.cpu, &params.nic);
         let batch = cpu.interrupt + cpu.receive_frame + cpu.receive_batch;
         let least = batch + nic.transmit_latency + nic.receive_latency + params.switch.latency;
-        let found = latency(&name, 8) / 1_000.0;
-        assert!((least.as_ns_f64()..30_000.0).contains(&found), "{name}: {found} ns, at least {least}");
+        let latency_ns = latency(&name, 8) / 1_000.0;
+        assert!((least.as_ns_f64()..30_000.0).contains(&latency_ns), "{name}: {latency_ns} ns, at least {least}");
     }
 }
 

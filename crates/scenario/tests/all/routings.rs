@@ -71,8 +71,8 @@ fn lossless_priorities_are_those_of_the_routing_and_of_roce_unless_the_file_has_
     // Packets of TCP may be lost, but not those that are raised from a lossless priority to another.
     assert_eq!(priorities(&text("ugal_local", "[transport.tcp]", "")), [0, 1, 2]);
     assert_eq!(priorities(&text("ugal_local", "[transport.tcp]", "priority = 3")), [0]);
-    let given = "[transport.roce]\n[flow_control.pfc]\npriorities = [0, 1, 2, 7]";
-    assert_eq!(priorities(&text("ugal_local", given, "")), [0, 1, 2, 7]);
+    let listed = "[transport.roce]\n[flow_control.pfc]\npriorities = [0, 1, 2, 7]";
+    assert_eq!(priorities(&text("ugal_local", listed, "")), [0, 1, 2, 7]);
 }
 
 #[test]

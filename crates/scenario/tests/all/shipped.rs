@@ -113,12 +113,12 @@ fn ranks_that_drift_without_packets_are_no_repetition() {
 fn scenarios_below(folder: &Path) -> Vec<PathBuf> {
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let paths = paths.filter(|path| !path.ends_with("scenarios/advise"));
-    let found = paths.flat_map(|path| if path.is_dir() { scenarios_below(&path) } else { vec![path] });
+    let files = paths.flat_map(|path| if path.is_dir() { scenarios_below(&path) } else { vec![path] });
     let is_scenario = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.ends_with(".toml") && name != "study.toml" && !name.ends_with("-site.toml")
     };
-    found.filter(is_scenario).collect()
+    files.filter(is_scenario).collect()
 }
 
 #[test]
