@@ -16,7 +16,7 @@ from etherweave.report.interactive import figure_values
 from etherweave.report.run import limits
 from etherweave.report.run import page as run_page
 from etherweave.report.run.hosts import iterations
-from etherweave.report.run.ports import spread
+from etherweave.report.run.ports import busiest, link_loads, spread
 
 TAPERED: dict[str, Any] = {
     "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 8, "cores": 2, "links_per_core": 2}},
@@ -91,6 +91,16 @@ def test_packets_that_take_any_path_load_links_evenly(result: etherweave.Result)
     roce = {"reliability": "selective_repeat"}
     sprayed = etherweave.run({**TAPERED, "routing": "spray", "transport": {"roce": roce}})
     assert spread(sprayed) == []
+
+
+def test_no_link_carries_more_than_its_rate_where_a_run_has_a_warm_up() -> None:
+    run = etherweave.run("scenarios/incast_tcp.toml")
+    (line,) = busiest(run)
+    # 40 streams fill the link to host0 from the first round trips on, in the warm-up too.
+    name, percent = re.fullmatch(r"busiest link: (.*), (\d+) % of its rate", line).groups()  # type: ignore[union-attr]
+    assert name == "leaf0 port 0 to host0"
+    assert 95 <= int(percent) <= 100
+    assert max(link_loads(run).values()) <= 1
 
 
 def test_lines_keep_their_dashes() -> None:

@@ -43,11 +43,11 @@ QUEUES_CAPTION = (
 )
 LOADS_CAPTION = (
     "Share of the switch ports that were used which sent at most this part of their rate, bytes on "
-    "the wire against time since the warm-up."
+    "the wire against the time of the whole run, warm-up included."
 )
 PAUSED_CAPTION = (
-    "Share of the time since the warm-up for which ports of switches, and NICs of hosts, were "
-    "paused by their peer: the mean over all that were used, and the longest."
+    "Share of the whole run for which ports of switches, and NICs of hosts, were paused by "
+    "their peer: the mean over all that were used, and the longest."
 )
 TIME_CAPTION = (
     "Payload of complete flows, each at an even rate from start to last byte, over equal periods. "

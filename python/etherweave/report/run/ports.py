@@ -24,8 +24,6 @@ from etherweave.report.style import INK
 
 NAMED_MAX = 40  # Of rows with a name each.
 
-_SECONDS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-
 
 @dataclass(frozen=True)
 class MapLayer:
@@ -35,13 +33,9 @@ class MapLayer:
     title: str  # Above the map.
 
 
-def measured_ns(result: Result) -> float:
-    """Return for how long counters counted: from the end of the warm-up on [ns]."""
-    warm_up = str(loads_toml(result.resolved).get("run", {}).get("warm_up", "0s"))
-    number = re.match(r"[\d.]+", warm_up)
-    assert number, "times in a resolved scenario are numbers with units"
-    seconds = float(number[0]) * _SECONDS[warm_up[number.end() :].strip()]
-    return max(result.summary["end_ns"] - seconds * 1e9, 1.0)
+def _counted_ns(result: Result) -> float:
+    """Return for how long counters counted: the whole run, its warm-up included [ns]."""
+    return max(float(result.summary["end_ns"]), 1.0)
 
 
 @lru_cache(maxsize=8)
@@ -74,7 +68,7 @@ def host_ports(result: Result) -> pl.DataFrame:
 
 
 def _shares(result: Result, table: pl.DataFrame) -> pl.DataFrame:
-    time = measured_ns(result)
+    time = _counted_ns(result)
     capacity = pl.col("rate_gbps").first() * time / 8 / 100
     return table.group_by("node", "port", "peer", "class", maintain_order=True).agg(
         sent=pl.col("tx_bytes").sum() / capacity,
@@ -85,11 +79,11 @@ def _shares(result: Result, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def link_loads(result: Result) -> dict[tuple[str, str], float]:
-    """Return the share of its rate that each link sent since the warm-up, by its two ends.
+    """Return the share of its rate that each link sent in the whole run, by its two ends.
 
     Of parallel links the busiest counts.
     """
-    capacity = pl.col("rate_gbps").first() * measured_ns(result) / 8
+    capacity = pl.col("rate_gbps").first() * _counted_ns(result) / 8
     loads = (
         result.to_polars("ports")
         .group_by("node", "port", "peer", maintain_order=True)
@@ -182,9 +176,9 @@ BUSY_MIN = 50  # Load of a link from which on messages wait for each other there
 TREES = {"fat_tree", "folded_clos", "rail_optimised"}
 """Fabrics in which all uplinks of a switch lead to any host."""
 UTILISATION_CAPTION = (
-    "Bytes on the wire, preamble and gap included, against what the link could carry since the "
-    "warm-up. A line separates a leaf's ports to hosts (left) from its uplinks. Ports without "
-    "traffic have no colour."
+    "Bytes on the wire, preamble and gap included, against what the link could carry in the whole "
+    "run, warm-up included. A line separates a leaf's ports to hosts (left) from its uplinks. "
+    "Ports without traffic have no colour."
 )
 UTILISATION_LAYERS = [MapLayer("sent", "sent"), MapLayer("received", "received")]
 
@@ -247,9 +241,9 @@ def utilisation(result: Result) -> Section | None:
 
 PAUSES_CAPTION = (
     "A paused link holds back all packets of the priority, also those to idle destinations: ECN "
-    "with DCQCN makes senders slow down before. Share of the time since the warm-up. Left: the "
-    "peer, a NIC or a switch, had the port stopped. Right: the port had its peer stopped. Of "
-    "several priorities the longest."
+    "with DCQCN makes senders slow down before. Share of the whole run. Left: the peer, a NIC "
+    "or a switch, had the port stopped. Right: the port had its peer stopped. Of several "
+    "priorities the longest."
 )
 PAUSES_LAYERS = [
     MapLayer("is_paused", "stopped by the peer"),
