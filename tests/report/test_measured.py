@@ -14,6 +14,7 @@ from etherweave.api.results import Measured, Result
 from etherweave.pages import write_report
 from etherweave.report.run.comparison import ComparedResults, goodput, iteration_times
 from support import command_line
+from support.measured_results import measured_summary
 
 command = command_line.run
 
@@ -59,10 +60,11 @@ def measured(simulated: Result) -> Result:
         for launch in launches
     ]
     tables = {"iterations": pl.concat(iterations), "streams": pl.concat(streams)}
+    summary = measured_summary(simulated, FACTS)
     return dataclasses.replace(
         simulated,
         tables={name: table.to_arrow() for name, table in tables.items()},
-        summary={**simulated.summary, "measured": FACTS, "warnings": ["7 ranks shared 1 host"]},
+        summary={**summary, "warnings": ["7 ranks shared 1 host"]},
     )
 
 
@@ -149,6 +151,27 @@ def test_a_measured_result_has_a_page_of_its_own(tmp_path: Path, measured: Resul
     assert "mpirun -np 7" in page
     assert "Not shown, for want of results" not in page
     assert "Iteration times" in page
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick_figures")
+def test_a_measured_result_may_be_the_first_of_several(
+    tmp_path: Path, simulated: Result, measured: Result
+) -> None:
+    simulated.save(tmp_path / "simulated")
+    measured.save(tmp_path / "measured")
+    page = write_report(tmp_path / "measured", tmp_path, [tmp_path / "simulated"]).read_text()
+    assert "Simulated and measured" in page
+    assert "mpirun -np 7" in page
+
+
+@pytest.mark.parametrize("words", [(), ("--ports",)])
+def test_what_limits_a_measured_result_is_not_explained(
+    tmp_path: Path, measured: Result, words: tuple[str, ...]
+) -> None:
+    measured.save(tmp_path)
+    done = command_line.invoke("explain", tmp_path, *words, code=2)
+    assert "measured, so that what its ranks waited for is not known; expected" in done.output
 
 
 def test_nothing_stands_beside_a_study(tmp_path: Path) -> None:

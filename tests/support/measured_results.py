@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -44,8 +44,15 @@ def measured(times_ns: Sequence[Sequence[float]]) -> Result:
     )
     streams = simulated.to_polars("streams").with_columns(launch=pl.lit(0, dtype=pl.UInt64))
     tables = {"iterations": iterations.to_arrow(), "streams": streams.to_arrow()}
-    summary: Summary = {**simulated.summary, "measured": measurement(len(times_ns))}
+    summary = measured_summary(simulated, measurement(len(times_ns)))
     return replace(simulated, tables=tables, summary=summary)
+
+
+def measured_summary(simulated: Result, facts: Measured) -> Summary:
+    """Return the summary of a simulation without the simulator's figures, as of a measurement."""
+    kept = {key: simulated.summary.get(key) for key in Summary.__required_keys__}
+    own = {"finished": "complete", "fingerprint": None, "measured": facts}
+    return cast("Summary", kept | own)
 
 
 def measurement(launches: int) -> Measured:

@@ -109,6 +109,11 @@ def _result(source: Path, simulate: Any, changes: dict[str, object], ports: bool
     if changes:
         reject("--set: the result exists; expected a scenario to change")
     result = Result.load(source)
+    if "measured" in result.summary:
+        reject(
+            f"{source}: measured, so that what its ranks waited for is not known; "
+            "expected a scenario, or a result of `run -o`"
+        )
     if not ports or result.columns("waits"):
         return result
     again: Result = simulate(tomllib.loads(result.resolved), observe)

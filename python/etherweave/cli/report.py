@@ -36,8 +36,8 @@ def report(
     Parameters
     ----------
     result
-        Directory that `run -o`, `sweep -o`, `record -o`, `bench run -o`, `calibrate -o` or `study`
-        wrote, or the anchor file (.otf2) of an OTF2 archive.
+        Directory that `run -o`, `measure -o`, `sweep -o`, `record -o`, `bench run -o`,
+        `calibrate -o` or `study` wrote, or the anchor file (.otf2) of an OTF2 archive.
     beside
         Show a result of the same jobs beside it, such as of `measure -o`, or the flows of another
         sweep or of replications beside those of a sweep; repeatable.

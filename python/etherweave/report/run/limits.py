@@ -38,8 +38,9 @@ def explained(result: Result) -> Result:
     A run that ends otherwise, as with another version of Etherweave, is not used.
     """
     summary = result.summary
-    is_short = summary["finished"] == "complete" and summary["packet_hops"] <= HOPS_MAX
-    if limits(result) or "measured" in summary or not (is_short and has_ranks(result)):
+    if "measured" in summary or limits(result) or not has_ranks(result):
+        return result
+    if summary["finished"] != "complete" or summary["packet_hops"] > HOPS_MAX:
         return result
     try:
         again = run(tomllib.loads(result.resolved), {"observe.ranks": True, "observe.waits": True})
