@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from etherweave.bench.plans import (
     scaled,
 )
 from etherweave.bench.points import point_of
-from etherweave.bench.program_options import FREE, KINDS
+from etherweave.bench.program_options import FREE, KINDS, ProgramOption
 from support import command_line
 from support.captured_texts import report, value
 
@@ -217,7 +218,7 @@ OTHER_AMOUNTS = [
     *(("iperf3", "--bidir", 2), ("iperf2", "--full-duplex", 2), ("iperf2", "-r", 2)),
     *(("ib_send_bw", "-b", 2), ("osu_bw", "-T all", 3), ("osu_bw", "-c", 6)),
     *(("qperf rc_bw", "rc_bi_bw", 3), ("all_reduce_perf", "-d all", 10)),
-    *(("redis-benchmark -t get", "-t get,set,ping_inline", 3), ("gloo", "--elements 100", 1 / 14)),
+    *(("redis-benchmark", "-t get,set,ping_inline", 1.5), ("gloo", "--elements 100", 1 / 14)),
     *(("ib_send_bw -a", "-m 256 -c UD", 510 / (2**24 - 2)), ("iozone", "-i 2", 1.5)),
     *(("IMB-MPI1 PingPong", "PingPing Exchange", 3), ("netperf", "-I 99,5", 10)),
 ]
@@ -342,10 +343,10 @@ SAMPLES = {"LEVEL,WIDTH": "99,5", "LAYOUT": "cont", "NEIGHBOURS": "cart:1:1", "R
 SAMPLES |= {"PxQ": "2x4", "NAME=VALUE": "fieldcount=1"}
 
 
-def test_every_declared_option_is_read_and_explained() -> None:
-    for name, adapter in ADAPTERS.items():
+def declared_options() -> Iterator[tuple[str, ProgramOption, list[str]]]:
+    """List programs with each option that a user may set, and its words."""
+    for adapter in ADAPTERS.values():
         for option in adapter.options.options:
-            assert option.meaning or option.setter, (name, option)
             sample = (
                 option.alternatives[0] if option.alternatives else SAMPLES.get(option.value, "1")
             )
@@ -355,8 +356,39 @@ def test_every_declared_option_is_read_and_explained() -> None:
                 program = next(
                     binary for binary in programs if re.fullmatch(option.programs or ".*", binary)
                 )
-                settings = adapter.options.read(program, words)
-                assert settings.has(option.names[0]), (name, option)
+                yield program, option, words
+
+
+def test_every_declared_option_is_read_and_explained() -> None:
+    for adapter in ADAPTERS.values():
+        for option in adapter.options.options:
+            assert option.meaning or option.setter, (adapter.name, option)
+    for program, option, words in declared_options():
+        settings = adapter_of(program)[0].options.read(program, words)
+        assert settings.has(option.names[0]), (program, option)
+
+
+def test_no_command_states_an_option_twice() -> None:
+    twice = set()
+    for program, option, words in declared_options():
+        try:
+            arguments = planned(program, *words).command.arguments
+        except BenchmarkPlanError:
+            continue  # It has no default, or asks for more than the sample.
+        if (
+            option.value
+            and not option.repeats
+            and sum(word in option.names for word in arguments) > 1
+        ):
+            twice.add((program, option.names[0]))
+    assert twice == set()
+
+
+def test_a_second_value_of_an_option_is_refused() -> None:
+    for words in ("-c UD -c RC", "-c UD --connection=UD"):
+        done = command_line.invoke("bench", "plan", "ib_send_bw", "--", *words.split())
+        assert done.exit_code == 2
+        assert "-c of ib_send_bw: given twice; expected one value" in done.stderr
 
 
 @pytest.mark.parametrize(

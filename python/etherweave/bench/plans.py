@@ -1,7 +1,7 @@
 """Plans of benchmarks: placement of processes, command, and predicted cost."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -99,6 +99,14 @@ class GivenOptions:
     words: tuple[str, ...] = ()  # Arguments without a dash.
     instead: tuple[tuple[str, str], ...] = ()
     """Options that say what another of Etherweave says, and that: ``-r`` and ``--size``."""
+    replaced: frozenset[str] = frozenset()
+    """All names of options whose usual value gives way to the user's."""
+
+    def behind(self, usual: Sequence[str]) -> tuple[str, ...]:
+        """Place them behind the usual arguments, without those that they replace."""
+        words = iter(usual)
+        kept = [word for word in words if word not in self.replaced or next(words, None) is None]
+        return (*kept, *self.arguments)
 
     def value(self, name: str, usual: str = "") -> str:
         """Return the last value of an option, by its first name."""
@@ -238,7 +246,7 @@ def timed_pair(
     The link is full for that time, unless the bytes that are ``sent`` and their ``basis`` are
     given; those of one host where both send at once.
     """
-    words = (*client, *request.options.arguments)
+    words = request.options.behind(client)
     command = BenchmarkCommand(Start.CLIENT_SERVER, words, server, files=files, output=output)
     full = f"{seconds:g} s at the rate of the link"
     forecast = RunForecast(seconds * fabric.rate if sent is None else sent, seconds, basis or full)
@@ -260,7 +268,7 @@ def all_ranks(
 ) -> BenchmarkPlan:
     """Plan an MPI program on all nodes."""
     command = BenchmarkCommand(
-        Start.MPI, (*arguments, *request.options.arguments), files=files, output=output
+        Start.MPI, request.options.behind(arguments), files=files, output=output
     )
     placement = HostPlacement(pattern, request.nodes, request.ranks_per_node)
     return BenchmarkPlan(request.program, placement, command, forecast, sizes, notes)
@@ -274,7 +282,7 @@ def alone(
     notes: tuple[str, ...] = (),
 ) -> BenchmarkPlan:
     """Plan a program that talks to a service, or to no one; the runner starts it once."""
-    command = BenchmarkCommand(Start.ALONE, (*arguments, *request.options.arguments))
+    command = BenchmarkCommand(Start.ALONE, request.options.behind(arguments))
     return BenchmarkPlan(
         request.program, HostPlacement(HostPattern.ALONE, 1), command, forecast, notes=notes
     )

@@ -9,8 +9,9 @@ An adapter declares a line each, as the program's own help prints them::
     -n, --no_msgs COUNT  Number of messages, in place of --duration.
 
 A value is one of alternatives (``a|b``), a list of them (``a,b``), of a kind (``N``, ``SIZE``), or
-a name of the user's own. What ``=`` follows is set by Etherweave, and refused with the name of what
-sets it; what stands in place of an option of Etherweave is refused beside that.
+a name of the user's own; of ``SIZE...`` there may be several, each behind the option. What ``=``
+follows is set by Etherweave, and refused with the name of what sets it; what stands in place of an
+option of Etherweave is refused beside that.
 """
 
 import re
@@ -66,6 +67,7 @@ class ProgramOption:
     meaning: str
     setter: str  # Option that sets it in place of the user: ``--duration``; empty if the user does.
     programs: str = ""  # Pattern of the programs that have it; empty if all do.
+    repeats: bool = False  # Whether it may be given several times.
 
     @property
     def needs_value(self) -> bool:
@@ -117,9 +119,17 @@ class OptionTable:
             else:
                 words.append(self._word(program, argument))
         self._check_exclusive(program, [name for name, _ in values])
+        self._check_repeated(program, [name for name, _ in values])
         # A command's braces are places that a launcher fills in.
         literal = tuple(word.replace("{", "{{").replace("}", "}}") for word in arguments)
-        return GivenOptions(literal, tuple(values), tuple(words), tuple(instead))
+        chosen = {name for name, _ in values}
+        replaced = frozenset(
+            name
+            for option in self.options
+            if option.needs_value and not option.repeats and option.names[0] in chosen
+            for name in option.names
+        )
+        return GivenOptions(literal, tuple(values), tuple(words), tuple(instead), replaced)
 
     def _check_exclusive(self, program: str, names: Sequence[str]) -> None:
         for group in self.exclusive:
@@ -127,6 +137,13 @@ class OptionTable:
                 raise BenchmarkPlanError(
                     f"{' and '.join(members)} of {program} exclude each other; expected one"
                 )
+
+    def _check_repeated(self, program: str, names: Sequence[str]) -> None:
+        """Refuse a second value, of which programs take the last without a word."""
+        for option in self.options:
+            name = option.names[0]
+            if option.value and not option.repeats and names.count(name) > 1:
+                raise BenchmarkPlanError(f"{name} of {program}: given twice; expected one value")
 
     def words_of(self, program: str) -> tuple[str, ...]:
         """Return the arguments without a dash that a program accepts."""
@@ -189,7 +206,10 @@ def _declared(line: re.Match[str], of_programs: Mapping[str, str]) -> ProgramOpt
     meaning, names = line["meaning"], tuple(line["names"].split(", "))
     setter = meaning.removeprefix("= ") if meaning.startswith("= ") else ""
     programs = of_programs.get(names[0], "")
-    return ProgramOption(names, line["value"] or "", "" if setter else meaning, setter, programs)
+    value = line["value"] or ""
+    shown = "" if setter else meaning
+    kind, repeats = value.removesuffix("..."), value.endswith("...")
+    return ProgramOption(names, kind, shown, setter, programs, repeats)
 
 
 def _following(program: str, option: ProgramOption, left: list[str]) -> str:

@@ -186,7 +186,7 @@ def _plan_gloo(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPl
         *elements,
         *(() if request.options.words else _GLOO_TESTS[:1]),
     )
-    command = BenchmarkCommand(Start.EACH_RANK, (*words, *request.options.arguments))
+    command = BenchmarkCommand(Start.EACH_RANK, request.options.behind(words))
     forecast = RunForecast(seconds * fabric.rate, seconds, f"{sizes} sizes on {ranks} ranks, timed")
     placement = HostPlacement(HostPattern.ALL_NODES, request.nodes, request.ranks_per_node)
     return BenchmarkPlan(request.program, placement, command, forecast)

@@ -141,7 +141,7 @@ def plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
         request.ranks_per_node,
     )
     own = _options(request, is_shmem and program not in _OF_ALL)
-    arguments = (program, *own, *request.options.arguments)
+    arguments = request.options.behind((program, *own))
     command = BenchmarkCommand(Start.SHMEM if is_shmem else Start.MPI, arguments)
     forecast = _forecast(request, fabric, sizes, is_pair)
     notes = ("without -m in versions before 7: the sweep cannot be shortened",)

@@ -303,7 +303,7 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
         else:
             seconds = max(seconds, sent / limit)
     plan = timed_pair(
-        *(request, fabric, (*common, "{server}"), (*common, *own.arguments), seconds),
+        *(request, fabric, (*common, "{server}"), own.behind(common), seconds),
         sent=sent,
         basis=f"{count:,} messages of each size",
         is_bidirectional=own.has("-b"),

@@ -430,8 +430,8 @@ YCSB = Adapter(
     plan=_plan_ycsb,
     options=options(
         """
-        -P FILE  Workload: workloads/workloadb.
-        -p NAME=VALUE  Property.
+        -P FILE...  Workload: workloads/workloadb.
+        -p NAME=VALUE...  Property.
         -threads COUNT  Threads.
         -target COUNT  Operations of a second.
         """

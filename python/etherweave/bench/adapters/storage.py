@@ -250,7 +250,7 @@ IOZONE = Adapter(
     plan=_plan_iozone,
     options=options(
         """
-        -i 2|3|4|5|6|7|8|9|10|11|12  Further test: 2 is random read and write.
+        -i 2|3|4|5|6|7|8|9|10|11|12...  Further test: 2 is random read and write.
         -I  Go round the page cache.
         -e  Include the flush in the time.
         -c  Include the close in the time.

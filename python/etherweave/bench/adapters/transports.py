@@ -184,7 +184,7 @@ def _plan_fi(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan
     swept = predict_sweep([(size, 2 * count) for size in sizes], fabric, "")
     common = ("fi_pingpong", "-p", "tcp", "-e", "msg", "-I", str(count))
     client = (*common, "-P", "{port}", "{server}")
-    server = (*common, *request.options.arguments, "-B", "{port}")
+    server = (*request.options.behind(common), "-B", "{port}")
     basis = f"{count:,} round trips of each size"
     seconds, sent = swept.seconds, swept.bytes / 2
     return timed_pair(request, fabric, client, server, seconds, sent=sent, basis=basis)
