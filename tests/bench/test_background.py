@@ -3,16 +3,25 @@
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from etherweave.bench.campaign import CampaignOptions, Network, experiments
+from etherweave.bench.comparisons import numbers_of
+from etherweave.bench.document import parse
 from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.plans import BenchmarkCommand, BenchmarkPlanError, Start
+from etherweave.bench.points import point_of
 from etherweave.bench.site.values import this_machine
+from etherweave.bench.statistics.launches import StoppingRule
+from etherweave.bench.store import Store
+from etherweave.measurements.files import RESULTS
+from etherweave.pages import write_report
 from support import command_line
+from support.launches import FakeLauncher, campaign, latencies, stored_campaign
 
 SITE = """
 launcher = { kind = "netns", rate = "100Mb/s", burst = "128KiB" }
@@ -66,6 +75,56 @@ def test_an_experiment_without_background_is_the_same_as_before() -> None:
         experiments(["iperf3"], [Network("tcp")], variant)[0].name for variant in (options, loaded)
     ]
     assert names[0] != names[1]
+
+
+SIX = StoppingRule(0.5, launches_min=6, launches_max=6)
+BOTH = ("alone", "beside")
+
+
+def _text(text: str, launch: int) -> str:
+    return text
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Latencies of an idle network, and ten times as long ones beside iperf3."""
+    home = tmp_path_factory.mktemp("results")
+    for name, us, background in (("alone", 20.0, ()), ("beside", 200.0, ("iperf3",))):
+        wanted, text = campaign(rule=SIX, background=background), latencies(us)
+        stored_campaign(home / name, wanted, FakeLauncher(partial(_text, text)))
+    return home
+
+
+def test_points_of_a_loaded_network_are_named_by_the_load(results: Path) -> None:
+    names = [{point.labels for point in numbers_of(Store.open(results / name))} for name in BOTH]
+    assert names == [{""}, {"background=iperf3"}]
+
+
+def test_several_programs_of_a_load_are_all_named() -> None:
+    (experiment,) = campaign(background=("iperf3", "ib_write_bw")).experiments
+    sample = parse(latencies(20.0)).reports[0].measurements[0]
+    assert point_of(experiment, sample).labels == "background=iperf3,ib_write_bw"
+
+
+def test_an_idle_network_is_compared_with_a_loaded_one_on_request_alone(results: Path) -> None:
+    words = ("bench", "compare", results / "alone", results / "beside")
+    done = command_line.invoke(*words, code=2)
+    assert "they differ in background; expected --ignore background" in done.output
+    done = command_line.invoke(*words, "--ignore", "background", code=0)
+    assert "background=iperf3" in done.output and "3 worse" in done.output
+
+
+def test_published_figures_do_not_stand_beside_a_loaded_network(results: Path) -> None:
+    facts = [json.loads((results / name / RESULTS).read_text()) for name in BOTH]
+    bands = [[point["reference"] for point in own["points"]] for own in facts]
+    assert any(bands[0]) and not any(bands[1])
+
+
+@pytest.mark.usefixtures("undrawn_figures")
+def test_the_page_says_what_loaded_the_network(tmp_path: Path, results: Path) -> None:
+    sentence = "The network was loaded by iperf3 in the background."
+    pages = [write_report(results / name, tmp_path / name).read_text() for name in BOTH]
+    assert [sentence in page for page in pages] == [False, True]
 
 
 def beside(directory: Path, background: BenchmarkCommand) -> LaunchOutcome:

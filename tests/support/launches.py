@@ -84,8 +84,11 @@ def campaign(
     is_all_pairs: bool = False,
     size_max: int = 4,
     size_min: int = 1,
+    background: tuple[str, ...] = (),
 ) -> Campaign:
-    options = CampaignOptions(hosts, sizes=((size_min, size_max),), is_all_pairs=is_all_pairs)
+    options = CampaignOptions(
+        hosts, sizes=((size_min, size_max),), is_all_pairs=is_all_pairs, background=background
+    )
     planned = experiments(programs or ("osu_latency",), networks, options)
     return Campaign("test", tuple(networks), planned, rule, seed=7)
 

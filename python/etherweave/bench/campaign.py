@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from itertools import combinations
+from pathlib import PurePath
 from typing import Any
 
 from etherweave.bench import plans
@@ -45,6 +46,11 @@ class BackgroundProgram:
     arguments: tuple[str, ...]
     server: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the program."""
+        return PurePath(self.arguments[0]).name
 
     @property
     def command(self) -> plans.BenchmarkCommand:

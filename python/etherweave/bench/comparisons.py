@@ -22,6 +22,7 @@ class IgnoredField(StrEnum):
     FABRIC = "fabric"
     HOSTS = "hosts"
     RANKS_PER_NODE = "ranks_per_node"
+    BACKGROUND = "background"
 
 
 class DifferenceVerdict(StrEnum):
@@ -103,7 +104,7 @@ def differences(
 def _without(numbers: Numbers, ignore: Sequence[str]) -> dict[DataPoint, DataPoint]:
     points: dict[DataPoint, DataPoint] = {}
     for point in numbers:
-        blank = replace(point, **{name: _BLANK[name] for name in ignore})
+        blank = _blank(point, ignore)
         if blank in points:
             raise ValueError(
                 f"{point.words}: several without regard to {', '.join(ignore)}; "
@@ -113,7 +114,26 @@ def _without(numbers: Numbers, ignore: Sequence[str]) -> dict[DataPoint, DataPoi
     return points
 
 
+def _blank(point: DataPoint, ignore: Sequence[str]) -> DataPoint:
+    kept = point.without_background if IgnoredField.BACKGROUND in ignore else point
+    return replace(kept, **{name: _BLANK[name] for name in ignore if name in _BLANK})
+
+
 _BLANK: dict[str, Any] = {"fabric": "", "hosts": "", "ranks_per_node": 0}
+
+
+def separating_fields(baseline: Numbers, candidate: Numbers) -> list[str]:
+    """Name the fields without regard to which two results have points in common.
+
+    Each alone where that is enough, otherwise all of them; empty where points differ in more.
+    """
+    every = [field.value for field in IgnoredField]
+    for fields in (*([field] for field in every), every):
+        if {_blank(point, fields) for point in baseline} & {
+            _blank(point, fields) for point in candidate
+        }:
+            return fields
+    return []
 
 
 DEPTH = 4  # Depth of directories in which results are searched.

@@ -32,7 +32,7 @@ class DataPoint:
     better: str  # Direction of better values, see :class:`etherweave.measurements.metrics.Better`.
     statistic: str
     size_bytes: int | None
-    labels: str  # ``name=value``, joined by blanks.
+    labels: str  # ``name=value``, joined by blanks; the background's is the last.
 
     @property
     def words(self) -> str:
@@ -40,6 +40,11 @@ class DataPoint:
         statistic = "" if self.statistic == "mean" else self.statistic
         parts = (self.program, self.fabric, self.hosts, self.metric, statistic, self.labels)
         return " ".join(filter(None, parts))
+
+    @property
+    def without_background(self) -> "DataPoint":
+        """The same point where nothing loads the network beside the benchmark."""
+        return replace(self, labels=re.sub(r"(?:^| )background=\S+$", "", self.labels))
 
     @property
     def slug(self) -> str:
@@ -120,9 +125,12 @@ def centres(samples: Mapping[DataPoint, Sequence[Sequence[float]]]) -> dict[Data
 def point_of(experiment: CampaignExperiment, measurement: Measurement) -> DataPoint:
     """Return the data point that a measurement belongs to.
 
-    Options of the program are among its labels: points of other options are others.
+    Options of the program and the load beside it are among its labels: points of other options or
+    of another load are others.
     """
-    options = [("options", ",".join(experiment.options))] if experiment.options else []
+    background = ",".join(load.name for load in experiment.background)
+    of_launch = (("options", ",".join(experiment.options)), ("background", background))
+    own = [(name, text) for name, text in of_launch if text]
     return DataPoint(
         benchmark=experiment.benchmark,
         program=experiment.program,
@@ -134,7 +142,7 @@ def point_of(experiment: CampaignExperiment, measurement: Measurement) -> DataPo
         better=measurement.metric.better.value,
         statistic=measurement.statistic,
         size_bytes=measurement.size_bytes,
-        labels=" ".join(f"{name}={text}" for name, text in (*measurement.labels, *options)),
+        labels=" ".join(f"{name}={text}" for name, text in (*measurement.labels, *own)),
     )
 
 

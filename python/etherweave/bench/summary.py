@@ -132,7 +132,9 @@ def _points(campaign: Campaign, launches: Sequence[JudgedLaunch]) -> Iterator[Po
         launch_summary = summarise(values, point.unit, campaign.rule)
         sample = samples[point]
         median = replace(sample, value=launch_summary.median)
-        near = band(point.benchmark, point.program, median, figures[point.fabric])
+        # Published figures are of a network without another load.
+        own = [] if point != point.without_background else figures[point.fabric]
+        near = band(point.benchmark, point.program, median, own)
         yield PointSummary(point, launch_summary, near)
 
 
@@ -155,6 +157,7 @@ def _experiments(campaign_summary: CampaignSummary) -> Iterator[dict[str, Any]]:
             "program": experiment.program,
             "fabric": experiment.fabric,
             "hosts": experiment.hosts,
+            "background": [load.name for load in experiment.background],
             "state": campaign_summary.states[experiment.name].value,
             "launches": len(own),
             "counted": sum(launch.counts for launch in own),

@@ -18,6 +18,7 @@ from etherweave.bench.comparisons import (
     Numbers,
     differences,
     numbers_of,
+    separating_fields,
 )
 from etherweave.bench.store import Store, StoreError
 from etherweave.cli.design_page import print_table
@@ -55,10 +56,11 @@ def compare(
     strict
         Exit with 1 on a regression.
     """
+    before, now = numbers(baseline), numbers(candidate)
     with mistakes(ValueError):
-        rows = differences(numbers(baseline), numbers(candidate), ignore=ignore or ())
+        rows = differences(before, now, ignore=ignore or ())
     if not rows:
-        reject(f"{baseline} and {candidate} have no point in common; --ignore hosts may help")
+        reject(f"{baseline} and {candidate} have no point in common; {_remedy(before, now)}")
     if differing := site_differences(baseline, candidate):
         print_error(f"WARNING: the sites differ: {'; '.join(differing)}")
     if as_json:
@@ -67,6 +69,16 @@ def compare(
         print_differences(rows)
     if strict and any(difference.verdict is DifferenceVerdict.WORSE for difference in rows):
         raise typer.Exit(FAILED)
+
+
+def _remedy(before: Numbers, now: Numbers) -> str:
+    if fields := separating_fields(before, now):
+        options = " ".join(f"--ignore {name}" for name in fields)
+        return (
+            f"they differ in {', '.join(fields)}; expected {options} to compare them all the same"
+        )
+    examples = " and ".join(next((point.words for point in own), "none") for own in (before, now))
+    return f"such as {examples}; expected results of equal programs, options, metrics and sizes"
 
 
 def numbers(source: str) -> Numbers:

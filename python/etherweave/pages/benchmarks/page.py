@@ -44,6 +44,9 @@ def _front(benchmarks: Benchmarks, findings: Sequence[str]) -> Front:
         f"{len(own)} of {len(facts['experiments'])} experiments on {facts['site']} gave numbers, "
         f"in {facts['launches']:,} launches."
     )
+    loads = {name: None for experiment in own for name in experiment.get("background", ())}
+    if loads:
+        lead += f" The network was loaded by {' and '.join(loads)} in the background."
     trouble = "" if facts["is_finished"] else "The run was interrupted: launches are missing."
     warnings = [*findings, *facts["warnings"]]
     return Front(benchmarks.name, lead, (), _facts(facts), warnings, trouble)
