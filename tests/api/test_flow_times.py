@@ -287,6 +287,16 @@ def test_flows_before_the_end_of_the_warm_up_are_left_out() -> None:
     assert (job.flows, len(job.rows)) == (2, 2)
 
 
+def test_flows_that_the_end_of_the_run_cuts_are_counted_and_later_ones_are_not() -> None:
+    rows = [(0, 1, 1_000, 0.0), (1, 0, 4_000_000, 50_000.0), (0, 1, 1_000, 150_000.0)]
+    job = times(etherweave.run(scenario(listed(rows), run={"end": "100us"})))
+    assert (job.flows, len(job.rows), job.unfinished_mean) == (2, 1, 4_000_000)
+    assert flow_lines(job)[0].startswith("web: 2 flows, 1 complete, 1 unfinished of mean 4 MB; ")
+    drawn = {"ranks": 8, "load": 0.5, "sizes": {"fixed": "10kB"}, "duration": "10ms"}
+    cut = times(etherweave.run(scenario(drawn, 8, run={"end": "2ms"})))
+    assert cut.load == pytest.approx(0.5, rel=0.05)
+
+
 def test_slowdowns_are_given_by_classes_and_by_buckets_and_only_with_flows_beyond() -> None:
     flows = {"ranks": 16, "load": 0.6, "sizes": "storage", "duration": "200us", "rate": "100Gb/s"}
     job = times(etherweave.run(scenario(flows, 16)))

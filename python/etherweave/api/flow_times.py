@@ -61,7 +61,7 @@ class FlowTimes:
     job
         Its name.
     flows
-        How many start.
+        How many start before the run ends.
     load, load_asked
         Payload of these flows, as a share of the time of ``rate_gbps`` at each host, and the share
         that the scenario asks for; ``None`` of a list.
@@ -74,6 +74,9 @@ class FlowTimes:
         ``time_us`` and ``start_ns``.
     ideal
         Definition of the ideal time: ``fabric``, ``hpcc`` or ``abm``.
+    unfinished_mean
+        Mean size of flows that start and are not complete [B]; ``None`` where there are none. They
+        are in no slowdown, so that what is left of large flows makes these too small.
     below
         Flows that were faster than the ideal time: 0 where it is that of the fabric.
     sizes
@@ -92,6 +95,7 @@ class FlowTimes:
     all: Slowdowns | None
     complete: "polars.DataFrame"
     ideal: str
+    unfinished_mean: float | None
     below: int
     sizes: str | None
     size_mean: float | None
@@ -135,6 +139,7 @@ class FlowTimes:
         return {
             "flows": self.flows,
             "complete": self.complete.height,
+            "unfinished_bytes_mean": self.unfinished_mean,
             "load": self.load,
             "load_asked": self.load_asked,
             "size_bytes_mean": self.size_mean,
@@ -159,20 +164,24 @@ def flow_times(result: Result) -> list[FlowTimes]:
     jobs = {job["name"]: job for job in scenario["job"] if "flows" in job["workload"]}
     warm_up_ns = time_of(scenario["run"].get("warm_up", "0s")) * 1e9
     parts: dict[str, list[polars.DataFrame]] = {name: [] for name in jobs}
-    for (job,), part in _parts(result, warm_up_ns):
+    span_ns = (warm_up_ns, result.summary["end_ns"])
+    for (job,), part in _parts(result, span_ns):
         parts[str(job)].append(part)
-    return [_job(name, jobs[name], parts[name], warm_up_ns) for name in jobs]
+    return [_job(name, jobs[name], parts[name], span_ns) for name in jobs]
 
 
 def _parts(
-    result: Result, warm_up_ns: float
+    result: Result, span_ns: tuple[float, float]
 ) -> Iterator[tuple[tuple[object, ...], "polars.DataFrame"]]:
-    """Read flows that start after the warm-up, job by job, a group of rows at a time."""
+    """Read flows that start after the warm-up and within the run, a group of rows at a time."""
     import polars as pl
+
+    warm_up_ns, end_ns = span_ns
+    starts_within = (pl.col("start_ns") < end_ns) | (pl.col("slowdown") != 0)
 
     time_us = ((pl.col("end_ns") - pl.col("start_ns")) / 1e3).alias("time_us")
     for group in result.frames("flow_times"):
-        flows = group.filter(pl.col("start_ns") >= warm_up_ns)
+        flows = group.filter((pl.col("start_ns") >= warm_up_ns) & starts_within)
         columns = ("job", "bytes", "slowdown", time_us, "start_ns")
         yield from (
             flows.select(columns).partition_by("job", as_dict=True, include_key=False).items()
@@ -180,7 +189,10 @@ def _parts(
 
 
 def _job(
-    name: str, job: Mapping[str, Any], parts: list["polars.DataFrame"], warm_up_ns: float
+    name: str,
+    job: Mapping[str, Any],
+    parts: list["polars.DataFrame"],
+    span_ns: tuple[float, float],
 ) -> FlowTimes:
     import polars as pl
 
@@ -191,9 +203,10 @@ def _job(
     if is_drawn:
         rate_gbps = rate_of(spec["rate"]) * 8 / 1e9
         start_ns = time_of(job.get("start", "0s")) * 1e9
-        span_ns = start_ns + time_of(spec["duration"]) * 1e9 - max(start_ns, warm_up_ns)
-        if span_ns > 0 and "flows_max" not in spec:
-            load = int(flows["bytes"].sum()) * 8 / (span_ns * rate_gbps * spec["ranks"])
+        last_ns = min(start_ns + time_of(spec["duration"]) * 1e9, span_ns[1])
+        length_ns = last_ns - max(start_ns, span_ns[0])
+        if length_ns > 0 and "flows_max" not in spec:
+            load = int(flows["bytes"].sum()) * 8 / (length_ns * rate_gbps * spec["ranks"])
     asked = spec["load"] + spec.get("incast", {}).get("load", 0) if is_drawn else None
     sizes = next(iter(spec["sizes"])) if isinstance(spec["sizes"], dict) else spec["sizes"]
     drawn = json.dumps({"flows": {"sizes": spec["sizes"]}})
@@ -201,6 +214,7 @@ def _job(
     has_sizes = is_drawn and spec["load"] > 0
     figures = json.loads(_core.workload_figures(drawn, 0)) if has_sizes else {}
     complete = flows.filter(pl.col("slowdown") != 0).sort("bytes", "slowdown", "time_us")
+    unfinished = flows.filter(pl.col("slowdown") == 0)["bytes"]
     return FlowTimes(
         job=name,
         flows=flows.height,
@@ -210,6 +224,7 @@ def _job(
         all=_slowdowns(complete) if complete.height else None,
         complete=complete,
         ideal=spec.get("ideal", "fabric"),
+        unfinished_mean=int(unfinished.sum()) / len(unfinished) if len(unfinished) else None,
         below=int((complete["slowdown"] < 1).sum()),
         sizes=sizes if has_sizes else None,
         size_mean=figures.get("size_bytes_mean"),
@@ -241,8 +256,9 @@ def flow_lines(times: FlowTimes) -> list[str]:
     """Write the flows of a job as text: a line for all, then a line for each class of sizes."""
     complete = times.complete.height
     head = f"{times.flows:,} flows" if times.flows else "no flow starts after the warm-up"
-    if complete < times.flows:
-        head += f", {complete:,} complete"
+    if times.unfinished_mean is not None:
+        sizes = amount(times.unfinished_mean, "B")
+        head += f", {complete:,} complete, {times.flows - complete:,} unfinished of mean {sizes}"
     if times.load is not None:
         head += f", load {times.load:.3f} of {times.rate_gbps:g} Gb/s ({times.load_asked:g} asked)"
     lines = [f"{times.job}: {head}"]
