@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +10,7 @@ from typing import Annotated
 import typer
 
 import etherweave
+from etherweave.api.inputs import InputError
 from etherweave.api.outputs import below, new_files
 from etherweave.api.units import counted
 from etherweave.cli.exits import mistakes, reject
@@ -47,6 +49,7 @@ def import_(
     rate: str | None = None,
     length: str | None = None,
     servers: Annotated[int, typer.Option(min=1, max=SERVERS_MAX)] = 2,
+    overwrite: Annotated[bool, typer.Option("--overwrite")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Read a fabric from files of another program, print what is understood, write a scenario.
@@ -74,6 +77,8 @@ def import_(
         Length of cables without one, by default 3m.
     servers
         Number of servers at a switch, for files of the inside of a server.
+    overwrite
+        Replace files of the output that differ, which otherwise are kept and end the import.
     """
     if output:
         directory(output)
@@ -86,6 +91,8 @@ def import_(
         imported = _imported(files, called, form, servers, answers)
         description = describe(imported.fabric)
         if output:
+            if not overwrite:
+                _check_kept(output, imported.files)
             with new_files(output) as made:
                 for file, text in imported.files.items():
                     made.add(file, text)
@@ -95,6 +102,15 @@ def import_(
     print("\n".join(_page(called, imported, description)))
     if output:
         print(f"Scenario: {output / called}.toml")
+
+
+def _check_kept(output: Path, texts: Mapping[str, str]) -> None:
+    """Reject an output that has other texts: a job may have been added to the scenario."""
+    for name, text in texts.items():
+        path = output / name
+        if path.is_file() and path.read_bytes() != text.encode():
+            expected = "another -o DIRECTORY or --name, or --overwrite"
+            raise InputError(path, f"exists with other contents, which stay; expected {expected}")
 
 
 def _imported(
