@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from support import command_line
 
 STAR = "a,s,100G,3m\nb,s,100G,3m\n"
@@ -20,3 +22,58 @@ def test_an_import_keeps_a_scenario_to_which_a_job_was_added(tmp_path: Path) -> 
     assert scenario.read_text().endswith('name = "all"\n')
     command_line.invoke(*command, "--overwrite", code=0)
     assert scenario.read_text() == text
+
+
+NETBOX = {
+    "d.csv": "name,role,device_type\na,server,x\nb,server,x\ns,leaf,x\nspare,server,x\n",
+    "c.csv": "side_a_device,side_a_name,side_b_device,side_b_name\na,e1,s,p1\nb,e1,s,p2\n",
+}
+LAB = """\
+topology:
+  nodes:
+    s: {kind: sonic-vs}
+    a: {kind: linux}
+    b: {kind: linux}
+    br: {kind: bridge}
+  links:
+  - endpoints: ["s:e1", "a:eth1"]
+  - endpoints: ["s:e2", "b:eth1"]
+"""
+BRIDGE, OUTSIDE = '  - endpoints: ["a:eth2", "br:e1"]\n', '  - endpoints: ["b:eth2", "host:e2"]\n'
+JSON = '{"nodes": [{"id": "a"}, {"id": "b"}, {"id": "s", "kind": "switch"}, {"id": "x", \
+"kind": "host"}], "links": [{"source": "a", "target": "s"}, {"source": "b", "target": "s"}]}'
+APART = "a,s\nb,s\nt,u\nt,v\nu,v\n"
+LEFT_OUT = [
+    (NETBOX, "1 node has no cable and is left out: spare"),
+    ({"f.clab.yml": LAB}, "1 node has no cable and is left out: br"),
+    # A bridge at which a single host ends carries nothing between hosts.
+    ({"f.clab.yml": LAB + BRIDGE}, "1 switch joins no two hosts and is left out, with 1 cable: br"),
+    ({"f.clab.yml": LAB + OUTSIDE}, "1 link that leaves the laboratory is left out"),
+    ({"g.dot": "graph { a -- s; b -- s; legend; }"}, "1 node has no cable and is left out: legend"),
+    ({"g.dot": "graph { a -- s; b -- s; x; y }"}, "2 nodes have no cable and are left out: x, y"),
+    ({"f.json": JSON}, "1 node has no cable and is left out: x"),
+    ({"l.csv": APART}, "3 switches join no two hosts each and are left out, with 3 cables: t, u"),
+]
+
+
+@pytest.mark.parametrize(("texts", "note"), LEFT_OUT)
+def test_what_joins_no_hosts_is_left_out_with_a_note(
+    texts: dict[str, str], note: str, tmp_path: Path
+) -> None:
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    done = command_line.invoke("import", *(tmp_path / name for name in texts), code=0)
+    assert ": 2 hosts, 1 switch, 2 cables" in done.stdout
+    assert f"Note: {note}" in done.stdout
+
+
+def test_a_host_at_a_switch_that_is_left_out_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "l.csv").write_text("from,to,class\na,s,host\nb,s,host\nc,t,host\n")
+    done = command_line.invoke("import", tmp_path / "l.csv", code=0)
+    assert "Note: 1 host has no other cable and is left out: c" in done.stdout
+
+
+def test_two_fabrics_in_a_file_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "l.csv").write_text("a,s\nb,s\nc,t\nd,t\n")
+    done = command_line.invoke("import", tmp_path / "l.csv", code=2)
+    assert "c cannot be reached from a; expected a connected fabric" in done.stderr

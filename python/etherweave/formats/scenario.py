@@ -12,6 +12,7 @@ from etherweave.api.inputs import InputError
 from etherweave.api.units import counted
 from etherweave.formats.family import read
 from etherweave.formats.network import Link, Network, Node, in_port_order
+from etherweave.formats.parts import leave_out_ends, leave_out_unused
 from etherweave.formats.texts import source
 
 TEXTS = {".csv": "links", ".tsv": "links", ".graphml": "graphml", ".xml": "graphml"}
@@ -79,7 +80,9 @@ def scenario_of(network: Network, name: str, answers: Answers) -> ImportedScenar
     Raises `InputError` where a cable is wrong, and where no node is known to be a host.
     """
     assumed = list(network.assumed)
+    leave_out_unused(network)
     _settle_kinds(network, answers, assumed)
+    leave_out_ends(network)
     custom = _defaults(network, answers, assumed)
     listed = f"{name}.json"
     links = in_port_order(network.links)

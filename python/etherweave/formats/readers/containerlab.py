@@ -8,6 +8,7 @@ for containerlab has none.
 from collections.abc import Sequence
 from typing import Any
 
+from etherweave.api.units import counted
 from etherweave.formats.network import Network
 from etherweave.formats.texts import Source, items, mapping, only, yaml
 
@@ -49,7 +50,10 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         ports = {"first_port": ends[0][1], "second_port": ends[1][1]}
         network.join(ends[0][0], ends[1][0], ports | of, where=where)
     if left_out:
-        network.notes.append(f"{left_out} links that leave the laboratory are left out")
+        verbs = (
+            "that leaves the laboratory is" if left_out == 1 else "that leave the laboratory are"
+        )
+        network.notes.append(f"{counted(left_out, 'link')} {verbs} left out")
     network.assumed.append(f"nodes of the kinds {', '.join(HOST_KINDS)} are hosts")
     return network
 
