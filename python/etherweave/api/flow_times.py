@@ -189,10 +189,7 @@ def _parts(
 
 
 def _job(
-    name: str,
-    job: Mapping[str, Any],
-    parts: list["polars.DataFrame"],
-    span_ns: tuple[float, float],
+    name: str, job: Mapping[str, Any], parts: list["polars.DataFrame"], span_ns: tuple[float, float]
 ) -> FlowTimes:
     import polars as pl
 
