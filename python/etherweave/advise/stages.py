@@ -97,11 +97,11 @@ def screen(
     if not settings.trajectories or len(order) < 2:
         return Screening()
     varied, rows = _trajectories(prepared, order[:2])
-    done, found = runner.carry_out(prepared.sweep(fabrics, dict.fromkeys(order[:2], rows)))
-    for (name, job), reason in found.failures.items():
+    done, job_times = runner.carry_out(prepared.sweep(fabrics, dict.fromkeys(order[:2], rows)))
+    for (name, job), reason in job_times.failures.items():
         if name in order[:2] and job in evaluation.reference:
             return Screening([], [f"Which unknown matters: {job} on {name}: {reason}"], done)
-    screened = evaluation.with_times(found)
+    screened = evaluation.with_times(job_times)
     ratios = over(*(screened.score(name, rows) for name in order[:2]))
     leads = [math.log(ratio) for ratio in ratios]
     return Screening(effects(varied, rows, leads, settings.seed), [], done)

@@ -109,8 +109,8 @@ def _routings(proofs: Sequence[Figures]) -> None:
 
 
 def _priorities(proof: Figures) -> str:
-    given, needed = proof["priorities_given"], proof["priorities"]
-    return f"{needed}" if given == needed else f"{given} of {needed}"
+    available, needed = proof["priorities_given"], proof["priorities"]
+    return f"{needed}" if available == needed else f"{available} of {needed}"
 
 
 def _tables(tables: Figures) -> None:

@@ -43,11 +43,11 @@ def _ranking(answer: Answer) -> Section:
     figure = Figure(figsize=(9, 1.0 + 0.5 * len(answer.standings)))
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     blank = [""] * len(answer.standings)
-    for number, (one, (title, of)) in enumerate(zip(axes, panels, strict=True)):
+    for number, (axis, (title, of)) in enumerate(zip(axes, panels, strict=True)):
         spans = [of(each) for each in answer.standings]
-        _bars(one, [span for span in spans if span], SERIES[number])
-        one.set_yticks(range(len(answer.standings)), _names(answer) if not number else blank)
-        one.set_xlabel(title if title != "price" else literal(f"price [{_currency(answer)}]"))
+        _bars(axis, [span for span in spans if span], SERIES[number])
+        axis.set_yticks(range(len(answer.standings)), _names(answer) if not number else blank)
+        axis.set_xlabel(title if title != "price" else literal(f"price [{_currency(answer)}]"))
     table = Table(head(answer), rows(answer))
     caption = f"{order(answer)} Lines: the interval of nine samples of ten."
     return Section("ranking", "Ranking", caption, figure, [table])

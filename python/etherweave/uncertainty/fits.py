@@ -37,18 +37,18 @@ class Measurement:
     @classmethod
     def of(cls, source: str) -> "Measurement | None":
         """Read it from the source of a fitted figure; None where the source has no number."""
-        if found := _BYTES.search(source):
-            size = size_of(found[2].replace(" ", ""))
-            message_s = size / (float(found[1].replace(",", "")) * 1e6)
+        if match := _BYTES.search(source):
+            size = size_of(match[2].replace(" ", ""))
+            message_s = size / (float(match[1].replace(",", "")) * 1e6)
             is_small = size < 1024
             time_s = message_s if is_small else message_s * 1024 / size
             return cls(source, RATE if is_small else BANDWIDTH, time_s)
-        if found := _STREAM.search(source):
-            return cls(source, BANDWIDTH, 1024 / rate_of(f"{found[1]}Gb/s"))
-        if found := _MESSAGES.search(source):
-            return cls(source, RATE, 1e-6 / float(found[1]))
-        if found := _TIME.search(source):
-            ends = [float(text) for text in found.groups() if text]
+        if match := _STREAM.search(source):
+            return cls(source, BANDWIDTH, 1024 / rate_of(f"{match[1]}Gb/s"))
+        if match := _MESSAGES.search(source):
+            return cls(source, RATE, 1e-6 / float(match[1]))
+        if match := _TIME.search(source):
+            ends = [float(text) for text in match.groups() if text]
             return cls(source, LATENCY, 1e-6 * math.fsum(ends) / len(ends))
         return None
 

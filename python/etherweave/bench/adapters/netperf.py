@@ -62,7 +62,7 @@ def _parse(draft: Draft) -> None:
     banner = _BANNER.match(first.text)
     assert banner
     labels = [("test", f"{banner['protocol']} {banner['test']}")]
-    pairs = {found[1]: found[2] for line in rest if (found := _PAIR.fullmatch(line.text))}
+    pairs = {match[1]: match[2] for line in rest if (match := _PAIR.fullmatch(line.text))}
     csv = [line for line in rest if line.text.count(",") > 3]
     if any("!!! WARNING" in line.text for line in rest):
         draft.warn("the confidence that was asked for was missed")

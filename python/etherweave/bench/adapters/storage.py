@@ -96,22 +96,22 @@ def _parse_fio(draft: Draft) -> None:
     draft.program = "fio"
     if re.match(r"[2-5];fio-", draft.block.lines[0].text):
         raise GarbledError(draft.block.start, "fio's terse output has no names: use JSON")
-    jobs = [found[1] for line in draft.block.lines if (found := _HEAD.fullmatch(line.text))]
+    jobs = [match[1] for line in draft.block.lines if (match := _HEAD.fullmatch(line.text))]
     version = [line.text[4:] for line in draft.block.lines if re.fullmatch(r"fio-\S+", line.text)]
     draft.version = version[0] if version else None
     results = [job[1] for _, job in find(_RESULT, draft.block.lines)]
     if len(jobs) != 1 or results != jobs:
         raise GarbledError(draft.block.start, "text of other than one job: use JSON")
     for line in draft.block.lines:
-        if found := _LINE.fullmatch(line.text):
-            labels = [("job", jobs[0]), ("operation", found["operation"])]
-            two = float(found["two"]) * _BYTES[found["two_unit"]]
-            ten = float(found["ten"]) * _DECIMAL[found["ten_unit"]]
+        if match := _LINE.fullmatch(line.text):
+            labels = [("job", jobs[0]), ("operation", match["operation"])]
+            two = float(match["two"]) * _BYTES[match["two_unit"]]
+            ten = float(match["ten"]) * _DECIMAL[match["ten_unit"]]
             check_agreement(line.number, "MiB and MB", two, ten, 0.01)
-            unit = found["two_unit"]
-            draft.add(STORAGE_BANDWIDTH, found["two"], unit, line.number, labels=labels)
-            unit = _RATES[found["scale"]]
-            draft.add(OPERATION_RATE, found["rate"], unit, line.number, labels=labels)
+            unit = match["two_unit"]
+            draft.add(STORAGE_BANDWIDTH, match["two"], unit, line.number, labels=labels)
+            unit = _RATES[match["scale"]]
+            draft.add(OPERATION_RATE, match["rate"], unit, line.number, labels=labels)
     is_over = any(line.text.startswith("Run status group 0") for line in draft.block.lines)
     draft.end(is_over, "the status of the group")
 

@@ -409,7 +409,7 @@ def _take_percentiles(draft: Draft, lines: list[TextLine], metric: Metric, mean:
 
 def _take_rate(draft: Draft, lines: list[TextLine], line: TextLine, match: re.Match[str]) -> None:
     check_agreement(line.number, "MBps and Mbps", float(match[2]), 8 * float(match[1]), 0.001)
-    sizes = [found[1] for line in lines if (found := _SIZE.search(line.text))]
+    sizes = [size_match[1] for line in lines if (size_match := _SIZE.search(line.text))]
     size = int(sizes[0]) if sizes else None
     draft.add(BANDWIDTH, match[1], "MiB/s", line.number, size=size)
     for row in lines:

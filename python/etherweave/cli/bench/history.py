@@ -62,8 +62,8 @@ def history(
 
 
 def _found(results: Path, site: str | None) -> list[HistoryEntry]:
-    if found := entries(results, site):
-        return found
+    if campaigns := entries(results, site):
+        return campaigns
     known = ", ".join(sorted({entry.site for entry in entries(results)}))
     if known:
         reject(f"--site {site}: no results of it below {results}; expected {known}")

@@ -32,7 +32,7 @@ def sizes(site: Configurations) -> Iterator[LintFault]:
             continue
         pool_name = reference(profile.get("pool", ""))
         pool = switch.tables.get("BUFFER_POOL", {}).get(pool_name, {})
-        whole, shared = (size_of(pool.get(key)) for key in ("size", "xoff"))
+        total, shared = (size_of(pool.get(key)) for key in ("size", "xoff"))
         pause = size_of(profile.get("pause"))
         most, what = (
             (size + xoff, "its size and xoff together") if pause is None else (pause, "xoff")
@@ -43,8 +43,8 @@ def sizes(site: Configurations) -> Iterator[LintFault]:
         if size == 0 and not shared:
             expected = "its reserve and headroom, or a pool with shared headroom"
             yield LintFault(switch.file, place, f"size of {name} is 0 B", expected)
-        if whole is not None and max(size, xoff) > whole + (shared or 0):
-            text = f"{pool_name} has {whole} B, less than one of its groups"
+        if total is not None and max(size, xoff) > total + (shared or 0):
+            text = f"{pool_name} has {total} B, less than one of its groups"
             yield LintFault(switch.file, place, text, "a pool for all groups of all ports")
 
 
