@@ -79,6 +79,20 @@ def test_streams_that_end_apart_have_no_more_goodput_than_their_bytes_over_all_t
     assert (result["streams"]["a"]["goodput_gbps"], result["goodput_gbps"]) == (100, 200)
 
 
+def test_goodput_of_several_launches_is_the_mean_over_them() -> None:
+    row = {"job": "a", "start_ns": 0.0, "end_ns": 4e6, "bytes": 2_500_000, "goodput_gbps": 5.0}
+    double = {"bytes": 5_000_000, "goodput_gbps": 10.0}
+    rows = [{**row, "launch": 0}, {**row, "launch": 0}, {**row, **double, "launch": 1}]
+    tables = {"streams": pyarrow.Table.from_pylist([*rows, {**row, "launch": 2}])}
+    summary: Any = {"finished": "complete", "end_ns": 4e6, "measured": {"launches": 3}}
+    own = overview(Result(tables, summary, "", {}))
+    # Two streams of 5 Gb/s, one of 10, and one of 5.
+    assert own["goodput_gbps"] == pytest.approx(25 / 3)
+    stream = own["streams"]["a"]
+    assert stream["goodput_gbps"] == pytest.approx(25 / 3)
+    assert (stream["streams"], stream["launches"], stream["complete"]) == (4, 3, 4)
+
+
 def test_drops_name_the_three_ports_that_lost_most() -> None:
     lost = [(0, 5), (1, 0), (2, 7), (3, 1), (4, 2)]
     rows = [

@@ -10,9 +10,12 @@ import pytest
 
 import etherweave
 from etherweave.api import toml
+from etherweave.api.overview import overview
 from etherweave.api.results import Measured, Result
+from etherweave.measurements.run_lines import job_lines
 from etherweave.pages import write_report
 from etherweave.report.run.comparison import ComparedResults, goodput, iteration_times
+from etherweave.report.run.hosts import streams
 from support import command_line
 from support.measured_results import measured_summary
 
@@ -93,6 +96,22 @@ def test_goodput_is_the_mean_over_launches(simulated: Result, measured: Result) 
     section = goodput(ComparedResults([simulated, measured]))
     assert section is not None
     assert [row[-1] for row in section.tables[0].rows] == ["1.000", "0.500"]
+
+
+def test_the_goodput_of_a_destination_is_the_mean_over_launches(
+    simulated: Result, measured: Result
+) -> None:
+    rates = []
+    for result in (simulated, measured):
+        section = streams(result)
+        assert section is not None
+        ((_, _, _, count, *_, rate),) = section.tables[0].rows
+        rates.append(float(rate))
+        assert ("all 2 launches" in section.caption) == (count == "4"), "two sources, twice"
+    (line,) = (line for line in job_lines(measured, overview(measured)) if "streams" in line)
+    assert line.startswith("incast: 4 streams in 2 launches, ") and "b/s on the mean, " in line
+    # Streams ran at half rate in each of the two launches.
+    assert rates[1] == pytest.approx(rates[0] / 2, abs=0.01)
 
 
 def test_results_are_called_by_how_they_came_about(simulated: Result, measured: Result) -> None:

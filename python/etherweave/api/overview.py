@@ -9,6 +9,7 @@ import math
 import tomllib
 from array import array
 from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 from etherweave.api.flow_times import flow_times
@@ -37,11 +38,12 @@ def overview(result: Result) -> dict[str, Any]:
         ``p99_us`` and ``max_us``; of sampled collectives also ``call_us``, the time of the whole
         call, of which the iterations are rounds. ``streams``: by job, the number of ``streams``, of
         those that are ``complete``, their completion times as of iterations, and ``goodput_gbps``:
-        their bytes over the time from the first start to the last end, both after the warm-up.
+        their bytes over the time from the first start to the last end, both after the warm-up. Of
+        several measured ``launches`` streams are those of all, and goodput is the mean over them.
         ``flows``: by job of the workload ``flows``, how many start, are ``complete``, the ``load``
         that they offered and the one ``load_asked`` for, and slowdowns against an idle fabric, of
-        all and by classes of ``sizes``. ``goodput_gbps``: the sum of the streams' own rates; of
-        flows, which are not there at once, that of their job.
+        all and by classes of ``sizes``. ``goodput_gbps``: the sum of the streams' own rates, the
+        mean over launches; of flows, which are not there at once, that of their job.
         ``drops``: ``packets``, ``bytes``, and the worst ``ports``. ``pauses``: ``frames`` sent, by
         cause where the result has them apart, and the worst ``ports``, each with ``duration_us``,
         for which it held its peer paused. ``failures``: what links lost while they were down, see
@@ -67,6 +69,7 @@ def overview(result: Result) -> dict[str, Any]:
             for job, rate in _rows(result, "streams", "job", "goodput_gbps")
             if job not in flows
         )
+        / launches(result)
         + math.fsum(streams[job]["goodput_gbps"] for job in flows if job in streams),
         "streams": streams,
         "flows": flows,
@@ -80,6 +83,11 @@ def overview(result: Result) -> dict[str, Any]:
         "learning": _learning(result),
         "limits": {limit.job: limit.figures() for limit in limits(result)},
     }
+
+
+def launches(result: Result) -> int:
+    """Return how often the ranks of a measured result were started; 1 for a simulated one."""
+    return result.summary["measured"]["launches"] if "measured" in result.summary else 1
 
 
 def _rows(result: Result, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
@@ -222,45 +230,65 @@ def _background(result: Result) -> set[str]:
 
 def _streams(result: Result) -> dict[str, dict[str, float]]:
     """Describe streams by job; one that has not ended has no completion time."""
-    jobs: dict[str, _Streams] = {}
+    parts: dict[tuple[str, int], _Streams] = {}
     rows = _rows(result, "streams", "job", "start_ns", "end_ns", "bytes", "goodput_gbps")
-    for (job, start_ns, end_ns, size, rate), has_ended in zip(
-        rows, ended_streams(result), strict=True
+    for (job, start_ns, end_ns, size, rate), launch, has_ended in zip(
+        rows, _launch_numbers(result), ended_streams(result), strict=False
     ):
-        jobs.setdefault(job, _Streams()).add(start_ns, end_ns, size, rate, has_ended)
-    return {job: streams.figures() for job, streams in jobs.items()}
+        streams = parts.setdefault((job, launch), _Streams())
+        streams.add(start_ns, end_ns, size, rate, has_ended)
+    jobs: dict[str, list[_Streams]] = {}
+    for (job, _), streams in parts.items():
+        jobs.setdefault(job, []).append(streams)
+    return {job: _stream_figures(of_launches) for job, of_launches in jobs.items()}
+
+
+def _launch_numbers(result: Result) -> Iterator[int]:
+    """Return the launch of each stream; without end for a simulated result."""
+    if "launch" in result.columns("streams"):
+        return iter(result.values("streams", "launch"))
+    return repeat(0)
 
 
 class _Streams:
     """Streams of a job: their completion times, and what those with a rate sent together."""
 
     def __init__(self) -> None:
-        self._count = self._bytes = 0
-        self._times_us = array("d")
+        self.count = self._bytes = 0
+        self.times_us = array("d")
         self._start_ns, self._end_ns = math.inf, 0.0
 
     def add(
         self, start_ns: float, end_ns: float, size: int, goodput_gbps: float, has_ended: bool
     ) -> None:
-        self._count += 1
+        self.count += 1
         if start_ns > end_ns:
             return
         if has_ended:
-            self._times_us.append((end_ns - start_ns) / 1e3)
+            self.times_us.append((end_ns - start_ns) / 1e3)
         if goodput_gbps:
             # Its rate began to count at its start, or at the end of the warm-up.
             self._start_ns = min(self._start_ns, end_ns - size * 8 / goodput_gbps)
             self._end_ns = max(self._end_ns, end_ns)
             self._bytes += size
 
-    def figures(self) -> dict[str, float]:
+    @property
+    def goodput_gbps(self) -> float:
         span_ns = self._end_ns - self._start_ns
-        return {
-            "streams": self._count,
-            "complete": len(self._times_us),
-            **(distribution(self._times_us) if self._times_us else {}),
-            "goodput_gbps": self._bytes * 8 / span_ns if span_ns > 0 else 0.0,
-        }
+        return self._bytes * 8 / span_ns if span_ns > 0 else 0.0
+
+
+def _stream_figures(of_launches: Sequence[_Streams]) -> dict[str, float]:
+    """Describe the streams of a job: those of all launches, and the mean of their goodput."""
+    count = len(of_launches)
+    times_us = array("d", chain.from_iterable(streams.times_us for streams in of_launches))
+    return {
+        "streams": sum(streams.count for streams in of_launches),
+        **({"launches": count} if count > 1 else {}),
+        "complete": len(times_us),
+        **(distribution(times_us) if times_us else {}),
+        "goodput_gbps": math.fsum(streams.goodput_gbps for streams in of_launches) / count,
+    }
 
 
 def _drops(result: Result) -> dict[str, Any]:

@@ -68,8 +68,12 @@ def _stream_line(job: str, stream: dict[str, float]) -> str:
     times = f"completion {_times(stream)}" if complete else "none complete"
     if 0 < complete < count:
         times = f"{complete} complete: {times}"
-    plural = "" if count == 1 else "s"
-    return f"{job}: {count} stream{plural}, {rate_text(stream['goodput_gbps'])}, {times}"
+    several = stream.get("launches", 1)
+    name = f"{count} stream{'' if count == 1 else 's'}"
+    rate = rate_text(stream["goodput_gbps"])
+    if several > 1:
+        name, rate = f"{name} in {several} launches", f"{rate} on the mean"
+    return f"{job}: {name}, {rate}, {times}"
 
 
 def _drop_lines(figures: dict[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from etherweave.api.fidelity import mode_labels
+from etherweave.api.overview import launches
 from etherweave.api.results import Result
 from etherweave.report.section import Section, Table
 from etherweave.report.style import INK, POINTS_MAX, SERIES, WholeNumbers
@@ -113,6 +114,10 @@ STREAMS_CAPTION = (
     "Payload that reached the application, by the time from the end of the warm-up on; "
     "in descending order within each job."
 )
+LAUNCHES_CAPTION = (
+    " Streams, messages and payload are those of all {} launches; the goodput of a destination is "
+    "the mean over launches."
+)
 
 
 def streams(result: Result) -> Section | None:
@@ -134,9 +139,10 @@ def streams(result: Result) -> Section | None:
     axes.set_ylim(bottom=0)
     axes.xaxis.set_major_locator(WholeNumbers())
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
-    return Section(
-        "streams", "Goodput of streams", STREAMS_CAPTION, figure, [_by_destination(rows)]
-    )
+    several = launches(result)
+    caption = STREAMS_CAPTION + (LAUNCHES_CAPTION.format(several) if several > 1 else "")
+    table = _by_destination(rows, several)
+    return Section("streams", "Goodput of streams", caption, figure, [table])
 
 
 def _draw_rates(axes: Axes, place: int, rates: pl.Series, label: str, colour: str) -> None:
@@ -147,13 +153,13 @@ def _draw_rates(axes: Axes, place: int, rates: pl.Series, label: str, colour: st
         axes.fill_between(places, rates.to_numpy(), color=colour, label=label, step="mid")
 
 
-def _by_destination(rows: pl.DataFrame) -> Table:
+def _by_destination(rows: pl.DataFrame, launch_count: int) -> Table:
     table = rows.group_by("job", "destination_host", maintain_order=True).agg(
         pl.col("source_host").n_unique(),
         pl.len(),
         pl.col("messages").sum(),
         pl.col("bytes").sum(),
-        pl.col("goodput_gbps").sum(),
+        pl.col("goodput_gbps").sum() / launch_count,
     )
     head = ("job", "destination", "sources", "streams", "messages", "payload [B]")
     cells = [
