@@ -11,7 +11,7 @@ from etherweave.control.qos import nvue_yaml
 from etherweave.control.qos.comparison import NONE, REASONS, SETTINGS, compared
 from etherweave.control.qos.derive import ExportOptions, policy
 from etherweave.control.qos.nos import SYSTEMS, files
-from etherweave.control.qos.policy import Policy, PolicyError
+from etherweave.control.qos.policy import Policy, PolicyError, Watchdog
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 TESTBED = SCENARIOS / "qos_ets.toml"
@@ -70,6 +70,24 @@ def test_the_watchdog_is_that_of_the_scenario_where_it_has_times_that_switches_t
         policy(
             TESTBED, {f"flow_control.pfc.watchdog.{key}": "400us" for key in ("detection", "poll")}
         )
+
+
+def test_times_of_the_watchdog_that_files_do_not_have_are_named() -> None:
+    settings = {"flow_control.pfc.watchdog.detection": "450ms"}
+
+    def named(system: str, watchdog: Watchdog | None = None) -> list[str]:
+        options = ExportOptions(system=system, watchdog=watchdog)
+        notes = policy(TESTBED, settings, options).notes
+        return [note for note in notes if "watchdog" in note]
+
+    key = "flow_control.pfc.watchdog"
+    assert named("sonic") == named("eos") == []
+    assert named("onyx") == [
+        f"{key}: its times are not in the files, which turn the watchdog of a port on"
+    ]
+    detected = "storms are detected after 2 polls, 400 ms"
+    assert named("cumulus") == [f"{key}.restoration: not in the files; {detected}"]
+    assert named("cumulus", Watchdog(200, 200, 200)) == []
 
 
 def test_onyx_pauses_globally_where_the_scenario_does() -> None:

@@ -69,12 +69,7 @@ _ROWS = (
     ("marking", LOSES, "WRED drops packets that PFC protects", queues.marking),
     ("unmarked", DEGRADES, "senders slow down by pauses alone", queues.unmarked),
     ("watchdog", STALLS, "a defective NIC may pause the whole fabric", queues.watchdog),
-    (
-        "watchdog-times",
-        STALLS,
-        "the switch rejects it, and nothing is watched",
-        queues.watchdog_times,
-    ),
+    ("watchdog-times", STALLS, "nothing ends a storm of pauses", queues.watchdog_times),
     ("asymmetric", LOSES, "the port ignores pauses, or sends none", lossless.asymmetric),
     ("channels", LOSES, "a flow's hash must not decide its losses", consistency.channels),
     ("mtu", LOSES, "larger packets are dropped, which looks like congestion", consistency.mtu),

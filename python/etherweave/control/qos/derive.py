@@ -114,6 +114,18 @@ def _watchdog(options: ExportOptions, settings: dict[str, Any]) -> Watchdog | No
     return Watchdog(detect_ms, restore_ms, poll_ms, action)
 
 
+def _watchdog_notes(watchdog: Watchdog | None, pfc: Mapping[str, Any], system: str) -> list[str]:
+    """Name times of the scenario's watchdog that the files of a system do not have."""
+    if watchdog is None or "watchdog" not in pfc or system not in ("cumulus", "onyx"):
+        return []
+    key = "flow_control.pfc.watchdog"
+    if system == "onyx":
+        return [f"{key}: its times are not in the files, which turn the watchdog of a port on"]
+    polls = max(watchdog.detect_ms // watchdog.poll_ms, 1)
+    time = f"storms are detected after {polls} polls, {polls * watchdog.poll_ms} ms"
+    return [f"{key}.restoration: not in the files; {time}"]
+
+
 def policy(
     scenario: ScenarioSource,
     overrides: Overrides | None = None,
@@ -171,6 +183,10 @@ def policy(
     groups = 1 if control is FlowControl.GLOBAL_PAUSE else len(lossless)
     switches, hosts = _devices(built, options.mtu_bytes, cables, groups * is_computed)
     notes += [*cables.notes(options.system), *shares.notes, *_ecn_notes(is_marked, settings)]
+    watchdog = _watchdog(options, settings)
+    if options.watchdog is None:
+        pfc = settings["flow_control"].get("pfc", {})
+        notes += _watchdog_notes(watchdog, pfc, options.system)
     return Policy(
         name=built.name,
         device=device,
@@ -179,7 +195,7 @@ def policy(
         classes=classes,
         marking=MARKING if is_marked else _marking(ecn),
         memory=memory,
-        watchdog=_watchdog(options, settings),
+        watchdog=watchdog,
         sonic=options.sonic,
         mtu_bytes=options.mtu_bytes,
         is_roce=roce is not None,
