@@ -6,7 +6,7 @@ use super::RoutingParams;
 use crate::per_packet::{
     HashScope, InputChannel, LoadView, NextHop, Oblivious, OutputChannel, PacketRouting, RoutedPacket, WalkTarget,
 };
-use crate::{per_packet::choice::any, per_packet::clos::ClosPlan};
+use crate::{per_packet::choice::any, per_packet::clos::ClosPlan, per_packet::clos::HostPlace};
 
 /// Parameters of flowlets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -73,8 +73,14 @@ impl PacketRouting for UpByHash {
         self.hash_scope
     }
 
+    /// Writes the place of the destination into the packet: each switch needs it.
+    fn start(&self, packet: &mut RoutedPacket) {
+        packet.route_state = self.plan.place(packet.dst).state();
+    }
+
     fn decide<L: LoadView>(&self, at: InputChannel, packet: &mut RoutedPacket, _load: L) -> NextHop {
-        NextHop { port: any(self.plan.ports_towards(at.switch, packet.dst), packet), channel: 0 }
+        let place = HostPlace::of_state(packet.route_state);
+        NextHop { port: any(self.plan.ports_to(at.switch, place), packet), channel: 0 }
     }
 }
 

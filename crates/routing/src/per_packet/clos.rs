@@ -42,6 +42,26 @@ pub struct ClosPlan {
     down: Vec<u8>,
 }
 
+/// Where a host is: its leaf, of which there are fewer than 2^22, and its port there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HostPlace {
+    leaf: u32,
+    port: u8,
+}
+
+impl HostPlace {
+    /// The place as state of a packet.
+    pub(crate) fn state(self) -> [u16; 2] {
+        [self.leaf as u16, (self.leaf >> 16) as u16 | u16::from(self.port) << 8]
+    }
+
+    /// The place of this state.
+    #[inline]
+    pub(crate) fn of_state([low, high]: [u16; 2]) -> HostPlace {
+        HostPlace { leaf: u32::from(high & 0xff) << 16 | u32::from(low), port: (high >> 8) as u8 }
+    }
+}
+
 impl FabricPlan for ClosPlan {
     const FABRIC: &'static str = "a fat tree or folded Clos network whose switches reach all hosts by every uplink";
 
@@ -201,20 +221,25 @@ impl ClosPlan {
         self.rails.get() == 1
     }
 
-    /// The leaf of a host, and its port there.
     #[inline]
-    fn place(&self, host: u32) -> (u32, u8) {
+    pub(crate) fn place(&self, host: u32) -> HostPlace {
         let rails = self.rails.get();
         let server = if rails == 1 { host } else { self.rails.quotient(host) };
         let pod = self.hosts_per_leaf.quotient(server);
-        (pod * rails + host - server * rails, (server - pod * self.hosts_per_leaf.get()) as u8)
+        let port = (server - pod * self.hosts_per_leaf.get()) as u8;
+        HostPlace { leaf: pod * rails + host - server * rails, port }
     }
 
     /// The ports by which a packet may go on, all as near to its host.
     #[inline]
     pub(crate) fn ports_towards(&self, at: u32, host: u32) -> Range<u8> {
+        self.ports_to(at, self.place(host))
+    }
+
+    /// The same for the place of a host.
+    #[inline]
+    pub(crate) fn ports_to(&self, at: u32, HostPlace { leaf, port }: HostPlace) -> Range<u8> {
         let station = &self.stations[at as usize];
-        let (leaf, port) = self.place(host);
         let within = leaf.wrapping_sub(station.first_leaf);
         if within >= station.leaves {
             return station.up..station.ports;
@@ -256,6 +281,14 @@ mod tests {
         assert_eq!((plan.ports_towards(0, 1), plan.ports_towards(0, 2), plan.ports_towards(0, 15)), (1..2, 2..4, 2..4));
         assert_eq!((plan.ports_towards(8, 1), plan.ports_towards(8, 2), plan.ports_towards(8, 4)), (0..1, 1..2, 2..4));
         assert_eq!((plan.ports_towards(16, 0), plan.ports_towards(16, 15)), (0..1, 3..4));
+    }
+
+    #[test]
+    fn places_are_states_of_packets() {
+        for place in [(0, 0), (65_535, 1), (65_536, 254), (Divisor::DIVIDEND_END - 1, 255)] {
+            let place = HostPlace { leaf: place.0, port: place.1 };
+            assert_eq!(HostPlace::of_state(place.state()), place);
+        }
     }
 
     /// Two rails of three servers in a pod, in two pods: leaves 0 to 3, and two spines from 4 on, two links each.
