@@ -130,6 +130,16 @@ def false_alarm(result: Result) -> None:
     assert storms(result) and discarded(result) > 0
 
 
+def deadlock(result: Result) -> None:
+    """Each switch of the ring discards once, and nothing but that is lost."""
+    outcome = storms(result)
+    assert {(row["node"], row["peer"]) for row in outcome} == {
+        (f"s{number}", f"s{(number + 1) % 4}") for number in range(4)
+    }
+    assert len(outcome) == 4 and is_complete(result)
+    assert dropped(result) == discarded(result) > 0
+
+
 def pause(result: Result) -> None:
     (paused,), (background,) = streams(result, "paused"), streams(result, "background")
     assert dropped(result) == 0
@@ -212,6 +222,7 @@ PASSES: dict[str, Callable[[Result], None]] = {
     "watchdog_forward": forward,
     "watchdog_throttling": throttling,
     "watchdog_false_alarm": false_alarm,
+    "watchdog_deadlock": deadlock,
     "pfc_pause": pause,
     "pfc_rate_step": rate_step,
     "pfc_two_to_one": two_to_one,

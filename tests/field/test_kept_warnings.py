@@ -9,6 +9,7 @@ import etherweave
 from support.command_line import invoke
 
 LIMIT = Path(__file__).parent / "cases" / "27-deadlock-at-the-time-limit" / "limit.toml"
+SONIC = Path(__file__).parents[2] / "scenarios" / "sonic"
 SPRAYED = """
 routing = "spray"
 [topology.fat_tree]
@@ -97,6 +98,26 @@ def test_packets_that_were_overtaken_and_sent_again_are_warned_of_with_their_sha
     [warning] = by_time.summary["warnings"]
     assert warning.startswith(f"{share:.1%} of data packets".replace("%", " %"))
     assert "were sent again that were not lost: others overtook them" in warning
+
+
+def test_packets_that_a_paused_sender_repeats_were_not_overtaken() -> None:
+    [warning] = etherweave.run(SONIC / "pfc_pause.toml").summary["warnings"]
+    assert warning.endswith("retransmission_timeout is shorter than their wait in queues")
+
+
+def test_a_deadlock_that_a_watchdog_ends_after_the_time_limit_is_warned_of() -> None:
+    summary = etherweave.run(SONIC / "watchdog_deadlock.toml", {"run.end": "250us"}).summary
+    assert summary["finished"] == "time_limit"
+    warning = summary["warnings"][-1]
+    assert warning.startswith("deadlock: s0 port 1 (priority 0), s1 port 2 (priority 0), s2 port")
+    assert "flow_control.pfc.watchdog ends that after a detection time of 200us" in warning
+
+
+def test_losses_behind_a_watchdog_that_forwards_are_warned_of_as_such() -> None:
+    action = {"flow_control.pfc.watchdog.action": "forward"}
+    summary = etherweave.run(SONIC / "watchdog_deadlock.toml", action).summary
+    losses = [warning for warning in summary["warnings"] if "lossless priority 0" in warning]
+    assert losses and all("the watchdog of s" in warning for warning in losses)
 
 
 def test_losses_that_wait_for_the_timer_alone_are_warned_of(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 //! What a run leaves: tables, the resolved scenario, and its figures in short.
 
-use etherweave_sim::params::ResentCounts;
+use etherweave_sim::params::{FlowControl, PfcWatchdog, ResentCounts, WatchdogAction};
 use etherweave_sim::{Fingerprint, Finish, FlowRow, LeftOut, LosslessDrop, Report, ShardTimes, Simulation};
 
-use crate::{Fault, LateTable, Scenario, Table, fast_forward};
+use crate::{Fault, LateTable, Scenario, Table, fast_forward, host_ports};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -164,12 +164,29 @@ const BEHIND_MIN: u64 = 5;
 /// A warning for each port that lost what it must not lose, for ports that wait for each other, for what the transport
 /// did in vain, and for what flow-level mode leaves out.
 pub(crate) fn warnings(scenario: &Scenario, report: &Report, sent: &SentCounts) -> Vec<String> {
-    let deadlock = report.deadlock.iter().map(|cycle| format!("deadlock: {cycle} wait for each other"));
-    let drops = report.lossless_drops.iter().map(lost);
+    let deadlock = report.deadlock.iter().map(|cycle| deadlock(scenario, cycle));
+    let drops = report.lossless_drops.iter().map(|drop| lost(scenario, report, drop));
     let transport =
         [resent(scenario, report, sent), timed_out(scenario, report, sent), behind(report)].into_iter().flatten();
     let skips = fast_forward::warning(scenario, report);
     deadlock.chain(drops).chain(transport).chain(left_out(&report.left_out)).chain(skips).collect()
+}
+
+/// Ports that wait for each other at the end of the run.
+fn deadlock(scenario: &Scenario, cycle: &str) -> String {
+    let waits = format!("deadlock: {cycle} wait for each other");
+    match watchdog(scenario).filter(|watchdog| watchdog.acts()) {
+        Some(watchdog) => {
+            let time = watchdog.detection;
+            format!("{waits} as the run ends: flow_control.pfc.watchdog ends that after a detection time of {time}")
+        }
+        None => waits,
+    }
+}
+
+fn watchdog(scenario: &Scenario) -> Option<&PfcWatchdog> {
+    let FlowControl::Pfc(pfc) = &scenario.flow_control else { return None };
+    pfc.watchdog.as_ref()
 }
 
 /// Packets that the network has lost, for whatever reason.
@@ -206,7 +223,8 @@ impl SentCounts {
 fn resent(scenario: &Scenario, report: &Report, sent: &SentCounts) -> Option<String> {
     let transport = scenario.lossless_transport();
     let &SentCounts { packets, resent, .. } = sent;
-    let (lost, keeps_order) = (lost_packets(report), scenario.routing.keeps_order());
+    let lost = lost_packets(report);
+    let keeps_order = scenario.routing.keeps_order() && !host_ports::is_per_packet(scenario);
     let (needless, reason) = transport.needless(&ResentCounts { resent, lost, keeps_order });
     let share = needless as f64 / packets.max(1) as f64;
     let percent = 100.0 * share;
@@ -261,7 +279,7 @@ fn left_out(shares: &LeftOut) -> impl Iterator<Item = String> + use<> {
     concerns.map(|(_, what, _)| format!("run.fidelity: {what}, which \"flow\" does not simulate"))
 }
 
-fn lost(drop: &LosslessDrop) -> String {
+fn lost(scenario: &Scenario, report: &Report, drop: &LosslessDrop) -> String {
     let priorities: Vec<String> =
         (0..8).filter(|bit| drop.priorities & 1 << bit != 0).map(|priority| priority.to_string()).collect();
     format!(
@@ -272,8 +290,20 @@ fn lost(drop: &LosslessDrop) -> String {
         drop.packets,
         drop.bytes,
         priorities.join(", "),
-        loss_reason(drop)
+        if is_forwarded(scenario, report, drop) { forwarded(drop) } else { loss_reason(drop) }
     )
+}
+
+/// Whether a watchdog has sent to the port in spite of its pauses.
+fn is_forwarded(scenario: &Scenario, report: &Report, drop: &LosslessDrop) -> bool {
+    let has_stormed = report.storms.iter().any(|storm| {
+        (&storm.node, &storm.peer) == (&drop.peer, &drop.node) && drop.priorities & 1 << storm.priority.get() != 0
+    });
+    has_stormed && watchdog(scenario).is_some_and(|watchdog| watchdog.action == WatchdogAction::Forward)
+}
+
+fn forwarded(drop: &LosslessDrop) -> String {
+    format!("the watchdog of {} sends through its pauses, flow_control.pfc.watchdog.action = \"forward\"", drop.peer)
 }
 
 /// Why packets were lost that flow control protects: the ring of a host's receive queue has no pause of its own.

@@ -2,7 +2,7 @@
 
 use std::{sync::OnceLock, sync::atomic::AtomicBool, sync::atomic::Ordering};
 
-use etherweave_engine::{frame::pause::priorities, totals::EventTotals};
+use etherweave_engine::{frame::pause::priorities, params::PfcWatchdog, totals::EventTotals};
 use etherweave_kernel::{Agreement, Division, Exchange, Processes, ThreadEnd, Threads, on_threads, serve_windows};
 use etherweave_primitives::{Duration, Time};
 
@@ -118,11 +118,13 @@ impl Simulation {
         self.shards.iter_mut().for_each(|shard| shard.end(self.end));
         self.assert_credits_are_conserved();
         self.deadlock = self.deadlock(processes);
-        let is_deadlocked = processes.share(u64::from(self.deadlock.is_some())).into_iter().any(|has_one| has_one > 0);
+        let acts = |shard: &Shard| shard.wires.constants.watchdog.as_ref().is_some_and(PfcWatchdog::acts);
+        let is_final = self.deadlock.is_some() && !self.shards.iter().any(acts);
+        let is_final = processes.share(u64::from(is_final)).into_iter().any(|is_final| is_final > 0);
         match reason {
             StopReason::Complete => Finish::Complete,
-            // What waits for itself would wait after the time limit too.
-            StopReason::TimeLimit if !is_deadlocked => Finish::TimeLimit,
+            // What waits for itself would wait after the time limit too, unless a watchdog ends it.
+            StopReason::TimeLimit if !is_final => Finish::TimeLimit,
             StopReason::Interrupted => Finish::Interrupted,
             StopReason::LoopTurned => unreachable!("the run goes on then"),
             StopReason::TimeLimit | StopReason::Stuck => Finish::Stuck(self.waiting_ports_and_ranks(processes)),

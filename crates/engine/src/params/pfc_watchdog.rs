@@ -48,4 +48,9 @@ impl PfcWatchdog {
     pub fn patience(&self) -> Duration {
         self.detection + self.restoration + self.poll * 2
     }
+
+    /// Whether it ends a storm rather than report it alone.
+    pub fn acts(&self) -> bool {
+        self.action != WatchdogAction::Alert
+    }
 }

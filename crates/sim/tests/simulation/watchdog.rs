@@ -118,6 +118,24 @@ fn a_deadlock_of_five_switches_is_broken() {
     assert!(report.streams.iter().all(|stream| stream.bytes == 1_000_000), "{:?}", report.streams);
 }
 
+/// At 90 us the ring is full, and the look at 150 us finds it so: only a watchdog that acts goes on after that.
+#[test]
+fn a_deadlock_at_the_time_limit_is_final_unless_a_watchdog_acts() {
+    let finish = |watchdog| {
+        let experiment = around_the_ring(watched(small_buffers(), watchdog), 1_000_000);
+        let mut simulation = Simulation::build(&experiment, 1).unwrap();
+        let finish = simulation.run(Time::ZERO + us(90), &mut |_| true);
+        assert!(simulation.report().deadlock.is_some(), "the ring is full");
+        finish
+    };
+    for action in [WatchdogAction::Drop, WatchdogAction::Forward] {
+        assert_eq!(finish(Some(watchdog(action))), Finish::TimeLimit, "{action:?}");
+    }
+    for watchdog in [None, Some(watchdog(WatchdogAction::Alert))] {
+        assert!(matches!(finish(watchdog), Finish::Stuck(_)));
+    }
+}
+
 #[test]
 fn a_watchdog_that_finds_nothing_changes_nothing() {
     let of = |watchdog| {

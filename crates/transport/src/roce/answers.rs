@@ -67,7 +67,7 @@ impl TransportParams for RoceParams {
         let early = "transport.roce.retransmission_timeout is shorter than their wait in queues";
         let is_selective = self.reliability == Reliability::SelectiveRepeat;
         match is_selective {
-            true if self.finds_by_time() => {
+            true if self.finds_by_time() && !keeps_order => {
                 let reason = "others overtook them; transport.roce.loss_detection = \"timeout\" waits for them";
                 (resent.saturating_sub(lost), reason)
             }
