@@ -4,6 +4,8 @@
 //! gaps (64B/66B, transcoded). It is corrected while no more than (n − 514) / 2 symbols are wrong; otherwise all
 //! frames that it has a part of are discarded. Bit errors are independent, and so are frames that share a codeword.
 
+use etherweave_primitives::BitRate;
+
 /// Symbols of data in a codeword.
 const DATA: u32 = 514;
 /// Bits of a symbol.
@@ -21,6 +23,8 @@ pub enum ForwardErrorCorrection {
     Rs544,
     /// Two codewords of RS(544,514) at a time, as of 200 and 400 Gb/s (802.3bs).
     Rs544Interleaved,
+    /// Four codewords of RS(544,514) at a time, as of 800 Gb/s (802.3df).
+    Rs544FourInterleaved,
 }
 
 impl ForwardErrorCorrection {
@@ -30,6 +34,20 @@ impl ForwardErrorCorrection {
             ForwardErrorCorrection::Rs528 => (528, 1),
             ForwardErrorCorrection::Rs544 => (544, 1),
             ForwardErrorCorrection::Rs544Interleaved => (544, 2),
+            ForwardErrorCorrection::Rs544FourInterleaved => (544, 4),
+        }
+    }
+
+    /// Rates of the links that have the code.
+    pub fn rates(self) -> &'static [BitRate] {
+        const fn gbps(rate: u64) -> BitRate {
+            BitRate::from_gbps(rate)
+        }
+        match self {
+            ForwardErrorCorrection::Rs528 => const { &[gbps(25), gbps(100)] },
+            ForwardErrorCorrection::Rs544 => const { &[gbps(50), gbps(100)] },
+            ForwardErrorCorrection::Rs544Interleaved => const { &[gbps(200), gbps(400)] },
+            ForwardErrorCorrection::Rs544FourInterleaved => const { &[gbps(800)] },
         }
     }
 
@@ -65,6 +83,9 @@ mod tests {
         let loss = |code: ForwardErrorCorrection, rate| code.residual(rate) * (code.span() + 64 * 8) as f64;
         let of_dr4 = loss(ForwardErrorCorrection::Rs544Interleaved, 2.4e-4);
         assert!((of_dr4 / 1.7e-12 - 1.0).abs() < 0.01, "{of_dr4}");
+        // Four codewords at a time: a frame has a part of 4.1 in place of 2.1.
+        let of_four = loss(ForwardErrorCorrection::Rs544FourInterleaved, 2.4e-4);
+        assert!((of_four / of_dr4 - 4.1 / 2.1).abs() < 1e-6, "{of_four}");
         let of_sr4 = loss(ForwardErrorCorrection::Rs528, 5e-5);
         assert!((4e-10..6.2e-10).contains(&of_sr4), "{of_sr4}");
     }

@@ -74,7 +74,9 @@ FirstArrivalName: TypeAlias = Literal["random", "aligned"]
 FlowSizesName: TypeAlias = Literal[
     "web_search", "facebook_hadoop", "hadoop", "storage", "data_mining"
 ]
-ForwardErrorCorrectionName: TypeAlias = Literal["rs528", "rs544", "rs544_interleaved"]
+ForwardErrorCorrectionName: TypeAlias = Literal[
+    "rs528", "rs544", "rs544_interleaved", "rs544_four_interleaved"
+]
 ForwardingName: TypeAlias = Literal["store_and_forward", "cut_through"]
 GateName: TypeAlias = Literal["uniform"]
 GpcnetCongestionName: TypeAlias = Literal["alltoall", "incast", "put_incast", "get_broadcast"]

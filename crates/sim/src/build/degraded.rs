@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use etherweave_engine::degraded::{DegradedChannel, DegradedLink, LinkRetry};
-use etherweave_primitives::{ChannelId, Duration, InputError, InputErrors};
+use etherweave_engine::fec::ForwardErrorCorrection;
+use etherweave_primitives::{BitRate, ChannelId, Duration, InputError, InputErrors};
 use etherweave_topology::reverse;
 
 use super::{Experiment, layout::Layout};
@@ -21,7 +22,9 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {
     let links = &experiment.degraded;
     let mut errors = InputErrors::default();
     for (number, link) in links.iter().enumerate() {
-        errors.check(check_link(link, &links[..number]).map_err(|error| error.within(&format!("{KEY}.{number}"))));
+        let rate = experiment.topology.channel(link.channel).rate;
+        let result = check_link(link, &links[..number]).and_then(|()| check_code(link, rate));
+        errors.check(result.map_err(|error| error.within(&format!("{KEY}.{number}"))));
     }
     errors.into_result()
 }
@@ -44,6 +47,14 @@ fn check_link(link: &DegradedLink, others: &[DegradedLink]) -> Result<(), InputE
         }
         None => Ok(()),
     }
+}
+
+/// Rejects a code that the standard has for links of other rates.
+fn check_code(link: &DegradedLink, rate: BitRate) -> Result<(), InputError> {
+    let Some(rates) = link.fec.map(ForwardErrorCorrection::rates) else { return Ok(()) };
+    let names: Vec<String> = rates.iter().map(BitRate::to_string).collect();
+    let expected = format!("a link of {}, for which IEEE 802.3 has the code", names.join(" or "));
+    InputError::unless(rates.contains(&rate), "fec", format!("a link of {rate}"), expected)
 }
 
 fn overlap(degraded: &DegradedLink, other: &DegradedLink) -> bool {

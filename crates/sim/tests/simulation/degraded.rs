@@ -2,7 +2,9 @@
 
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Priority, Rank};
 use etherweave_sim::params::{Forwarding, RoceParams, RoceVersion, SimParams, Transport};
-use etherweave_sim::{DegradedLink, Experiment, LinkRetry, PortRow, Report, Simulation, frame::size::RoceSizes};
+use etherweave_sim::{
+    DegradedLink, Experiment, ForwardErrorCorrection, LinkRetry, PortRow, Report, Simulation, frame::size::RoceSizes,
+};
 use etherweave_topology::{Family, FatTree};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
 
@@ -273,6 +275,10 @@ fn impossible_degraded_links_are_rejected() {
         let message = rejected(&|links| links[0].bit_error_rate = rate);
         assert_eq!(message, format!("faults.degraded.0.bit_error_rate: {rate}; expected 0 to 0.001, per bit"));
     }
+    let code = Some(ForwardErrorCorrection::Rs544Interleaved);
+    let message = rejected(&|links| links[0].fec = code);
+    let expected = "a link of 200Gb/s or 400Gb/s, for which IEEE 802.3 has the code";
+    assert_eq!(message, format!("faults.degraded.0.fec: a link of 100Gb/s; expected {expected}"));
     let message = rejected(&|links| links[0].until = Some(Duration::ZERO));
     assert_eq!(message, "faults.degraded.0.until: 0ps; expected more than 0ps, when it begins");
     let message = rejected(&|links| links.push(degraded(etherweave_topology::reverse(links[0].channel), 1e-6)));
