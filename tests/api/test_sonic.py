@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -209,6 +210,56 @@ def ecn_after_storm(result: Result) -> None:
     assert row["ecn_marked_packets"] > 0 and is_complete(result)
 
 
+@dataclass(frozen=True)
+class Trimmed:
+    """Packets that a switch trimmed, and those that it then sent and dropped in their queue."""
+
+    trimmed: int
+    sent: int
+    dropped: int
+    bytes: int
+
+
+def trims(result: Result) -> Trimmed:
+    """All that were trimmed were sent or dropped, nothing else was dropped, and all arrived."""
+    (data,) = [row for row in ports(result, "switch0", 0) if row["peer"] == "host0"]
+    (queue,) = [row for row in ports(result, "switch0", 6) if row["peer"] == "host0"]
+    sent, lost = queue["tx_packets"], queue["drops_packets"]
+    assert data["trimmed_packets"] == sent + lost > 0
+    assert dropped(result) == lost and data["drops_packets"] == 0 and is_complete(result)
+    return Trimmed(data["trimmed_packets"], sent, lost, queue["tx_bytes"])
+
+
+WIRE = 20  # Preamble and gap of a frame on the wire [B].
+
+
+def trimming_size(result: Result) -> None:
+    counts = trims(result)
+    assert counts.dropped == 0 and counts.bytes == counts.sent * (256 + WIRE)
+
+
+def trimming_jumbo(result: Result) -> None:
+    counts = trims(result)
+    assert counts.bytes == counts.sent * (4_084 + WIRE)
+
+
+def trimming_short(result: Result) -> None:
+    """Headers of 106 B and 100 B of a message are less than 256 B."""
+    counts = trims(result)
+    assert counts.bytes == counts.sent * (106 + 100 + WIRE)
+
+
+def trimming_full(result: Result) -> None:
+    assert trims(result).dropped > 0
+
+
+def trimming_off(result: Result) -> None:
+    (row,) = [row for row in ports(result, "switch0", 0) if row["peer"] == "host0"]
+    assert row["trimmed_packets"] == 0 and row["drops_packets"] == dropped(result) > 0
+    # A loss is found by the timer of 1 ms alone.
+    assert is_complete(result) and result.summary["end_ns"] > 1_000_000
+
+
 PASSES: dict[str, Callable[[Result], None]] = {
     "watchdog_drop": drop,
     "watchdog_short_storm": short_storm,
@@ -230,6 +281,11 @@ PASSES: dict[str, Callable[[Result], None]] = {
     "oversubscription_equal": equal,
     "oversubscription_lossy": lossy,
     "storm_without_watchdog": without_watchdog,
+    "trimming_size": trimming_size,
+    "trimming_jumbo": trimming_jumbo,
+    "trimming_short": trimming_short,
+    "trimming_full": trimming_full,
+    "trimming_off": trimming_off,
     "ecn_dequeue": ecn_dequeue,
     "ecn_ramp": ecn_ramp,
     "ecn_after_storm": ecn_after_storm,

@@ -153,8 +153,10 @@ mod tests {
         assert_eq!(trims(&|params| params.transport = Transport::default()), "switch.trimming");
         assert_eq!(trims(&|params| params.other_transports = vec![Transport::default()]), "switch.trimming");
         assert_eq!(trims(&|params| params.flow_control = pfc(6)), "switch.trimming.priority");
-        let size = Some(Trimming { size: Bytes::new(43), ..Trimming::default() });
-        assert_eq!(trims(&|params| params.switch.trimming = size), "switch.trimming.size");
+        for size in [43, 4_085] {
+            let trimming = Some(Trimming { size: Bytes::new(size), ..Trimming::default() });
+            assert_eq!(trims(&|params| params.switch.trimming = trimming), "switch.trimming.size");
+        }
         let mut params = SimParams { transport: Transport::Uet(UetParams::default()), ..SimParams::default() };
         (params.switch.trimming, params.flow_control) = (Some(Trimming::default()), pfc(0));
         assert_eq!(check(&params), Ok(()));

@@ -22,8 +22,8 @@ const ENTRIES_MAX: u32 = 1 << 20;
 const TRIMMED_MIN: Bytes = Bytes::new(44);
 /// Most trees of a switch, and children in each.
 const TREES_MAX: u32 = 1 << 16;
-/// Longest frame that trimming leaves, as switches offer.
-const TRIMMED_MAX: Bytes = Bytes::new(1 << 10);
+/// Longest frame that trimming leaves: that of jumbo frames in SONiC's test plan.
+const TRIMMED_MAX: Bytes = Bytes::new(4_084);
 /// Largest unit of credits.
 const CREDIT_MAX: Bytes = Bytes::new(64 << 10);
 /// Shortest time between two looks of a watchdog.
