@@ -194,7 +194,16 @@ LINK_LINES = "".join(
 )
 
 
-@pytest.mark.parametrize("text", [CA_LINES + SWITCH_LINES, SWITCH_LINES, LINK_LINES])
+# As `-l` prints what stands in CA_LINES.
+CA_LINKS = "".join(
+    f'{GUID} "  {name}" {lid} 1[ ] {STATE} {GUID} 2 {port}[ ] "MF0;SB7700:MSB7700/U1" ( )\n'
+    for name, lid, port in (("n02 HCA-1", 4, 17), ("mgt mlx5_0", 3, 36))
+)
+
+
+@pytest.mark.parametrize(
+    "text", [CA_LINES + SWITCH_LINES, SWITCH_LINES, LINK_LINES, CA_LINKS, CA_LINES]
+)
 def test_iblinkinfo_prints_with_guids_switches_alone_or_a_line_a_link(
     tmp_path: Path, text: str
 ) -> None:
@@ -202,6 +211,24 @@ def test_iblinkinfo_prints_with_guids_switches_alone_or_a_line_a_link(
     path.write_text(text)
     fabric = scenario_of(read([path]), "fabric", NONE).fabric
     assert rates(describe(fabric)) == {("host", 100): 2}
+    assert set(fabric.tables["hosts"].values("host")) == {"n02", "mgt"}
+
+
+def test_hcas_of_a_host_are_its_ports_and_chips_of_a_chassis_are_switches(tmp_path: Path) -> None:
+    path = tmp_path / "links.txt"
+    ends = (("n1 mlx5_0", 11, "L01", 1), ("n1 mlx5_1", 12, "L02", 2), ("n2 mlx5_0", 13, "L01", 1))
+    hosts = [
+        f'{GUID} "{name}" {lid} 1[ ] {STATE} {GUID} {at} {lid}[ ] "MF0;top:CS8500/{chip}/U1" ( )'
+        for name, lid, chip, at in ends
+    ]
+    between = (
+        f'{GUID} "MF0;top:CS8500/L01/U1" 1 9[ ] {STATE} {GUID} 2 9[ ] "MF0;top:CS8500/L02/U1" ( )'
+    )
+    path.write_text("\n".join([*hosts, between]))
+    fabric = scenario_of(read([path]), "fabric", NONE).fabric
+    assert rates(describe(fabric)) == {("host", 100): 3, ("local", 100): 1}
+    assert fabric.tables["hosts"].values("host") == ["n1", "n1", "n2"]
+    assert fabric.tables["switches"].values("switch") == ["top LID 1", "top LID 2"]
 
 
 KEYS = """\

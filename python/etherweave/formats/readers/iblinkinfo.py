@@ -4,16 +4,23 @@ The rate is that of a SerDes lane as signalled, which is mapped to the nearest o
 """
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from etherweave.formats.network import Network
+from etherweave.api.units import counted
+from etherweave.formats.network import Kind, Network
 from etherweave.formats.readers.ibnetdiscover import LANE_MBPS
 from etherweave.formats.texts import Source, only
 
 SIGNALLED_GBPS = {"FDR": 14.0625, "EDR": 25.78125, "HDR": 53.125, "NDR": 106.25, "XDR": 212.5}
 """Signalling rates of a SerDes lane [Gb/s], where they differ from the kernel's."""
 NEAR = 0.02  # Largest relative difference from a known rate.
-_HEAD = re.compile(r"(CA|Switch):\s*(?:(0x[0-9a-fA-F]+)\s+)?(.*?):?\s*$")
+PEERS: dict[Kind, Kind] = {"host": "switch", "switch": "host"}
+"""What is at the other end of a cable of a host, and of that of a device of which no line is."""
+_HEAD = re.compile(r"(CA|Switch):\s*(?:0x[0-9a-fA-F]+\s+)?(.*?):?\s*$")
+_MANAGED = re.compile(r"[^;]*;([^:]+):.*")  # Description of a switch with an address.
+_ADAPTER = re.compile(r"\S+\s+(HCA-\d+|[a-z]+\d*_\d+)")  # That of a host's HCA by the kernel.
 _LINE = re.compile(
     r"\s*(?:0x\w+\s+(?:\"([^\"]*)\"\s+)?)?(\d+)\s+(\d+)\[[^\]]*\]\s*==\(\s*(.*?)\s*\)==>\s*"
     r"(?:0x\w+\s+)?(\d*)\s+(\d*)\[[^\]]*\]\s*\"([^\"]*)\""
@@ -26,58 +33,94 @@ def recognises(file: Source) -> bool:
     return any(_LINE.match(line) for line in file.head.split("\n"))
 
 
+@dataclass(frozen=True)
+class _Device:
+    """A switch, or an HCA of a host."""
+
+    kind: Kind | None
+    description: str
+
+    def name(self, lid: str) -> str:
+        """Name it: ``leaf1`` of ``MF0;leaf1:MQM9700/U1``, ``gpu01`` of ``gpu01 mlx5_0``."""
+        if self.kind == "host":
+            return next(iter(self.description.split()), f"LID {lid}")
+        managed = _MANAGED.fullmatch(self.description)
+        return managed[1] if managed else self.description or f"LID {lid}"
+
+
 def read(files: Sequence[Source], _servers: int) -> Network:
     """Read ports; each cable is listed from both of its ends, by LID and port."""
     file = only(files)
     network = Network(str(file.path))
-    owner: dict[str, str] = {}
-    lines: list[tuple[str, str, re.Match[str]]] = []
-    device = ""
+    devices: dict[str, _Device] = {}
+    lines: list[tuple[str, re.Match[str]]] = []
+    head: _Device | None = None
     for where, line in file.lines(comment=""):
-        if head := _HEAD.match(line):
-            device = _name(head[1], head[2], head[3])
-            network.node(device, "switch" if head[1] == "Switch" else "host", where)
+        if match := _HEAD.match(line):
+            head = _Device("switch" if match[1] == "Switch" else "host", match[2].strip())
         elif match := _LINE.match(line):
-            if match[1] is not None:  # A line for each link, by `-l`: no heads, so no kinds.
-                device = _name("", None, match[1].strip())
-                network.node(device, None, where)
-            elif not device:
+            if match[1] is not None:  # A line for each link, by `-l`, has no heads, so no kinds.
+                head = _described(match[1])
+            elif head is None:
                 raise network.mistake(where, "a port before the first CA or Switch")
-            owner[match[2]] = device
-            lines.append((where, device, match))
+            devices[match[2]] = head
+            lines.append((where, match))
+    _add_silent(network, devices, [match for _, match in lines])
+    names = _names(devices)
+    for lid, device in devices.items():
+        network.node(names[lid], device.kind)
     taken: set[frozenset[tuple[str, str]]] = set()
-    down = silent = 0
-    for where, device, match in lines:
-        _, lid, port, state, peer_lid, peer_port, peer = match.groups()
-        if not peer_lid:
-            down += 1
-            continue
-        if peer_lid not in owner:  # The output of switches alone.
-            owner[peer_lid] = _name("CA", f"LID {peer_lid}", peer)
-            network.node(owner[peer_lid], "host", where)
-            silent += 1
-        ends = frozenset(((lid, port), (peer_lid, peer_port)))
-        if ends not in taken:
-            taken.add(ends)
-            named = {"first_port": _port(network, device, lid, port)}
-            named["second_port"] = _port(network, owner[peer_lid], peer_lid, peer_port)
-            network.join(device, owner[peer_lid], named, rate=_rate(state), where=where)
-    if silent:
-        network.notes.append(f"{silent} hosts are known by lines of their switches alone")
-    if down:
+    for where, match in ((where, match) for where, match in lines if match[5]):
+        ends = ((match[2], match[3]), (match[5], match[6]))
+        if frozenset(ends) not in taken:
+            taken.add(frozenset(ends))
+            ports = [f"{lid}:{port}" if devices[lid].kind == "host" else port for lid, port in ends]
+            named = {"first_port": ports[0], "second_port": ports[1]}
+            joined = [names[lid] for lid, _ in ends]
+            network.join(joined[0], joined[1], named, rate=_rate(match[4]), where=where)
+    if down := sum(not match[5] for _, match in lines):
         network.notes.append(f"{down} ports are down")
     return network
 
 
-def _port(network: Network, device: str, lid: str, port: str) -> str:
-    return f"{lid}:{port}" if network.nodes[device].kind == "host" else port
+def _described(text: str) -> _Device:
+    """Read what a device is by its description, as far as that is usual."""
+    description = text.strip()
+    is_host = bool(_ADAPTER.fullmatch(description))
+    kind: Kind | None = "switch" if _MANAGED.fullmatch(description) else None
+    return _Device("host" if is_host else kind, description)
 
 
-def _name(kind: str, guid: str | None, text: str) -> str:
-    if kind == "CA":
-        return text.split()[0] if text.split() else str(guid)
-    managed = re.fullmatch(r"[^;]*;([^:]+):.*", text)
-    return managed[1] if managed else text.strip() or str(guid)
+def _add_silent(
+    network: Network, devices: dict[str, _Device], lines: Sequence[re.Match[str]]
+) -> None:
+    """Add devices of which the lines of others alone say something, as of switches alone."""
+    silent: Counter[Kind | None] = Counter()
+    for match in lines:
+        if match[5] and match[5] not in devices:
+            device = _described(match[7])
+            near = devices[match[2]].kind
+            device = replace(device, kind=device.kind or (near and PEERS[near]))
+            devices[match[5]] = device
+            silent[device.kind] += 1
+    for kind, peer in PEERS.items():
+        if silent[kind]:
+            verb = "is" if silent[kind] == 1 else "are"
+            sentence = (
+                f"{counted(silent[kind], kind)} {verb} known by the other end alone, a {peer}"
+            )
+            network.notes.append(sentence)
+
+
+def _names(devices: Mapping[str, _Device]) -> dict[str, str]:
+    """Name devices by their LIDs; switches of one name, as of a chassis, have it as a suffix."""
+    names = {lid: device.name(lid) for lid, device in devices.items()}
+    switches = Counter(names[lid] for lid, device in devices.items() if device.kind != "host")
+    hosts = {names[lid] for lid, device in devices.items() if device.kind == "host"}
+    for lid, device in devices.items():
+        if device.kind != "host" and (switches[names[lid]] > 1 or names[lid] in hosts):
+            names[lid] += f" LID {lid}"
+    return names
 
 
 def _rate(state: str) -> str:
