@@ -77,3 +77,23 @@ def test_two_fabrics_in_a_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "l.csv").write_text("a,s\nb,s\nc,t\nd,t\n")
     done = command_line.invoke("import", tmp_path / "l.csv", code=2)
     assert "c cannot be reached from a; expected a connected fabric" in done.stderr
+
+
+def test_a_pattern_of_hosts_decides_what_the_file_does_not_say(tmp_path: Path) -> None:
+    (tmp_path / "t.conf").write_text("SwitchName=s0 Nodes=n[1-4]\n")
+    done = command_line.invoke("import", tmp_path / "t.conf", "--hosts", "n[12]", code=0)
+    assert "t: 4 hosts, 1 switch" in done.stdout
+    assert "Note: the file has 2 hosts that --hosts does not match: n3, n4" in done.stdout
+    done = command_line.invoke("import", tmp_path / "t.conf", "--hosts", "zz*", code=2)
+    assert "--hosts zz* matches no node; expected some of s0, n1, n2, n3, …" in done.stderr
+    # Routers of Linux have the kind of hosts, so that the kind is an assumption.
+    (tmp_path / "f.clab.yml").write_text(LAB.replace("sonic-vs", "linux"))
+    done = command_line.invoke("import", tmp_path / "f.clab.yml", "--hosts", "[ab]", code=0)
+    assert "f: 2 hosts, 1 switch" in done.stdout
+
+
+def test_a_switch_of_the_file_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "g.dot").write_text('graph { a -- s; b -- s; s [kind="switch"] }')
+    done = command_line.invoke("import", tmp_path / "g.dot", "--hosts", "*", code=0)
+    assert "g: 2 hosts, 1 switch" in done.stdout
+    assert "Note: the file has 1 switch that --hosts matches: s" in done.stdout

@@ -5,7 +5,7 @@ Names and texts are those of the file. The core checks them when it builds the f
 
 import itertools
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import Literal, TypeAlias
@@ -15,6 +15,8 @@ from etherweave.api.inputs import InputError
 LINKS_MAX = 2**20  # Most cables of a file.
 PARALLEL_MAX = 1024
 """Most cables between two nodes that an entry stands for, as in ``topology.custom``."""
+
+NAMES_MAX = 4  # Most names of a sentence.
 
 Kind: TypeAlias = Literal["host", "switch"]
 
@@ -26,6 +28,7 @@ class Node:
     name: str
     kind: Kind | None = None  # None where the file does not say it.
     where: str = ""  # Place in the file: ``line 3``.
+    is_assumed: bool = False  # Whether the reader, not the file, says the kind.
 
 
 @dataclass
@@ -128,6 +131,11 @@ class Network:
             links = (link.ends for link in self.links if not reached.isdisjoint(link.ends))
             reached = left.intersection(itertools.chain.from_iterable(links))
         return not left
+
+
+def listed_names(names: Sequence[str]) -> str:
+    """List the first names of a sentence about nodes."""
+    return ", ".join(names[:NAMES_MAX]) + (", …" if len(names) > NAMES_MAX else "")
 
 
 def place_of(text: str) -> tuple[tuple[int, int | str], ...]:

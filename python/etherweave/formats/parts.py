@@ -7,9 +7,7 @@ forward: a cable to another switch does not join it to the rest.
 from collections.abc import Mapping, Sequence
 
 from etherweave.api.units import counted
-from etherweave.formats.network import Network
-
-NAMES_MAX = 4  # Most names of a note.
+from etherweave.formats.network import Network, listed_names
 
 
 def leave_out_unused(network: Network) -> None:
@@ -47,10 +45,9 @@ def _leave_out(
     network.links = [link for link in network.links if gone.isdisjoint(link.ends)]
     for name in names:
         del network.nodes[name]
-    shown = ", ".join(names[:NAMES_MAX]) + (", …" if len(names) > NAMES_MAX else "")
     verb = f"{reason} and is left out" if len(names) == 1 else f"{reasons} and are left out"
     cables = f", with {counted(len(links), 'cable')}" if links else ""
-    network.notes.append(f"{counted(len(names), noun)} {verb}{cables}: {shown}")
+    network.notes.append(f"{counted(len(names), noun)} {verb}{cables}: {listed_names(names)}")
 
 
 def _parts(network: Network) -> list[set[str]]:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from etherweave import _core
+from etherweave.formats.network import listed_names
 
 LISTED_MAX = 10  # Most sentences of a kind that are printed.
-NAMED_MAX = 4  # Most switches that a sentence names.
 COMPLETE_MIN = 0.75  # Share of joined pairs from which on a stage is one that joins all pairs.
 PAIRS_MAX = 4_000_000  # Most pairs of switches that are compared.
 
@@ -151,7 +151,7 @@ def _departures(counts: dict[str, int], what: str, level: int) -> Iterable[str]:
     verb = "has" if alike == 1 else "have"
     for count in sorted(set(counts.values()) - {usual}):
         names = [name for name, other in counts.items() if other == count]
-        named = ", ".join(names[:NAMED_MAX]) + (", …" if len(names) > NAMED_MAX else "")
+        named = listed_names(names)
         who = f"{named} has" if len(names) == 1 else f"{len(names)} switches ({named}) have"
         yield f"{what}: {who} {count}, {others} of level {level} {verb} {usual}"
 

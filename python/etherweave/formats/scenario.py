@@ -11,7 +11,7 @@ from etherweave.api import toml
 from etherweave.api.inputs import InputError
 from etherweave.api.units import counted
 from etherweave.formats.family import read
-from etherweave.formats.network import Link, Network, Node, in_port_order
+from etherweave.formats.network import Link, Network, Node, in_port_order, listed_names
 from etherweave.formats.parts import leave_out_ends, leave_out_unused
 from etherweave.formats.texts import source
 
@@ -144,8 +144,7 @@ def _local_cables(network: Network, fabric: _core.Fabric) -> list[str]:
 def _settle_kinds(network: Network, answers: Answers, assumed: list[str]) -> None:
     """Decide which nodes are hosts."""
     if answers.hosts is not None:
-        for node in network.nodes.values():
-            node.kind = "host" if fnmatchcase(node.name, answers.hosts) else "switch"
+        _match_hosts(network, answers.hosts)
     if answers.attach:
         _attach(network, answers.attach, assumed)
     if not any(node.kind == "host" for node in network.nodes.values()):
@@ -153,11 +152,34 @@ def _settle_kinds(network: Network, answers: Answers, assumed: list[str]) -> Non
         for node in ends:
             node.kind = "host"
         if ends:
-            names = ", ".join(node.name for node in ends[:4]) + (", …" if len(ends) > 4 else "")
+            names = listed_names([node.name for node in ends])
             assumed.append(f"{len(ends)} nodes with a single cable are hosts: {names} (--hosts)")
             assumed += _alike(network, ends)
     for node in network.nodes.values():
         node.kind = node.kind or "switch"
+
+
+def _match_hosts(network: Network, pattern: str) -> None:
+    """Decide by a pattern of names what the file does not say; raises where it matches none."""
+    matching = {name for name in network.nodes if fnmatchcase(name, pattern)}
+    if not matching:
+        names = listed_names(list(network.nodes))
+        raise network.mistake("", f"--hosts {pattern} matches no node; expected some of {names}")
+    said = [node for node in network.nodes.values() if node.kind and not node.is_assumed]
+    for node in network.nodes.values():
+        if node.kind is None or node.is_assumed:
+            node.kind = "host" if node.name in matching else "switch"
+    stated = {
+        kind: [node.name for node in said if node.kind == kind] for kind in ("host", "switch")
+    }
+    others = [name for name in stated["host"] if name not in matching]
+    switches = [name for name in stated["switch"] if name in matching]
+    if others:
+        note = f"the file has {counted(len(others), 'host')} that --hosts does not match"
+        network.notes.append(f"{note}: {listed_names(others)}")
+    if switches:
+        note = f"the file has {counted(len(switches), 'switch')} that --hosts matches"
+        network.notes.append(f"{note}: {listed_names(switches)}")
 
 
 def _alike(network: Network, hosts: Sequence[Node]) -> list[str]:
@@ -166,7 +188,7 @@ def _alike(network: Network, hosts: Sequence[Node]) -> list[str]:
     alike = [node for node in network.nodes.values() if not node.kind and _stem(node.name) in stems]
     if not alike:
         return []
-    names = ", ".join(node.name for node in alike[:4]) + (", …" if len(alike) > 4 else "")
+    names = listed_names([node.name for node in alike])
     what = "nodes of several cables are switches" if len(alike) > 1 else "node is a switch"
     return [f"{len(alike)} {what}, though hosts have such names: {names} (--hosts)"]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from etherweave.api.units import counted
-from etherweave.formats.network import Network
+from etherweave.formats.network import Kind, Network
 from etherweave.formats.texts import Source, items, mapping, only, yaml
 
 HOST_KINDS = ("linux", "k8s-kind", "ext-container", "host")
@@ -33,7 +33,9 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         node = mapping(file, entry or {}, f"topology.nodes.{name}")
         group = mapping(file, groups.get(str(node.get("group"))) or {}, "topology.groups")
         kind = str(node.get("kind") or group.get("kind") or default or "linux")
-        network.new_node(name, "host" if kind in HOST_KINDS else "switch", f"nodes.{name}")
+        node_kind: Kind = "host" if kind in HOST_KINDS else "switch"
+        made = network.new_node(name, node_kind, f"nodes.{name}")
+        made.is_assumed = node_kind == "host"  # A router of Linux is of that kind, too.
     left_out = 0
     for at, entry in enumerate(items(file, topology.get("links"), "topology.links")):
         where = f"topology.links[{at}]"
@@ -54,7 +56,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
             "that leaves the laboratory is" if left_out == 1 else "that leave the laboratory are"
         )
         network.notes.append(f"{counted(left_out, 'link')} {verbs} left out")
-    network.assumed.append(f"nodes of the kinds {', '.join(HOST_KINDS)} are hosts")
+    network.assumed.append(f"nodes of the kinds {', '.join(HOST_KINDS)} are hosts (--hosts)")
     return network
 
 

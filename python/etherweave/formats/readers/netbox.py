@@ -36,7 +36,8 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     headings = {file: set(_headings(file)) for file in files}
     for file in (file for file in files if headings[file] >= DEVICES):
         for where, row in _rows(file):
-            network.new_node(row["name"], _kind(row["role"]), where)
+            made = network.new_node(row["name"], _kind(row["role"]), where)
+            made.is_assumed = made.kind == "host"  # Of a role that is no word for a switch.
     for file in (file for file in files if headings[file] >= INTERFACES):
         for _, row in _rows(file):
             rates[row["device"], row["name"]] = _interface_rate(row)
