@@ -204,8 +204,21 @@ pub(crate) fn warnings(scenario: &Scenario, topology: &Topology) -> Vec<String> 
         .chain(transports::warnings(scenario, topology))
         .collect();
     let loads = flows::warnings(scenario, topology);
-    [routing::warnings(scenario, topology), hosts::warnings(scenario), network, loads, nodes::warnings(scenario)]
-        .concat()
+    let of_hosts = hosts::warnings(scenario);
+    let of_nodes = nodes::warnings(scenario);
+    [routing::warnings(scenario, topology), of_hosts, network, loads, overloads(scenario), of_nodes].concat()
+}
+
+/// Warnings of jobs that ask for more than can ever be done.
+fn overloads(scenario: &Scenario) -> Vec<String> {
+    let warning = |(number, job): (usize, &JobSpec)| {
+        let (kind, overload) = (job.workload.name(), job.workload.overload()?);
+        Some(format!(
+            "job.{number}.workload.{kind}.load: {overload}: requests wait more and more, so that times grow with the \
+             run"
+        ))
+    };
+    scenario.job.iter().enumerate().filter_map(warning).collect()
 }
 
 /// A pause that ends before its refresh comes: the sender goes on between, and each time a frame more must find room.

@@ -95,6 +95,16 @@ mod tests {
     use crate::Run;
 
     #[test]
+    fn requests_beyond_what_servers_can_do_are_warned_of() {
+        let text = "topology.single_switch.hosts = 2\n[[job]]\nname = \"store\"\nworkload.request_response = { \
+                    service = \"3us\", load.open.interval = \"2us\" }";
+        let warnings = Run::start(text, "x.toml", &[], 1, &[]).unwrap().estimate().warnings.clone();
+        let expected = "job.0.workload.request_response.load: 1.50 times the work that the servers can do: requests \
+                        wait more and more, so that times grow with the run";
+        assert_eq!(warnings, [expected]);
+    }
+
+    #[test]
     fn a_load_beyond_the_links_of_a_host_is_warned_of() {
         let warnings = |load: &str, keys: &str| {
             let text = format!(

@@ -198,6 +198,13 @@ macro_rules! family {
                 }
             }
 
+            /// Work that is asked for beyond what can ever be done, in words, where a load says so.
+            pub fn overload(&self) -> Option<String> {
+                match self {
+                    $(Workload::$member(parameters) => parameters.overload(),)*
+                }
+            }
+
             /// Groups of hosts that the fabric sets, where pairs know such.
             pub fn open_groups(&mut self) -> Option<OpenGroups<'_>> {
                 match self {

@@ -73,6 +73,11 @@ pub(crate) trait Generator {
         None
     }
 
+    /// Work that is asked for beyond what can ever be done, in words, where a load says so.
+    fn overload(&self) -> Option<String> {
+        None
+    }
+
     /// Groups of hosts that the fabric sets, where pairs know such.
     fn open_groups(&mut self) -> Option<OpenGroups<'_>> {
         None

@@ -131,6 +131,21 @@ impl Generator for RequestResponse {
         Ok(Traffic::Graphs { ranks, iterations: 1 })
     }
 
+    /// Of the service that is busiest: work that clients bring in a second by what its threads do in it.
+    fn overload(&self) -> Option<String> {
+        let RequestLoad::Open { interval } = self.load else { return None };
+        let requests = f64::from(self.clients) / interval.as_ps() as f64;
+        let load = |(service, count): (&Service, u64)| {
+            let threads = f64::from(service.servers) * f64::from(service.threads);
+            requests * count as f64 * service.service.as_ps() as f64 / threads
+        };
+        let services = self.all_services();
+        let loads = services.iter().zip(self.counts()).map(|(service, count)| (load((service, count)), &service.name));
+        let (load, name) = loads.max_by(|left, right| left.0.total_cmp(&right.0))?;
+        let of = if name.is_empty() { String::new() } else { format!(" of {name}") };
+        (load > 1.0).then(|| format!("{load:.2} times the work that the servers{of} can do"))
+    }
+
     fn size(&self) -> Result<TrafficSize, InputErrors> {
         self.check()?;
         let (services, counts) = (self.all_services(), self.counts());
@@ -391,6 +406,21 @@ mod tests {
         assert_eq!(sums(5..8), (all, 0));
         assert_eq!(sums(8..12), (all * 2 * (1 + 1), measured * 2));
         assert_eq!(sums(12..13), (all * 3, 0));
+    }
+
+    /// Three clients ask once in 10 us each: `ads` works three times on each request, 2 us each time.
+    #[test]
+    fn the_busiest_service_is_named_where_it_has_more_work_than_time() {
+        let plan = |interval: &str| {
+            let services = SERVICES.replace("{ name = \"ads\",", "{ name = \"ads\", service = \"2us\",");
+            workload(&format!("{services}load.open.interval = \"{interval}\""))
+        };
+        let expected = "1.80 times the work that the servers of ads can do";
+        assert_eq!(plan("10us").overload().as_deref(), Some(expected));
+        assert_eq!(plan("19us").overload(), None);
+        assert_eq!(workload("service = \"1s\"").overload(), None, "a closed loop waits");
+        let own = workload("service = \"3us\"\nload.open.interval = \"2us\"").overload();
+        assert_eq!(own.as_deref(), Some("1.50 times the work that the servers can do"));
     }
 
     #[test]
