@@ -122,6 +122,32 @@ def test_streams_that_sum_to_more_than_the_link_were_not_there_at_once(
 
 
 @pytest.mark.parametrize(
+    ("priority", "dscps", "listed"),
+    [
+        (3, {}, ["incast: priority 3, code point 26"]),
+        (3, {3: 46}, ["incast: priority 3, code point 46"]),
+        (0, {}, None),
+    ],
+)
+def test_the_result_lists_the_priority_that_packets_carry(
+    monkeypatch: pytest.MonkeyPatch, priority: int, dscps: dict[int, int], listed: list[str] | None
+) -> None:
+    done = LaunchOutcome(Ending.DONE, "", "", ("x",), 0, 1)
+    monkeypatch.setattr(SiteLauncher, "launch", lambda self, job: done)
+    monkeypatch.setattr(SiteLauncher, "missing", lambda self: "")
+    monkeypatch.setattr(incast, "_rates", lambda *words: [3e6] * 4)
+    result = measure_incast(
+        scenario(priority), program=IncastProgram.IPERF3, site=site(), dscps=dscps
+    )
+    assert result.summary["measured"].get("priorities") == listed
+
+
+def test_wrong_code_points_are_refused() -> None:
+    with pytest.raises(MeasureError, match="DSCP 64: expected 0 to 63"):
+        measure_incast(scenario(3), program=IncastProgram.IPERF3, site=site(), dscps={3: 64})
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"messages": 4}, r"job\.0\.workload\.incast\.messages: 4; iperf3 sends for a time"),

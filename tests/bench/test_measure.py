@@ -173,7 +173,10 @@ def test_a_counted_incast_delivers_what_it_delivers_in_the_simulation() -> None:
 def test_an_endless_incast_ends_with_the_run() -> None:
     incast = {"sources": 2, "message": "64KiB", "outstanding": 8}
     run = {"end": "60ms", "warm_up": "20ms"}
-    streams = measure(scenario({"incast": incast}, run=run)).to_polars("streams")
+    result = measure(scenario({"incast": incast}, run=run))
+    streams, facts = result.to_polars("streams"), result.summary["measured"]
+    assert facts["messages"] == streams["messages"].sum()
+    assert facts["payload_bytes"] == streams["bytes"].sum()
     assert streams["start_ns"].to_list() == pytest.approx([20e6, 20e6], abs=1e3)
     assert streams["end_ns"].to_list() == pytest.approx([60e6, 60e6], abs=1e3)
     # Sinks count whole messages, and from the end of the warm-up on.

@@ -80,7 +80,7 @@ class Measured(TypedDict):
     launches: int  # Number of complete launches.
     ranks: int  # Number of ranks of all jobs.
     hosts: int  # Number of real hosts.
-    messages: int  # Number of messages that programs sent, over all launches.
+    messages: int  # Number of messages of programs and streams, over all launches.
     payload_bytes: int  # Payload of these messages [B].
     clock_error_ns_max: float
     """Largest error of the clock of a rank against that of the first [ns]."""

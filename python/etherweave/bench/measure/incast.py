@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from etherweave import _core
-from etherweave.api.code_points import code_point, octet
+from etherweave.api.code_points import code_point, mistake, octet
 from etherweave.api.machine import machine
 from etherweave.api.outputs import cache
 from etherweave.api.results import Measured, Result
@@ -34,6 +34,7 @@ from etherweave.bench.measure.estimate import START_S, Estimate, MeasureLimits, 
 from etherweave.bench.measure.executor import launch_directory
 from etherweave.bench.measure.jobs import ScenarioJobs, jobs_of
 from etherweave.bench.measure.launch import LATE_S, IncastProgram, launch
+from etherweave.bench.measure.priorities import JobPriority
 from etherweave.bench.plans import BenchmarkRequest, FabricEstimate, GivenOptions, Start
 from etherweave.bench.site.values import ClusterSite, SiteFabric
 from etherweave.measurements.benchmark_report import BenchmarkReport
@@ -91,7 +92,8 @@ def measure_incast(
     rate = link.rate if link else rate_of("10Gb/s")
     expected = Estimate(START_S + duration_s, rate * duration_s / 1e9)
     within(limits or MeasureLimits(), expected, launches)
-    command = _command(program, job, link, rate, dscps or {}, duration_s)
+    priority = _priority(jobs, job, dscps or {})
+    command = _command(program, job, link, rate, priority, duration_s)
     tables, outcomes = [], []
     for number in range(launches):
         with launch_directory(cache()) as place:
@@ -102,7 +104,10 @@ def measure_incast(
             outcomes.append(launch(starting, work, progress))
         rates = _rates(outcomes[-1].text, program, len(sources) * incast["streams_per_source"])
         tables.append(_streams(job, names[0], sources, rates, duration_s, number))
-    return _result(jobs, program, link, tables, outcomes, time.monotonic() - started)
+    made = _result(jobs, program, link, tables, outcomes, time.monotonic() - started)
+    if priority.priority:
+        made.summary["measured"]["priorities"] = [str(priority)]
+    return made
 
 
 def _incast(jobs: ScenarioJobs, program: IncastProgram) -> dict[str, Any]:
@@ -129,22 +134,31 @@ def _incast(jobs: ScenarioJobs, program: IncastProgram) -> dict[str, Any]:
     return job
 
 
+def _priority(jobs: ScenarioJobs, job: Mapping[str, Any], dscps: Mapping[int, int]) -> JobPriority:
+    """Return the job's priority, which options of the program set."""
+    if problem := mistake(dscps):
+        raise MeasureError(problem)
+    number = job["priority"]
+    mark = dscps.get(number, code_point(number))
+    return JobPriority(job["name"], number, mark, {}, 0, jobs.ranks - 1)
+
+
 def _command(
     program: IncastProgram,
     job: Mapping[str, Any],
     link: SiteFabric | None,
     rate: float,
-    dscps: Mapping[int, int],
+    priority: JobPriority,
     duration_s: int,
 ) -> Any:
-    incast, priority = job["workload"]["incast"], job["priority"]
-    tos = str(octet(dscps.get(priority, code_point(priority))))
+    incast, number = job["workload"]["incast"], priority.priority
+    tos = str(octet(priority.code_point))
     words: list[str] = []
     if program is IncastProgram.IPERF3:
-        words += ["-S", tos] if priority else []
+        words += ["-S", tos] if number else []
     else:
         words += ["-t", str(incast["outstanding"])]
-        words += ["-S", str(priority), "--tclass", tos] if priority else []
+        words += ["-S", str(number), "--tclass", tos] if number else []
     adapter = ADAPTERS["iperf3" if program is IncastProgram.IPERF3 else "perftest"]
     request = BenchmarkRequest(
         str(program),

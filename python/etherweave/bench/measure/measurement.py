@@ -203,7 +203,7 @@ def _result(plan: _Plan, done: Sequence[_Launched]) -> Result:
 def _summary(
     plan: _Plan, tables: Mapping[str, pl.DataFrame], outcomes: Sequence[LaunchOutcome]
 ) -> Summary:
-    ranks = tables["ranks"]
+    ranks, messages, streams = (tables[name] for name in ("ranks", "messages", "streams"))
     facts: Measured = {
         "launcher": plan.rank_placement.launcher.name,
         "command": _words(outcomes[0], plan.executor.path),
@@ -211,8 +211,8 @@ def _summary(
         "launches": len(outcomes),
         "ranks": plan.jobs.ranks,
         "hosts": ranks["host"].n_unique(),
-        "messages": int(tables["messages"]["sent_messages"].sum()),
-        "payload_bytes": int(tables["messages"]["sent_bytes"].sum()),
+        "messages": int(messages["sent_messages"].sum()) + int(streams["messages"].sum()),
+        "payload_bytes": int(messages["sent_bytes"].sum()) + int(streams["bytes"].sum()),
         "clock_error_ns_max": float(ranks["clock_error_ns"].max() or 0),  # type: ignore[arg-type]
         "start_missed_ns_max": float(ranks["start_missed_ns"].max() or 0),  # type: ignore[arg-type]
     }

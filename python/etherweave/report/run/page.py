@@ -135,15 +135,19 @@ def _answers(result: Result, job_limitses: Sequence[JobLimits]) -> list[str]:
 def _measured_facts(summary: Summary) -> list[tuple[str, str]]:
     facts = summary["measured"]
     counts = ("launches", "ranks", "hosts", "messages", "payload_bytes")
+    of_executor = [
+        ("compiler", facts["compiler"]),
+        ("clocks within", f"{facts['clock_error_ns_max'] / 1e3:,.3g} us"),
+        ("late starts up to", f"{facts['start_missed_ns_max'] / 1e3:,.3g} us"),
+    ]
     return [
         ("seed", str(summary["seed"])),
         ("Etherweave", summary["version"]),
         ("took", f"{summary['wall_s']:,.3g} s, after {summary['setup_s']:,.3g} s of set-up"),
         ("command", " ".join(facts["command"])),
-        ("compiler", facts["compiler"]),
         *((name.replace("_", " "), f"{facts[name]:,}") for name in counts),  # type: ignore[literal-required]
-        ("clocks within", f"{facts['clock_error_ns_max'] / 1e3:,.3g} us"),
-        ("late starts up to", f"{facts['start_missed_ns_max'] / 1e3:,.3g} us"),
+        *(of_executor if facts["compiler"] else ()),
+        *(("priority", text) for text in facts.get("priorities", ())),
     ]
 
 
