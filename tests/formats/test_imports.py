@@ -6,6 +6,7 @@ import pytest
 
 from support import command_line
 
+DATA = Path(__file__).parents[1] / "data/fabrics"
 STAR = "a,s,100G,3m\nb,s,100G,3m\n"
 
 
@@ -97,3 +98,34 @@ def test_a_switch_of_the_file_stays_one(tmp_path: Path) -> None:
     done = command_line.invoke("import", tmp_path / "g.dot", "--hosts", "*", code=0)
     assert "g: 2 hosts, 1 switch" in done.stdout
     assert "Note: the file has 1 switch that --hosts matches: s" in done.stdout
+
+
+LATENCIES = "Note: latencies of links are left out: they hold more than the cable (--length)"
+DELAYS = "Assumed: delays are cables of 5 ns a metre"
+DELAYED = (
+    (DATA / "infragraph.yaml").read_text().replace("{bandwidth:", "{latency: {ns: 50}, bandwidth:")
+)
+SAID = [
+    (DATA / "simgrid.xml", LATENCIES),
+    (DATA / "simgrid-zone.xml", LATENCIES),
+    (DATA / "astra.yml", LATENCIES),
+    ({"g.dot": "graph { a -- s [latency=1us]; b -- s }"}, LATENCIES),
+    ({"f.json": JSON.replace('"target"', '"delay": 1, "target"')}, LATENCIES),
+    (DATA / "two-tier.topo", DELAYS),
+    ({"f.yaml": DELAYED}, DELAYS),
+    (DATA / "ns3.txt", DELAYS),
+    ({"l.csv": "from,to,Rack Unit,latency\na,s,1,5us\nb,s,2,5us\n"}, "columns Rack Unit, latency"),
+    ({"l.csv": "h0,s0,100Gbps\nh1,s0,1G\n"}, "Assumed: length 3m of all cables (--length)"),
+    ({"l.csv": "h0,s0,100Gbps\nh1,s0,1G\n"}, "Assumed: h and a number are hosts, s and a number"),
+]
+
+
+@pytest.mark.parametrize(("file", "sentence"), SAID)
+def test_what_is_assumed_or_left_out_is_printed(
+    file: Path | dict[str, str], sentence: str, tmp_path: Path
+) -> None:
+    if isinstance(file, dict):
+        for name, text in file.items():
+            (tmp_path / name).write_text(text)
+            file = tmp_path / name
+    assert sentence in command_line.invoke("import", file, code=0).stdout

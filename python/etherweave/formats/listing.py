@@ -7,6 +7,7 @@ from etherweave.api.inputs import InputError
 from etherweave.api.results import Result
 
 NS_PER_M = 5  # Propagation in the simulator [ns/m].
+DELAYS = f"delays are cables of {NS_PER_M} ns a metre"  # Assumption of readers of delays.
 
 
 @dataclass(frozen=True)

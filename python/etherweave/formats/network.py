@@ -5,7 +5,7 @@ Names and texts are those of the file. The core checks them when it builds the f
 
 import itertools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import Literal, TypeAlias
@@ -17,6 +17,9 @@ PARALLEL_MAX = 1024
 """Most cables between two nodes that an entry stands for, as in ``topology.custom``."""
 
 NAMES_MAX = 4  # Most names of a sentence.
+
+LATENCY_KEYS = ("latency", "delay", "lat", "latency_ns", "delay_ns")
+"""Names of the attributes by which a link has a latency, in small letters."""
 
 Kind: TypeAlias = Literal["host", "switch"]
 
@@ -114,6 +117,12 @@ class Network:
             self.links.append(Link((first, second), (named[0], named[1]), **fields, where=where))
         if len(self.links) > LINKS_MAX:
             raise self.mistake(where, f"more than {LINKS_MAX:,} cables; expected a smaller fabric")
+
+    def pass_over_latency(self, of: Iterable[str]) -> None:
+        """Note that latencies are left out, if an attribute of a link is one."""
+        sentence = "latencies of links are left out: they hold more than the cable (--length)"
+        if any(key.lower() in LATENCY_KEYS for key in of) and sentence not in self.notes:
+            self.notes.append(sentence)
 
     def degrees(self) -> dict[str, int]:
         """Count the cables of every node."""

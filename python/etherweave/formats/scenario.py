@@ -18,6 +18,8 @@ from etherweave.formats.texts import source
 TEXTS = {".csv": "links", ".tsv": "links", ".graphml": "graphml", ".xml": "graphml"}
 TEXTS |= {".json": "json"}
 """Keys of ``topology.custom`` for the texts that the core reads, by the end of a file's name."""
+NUMBERED = "h and a number are hosts, s and a number switches (--hosts)"
+"""Assumption about lists whose nodes have numbers."""
 ATTACHED_MAX = 1024  # Most hosts that are attached to a switch.
 
 
@@ -58,20 +60,23 @@ def as_it_is(path: Path, name: str, answers: Answers) -> ImportedScenario | None
     except _core.ScenarioError:
         return None
     copy = f"{name}{path.suffix.lower()}"
-    assumed = () if key == "graphml" else _assumed_of(path, answers)
+    assumed, notes = ([], []) if key == "graphml" else _said_of(path, answers)
+    if key == "links":
+        # The core reads columns that the reader does not.
+        assumed, notes = [NUMBERED, *assumed], []
     scenario = _scenario(name, path.name, custom | {"file": copy}, assumed)
-    return ImportedScenario({f"{name}.toml": scenario, copy: file.text}, fabric, assumed, ())
+    return ImportedScenario({f"{name}.toml": scenario, copy: file.text}, fabric, assumed, notes)
 
 
-def _assumed_of(path: Path, answers: Answers) -> Sequence[str]:
-    """List rates and lengths that a file leaves open, where a reader reads it as the core does."""
+def _said_of(path: Path, answers: Answers) -> tuple[list[str], list[str]]:
+    """List what a file leaves open, and what is left out, as a reader reads what the core does."""
     assumed: list[str] = []
     try:
         network = read([path])
     except InputError:
-        return ()
+        return [], []
     _defaults(network, answers, assumed)
-    return assumed
+    return assumed, network.notes
 
 
 def scenario_of(network: Network, name: str, answers: Answers) -> ImportedScenario:

@@ -36,6 +36,8 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     count = prod(sizes)
     if count > NPUS_MAX:
         raise file.mistake("npus_count", f"{count:,} accelerators; expected at most {NPUS_MAX:,}")
+    if items(file, document.get("latency"), "latency"):
+        network.pass_over_latency(("latency",))
     has_switches = kinds != ["Switch"]
     if has_switches:
         network.assumed.append(OWN_SWITCH)

@@ -238,6 +238,7 @@ class _Parser:
             if self._is_strict and pair in self._pairs:
                 continue
             self._pairs.add(pair)
+            self._network.pass_over_latency(of)
             rate = next((of[key] for key in RATES if of.get(key)), "")
             links = number(self._file, of.get("links") or of.get("links of label", 1), where, 1)
             medium = "optical" if of.get("style") == "dashed" and "rate" in of else ""

@@ -6,7 +6,7 @@ Etherweave's cable plan is one, too. Columns may be parted by commas, semicolons
 import csv
 from collections.abc import Iterator, Sequence
 
-from etherweave.formats.network import Kind, Network
+from etherweave.formats.network import Kind, Network, listed_names
 from etherweave.formats.texts import Source, delimiter
 
 COLUMNS = {
@@ -48,10 +48,22 @@ def read(files: Sequence[Source], _servers: int) -> Network:
             in_metres = "length_m" in [heading.strip().lower() for heading in first]
             columns |= {"in_metres": -1} if in_metres else {}
             # The cable plan quotes names that end with blanks.
-            columns |= {"as_it_is": -1} if first[0] == "cable" else {}
+            is_plan = first[0] == "cable"
+            columns |= {"as_it_is": -1} if is_plan else {}
+            if not is_plan:
+                _note_unknown(network, first)
         for where, row in table:
             _link(network, columns, where, row)
     return network
+
+
+def _note_unknown(network: Network, headings: Sequence[str]) -> None:
+    """Note columns that no field of a link has."""
+    known = {heading for names in COLUMNS.values() for heading in names}
+    unknown = [name.strip() for name in headings if _key(name) and _key(name) not in known]
+    if unknown:
+        columns = "columns" if len(unknown) > 1 else "column"
+        network.notes.append(f"left out of the list: {columns} {listed_names(unknown)}")
 
 
 def rows(file: Source) -> Iterator[tuple[str, list[str]]]:
@@ -72,13 +84,17 @@ def rows(file: Source) -> Iterator[tuple[str, list[str]]]:
 
 def _columns(headings: Sequence[str]) -> dict[str, int] | None:
     """Find the columns of fields by a header; None when there is none."""
-    names = [heading.strip().lower().replace(" ", "_") for heading in headings]
+    names = [_key(heading) for heading in headings]
     columns = {}
     for name, known in COLUMNS.items():
         at = next((names.index(heading) for heading in known if heading in names), None)
         if at is not None:
             columns[name] = at
     return columns if {"first", "second"} <= set(columns) else None
+
+
+def _key(heading: str) -> str:
+    return heading.strip().lower().replace(" ", "_")
 
 
 def _link(network: Network, columns: dict[str, int], where: str, row: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from etherweave.formats.listing import NS_PER_M
+from etherweave.formats.listing import DELAYS, NS_PER_M
 from etherweave.formats.network import Network
 from etherweave.formats.texts import Source, number, only
 
@@ -55,6 +55,8 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         above += _stage(file, network, members, tiers[0], tiers[1], f"{names}{{}}", len(above))
     if levels == 3:
         _top(file, network, above, len(below), tiers)
+    if any(tier.latency_ns for tier in tiers.values()):
+        network.assumed.append(DELAYS)
     return network
 
 

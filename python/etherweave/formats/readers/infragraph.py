@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from etherweave.formats.listing import NS_PER_M
+from etherweave.formats.listing import DELAYS, NS_PER_M
 from etherweave.formats.network import Kind, Network
 from etherweave.formats.texts import Source, items, json_value, mapping, number, only, yaml
 
@@ -60,6 +60,8 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         for first, second in _pairs(file, str(edge.get("scheme", "one2one")), ends, where):
             ports = {"first_port": first[1], "second_port": second[1]}
             network.join(first[0], second[0], of | ports, where=where)
+    if any(cable["length"] for cable in kinds.values()):
+        network.assumed.append(DELAYS)
     return network
 
 

@@ -33,6 +33,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         first, second = (str(link.get(end, "")) for end in ("source", "target"))
         for name in (first, second):
             network.known(name, where)
+        network.pass_over_latency(link)
         rate = next((link[name] for name in RATES if link.get(name)), "")
         ports = {"first_port": "sourceport", "second_port": "targetport", "length": "length"}
         of = {name: str(link.get(other, "")) for name, other in ports.items()}

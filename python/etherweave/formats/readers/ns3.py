@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from etherweave.formats.listing import NS_PER_M
+from etherweave.formats.listing import DELAYS, NS_PER_M
 from etherweave.formats.network import Kind, Network
 from etherweave.formats.readers.edge_list import rows
 from etherweave.formats.texts import Source, number
@@ -76,7 +76,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     if inner:
         note = f"{inner} links of NVSwitches are left out: they are inside of servers"
         network.notes.append(note)
-    network.assumed.append("delays are cables of 5 ns a metre")
+    network.assumed.append(DELAYS)
     return network
 
 

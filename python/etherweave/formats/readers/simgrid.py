@@ -30,6 +30,8 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     links = {link.of.get("id", ""): link for link in root.walk() if link.tag == "link"}
     clusters: dict[str, str] = {}
     for element in root.walk():
+        if element.tag in ("cluster", "link"):
+            network.pass_over_latency(element.of)
         if element.tag == "cluster":
             clusters[element.of.get("id", "")] = _Cluster(file, network, element).build()
         elif element.tag in ("host", "router"):

@@ -51,6 +51,7 @@ def zoo_network(
             is_placed = True
             too_long += between > LENGTH_MAX_M
             length = f"{max(round(min(between, LENGTH_MAX_M)), 1)}m"
+        network.pass_over_latency(of)
         attributes = {"rate": _rate(of), "length": length}
         attributes |= {"first_port": of.get("sourceport", "")}
         attributes |= {"second_port": of.get("targetport", ""), "medium": of.get("medium", "")}
