@@ -174,8 +174,15 @@ def test_the_verb_prints_bounds_and_intervals_side_by_side(folder: Path, tmp_pat
     low, high = near["intervals_90"]["parameters"]["interval"]
     assert low < near["value"] < high
     assert near["pass"] and near["intervals_90"]["model"] is None
-    refused = run_here(*words[:-1], 2, code=2)
-    assert "2 samples; expected 8 to 65,536" in refused.stderr
+
+
+@pytest.mark.parametrize("count", [-5, 0, 2, 65_537])
+def test_a_number_of_samples_outside_its_range_is_refused_before_any_experiment_runs(
+    folder: Path, tmp_path: Path, count: int
+) -> None:
+    refused = run_here("study", folder, "-o", tmp_path / "out", "--samples", count, code=2)
+    assert f"{count:,} samples; expected 8 to 65,536" in refused.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def drawn(text: str, tmp_path: Path) -> dict[str, Mapping[str, object]]:

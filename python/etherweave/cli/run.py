@@ -103,11 +103,11 @@ def run(
         all, and print how far their figures lie apart; with --output, keep the result of flow-level
         mode with these errors.
     samples : N
-        Draw at most N samples of all that is not known, with a seed each, until the ends of
-        intervals are known to 5 %, keep runs in --output (default: results/NAME-samples), and print
-        figures as medians with intervals of 50 and 90 %.
+        Draw at most N samples, 8 to 65,536, of all that is not known, with a seed each, until the
+        ends of intervals are known to 5 %, keep runs in --output (default: results/NAME-samples),
+        and print figures as medians with intervals of 50 and 90 %.
     replications : N
-        Repeat the run with N independent seeds, keep runs in --output (default:
+        Repeat the run with N independent seeds, 2 to 65,536, keep runs in --output (default:
         results/NAME-replications), and print means with their intervals of 95 %.
     half_width : SHARE
         End --replications before N runs when the intervals of all times, rates and slowdowns have

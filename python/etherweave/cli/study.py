@@ -64,8 +64,8 @@ def study(
     fresh
         Run experiments again that have a result.
     samples : N
-        Draw N samples of all that is not known, and print the interval of 90 % of each check, with
-        whether the published figure lies in it.
+        Draw N samples, 8 to 65,536, of all that is not known, and print the interval of 90 % of
+        each check, with whether the published figure lies in it.
     record
         Keep the computed figures in the study's folder for the list of `etherweave study`, with
         --fresh.
@@ -81,12 +81,15 @@ def study(
     from etherweave.study import processor_s, run_study, write_record
     from etherweave.sweeps import WorkerError, executor
     from etherweave.uncertainty import sample_study
+    from etherweave.uncertainty.sampling import check_count
 
     if record and (full or only != "*" or not fresh):
         reject("--record: expected with --fresh, without --full and --only")
     stem = Path(name).resolve().name
     home = directory(output or Path("results") / (f"{stem}-full" if full else stem))
     try:
+        if samples is not None:
+            check_count(samples)
         before = processor_s()
         with work_progress(stem) as on_progress:
             done = run_study(

@@ -85,8 +85,8 @@ def run_verb(
     largest
         Maximise the metric of --flow-first instead of minimising it.
     samples : N
-        Draw N samples at each point of all that is not known there; `sweep plot` draws their
-        medians with a band of 90 %.
+        Draw N samples, 8 to 65,536, at each point of all that is not known there; `sweep plot`
+        draws their medians with a band of 90 %.
     """
     from etherweave import ScenarioError
     from etherweave.sweeps import (
