@@ -1,10 +1,12 @@
 """Figures of benchmarks as their tools print them, by ``run``."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from etherweave.measurements.npb import benchmark_iterations
 from support import command_line
 
 TOPOLOGY = "topology.single_switch = { hosts = 4 }\n[[job]]\nname = 'test'\nworkload."
@@ -49,6 +51,36 @@ def test_an_exchange_counts_the_four_messages_of_a_rank(tmp_path: Path) -> None:
     assert f"IMB-MPI1 Exchange {rate['value'] / 1e6:.2f} MB/s; 12 iterations, mean " in (
         command_line.run("run", file).stdout
     )
+
+
+@pytest.mark.parametrize(
+    ("iterations", "note"),
+    [(1, "1 iteration, as the benchmark has"), (20, "20 iterations; the benchmark has 1")],
+)
+def test_a_time_of_npb_says_of_how_many_iterations_it_is(
+    iterations: int, note: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "scenario.toml"
+    keys = f"benchmark = 'ep', class = 'S', ranks = 4, iterations = {iterations}"
+    file.write_text(f"{TOPOLOGY}npb = {{ {keys} }}\n")
+    text = command_line.run("run", file).stdout
+    assert re.search(rf"  test: npb ep.S elapsed [\d.]+ m?s \({note}\); ", text)
+    (row,) = json.loads(command_line.run("run", file, "--json").stdout)["benchmarks"]
+    assert row["note"] == note
+
+
+def test_iterations_of_npb_are_those_that_its_page_lists() -> None:
+    page = Path(__file__).parents[2] / "docs/models/workload/npb.md"
+    rows = re.findall(
+        r"^\| (BT|EP|FT|IS|LU|MG|SP) \|[^|]*\|(.*)\|$", page.read_text(), re.MULTILINE
+    )
+    listed = {}
+    for name, cells in rows[:7]:
+        counts = [cell.split(", ")[-1] for cell in cells.split("|")]
+        listed[name.lower()] = [int(count) for count in counts]
+    assert len(listed) == 7
+    for name, counts in listed.items():
+        assert [benchmark_iterations(name, kind) for kind in "SWABCDE"] == counts
 
 
 def test_a_collectives_time_is_printed_once(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def benchmark_rows(result: Result) -> list[dict[str, Any]]:
             "bytes": figure.size_bytes,
             "ranks": figure.ranks,
             "value": figure.median,
+            "note": figure.note,
         }
         for figure in benchmark_figures(result)
     ]
@@ -49,7 +50,8 @@ def benchmark_lines(result: Result, times: Mapping[str, Mapping[str, float]]) ->
         own = times.get(figure.job, {})
         # Statistics stand beside each other, even where all requests are alike.
         is_statistic = re.search(r"\b(mean|p\d+)$", figure.test)
-        printed = () if is_statistic else (own.get("mean_us"), own.get("call_us"))
+        # A number of as many iterations as a note says stands there even where it is one's time.
+        printed = () if is_statistic or figure.note else (own.get("mean_us"), own.get("call_us"))
         if any(same and math.isclose(figure.median, same * 1e-6) for same in printed):
             continue
         tool = " ".join(filter(None, (figure.program, figure.test)))
@@ -67,4 +69,5 @@ def _text(figure: Quantity) -> str:
         scale, name = _TOOL_UNITS[unit]
         return f"{figure.median * scale:.2f} {name}"
     name = figure.metric.name.replace("_", " ")
-    return f"{name} {amount(figure.median, unit)}"
+    note = f" ({figure.note})" if figure.note else ""
+    return f"{name} {amount(figure.median, unit)}{note}"

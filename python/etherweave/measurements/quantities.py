@@ -47,6 +47,7 @@ from etherweave.measurements.metrics import (
     TRANSFER,
     Metric,
 )
+from etherweave.measurements.npb import iterations_note
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,6 +69,7 @@ class Quantity(NamedTuple):
     """Whether it is the very workload of the publications, for one that they do not describe."""
     error: float | None = None  # Of its samples, relative, as half of them show it.
     interfaces: int = 1  # Network interfaces of a node that share the number.
+    note: str = ""  # Of how much the number is, where a job may do less or more than the program.
 
     @property
     def median(self) -> float:
@@ -437,7 +439,9 @@ def _iterated(suite: str, test: str, job: _Job) -> list[Quantity]:
 
 
 def _parallel_benchmark(job: _Job) -> list[Quantity]:
-    return _iterated("npb", f"{job.facts['benchmark']}.{job.facts['class']}", job)
+    benchmark, kind = job.facts["benchmark"], job.facts["class"]
+    note = iterations_note(benchmark, kind, int(job.facts["iterations"]))
+    return [own._replace(note=note) for own in _iterated("npb", f"{benchmark}.{kind}", job)]
 
 
 def _training(job: _Job) -> list[Quantity]:

@@ -71,7 +71,8 @@ def _figures(beside: ComparedResults, program: str) -> Section | None:
                 f"{quantity.test} {quantity.metric.name}".replace("_", " "),
             ),
             *(size_text(quantity.size_bytes), f"{quantity.ranks:,}"),
-            amount(quantity.median, quantity.metric.unit.value),
+            amount(quantity.median, quantity.metric.unit.value)
+            + (f" ({quantity.note})" if quantity.note else ""),
             "" if quantity.error is None else f"{quantity.error:.2%}",
             "; ".join(_name(figure, quantity) for figure in published(quantity, fabric(result))),
         ]
