@@ -1,6 +1,8 @@
 """The verb ``interconnects``: every profile in simulation, beside the published table."""
 
 import json
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,21 @@ from etherweave.api.interconnects import Interconnect, names
 from etherweave.report.interconnects import PRODUCT, Published, product, published_latency
 from support import command_line
 
+SIMULATED_CONTROL = {
+    "infiniband-edr": "none",
+    "infiniband-edr-ipoib": "CUBIC",
+    "ethernet-100-roce": "none",
+    "ethernet-100-tcp": "CUBIC",
+    "iwarp-40": "none",
+    "slingshot-11": "none",
+    "ultra-ethernet-400": "NSCC",
+}
+"""Congestion control of senders in simulations, by profile."""
+SWITCHED_ON = (
+    ("infiniband-edr", "injection_delay", "injection delay"),
+    ("ethernet-100-roce", "swift", "Swift"),
+)
+"""Profiles, with a key that switches on congestion control, and its name."""
 PROFILES = Path(__file__).parents[2] / "profiles/interconnect"
 
 
@@ -55,6 +72,27 @@ def test_every_profile_says_what_a_buyer_asks() -> None:
     assert all("" not in product(Interconnect(name)) for name in names())
 
 
+def test_names_of_profiles_are_printed_whole_where_a_table_is_wider_than_the_page() -> None:
+    chosen = ("infiniband-qdr", "infiniband-fdr", "infiniband-hdr-ipoib")
+    done = command_line.run_here("interconnects", *chosen, "--no-gpcnet")
+    words = done.stdout.split()
+    assert [words.count(name) for name in chosen] == [2, 2, 2]
+    assert "…" not in done.stdout
+
+
+def test_a_profile_has_the_simulated_congestion_control_beside_that_of_products() -> None:
+    simulated = {name: Interconnect(name).simulated_control for name in SIMULATED_CONTROL}
+    assert simulated == SIMULATED_CONTROL
+    for name, key, scheme in SWITCHED_ON:
+        assert Interconnect(name, {f"transport.roce.{key}": {}}).simulated_control == scheme
+
+
+def test_generations_of_infiniband_have_years_in_their_order() -> None:
+    files = [PROFILES / f"infiniband-{rate}.toml" for rate in ("qdr", "fdr", "edr", "hdr", "ndr")]
+    years = [tomllib.loads(file.read_text())["product"]["year"]["value"] for file in files]
+    assert years == sorted(set(years))
+
+
 def test_a_ratio_is_that_to_the_nearer_end_of_a_range() -> None:
     assert [Published(10, 30, "eq").ratio(value) for value in (5, 20, 60)] == [0.5, 1, 2]
     ethernet = published_latency(Interconnect("ethernet-25-tcp"))
@@ -79,3 +117,17 @@ def test_the_page_has_every_source(tmp_path: Path) -> None:
     page = (tmp_path / "page/report.html").read_text()
     assert str(tmp_path / "page") in done.stdout
     assert "0.49 us of a put of 8 B" in page
+
+
+@pytest.mark.slow
+def test_the_page_has_the_factors_of_gpcnet_that_the_profiles_yield() -> None:
+    page = Path(__file__).parents[2] / "docs/models/interconnects.md"
+    rows = re.findall(r"^\| (`.*`) \| ([\d., ]+) \|.*\|$", page.read_text(), re.MULTILINE)
+    shown = {
+        name: float(factor)
+        for names_, factors in rows
+        for name, factor in zip(re.findall(r"`(.*?)`", names_), factors.split(", "), strict=True)
+    }
+    assert len(shown) > 30
+    for name, factor in shown.items():
+        assert Interconnect(name).congestion_impact == pytest.approx(factor, abs=0.05001), name

@@ -4,8 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from tomllib import loads as loads_toml
 
-from etherweave.api.simulation import Figure, figures, run, schema
+from etherweave.api.simulation import Figure, figures, resolve, run, schema
 from etherweave.api.slowdown import slowdowns
 from etherweave.api.units import rate_of
 
@@ -21,6 +22,16 @@ ALONE_US = 2_000  # Time for which they run without congestors.
 BLOCK = 4_096  # Message of a congestor [B].
 PRODUCT = "product."  # Beginning of keys of a profile that no scenario has.
 MIB = 1 << 20
+SCHEMES = {
+    "dcqcn": "DCQCN",
+    "dctcp": "DCTCP",
+    "hpcc": "HPCC",
+    "injection_delay": "injection delay",
+    "nscc": "NSCC",
+    "swift": "Swift",
+    "timely": "TIMELY",
+}
+"""Congestion control of senders, by the table of a transport that switches it on."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +121,15 @@ class Interconnect:
         """Facts for a buyer: manufacturer, whether proprietary, congestion control, RDMA, year."""
         keys = (source for source in self.sources if source["key"].startswith(PRODUCT))
         return {row["key"].removeprefix(PRODUCT): row["value"] for row in keys}
+
+    @cached_property
+    def simulated_control(self) -> str:
+        """Congestion control of senders that simulations of the profile have, or ``none``."""
+        scenario = loads_toml(resolve({"interconnect": {"profile": self.name}}, self.keys))
+        (transport,) = scenario["transport"].values()
+        if "congestion_control" in transport:
+            return str(transport["congestion_control"]).upper()
+        return next((SCHEMES[key] for key in SCHEMES if key in transport), "none")
 
     def _mean_ns(self, workload: object, hosts: int | None = None, ranks: int = 1) -> float:
         job = {"name": "job", "workload": workload, "ranks_per_host": ranks}

@@ -3,6 +3,7 @@
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 from etherweave.api.fabrics import Figures
 
@@ -285,20 +286,28 @@ def _table(title: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> N
 
 
 def print_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; names that begin with ``>`` stand above numbers."""
+    """Print a table; names that begin with ``>`` stand above numbers.
+
+    A table that is wider than the page or the terminal is printed whole: no word is cut.
+    """
     from rich.console import Console, JustifyMethod
     from rich.markup import escape
     from rich.padding import Padding
     from rich.table import Table
 
     table = Table(box=None, show_header=any(names), padding=(0, 2, 0, 0), header_style="dim")
-    for name in names:
+    lines, needed = list(rows), 2
+    for name, *texts in zip_longest(names, *lines, fillvalue=""):
         number = name.startswith(">")
         justify: JustifyMethod = "right" if number else "left"
-        table.add_column(escape(name.lstrip(">")), justify=justify, no_wrap=number)
-    for row in rows:
-        table.add_row(*map(escape, row))
+        width = max(map(len, (title := name.lstrip(">"), *texts)))
+        word = width if number else max(map(len, " ".join((title, *texts)).split()), default=0)
+        table.add_column(escape(title), justify=justify, no_wrap=word == width, overflow="fold")
+        needed += word + 2
+    for line in lines:
+        table.add_row(*map(escape, line))
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
-    with console.capture() as lines:
+    console.width = max(console.width, needed)
+    with console.capture() as page:
         console.print(Padding(table, (0, 0, 0, 2)), highlight=False)
-    print("\n".join(line.rstrip() for line in lines.get().splitlines()))
+    print("\n".join(line.rstrip() for line in page.get().splitlines()))

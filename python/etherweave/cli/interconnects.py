@@ -43,9 +43,9 @@ def interconnects(
     switch, the all-to-all is one of 1 KiB on the profile's fabric of 64 hosts; GPCNeT is the
     factor of latency in GPCNeT's random ring there beside its four congestors. Published are the
     rate of a link and the latency of Table 1 of Li et al., TBench 2022, whose other columns follow,
-    and GPCNeT's factor on a system of the interconnect. A profile without any
-    figure that is fitted to a measurement of the interconnect is declared. Exits with 2 after a
-    mistake.
+    and GPCNeT's factor on a system of the interconnect. Congestion control is what products have;
+    simulated control is what the figures have. A profile without any figure that is fitted to a
+    measurement of the interconnect is declared. Exits with 2 after a mistake.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def interconnects(
     gpcnet
         Simulate GPCNeT, which takes some seconds a profile; by default of profiles that are named.
     samples : N
-        Draw N samples of what is not known of each profile, and print medians with intervals of 90
-        %.
+        Draw N samples, 8 to 65,536, of what is not known of each profile, and print medians with
+        intervals of 90 %.
     """
     known = names()
     unknown = [name for name in chosen or () if name not in known]

@@ -11,7 +11,7 @@ _ITERATIONS = {
     "is": (10,) * 7,
     "dt": (1,) * 7,
 }
-"""By benchmark and class, as ``docs/models/workload/npb.md`` lists them with their sources."""
+"""Counts by benchmark and class, as ``docs/models/workload/npb.md`` lists them."""
 
 
 def benchmark_iterations(benchmark: str, kind: str) -> int:

@@ -69,7 +69,7 @@ class Quantity(NamedTuple):
     """Whether it is the very workload of the publications, for one that they do not describe."""
     error: float | None = None  # Of its samples, relative, as half of them show it.
     interfaces: int = 1  # Network interfaces of a node that share the number.
-    note: str = ""  # Of how much the number is, where a job may do less or more than the program.
+    note: str = ""  # Amount of work in the number, where a job may have another than the program.
 
     @property
     def median(self) -> float:

@@ -33,8 +33,9 @@ SURVEY = {
 """Rows of Table 1 of Li et al., TBench 2022, by profile."""
 
 
-PRODUCT = ("manufacturer", "proprietary", "congestion_control", "rdma", "year")
-"""Columns of Table 1 that are no figures of a simulation."""
+SIMULATED_CONTROL = "simulated_control"
+PRODUCT = ("manufacturer", "proprietary", "congestion_control", SIMULATED_CONTROL, "rdma", "year")
+"""Columns of Table 1 that are no figures of a simulation, and what of one is simulated."""
 IMPACT = {"slingshot-11": "Slingshot-11"}
 """Names of fabrics in published figures of GPCNeT, by profile."""
 PREDICTIONS = "interconnect-references"  # Study of figures that profiles predict.
@@ -92,7 +93,7 @@ def support(interconnect: Interconnect) -> str:
 
 def product(interconnect: Interconnect) -> tuple[str, ...]:
     """Write what a buyer asks of an interconnect, of which some is unknown."""
-    facts = interconnect.product
+    facts = {**interconnect.product, SIMULATED_CONTROL: interconnect.simulated_control}
     return interconnect.name, *(_word(facts.get(key)) for key in PRODUCT)
 
 
@@ -161,6 +162,7 @@ def facts(interconnect: Interconnect) -> dict[str, object]:
         "all_to_all_us": interconnect.all_to_all_us,
         "congestion_impact": interconnect.yielded_impact,
         "product": interconnect.product,
+        "simulated_congestion_control": interconnect.simulated_control,
         "figures": interconnect.sources,
     }
 
