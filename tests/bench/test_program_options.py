@@ -298,6 +298,45 @@ def test_a_program_of_a_single_size_refuses_a_range() -> None:
     command_line.invoke("bench", "plan", "qperf", "--size", "64B:1KiB", code=0)
 
 
+@pytest.mark.parametrize("size", ["0B", "0B:0B"])
+def test_a_program_that_sends_no_empty_messages_refuses_them(size: str) -> None:
+    for program in ("osu_latency", "osu_bw", "iperf3", "ib_send_bw", "qperf"):
+        done = command_line.invoke("bench", "plan", program, "--size", size, code=2)
+        assert f"{program} sends no empty messages" in done.stderr
+        assert "expected --size 1B or more" in done.stderr
+    options = CampaignOptions(("a", "b"), sizes=((0, 0),))
+    with pytest.raises(BenchmarkPlanError, match="osu_bw sends no empty messages"):
+        experiments(["osu_bw"], [LAN], options)
+
+
+@pytest.mark.parametrize("program", ["osu_barrier", "osu_cas_latency"])
+def test_a_program_without_sizes_refuses_them(program: str) -> None:
+    for size in ("0B", "8B", "8B:64B"):
+        done = command_line.invoke("bench", "plan", program, "--size", size, code=2)
+        assert "--size: none of the programs uses it" in done.stderr
+
+
+def test_long_durations_are_written_in_full() -> None:
+    """A program in C reads 1.08e+06 as 1."""
+    durations = 0
+    for name in every_program():
+        try:
+            adapter, program = adapter_of(name)
+            plan = adapter.plan(BenchmarkRequest(program, nodes=2, seconds=1_080_000), FABRIC)
+        except BenchmarkPlanError:
+            continue
+        words = " ".join(plan.command.arguments)
+        assert not re.search(r"\de\+\d", words), words
+        durations += "1080000" in words
+    assert durations >= 8
+
+
+def test_iperf3_lasts_a_day_at_most() -> None:
+    command_line.invoke("bench", "plan", "iperf3", "--duration", "24h", code=0)
+    done = command_line.invoke("bench", "plan", "iperf3", "--duration", "300h", code=2)
+    assert "iperf3 for 1080000 s: expected at most 86400 s, a day" in done.stderr
+
+
 def test_files_that_fio_reads_are_written_first() -> None:
     read, written = (planned("fio", "--size=1T", "--rw", rw).forecast for rw in ("read", "write"))
     assert (read.bytes, written.bytes) == (2**40 + 30 * FABRIC.rate, 30 * FABRIC.rate)

@@ -276,6 +276,16 @@ def test_mistakes_end_with_2(words: tuple[str, ...], message: str) -> None:
     assert (done.exit_code, message in done.stderr) == (2, True), done.output
 
 
+@pytest.mark.parametrize(
+    ("text", "message"), [("", "empty"), ("\n\n", "empty"), ("{", "line 1: no JSON")]
+)
+def test_a_file_that_is_no_recording_says_why(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "recording.jsonl"
+    file.write_text(text)
+    done = telemetry("show", str(file))
+    assert f"{file}: {message}; expected a recording" in done.stderr
+
+
 def test_tables_that_are_none_are_rejected(host: Path, tmp_path: Path) -> None:
     made, _ = recorded(host)
     (tmp_path / "bad").mkdir()

@@ -72,6 +72,17 @@ def test_hosts_are_drawn_and_counted_as_real_hosts_are(tmp_path: Path) -> None:
     assert "softirq" in invoke("bench", "telemetry", "show", str(tmp_path)).stdout
 
 
+@pytest.mark.parametrize("verb", ["show", "openmetrics"])
+def test_a_result_without_samples_of_hosts_names_the_key_that_takes_them(
+    tmp_path: Path, verb: str
+) -> None:
+    scenario = tomllib.loads(PING.format(transport="roce", hosts="[]"))
+    del scenario["observe"]
+    etherweave.run(scenario).save(tmp_path)
+    done = invoke("bench", "telemetry", verb, tmp_path, code=2)
+    assert """observe.hosts, such as -s 'observe.hosts=["*"]'""" in done.output
+
+
 def test_pauses_by_which_a_host_stops_its_switch_are_drawn_and_counted() -> None:
     """A NIC that passes on half of what its link brings holds its switch paused."""
     scenario = tomllib.loads(PING.format(transport="roce", hosts='["host*"]'))

@@ -55,7 +55,7 @@ def test_without_a_fraction_the_end_gives_the_share() -> None:
 
 def test_a_study_prints_how_many_experiments_are_done() -> None:
     report = WorkLines("sandia", "experiments")
-    assert report.line(20.0) == "sandia: building, 20 s"
+    assert report.line(20.0) == "sandia: no experiments yet, 20 s"
     now_s = 0.0
     work = Work([str(item) for item in range(240)], clock=lambda: now_s)
     for done in range(60):

@@ -209,14 +209,26 @@ def check_used(requests: Iterable[tuple[Adapter, plans.BenchmarkRequest]]) -> No
         raise plans.BenchmarkPlanError(f"{name}: none of the programs uses it; expected none")
 
 
-def check_range(adapter: Adapter, request: plans.BenchmarkRequest) -> None:
-    """Refuse a range of sizes of a program that sends one; raises ``BenchmarkPlanError``."""
+def check_sizes(adapter: Adapter, request: plans.BenchmarkRequest) -> None:
+    """Refuse sizes that a program does not send: empty messages, and a range where it sends one.
+
+    Raises ``BenchmarkPlanError``.
+    """
     least, most = request.size_min, request.size_max
-    if least in (None, most) or "--size" in _unused(adapter, request):
+    is_range, is_empty = least not in (None, most), most == 0
+    if not (is_range or is_empty) or "--size" in _unused(adapter, request):
         return
-    estimate = plans.FabricEstimate()
-    single = adapter.plan(replace(request, size_min=most), estimate)
-    if adapter.plan(request, estimate) == single:
+    planned = adapter.plan(request, plans.FabricEstimate())
+
+    def is_plan_of(least: int | None, most: int | None) -> bool:
+        other = replace(request, size_min=least, size_max=most)
+        return adapter.plan(other, plans.FabricEstimate()) == planned
+
+    if is_empty and is_plan_of(least, None):
+        raise plans.BenchmarkPlanError(
+            f"--size 0B: {request.program} sends no empty messages; expected --size 1B or more"
+        )
+    if is_range and is_plan_of(most, most):
         raise plans.BenchmarkPlanError(
             f"--size {least}:{most}: {request.program} sends a single size; expected --size {most}"
         )
@@ -225,8 +237,7 @@ def check_range(adapter: Adapter, request: plans.BenchmarkRequest) -> None:
 def _unused(adapter: Adapter, request: plans.BenchmarkRequest) -> set[str]:
     usual = plans.BenchmarkRequest(request.program)
 
-    def plan(field: str, factor: int) -> plans.BenchmarkPlan | None:
-        value = factor * getattr(request, field)
+    def plan(field: str, value: Any) -> plans.BenchmarkPlan | None:
         try:
             return adapter.plan(replace(request, **{field: value}), plans.FabricEstimate())
         except plans.BenchmarkPlanError:
@@ -235,8 +246,8 @@ def _unused(adapter: Adapter, request: plans.BenchmarkRequest) -> set[str]:
     return {
         name
         for name, field in _FIELDS.items()
-        if getattr(request, field) != getattr(usual, field)
-        if (planned := plan(field, 1)) and planned == plan(field, 2)
+        if (value := getattr(request, field)) != getattr(usual, field)
+        if (planned := plan(field, value)) and planned == plan(field, 2 * value or 1)
     }
 
 
@@ -267,7 +278,7 @@ def _experiments(
 ) -> list[CampaignExperiment]:
     adapter, name = adapter_of(program)
     request = _request(adapter, name, network, options, sizes)
-    check_range(adapter, request)
+    check_sizes(adapter, request)
     plan = _planned(adapter, network, request, options)
     places = _placements(plan, options)
     return [_experiment(adapter, plan, network, hosts, options) for hosts in places]

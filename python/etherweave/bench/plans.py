@@ -132,6 +132,17 @@ def scaled(text: str, kilo: int) -> float:
     return float(match[1]) * float(kilo) ** ("", *"kmgt").index(match[2])
 
 
+def seconds_text(seconds: float) -> str:
+    """Write a time for a command [s]: without an exponent, before which programs in C stop reading.
+
+    Examples
+    --------
+    >>> seconds_text(1_080_000), seconds_text(0.5)
+    ('1080000', '0.5')
+    """
+    return f"{seconds:.6f}".rstrip("0").rstrip(".")
+
+
 @dataclass(frozen=True)
 class BenchmarkRequest:
     """Options of one run of a benchmark; ``None`` leaves the choice to the benchmark."""

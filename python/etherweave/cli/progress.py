@@ -316,7 +316,7 @@ class WorkLines:
     def line(self, wall_s: float) -> str:
         """Write how much is done after so much real time [s]."""
         if (work := self._work) is None:
-            return f"{self._name}: building, {wall_s:.0f} s"
+            return f"{self._name}: no {self._what} yet, {wall_s:.0f} s"
         left_s = work.left_s()
         left = "" if left_s is None else f", {left_s:.0f} s left"
         return f"{self._name}: {work.done} of {work.count} {self._what}, {wall_s:.0f} s{left}"

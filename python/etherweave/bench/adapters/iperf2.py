@@ -8,7 +8,13 @@ import re
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, not_understood
-from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
+    seconds_text,
+    timed_pair,
+)
 from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import GarbledError, Labels, TextLine, check_agreement
 from etherweave.measurements.metrics import BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS
@@ -118,7 +124,7 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or 10.0
     size = ("-l", str(request.size_max)) if request.size_max else ()
     streams = ("-P", str(request.streams)) if request.streams > 1 else ()
-    client = ("iperf", "-c", "{server}", "-p", "{port}", "-t", f"{seconds:g}", "-e")
+    client = ("iperf", "-c", "{server}", "-p", "{port}", "-t", seconds_text(seconds), "-e")
     kind = ("-u",) if request.options.has("-u") else ()
     group = request.options.value("-B")
     server = ("iperf", "-s", "-e", "-p", "{port}", *kind, *(("-B", group) if group else ()))

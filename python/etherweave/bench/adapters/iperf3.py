@@ -11,7 +11,14 @@ import re
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, find
 from etherweave.bench.json_objects import JsonObject
-from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkPlanError,
+    BenchmarkRequest,
+    FabricEstimate,
+    seconds_text,
+    timed_pair,
+)
 from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import GarbledError, Labels, TextLine
 from etherweave.measurements.metrics import (
@@ -25,6 +32,7 @@ from etherweave.measurements.metrics import (
 )
 
 USUAL_SECONDS = 10.0
+_SECONDS_MAX = 86_400  # Longest test that iperf3 accepts: MAX_TIME in its source [s].
 WARM_UP = 2  # Left out of the result, for slow start [s].
 _BUSY = 95.0  # Of a core, from which on the core may be what is measured [%].
 _LEAST_BLOCK = 1024  # Smaller blocks measure system calls [bytes].
@@ -206,10 +214,14 @@ def _take_line(draft: Draft, line: TextLine, match: re.Match[str]) -> None:
 
 def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or USUAL_SECONDS
+    if seconds > _SECONDS_MAX:
+        raise BenchmarkPlanError(
+            f"iperf3 for {seconds_text(seconds)} s: expected at most {_SECONDS_MAX} s, a day"
+        )
     size = ("-l", str(request.size_max)) if request.size_max else ()
     warm_up = 0 if request.options.has("-u") else WARM_UP
     omitted = ("-O", str(warm_up)) if warm_up else ()
-    client = ("iperf3", "-c", "{server}", "-p", "{port}", "-t", f"{seconds:g}", *omitted)
+    client = ("iperf3", "-c", "{server}", "-p", "{port}", "-t", seconds_text(seconds), *omitted)
     streams = ("-P", str(request.streams)) if request.streams > 1 else ()
     words = (*client, *size, *streams, "-J")
     server = ("iperf3", "-s", "-1", "-p", "{port}")

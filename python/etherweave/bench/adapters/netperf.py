@@ -16,6 +16,7 @@ from etherweave.bench.plans import (
     FabricEstimate,
     GivenOptions,
     scaled,
+    seconds_text,
     timed_pair,
 )
 from etherweave.bench.program_options import options
@@ -182,7 +183,7 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds, own = request.seconds or 10.0, request.options
     test = own.value("-t", "TCP_STREAM")
     is_stream = test.endswith(("STREAM", "MAERTS"))
-    head = ("netperf", "-H", "{server}", "-p", "{port}", "-l", f"{seconds:g}", "-t", test)
+    head = ("netperf", "-H", "{server}", "-p", "{port}", "-l", seconds_text(seconds), "-t", test)
     size = str(request.size_max)
     sized = (("-m", size) if is_stream else ("-r", f"{size},{size}")) if request.size_max else ()
     # The table of datagrams has what the receiver got; named values have only what was sent.

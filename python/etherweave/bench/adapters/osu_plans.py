@@ -140,7 +140,7 @@ def plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
         request.nodes,
         request.ranks_per_node,
     )
-    own = _options(request, is_shmem and program not in _OF_ALL)
+    own = _options(request, sizes, is_shmem and program not in _OF_ALL)
     arguments = request.options.behind((program, *own))
     command = BenchmarkCommand(Start.SHMEM if is_shmem else Start.MPI, arguments)
     forecast = _forecast(request, fabric, sizes, is_pair)
@@ -153,17 +153,23 @@ def _sizes(request: BenchmarkRequest, is_pair: bool) -> tuple[int, ...]:
         return ()
     if request.program in _OF_WORDS:
         return (8,)
+    if 0 in (request.size_min, request.size_max):
+        raise BenchmarkPlanError(
+            f"{request.program} sends no empty messages, which OSU's tests leave out from version "
+            "7 on; expected --size 1B or more"
+        )
     reduces = "reduce" in request.program
     smallest = request.size_min if request.size_min is not None else (4 if reduces else 1)
     return doubling(smallest, request.size_max or (2**22 if is_pair else 2**20))
 
 
-def _options(request: BenchmarkRequest, is_shmem: bool) -> tuple[str, ...]:
+def _options(request: BenchmarkRequest, swept: tuple[int, ...], is_shmem: bool) -> tuple[str, ...]:
     if is_shmem:
         return () if request.options.words else ("heap",)
     smallest, largest = request.size_min, request.size_max
-    bounds = "" if smallest is None else f"{smallest}:"
-    sizes = ("-m", f"{bounds}{largest or ''}") if bounds or largest else ()
+    bounds = f"{smallest}:" if smallest else ""
+    is_swept = len(swept) > 0 and request.program not in _OF_WORDS
+    sizes = ("-m", f"{bounds}{largest or ''}") if is_swept and (bounds or largest) else ()
     loops = ("-i", str(request.iterations)) if request.iterations else ()
     return (*sizes, *loops)
 

@@ -24,6 +24,7 @@ from etherweave.bench.plans import (
     FabricEstimate,
     GivenOptions,
     doubling,
+    seconds_text,
     timed_pair,
 )
 from etherweave.bench.program_options import options
@@ -283,7 +284,7 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     device = ("-d", request.device) if request.device else ()
     size = () if own.has("-a") or "atomic" in request.program else ("-s", str(sizes[-1]))
     count = request.iterations or 5000
-    long = ("-D", f"{request.seconds:g}") if request.seconds else ("-n", str(count))
+    long = ("-D", seconds_text(request.seconds)) if request.seconds else ("-n", str(count))
     qps = ("-q", str(request.streams)) if request.streams > 1 else ()
     unit = ("--report_gbits",) if is_bandwidth else ()
     common = (request.program, *device, *size, "-F", "-p", "{port}", *long, *qps, *unit)

@@ -151,7 +151,7 @@ def _plan(request: plans.BenchmarkRequest, fabric: plans.FabricEstimate) -> plan
     is_rdma = any(test.startswith(_RDMA) for test in tests)
     device = ("-i", request.device) if request.device and is_rdma else ()
     count = request.options.count("-n", 0)
-    lasts = () if count else ("-t", f"{seconds:g}")
+    lasts = () if count else ("-t", plans.seconds_text(seconds))
     head = ("qperf", "{server}", "-lp", "{port}", *lasts, "-vu", "-uu")
     named = () if request.options.words else tests
     server = ("qperf", "-lp", "{port}")

@@ -23,6 +23,7 @@ from etherweave.bench.plans import (
     GivenOptions,
     RunForecast,
     alone,
+    seconds_text,
     timed_pair,
 )
 from etherweave.bench.program_options import options
@@ -204,7 +205,7 @@ def _take_wrk_rate(draft: Draft, line: TextLine, rate: str, total: re.Match[str]
 
 def _plan_wrk(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or 10.0
-    words = ("wrk", f"-t{request.streams}", "-c16", f"-d{seconds:g}s", "--latency")
+    words = ("wrk", f"-t{request.streams}", "-c16", f"-d{seconds_text(seconds)}s", "--latency")
     server = ("python3", "-m", "http.server", "{port}", "--bind", "{server}")
     notes = ("Python's web server answers, and is what is measured; run wrk on your own otherwise",)
     client = (*words, "http://{server}:{port}/")

@@ -33,6 +33,7 @@ from etherweave.bench.plans import (
     FabricEstimate,
     RunForecast,
     alone,
+    seconds_text,
 )
 from etherweave.bench.program_options import options
 from etherweave.measurements.benchmark_report import GarbledError, TextLine, check_agreement
@@ -126,7 +127,7 @@ def _plan_fio(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPla
     size = () if own.has("--size") else (f"--size={_FILE}",)
     words = (
         *("fio", "--name=etherweave", "--directory={directory}", "--rw=randread"),
-        *(f"--bs={request.size_max or 4096}", *size, f"--runtime={seconds:g}"),
+        *(f"--bs={request.size_max or 4096}", *size, f"--runtime={seconds_text(seconds)}"),
         *("--time_based", "--output-format=json"),
     )
     # Files that are read are written first, before the clock starts.
@@ -309,7 +310,7 @@ def _plan_spdk(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPl
     words = ("spdk_nvme_perf", "-q", "32", "-o", str(request.size_max or 4096), "-w", "randread")
     notes = ("a target of NVMe over TCP must run on the host, at its usual port",)
     length = _at_most(fabric, seconds + request.options.count("-a", 0))
-    return alone(request, (*words, "-t", f"{seconds:g}", "-r", where), length, notes=notes)
+    return alone(request, (*words, "-t", seconds_text(seconds), "-r", where), length, notes=notes)
 
 
 SPDK_PERF = Adapter(

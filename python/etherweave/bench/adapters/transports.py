@@ -31,6 +31,7 @@ from etherweave.bench.plans import (
     all_ranks,
     doubling,
     predict_sweep,
+    seconds_text,
     timed_pair,
 )
 from etherweave.bench.program_options import options
@@ -320,7 +321,7 @@ def _take_nuttcp(draft: Draft, line: TextLine, row: re.Match[str]) -> None:
 def _plan_nuttcp(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or 10.0
     streams = (f"-N{request.streams}",) if request.streams > 1 else ()
-    client = ("nuttcp", "-fparse", f"-T{seconds:g}", *streams, "-P{port}", "{server}")
+    client = ("nuttcp", "-fparse", f"-T{seconds_text(seconds)}", *streams, "-P{port}", "{server}")
     server = ("nuttcp", "-S", "--nofork", "-1", "-P{port}")
     notes = ("its data take port 5101: one pair of a host at a time",)
     return timed_pair(request, fabric, client, server, seconds, notes=notes)
@@ -425,7 +426,7 @@ def _plan_sockperf(request: BenchmarkRequest, fabric: FabricEstimate) -> Benchma
     seconds = request.seconds or 10.0
     size = ("--msg-size", str(request.size_max)) if request.size_max else ()
     common = ("-i", "{server}", "-p", "{port}", "--tcp")
-    client = ("sockperf", "ping-pong", *common, "-t", f"{seconds:g}", *size)
+    client = ("sockperf", "ping-pong", *common, "-t", seconds_text(seconds), *size)
     own, bytes_each = request.options, request.size_max or _MESSAGE
     each = 2 * (bytes_each / fabric.rate + fabric.latency)
     # A burst is answered before the next one; so many messages a second are the most.

@@ -85,6 +85,8 @@ def stream(text: str) -> Stream:
 
     Raises ``StreamError`` when the text is none.
     """
+    if not text.strip():
+        raise StreamError("empty; expected a recording, as `bench telemetry record` prints it")
     whole, _, _ = text.rpartition("\n")
     lines = [_object(number, line) for number, line in enumerate(whole.split("\n"), 1)]
     first = _decoded(_First, lines[0], 1)

@@ -10,7 +10,7 @@ import typer
 from etherweave.api.units import amount, rate_of, size_of, time_of
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.binaries import find
-from etherweave.bench.campaign import adapter_of, check_range, check_used, every_program
+from etherweave.bench.campaign import adapter_of, check_sizes, check_used, every_program
 from etherweave.bench.plans import (
     BenchmarkPlan,
     BenchmarkPlanError,
@@ -106,7 +106,7 @@ def plan(
         planned = adapter.plan(request, fabric)
         if not all_programs:
             check_used([(adapter, request)])
-            check_range(adapter, request)
+            check_sizes(adapter, request)
         return adapter, planned
 
     if program is None:

@@ -211,11 +211,14 @@ def dashboard() -> None:
 
 def _read(path: Path) -> list[Recording]:
     from etherweave.api.result_schema import ResultError
-    from etherweave.api.results import Result
+    from etherweave.api.results import SUMMARY, Result
     from etherweave.bench.telemetry.simulated import simulated_hosts
     from etherweave.bench.telemetry.tables import ReadingError, recordings
 
     with mistakes(ReadingError, ResultError):
-        if (path / "host_samples.parquet").exists():
-            return simulated_hosts(Result.load(path))
+        if (path / SUMMARY).exists():
+            return simulated_hosts(Result.load(path)) or reject(
+                f"{path}: a result without samples of hosts; expected one of `run` with "
+                """observe.hosts, such as -s 'observe.hosts=["*"]'"""
+            )
         return recordings(path)
