@@ -170,6 +170,31 @@ def test_other_workloads_and_a_single_host_are_refused() -> None:
         measure_incast(scenario(), program=IncastProgram.IPERF3, site=site(), hosts=("n1",))
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["--duration", "3s"],
+            "--duration 3s: a schedule over MPI has its own end; expected --pro",
+        ),
+        (["--program", "iperf3", "--verify"], "--verify: of schedules over MPI, which --program"),
+        (
+            ["--program", "iperf3", "--ranks", "4", "--warm-up", "2", "--compiler", "cc"],
+            "--ranks and --warm-up and --compiler: of schedules over MPI",
+        ),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(
+    tmp_path: Path, words: list[str], message: str
+) -> None:
+    file, place = tmp_path / "incast.toml", tmp_path / "site.toml"
+    file.write_text(toml.document(scenario()))
+    place.write_text(SITE)
+    words = ["--site", str(place), "--fabric", "tcp", *words]
+    done = command_line.invoke("measure", file, *words, code=2)
+    assert message in done.output
+
+
 def test_a_program_needs_a_site(tmp_path: Path) -> None:
     file = tmp_path / "incast.toml"
     file.write_text(toml.document(scenario()))

@@ -39,6 +39,8 @@ etherweave run halo3d.toml -o simulated && etherweave report simulated --beside 
 
 TIME_LIMIT = "10min"
 TRAFFIC_LIMIT = "1TB"
+WARM_UP = 1  # Passes over each block of a program before the recorded start.
+COMPILER = "mpicc"
 SiteFile = Annotated[
     Path | None,
     typer.Option(
@@ -109,11 +111,11 @@ def measure_verb(
     ranks: Positive | None = None,
     launch_option: list[str] | None = None,
     launches: Positive = 1,
-    warm_up: Natural = 1,
+    warm_up: Natural = WARM_UP,
     time_limit: LaunchTimeLimit = TIME_LIMIT,
     traffic_limit: TrafficLimit = TRAFFIC_LIMIT,
     verify: bool = False,
-    compiler: str = "mpicc",
+    compiler: str = COMPILER,
     as_json: AsJson = False,
 ) -> None:
     """Execute a scenario's jobs over MPI, as they are simulated; print iteration times in us.
@@ -156,6 +158,9 @@ def measure_verb(
     selected = select_site(site, fabric, hosts) if site else None
     options = LaunchOptions(launcher or LaunchProgram.LOCAL, hostfile, launch_option or ())
     _check_options(selected, fabric or hosts, launcher or hostfile or launch_option)
+    of_executor = {"--ranks": ranks, "--verify": verify}
+    of_executor |= {"--warm-up": warm_up != WARM_UP, "--compiler": compiler != COMPILER}
+    _check_program(program, duration, [name for name, value in of_executor.items() if value])
     limits = limits_of(time_limit, traffic_limit)
     result, is_partial = None, False
     try:
@@ -230,6 +235,22 @@ def _check_options(selected: SelectedSite | None, of_site: object, of_launcher: 
         )
     if of_site and not selected:
         reject("--fabric and --hosts: select parts of a site; expected --site FILE")
+
+
+def _check_program(
+    program: IncastProgram | None, duration: str | None, of_executor: list[str]
+) -> None:
+    """Reject options that do nothing: of a program without one, of the executor beside one."""
+    if duration and not program:
+        reject(
+            f"--duration {duration}: a schedule over MPI has its own end; expected --program, or "
+            "-s run.end=TIME for streams"
+        )
+    if program and of_executor:
+        reject(
+            f"{' and '.join(of_executor)}: of schedules over MPI, which --program {program} "
+            "replaces; expected none"
+        )
 
 
 def _print(result: "Result", output: Path | None, as_json: bool) -> None:
