@@ -93,6 +93,19 @@ def test_goodput_of_several_launches_is_the_mean_over_them() -> None:
     assert (stream["streams"], stream["launches"], stream["complete"]) == (4, 3, 4)
 
 
+@pytest.mark.parametrize(("messages", "complete"), [("", 0), (", messages = 4", 1)])
+def test_measured_streams_that_their_time_ends_are_not_complete(
+    messages: str, complete: int
+) -> None:
+    row = {"job": "a", "start_ns": 0.0, "end_ns": 3e6, "bytes": 10, "goodput_gbps": 1.0}
+    incast = f"workload.incast = {{ sources = 1{messages} }}"
+    jobs = f"[[job]]\nname = 'a'\nbackground = false\n{incast}"
+    summary: Any = {"finished": "complete", "end_ns": 4e6, "measured": {"launches": 1}}
+    tables = {"streams": pyarrow.Table.from_pylist([{**row, "launch": 0}])}
+    stream = overview(Result(tables, summary, jobs, {}))["streams"]["a"]
+    assert (stream["complete"], "mean_us" in stream) == (complete, complete == 1)
+
+
 def test_drops_name_the_three_ports_that_lost_most() -> None:
     lost = [(0, 5), (1, 0), (2, 7), (3, 1), (4, 2)]
     rows = [

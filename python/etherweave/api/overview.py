@@ -213,12 +213,15 @@ def ended_streams(result: Result) -> Iterator[bool]:
     """Say of each stream, in the order of the table, whether it has ended.
 
     A stream that would go on, or start later, ends with the run. In a complete run these are
-    streams of jobs in the background, for which the run does not wait.
+    streams of jobs in the background, for which the run does not wait. A measured run is complete
+    when its time is over, which ends streams without a number of messages.
     """
     run_end_ns, is_complete = result.summary["end_ns"], result.summary["finished"] == "complete"
-    others = _background(result)
+    others, endless = _background(result), _endless(result)
     return (
-        start <= end and (end < run_end_ns or (is_complete and job not in others))
+        start <= end
+        and job not in endless
+        and (end < run_end_ns or (is_complete and job not in others))
         for job, start, end in _rows(result, "streams", "job", "start_ns", "end_ns")
     )
 
@@ -226,6 +229,15 @@ def ended_streams(result: Result) -> Iterator[bool]:
 def _background(result: Result) -> set[str]:
     jobs = tomllib.loads(result.resolved).get("job", [])
     return {job["name"] for job in jobs if job["background"]}
+
+
+def _endless(result: Result) -> set[str]:
+    """Name the measured jobs whose streams end by the time alone."""
+    if "measured" not in result.summary:
+        return set()
+    jobs = tomllib.loads(result.resolved).get("job", [])
+    counted = {"messages": 0}
+    return {job["name"] for job in jobs if "messages" not in job["workload"].get("incast", counted)}
 
 
 def _streams(result: Result) -> dict[str, dict[str, float]]:
