@@ -1,6 +1,7 @@
 """Published figures: searched, and held against results."""
 
 import json
+import re
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -82,6 +83,16 @@ def test_an_unknown_word_is_refused_with_the_nearest_program() -> None:
     refused = command_line.invoke("reference", "netprf", code=2).stderr
     assert "no such figure; netprf: nearest: netperf" in refused
     assert "fewer words find more" in command_line.invoke("reference", "fio", "osu_bw").stderr
+
+
+def test_an_unknown_fabric_is_refused_with_the_nearest_and_too_narrow_a_fabric_with_others() -> (
+    None
+):
+    refused = partial(command_line.invoke, "reference", "netperf", code=2)
+    assert "--fabric Rocce: no such fabric; nearest: RoCE, " in refused("--fabric", "Rocce").stderr
+    assert "no such fabric; known: Aries, " in refused("--fabric", "zzz").stderr
+    without = refused("--fabric", "roce").stderr
+    assert re.search(r"no such figure; without --fabric there are \d+: .*TCP", without)
 
 
 def test_the_sandia_figures_are_there() -> None:

@@ -2,7 +2,9 @@
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,9 @@ etherweave reference --fabric RoCE --metric bandwidth
 etherweave reference --count
 etherweave reference --result osu_bw.txt --fabric TCP"""
 
+FAMILIES = ("Aries", "EFA", "InfiniBand", "Omni-Path", "RoCE", "Slingshot", "TCP")
+"""Fabrics of most figures, for a message."""
+SHOWN_MAX = 12  # Fabrics that a message names.
 _TITLES = ("metric", ">size", ">measured", ">published", ">ratio", "", "by", "fabric", "source")
 _COLUMNS = ("program", "metric", ">size", ">value", "kind", "fabric", "source", ">note")
 _BOUNDS = {"eq": "", "approx": "about ", "gt": "above ", "lt": "below "}
@@ -66,12 +71,11 @@ def reference(
     metric = metric and metric.casefold()
     if metric not in (None, *known):
         reject(f"--metric {metric}: expected one of {', '.join(known)}")
+    if fabric and not search(fabric=fabric):
+        reject(f"--fabric {fabric}: no such fabric; {_near_fabrics(fabric)}")
     match = search(words or (), fabric=fabric, metric=metric)
     if not match:
-        unknown = next((word for word in words or () if not search([word])), "")
-        names = sorted({name for own in references() for name in (own.program, own.benchmark)})
-        hint = f"{unknown}: {nearest(unknown, names)}" if unknown else "fewer words find more"
-        reject(f"no such figure; {hint}")
+        reject(f"no such figure; {_hint(words or (), fabric, metric)}")
     if result is not None:
         _compare(result, match, as_json)
     elif count:
@@ -80,6 +84,25 @@ def reference(
         print(json.dumps([_facts(own) for own in match], indent=2))
     else:
         _print_figures(match)
+
+
+def _hint(words: Sequence[str], fabric: str | None, metric: str | None) -> str:
+    """Say which word no figure has, or which fabrics have figures, or to leave out words."""
+    if unknown := next((word for word in words if not search([word])), ""):
+        names = sorted({name for own in references() for name in (own.program, own.benchmark)})
+        return f"{unknown}: {nearest(unknown, names)}"
+    if fabric and (others := search(words, metric=metric)):
+        fabrics = [*dict.fromkeys(own.fabric for own in others)][:SHOWN_MAX]
+        return f"without --fabric there are {len(others)}: {', '.join(fabrics)}"
+    return "fewer words find more"
+
+
+def _near_fabrics(fabric: str) -> str:
+    """Name the fabrics that are nearest, in any case, without what stands in parentheses."""
+    names = dict.fromkeys(own.fabric.partition(" (")[0] for own in references())
+    folded = {name.casefold(): name for name in names}
+    near = get_close_matches(fabric.casefold(), folded, n=3, cutoff=0.5)
+    return f"nearest: {', '.join(folded[name] for name in near)}" if near else nearest("", FAMILIES)
 
 
 def _facts(own: Reference) -> dict[str, Any]:
