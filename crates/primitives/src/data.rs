@@ -203,10 +203,14 @@ impl Unit for BitRate {
         ("TbE", 1_000_000_000_000),
         ("Tbps", 1_000_000_000_000),
         ("Tbit/s", 1_000_000_000_000),
+        ("kB/s", 8_000),
+        ("kBps", 8_000),
         ("MB/s", 8_000_000),
         ("MBps", 8_000_000),
         ("GB/s", 8_000_000_000),
         ("GBps", 8_000_000_000),
+        ("TB/s", 8_000_000_000_000),
+        ("TBps", 8_000_000_000_000),
     ];
     const IGNORES_CASE: bool = true;
     fn from_base(bps: u64) -> Self {
@@ -286,7 +290,8 @@ mod tests {
     #[test]
     fn rates_are_read_as_ports_and_other_tools_write_them() {
         let hundred = "100Gb/s 100G 100g 100GbE 100gbe 100GBE 100Gbe 100Gbps 100gbps 100gb/s 100Gbit 100gbit 100Gbit/s \
-                       100Gbits/sec 0.1T 0.1t 0.1Tbps 100000mbps 12.5GB/s 12.5GBps 12500MB/s";
+                       100Gbits/sec 0.1T 0.1t 0.1Tbps 100000mbps 12.5GB/s 12.5GBps 12500MB/s \
+                       12500000KB/s 12500000kBps 0.0125TB/s";
         let spaced = ["100 Gb/s", "100 gbe", "12.5 GB/s", " 100  G "];
         for text in hundred.split_whitespace().chain(spaced) {
             let rate = text.parse::<BitRate>().unwrap();
@@ -315,7 +320,10 @@ mod tests {
         check::<Bytes>("10bytes", "10B,");
         check::<Bytes>("10 Kbytes", "10kB or 10KiB,");
         check::<BitRate>("100Gib/s", "100Gb/s,");
-        check::<BitRate>("100GBPS", "100Gb/s,");
+        // No unit of bits stands for one of bytes: it would be an eighth.
+        check::<BitRate>("100MiB/s", "100MB/s,");
+        check::<BitRate>("100GB/S", "100Gb/s or 100GB/s,");
+        check::<BitRate>("100GBPS", "100Gb/s or 100GB/s,");
         check::<Length>("3 metres", "3m,");
         check::<Duration>("3usec", "3us,");
         check::<Duration>("3 seconds", "3s,");

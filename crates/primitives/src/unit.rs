@@ -66,11 +66,19 @@ fn scale_of<U: Unit>(suffix: &str) -> Option<u64> {
     scales.all(|other| other == scale).then_some(scale)
 }
 
-/// The mistake with the units that may be meant in front of all that there are: `4MB or 4MiB` for `4M`.
+/// The mistake with the units that may be meant in front of all that there are: `4MB or 4MiB` for `4M`. Of a rate of
+/// bytes these are units of bytes, unless capitals alone leave open what `B` is.
 fn unknown<U: Unit>(error: InputError, number: &str, suffix: &str) -> InputError {
     let letters = |text: &str| text.to_lowercase().replace('i', "").replace("ps", "/s");
     let (stated, is_mega) = (letters(suffix), suffix.starts_with('M'));
-    let units = || U::SUFFIXES.iter().map(|&(unit, _)| unit).filter(|unit| !(is_mega && unit.starts_with('m')));
+    let has_bytes = suffix.contains('B');
+    let is_open = *suffix == *suffix.to_ascii_uppercase();
+    let of_bytes = U::ALIASES.iter().filter(|(unit, _)| has_bytes && unit.ends_with("B/s"));
+    let known = U::SUFFIXES.iter().filter(|(unit, _)| !has_bytes || is_open || unit.contains('B'));
+    let units = || {
+        let units = known.clone().chain(of_bytes.clone()).map(|&(unit, _)| unit);
+        units.filter(|unit| !(is_mega && unit.starts_with('m')))
+    };
     let begin = units().filter(|unit| letters(unit).starts_with(&stated));
     let mut meant: Vec<&str> = begin.collect();
     if meant.is_empty() {
