@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use etherweave_primitives::{BitRate, HostId, SwitchId};
+use etherweave_primitives::{BitRate, HostId, InputError, InputErrors, SwitchId};
 use etherweave_topology::{Node, Topology};
 use etherweave_workload::{LoadOf, OpenGroups, Workload};
 
@@ -10,17 +10,22 @@ use crate::{JobSpec, Scenario, host_ports::generate};
 
 /// Sets the rates and groups that are left open. The fabric is only built for them; its mistakes are found where it is
 /// used.
-pub(crate) fn complete(scenario: &mut Scenario) {
+///
+/// # Errors
+/// When a rate is that of uplinks, and the fabric has none.
+pub(crate) fn complete(scenario: &mut Scenario) -> Result<(), InputErrors> {
     let is_open = |workload: &mut Workload| workload.open_rate().is_some() || workload.open_groups().is_some();
     if !scenario.job.iter_mut().any(|job| is_open(&mut job.workload)) {
-        return;
+        return Ok(());
     }
-    let Ok(topology) = generate(scenario) else { return };
-    for (load_of, rate) in scenario.job.iter_mut().filter_map(|job| job.workload.open_rate()) {
-        *rate = Some(match load_of {
-            LoadOf::HostLinks => slowest_host_link(&topology),
-            LoadOf::Uplinks => uplinks(&topology),
-        });
+    let Ok(topology) = generate(scenario) else { return Ok(()) };
+    let mut errors = InputErrors::default();
+    for (number, job) in scenario.job.iter_mut().enumerate() {
+        let Some((load_of, rate)) = job.workload.open_rate() else { continue };
+        *rate = match load_of {
+            LoadOf::HostLinks => Some(slowest_host_link(&topology)),
+            LoadOf::Uplinks => errors.check(uplinks(&topology).ok_or_else(|| no_uplinks(number))),
+        };
     }
     let fabric = topology.by_port();
     let leaf_of = |host| fabric.switch_of(topology.port_host(HostId::from_index(host), 0));
@@ -36,6 +41,12 @@ pub(crate) fn complete(scenario: &mut Scenario) {
             *hosts = hosts.or(leaf);
         }
     }
+    errors.into_result()
+}
+
+fn no_uplinks(job: usize) -> InputError {
+    let expected = "\"host_links\", or links from a switch with hosts to other switches";
+    InputError::new(format!("job.{job}.workload.flows.load_of"), "\"uplinks\" of a fabric without any", expected)
 }
 
 /// Warnings of loads that are shares of another rate than that of the links of hosts, and more than these carry.
@@ -76,8 +87,8 @@ fn slowest_host_link(topology: &Topology) -> BitRate {
     (0..topology.hosts()).map(of_host).min().unwrap_or(BitRate::from_gbps(100))
 }
 
-/// Rate of links from switches with hosts to others, for each host; that of hosts' own links where there is one switch.
-fn uplinks(topology: &Topology) -> BitRate {
+/// Rate of links from switches with hosts to others, for each host; none where there is no such link.
+fn uplinks(topology: &Topology) -> Option<BitRate> {
     let has_hosts = |node| match node {
         Node::Switch(switch) => {
             let mut channels = topology.out_channels(switch).iter().map(|&channel| topology.channel(channel));
@@ -87,7 +98,7 @@ fn uplinks(topology: &Topology) -> BitRate {
     };
     let between = topology.channels().iter().filter(|channel| matches!(channel.to.node, Node::Switch(_)));
     let sum: u64 = between.filter(|channel| has_hosts(channel.from.node)).map(|channel| channel.rate.as_bps()).sum();
-    if sum == 0 { slowest_host_link(topology) } else { BitRate::from_bps(sum / topology.hosts().max(1) as u64) }
+    (sum > 0).then(|| BitRate::from_bps(sum / topology.hosts().max(1) as u64))
 }
 
 #[cfg(test)]
@@ -102,6 +113,18 @@ mod tests {
         let expected = "job.0.workload.request_response.load: 1.50 times the work that the servers can do: requests \
                         wait more and more, so that times grow with the run";
         assert_eq!(warnings, [expected]);
+    }
+
+    #[test]
+    fn a_load_of_uplinks_needs_uplinks() {
+        let text = "topology.single_switch.hosts = 4\n[[job]]\nname = \"a\"\n\
+                    workload.flows = { ranks = 4, load_of = \"uplinks\" }";
+        let error = Run::start(text, "x.toml", &[], 1, &[]).err().expect("no uplinks").to_string();
+        let expected = "job.0.workload.flows.load_of: \"uplinks\" of a fabric without any; expected \"host_links\", or \
+                        links from a switch with hosts to other switches";
+        assert!(error.ends_with(expected), "{error}");
+        let rate = [("job.0.workload.flows.rate".to_owned(), "\"50Gb/s\"".to_owned())];
+        assert!(Run::start(text, "x.toml", &rate, 1, &[]).is_ok());
     }
 
     #[test]

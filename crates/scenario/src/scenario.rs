@@ -268,7 +268,7 @@ pub(crate) fn read_values(
         scenario.name = stem(origin).to_owned();
     }
     files::trace::open(&mut scenario).map_err(|errors| document.locate(errors))?;
-    flows::complete(&mut scenario);
+    flows::complete(&mut scenario).map_err(|errors| document.locate(errors))?;
     Ok((document, scenario))
 }
 
