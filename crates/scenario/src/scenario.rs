@@ -332,7 +332,10 @@ fn placed(spec: &JobSpec, areas: &HostAreas, taken: &mut [bool], seed: u64) -> R
     let count = spec.hosts() as u32;
     if !spec.shared_hosts {
         let shares = |error: InputError| InputError {
-            expected: format!("{}; shared_hosts = true lets the job have those of others too", error.expected),
+            expected: format!(
+                "{}; shared_hosts = true beside placement, in [[job]], lets the job have those of others too",
+                error.expected
+            ),
             ..error
         };
         let is_first = !taken.contains(&true);
