@@ -9,7 +9,7 @@ const PARTS: f64 = (1_u64 << 53) as f64;
 
 params! {
     /// Destinations of each source by a matrix of shares or bytes (`matrix`). A row is divided by its sum: each source
-    /// offers the load, and its row says where to.
+    /// offers the load, and its row says where to. A source whose row has nothing but zeros sends nothing.
     pub struct Matrix {
         /// A row for each source, with a number for each destination: 0 or more, to the source itself 0.
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -89,7 +89,7 @@ fn read(text: &str, rows: &mut [Vec<(u32, f64)>]) -> Result<(), InputError> {
     let places = (place(["source", "src"]), place(["destination", "dst"]), columns.len());
     let (Some(source), Some(destination), 3) = places else {
         let expected = "columns source, destination and one of numbers, or rows of numbers";
-        return Err(InputError::new("", columns.join(","), expected).at_line(number));
+        return Err(InputError::new("", "neither", expected).at_line(number));
     };
     for (number, fields) in lines {
         pair(rows, &fields, [source, destination]).map_err(|error| error.at_line(number))?;
@@ -119,10 +119,11 @@ fn fields(line: &str) -> Vec<&str> {
 
 fn plan_of(rows: &[Vec<(u32, f64)>]) -> Result<PatternPlan, InputError> {
     let (mut starts, mut destinations) = (vec![0], Vec::new());
+    InputError::unless(rows.iter().any(|row| !row.is_empty()), "", "zeros alone", "a source that sends")?;
     for (source, row) in rows.iter().enumerate() {
         let sum = row.iter().fold(0.0, |sum, (_, number)| sum + number);
-        let expected = "more than 0: each source offers the load";
-        InputError::unless(sum > 0.0 && sum.is_finite(), "", format!("a sum of {sum} from {source}"), expected)?;
+        let mistake = format!("a sum of {sum} from {source}");
+        InputError::unless(sum.is_finite(), "", mistake, "numbers with a sum that is finite")?;
         let mut before = 0.0;
         for &(destination, number) in row {
             before += number;

@@ -306,6 +306,15 @@ fn a_matrix_gives_each_source_shares_of_its_row_in_whatever_form_it_is() {
 }
 
 #[test]
+fn a_source_whose_row_is_zero_sends_nothing() {
+    let rows = vec![vec![0.0, 1.0, 3.0], vec![1.0, 0.0, 1.0], vec![0.0; 3]];
+    let plan = plan(&Pattern::Matrix(Matrix { rows, ..Matrix::default() }), &HostGroups::one(3).unwrap());
+    let mut random = host_destinations(1, HostId::new(2));
+    assert_eq!(plan.destination(HostId::new(2), Time::ZERO, &mut random), None);
+    plan.shares(HostId::new(2), Time::ZERO, &mut |_, _| panic!("it sends nothing"));
+}
+
+#[test]
 fn a_pattern_switches_at_its_instant_and_not_before() {
     let shift = |offset| Box::new(Pattern::Shift(Shift { offset }));
     let last = Pattern::Switching(Switching { from: shift(2), to: shift(3), at: Duration::from_ns(9) });
@@ -401,13 +410,13 @@ fn parameters_that_do_not_fit_the_fabric_are_refused() {
     let lines = [
         ("0 1 1", "line 1: row 0 of 3 numbers; expected 2, a number for each host"),
         ("0 1\n1 0\n1 0", "line 3: a row more; expected 2 rows, one for each host"),
-        ("0 1\n0 0", "a sum of 0 from 1; expected more than 0: each source offers the load"),
+        ("0 0\n0 0", "zeros alone; expected a source that sends"),
         ("0 1\n1 1", "line 2: 1 from 1 to 1; expected 0: no host sends to itself"),
         ("0 -1\n1 0", "line 1: -1 from 0 to 1; expected a number of 0 or more"),
         ("0 x\n1 0", "line 1: x; expected a number of 0 or more"),
         ("src,dst,bytes\n0,2,9", "line 2: 2; expected a host from 0 to 1"),
         ("src,dst,bytes\n0,1", "line 2: 0,1; expected three fields"),
-        ("src,dst", "line 1: src,dst; expected columns source, destination and one of numbers, or rows of numbers"),
+        ("src,dst", "line 1: neither; expected columns source, destination and one of numbers, or rows of numbers"),
     ];
     lines.iter().for_each(|(text, expected)| check(matrix(text), &[2], &format!("text: {expected}")));
     let rows = Matrix { rows: vec![vec![0.0, 1.0]], ..Matrix::default() };
