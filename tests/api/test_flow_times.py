@@ -58,6 +58,16 @@ def test_the_ideal_time_is_that_of_a_path_by_hand(forwarding: str) -> None:
     assert dict(zip(*columns, strict=True)) == pytest.approx(expected, abs=0.01)
 
 
+def test_the_ideal_time_of_hpcc_has_the_payload_of_a_packet_on_each_link() -> None:
+    """Both definitions have the delays twice; of ABM only the bytes follow, at 0.08 ns each."""
+    ideal = {}
+    for name in ("hpcc", "abm"):
+        result = etherweave.run(scenario(listed([(0, 1, 10_000, 0)]) | {"ideal": name}))
+        (ideal[name],) = map(float, result.values("flow_times", "ideal_ns"))
+    expected = (2 * 4_096 + 3 * HEADERS) * 0.08
+    assert ideal["hpcc"] - ideal["abm"] == pytest.approx(expected, abs=0.01)
+
+
 TWO = [{"size": 4, "rate": "100Gb/s", "cable": "20m"}] * 2
 TREE = {"leaves": 2, "hosts_per_leaf": 8, "cores": 2, "uplink_rate": "25Gb/s"}
 PATHS: dict[str, tuple[dict[str, Any], int, list[int], list[int]]] = {

@@ -169,11 +169,12 @@ impl<'r> IdealTimes<'r> {
     }
 }
 
-/// Serialisation as HPCC's simulator counts it: a full packet on every link, and all bytes over the slowest.
+/// Serialisation as HPCC's simulator counts it: the payload of a full packet on every link, and all bytes with their
+/// headers over the slowest.
 fn hpcc(flow: &Flow<'_>, links: &[Link]) -> Duration {
     let (payload, header) = (flow.transport.payload().get(), u64::from(flow.transport.headers().later));
     let slowest = links.iter().map(|link| link.byte).max().unwrap_or(Duration::ZERO);
-    let packets = links.iter().fold(Duration::ZERO, |sum, link| sum + link.byte * (payload + header));
+    let packets = links.iter().fold(Duration::ZERO, |sum, link| sum + link.byte * payload);
     packets + slowest * (flow.bytes + flow.bytes.div_ceil(payload) * header)
 }
 
