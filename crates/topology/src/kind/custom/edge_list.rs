@@ -1,6 +1,6 @@
 //! The edge list: CSV (RFC 4180), one link per line.
 
-use etherweave_primitives::InputError;
+use etherweave_primitives::{InputError, TextPlace};
 use std::collections::BTreeSet;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
@@ -31,8 +31,7 @@ pub(super) fn read(text: &str, hosts: u32, defaults: &LinkDefaults) -> Result<Li
     for record in reader.records() {
         let record =
             record.map_err(|error| InputError::new("links", error, format_args!("CSV with the columns {HEADER}")))?;
-        let line = record.position().map_or(0, |position| position.line() as usize);
-        let at_line = |error: InputError| error.within("links").at_line(line);
+        let at_line = |error: InputError| error.within("links").at_line(line_of(&record, text));
         let fields = uncommented(&record);
         if fields.iter().all(|field| field.is_empty()) {
             continue;
@@ -49,6 +48,13 @@ pub(super) fn read(text: &str, hosts: u32, defaults: &LinkDefaults) -> Result<Li
         }
     }
     graph(edges)
+}
+
+/// The line of a record, counted from 1. The reader says where the record before ends: line ends may follow.
+fn line_of(record: &StringRecord, text: &str) -> usize {
+    let end = record.position().map_or(0, |position| position.byte() as usize);
+    let gap = text[end..].bytes().take_while(|byte| b"\r\n".contains(byte)).count();
+    TextPlace::of_byte(text, end + gap).line
 }
 
 /// What stands between the fields of the first line that has any: a comma, a semicolon or a tab.
@@ -102,8 +108,11 @@ fn edge(
     let is_plain = *columns == plain;
     let expected = if is_plain { PLAIN.contains(&fields.len()) } else { fields.len() == columns.len() };
     if !expected {
-        let expected =
-            if is_plain { format!("2 to 5: {HEADER},medium") } else { format!("{}, as the header", columns.len()) };
+        let expected = if is_plain {
+            format!("2 to 5: {HEADER},medium; {IMPORT}")
+        } else {
+            format!("{}, as the header", columns.len())
+        };
         return Err(mistake(format!("{} fields", fields.len()), expected));
     }
     let field = |wanted: usize| {
@@ -226,6 +235,11 @@ mod tests {
             assert!(error.contains("is not a node; expected a host such as h0") && error.contains("import"), "{error}");
         }
         check("from,to\nh0", "links: line 2: 1 fields; expected 2, as the header");
+        for ends in ["\n", "\r\n", "\n\n", "\r\n\r\n"] {
+            let error = generate(&format!("h0,s0,25G{ends}h1,s0,25X{ends}")).unwrap_err().to_string();
+            let line = ends.matches('\n').count() + 1;
+            assert!(error.starts_with(&format!("links: line {line}: \"25X\"")), "{error}");
+        }
         check("h0,s0,1Gb/s,3m,steel", "links: line 1: \"steel\" is not a medium; expected copper or optical");
         check(
             "h1,s0,1Gb/s,3m",

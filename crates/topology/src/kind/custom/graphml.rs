@@ -218,7 +218,10 @@ impl GraphmlDocument {
     /// All of it, once the text has ended.
     fn graph(self, last: usize, defaults: &LinkDefaults) -> Result<ListedGraph, InputError> {
         if !self.is_graph || self.element.is_some() {
-            let error = mistake("no complete graph", "a graph element with nodes and edges");
+            let error = mistake(
+                "no complete graph",
+                "a graph element with nodes and edges; `etherweave import` reads other XML",
+            );
             return Err(error.within("graphml").at_line(last));
         }
         let mut cables = ListedCables::default();

@@ -65,11 +65,11 @@ impl LinkAttributes<'_> {
 }
 
 fn read_rate(text: &str) -> Result<BitRate, InputError> {
-    text.parse().map_err(|error| mistake(format!("{error}"), "a rate such as 100Gb/s".to_owned()))
+    text.parse().map_err(|error: InputError| mistake(error.found, error.expected))
 }
 
 fn read_length(text: &str) -> Result<Length, InputError> {
-    text.parse().map_err(|error| mistake(format!("{error}"), "a length such as 3m".to_owned()))
+    text.parse().map_err(|error: InputError| mistake(error.found, error.expected))
 }
 
 fn read_medium(text: &str) -> Result<Medium, InputError> {

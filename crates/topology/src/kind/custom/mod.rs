@@ -88,7 +88,8 @@ impl Custom {
 impl Custom {
     /// The mistake of a list without a host.
     fn no_host(&self) -> InputError {
-        let expected = "kind = host at each node that is a host: a node without a kind is a switch";
+        let expected = "kind = host at each node that is a host: a node without a kind is a switch; \
+                        `etherweave import` reads graphs without kinds";
         match (self.graphml.trim().is_empty(), self.json.trim().is_empty()) {
             (false, _) => InputError::new("graphml", "no node has kind host", expected),
             (true, false) => InputError::new("json", "no node has kind host", expected),
