@@ -18,7 +18,7 @@ use etherweave_topology::{Node, Topology, TopologyKind};
 use etherweave_workload::TrafficSize;
 
 use crate::{
-    JobSpec, OpenLoopSpec, Scenario, ScenarioError, Table, check, conversions, host_ports::generate,
+    JobSpec, OpenLoopSpec, Scenario, ScenarioError, Table, check, conversions, flow_rows::GROUP, host_ports::generate,
     memory::MemoryLimit, network::OpenLoopNetwork, nodes, open_loop, routing, run_time::RunTime, run_time::Switches,
     sampling, scenario::experiment, scenario::read,
 };
@@ -31,6 +31,8 @@ const NUMBER: u64 = 2 * 8;
 const CHANNELS: (u64, u64) = (3, 4);
 /// Those of a step between two areas: its columns, and the batch with the areas.
 const STEPS: (u64, u64) = (0, 6);
+/// Advice where flows take most memory.
+const FEWER_FLOWS: &str = "fewer flows, by a shorter `duration`, `flows_max` or a shorter list";
 /// Bytes on disk for each in memory of a table, about: numbers repeat, and half of the memory is the copy for Python.
 const COMPRESSION: u64 = 6;
 /// Block and options of pcapng of a captured frame [B].
@@ -212,22 +214,30 @@ pub(crate) fn of_sound_jobs(
     let memory = RunMemory::of(topology, &scenario.params(), &traffic, hops, !looks_at_connections);
     let sum = |value: fn(&TrafficSize) -> u64| traffic.iter().map(value).fold(0, u64::saturating_add);
     let connections = sum(|size| size.connections);
-    let streams = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum();
+    let streams: u64 = traffic.iter().filter(|size| size.rows == 0).map(|size| size.connections).sum();
     let names = RowNames { jobs: &[], host: &|_| "" };
-    let tables = [
-        table_of::<IterationRow>(rows, &names),
-        table_of::<PortRow>(topology.channels().len() as u64, &()),
-        table_of::<StreamRow>(streams, &names),
-        table_of::<FlowRow>(connections.saturating_mul(2).saturating_sub(streams), &names),
-    ];
-    let tables = tables.into_iter().fold(0, u64::saturating_add);
+    let tables = |streams: u64, connections: u64| {
+        let tables = [
+            table_of::<IterationRow>(rows, &names),
+            table_of::<PortRow>(topology.channels().len() as u64, &()),
+            table_of::<StreamRow>(streams, &names),
+            table_of::<FlowRow>(connections.saturating_mul(2).saturating_sub(streams), &names),
+        ];
+        tables.into_iter().fold(0, u64::saturating_add)
+    };
+    // Rows of a file come back group by group.
+    let group = if memory.are_rows_in_file { GROUP as u64 } else { u64::MAX };
+    let tables_at_once = tables(streams.min(group), connections.min(group));
+    let tables = tables(streams, connections);
     let (samples, sample_tables) = samples(scenario, topology, connections);
     let (observed, observed_tables) = observed(scenario, &names, sum(|size| size.messages.unwrap_or(0)));
     let routes = 4 * topology.switches() as u64 * switches_with_hosts(topology.by_port());
     let job = largest_job(scenario, &traffic);
+    let are_flows = job.ends_with(".workload.flows");
+    let fewer = |advice| if are_flows { FEWER_FLOWS } else { advice };
     let window = scenario.transports()[0].window().key;
     let building = memory.building.saturating_add(routes);
-    let report = memory.report.saturating_add(tables);
+    let report = memory.report.saturating_add(tables_at_once);
     let transient = building.max(memory.packets.saturating_add(report));
     let (sampled, noted) = (samples.saturating_add(sample_tables), observed.saturating_add(observed_tables));
     let kept = [memory.fabric, memory.programs, memory.connections, transient, sampled, noted];
@@ -238,11 +248,11 @@ pub(crate) fn of_sound_jobs(
             "programs of ranks",
             memory.programs.saturating_add(building.min(transient)),
             &job,
-            "fewer ranks, or fewer operations of each",
+            fewer("fewer ranks, or fewer operations of each"),
         ),
-        Part::new("connections", memory.connections, &job, "fewer pairs of ranks that exchange messages"),
+        Part::new("connections", memory.connections, &job, fewer("fewer pairs of ranks that exchange messages")),
         Part::new("packets", memory.packets, window, "a smaller window, or less buffer in switches"),
-        Part::new("tables", report, &job, "fewer iterations, ranks or connections"),
+        Part::new("tables", report, &job, fewer("fewer iterations, ranks or connections")),
         Part::new(
             "samples",
             sampled,

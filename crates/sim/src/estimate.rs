@@ -40,6 +40,8 @@ pub struct RunMemory {
     pub building: u64,
     /// Rows of the report, at its end.
     pub report: u64,
+    /// Whether rows of flows that are over go to a file while the run goes on.
+    pub are_rows_in_file: bool,
 }
 
 impl RunMemory {
@@ -74,6 +76,7 @@ impl RunMemory {
             packets: packets(topology, params, traffic).saturating_mul(packet()),
             building: connections.saturating_mul(PLAN),
             report: report(topology, existing, rows, streams.min(existing)),
+            are_rows_in_file: existing < connections,
         }
     }
 

@@ -44,6 +44,21 @@ fn all_to_alls_of_16384_ranks_over_tcp_are_refused_for_their_connections() {
 }
 
 #[test]
+fn flows_are_refused_with_the_advice_of_fewer_flows_and_rows_of_a_crowd_go_to_a_file() {
+    let text = |duration| {
+        format!(
+            "topology.fat_tree = {{ leaves = 4, cores = 4, hosts_per_leaf = 8 }}\n[[job]]\nname = \"crowd\"\n\
+             workload.flows = {{ ranks = 32, load = 0.3, sizes.fixed = \"1kB\", duration = \"{duration}\" }}\n"
+        )
+    };
+    contains(&refusal(&text("1ms"), "64MiB"), &["workload.flows: about", "fewer flows, by a shorter `duration`"]);
+    // 1.2 million flows, more than have rows in memory.
+    let memory = |duration| etherweave_scenario::foresee(&text(duration), "x.toml", &[]).unwrap();
+    let (few, crowd) = (memory("8ms"), memory("10ms"));
+    assert!(crowd.memory_bytes < few.memory_bytes && crowd.disk_bytes > few.disk_bytes, "{few:?} {crowd:?}");
+}
+
+#[test]
 fn a_million_load_points_are_refused_for_their_reports() {
     let loads = vec!["0.5"; 1_000_000].join(",");
     let text = format!("[topology.dragonfly]\np = 1\na = 2\nh = 1\n[open_loop]\nloads = [{loads}]\n");
