@@ -149,7 +149,8 @@ pub(crate) fn ranks(number: usize, job: &JobSpec, topology: &Topology) -> Result
         1 => format!("at most {hosts}, one for each host of the fabric"),
         _ => format!("at most {}, {per_host} for each of the {hosts} hosts of the fabric", hosts * u64::from(per_host)),
     };
-    if ranks > hosts * u64::from(per_host) {
+    // A list that cannot be read has no ranks.
+    if ranks == 0 || ranks > hosts * u64::from(per_host) {
         let key = format!("{key}.{}", job.workload.name());
         job.workload.check_hosts(hosts).map_err(|error| error.within(&key))?;
     }

@@ -27,6 +27,16 @@ pub(crate) fn short(key: &str, time: Duration) -> Result<(), InputError> {
     InputError::unless(time <= COMPUTATION_MAX, key, time, format_args!("at most {COMPUTATION_MAX}"))
 }
 
+/// A count with commas between thousands: 16,777,216.
+pub(crate) fn separated(count: u64) -> String {
+    let digits = count.to_string();
+    let group = |(place, digit): (usize, char)| {
+        let comma = (place > 0 && (digits.len() - place).is_multiple_of(3)).then_some(',');
+        comma.into_iter().chain([digit])
+    };
+    digits.chars().enumerate().flat_map(group).collect()
+}
+
 /// An error about a count below `least`.
 pub(crate) fn at_least(key: &str, value: u32, least: u32) -> Result<(), InputError> {
     InputError::unless(value >= least, key, value, format_args!("at least {least}"))

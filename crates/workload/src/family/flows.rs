@@ -21,7 +21,7 @@ use self::list::HostLimit;
 use crate::arrival::Poisson;
 use crate::generator::Generator;
 use crate::groups::OpenGroups;
-use crate::limits::{FLOWS_MAX, MESSAGE_MAX, STREAMS_MAX, at_least, at_most};
+use crate::limits::{FLOWS_MAX, MESSAGE_MAX, STREAMS_MAX, at_least, at_most, separated};
 use crate::pattern::GroupLocal;
 use crate::{Arrival, FlowStart, IdealTime, Pattern, Share, StreamSpec, TraceFile, Traffic, TrafficSize};
 
@@ -120,7 +120,7 @@ impl Generator for Flows {
     }
 
     fn check_hosts(&self, hosts: u64) -> Result<(), InputError> {
-        self.listed((hosts, "the fabric has")).map(drop)
+        self.listed(HostLimit { hosts, by: "the fabric has" }).map(drop)
     }
 
     fn complete(&mut self) {
@@ -194,14 +194,17 @@ impl Flows {
         sort(&mut flows);
         let waits = |flow: &StreamSpec| flow.flow_start.is_some_and(|start| start.waits_for.is_some());
         let any_waits = flows.iter().any(waits);
-        let (count, expected) = (flows.len() as u64, format!("at most {STREAMS_MAX} where any waits for another"));
-        InputError::unless(!any_waits || count <= STREAMS_MAX, "", format!("{count} flows"), expected)?;
+        let count = flows.len() as u64;
+        let expected = format!("at most {} where any waits for another", separated(STREAMS_MAX));
+        InputError::unless(!any_waits || count <= STREAMS_MAX, "", format!("{} flows", separated(count)), expected)?;
         if let Some(most) = self.flows_max {
+            InputError::unless(most > 0, "flows_max", most, "at least 1")?;
             let expected = "none: flows of the list wait for others";
             InputError::unless(!any_waits, "flows_max", most, expected)?;
             flows.truncate(most as usize);
         }
-        InputError::unless(!flows.is_empty(), "duration", self.duration, "a time in which a flow arrives")?;
+        let expected = "a time in which a flow arrives";
+        InputError::unless(!flows.is_empty(), "duration", self.duration, expected)?;
         let mut count = vec![0; self.ranks.unwrap_or(HOSTS).max(list::ranks(&flows)) as usize];
         for flow in &mut flows {
             flow.flow_start = flow.flow_start.map(|start| FlowStart { ideal: self.ideal, ..start });
@@ -217,10 +220,13 @@ impl Flows {
     /// When it is longer than 1 GiB.
     pub fn check_length(length: u64) -> Result<(), InputError> {
         let expected = format!(
-            "at most {LIST_BYTES_MAX} (1 GiB) and {FLOWS_MAX} flows; a table in Parquet (.parquet) is shorter, and \
-             flows that are drawn need no list"
+            "at most {} (1 GiB) and {} flows; a table in Parquet (.parquet) is shorter, and flows that are drawn need \
+             no list",
+            separated(LIST_BYTES_MAX),
+            separated(FLOWS_MAX)
         );
-        InputError::unless(length <= LIST_BYTES_MAX, "file", format!("a list of {length} bytes"), expected)
+        let mistake = format!("a list of {} bytes", separated(length));
+        InputError::unless(length <= LIST_BYTES_MAX, "file", mistake, expected)
     }
 
     /// Whether a list says all.
@@ -239,7 +245,7 @@ impl Flows {
 
     /// Hosts that a list may name by the parameters alone.
     fn host_limit(&self) -> HostLimit {
-        self.ranks.map_or((u64::MAX, ""), |ranks| (ranks.into(), "ranks says"))
+        self.ranks.map_or(HostLimit::NONE, |ranks| HostLimit { hosts: ranks.into(), by: "ranks says" })
     }
 
     fn listed(&self, hosts: HostLimit) -> Result<Option<Vec<StreamSpec>>, InputError> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use etherweave_primitives::{Duration, InputError, Rank};
 
 use super::draw::flow_of;
-use crate::{StreamSpec, limits::FLOWS_MAX, limits::MESSAGE_MAX};
+use crate::{StreamSpec, limits::FLOWS_MAX, limits::MESSAGE_MAX, limits::separated};
 
 /// Hosts beyond which a list names none.
 const RANKS_MAX: u64 = 1 << 20;
@@ -20,7 +20,23 @@ pub(super) fn ranks(flows: &[StreamSpec]) -> u32 {
 }
 
 /// Hosts that a list may name: their number, and what says it.
-pub(super) type HostLimit = (u64, &'static str);
+#[derive(Clone, Copy)]
+pub(super) struct HostLimit {
+    pub hosts: u64,
+    pub by: &'static str,
+}
+
+impl HostLimit {
+    /// Limit of every list.
+    pub const NONE: HostLimit = HostLimit { hosts: RANKS_MAX, by: "" };
+
+    /// Expectation of a word.
+    fn expected(self) -> String {
+        let HostLimit { hosts, by } = self;
+        let by = if by.is_empty() { String::new() } else { format!(", as {by}") };
+        format!("the number of a rank from 0 to {}{by}: ranks are numbered in the order of hosts", hosts.max(1) - 1)
+    }
+}
 
 /// Flows of a list, in its order: all, or those of a priority.
 ///
@@ -29,7 +45,7 @@ pub(super) type HostLimit = (u64, &'static str);
 pub(super) fn read(text: &str, priority: Option<u8>, hosts: HostLimit) -> Result<Vec<StreamSpec>, InputError> {
     let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines()).map(|(number, line)| (number, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).peekable();
-    let expected = "a head `source,destination,bytes,start`, a number of flows, or `Nodes N`";
+    let expected = "a head as `source,destination,bytes,start_us`, a number of flows, or `Nodes N`";
     let &(number, head) = lines.peek().ok_or_else(|| InputError::new("", "an empty list", expected))?;
     let room = text.bytes().filter(|&byte| byte == b'\n').count().min(FLOWS_MAX as usize);
     let mut list = FlowList { priority, hosts, count: 0, flows: Vec::with_capacity(room), named: Vec::new() };
@@ -42,7 +58,8 @@ pub(super) fn read(text: &str, priority: Option<u8>, hosts: HostLimit) -> Result
     }
     let count = list.flows.len() as u64;
     InputError::unless(count > 0, "", "no flow", "at least one flow").map_err(|error| error.at_line(number))?;
-    InputError::unless(count <= FLOWS_MAX, "", format!("{count} flows"), format!("at most {FLOWS_MAX}"))?;
+    let expected = format!("at most {}", separated(FLOWS_MAX));
+    InputError::unless(count <= FLOWS_MAX, "", format!("{} flows", separated(count)), expected)?;
     list.joined()
 }
 
@@ -61,10 +78,9 @@ impl<'t> FlowList<'t> {
     /// Takes the flow of a line, if it is in the priority that is asked for.
     fn push(&mut self, flow: ListedFlow<'t>) -> Result<(), InputError> {
         self.count += 1;
-        let (hosts, by) = self.hosts;
         let last = flow.spec.src_rank.max(flow.spec.dst_rank).get();
-        if u64::from(last) >= hosts {
-            return Err(wrong(flow.line, last, format!("a host from 0 to {}, as {by}", hosts.saturating_sub(1))));
+        if u64::from(last) >= self.hosts.hosts {
+            return Err(wrong(flow.line, last, self.hosts.expected()));
         }
         if self.priority.is_some() && flow.priority.is_none() {
             let expected = "one, as the key priority asks for some of them";
@@ -157,13 +173,17 @@ impl ListedFlow<'_> {
     fn check_seen(&self, name: &str, other: &StreamSpec, end: Option<FlowEnd>) -> Result<(), InputError> {
         let [source, src, dst] = [self.spec.src_rank, other.src_rank, other.dst_rank].map(Rank::get);
         let (is_seen, expected) = match end {
-            Some(FlowEnd::Sent) => (source == src, format!("from {src}, the host that sees flow {name} sent")),
-            Some(FlowEnd::Received) => (source == dst, format!("from {dst}, the host that sees flow {name} arrive")),
-            None => {
-                (source == src || source == dst, format!("from {src} or {dst}, the hosts that see flow {name} end"))
+            Some(FlowEnd::Sent) => {
+                (source == src, format!("host {src}, which sees that the flow of trigger {name} is sent"))
             }
+            Some(FlowEnd::Received) => {
+                (source == dst, format!("host {dst}, which sees the flow of trigger {name} arrive"))
+            }
+            None => (source == src || source == dst, format!("host {src} or {dst}, which see flow {name} end")),
         };
-        if is_seen { Ok(()) } else { Err(wrong(self.line, format!("from {source} after {name}"), expected)) }
+        let cause = if end.is_some() { "trigger" } else { "flow" };
+        let mistake = format!("source {source} of a flow that waits for {cause} {name}");
+        if is_seen { Ok(()) } else { Err(wrong(self.line, mistake, expected)) }
     }
 }
 
@@ -174,10 +194,16 @@ fn wrong(number: usize, text: impl std::fmt::Display, expected: impl std::fmt::D
 }
 
 /// A flow between two hosts, which nothing waits for.
-fn flow<'t>(number: usize, ends: [&str; 2], bytes: &str, start: Duration) -> Result<ListedFlow<'t>, InputError> {
+fn flow<'t>(
+    number: usize,
+    ends: [&str; 2],
+    bytes: &str,
+    start: Duration,
+    hosts: HostLimit,
+) -> Result<ListedFlow<'t>, InputError> {
     let host = |word: &str| {
         let host = word.parse::<u64>().ok().filter(|&host| host < RANKS_MAX);
-        host.map(|host| host as u32).ok_or_else(|| wrong(number, word, format!("a host from 0 to {}", RANKS_MAX - 1)))
+        host.map(|host| host as u32).ok_or_else(|| wrong(number, word, hosts.expected()))
     };
     let (src, dst) = (host(ends[0])?, host(ends[1])?);
     if src == dst {
@@ -214,7 +240,7 @@ fn hpcc<'t>(lines: &mut impl Iterator<Item = Line<'t>>, list: &mut FlowList<'t>)
         };
         let start = time(number, start, 1.0)?;
         first = first.min(Some(start)).or(Some(start));
-        let listed = flow(number, [src, dst], bytes, start)?;
+        let listed = flow(number, [src, dst], bytes, start, list.hosts)?;
         list.push(ListedFlow { priority: Some(priority(number, group)?), ..listed })?;
     }
     if count.parse() != Ok(list.count) {
@@ -257,7 +283,8 @@ fn htsim<'t>(lines: &mut impl Iterator<Item = Line<'t>>, list: &mut FlowList<'t>
         if after.is_some() && value("start").is_some() {
             return Err(wrong(number, line, "start or trigger"));
         }
-        let listed = flow(number, [ends.0, ends.1], bytes, time(number, value("start").unwrap_or("0"), 1e-12)?)?;
+        let start = time(number, value("start").unwrap_or("0"), 1e-12)?;
+        let listed = flow(number, [ends.0, ends.1], bytes, start, list.hosts)?;
         let ends = [("send_done_trigger", FlowEnd::Sent), ("recv_done_trigger", FlowEnd::Received)]
             .map(|(name, end)| Some((value(name)?, Some(end))));
         let priority = value("prio").map(|word| priority(number, word)).transpose()?;
@@ -297,8 +324,8 @@ impl Columns {
         let needed = |known: &[&str]| {
             place(known).ok_or_else(|| {
                 let starts: Vec<&str> = STARTS.iter().map(|(name, _)| *name).collect();
-                let expected = format!("columns source, destination, bytes, and one of {}", starts.join(", "));
-                wrong(number, format!("no column {} in {head}", known[0]), expected)
+                let expected = format!("columns source, destination, bytes; a start may follow, {}", starts.join(", "));
+                wrong(number, format!("no column {}", known[0]), expected)
             })
         };
         let start = STARTS.iter().find_map(|&(name, unit)| Some((place(&[name])?, unit)));
@@ -333,7 +360,8 @@ fn csv<'t>(lines: &mut impl Iterator<Item = Line<'t>>, list: &mut FlowList<'t>) 
             return Err(wrong(number, format!("{} fields", words.len()), format!("{}, as in the head", columns.count)));
         }
         let start = columns.start.map_or(Ok(Duration::ZERO), |(place, unit)| time(number, words[place], unit))?;
-        let listed = flow(number, [words[columns.source], words[columns.destination]], words[columns.bytes], start)?;
+        let ends = [words[columns.source], words[columns.destination]];
+        let listed = flow(number, ends, words[columns.bytes], start, list.hosts)?;
         let word = |place: Option<usize>| place.map(|place| words[place]).filter(|word| !word.is_empty());
         let priority = word(columns.priority).map(|word| priority(number, word)).transpose()?;
         let ends = [word(columns.id).map(|id| (id, None)), None];
@@ -346,7 +374,7 @@ fn csv<'t>(lines: &mut impl Iterator<Item = Line<'t>>, list: &mut FlowList<'t>) 
 mod tests {
     use super::*;
 
-    const ANY: HostLimit = (RANKS_MAX, "no list names more");
+    const ANY: HostLimit = HostLimit::NONE;
 
     /// Source, destination, bytes and start [ps] of each flow.
     fn rows(text: &str) -> Vec<(u32, u32, u64, u64)> {
@@ -389,7 +417,9 @@ mod tests {
                       trigger id 1 oneshot\ntrigger id 2 oneshot\ntrigger id 3 oneshot\n";
         assert_eq!(waits(matrix), expected);
         let wrong = matrix.replace("2->3", "0->3");
-        assert!(error(&wrong).ends_with("from 0 after 3; expected from 2, the host that sees flow 3 arrive"));
+        let expected = "source 0 of a flow that waits for trigger 3; expected host 2, which sees the flow of trigger 3 \
+                        arrive";
+        assert!(error(&wrong).ends_with(expected));
     }
 
     #[test]
@@ -405,14 +435,17 @@ mod tests {
     fn mistakes_are_named_by_their_line() {
         assert_eq!(
             error("# nothing\n\n"),
-            "an empty list; expected a head `source,destination,bytes,start`, a number of flows, or `Nodes N`"
+            "an empty list; expected a head as `source,destination,bytes,start_us`, a number of flows, or `Nodes N`"
         );
-        assert!(error("source,bytes\n").starts_with("line 1: no column destination in source,bytes; expected columns"));
+        assert!(error("source,bytes\n").starts_with("line 1: no column destination; expected columns"));
         assert!(error("source,destination,bytes,start\n").contains("start, without a unit; expected start_ps"));
         assert_eq!(error("src,dst,bytes\n0,1\n"), "line 2: 2 fields; expected 3, as in the head");
-        let beyond = read("src,dst,bytes\n0,1,9\n0,4,9\n", None, (4, "ranks says")).unwrap_err().to_string();
-        assert_eq!(beyond, "line 3: 4; expected a host from 0 to 3, as ranks says");
-        assert_eq!(error("src,dst,bytes\n0,x,9\n"), "line 2: x; expected a host from 0 to 1048575");
+        let beyond = read("src,dst,bytes\n0,1,9\n0,4,9\n", None, HostLimit { hosts: 4, by: "ranks says" });
+        let ranks = "ranks are numbered in the order of hosts";
+        let expected = format!("line 3: 4; expected the number of a rank from 0 to 3, as ranks says: {ranks}");
+        assert_eq!(beyond.unwrap_err().to_string(), expected);
+        let expected = format!("line 2: x; expected the number of a rank from 0 to 1048575: {ranks}");
+        assert_eq!(error("src,dst,bytes\n0,x,9\n"), expected);
         assert_eq!(error("src,dst,bytes\n4,4,9\n"), "line 2: from 4 to itself; expected two hosts");
         assert_eq!(error("src,dst,bytes\n0,1,0\n"), "line 2: 0; expected bytes from 1 to 1099511627776");
         assert_eq!(error("src,dst,bytes,start_s\n0,1,9,-1\n"), "line 2: -1; expected a start of 0 or more");
@@ -430,7 +463,7 @@ mod tests {
                        asked for";
         assert_eq!(error("a,0,1,9,\nb,1,2,9,c\n"), unknown);
         assert!(error("a,0,1,9,\na,1,2,9,\n").starts_with("line 3: a again; expected a name"));
-        let far = "line 3: from 2 after a; expected from 0 or 1, the hosts that see flow a end";
+        let far = "line 3: source 2 of a flow that waits for flow a; expected host 0 or 1, which see flow a end";
         assert_eq!(error("a,0,1,9,\nb,2,1,9,a\n"), far);
         let cycle = "line 3: a flow that waits for itself, over line 4; expected no cycle";
         assert_eq!(error("a,0,1,9,b\nb,1,0,9,c\nc,0,1,9,b\n"), cycle);

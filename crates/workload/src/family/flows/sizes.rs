@@ -256,7 +256,8 @@ fn lines(text: &str) -> Result<SizeLines, InputError> {
         };
         let point = point.filter(|&(size, share)| (0.0..1e15).contains(&size) && share.is_finite());
         let (size, share) = point.ok_or_else(|| {
-            InputError::new("text", line.trim(), "a size in bytes and a share of flows").at_line(number)
+            // The line is not repeated: the key may name a file that is none of the author's.
+            InputError::new("text", "not two numbers", "a size in bytes and a share of flows").at_line(number)
         })?;
         points.push((size.round() as u64, share));
     }
@@ -354,7 +355,10 @@ mod tests {
         let expected = "expected sizes and shares that rise, the last share 1 (or 100)";
         assert_eq!(error("5 0.5\n9 0.9\n"), format!("sizes.points.text: a last share of 0.9; {expected}"));
         assert_eq!(error("5 0.5\n4 1\n"), format!("sizes.points.text: 4 1 behind 5 0.5; {expected}"));
-        assert_eq!(error("5 x\n"), "sizes.points.text: line 1: 5 x; expected a size in bytes and a share of flows");
+        assert_eq!(
+            error("5 x\n"),
+            "sizes.points.text: line 1: not two numbers; expected a size in bytes and a share of flows"
+        );
         assert!(error("").contains("a last share of 0;"));
     }
 
@@ -374,8 +378,10 @@ mod tests {
         assert_eq!(error("3300", false), format!("{wrong}; it is 3300.00 with steps = true"));
         let wrong = "text: line 2: 3250, the mean where a line has no share; expected 3300.00, the mean of these sizes";
         assert_eq!(error("3250", true), wrong);
-        assert!(error("mean", true).ends_with("line 2: mean; expected a size in bytes and a share of flows"));
-        assert!(error("3300\n3300", true).starts_with("text: line 3: 3300; expected a size"));
+        assert!(
+            error("mean", true).ends_with("line 2: not two numbers; expected a size in bytes and a share of flows")
+        );
+        assert!(error("3300\n3300", true).starts_with("text: line 3: not two numbers; expected a size"));
         assert!(error("nan", true).starts_with("text: line 2: NaN, the mean"));
     }
 }
