@@ -43,7 +43,7 @@ QUEUES_CAPTION = (
 )
 LOADS_CAPTION = (
     "Share of the switch ports that were used which sent at most this part of their rate, bytes on "
-    "the wire against the time of the whole run, warm-up included."
+    "the wire against the time of the whole run, with the warm-up and until the last flow ends."
 )
 PAUSED_CAPTION = (
     "Share of the whole run for which ports of switches, and NICs of hosts, were paused by "
