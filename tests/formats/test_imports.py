@@ -129,3 +129,47 @@ def test_what_is_assumed_or_left_out_is_printed(
             (tmp_path / name).write_text(text)
             file = tmp_path / name
     assert sentence in command_line.invoke("import", file, code=0).stdout
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "yaml", "xml", "conf"])
+@pytest.mark.parametrize("form", [(), ("--form", "edge_list")])
+def test_an_empty_file_is_called_so(suffix: str, form: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / f"f.{suffix}"
+    file.write_text("\n")
+    done = command_line.invoke("import", file, *form, code=2)
+    assert done.stderr == f"{file}: empty; expected a file of a fabric\n"
+
+
+MISTAKES = [
+    ("f.json", "[" * 200_000, "too many brackets in each other; expected fewer"),
+    ("f.json", '{"a": ', "expected JSON"),
+    ("f.yaml", "a: [", "expected YAML"),
+    ("f.xml", "<a><b>", "line 1: no element found; expected XML"),
+    ("f.json", "{}", "of no known format; expected --form slurm"),
+    (
+        "f.csv",
+        "side_a_device,side_a_nme,side_b_device,side_b_name\na,e,b,e\n",
+        "line 1: no column side_a_name; there is side_a_nme",
+    ),
+    ("f.csv", "frm,to,rate\na,s,1G\n", "line 1: 'frm,to,rate' names no two ends; expected columns"),
+    (
+        "t.topo",
+        "Nodes 17\nTiers 2\nPodsize 16\nTier 0\nRadix_Down 4\nTier 1\nRadix_Down 2\n",
+        "Nodes: 17 nodes, 4 a ToR; expected multiples of each other",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), MISTAKES)
+def test_a_damaged_file_is_named_by_its_mistake(
+    name: str, text: str, expected: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    done = command_line.invoke("import", tmp_path / name, code=2)
+    assert expected in done.stderr
+
+
+def test_a_name_that_leads_out_of_the_output_is_that_of_the_option(tmp_path: Path) -> None:
+    (tmp_path / "star.csv").write_text(STAR)
+    done = command_line.invoke("import", tmp_path / "star.csv", "--name", "../../x", code=2)
+    assert done.stderr == "--name ../../x: expected a name of a file, without slashes\n"

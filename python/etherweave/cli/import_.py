@@ -11,7 +11,7 @@ import typer
 
 import etherweave
 from etherweave.api.inputs import InputError
-from etherweave.api.outputs import below, new_files
+from etherweave.api.outputs import OutputNameError, below, new_files
 from etherweave.api.units import counted
 from etherweave.cli.exits import mistakes, reject
 from etherweave.cli.parameters import AsJson, directory
@@ -87,7 +87,7 @@ def import_(
     answers = Answers(hosts, attach, rate, length)
     called = name or files[0].name.split(".")[0] or "fabric"
     with mistakes(etherweave.ScenarioError, ValueError):
-        below(Path(), f"{called}.toml")
+        _check_name(called)
         imported = _imported(files, called, form, servers, answers)
         description = describe(imported.fabric)
         if output:
@@ -102,6 +102,14 @@ def import_(
     print("\n".join(_page(called, imported, description)))
     if output:
         print(f"Scenario: {output / called}.toml")
+
+
+def _check_name(name: str) -> None:
+    """Reject a name that cannot be that of a file in the output."""
+    try:
+        below(Path(), f"{name}.toml")
+    except OutputNameError:
+        reject(f"--name {name[:60]}: expected a name of a file, without slashes")
 
 
 def _check_kept(output: Path, texts: Mapping[str, str]) -> None:

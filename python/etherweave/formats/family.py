@@ -4,14 +4,14 @@ A reader is a module of ``readers`` with ``recognises`` and ``read``, a writer o
 with ``files``; each has a line here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from etherweave.api.inputs import InputError
 from etherweave.formats.network import Network
-from etherweave.formats.texts import Source, source
+from etherweave.formats.texts import Source, json_value, source, xml, yaml
 
 if TYPE_CHECKING:
     from etherweave import _core
@@ -50,6 +50,15 @@ WRITERS = {
     "htsim": "The tree of htsim, and the flows of the result that --load names.",
 }
 """Writers by name; the core has others (:func:`etherweave.exports`)."""
+
+
+DAMAGED: Mapping[str, Callable[[Source], object]] = {
+    ".json": json_value,
+    ".xml": xml,
+    ".yaml": yaml,
+    ".yml": yaml,
+}
+"""Readers of files whose format is not recognised, by name, for a mistake in them."""
 
 
 class Reader(Protocol):
@@ -109,7 +118,7 @@ def _common(files: Sequence[Source], form: str | None) -> tuple[str, list[Source
         mains = [file for file in files if file not in beside]
         if beside and mains and all(reader(name).recognises(file) for file in mains):
             return name, beside
-    names = [form or _recognised(file) for file in files]
+    names = [form if form and file.text.strip() else _recognised(file) for file in files]
     other = next((at for at, name in enumerate(names) if name != names[0]), None)
     if other is not None:
         reason = f"{names[other]}, and {files[0].path.name} is {names[0]}; expected a single format"
@@ -118,9 +127,13 @@ def _common(files: Sequence[Source], form: str | None) -> tuple[str, list[Source
 
 
 def _recognised(file: Source) -> str:
+    if not file.text.strip():
+        raise InputError(file.path, "empty; expected a file of a fabric")
     for name in READERS:
         if reader(name).recognises(file):
             return name
+    if check := DAMAGED.get(file.suffix):
+        check(file)  # Raises where the file is not what its name says.
     raise InputError(file.path, f"of no known format; expected --form {', '.join(READERS)}")
 
 

@@ -158,7 +158,9 @@ def json_value(file: Source) -> Any:
     _check_tree_size(file)
     try:
         return json.loads(file.text)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise file.mistake("", "too many brackets in each other; expected fewer") from None
+    except ValueError as error:
         raise file.mistake("", f"{error}; expected JSON") from None
 
 

@@ -21,6 +21,8 @@ COLUMNS = {
     "links": ("links", "count", "parallel"),
 }
 """Fields of a link, and the headings that columns of them have."""
+ENDS = (("from", "to"), ("source", "target"), ("side_a_name", "side_b_name"))
+"""Pairs of headings that a message names."""
 BARE = ("first", "second", "rate", "length", "medium")
 """Columns without a header, as ``topology.custom`` has them."""
 
@@ -41,6 +43,7 @@ def read(files: Sequence[Source], _servers: int) -> Network:
         where, first = next(table, ("", []))
         columns = _columns(first)
         if columns is None:
+            _check_no_header(network, where, first)
             columns = {name: at for at, name in enumerate(BARE[: max(len(first), 2)])}
             _link(network, columns, where, first)
         else:
@@ -91,6 +94,15 @@ def _columns(headings: Sequence[str]) -> dict[str, int] | None:
         if at is not None:
             columns[name] = at
     return columns if {"first", "second"} <= set(columns) else None
+
+
+def _check_no_header(network: Network, where: str, row: Sequence[str]) -> None:
+    """Refuse a line of words, which is a header that names no two ends, with one misspelt."""
+    cells = [cell.strip() for cell in row]
+    if len(cells) > 2 and all(cells) and not any(letter.isdigit() for letter in cells[2]):
+        known = ", ".join(f"{first} and {second}" for first, second in ENDS)
+        reason = f"{','.join(cells)[:60]!r} names no two ends; expected columns such as {known}"
+        raise network.mistake(where, reason)
 
 
 def _key(heading: str) -> str:

@@ -41,7 +41,8 @@ def read(files: Sequence[Source], _servers: int) -> Network:
     pod = nodes if levels == 2 else counts.get("podsize", 0)
     down = tiers[0].down
     if not down or not pod or nodes % pod or pod % down:
-        reason = f"{nodes} nodes, pods of {pod}, {down} a ToR; expected multiples of each other"
+        pods = f"pods of {pod}, " if levels == 3 else ""
+        reason = f"{nodes} nodes, {pods}{down} a ToR; expected multiples of each other"
         raise file.mistake("Nodes", reason)
     tors = [f"tor{at}" for at in range(nodes // down)]
     for node in range(nodes):

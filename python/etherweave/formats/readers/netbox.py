@@ -15,6 +15,10 @@ from etherweave.formats.texts import Source, delimiter, items, json_value, mappi
 
 CABLES, TABLE = {"side_a_name", "side_b_name"}, {"termination a", "termination b"}
 DEVICES, INTERFACES = {"name", "role", "device_type"}, {"device", "name", "type"}
+COLUMNS = {f"side_{side}_{of}" for side in "ab" for of in ("site", "device", "type", "name")}
+COLUMNS |= {"type", "status", "profile", "tenant", "label", "color", "length", "length_unit"}
+COLUMNS |= {"description", "owner", "comments", "tags"}
+"""Columns of the import of cables."""
 SWITCH_ROLES = ("switch", "leaf", "spine", "tor", "core", "agg", "router", "edge", "fabric")
 """Words by which the role of a device is that of a switch."""
 METRES = {"km": 1000.0, "m": 1.0, "cm": 0.01, "mi": 1609.344, "ft": 0.3048, "in": 0.0254}
@@ -26,7 +30,8 @@ def recognises(file: Source) -> bool:
     if file.text.lstrip().startswith(("{", "[")):
         return '"a_terminations"' in file.head
     headings = set(_headings(file))
-    return any(known <= headings for known in (CABLES, TABLE, DEVICES, INTERFACES))
+    is_cables = any(heading.startswith(("side_a_", "side_b_")) for heading in headings)
+    return is_cables or any(known <= headings for known in (CABLES, TABLE, DEVICES, INTERFACES))
 
 
 def read(files: Sequence[Source], _servers: int) -> Network:
@@ -55,6 +60,7 @@ def _cables(
     elif headings >= CABLES:
         rows = (_imported(file, where, row) for where, row in _rows(file))
     else:
+        _check_headings(file, headings)
         rows = (_listed(file, where, row) for where, row in _rows(file))
     empty = planned = leaving = 0
     for where, sides, length, form, status, description in rows:
@@ -74,6 +80,17 @@ def _cables(
         network.notes.append(f"{planned} cables are planned")
     if leaving:
         network.notes.append(f"{leaving} cables are there and will be taken out (decommissioning)")
+
+
+def _check_headings(file: Source, headings: set[str]) -> None:
+    """Refuse a table without the columns of cables; a misspelt heading is named."""
+    if any(heading.startswith("side_") for heading in headings):
+        lacking, unknown = CABLES - headings, headings - COLUMNS
+        own = f"; there is {', '.join(sorted(unknown))}" if unknown else ""
+        raise file.mistake("line 1", f"no column {' and '.join(sorted(lacking))}{own}")
+    if not headings >= TABLE:
+        expected = "Termination A and Termination B, or side_a_name and side_b_name"
+        raise file.mistake("line 1", f"no ends of cables; expected columns {expected}")
 
 
 End = tuple[str, str]
