@@ -126,11 +126,21 @@ impl Document {
         InputError { key: format!("{}{rest}", held.by), file: held.file.clone(), ..error }
     }
 
-    /// Whether an override has set the key or a table around it.
+    /// Whether an override has set the key or a table around it, or has made the table of this key.
     fn is_overridden(&self, key: &str) -> bool {
-        let covers =
-            |set: &String| key.strip_prefix(set.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-        self.overridden.iter().any(covers)
+        let begins = |outer: &str, key: &str| {
+            key.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let covers = |set: &String| begins(set, key);
+        let is_within = |set: &String| !key.is_empty() && begins(key, set);
+        self.overridden.iter().any(covers) || (self.overridden.iter().any(is_within) && !self.is_in_text(key))
+    }
+
+    /// Whether the text has the key itself.
+    fn is_in_text(&self, key: &str) -> bool {
+        let Ok(root) = DeTable::parse(&self.text) else { return false };
+        let mut place = Place::Table(root.get_ref());
+        key.split('.').all(|part| place.step(part).map(|(_, _, next)| place = next).is_some())
     }
 
     /// Where line `line`, counted from 1, of the text at `key` stands. `None` where the file does not say: a key of

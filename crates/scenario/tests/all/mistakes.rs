@@ -86,6 +86,19 @@ fn overrides_reach_into_lists_and_their_mistakes_are_named() {
          expected one of `bytes`, `pairs`, `warm_up`, `iterations`"
     );
     assert!(set("seed", "1 2").unwrap_err().to_string().starts_with("override: seed: `1 2` is no TOML value"));
+    // A table that only the override has made, beside those of the text.
+    for (key, mistaken) in [("switch.latenci.value", "switch.latenci"), ("swich.latency", "swich")] {
+        let mistake = set(key, "\"1us\"").unwrap_err().to_string();
+        assert!(mistake.starts_with(&format!("override: {mistaken}: unknown key")), "{mistake}");
+    }
+}
+
+#[test]
+fn a_mistake_of_the_text_beside_an_override_keeps_its_place() {
+    let text = with("[switch]\nlatenci = { value = \"1us\" }");
+    let key = ("switch.latenci.value".to_owned(), "\"2us\"".to_owned());
+    let mistake = Scenario::parse(&text, "x.toml", &[key]).unwrap_err().to_string();
+    assert!(mistake.starts_with("x.toml:") && mistake.contains("switch.latenci: unknown key"), "{mistake}");
 }
 
 #[test]
