@@ -398,7 +398,8 @@ def test_a_parquet_file_that_is_none_is_refused(tmp_path: Path) -> None:
     file = of_parquet(tmp_path, LISTED)
     (tmp_path / "list.parquet").write_bytes(b"PAR1" + bytes(99))
     expected = "list.parquet: damaged, or of another format; expected a table in Parquet"
-    assert expected in command_line.run_here("run", file).stderr
+    failed = command_line.run_here("run", file).stderr
+    assert f"{expected} (key file at {file}:" in failed
     key = {"job.0.workload.flows.file": str(tmp_path / "list.parquet")}
     with pytest.raises(etherweave.ScenarioError, match="a table in Parquet, which Python reads"):
         etherweave.run(scenario({}), key)
@@ -436,3 +437,8 @@ def test_flows_of_shipped_scenarios_are_complete_and_no_faster_than_the_fabric(f
     job = times(etherweave.run(file, keys))
     assert job.flows == len(job.rows) > 0
     assert job.below == 0
+
+
+def test_a_path_in_place_of_a_result_is_named() -> None:
+    with pytest.raises(TypeError, match=r"'DIR'; expected a Result, as etherweave.Result.load"):
+        flow_times("DIR")  # type: ignore[arg-type]

@@ -146,7 +146,7 @@ def test_the_verb_prints_means_with_intervals_and_gives_them_as_json(
         (["--find-warm-up"], "--find-warm-up: nothing is repeated; expected --replications"),
         (["--replications", "3", "--half-width", "5"], "--half-width: 5; expected a share"),
         (["--replications", "3", "--slowdown"], "--replications: expected no --slowdown beside it"),
-        (["--replications", "1"], "1 replications; expected 2 to 65,536"),
+        (["--replications", "1"], "--replications: 1; expected 2 to 65,536"),
     ],
 )
 def test_mistakes_of_replications_are_named(file: Path, words: list[str], message: str) -> None:

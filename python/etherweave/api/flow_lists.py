@@ -25,10 +25,9 @@ def insert_lists(text: str, origin: str) -> str:
         path = Path(origin).parent / key[3]
         try:
             return f"{key[1]}file = {toml.literal(str(_csv(path)))}"
-        except InputError:
-            raise
         except OSError as error:
-            raise InputError(path, reason(error)) from None
+            line = text.count("\n", 0, key.start(3)) + 1
+            raise InputError(path, f"{reason(error)} (key file at {origin}:{line})") from None
 
     return _NAMED.sub(listed, text) if ".parquet" in text else text
 

@@ -157,7 +157,15 @@ def flow_times(result: Result) -> list[FlowTimes]:
     ----------
     result
         Of a run with the workload ``flows``; any other has no job here.
+
+    Raises
+    ------
+    TypeError
+        When it is no result, as a path is none.
     """
+    if not isinstance(result, Result):
+        expected = "a Result, as etherweave.Result.load(directory) returns"
+        raise TypeError(f"flow_times: {str(result)[:60]!r}; expected {expected}")
     if "[job.workload.flows" not in result.resolved or "flow_times" not in result.tables:
         return []
     scenario = tomllib.loads(result.resolved)

@@ -195,7 +195,11 @@ def _replicated(
     if half_width is not None and not 0 < half_width < 1:
         reject(f"--half-width: {half_width:g}; expected a share between 0 and 1, such as 0.05")
     from etherweave.cli.replicated import run_replicated
+    from etherweave.uncertainty.replications import REPLICATIONS_MAX, REPLICATIONS_MIN
 
+    if not REPLICATIONS_MIN <= settings[0] <= REPLICATIONS_MAX:
+        span = f"{REPLICATIONS_MIN} to {REPLICATIONS_MAX:,}"
+        reject(f"--replications: {settings[0]:,}; expected {span}")
     run_replicated(file, changes, *settings)
 
 
