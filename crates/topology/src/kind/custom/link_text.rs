@@ -65,11 +65,15 @@ impl LinkAttributes<'_> {
 }
 
 fn read_rate(text: &str) -> Result<BitRate, InputError> {
-    text.parse().map_err(|error: InputError| mistake(error.found, error.expected))
+    text.parse().map_err(|error| with_example(error, "100Gb/s"))
 }
 
 fn read_length(text: &str) -> Result<Length, InputError> {
-    text.parse().map_err(|error: InputError| mistake(error.found, error.expected))
+    text.parse().map_err(|error| with_example(error, "3m"))
+}
+
+fn with_example(error: InputError, example: &str) -> InputError {
+    mistake(error.found, format!("{}, such as {example}", error.expected))
 }
 
 fn read_medium(text: &str) -> Result<Medium, InputError> {
