@@ -174,7 +174,6 @@ JOINED = {
     "bench/telemetry/tables.py": 1,  # read
     "cli/bench/environment.py": 1,  # a fabric of a site: letters, digits, dots and hyphens
     "cli/control/export.py": 1,  # read
-    "cli/import_.py": 1,  # printed
     "cli/manual.py": 1,  # returned; written by `new_files`
     "cli/control/yang.py": 3,  # templates, in a temporary directory; models that code names
     "control/lab/state.py": 1,  # checked in the line before

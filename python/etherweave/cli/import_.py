@@ -101,7 +101,7 @@ def import_(
         return
     print("\n".join(_page(called, imported, description)))
     if output:
-        print(f"Scenario: {output / called}.toml")
+        print(f"Scenario: {below(output, f'{called}.toml')}")
 
 
 def _check_name(name: str) -> None:
@@ -115,7 +115,7 @@ def _check_name(name: str) -> None:
 def _check_kept(output: Path, texts: Mapping[str, str]) -> None:
     """Reject an output that has other texts: a job may have been added to the scenario."""
     for name, text in texts.items():
-        path = output / name
+        path = below(output, name)
         if path.is_file() and path.read_bytes() != text.encode():
             expected = "another -o DIRECTORY or --name, or --overwrite"
             raise InputError(path, f"exists with other contents, which stay; expected {expected}")
