@@ -69,6 +69,18 @@ def test_a_time_of_npb_says_of_how_many_iterations_it_is(
     assert row["note"] == note
 
 
+@pytest.mark.parametrize("iterations", [1, 2, 3])
+@pytest.mark.parametrize("workload", ["npb = { benchmark = 'is', class = 'S', ", "openfoam = { "])
+def test_few_iterations_take_the_sum_of_their_times(
+    workload: str, iterations: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text(f"{TOPOLOGY}{workload}ranks = 4, iterations = {iterations} }}\n")
+    figures = json.loads(command_line.run("run", file, "--json").stdout)
+    (row,) = figures["benchmarks"]
+    assert row["value"] == pytest.approx(iterations * figures["jobs"]["test"]["mean_us"] * 1e-6)
+
+
 def test_iterations_of_npb_are_those_that_its_page_lists() -> None:
     page = Path(__file__).parents[2] / "docs/models/workload/npb.md"
     rows = re.findall(

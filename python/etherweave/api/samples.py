@@ -15,8 +15,15 @@ def rounds(operation: str, ranks: int) -> int:
 def time_of_all(times: Sequence[float], count: int) -> float:
     """Return the time of all rounds from those of some, in order, in any unit.
 
-    The first round stands for itself, each other one takes the mean of the others.
+    The first round stands for itself, each other one takes the mean of the others, or the time of
+    the first where that is the only one.
+
+    Examples
+    --------
+    >>> time_of_all([5.0, 2.0, 4.0], 4), time_of_all([5.0], 2)
+    (14.0, 10.0)
     """
     if len(times) == count:
         return math.fsum(times)
-    return times[0] + (count - 1) * math.fsum(times[1:]) / (len(times) - 1)
+    others = times[1:] or times[:1]
+    return times[0] + (count - 1) * math.fsum(others) / len(others)
