@@ -113,6 +113,19 @@ def test_a_row_that_fails_says_what_was_tried(study: str) -> None:
     assert [name for name, tried in failing(study).items() if not tried] == []
 
 
+@pytest.mark.parametrize("study", STATEMENTS)
+def test_no_row_of_an_order_passes_by_equality(study: str) -> None:
+    record = json.loads((ROOT / "studies" / study / "record.json").read_text(encoding="utf-8"))
+    equal = [
+        row["id"]
+        for row in load_study(study).expected()
+        if row["unit"] == "ratio"
+        and record["computed"].get(row["id"]) == 1
+        and "1" in {f"{float(bound):g}" for bound in (row["low"], row["high"]) if bound}
+    ]
+    assert equal == [], "expected a bound beside 1"
+
+
 QUICK = (
     "bench info",
     "bench list",
