@@ -62,7 +62,8 @@ impl RoutingProof {
         }
     }
 
-    /// With no more than `priorities_max`, on a fabric whose hosts are at most `diameter` links between switches apart.
+    /// Proof by legal hops in at most `priorities_max` priorities. Hosts of the fabric are at most `diameter` links
+    /// between switches apart.
     fn of_legal_hops(routing: RoutingKind, fabric: ProvedFabric<'_>) -> Result<RoutingProof, String> {
         let ProvedFabric { topology, diameter, priorities_max, .. } = fabric;
         let legality = routing.legality(topology).map_err(|error| error.reason())?;

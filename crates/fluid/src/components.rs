@@ -1,7 +1,8 @@
 //! Connections that share links, directly or by others in turn. Rates of such a set depend on no other set, so that a
 //! change has only the rates of its own solved anew.
 //!
-//! What ends leaves its links joined until [`Components::split`], so that a set may be of several that share none.
+//! The links of a connection that ends stay joined until [`Components::split`]. Until then a set may hold connections
+//! that share no link.
 
 /// Mark of a link that no connection has joined, and of a set without connections.
 const NONE: u32 = u32::MAX;

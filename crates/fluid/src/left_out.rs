@@ -27,7 +27,8 @@ pub struct LeftOutCounts {
     /// would.
     queues: Vec<LinkQueue>,
     queued: Vec<u32>,
-    /// Of each link of each class: a solution that was counted, and the full link for which connections waited on it.
+    /// Entry of each link of each class: the last counted solution in which connections waited on it, and the full link
+    /// they waited for.
     waits_for: Vec<(u64, u32)>,
     /// Number of solutions, and the first whose notes about links are up to date.
     number: u64,

@@ -7,7 +7,7 @@ use etherweave_primitives::{Bytes, Priority};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Trimming {
-    /// What is left of a longer frame, check sequence included, "44B" to "4084B". Default "128B".
+    /// Size to which longer frames are cut, check sequence included, "44B" to "4084B". Default "128B".
     pub size: Bytes,
     /// Priority of trimmed packets, which selects their queue. Without room there, they are dropped. Default 6.
     pub priority: Priority,

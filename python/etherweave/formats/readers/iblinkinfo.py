@@ -17,7 +17,7 @@ SIGNALLED_GBPS = {"FDR": 14.0625, "EDR": 25.78125, "HDR": 53.125, "NDR": 106.25,
 """Signalling rates of a SerDes lane [Gb/s], where they differ from the kernel's."""
 NEAR = 0.02  # Largest relative difference from a known rate.
 PEERS: dict[Kind, Kind] = {"host": "switch", "switch": "host"}
-"""What is at the other end of a cable of a host, and of that of a device of which no line is."""
+"""Kind of the device at the other end of a cable, by the kind of a device that has lines."""
 _HEAD = re.compile(r"(CA|Switch):\s*(?:0x[0-9a-fA-F]+\s+)?(.*?):?\s*$")
 _MANAGED = re.compile(r"[^;]*;([^:]+):.*")  # Description of a switch with an address.
 _ADAPTER = re.compile(r"\S+\s+(HCA-\d+|[a-z]+\d*_\d+)")  # That of a host's HCA by the kernel.

@@ -10,7 +10,7 @@ use super::link_text::{Edge, LinkAttributes, LinkDefaults, mistake};
 
 pub(super) const HEADER: &str = "from,to,rate,length";
 const COLUMNS: [&str; 7] = ["from", "to", "rate", "length", "medium", "class", "to_rate"];
-/// What reads other lists.
+/// Command for lists with other columns, named in errors.
 const IMPORT: &str = "`etherweave import` reads a list with other names of nodes and columns";
 /// Number of columns without a header: the first ones, both ends at least.
 const PLAIN: std::ops::RangeInclusive<usize> = 2..=5;

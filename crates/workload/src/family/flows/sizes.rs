@@ -201,7 +201,7 @@ impl SizePoints {
     }
 }
 
-/// What a text of sizes has.
+/// Contents of a text of sizes: its points, and the mean that its first line may state.
 struct SizeLines {
     points: Vec<(u64, f64)>,
     mean: Option<StatedMean>,

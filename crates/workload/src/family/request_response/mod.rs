@@ -131,7 +131,7 @@ impl Generator for RequestResponse {
         Ok(Traffic::Graphs { ranks, iterations: 1 })
     }
 
-    /// Of the service that is busiest: work that clients bring in a second by what its threads do in it.
+    /// Load of the busiest service: work that arrives in a second, divided by the work that its threads do in a second.
     fn overload(&self) -> Option<String> {
         let RequestLoad::Open { interval } = self.load else { return None };
         let requests = f64::from(self.clients) / interval.as_ps() as f64;
