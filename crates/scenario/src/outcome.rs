@@ -244,9 +244,8 @@ fn behind(report: &Report) -> Option<String> {
     (share > BEHIND_MAX && behind >= BEHIND_MIN).then(|| {
         format!(
             "{behind} of {messages} messages began behind one of at least eight times their length of their own pair \
-             of ranks: a pair has \
-             one connection, which keeps their order; job.connections = \"per message\" gives flows connections of \
-             their own"
+             of ranks: a pair has one connection, which keeps their order; job.connections = \"per message\" gives \
+             flows connections of their own"
         )
     })
 }
