@@ -66,19 +66,29 @@ fn is_named(file: &File) -> bool {
 
 /// Lines of code with their numbers, without comments, texts and documentation.
 fn code(file: &File) -> impl Iterator<Item = (usize, String)> {
-    let comment = if file.extension() == "py" { "#" } else { "//" };
-    let mut is_documentation = false;
+    let is_python = file.extension() == "py";
+    let comment = if is_python { "#" } else { "//" };
+    let (mut is_documentation, mut is_text) = (false, false);
     file.lines().map(move |(number, line)| {
-        let quotes = if comment == "#" { line.matches("\"\"\"").count() } else { 0 };
+        let quotes = if is_python { line.matches("\"\"\"").count() } else { 0 };
         let skipped = is_documentation || quotes > 0;
         is_documentation ^= quotes % 2 == 1;
-        (number, if skipped { String::new() } else { without_texts(line, comment) })
+        let begun = is_text;
+        is_text = !skipped && goes_on(line, begun);
+        (number, if skipped { String::new() } else { without_texts(line, begun, comment) })
     })
 }
 
-/// A line up to its comment, with nothing between quotes.
-fn without_texts(line: &str, comment: &str) -> String {
-    let mut parts = line.split('"').step_by(2);
+/// Whether a text that a backslash continues is open at the end of a line.
+fn goes_on(line: &str, begun: bool) -> bool {
+    let escaped = line.matches("\\\"").count() + line.matches("'\"'").count();
+    let quotes = line.matches('"').count() - escaped;
+    line.ends_with('\\') && (quotes % 2 == 1) != begun
+}
+
+/// A line up to its comment, with nothing between quotes; its beginning is a text where one was open.
+fn without_texts(line: &str, begun: bool, comment: &str) -> String {
+    let mut parts = line.split('"').skip(begun.into()).step_by(2);
     let bare = parts.next().unwrap_or("").to_owned();
     let bare = parts.fold(bare, |bare, part| bare + "\"\"" + part);
     bare.split(comment).next().unwrap_or("").to_owned()
@@ -126,6 +136,12 @@ mod tests {
         check(pronouns, "a.py", "sorted(rows, key=lambda one: one.x)\nsorted(rows, key=lambda row: row.x)\n", &[1]);
         check(pronouns, "a.rs", "let found = 1;\nrows.iter().map(|one| one + 1);\nlet someone = 1;\n", &[1, 2]);
         check(pronouns, "a.rs", "// for one in all\nlet row = \"for one in all\";\n", &[]);
+        check(
+            pronouns,
+            "a.rs",
+            "let text = \"a pair \\\n    for one of \\\"a\\\", \\\n    as one\";\nlet one = 1;\n",
+            &[4],
+        );
     }
 
     #[test]
