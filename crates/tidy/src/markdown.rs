@@ -2,17 +2,27 @@
 
 use crate::{File, Finding, Repository};
 
-/// What a page under `docs/models/` must have, as headings.
-const MODEL_SECTIONS: [&str; 2] = ["Sources", "Not modelled"];
+/// Sections that end a page of a model, in this order.
+const MODEL_SECTIONS: [&str; 3] = ["Not modelled", "Sources", "Tests"];
 
-/// A page about a model names its sources and what it leaves out.
-pub fn model_sections(file: &File) -> Vec<Finding> {
-    if !file.path.starts_with("docs/models/") || file.extension() != "md" || file.path.ends_with("/README.md") {
+/// Pages beside those of models: tables of statements, each with the command that shows it.
+const STATEMENTS: &str = "docs/models/sources/";
+
+/// A page of a model shows a run with its output and a table, and ends with what it leaves out, its sources and its
+/// tests.
+pub fn model_form(file: &File) -> Vec<Finding> {
+    let is_index = file.path.ends_with("/README.md") || file.path.starts_with(STATEMENTS);
+    if !file.path.starts_with("docs/models/") || file.extension() != "md" || is_index {
         return Vec::new();
     }
-    let has = |section: &str| headings(&file.text).any(|heading| heading.eq_ignore_ascii_case(section));
-    let missing = MODEL_SECTIONS.iter().filter(|section| !has(section));
-    missing.map(|section| file.finding(1, format!("the section *{section}* is missing"))).collect()
+    let headings: Vec<&str> = headings(&file.text).collect();
+    let parts = [
+        (file.text.contains("\n```console\n$ "), "a run with its output"),
+        (file.text.contains("\n|---"), "a table"),
+        (headings.ends_with(&MODEL_SECTIONS), "the end: the sections *Not modelled*, *Sources*, *Tests*"),
+    ];
+    let missing = parts.iter().filter(|(has, _)| !has);
+    missing.map(|(_, part)| file.finding(1, format!("a page of a model lacks {part}"))).collect()
 }
 
 /// A relative link leads to a file or folder of the repository, and its anchor to a heading there.
@@ -124,13 +134,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_page_names_sources_and_what_it_leaves_out() {
+    fn a_page_of_a_model_has_the_form_of_all() {
         let check = |text: &str, missing: usize| {
-            assert_eq!(model_sections(&File::new("docs/models/link.md", text)).len(), missing, "{text}");
+            assert_eq!(model_form(&File::new("docs/models/link.md", text)).len(), missing, "{text}");
         };
-        check("# Link\n## Sources\n## Not modelled\n", 0);
-        check("# Link\n## Sources\n", 1);
-        check("# Link\n```\n## Sources\n## Not modelled\n```\n", 2);
+        let run = "# Link\n```console\n$ true\n```\n";
+        let table = "|key|\n|---|\n";
+        let end = "## Not modelled\n## Sources\n## Tests\n";
+        check(&format!("{run}{table}{end}"), 0);
+        check(&format!("{run}{end}"), 1);
+        check(&format!("{table}{end}## Errors\n"), 2);
+        check("# Link\n```\n## Not modelled\n## Sources\n## Tests\n```\n", 3);
     }
 
     #[test]

@@ -158,8 +158,8 @@ fn no_files_import_each_other_in_a_circle() {
 }
 
 #[test]
-fn model_pages_name_sources_and_limits() {
-    check(|file, _| markdown::model_sections(file));
+fn pages_of_models_have_one_form() {
+    check(|file, _| markdown::model_form(file));
 }
 
 #[test]
