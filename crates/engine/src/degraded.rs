@@ -15,7 +15,9 @@
 
 use etherweave_primitives::{ChannelId, Duration, Geometric, Purpose, Stream, Time};
 
-use crate::{fec::ForwardErrorCorrection, frame::size::PREAMBLE_AND_GAP};
+use crate::fec::ForwardErrorCorrection;
+use crate::frame::size::PREAMBLE_AND_GAP;
+use crate::link_retry::{Cable, LinkRetry, MESSAGE, Replays, RetryingSender};
 
 /// What a bit error rate is counted in: 10^-18.
 const RATE_STEPS: u64 = 1_000_000_000_000_000_000;
@@ -37,46 +39,12 @@ pub struct DegradedLink {
     pub retry: Option<LinkRetry>,
 }
 
-/// Link-level retry: Ultra Ethernet Specification 1.0, section 5.1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct LinkRetry {
-    /// Most times that a frame is sent again, 1..=15; damaged once more it is lost. Default 3.
-    pub replays_max: u32,
-    /// Time of both ends, from the last bit of a damaged frame to the first of its replay, without the cable. Default
-    /// "100ns", assumed.
-    pub latency: Duration,
-}
-
-impl Default for LinkRetry {
-    fn default() -> Self {
-        LinkRetry { replays_max: 3, latency: Duration::from_ns(100) }
-    }
-}
-
-/// Frames that a link has sent again.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Replays {
-    /// Frames that were sent again.
-    pub frames: u64,
-    /// Times that they were.
-    pub replays: u64,
-    /// Frames that were damaged as often as they may be sent, and lost.
-    pub given_up: u64,
-    /// Bytes sent again, with preamble and gap.
-    pub bytes: u64,
-    /// Time that the transmitter has lost.
-    pub lost: Duration,
-}
-
 /// One direction of a degraded link, at its sender.
 #[derive(Debug)]
 pub struct DegradedChannel {
     random: Stream,
     /// Those without any errors left out, in order of time.
     periods: Vec<ErrorPeriod>,
-    /// Propagation to the far end and back.
-    round_trip: Duration,
     /// Frames sent again.
     pub replays: Replays,
 }
@@ -85,12 +53,18 @@ pub struct DegradedChannel {
 struct ErrorPeriod {
     begin: Time,
     end: Time,
-    correct_bits: Geometric,
+    errors: BitErrors,
+    retry: Option<RetryingSender>,
+}
+
+#[derive(Debug)]
+struct BitErrors {
+    /// Absent: there are none.
+    correct_bits: Option<Geometric>,
     /// Bits that each frame is longer by, for codewords that it shares.
     span: u64,
     /// Bits that still pass before the next wrong one.
     until_error: u64,
-    retry: Option<LinkRetry>,
 }
 
 /// The passage of a frame over a degraded link.
@@ -103,62 +77,100 @@ pub struct Passage {
 }
 
 impl DegradedChannel {
-    /// The direction `channel` of links that are all the same one, in order of time; `None` when they have no errors.
-    pub fn new(channel: ChannelId, seed: u64, links: &[DegradedLink], round_trip: Duration) -> Option<DegradedChannel> {
+    /// The direction `channel` of links that are all the same one, in order of time; `None` when they have neither
+    /// errors nor retry.
+    pub fn new(channel: ChannelId, seed: u64, links: &[DegradedLink], cable: &Cable) -> Option<DegradedChannel> {
         let mut random = Stream::new(seed, Purpose::BitErrors, channel.get().into());
-        let periods: Vec<ErrorPeriod> = links.iter().filter_map(|link| ErrorPeriod::new(link, &mut random)).collect();
-        (!periods.is_empty()).then_some(DegradedChannel { random, periods, round_trip, replays: Replays::default() })
+        let periods = links.iter().filter_map(|link| ErrorPeriod::new(link, cable, &mut random));
+        let periods: Vec<ErrorPeriod> = periods.collect();
+        (!periods.is_empty()).then_some(DegradedChannel { random, periods, replays: Replays::default() })
     }
 
     /// The passage of a frame of `wire` bytes, with preamble and gap, that begins at `time` and takes `duration`.
     pub fn pass(&mut self, time: Time, wire: u32, duration: Duration) -> Passage {
-        let mut passage = Passage { is_damaged: false, late: Duration::ZERO };
+        let intact = Passage { is_damaged: false, late: Duration::ZERO };
         let period = self.periods.iter_mut().find(|period| period.begin <= time && time < period.end);
-        let Some(period) = period else { return passage };
-        let bits = u64::from(wire - PREAMBLE_AND_GAP) * 8 + period.span;
-        passage.is_damaged = period.is_hit(bits, &mut self.random);
-        let Some(retry) = period.retry.filter(|_| passage.is_damaged) else { return passage };
+        let Some(ErrorPeriod { errors, retry, .. }) = period else { return intact };
+        let bits = u64::from(wire - PREAMBLE_AND_GAP) * 8;
+        let is_damaged = errors.hit(bits, &mut self.random);
+        let Some(sender) = retry else { return Passage { is_damaged, ..intact } };
+        let sent = SentFrame { time, wire, duration, is_damaged };
+        self.replays.send(sent, sender, || errors.hit(bits, &mut self.random))
+    }
+}
+
+/// A frame that a link with retry sends, the first time.
+struct SentFrame {
+    time: Time,
+    wire: u32,
+    duration: Duration,
+    is_damaged: bool,
+}
+
+impl Replays {
+    /// Sends a frame as often as it takes or as it may be, `hit` each time anew, and counts that.
+    fn send(&mut self, frame: SentFrame, sender: &mut RetryingSender, mut hit: impl FnMut() -> bool) -> Passage {
+        let SentFrame { time, wire, duration, mut is_damaged } = frame;
+        let wait = sender.wait_for_room(time, wire);
+        let message = duration * MESSAGE / u64::from(wire);
+        let messages = sender.messages(time + wait, duration, message);
         let mut replays = 0;
-        while passage.is_damaged && replays < retry.replays_max {
+        while is_damaged && replays < sender.replays_max {
             replays += 1;
-            passage.is_damaged = period.is_hit(bits, &mut self.random);
+            is_damaged = hit();
         }
-        passage.late = (duration + self.round_trip + retry.latency) * u64::from(replays);
-        self.replays.frames += 1;
-        self.replays.replays += u64::from(replays);
-        self.replays.given_up += u64::from(passage.is_damaged);
-        self.replays.bytes += u64::from(wire) * u64::from(replays);
-        self.replays.lost += passage.late;
-        passage
+        let lost = sender.replay_time(duration) * u64::from(replays);
+        let late = wait + message * messages + lost;
+        sender.keep(time + late + duration, wire, replays > 0);
+        self.frames += u64::from(replays > 0);
+        self.replays += u64::from(replays);
+        self.given_up += u64::from(is_damaged);
+        self.bytes += u64::from(wire) * u64::from(replays);
+        self.lost += lost;
+        self.held += wait;
+        self.messages += messages;
+        Passage { is_damaged, late }
     }
 }
 
 impl ErrorPeriod {
-    fn new(link: &DegradedLink, random: &mut Stream) -> Option<ErrorPeriod> {
+    fn new(link: &DegradedLink, cable: &Cable, random: &mut Stream) -> Option<ErrorPeriod> {
+        let errors = BitErrors::new(link, random);
+        let end = link.until.map_or(Time::MAX, |until| Time::ZERO + until);
+        let retry = link.retry.map(|retry| RetryingSender::new(&retry, cable));
+        let has_effect = errors.correct_bits.is_some() || retry.is_some();
+        has_effect.then_some(ErrorPeriod { begin: Time::ZERO + link.from, end, errors, retry })
+    }
+}
+
+impl BitErrors {
+    fn new(link: &DegradedLink, random: &mut Stream) -> BitErrors {
         let rate = link.fec.map_or(link.bit_error_rate, |fec| fec.residual(link.bit_error_rate));
         let span = link.fec.map_or(0, ForwardErrorCorrection::span);
         let steps = (rate * RATE_STEPS as f64).round() as u64;
-        (steps > 0).then(|| {
-            let correct_bits = Geometric::new(steps, RATE_STEPS);
-            let until_error = correct_bits.draw(random);
-            let end = link.until.map_or(Time::MAX, |until| Time::ZERO + until);
-            ErrorPeriod { begin: Time::ZERO + link.from, end, correct_bits, span, until_error, retry: link.retry }
-        })
+        let correct_bits = (steps > 0).then(|| Geometric::new(steps, RATE_STEPS));
+        let until_error = correct_bits.as_ref().map_or(u64::MAX, |bits| bits.draw(random));
+        BitErrors { correct_bits, span, until_error }
     }
 
-    /// Further errors in the same frame have no effect, and later frames do not depend on them.
-    fn is_hit(&mut self, bits: u64, random: &mut Stream) -> bool {
+    /// Whether a frame of so many bits is damaged. Further errors in it have no effect, and later frames do not depend
+    /// on them.
+    fn hit(&mut self, bits: u64, random: &mut Stream) -> bool {
+        let Some(correct_bits) = &self.correct_bits else { return false };
+        let bits = bits + self.span;
         if self.until_error >= bits {
             self.until_error -= bits;
             return false;
         }
-        self.until_error = self.correct_bits.draw(random);
+        self.until_error = correct_bits.draw(random);
         true
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use etherweave_primitives::{BitRate, Bytes};
+
     use super::*;
 
     fn link(bit_error_rate: f64) -> DegradedLink {
@@ -166,8 +178,13 @@ mod tests {
         DegradedLink { channel, bit_error_rate, fec: None, from, until: None, retry: None }
     }
 
+    fn cable() -> Cable {
+        let (rate, frame_max) = (BitRate::from_gbps(100), Bytes::new(4_198));
+        Cable { rate, round_trip: Duration::from_ns(100), frame_max }
+    }
+
     fn channel(links: &[DegradedLink]) -> DegradedChannel {
-        DegradedChannel::new(ChannelId::new(6), 1, links, Duration::from_ns(100)).expect("links with errors")
+        DegradedChannel::new(ChannelId::new(6), 1, links, &cable()).expect("links with errors")
     }
 
     fn is_hit(channel: &mut DegradedChannel, time: Time, wire: u32) -> bool {
@@ -231,14 +248,14 @@ mod tests {
 
     #[test]
     fn a_rate_of_zero_is_no_degraded_link() {
-        assert!(DegradedChannel::new(ChannelId::new(0), 1, &[link(0.0)], Duration::ZERO).is_none());
+        assert!(DegradedChannel::new(ChannelId::new(0), 1, &[link(0.0)], &cable()).is_none());
     }
 
     #[test]
     fn the_two_directions_have_errors_at_different_bytes() {
         let first_error = |channel| {
             let mut wire =
-                DegradedChannel::new(ChannelId::new(channel), 1, &[link(1e-6)], Duration::ZERO).expect("it has errors");
+                DegradedChannel::new(ChannelId::new(channel), 1, &[link(1e-6)], &cable()).expect("it has errors");
             (0u32..).find(|_| is_hit(&mut wire, Time::ZERO, 1 + PREAMBLE_AND_GAP))
         };
         assert_ne!(first_error(6), first_error(7));
@@ -249,15 +266,16 @@ mod tests {
     fn a_frame_is_sent_again_until_it_is_intact_or_has_been_sent_too_often() {
         let bytes = 1_500;
         let rate = 1.0 - 0.5f64.powf(1.0 / f64::from(8 * bytes));
-        let retry = Some(LinkRetry { replays_max: 3, latency: Duration::from_ns(50) });
+        let retry = Some(LinkRetry { latency: Duration::from_ns(50), ..LinkRetry::default() });
         let mut channel = channel(&[DegradedLink { retry, ..link(rate) }]);
-        let (frames, wire) = (100_000u64, bytes + PREAMBLE_AND_GAP);
+        let (frames, wire, mut time) = (100_000u64, bytes + PREAMBLE_AND_GAP, Time::ZERO);
         for _ in 0..frames {
-            let Passage { late, .. } = channel.pass(Time::ZERO, wire, Duration::from_ns(120));
-            // A frame, 100 ns of cable and 50 of both ends each time.
+            let Passage { late, .. } = channel.pass(time, wire, Duration::from_ns(120));
+            // A frame, 100 ns of cable and 50 of both ends each time; frames are far apart.
             assert_eq!(late.as_ps() % 270_000, 0);
+            time += Duration::from_us(2);
         }
-        let Replays { frames: again, replays, given_up, bytes, lost } = channel.replays;
+        let Replays { frames: again, replays, given_up, bytes, lost, held, messages } = channel.replays;
         let near = |count: u64, share: f64| (count as f64 / frames as f64 - share).abs() < 0.01;
         assert!(
             near(again, 0.5) && near(replays, 0.5 + 0.25 + 0.125) && near(given_up, 0.0625),
@@ -265,5 +283,6 @@ mod tests {
             channel.replays
         );
         assert_eq!((bytes, lost), (replays * u64::from(wire), Duration::from_ns(270) * replays));
+        assert_eq!((held, messages), (Duration::ZERO, 0));
     }
 }

@@ -23,6 +23,7 @@ pub mod fingerprint;
 pub mod frame;
 mod impaired;
 pub mod impaired_link;
+pub mod link_retry;
 pub mod losses;
 pub mod memory;
 pub mod outbox;

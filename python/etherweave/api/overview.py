@@ -52,10 +52,11 @@ def overview(result: Result) -> dict[str, Any]:
         one waited. ``storms``: storms of pauses that watchdogs detected, each with ``port``,
         ``priority``, ``detected_us``, ``restored_us`` (none if not in the run) and the packets that
         were discarded, ``tx_drops`` for the port and ``rx_drops`` from it. ``replays``: of links
-        that send damaged frames again, ``frames``, ``replays``, ``lost_frames`` and the time that
-        transmitters lost. ``rates``: of ports whose rate follows their load, how many there are,
-        how often they changed it, the mean of their rate as a share of the full one, and for how
-        long frames waited altogether. ``learning``: of switches that learn addresses, how many
+        that send damaged frames again, ``frames``, ``replays``, ``lost_frames``, the times that
+        transmitters lost and waited for room, and ``message_bytes``. ``rates``:
+        of ports whose rate follows their load, how many there are, how often they changed it, the
+        mean of their rate as a share of the full one, and for how long frames waited altogether.
+        ``learning``: of switches that learn addresses, how many
         frames they ``flooded``, the ``copies`` that they made of them, the most addresses that a
         table held, and the frames whose source found no room. ``limits``: of jobs whose ranks are
         observed, the time of the path that limits them, by part and by place, see
@@ -152,11 +153,19 @@ def _storms(result: Result) -> list[dict[str, Any]]:
 
 
 def _replays(result: Result) -> dict[str, float]:
-    links = list(_rows(result, "replays", "frames", "replays", "lost_frames", "lost_ns"))
+    columns = ("frames", "replays", "lost_frames", "lost_ns", "held_ns", "message_bytes")
+    links = list(_rows(result, "replays", *columns))
     if not links:
         return {}
-    frames, replays, lost, lost_ns = map(sum, zip(*links, strict=True))
-    return {"frames": frames, "replays": replays, "lost_frames": lost, "lost_us": lost_ns / 1e3}
+    frames, replays, lost, lost_ns, held_ns, message_bytes = map(sum, zip(*links, strict=True))
+    return {
+        "frames": frames,
+        "replays": replays,
+        "lost_frames": lost,
+        "lost_us": lost_ns / 1e3,
+        "held_us": held_ns / 1e3,
+        "message_bytes": message_bytes,
+    }
 
 
 def _rates(result: Result) -> dict[str, float]:

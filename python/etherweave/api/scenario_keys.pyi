@@ -976,7 +976,9 @@ class KvCacheLatent(Table):
     width: Key[int | None, int]
 
 class LinkRetry(Table):
+    buffer: Key[str | None, str]
     latency: Key[str, str]
+    message_spacing: Key[str, str]
     replays_max: Key[int, int]
 
 class Listed(Table):

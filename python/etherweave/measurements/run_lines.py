@@ -140,7 +140,8 @@ def _replay_lines(figures: dict[str, Any]) -> list[str]:
     frames = (
         f"{replays['frames']:,} damaged frames sent again, {replays['lost_frames']:,} of them lost"
     )
-    return [f"retry: {frames}; transmitters lost {replays['lost_us']:,.2f} us"]
+    held = f", and waited {replays['held_us']:,.2f} us for room" if replays["held_us"] else ""
+    return [f"retry: {frames}; transmitters lost {replays['lost_us']:,.2f} us{held}"]
 
 
 def _rate_lines(figures: dict[str, Any]) -> list[str]:

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_engine::degraded::{DegradedChannel, DegradedLink, LinkRetry};
+use etherweave_engine::degraded::{DegradedChannel, DegradedLink};
 use etherweave_engine::fec::ForwardErrorCorrection;
-use etherweave_primitives::{BitRate, ChannelId, Duration, InputError, InputErrors};
+use etherweave_engine::{constants, link_retry::Cable, link_retry::LinkRetry};
+use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, InputError, InputErrors};
 use etherweave_topology::reverse;
 
 use super::{Experiment, layout::Layout};
@@ -16,14 +17,20 @@ const KEY: &str = "faults.degraded";
 const RATE_MAX: f64 = 1e-3;
 /// Longest time of the ends of a link for a replay.
 const LATENCY_MAX: Duration = Duration::from_ms(1);
+/// Bytes between two control messages: Ultra Ethernet Specification 1.0, section 5.1.
+const SPACING_MIN: Bytes = Bytes::new(400);
+const SPACING_MAX: Bytes = Bytes::new(17_296);
 
 /// Rejects rates out of range, empty times, and links with two rates at a time.
 pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {
     let links = &experiment.degraded;
+    let params = &experiment.params;
+    let frame = Bytes::new((constants::largest_frame(params) + constants::outer_header(params)).into());
     let mut errors = InputErrors::default();
     for (number, link) in links.iter().enumerate() {
         let rate = experiment.topology.channel(link.channel).rate;
         let result = check_link(link, &links[..number]).and_then(|()| check_code(link, rate));
+        let result = result.and_then(|()| check_retry(link, frame));
         errors.check(result.map_err(|error| error.within(&format!("{KEY}.{number}"))));
     }
     errors.into_result()
@@ -36,10 +43,6 @@ fn check_link(link: &DegradedLink, others: &[DegradedLink]) -> Result<(), InputE
     if let Some(until) = link.until.filter(|&until| until <= link.from) {
         return Err(InputError::new("until", until, format!("more than {}, when it begins", link.from)));
     }
-    if let Some(LinkRetry { replays_max, latency }) = link.retry {
-        InputError::unless((1..=15).contains(&replays_max), "retry.replays_max", replays_max, "1 to 15")?;
-        InputError::unless(latency <= LATENCY_MAX, "retry.latency", latency, format!("at most {LATENCY_MAX}"))?;
-    }
     match others.iter().position(|other| overlap(other, link)) {
         Some(other) => {
             let expected = format!("a time apart from {KEY}.{other}, which is the same link");
@@ -47,6 +50,19 @@ fn check_link(link: &DegradedLink, others: &[DegradedLink]) -> Result<(), InputE
         }
         None => Ok(()),
     }
+}
+
+/// Rejects retry with times and sizes out of range, and a replay buffer without room for a largest frame.
+fn check_retry(link: &DegradedLink, frame: Bytes) -> Result<(), InputError> {
+    let Some(LinkRetry { replays_max, latency, buffer, message_spacing }) = link.retry else { return Ok(()) };
+    InputError::unless((1..=15).contains(&replays_max), "retry.replays_max", replays_max, "1 to 15")?;
+    InputError::unless(latency <= LATENCY_MAX, "retry.latency", latency, format!("at most {LATENCY_MAX}"))?;
+    let has_room = buffer.is_none_or(|buffer| buffer >= frame);
+    let expected = format!("at least {frame}, the largest frame");
+    InputError::unless(has_room, "retry.buffer", buffer.unwrap_or_default(), expected)?;
+    let is_spaced = (SPACING_MIN..=SPACING_MAX).contains(&message_spacing);
+    let expected = format!("{SPACING_MIN} to {SPACING_MAX}");
+    InputError::unless(is_spaced, "retry.message_spacing", message_spacing, expected)
 }
 
 /// Rejects a code that the standard has for links of other rates.
@@ -67,8 +83,10 @@ pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]
     for (channel, links) in by_channel(&experiment.degraded) {
         let (shard, port) = layout.port(&experiment.topology, channel);
         let shard = &mut shards[shard];
-        let round_trip = experiment.topology.channel(channel).length.propagation_time() * 2;
-        if let Some(degraded) = DegradedChannel::new(channel, experiment.params.seed, &links, round_trip) {
+        let end = experiment.topology.channel(channel);
+        let frame_max = Bytes::new(shard.wires.constants.largest_on_wire().into());
+        let cable = Cable { rate: end.rate, round_trip: end.length.propagation_time() * 2, frame_max };
+        if let Some(degraded) = DegradedChannel::new(channel, experiment.params.seed, &links, &cable) {
             shard.wires.impaired_link(port).damage = Some(degraded);
         }
     }

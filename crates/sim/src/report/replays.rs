@@ -1,13 +1,13 @@
-//! Frames that links with link-level retry have sent again.
+//! Frames that links with link-level retry have sent again, and what retry has cost beside that.
 
-use etherweave_engine::{degraded::Replays, impaired_link::ImpairedLink};
+use etherweave_engine::{impaired_link::ImpairedLink, link_retry::MESSAGE, link_retry::Replays};
 use etherweave_kernel::rows;
 use etherweave_primitives::{ChannelId, Duration};
 
 use crate::{run::Simulation, shard::Shard};
 
 rows! {
-    /// A direction of a link that has sent frames again.
+    /// A direction of a link with retry that has cost something.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct ReplayRow in (), "replays" {
         /// The switch or host that sends.
@@ -26,16 +26,23 @@ rows! {
         bytes: u64 ["replayed_bytes"];
         /// Time that the transmitter has lost, the way to the far end and back included.
         lost: Duration ["lost_ns"];
+        /// Time that frames have waited for room in the replay buffer.
+        held: Duration ["held_ns"];
+        /// Bytes of control messages that frames have waited for.
+        message_bytes: u64 ["message_bytes"];
     }
 }
 
 impl Simulation {
     pub(super) fn replays(&self) -> Vec<(ChannelId, ReplayRow)> {
         let row = |shard: &Shard, link: &ImpairedLink| {
-            let Replays { frames, replays, given_up, bytes, lost } = link.damage.as_ref()?.replays;
+            let Replays { frames, replays, given_up, bytes, lost, held, messages } = link.damage.as_ref()?.replays;
             let channel = shard.wires.channels[link.port];
             let (node, port, peer) = self.port_names(channel);
-            (frames > 0).then_some((channel, ReplayRow { node, port, peer, frames, replays, given_up, bytes, lost }))
+            let message_bytes = messages * MESSAGE;
+            let has_cost = frames > 0 || messages > 0 || !held.is_zero();
+            let row = ReplayRow { node, port, peer, frames, replays, given_up, bytes, lost, held, message_bytes };
+            has_cost.then_some((channel, row))
         };
         let links =
             self.shards.iter().flat_map(|shard| shard.wires.impaired_links.iter().map(move |link| (shard, link)));

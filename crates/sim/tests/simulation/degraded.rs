@@ -288,26 +288,100 @@ fn impossible_degraded_links_are_rejected() {
     );
 }
 
+/// A long message over a link with retry, its closest run without errors, and what the link has lost.
+fn retried(packets: u64, rate: f64, retry: LinkRetry) -> (Duration, etherweave_sim::ReplayRow) {
+    let mut experiment = one_way(patient(Duration::from_ms(1)), packets, 0.0);
+    let ideal = run(&experiment, 1);
+    experiment.degraded[0] = DegradedLink { retry: Some(retry), ..degraded(experiment.degraded[0].channel, rate) };
+    let report = assert_same_on_any_threads(&experiment);
+    assert_eq!((report.totals.damaged, report.flows[0].retransmissions), (0, 0));
+    let row = report.replays.iter().find(|row| row.node == "host0").expect("retry has cost something");
+    let last = |report: &Report| report.streams[0].end;
+    (last(&report).since(last(&ideal)), row.clone())
+}
+
+/// Time of a full packet, and from the end of a damaged one to its replay: 10 m of cable both ways, and both ends.
+fn frame_and_turnaround() -> (Duration, Duration) {
+    (BitRate::from_gbps(100).serialization_time(Bytes::new(data_wire())), Duration::from_ns(2 * 50 + 250))
+}
+
+const RETRY: LinkRetry =
+    LinkRetry { replays_max: 15, latency: Duration::from_ns(250), buffer: None, message_spacing: Bytes::new(2_048) };
+
 /// A link that is always busy loses the time of each replay, and a frame is sent p / (1 - p) times more: the closed
-/// form of go-back-N with the frame, 10 m of cable both ways and both ends as round trip.
+/// form of go-back-N with the frame, 10 m of cable both ways and both ends as round trip. A message of 8 B costs its
+/// time in every 2,048 B of frames.
 #[test]
 fn link_level_retry_loses_nothing_and_costs_what_going_back_does() {
     let (packets, rate) = (20_000, 1e-6);
-    let retry = Some(LinkRetry { replays_max: 15, latency: Duration::from_ns(250) });
-    let mut experiment = one_way(patient(Duration::from_ms(1)), packets, 0.0);
-    let ideal = run(&experiment, 1);
-    experiment.degraded[0] = DegradedLink { retry, ..degraded(experiment.degraded[0].channel, rate) };
-    let report = assert_same_on_any_threads(&experiment);
-    assert_eq!((report.totals.damaged, report.flows[0].retransmissions), (0, 0));
-    let row = report.replays.iter().find(|row| row.node == "host0").expect("frames were damaged");
-    let last = |report: &Report| report.streams[0].end;
-    assert_eq!(last(&report).since(last(&ideal)), row.lost);
+    let (later, row) = retried(packets, rate, RETRY);
+    let messages = BitRate::from_gbps(100).serialization_time(Bytes::new(row.message_bytes));
+    assert_eq!((later, row.held), (row.lost + messages, Duration::ZERO));
     let share = share(rate, data_wire());
     assert_binomial(row.frames, packets, share);
-    let frame = BitRate::from_gbps(100).serialization_time(Bytes::new(data_wire()));
-    let each = frame + Duration::from_ns(2 * 50 + 250);
+    let (frame, turnaround) = frame_and_turnaround();
+    let each = frame + turnaround;
     assert_eq!((row.lost, row.bytes), (each * row.replays, data_wire() * row.replays));
     let expected = packets as f64 * share / (1.0 - share) * each.as_ps() as f64;
     let deviation = (packets as f64 * share).sqrt() * each.as_ps() as f64;
     assert!((row.lost.as_ps() as f64 - expected).abs() < 5.0 * deviation, "{:?} of {expected}", row.lost);
+    // What is due during a replay is sent in its time.
+    let all = packets * data_wire() / 2_048 * 8;
+    assert!((all - 8 * row.replays..=all).contains(&row.message_bytes), "{} of {all}", row.message_bytes);
+}
+
+/// A replay buffer of k frames: after k frames without damage the transmitter waits a time G for the first of them,
+/// with the time S of a frame, the turnaround and 2,048 B until an acknowledgement, and the messages of the frames. A
+/// damaged frame, a share p, has those before it acknowledged, so that k frames begin anew with it. With q = 1 - p,
+/// that is a wait for q^(k - 1) of the (1 - q^k) / (1 - q) frames that begin in each such round, and for each frame
+///
+/// S + p / (1 - p) (S + turnaround) + G q^(k - 1) (1 - q) / (1 - q^k).
+#[test]
+fn a_link_holds_frames_while_its_replay_buffer_is_full() {
+    let (packets, rate, message) = (20_000u64, 1e-6, 0.64);
+    let (frame, turnaround) = frame_and_turnaround();
+    let (s, t) = (frame.as_ns_f64(), (turnaround + Duration::from_ps(2_048 * 80)).as_ns_f64());
+    let p = share(rate, data_wire());
+    for k in 1..=4u32 {
+        // The largest frame, the first of a message, must have room too.
+        let buffer = Some(Bytes::new(u64::from(k) * data_wire() + 20));
+        // Each frame of a round carries two messages, some three: the wait is shorter by those behind the first.
+        let lengthened = s + message * data_wire() as f64 / 2_048.0;
+        let gap = (s + t - f64::from(k) * s - f64::from(k - 1) * (lengthened - s)).max(0.0);
+        let held = |p: f64| gap * (1.0 - p).powi(k as i32 - 1) * p / (1.0 - (1.0 - p).powi(k as i32));
+        for (rate, share, per_frame) in [(0.0, 0.0, gap / f64::from(k)), (rate, p, held(p))] {
+            let (later, row) = retried(packets, rate, LinkRetry { buffer, ..RETRY });
+            let messages = BitRate::from_gbps(100).serialization_time(Bytes::new(row.message_bytes));
+            assert_eq!(later, row.lost + row.held + messages, "{k} frames");
+            let (held, expected) = (row.held.as_ns_f64(), packets as f64 * per_frame);
+            // Rounds are broken by rare events, each of which costs or saves a wait; a message is 0.64 ns.
+            let bound = 5.0 * gap * (packets as f64 * share).sqrt() + gap + packets as f64 * message / f64::from(k);
+            assert!((held - expected).abs() < bound, "{k} frames at {rate}: {held} of {expected} ± {bound}");
+            let lost = packets as f64 * share / (1.0 - share) * (s + turnaround.as_ns_f64());
+            let deviation = (packets as f64 * share).sqrt() * (s + turnaround.as_ns_f64());
+            assert!((row.lost.as_ns_f64() - lost).abs() <= 5.0 * deviation, "{k} frames: {:?} of {lost}", row.lost);
+        }
+    }
+}
+
+#[test]
+fn impossible_link_level_retry_is_rejected() {
+    let frame = data_wire() + u64::from(sizes().first_overhead() - sizes().middle_overhead());
+    let cases = [
+        (LinkRetry { replays_max: 16, ..RETRY }, "replays_max: 16; expected 1 to 15".to_owned()),
+        (
+            LinkRetry { buffer: Some(Bytes::new(frame - 1)), ..RETRY },
+            format!("buffer: {}B; expected at least {frame}B, the largest frame", frame - 1),
+        ),
+        (
+            LinkRetry { message_spacing: Bytes::new(399), ..RETRY },
+            "message_spacing: 399B; expected 400B to 17296B".to_owned(),
+        ),
+    ];
+    for (retry, expected) in cases {
+        let mut experiment = one_way(roce(), 1, 1e-9);
+        experiment.degraded[0].retry = Some(retry);
+        let Err(errors) = Simulation::build(&experiment, 1) else { panic!("{retry:?} is accepted") };
+        assert_eq!(errors.to_string(), format!("faults.degraded.0.retry.{expected}"));
+    }
 }
