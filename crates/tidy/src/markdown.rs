@@ -8,16 +8,16 @@ const MODEL_SECTIONS: [&str; 3] = ["Not modelled", "Sources", "Tests"];
 /// Pages beside those of models: tables of statements, each with the command that shows it.
 const STATEMENTS: &str = "docs/models/sources/";
 
-/// A page of a model shows a run with its output and a table, and ends with what it leaves out, its sources and its
-/// tests.
+/// A page of a model begins with a run, has a table, and ends with what it leaves out, its sources and its tests.
 pub fn model_form(file: &File) -> Vec<Finding> {
     let is_index = file.path.ends_with("/README.md") || file.path.starts_with(STATEMENTS);
     if !file.path.starts_with("docs/models/") || file.extension() != "md" || is_index {
         return Vec::new();
     }
+    let head = file.text.split("\n## ").next().unwrap_or_default();
     let headings: Vec<&str> = headings(&file.text).collect();
     let parts = [
-        (file.text.contains("\n```console\n$ "), "a run with its output"),
+        (head.contains("\n```console\n$ "), "a run with its output before the first section"),
         (file.text.contains("\n|---"), "a table"),
         (headings.ends_with(&MODEL_SECTIONS), "the end: the sections *Not modelled*, *Sources*, *Tests*"),
     ];
@@ -144,6 +144,7 @@ mod tests {
         check(&format!("{run}{table}{end}"), 0);
         check(&format!("{run}{end}"), 1);
         check(&format!("{table}{end}## Errors\n"), 2);
+        check(&format!("# Link\n{table}## Equations\n{run}{end}"), 1);
         check("# Link\n```\n## Not modelled\n## Sources\n## Tests\n```\n", 3);
     }
 
