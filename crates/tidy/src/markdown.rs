@@ -25,6 +25,19 @@ pub fn model_form(file: &File) -> Vec<Finding> {
     missing.map(|(_, part)| file.finding(1, format!("a page of a model lacks {part}"))).collect()
 }
 
+/// Guides whose commands need several machines, or a browser.
+const GUIDES_WITHOUT_RUN: [&str; 2] = ["docs/guide/cluster.md", "docs/guide/explore.md"];
+
+/// A guide or tutorial shows commands or Python that tests carry out, with what they print.
+pub fn guide_form(file: &File) -> Vec<Finding> {
+    let is_guide = ["docs/guide/", "docs/tutorials/"].iter().any(|folder| file.path.starts_with(folder));
+    let has_run = ["\n```console\n$ ", "\n```python\n"].iter().any(|block| file.text.contains(block));
+    if !is_guide || file.extension() != "md" || has_run || GUIDES_WITHOUT_RUN.contains(&file.path.as_str()) {
+        return Vec::new();
+    }
+    vec![file.finding(1, "a guide lacks a run with its output")]
+}
+
 /// A relative link leads to a file or folder of the repository, and its anchor to a heading there.
 pub fn links(file: &File, repository: &Repository) -> Vec<Finding> {
     if file.extension() != "md" {
@@ -146,6 +159,17 @@ mod tests {
         check(&format!("{table}{end}## Errors\n"), 2);
         check(&format!("# Link\n{table}## Equations\n{run}{end}"), 1);
         check("# Link\n```\n## Not modelled\n## Sources\n## Tests\n```\n", 3);
+    }
+
+    #[test]
+    fn a_guide_shows_a_run() {
+        let check = |path: &str, text: &str, missing: usize| {
+            assert_eq!(guide_form(&File::new(path, text)).len(), missing, "{path}: {text}");
+        };
+        check("docs/guide/run.md", "# Run\n```console\n$ true\n```\n", 0);
+        check("docs/tutorials/run.md", "# Run\n```python\n>>> 1\n1\n```\n", 0);
+        check("docs/guide/run.md", "# Run\n```\netherweave run\n```\n", 1);
+        check(GUIDES_WITHOUT_RUN[0], "# Cluster\n", 0);
     }
 
     #[test]

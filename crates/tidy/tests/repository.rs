@@ -163,6 +163,11 @@ fn pages_of_models_have_one_form() {
 }
 
 #[test]
+fn guides_show_runs() {
+    check(|file, _| markdown::guide_form(file));
+}
+
+#[test]
 fn links_lead_somewhere() {
     check(markdown::links);
 }
