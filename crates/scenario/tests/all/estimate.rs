@@ -52,9 +52,9 @@ fn flows_are_refused_with_the_advice_of_fewer_flows_and_rows_of_a_crowd_go_to_a_
         )
     };
     contains(&refusal(&text("1ms"), "64MiB"), &["workload.flows: about", "fewer flows, by a shorter `duration`"]);
-    // 1.2 million flows, more than have rows in memory.
+    // Three quarters of a million flows, more than have rows in memory.
     let memory = |duration| etherweave_scenario::foresee(&text(duration), "x.toml", &[]).unwrap();
-    let (few, crowd) = (memory("8ms"), memory("10ms"));
+    let (few, crowd) = (memory("4ms"), memory("6ms"));
     assert!(crowd.memory_bytes < few.memory_bytes && crowd.disk_bytes > few.disk_bytes, "{few:?} {crowd:?}");
 }
 

@@ -20,7 +20,7 @@ use crate::shard::{Shard, StartWatch};
 /// Flows that are created together, at least.
 const BLOCK: usize = 4096;
 /// Flows whose connections exist all at once, on any number of shards, at most.
-pub(crate) const EXISTING_MAX: usize = 1 << 20;
+pub(crate) const EXISTING_MAX: usize = 1 << 19;
 
 /// Flows that do not exist yet, and rows of those that exist no more.
 pub(crate) struct LateFlows {
