@@ -123,9 +123,9 @@ def test_few_launches_none_of_which_counts_end_with_1(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["mystery"], "unknown program mystery; known: etherweave bench list"),
-        (["osu_latenci"], "unknown program osu_latenci; known: osu_latency, "),
-        (["osu_nonsense"], "unknown program osu_nonsense; known: "),
+        (["mystery"], "unknown program mystery; nearest: ember; `etherweave bench list` has all"),
+        (["osu_latenci"], "unknown program osu_latenci; nearest: osu_latency, "),
+        (["osu_nonsense"], "unknown program osu_nonsense; nearest: "),
         (["osu_latency", "--size", "4"], "expected a size"),
         (["osu_latency", "--half-width", "2"], "half-width 2"),
         (["osu_latency", "--launches", "9:8"], "the smaller number first"),

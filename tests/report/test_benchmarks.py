@@ -116,7 +116,7 @@ def test_samples_of_iterations_stand_for_all_of_them(benchmark: str) -> None:
     (quantity,) = quantities(run({"npb": {**own, "samples": 5}}))
     assert (every.test, every.error) == (f"{benchmark}.S", None)
     by_rank = result.to_polars("iterations").group_by("rank").agg(pl.col("duration_ns").sum())
-    assert every.median == pytest.approx(float(by_rank["duration_ns"].to_numpy().mean()) * 1e-9)
+    assert every.median == pytest.approx(float(by_rank["duration_ns"].to_numpy().max()) * 1e-9)
     assert quantity.error is not None
     assert quantity.error < 0.02
     assert quantity.median == pytest.approx(every.median, rel=0.02)

@@ -10,11 +10,11 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from difflib import get_close_matches
 from itertools import combinations
 from pathlib import PurePath
 from typing import Any
 
+from etherweave.api.nearest import nearest
 from etherweave.bench import plans
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
@@ -190,8 +190,8 @@ def adapter_of(program: str) -> tuple[Adapter, str]:
         for adapter in ADAPTERS.values()
         for name in (adapter.name, *adapter.programs, *adapter.rarer)
     ]
-    near = dict.fromkeys(get_close_matches(program, every)) or ["etherweave bench list"]
-    raise plans.BenchmarkPlanError(f"unknown program {program}; known: {', '.join(near)}")
+    advice = f"{nearest(program, list(dict.fromkeys(every)))}; `etherweave bench list` has all"
+    raise plans.BenchmarkPlanError(f"unknown program {program}; {advice}")
 
 
 _FIELDS = {"--size": "size_max", "--iterations": "iterations", "--duration": "seconds"}

@@ -247,6 +247,13 @@ def means(rows: pl.DataFrame) -> Times:
     return _durations(averages)
 
 
+def of_slowest_rank(rows: pl.DataFrame) -> Times:
+    """Return the times of all iterations of the rank that took longest, in order [s]."""
+    totals = rows.group_by("rank").agg(pl.col("duration_ns").sum())
+    slow = totals.sort("duration_ns", "rank", descending=[True, False])["rank"][0]
+    return _durations(rows.filter(pl.col("rank") == slow).sort("iteration"))
+
+
 def slowest(rows: pl.DataFrame) -> Times:
     """Return the time of the slowest rank in each iteration [s]."""
     return _durations(rows.group_by("iteration").agg(pl.col("duration_ns").max()))

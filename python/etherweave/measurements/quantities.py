@@ -8,7 +8,7 @@ streams. Of several launches the median counts.
 
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -51,6 +51,8 @@ from etherweave.measurements.npb import iterations_note
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from etherweave.measurements.challenge import Times
 
 _LENGTH = "iterations"  # The key of a workload that says how long it goes on, and not what it is.
 
@@ -248,7 +250,10 @@ def _collective(job: _Job) -> list[Quantity]:
     if "samples" in job.facts:
         import polars as pl
 
-        values, error = _sampled(map(pl.DataFrame, job.rows), rounds(name, ranks))
+        from etherweave.measurements.challenge import means
+
+        times = [means(pl.DataFrame(rows)) for rows in job.rows]
+        values, error = _sampled(times, rounds(name, ranks))
     else:
         values, error = tuple(_mean(rows) for rows in job.rows), None
     figures = [Quantity(job.name, program, "", CALL_TIME, size, ranks, values, error=error)]
@@ -426,10 +431,10 @@ def _usual(kind: str) -> Mapping[str, Any]:
     return dict(tomllib.loads(text)["job"][0]["workload"][kind])
 
 
-def _iterated(suite: str, test: str, job: _Job) -> list[Quantity]:
+def _iterated(suite: str, test: str, job: _Job, times: "Sequence[Times]") -> list[Quantity]:
     """Take the time of all iterations, or what samples make it."""
     iterations, ranks = int(job.facts["iterations"]), int(job.facts["ranks"])
-    values, sampling = _sampled(job.frames, iterations)
+    values, sampling = _sampled(times, iterations)
     error = sampling if "samples" in job.facts else None
     return [
         Quantity(
@@ -439,9 +444,13 @@ def _iterated(suite: str, test: str, job: _Job) -> list[Quantity]:
 
 
 def _parallel_benchmark(job: _Job) -> list[Quantity]:
+    """Take the time of the slowest rank, which the benchmarks print (`MPI_MAX` of their timers)."""
+    from etherweave.measurements.challenge import of_slowest_rank
+
     benchmark, kind = job.facts["benchmark"], job.facts["class"]
     note = iterations_note(benchmark, kind, int(job.facts["iterations"]))
-    return [own._replace(note=note) for own in _iterated("npb", f"{benchmark}.{kind}", job)]
+    times = [of_slowest_rank(rows) for rows in job.frames]
+    return [own._replace(note=note) for own in _iterated("npb", f"{benchmark}.{kind}", job, times)]
 
 
 def _training(job: _Job) -> list[Quantity]:
@@ -577,17 +586,15 @@ def _checkpoint(job: _Job) -> list[Quantity]:
 
 def _solver(job: _Job) -> list[Quantity]:
     """Take steps of OpenFOAM, by how they solve the pressure."""
-    (pressure,) = job.facts["pressure"]
-    return _iterated("openfoam", pressure, job)
-
-
-def _sampled(
-    launches: "Iterable[pl.DataFrame]", iterations: int
-) -> tuple[tuple[float, ...], float]:
-    """Return the time of all iterations in each launch [s], and what half of the samples change."""
     from etherweave.measurements.challenge import means
 
-    samples = [means(rows).tolist() for rows in launches]
+    (pressure,) = job.facts["pressure"]
+    return _iterated("openfoam", pressure, job, [means(rows) for rows in job.frames])
+
+
+def _sampled(launches: "Sequence[Times]", iterations: int) -> tuple[tuple[float, ...], float]:
+    """Return the time of all iterations in each launch [s], and what half of the samples change."""
+    samples = [times.tolist() for times in launches]
     values = tuple(time_of_all(times, iterations) for times in samples)
     halves = (time_of_all(times[: (len(times) + 1) // 2], iterations) for times in samples)
     return values, max(abs(half / full - 1) for half, full in zip(halves, values, strict=True))
