@@ -11,11 +11,12 @@ use toml::{Table, Value};
 /// Tables of which one makes use of all keys of [`RUNS`].
 const USERS: [&str; 3] = ["job", "design", "control"];
 /// Keys of runs, each with what open loops have instead.
-const RUNS: [(&str, &str); 9] = [
+const RUNS: [(&str, &str); 10] = [
     ("routing", "open_loop.routings"),
     ("selection", "open_loop.routings"),
     ("controller", "open_loop.controller"),
     ("ets", "open_loop.scheduler"),
+    ("fec", "switch.latency"),
     ("nic", "switch"),
     ("host", "open_loop.loads"),
     ("transport", "open_loop.loads"),

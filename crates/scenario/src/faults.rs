@@ -34,9 +34,10 @@ pub struct DegradedSpec {
     /// Which of several parallel cables, counted from 0 by the ports of the first end. Default 0.
     #[serde(default)]
     pub parallel: u32,
-    /// Bit error rate, 0..=0.001, in steps of 10^-18; before `fec`, where there is one.
+    /// Bit error rate, 0..=0.001, in steps of 10^-18; before forward error correction, where it is stated.
     pub bit_error_rate: f64,
-    /// Forward error correction of the link. Absent: `bit_error_rate` is that behind it.
+    /// Forward error correction of the link. Absent: that of its class in `fec`; without either, `bit_error_rate` is
+    /// that behind it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fec: Option<ForwardErrorCorrection>,
     /// Start of the fault. Default "0s".
@@ -77,7 +78,8 @@ impl DegradedSpec {
         if let Some(end) = scenario.run.end.filter(|&end| self.from >= end) {
             return Err(InputError::new("from", self.from, format!("less than the end of the run, {end}")));
         }
-        let DegradedSpec { bit_error_rate, fec, from, until, retry, .. } = *self;
+        let fec = self.fec.or_else(|| scenario.fec.stated(topology.channel(channel).class));
+        let DegradedSpec { bit_error_rate, from, until, retry, .. } = *self;
         Ok(DegradedLink { channel, bit_error_rate, fec, from, until, retry })
     }
 }

@@ -6,7 +6,7 @@ use etherweave_routing::{MeasurementParams, PortChooser, RoutingKind, SelectionK
 use etherweave_sim::params::{
     Binding, Ets, Fidelity, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport,
 };
-use etherweave_sim::{Experiment, Job};
+use etherweave_sim::{ClassCodes, Experiment, Job};
 use etherweave_topology::{FatTree, Topology, TopologyKind};
 use etherweave_workload::{HostAreas, Placement, RankOrder, Traffic, Workload};
 
@@ -50,6 +50,9 @@ params! {
         pub flow_control: FlowControl = FlowControl::default(),
         /// How traffic classes share a port.
         pub ets: Ets = Ets::default(),
+        /// Forward error correction of links by their class, in place of that by rate and cable.
+        #[serde(skip_serializing_if = "is_default")]
+        pub fec: ClassCodes = ClassCodes::default(),
         /// NICs.
         pub nic: NicParams = NicParams::default(),
         /// Processors, operating system, MPI library.
@@ -137,6 +140,10 @@ fn one() -> u32 {
     1
 }
 
+fn is_default(codes: &ClassCodes) -> bool {
+    *codes == ClassCodes::default()
+}
+
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -207,6 +214,7 @@ impl Scenario {
             switch: self.switch.clone(),
             flow_control: self.flow_control.clone(),
             ets: self.ets.clone(),
+            fec: self.fec,
             nic: self.nic.clone(),
             host: self.host.clone(),
             ports: self.host_ports.params(),

@@ -33,7 +33,7 @@ pub use estimate::RunMemory;
 pub use etherweave_engine::capture::{Capture, Captured, CapturedFrame};
 pub use etherweave_engine::constants::{headroom, largest_packet, pause_quanta_min};
 pub use etherweave_engine::degraded::DegradedLink;
-pub use etherweave_engine::fec::ForwardErrorCorrection;
+pub use etherweave_engine::fec::{ClassCodes, ForwardErrorCorrection};
 pub use etherweave_engine::fingerprint::Fingerprint;
 pub use etherweave_engine::frame::pause::PauseFrame;
 pub use etherweave_engine::link_retry::LinkRetry;

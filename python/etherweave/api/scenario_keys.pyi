@@ -75,7 +75,7 @@ FlowSizesName: TypeAlias = Literal[
     "web_search", "facebook_hadoop", "hadoop", "storage", "data_mining"
 ]
 ForwardErrorCorrectionName: TypeAlias = Literal[
-    "rs528", "rs544", "rs544_interleaved", "rs544_four_interleaved"
+    "none", "fc2112", "rs528", "rs544", "rs544_interleaved", "rs544_four_interleaved"
 ]
 ForwardingName: TypeAlias = Literal["store_and_forward", "cut_through"]
 GateName: TypeAlias = Literal["uniform"]
@@ -280,6 +280,10 @@ class Checkpoint(Table):
     servers: Key[int, int]
     stripes: Key[int, int]
     writers: Key[int, int]
+
+class ClassCodes(Table):
+    host: Key[ForwardErrorCorrectionName | None, ForwardErrorCorrectionName]
+    local: Key[ForwardErrorCorrectionName | None, ForwardErrorCorrectionName]
 
 class Collective(Table):
     alltoall: Key[CollectiveAlltoall, CollectiveAlltoall | Keys]
@@ -1901,6 +1905,7 @@ class ScenarioKeys:
     design: Key[DesignSpec, DesignSpec | Keys]
     ets: Key[Ets, Ets | Keys]
     faults: Key[FaultsSpec, FaultsSpec | Keys]
+    fec: Key[ClassCodes, ClassCodes | Keys]
     flow_control: Key[FlowControl, FlowControl | Keys]
     host: Key[HostParams, HostParams | Keys]
     host_ports: Key[HostPortsSpec, HostPortsSpec | Keys]

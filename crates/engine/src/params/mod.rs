@@ -63,6 +63,8 @@ pub use trimming::Trimming;
 
 use etherweave_routing::MeasurementParams;
 
+use crate::fec::ClassCodes;
+
 /// All parameters of the simulator besides topology, routes and workload.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct SimParams {
@@ -72,6 +74,8 @@ pub struct SimParams {
     pub flow_control: FlowControl,
     /// How traffic classes share a port.
     pub ets: Ets,
+    /// Forward error correction of links.
+    pub fec: ClassCodes,
     /// NIC.
     pub nic: NicParams,
     /// Processor and operating system.

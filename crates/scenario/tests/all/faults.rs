@@ -48,3 +48,11 @@ fn a_good_cable_loses_nothing() {
     let good = run(&[("faults.degraded.0.bit_error_rate", "0")]);
     assert_eq!((good.summary.packets_damaged, errors(&good).len()), (0, 0));
 }
+
+/// RS(528,514) leaves nothing of one wrong bit in ten million.
+#[test]
+fn a_degraded_link_has_the_code_of_its_class_unless_it_states_its_own() {
+    let damaged = |overrides: &[(&str, &str)]| run(overrides).summary.packets_damaged;
+    assert_eq!(damaged(&[("fec.local", "\"rs528\"")]), 0);
+    assert_eq!(damaged(&[("fec.local", "\"rs528\""), ("faults.degraded.0.fec", "\"none\"")]), damaged(&[]));
+}

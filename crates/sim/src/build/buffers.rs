@@ -109,7 +109,8 @@ fn round_trip(channel: &Channel, constants: &RunConstants) -> Duration {
 pub(super) fn credit_delay(channel: &Channel, constants: &RunConstants) -> Duration {
     let Some(credits) = credits(constants) else { return channel.length.propagation_time() };
     let wait = credits.update_spacing.map_or(Duration::ZERO, |spacing| channel.rate.serialization_time(spacing));
-    channel.length.propagation_time() + credits.return_latency + wait
+    let (propagation, codes) = (channel.length.propagation_time(), &constants.params.fec);
+    codes.adjust(propagation + credits.return_latency, channel) + wait
 }
 
 /// Rejects a buffer with more credits than messages about them count.

@@ -29,7 +29,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {
     let mut errors = InputErrors::default();
     for (number, link) in links.iter().enumerate() {
         let rate = experiment.topology.channel(link.channel).rate;
-        let result = check_link(link, &links[..number]).and_then(|()| check_code(link, rate));
+        let result = check_link(link, &links[..number]).and_then(|()| check_code(link.fec, rate));
         let result = result.and_then(|()| check_retry(link, frame));
         errors.check(result.map_err(|error| error.within(&format!("{KEY}.{number}"))));
     }
@@ -66,8 +66,8 @@ fn check_retry(link: &DegradedLink, frame: Bytes) -> Result<(), InputError> {
 }
 
 /// Rejects a code that the standard has for links of other rates.
-fn check_code(link: &DegradedLink, rate: BitRate) -> Result<(), InputError> {
-    let Some(rates) = link.fec.map(ForwardErrorCorrection::rates) else { return Ok(()) };
+pub(super) fn check_code(code: Option<ForwardErrorCorrection>, rate: BitRate) -> Result<(), InputError> {
+    let Some(rates) = code.and_then(ForwardErrorCorrection::rates) else { return Ok(()) };
     let names: Vec<String> = rates.iter().map(BitRate::to_string).collect();
     let expected = format!("a link of {}, for which IEEE 802.3 has the code", names.join(" or "));
     InputError::unless(rates.contains(&rate), "fec", format!("a link of {rate}"), expected)
@@ -85,7 +85,9 @@ pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]
         let shard = &mut shards[shard];
         let end = experiment.topology.channel(channel);
         let frame_max = Bytes::new(shard.wires.constants.largest_on_wire().into());
-        let cable = Cable { rate: end.rate, round_trip: end.length.propagation_time() * 2, frame_max };
+        let codes = &experiment.params.fec;
+        let round_trip = codes.adjust(codes.adjust(end.length.propagation_time() * 2, end), end);
+        let cable = Cable { rate: end.rate, round_trip, frame_max };
         if let Some(degraded) = DegradedChannel::new(channel, experiment.params.seed, &links, &cable) {
             shard.wires.impaired_link(port).damage = Some(degraded);
         }

@@ -18,7 +18,7 @@ pub(crate) fn delay(channel: &Channel, params: &SimParams) -> Duration {
         LinkClass::Host => params.switch.outer_header.map_or(Duration::ZERO, |header| header.latency),
         LinkClass::Local | LinkClass::Global => Duration::ZERO,
     };
-    sender + channel.length.propagation_time() + receiver + header
+    params.fec.adjust(sender + channel.length.propagation_time() + receiver + header, channel)
 }
 
 /// Time from the last bit of a pause frame sent into a channel to the stop of the transmitter at its end.
@@ -28,5 +28,5 @@ pub(super) fn pause_delay(channel: &Channel, params: &SimParams) -> Duration {
         FlowControl::GlobalPause(pause) => pause.reaction,
         FlowControl::Pfc(pfc) => pfc.reaction,
     };
-    channel.length.propagation_time() + reaction
+    params.fec.adjust(channel.length.propagation_time() + reaction, channel)
 }

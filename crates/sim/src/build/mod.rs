@@ -5,6 +5,7 @@
 
 mod branches;
 mod buffers;
+mod codes;
 mod connections;
 mod crossbars;
 mod degraded;
@@ -279,6 +280,7 @@ impl Plan {
         errors.check(params::check(&experiment.params));
         errors.check(jobs::check(experiment));
         errors.check(degraded::check(experiment));
+        errors.check(codes::check(experiment));
         errors.check(outages::check(experiment));
         errors.check(storms::check(experiment));
         errors.check(per_packet::check(experiment));

@@ -3,7 +3,8 @@
 use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Priority, Rank};
 use etherweave_sim::params::{Forwarding, RoceParams, RoceVersion, SimParams, Transport};
 use etherweave_sim::{
-    DegradedLink, Experiment, ForwardErrorCorrection, LinkRetry, PortRow, Report, Simulation, frame::size::RoceSizes,
+    ClassCodes, DegradedLink, Experiment, ForwardErrorCorrection, LinkRetry, PortRow, Report, Simulation,
+    frame::size::RoceSizes,
 };
 use etherweave_topology::{Family, FatTree};
 use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
@@ -384,4 +385,41 @@ fn impossible_link_level_retry_is_rejected() {
         let Err(errors) = Simulation::build(&experiment, 1) else { panic!("{retry:?} is accepted") };
         assert_eq!(errors.to_string(), format!("faults.degraded.0.retry.{expected}"));
     }
+}
+
+/// A message crosses two links: what a code waits more or less than that by rate and cable comes twice.
+#[test]
+fn a_code_of_a_class_takes_its_wait_on_every_link_of_the_class() {
+    let end = |code| {
+        let mut experiment = one_way(patient(Duration::from_ms(1)), 1, 0.0);
+        experiment.params.fec = ClassCodes { host: code, ..ClassCodes::default() };
+        run(&experiment, 1).streams[0].end
+    };
+    let by_cable = end(None);
+    assert_eq!(end(Some(ForwardErrorCorrection::Rs528)), by_cable);
+    assert_eq!(by_cable.since(end(Some(ForwardErrorCorrection::None))), Duration::from_ps(2 * 51_200));
+}
+
+#[test]
+fn codes_that_a_class_cannot_have_are_rejected() {
+    let rejected = |code, latency: Option<u64>| {
+        let mut experiment = one_way(roce(), 1, 0.0);
+        experiment.params.fec = ClassCodes { host: Some(code), ..ClassCodes::default() };
+        if let Some(ns) = latency {
+            experiment.params.nic.transmit_latency = Duration::ZERO;
+            experiment.params.switch.latency = Duration::from_ns(ns);
+        }
+        match Simulation::build(&experiment, 1) {
+            Err(errors) => errors.to_string(),
+            Ok(_) => panic!("it is accepted"),
+        }
+    };
+    let expected =
+        "fec.host: a link of 100Gb/s; expected a link of 10Gb/s or 25Gb/s, for which IEEE 802.3 has the code";
+    assert_eq!(rejected(ForwardErrorCorrection::Fc2112, None), expected);
+    let message = rejected(ForwardErrorCorrection::None, Some(0));
+    assert!(
+        message.starts_with("fec.host: a code that waits 0ps on a link of 100Gb/s; expected a code, or"),
+        "{message}"
+    );
 }
